@@ -1,0 +1,57 @@
+#include "platform/memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "platform/fatal.h"
+
+namespace logjam::platform {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace
+
+void* map_huge(size_t bytes) {
+  bytes = round_up(bytes, kHugePage);
+  // Over-map by one huge page and give back the ends, so that the kernel can use huge pages.
+  auto* raw = static_cast<std::byte*>(mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (raw == MAP_FAILED)
+    fatal("cannot map " + std::to_string(bytes) + " bytes: " + strerror(errno));
+  const auto address = reinterpret_cast<uintptr_t>(raw);
+  const size_t head = round_up(address, kHugePage) - address;
+  if (head != 0) munmap(raw, head);
+  if (head != kHugePage) munmap(raw + head + bytes, kHugePage - head);
+  madvise(raw + head, bytes, MADV_HUGEPAGE);
+  return raw + head;
+}
+
+MirroredMemory::MirroredMemory(size_t bytes) {
+  size_ = round_up(bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+  const int fd = memfd_create("logjam-ring", MFD_CLOEXEC);
+  if (fd < 0 || ftruncate(fd, static_cast<off_t>(size_)) != 0) {
+    fatal("cannot create a log buffer of " + std::to_string(size_) + " bytes: " + strerror(errno));
+  }
+  void* whole = mmap(nullptr, 2 * size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (whole == MAP_FAILED) fatal(std::string("cannot map a log buffer: ") + strerror(errno));
+  data_ = static_cast<std::byte*>(whole);
+  for (size_t half : {size_t{0}, size_}) {
+    if (mmap(data_ + half, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
+             0) == MAP_FAILED) {
+      fatal(std::string("cannot map a log buffer: ") + strerror(errno));
+    }
+  }
+  close(fd);
+}
+
+MirroredMemory::~MirroredMemory() { munmap(data_, 2 * size_); }
+
+}  // namespace logjam::platform

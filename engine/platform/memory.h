@@ -1,0 +1,30 @@
+// Pages from the kernel.
+#pragma once
+
+#include <cstddef>
+
+namespace logjam::platform {
+
+// Zeroed, 2 MiB aligned, huge pages asked for, physically placed by first touch (so on the socket
+// of the thread that first writes it). Never returned to the kernel. Ends the process with a
+// sentence when there is none left.
+void* map_huge(size_t bytes);
+
+// A ring whose bytes [size, 2*size) are the same memory as [0, size): a hole of up to `size` bytes
+// starting anywhere is contiguous. `size` is rounded up to a multiple of the page size.
+class MirroredMemory {
+ public:
+  explicit MirroredMemory(size_t bytes);
+  ~MirroredMemory();
+  MirroredMemory(const MirroredMemory&) = delete;
+  MirroredMemory& operator=(const MirroredMemory&) = delete;
+
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  std::byte* data_;
+  size_t size_;
+};
+
+}  // namespace logjam::platform

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <mutex>
+
+namespace logjam::platform {
+
+using mutex = std::mutex;
+template <class M>
+using lock_guard = std::lock_guard<M>;
+template <class M>
+using unique_lock = std::unique_lock<M>;
+
+}  // namespace logjam::platform

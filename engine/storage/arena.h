@@ -1,0 +1,25 @@
+// Memory for tuples and index nodes: bump allocation, never freed before the database is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace logjam {
+
+// One thread's arena. Pages are huge where the kernel grants them and local to the socket of the
+// thread that first allocates from them. Not thread-safe. The pages outlive the arena: what was
+// allocated belongs to the database, which lives as long as the process does its work.
+class Arena {
+ public:
+  // `align` is a power of two, at most 64.
+  void* allocate(size_t bytes, size_t align = 8);
+  uint64_t allocated_bytes() const { return allocated_bytes_; }
+
+ private:
+  static constexpr size_t kChunk = size_t{8} << 20;
+  std::byte* next_ = nullptr;
+  std::byte* end_ = nullptr;
+  uint64_t allocated_bytes_ = 0;
+};
+
+}  // namespace logjam

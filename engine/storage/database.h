@@ -1,0 +1,84 @@
+// Tables with fixed-size rows, their schema and their indexes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/storage/arena.h"
+#include "engine/storage/index.h"
+#include "engine/storage/tuple.h"
+
+namespace logjam {
+
+enum class IndexKind : uint8_t { kHash, kOrdered };
+
+// A secondary index. Its key is computed from the row and must not change while the row lives.
+struct SecondarySchema {
+  std::string name;
+  IndexKind kind = IndexKind::kOrdered;
+  bool unique = false;
+  Key (*key_of)(Key primary, const std::byte* row) = nullptr;
+};
+
+struct TableSchema {
+  std::string name;
+  uint32_t row_bytes = 0;
+  IndexKind kind = IndexKind::kHash;
+  uint64_t expected_rows = 1024;
+  std::vector<SecondarySchema> secondaries;
+};
+
+class Table {
+ public:
+  Table(uint16_t id, TableSchema schema);
+
+  uint16_t id() const { return id_; }
+  const TableSchema& schema() const { return schema_; }
+  uint32_t row_bytes() const { return schema_.row_bytes; }
+  Index& primary() { return *primary_; }
+  size_t secondary_count() const { return secondaries_.size(); }
+  Index& secondary(size_t which) { return *secondaries_[which]; }
+
+  // A tuple in no index yet, absent, with sequence 0.
+  Tuple* new_tuple(Key key, Arena& arena) const;
+  static Tuple* tuple_of(Keyed* primary_entry) { return static_cast<Tuple*>(primary_entry); }
+  Posting* new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
+                       Arena& arena) const;
+
+  // For loading: a present row with sequence 0, in all indexes. The key must be new.
+  void load(Key key, const void* row, Arena& arena);
+
+  // For recovery: the tuple under `key`, created absent if need be, and its postings for `row`
+  // (null: none) made sure of. Thread-safe.
+  Tuple* obtain(Key key, Arena& arena);
+  void index_row(Tuple* tuple, const std::byte* row, Arena& arena);
+
+  // Present rows, while no transaction runs.
+  uint64_t count_rows();
+  void for_each_row(const std::function<void(Key, const std::byte*)>& visit);
+
+ private:
+  uint16_t id_;
+  TableSchema schema_;
+  std::unique_ptr<Index> primary_;
+  std::vector<std::unique_ptr<Index>> secondaries_;
+};
+
+class Database {
+ public:
+  // Tables are created in the same order in every process, so that their ids mean the same in a
+  // log.
+  Table& create_table(TableSchema schema);
+  const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }
+  Table* table(uint16_t id) { return id < tables_.size() ? tables_[id].get() : nullptr; }
+  Table& table(const std::string& name);
+
+ private:
+  std::vector<std::unique_ptr<Table>> tables_;
+};
+
+}  // namespace logjam

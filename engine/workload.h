@@ -1,0 +1,80 @@
+// What a workload gives the engine: tables, their initial rows, clients, and a check.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/storage/database.h"
+#include "engine/transaction.h"
+
+namespace logjam {
+
+// One result of verify(), printed one by one.
+struct Check {
+  std::string name;
+  bool passed = false;
+  std::string detail;  // what was found, with numbers
+};
+
+// One worker's stream of transactions. A transaction is drawn once and may be executed many times.
+class Client {
+ public:
+  virtual ~Client() = default;
+
+  // Draws the next transaction's input; returns its type, an index into Workload::types().
+  virtual uint32_t next() = 0;
+  // Executes it. kOk: commit it. kRollback: undo it, it is complete. kAbort: passed up from the
+  // transaction. kNotFound: a miss the workload expects; commit it and count it apart.
+  virtual Status execute(Transaction& txn) = 0;
+
+  // For workloads that keep a history (ledger): the last executed transaction is about to commit
+  // (its number is returned, 0: none), and a number was acknowledged.
+  virtual uint64_t committing() { return 0; }
+  virtual void acknowledged(uint64_t number) { (void)number; }
+  // Nothing more can be recorded or executed: the run ends early, cleanly.
+  virtual bool exhausted() const { return false; }
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  virtual void create_tables(Database& database) = 0;
+  // Loads part `part` of `parts`, in parallel with the others, deterministic whatever `parts` is.
+  virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
+
+  virtual std::vector<std::string_view> types() const = 0;
+  virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
+                                              uint64_t seed) = 0;
+
+  // The workload's own consistency checks, while no transaction runs.
+  virtual std::vector<Check> verify(Database& database) = 0;
+
+  // One line for the summary: scale, distribution.
+  virtual std::string describe() const = 0;
+  // Bytes the loaded tables will need, to refuse what cannot fit.
+  virtual uint64_t expected_bytes() const = 0;
+};
+
+struct WorkloadInfo {
+  std::string_view name;
+  std::string_view what;
+  // The gflags this workload reads; those that shape the initial load are stored in the log.
+  std::vector<std::string_view> load_flags;
+  // Why the flags as they are cannot be used, in one sentence; empty if they can.
+  std::function<std::string()> check_flags;
+  std::function<std::unique_ptr<Workload>()> make;
+};
+
+class WorkloadRegistration {
+ public:
+  explicit WorkloadRegistration(WorkloadInfo info);
+};
+const std::vector<WorkloadInfo>& all_workloads();
+const WorkloadInfo* find_workload(std::string_view name);
+
+}  // namespace logjam

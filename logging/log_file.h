@@ -1,0 +1,42 @@
+// The first block of every log stream's file: what run it belongs to, in text (R6).
+//
+//   logjam log 1
+//   scheme=centr
+//   ...one key=value a line...
+//   end <XXH3-64 of all lines before, in hex>
+//
+// padded with zero bytes to kLogHeaderBytes. Records start behind it: stream position p is file
+// offset kLogHeaderBytes + p.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace logjam {
+
+inline constexpr uint64_t kLogHeaderBytes = 4096;
+
+struct LogFileHeader {
+  std::string scheme;
+  std::string device;
+  std::string log_records;  // "txn" or "op"
+  uint32_t stream = 0;
+  uint32_t streams = 1;
+  uint32_t workers = 1;
+  uint64_t run = 0;  // random: tells this run's bytes from an earlier run's in a recycled file
+  std::string revision;
+  std::map<std::string, std::string> flags;  // workload and the flags that shape its initial load
+
+  // kLogHeaderBytes bytes. Ends the process if the flags do not fit.
+  std::vector<std::byte> encode() const;
+  // Returns why `block` is not a header, in one sentence; empty if `*this` was filled.
+  std::string decode(std::span<const std::byte> block);
+};
+
+std::string log_file_path(const std::string& directory, uint32_t stream);
+
+}  // namespace logjam

@@ -1,0 +1,57 @@
+// Reads one stream's file, front to back, and believes nothing it has not checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "logging/log_file.h"
+#include "logging/log_scheme.h"
+#include "logging/record.h"
+
+namespace logjam {
+
+// Consecutive valid records. They point into `memory`, which lives as long as any copy of the
+// batch.
+struct RecordBatch {
+  std::shared_ptr<std::vector<std::byte>> memory;
+  std::vector<const RecordHeader*> records;
+  std::vector<uint64_t> positions;  // of each record in the stream
+};
+
+class LogReader {
+ public:
+  // Opens the file and checks its header; error() is then empty or one sentence.
+  explicit LogReader(const std::string& path);
+  ~LogReader();
+  LogReader(const LogReader&) = delete;
+  LogReader& operator=(const LogReader&) = delete;
+
+  const std::string& error() const { return error_; }
+  const LogFileHeader& header() const { return header_; }
+
+  // The next records, some MiB at a time; false at the end of the usable log. tail() then says
+  // what ended it. Void records are delivered too (the caller skips them).
+  bool next(RecordBatch* batch);
+  const StreamTail& tail() const { return tail_; }
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  LogFileHeader header_;
+  StreamTail tail_;
+  std::string error_;
+};
+
+// The files of one run in `directories`, by stream. Refuses (error) when one is missing, belongs to
+// another run, or none is there.
+struct LogFiles {
+  std::vector<std::string> paths;
+  LogFileHeader header;  // of stream 0
+  std::string error;
+};
+LogFiles find_log_files(const std::vector<std::string>& directories);
+
+}  // namespace logjam

@@ -1,0 +1,179 @@
+// The plug: what a way of writing the log must say, and all that the engine knows of it.
+//
+// cc/ calls it in one place (cc/commit_log.h), the worker loop polls it, recovery asks it for the
+// cut. A scheme composes parts from logging/ (buffer, stream, device) and registers itself at the
+// bottom of its own file; nothing else names it.
+//
+// Words, as in the papers. LSN, SSN, GSN, TID: all are a *sequence number* here, 64 bits, larger
+// than every sequence number the transaction read or overwrites, and 0 for the initial load. A
+// *ticket* is a sequence number and a hole in a log buffer. A *point* is what an acknowledgement
+// waits for. A *stream* is one buffer, one device, one flusher and its durable watermark.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "platform/atomic.h"
+#include "platform/park.h"
+
+namespace logjam {
+
+struct RecordHeader;
+
+// What a transaction depends on, known at its serialization point.
+struct Dependencies {
+  uint64_t max_read = 0;         // largest sequence number it read, 0 if none
+  uint64_t max_overwritten = 0;  // largest sequence number it overwrites, 0 if none
+  bool reads = false;            // false only if it wrote without reading anything
+};
+
+// What reserve() hands out. The hole is `bytes` contiguous bytes, 8-byte aligned, owned by the
+// reserving worker until it publishes the ticket; null when the scheme logs nothing.
+struct Ticket {
+  uint64_t sequence = 0;
+  uint64_t position = 0;  // byte offset of the hole in its stream
+  std::byte* hole = nullptr;
+  uint32_t bytes = 0;
+  uint32_t stream = 0;
+};
+
+// What a commit waits for. Schemes read the fields as they please; 0, 0 is always durable.
+struct Point {
+  uint64_t sequence = 0;
+  uint32_t stream = 0;
+};
+
+struct Traits {
+  uint32_t streams = 1;
+  uint32_t flushers = 1;
+  // Log order is serialization order: recovery may stop anywhere and has a consistent prefix.
+  bool serial_order = true;
+  // Draw the number before OCC validates its reads (and publish a void record if that fails).
+  bool sequence_before_validation = false;
+  // False: nothing is logged, commits are durable at once by definition (scheme `none`).
+  bool logs = true;
+  // R8: not empty if what is acknowledged may be lost; printed in every output row.
+  std::string unsafe;
+};
+
+// The usable part of the log: stream s counts up to byte `bytes[s]`; `sequence` is a bound some
+// schemes cut by instead. `why` says what ended it, for the operator.
+struct Cut {
+  std::vector<uint64_t> bytes;
+  uint64_t sequence = ~uint64_t{0};
+  std::string why;
+};
+
+// What the log reader found at the end of one stream.
+struct StreamTail {
+  uint64_t bytes = 0;          // of valid records, from the start, without a gap
+  uint64_t last_sequence = 0;  // of the last valid record, 0 if none
+  uint64_t records = 0;
+  std::string why;  // what ended it: "end of log", "torn record at byte 812: ..."
+};
+
+class LogScheme {
+ public:
+  virtual ~LogScheme() = default;
+
+  virtual Traits traits() const = 0;
+
+  // Called at the serialization point. Never fails; waits while the buffer is full.
+  // `bytes` is a multiple of 8 and at most max_record_bytes(). A worker may hold one ticket.
+  virtual Ticket reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) = 0;
+
+  // The hole is filled (ok) or must be skipped (a record of kind void is in it). `commits` says
+  // whether this record commits a transaction (with --log_records=op most do not).
+  virtual Point publish(uint32_t worker, const Ticket& ticket, bool ok, bool commits) = 0;
+
+  // What a transaction that wrote nothing must wait for.
+  virtual Point observe(uint32_t worker, const Dependencies& deps) = 0;
+
+  // Monotone: once true, true for ever.
+  virtual bool is_durable(const Point& point) const = 0;
+
+  // A worker's share of the scheme's work, called between transactions and while waiting.
+  virtual void tick(uint32_t worker) = 0;
+
+  // One step of flusher thread `flusher`; may sleep, but returns at least every 20 ms. `stopping`:
+  // flush what is published whatever the flush policy says.
+  virtual void flush(uint32_t flusher, bool stopping) = 0;
+
+  // Blocks the calling worker until `point` is durable. The default parks it (see wake_waiters).
+  virtual void wait_durable(uint32_t worker, const Point& point);
+
+  // Everything published is durable. Called after the workers stopped, to drain.
+  virtual bool idle() const = 0;
+
+  virtual uint64_t max_record_bytes() const = 0;
+
+  // Recovery: how much of the streams may be used, and whether a record inside survives.
+  virtual Cut cut(const std::vector<StreamTail>& tails) const = 0;
+  virtual bool survives(const RecordHeader& header, uint32_t stream, const Cut& cut) const = 0;
+
+  // Scheme-specific counters for the output row, as name and value.
+  virtual std::vector<std::pair<std::string, double>> counters() const { return {}; }
+
+  // Protocol of the waiters. Worker w alone stores waiters_[w].point and raises `waiting`; whoever
+  // advances a watermark calls wake_waiters(), which unparks those whose point became durable.
+  // Store-then-load on both sides (flag then watermark; watermark then flag) is ordered by
+  // full_fence(), so one of the two always sees the other: no wake-up is lost.
+  void wake_waiters();
+  // Unparks the waiters whatever is durable: somebody must take over a role (see Stream).
+  void wake_one_waiter();
+  // Blocks `worker` until woken, `point` durable, or `timeout_ns` passed.
+  void park_waiter(uint32_t worker, const Point& point, uint64_t timeout_ns);
+
+ protected:
+  explicit LogScheme(uint32_t workers) : waiters_(workers) {}
+
+ private:
+  struct alignas(platform::kCacheLine) Waiter {
+    platform::atomic<bool> waiting{false};
+    platform::atomic<uint64_t> sequence{0};
+    platform::atomic<uint32_t> stream{0};
+    platform::Parker bed;
+  };
+  std::vector<Waiter> waiters_;
+};
+
+class Device;
+
+// What a scheme is built from. Devices are owned by the Log (logging/log.h) and outlive the scheme;
+// when recovering there are none, and only cut() and survives() are called.
+struct LogConfig {
+  uint32_t workers = 1;
+  uint32_t sockets = 1;
+  uint64_t buffer_bytes = 64 << 20;  // --log_buffer_mb, per stream
+  uint64_t flush_txns = 0;           // --flush_txns, 0: not a criterion
+  uint64_t flush_bytes = 0;          // --flush_bytes
+  uint64_t flush_us = 0;             // --flush_us
+  bool flush_help = true;            // --flush_help: workers may do a late flusher's step
+  std::vector<Device*> devices;      // one for each stream
+};
+
+// The five choices, for `logjam list` (DESIGN section 3).
+struct SchemeInfo {
+  std::string_view name;
+  std::string_view streams, buffer, sequence, flushed_by, safe_when, cut, source;
+  // How many streams this scheme wants of `directories` log directories and `workers` workers.
+  std::function<uint32_t(uint32_t directories, const LogConfig&)> stream_count;
+  std::function<std::unique_ptr<LogScheme>(const LogConfig&)> make;
+};
+
+// The registry. A scheme's file holds one static SchemeRegistration.
+class SchemeRegistration {
+ public:
+  explicit SchemeRegistration(SchemeInfo info);
+};
+// All schemes, by name.
+const std::vector<SchemeInfo>& all_schemes();
+const SchemeInfo* find_scheme(std::string_view name);
+
+}  // namespace logjam

@@ -1,0 +1,103 @@
+// The record format, on one page.
+//
+// A stream is a file: one 4096-byte block of text about the run (logging/log_file.h), then records,
+// each a multiple of 8 bytes, one after the other.
+//
+//   record  := header (32 bytes) body
+//   body    := write*                                       kinds kTransaction, kOperation
+//   write   := table u16, op u8, image u8, row_bytes u32, key u64,
+//              after image [row_bytes rounded up to 8]      unless op is kErase
+//              before image [same size]                     if image is kBeforeAndAfter
+//
+// kTransaction holds all writes of one transaction (--log_records=txn). With --log_records=op a
+// transaction is kBegin, one kOperation for each write, kCommit, with the same `txn`, all in one
+// stream; it counts if its kCommit does, with that record's sequence number.
+//
+// The checksum is XXH3-64 over the record behind it, seeded with the run and the record's position:
+// bytes of an earlier run, of an earlier lap of the ring buffer, or moved from elsewhere in the
+// file do not pass, so a position needs no field of its own (R6).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace logjam {
+
+enum class RecordKind : uint8_t {
+  kVoid = 1,  // a hole nobody filled: skip it
+  kTransaction = 2,
+  kBegin = 3,
+  kOperation = 4,
+  kCommit = 5,
+};
+
+struct RecordHeader {
+  uint64_t checksum;
+  uint64_t sequence;
+  uint64_t txn;    // worker << 48 | that worker's count
+  uint32_t bytes;  // of the whole record, a multiple of 8
+  RecordKind kind;
+  uint8_t reserved;
+  uint16_t writes;  // in the body
+};
+static_assert(sizeof(RecordHeader) == 32);
+
+enum class WriteOp : uint8_t { kUpdate = 1, kInsert = 2, kErase = 3 };
+enum class WriteImage : uint8_t { kAfter = 1, kBeforeAndAfter = 2 };
+
+struct WriteHeader {
+  uint16_t table;
+  WriteOp op;
+  WriteImage image;
+  uint32_t row_bytes;
+  uint64_t key;
+};
+static_assert(sizeof(WriteHeader) == 16);
+
+// One write, as the encoder takes it and the decoder gives it. Pointers are borrowed.
+struct LoggedWrite {
+  WriteHeader header;
+  const std::byte* after = nullptr;   // row_bytes; null for kErase
+  const std::byte* before = nullptr;  // row_bytes; null unless kBeforeAndAfter
+};
+
+constexpr uint32_t padded_row(uint32_t row_bytes) { return (row_bytes + 7) & ~uint32_t{7}; }
+
+constexpr uint32_t encoded_bytes(const WriteHeader& header) {
+  const uint32_t images = (header.op == WriteOp::kErase ? 0 : 1) +
+                          (header.image == WriteImage::kBeforeAndAfter ? 1 : 0);
+  return sizeof(WriteHeader) + images * padded_row(header.row_bytes);
+}
+
+// Fills one hole front to back: header fields, writes, then seal().
+class RecordWriter {
+ public:
+  RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence, uint64_t txn);
+  void add(const LoggedWrite& write);
+  // Computes the checksum. The hole must be full, but for a kVoid record.
+  void seal(uint64_t run, uint64_t position);
+
+ private:
+  std::byte* hole_;
+  std::byte* next_;
+};
+
+uint64_t record_checksum(const RecordHeader& header, uint64_t run, uint64_t position);
+
+// Walks the body of a record whose checksum has passed. next() is false at the end or at a body
+// that contradicts itself (well_formed() then tells).
+class RecordBody {
+ public:
+  explicit RecordBody(const RecordHeader& header);
+  bool next(LoggedWrite* write);
+  bool well_formed() const { return well_formed_; }
+
+ private:
+  const std::byte* next_;
+  const std::byte* end_;
+  uint16_t left_;
+  bool well_formed_ = true;
+};
+
+}  // namespace logjam
