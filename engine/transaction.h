@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string_view>
 
 #include "engine/storage/database.h"
+#include "engine/storage/function_ref.h"
 
 namespace logjam {
 
@@ -51,7 +51,7 @@ class Transaction {
   // Present rows with keys in [low, high] of an ordered primary index, in key order, as a
   // serializable range read (phantoms are prevented or detected). The visitor returns false to
   // stop: rows behind that point are not depended on. kOk, kAbort.
-  using RowVisitor = std::function<bool(Key primary, const std::byte* row)>;
+  using RowVisitor = FunctionRef<bool(Key primary, const std::byte* row)>;
   virtual Status scan(Table& table, Key low, Key high, bool descending,
                       const RowVisitor& visit) = 0;
   // The same over secondary index `which` (ordered); keys are the secondary's.

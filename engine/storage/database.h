@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/storage/arena.h"
+#include "engine/storage/function_ref.h"
 #include "engine/storage/index.h"
 #include "engine/storage/tuple.h"
 
@@ -59,7 +59,7 @@ class Table {
 
   // Present rows, while no transaction runs.
   uint64_t count_rows();
-  void for_each_row(const std::function<void(Key, const std::byte*)>& visit);
+  void for_each_row(FunctionRef<void(Key, const std::byte*)> visit);
 
  private:
   uint16_t id_;

@@ -13,11 +13,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/storage/arena.h"
+#include "engine/storage/function_ref.h"
 #include "engine/storage/tuple.h"
 #include "platform/atomic.h"
 
@@ -52,7 +53,7 @@ struct InsertResult {
 
 // Asked under the node's latch, before a new key goes in: 2PL checks that nobody else has scanned
 // the node. Returning false refuses the insert.
-using InsertGate = std::function<bool(IndexNode&)>;
+using InsertGate = FunctionRef<bool(IndexNode&)>;
 
 // An entry of a secondary index. `primary` tells entries with equal keys apart.
 struct Posting : Keyed {
@@ -75,20 +76,20 @@ class Index {
   // Inserts `entry` under its key (non-unique: key and primary) unless that is there already, in
   // which case the result names the entry that is. `gate` may be null. Changed nodes are appended
   // to `changes` (may be null). `arena` is the calling thread's.
-  virtual InsertResult insert(Keyed* entry, Arena& arena, const InsertGate* gate,
+  virtual InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
                               std::vector<NodeChange>* changes) = 0;
 
   // Visits node by node. The visitor gets a consistent picture of the node's entries in the range
   // (maybe none) and the node as it was; returning false ends the scan. Entries of one node come in
   // key order, descending if asked, and so do the nodes.
-  using NodeVisitor = std::function<bool(NodeSight node, const std::vector<Keyed*>& entries)>;
+  using NodeVisitor = FunctionRef<bool(NodeSight node, std::span<Keyed* const> entries)>;
   // All entries of one key.
   virtual void find_all(Key key, const NodeVisitor& visit) = 0;
   // All entries with keys in [low, high]; ordered indexes only (others end the process).
   virtual void scan(Key low, Key high, bool descending, const NodeVisitor& visit) = 0;
 
   // Every entry, while nobody inserts.
-  virtual void for_each(const std::function<void(Keyed*)>& visit) = 0;
+  virtual void for_each(FunctionRef<void(Keyed*)> visit) = 0;
   // Starts loading the memory find(key) will touch.
   virtual void prefetch(Key key) const = 0;
 };
