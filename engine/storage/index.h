@@ -52,7 +52,9 @@ struct InsertResult {
 };
 
 // Asked under the node's latch, before a new key goes in: 2PL checks that nobody else has scanned
-// the node. Returning false refuses the insert.
+// the node. Returning false refuses the insert. If the insert splits the node, the gate is then
+// called once more, for the created node, before anybody else can reach it: what guards the old
+// node can be put on the new one there. The result of that second call is ignored.
 using InsertGate = FunctionRef<bool(IndexNode&)>;
 
 // An entry of a secondary index. `primary` tells entries with equal keys apart.
