@@ -125,10 +125,13 @@ class LogScheme {
   // Store-then-load on both sides (flag then watermark; watermark then flag) is ordered by
   // full_fence(), so one of the two always sees the other: no wake-up is lost.
   void wake_waiters();
-  // Unparks the waiters whatever is durable: somebody must take over a role (see Stream).
-  void wake_one_waiter();
-  // Blocks `worker` until woken, `point` durable, or `timeout_ns` passed.
-  void park_waiter(uint32_t worker, const Point& point, uint64_t timeout_ns);
+  // Unparks one waiter whose point is not durable yet, for it must take over a role (see Stream);
+  // false if none is seen: one that comes to park later finds the role free (`while_true` below).
+  bool wake_one_waiter();
+  // Blocks `worker` until woken, `point` durable, or `timeout_ns` passed. Does not sleep if
+  // `while_true` turns out false behind the fence: a role it relied on has become free.
+  void park_waiter(uint32_t worker, const Point& point, uint64_t timeout_ns,
+                   const platform::atomic<bool>* while_true = nullptr);
 
  protected:
   explicit LogScheme(uint32_t workers) : waiters_(workers) {}
