@@ -1,0 +1,43 @@
+#include "engine/run/progress.h"
+
+#include <cstdio>
+
+#include "platform/clock.h"
+
+namespace logjam {
+
+Progress::Progress(const Workers& workers)
+    : workers_(workers), begun_ns_(platform::now_ns()), shown_ns_(begun_ns_) {}
+
+Progress::Totals Progress::totals() const {
+  Totals sum;
+  for (const auto& worker : workers_) {
+    const WorkerStats& stats = worker->stats();
+    sum.transactions += stats.transactions.value();
+    sum.bytes += stats.log_bytes.value();
+    for (const Counter& counter : stats.aborts) sum.aborts += counter.value();
+    sum.commit.add(stats.commit);
+  }
+  return sum;
+}
+
+void Progress::look(uint64_t now_ns) {
+  if (now_ns - shown_ns_ < 1'000'000'000) return;
+  const double elapsed = static_cast<double>(now_ns - shown_ns_) * 1e-9;
+  Totals now = totals();
+  if (now.transactions < last_.transactions) last_ = Totals{};  // the warm-up has ended
+  const auto rate = [&](uint64_t later, uint64_t earlier) {
+    return later < earlier ? 0 : static_cast<double>(later - earlier) / elapsed;
+  };
+  std::fprintf(
+      stderr, "\r%5.0f s  %9.0f txn/s  %8.0f aborts/s  %7.1f MB/s log  commit p99 %.3f ms\033[K",
+      static_cast<double>(now_ns - begun_ns_) * 1e-9, rate(now.transactions, last_.transactions),
+      rate(now.aborts, last_.aborts), rate(now.bytes, last_.bytes) * 1e-6,
+      platform::ticks_to_ns(now.commit.since(last_.commit).percentile(0.99)) * 1e-6);
+  shown_ns_ = now_ns;
+  last_ = std::move(now);
+}
+
+void Progress::end() { std::fprintf(stderr, "\r\033[K"); }
+
+}  // namespace logjam

@@ -1,0 +1,34 @@
+// The line a person watches while a run goes on. Nothing of it is part of the result.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/run/worker.h"
+
+namespace logjam {
+
+using Workers = std::vector<std::unique_ptr<Worker>>;
+
+class Progress {
+ public:
+  explicit Progress(const Workers& workers);
+  // Prints on stderr if a second has passed since the last line.
+  void look(uint64_t now_ns);
+  // Clears the line.
+  void end();
+
+ private:
+  struct Totals {
+    uint64_t transactions = 0, aborts = 0, bytes = 0;
+    HistogramSum commit;
+  };
+  Totals totals() const;
+
+  const Workers& workers_;
+  uint64_t begun_ns_, shown_ns_;
+  Totals last_;
+};
+
+}  // namespace logjam

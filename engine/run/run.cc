@@ -1,0 +1,135 @@
+#include "engine/run/run.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "engine/run/progress.h"
+#include "engine/run/worker.h"
+#include "platform/clock.h"
+#include "platform/thread.h"
+
+namespace logjam {
+namespace {
+
+// Written by a signal handler, so lock-free; read by the main thread of a run.
+platform::atomic<bool> stop_requested{false};
+
+struct Usage {
+  double cpu_seconds;
+  uint64_t voluntary, involuntary;
+};
+
+Usage usage_now() {
+  rusage u;
+  getrusage(RUSAGE_SELF, &u);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return {seconds(u.ru_utime) + seconds(u.ru_stime), static_cast<uint64_t>(u.ru_nvcsw),
+          static_cast<uint64_t>(u.ru_nivcsw)};
+}
+
+// Sleeps for a phase; ends early on request_stop() or when a client is exhausted.
+void sit_through(double seconds, const RunControl& control, Progress* progress) {
+  const uint64_t end = platform::now_ns() + static_cast<uint64_t>(seconds * 1e9);
+  while (!stop_requested.load(platform::memory_order_relaxed) &&
+         control.exhausted.load(platform::memory_order_relaxed) == 0) {
+    const uint64_t now = platform::now_ns();
+    if (now >= end) return;
+    if (progress != nullptr) progress->look(now);
+    platform::sleep_ns(std::min<uint64_t>(end - now, 20'000'000));
+  }
+}
+
+void collect(const Workers& workers, RunResult* result) {
+  std::array<uint64_t, static_cast<size_t>(Activity::kCount)> activity_ticks{};
+  for (const auto& worker : workers) {
+    const WorkerStats& stats = worker->stats();
+    result->transactions += stats.transactions.value();
+    result->misses += stats.misses.value();
+    result->rollbacks += stats.rollbacks.value();
+    result->log_bytes += stats.log_bytes.value();
+    result->log_records += stats.log_records.value();
+    for (size_t i = 0; i < result->aborts.size(); ++i) {
+      result->aborts[i] += stats.aborts[i].value();
+    }
+    result->by_type.resize(stats.by_type.size());
+    for (size_t i = 0; i < stats.by_type.size(); ++i) {
+      result->by_type[i] += stats.by_type[i].value();
+    }
+    result->execution.add(stats.execution);
+    result->commit.add(stats.commit);
+    for (size_t i = 0; i < activity_ticks.size(); ++i) {
+      activity_ticks[i] += worker->breakdown().sampled_ticks()[i];
+    }
+  }
+  const auto all = static_cast<double>(
+      std::accumulate(activity_ticks.begin(), activity_ticks.end(), uint64_t{0}));
+  for (size_t i = 0; i < activity_ticks.size() && all > 0; ++i) {
+    result->activity_share[i] = static_cast<double>(activity_ticks[i]) / all;
+  }
+}
+
+}  // namespace
+
+uint64_t RunResult::abort_count() const {
+  return std::accumulate(aborts.begin(), aborts.end(), uint64_t{0});
+}
+
+void request_stop() { stop_requested.store(true, platform::memory_order_relaxed); }
+
+void load(Workload& workload, Database& database, uint32_t threads) {
+  workload.create_tables(database);
+  std::vector<platform::thread> loaders;
+  for (uint32_t part = 0; part < threads; ++part) {
+    loaders.emplace_back([&, part] {
+      platform::pin_to_core(static_cast<int>(part));
+      Arena arena;
+      workload.load(database, part, threads, arena);
+    });
+  }
+  for (auto& loader : loaders) loader.join();
+}
+
+RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,
+              LogScheme& scheme, const RunOptions& options) {
+  platform::ns_per_tick();  // calibrates now, not inside the run
+  RunControl control;
+  Workers workers;
+  for (uint32_t id = 0; id < options.threads; ++id) {
+    workers.push_back(
+        std::make_unique<Worker>(id, options, workload, database, protocol, scheme, control));
+  }
+  std::vector<platform::thread> threads;
+  for (auto& worker : workers) threads.emplace_back([&worker] { worker->run(); });
+
+  Progress progress(workers);
+  Progress* shown = options.progress ? &progress : nullptr;
+  const auto enter = [&](Phase phase) {
+    control.phase.store(phase, platform::memory_order_relaxed);
+    return platform::now_ns();
+  };
+  sit_through(options.warmup_seconds, control, shown);
+  const Usage before = usage_now();
+  const uint64_t start = enter(Phase::kMeasure);
+  sit_through(options.seconds, control, shown);
+  const Usage after = usage_now();
+  const uint64_t end = enter(Phase::kDrain);
+  for (auto& thread : threads) thread.join();
+  if (shown != nullptr) shown->end();
+
+  RunResult result;
+  result.seconds = static_cast<double>(end - start) * 1e-9;
+  result.drain_seconds = static_cast<double>(platform::now_ns() - end) * 1e-9;
+  result.interrupted = stop_requested.load(platform::memory_order_relaxed);
+  result.cpu_seconds = after.cpu_seconds - before.cpu_seconds;
+  result.voluntary_switches = after.voluntary - before.voluntary;
+  result.involuntary_switches = after.involuntary - before.involuntary;
+  collect(workers, &result);
+  return result;
+}
+
+}  // namespace logjam

@@ -1,0 +1,219 @@
+#include "engine/run/worker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "platform/clock.h"
+#include "platform/spin.h"
+#include "platform/thread.h"
+
+namespace logjam {
+
+using platform::ticks;
+
+void WorkerStats::reset() {
+  for (Counter* counter : {&transactions, &misses, &rollbacks, &log_bytes, &log_records}) {
+    counter->set(0);
+  }
+  for (Counter& counter : aborts) counter.set(0);
+  for (Counter& counter : by_type) counter.set(0);
+  execution.reset();
+  commit.reset();
+}
+
+Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
+               const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control)
+    : options_(options),
+      scheme_(scheme),
+      control_(control),
+      protocol_(protocol),
+      breakdown_(options.breakdown),
+      random_(options.seed * 0x9e3779b97f4a7c15 + id + 1) {
+  stats_.by_type = std::vector<Counter>(workload.types().size());
+  context_.id = id;
+  context_.database = &database;
+  context_.log = &scheme;
+  context_.run = options.run;
+  context_.log_records = options.log_records;
+  context_.early_lock_release = options.early_lock_release;
+  context_.arena = &arena_;
+  context_.breakdown = &breakdown_;
+  context_.ages = &control.ages;
+  context_.settle = [this] {
+    scheme_.tick(context_.id);
+    settle();
+  };
+  client_ = workload.make_client(database, id, options.threads, options.seed);
+  txn_ = protocol.make(context_);
+}
+
+void Worker::run() {
+  if (options_.pin) platform::pin_to_core(static_cast<int>(context_.id));
+  platform::name_this_thread("worker-" + std::to_string(context_.id));
+  next_arrival_ = ticks();
+  while (true) {
+    const Phase phase = control_.phase.load(platform::memory_order_relaxed);
+    if (phase != phase_) enter_phase(phase);
+    if (phase == Phase::kDrain) break;
+    if (client_->exhausted()) {
+      control_.exhausted.fetch_add(1, platform::memory_order_relaxed);
+      break;
+    }
+    breakdown_.start_transaction();
+    const uint64_t start = options_.rate > 0 ? wait_for_arrival() : ticks();
+    if (start == 0) continue;  // the phase changed while it waited
+    one_transaction(start);
+    const Charge charge(breakdown_, Activity::kLogWork);
+    context_.settle();
+  }
+  breakdown_.stop();
+  while (!in_flight_.empty()) {
+    scheme_.wait_durable(context_.id, in_flight_.front().point);
+    settle();
+  }
+}
+
+void Worker::enter_phase(Phase phase) {
+  phase_ = phase;
+  if (phase != Phase::kMeasure) return;
+  stats_.reset();
+  breakdown_.reset();
+  measure_start_ = ticks();
+}
+
+// Poisson arrivals, a share of --rate for each worker. Returns the intended start, even if that is
+// past: an open loop does not forgive the time a late start costs its client.
+uint64_t Worker::wait_for_arrival() {
+  const double uniform = (static_cast<double>(random() >> 11) + 1) / 9007199254740993.0;
+  const double gap_ns = -std::log(uniform) * 1e9 * options_.threads / options_.rate;
+  next_arrival_ += platform::ns_to_ticks(gap_ns);
+  // Closer than the kernel's usual lateness, it is better not to sleep.
+  constexpr double kSleepLatenessNs = 80'000;
+  const Charge charge(breakdown_, Activity::kIdle);
+  while (true) {
+    const uint64_t now = ticks();
+    if (now >= next_arrival_) return next_arrival_;
+    if (!control_.in(phase_)) return 0;
+    context_.settle();
+    const double left_ns = platform::ticks_to_ns(next_arrival_ - now) - kSleepLatenessNs;
+    if (left_ns <= 0) {
+      platform::pause();
+    } else if (in_flight_.empty()) {
+      platform::sleep_ns(std::min<uint64_t>(static_cast<uint64_t>(left_ns), 20'000'000));
+    } else {
+      scheme_.park_waiter(context_.id, in_flight_.front().point, static_cast<uint64_t>(left_ns));
+    }
+  }
+}
+
+void Worker::one_transaction(uint64_t start) {
+  InFlight txn;
+  txn.start = start;
+  txn.type = client_->next();
+  for (uint32_t attempt = 0;; ++attempt) {
+    txn_->begin(attempt > 0);
+    if (execute(&txn)) break;
+    stats_.aborts[static_cast<size_t>(txn_->abort_reason())].add(1);
+    txn_->abort();
+    back_off(attempt);
+    // A run that ends does not wait for a transaction that cannot get through.
+    if (control_.in(Phase::kDrain)) return;
+  }
+}
+
+// One attempt; false if concurrency control aborted it.
+bool Worker::execute(InFlight* txn) {
+  const Status status = client_->execute(*txn_);
+  if (status == Status::kAbort) return false;
+  if (status == Status::kRollback) {
+    txn_->abort();
+    stats_.rollbacks.add(1);
+    return true;
+  }
+  txn->miss = status == Status::kNotFound;
+  txn->number = client_->committing();
+  if (txn_->commit() == Status::kAbort) return false;
+
+  txn->point = txn_->point();
+  stats_.log_bytes.add(context_.log_bytes);
+  stats_.log_records.add(context_.log_records_written);
+  context_.log_bytes = context_.log_records_written = 0;
+  if (txn->start >= measure_start_) stats_.execution.record(ticks() - txn->start);
+  if (txn_->holds_locks()) {
+    txn->locks = std::move(txn_);
+    if (spare_.empty()) spare_.push_back(protocol_.make(context_));
+    txn_ = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  pre_committed(std::move(*txn));
+  return true;
+}
+
+void Worker::pre_committed(InFlight txn) {
+  if (options_.commit == CommitPolicy::kSync && !scheme_.is_durable(txn.point)) {
+    const Charge charge(breakdown_, Activity::kFlushWait);
+    scheme_.wait_durable(context_.id, txn.point);
+  }
+  if (options_.commit == CommitPolicy::kAsync) {
+    acknowledge(txn);
+    txn.acknowledged = true;
+    if (txn.locks == nullptr) return;
+  }
+  in_flight_.push_back(std::move(txn));
+  if (in_flight_.size() > options_.pipeline_depth) {
+    const Charge charge(breakdown_, Activity::kFlushWait);
+    scheme_.wait_durable(context_.id, in_flight_.front().point);
+  }
+  settle();
+}
+
+// Randomised exponential back-off. Long ones sleep: a lock kept until its owner is durable
+// (--elr=false) is kept for as long as the device takes.
+void Worker::back_off(uint32_t attempt) {
+  const Charge charge(breakdown_, Activity::kLockWait);
+  context_.settle();
+  constexpr uint32_t kSpinningAttempts = 10;
+  if (attempt >= kSpinningAttempts) {
+    platform::sleep_ns(10'000 + random() % 50'000);
+    return;
+  }
+  for (uint64_t left = random() & ((uint64_t{2} << attempt) - 1); left > 0; --left) {
+    platform::pause();
+  }
+  // With more workers than cores, the one in the way may be waiting for this core.
+  if (attempt >= 3) platform::yield();
+}
+
+void Worker::settle() {
+  while (!in_flight_.empty() && scheme_.is_durable(in_flight_.front().point)) {
+    InFlight& txn = in_flight_.front();
+    if (!txn.acknowledged) acknowledge(txn);
+    release(txn);
+    in_flight_.pop_front();
+  }
+}
+
+void Worker::acknowledge(const InFlight& txn) {
+  client_->acknowledged(txn.number);
+  if (control_.in(Phase::kDrain)) return;  // settled after the measured time: no goodput
+  stats_.transactions.add(1);
+  stats_.by_type[txn.type].add(1);
+  if (txn.miss) stats_.misses.add(1);
+  if (txn.start >= measure_start_) stats_.commit.record(ticks() - txn.start);
+}
+
+void Worker::release(InFlight& txn) {
+  if (txn.locks == nullptr) return;
+  txn.locks->release_locks();
+  spare_.push_back(std::move(txn.locks));
+}
+
+uint64_t Worker::random() {  // splitmix64
+  uint64_t z = random_ += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+}  // namespace logjam

@@ -1,0 +1,67 @@
+#include "engine/stats/histogram.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace logjam {
+
+void Histogram::reset() {
+  for (auto& bin : bins_) bin.store(0, platform::memory_order_relaxed);
+  max_.store(0, platform::memory_order_relaxed);
+}
+
+uint64_t Histogram::middle_of(size_t bin) {
+  if (bin < (size_t{1} << kLinearBits)) return bin;
+  const size_t half = size_t{1} << (kLinearBits - 1);
+  const size_t shift = (bin - half) / half;
+  const uint64_t lowest = static_cast<uint64_t>(bin - shift * half) << shift;
+  return lowest + (uint64_t{1} << shift) / 2;
+}
+
+void HistogramSum::add(const Histogram& histogram) {
+  for (size_t i = 0; i < bins_.size(); ++i) {
+    bins_[i] += histogram.bins_[i].load(platform::memory_order_relaxed);
+  }
+  max_ = std::max(max_, histogram.max_.load(platform::memory_order_relaxed));
+}
+
+HistogramSum HistogramSum::since(const HistogramSum& earlier) const {
+  HistogramSum difference;
+  for (size_t i = 0; i < bins_.size(); ++i) {
+    // A reset in between makes the later count the smaller one.
+    difference.bins_[i] = bins_[i] >= earlier.bins_[i] ? bins_[i] - earlier.bins_[i] : bins_[i];
+  }
+  difference.max_ = max_;
+  return difference;
+}
+
+uint64_t HistogramSum::count() const {
+  uint64_t total = 0;
+  for (uint64_t bin : bins_) total += bin;
+  return total;
+}
+
+double HistogramSum::mean() const {
+  double sum = 0;
+  uint64_t total = 0;
+  for (size_t i = 0; i < bins_.size(); ++i) {
+    sum += static_cast<double>(bins_[i]) * static_cast<double>(Histogram::middle_of(i));
+    total += bins_[i];
+  }
+  return total == 0 ? 0 : sum / static_cast<double>(total);
+}
+
+uint64_t HistogramSum::percentile(double fraction) const {
+  const uint64_t total = count();
+  if (total == 0) return 0;
+  const auto rank = std::max<uint64_t>(
+      1, static_cast<uint64_t>(std::ceil(fraction * static_cast<double>(total))));
+  uint64_t seen = 0;
+  for (size_t i = 0; i < bins_.size(); ++i) {
+    seen += bins_[i];
+    if (seen >= rank) return std::min(Histogram::middle_of(i), max_);
+  }
+  return max_;
+}
+
+}  // namespace logjam
