@@ -53,7 +53,14 @@ $(BUILD)/bench: $(OBJECTS) $(BENCH_OBJECTS)
 
 $(BUILD)/%.o: %.cc
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $(CXXFLAGS_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
+	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
+
+# The revision a CSV row names; rewritten, and its object rebuilt, only when it changes.
+REVISION := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+$(shell mkdir -p $(BUILD); echo '$(REVISION)' | cmp -s - $(BUILD)/revision || \
+        echo '$(REVISION)' > $(BUILD)/revision)
+$(BUILD)/cli/revision.o: CXXFLAGS += -DLOGJAM_REVISION='"$(REVISION)"'
+$(BUILD)/cli/revision.o: $(BUILD)/revision
 
 deps:
 	@scripts/install_deps.sh

@@ -54,6 +54,13 @@ class Workload {
   // The workload's own consistency checks, while no transaction runs.
   virtual std::vector<Check> verify(Database& database) = 0;
 
+  // Proves the database, after recovery, against the history its clients kept in the file `path`
+  // (ledger). Workloads that keep none say so in a failed check.
+  virtual std::vector<Check> verify_history(Database& database, const std::string& path) {
+    (void)database;
+    return {{"history", false, "this workload keeps no history, so " + path + " proves nothing"}};
+  }
+
   // One line for the summary: scale, distribution.
   virtual std::string describe() const = 0;
   // Bytes the loaded tables will need, to refuse what cannot fit.

@@ -1,0 +1,102 @@
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/settings.h"
+#include "logging/log_reader.h"
+#include "platform/fatal.h"
+
+DEFINE_uint64(dump_records, ~uint64_t{0}, "records to print of each stream");
+DEFINE_uint32(dump_row_bytes, 16, "bytes of each row image to print");
+
+namespace logjam {
+namespace {
+
+const char* name_of(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kVoid:
+      return "void";
+    case RecordKind::kTransaction:
+      return "transaction";
+    case RecordKind::kBegin:
+      return "begin";
+    case RecordKind::kOperation:
+      return "operation";
+    case RecordKind::kCommit:
+      return "commit";
+  }
+  return "?";
+}
+
+const char* name_of(WriteOp op) {
+  switch (op) {
+    case WriteOp::kUpdate:
+      return "update";
+    case WriteOp::kInsert:
+      return "insert";
+    case WriteOp::kErase:
+      return "erase";
+  }
+  return "?";
+}
+
+void print_image(const char* name, const std::byte* image, uint32_t bytes) {
+  if (image == nullptr) return;
+  std::printf(" %s=", name);
+  const uint32_t shown = std::min(bytes, FLAGS_dump_row_bytes);
+  for (uint32_t i = 0; i < shown; ++i) std::printf("%02x", static_cast<unsigned>(image[i]));
+  if (shown < bytes) std::printf("...");
+}
+
+void print_record(const RecordHeader& record, uint64_t position) {
+  std::printf("%12llu  seq %-12llu txn %llu:%-10llu %-11s %u bytes\n",
+              static_cast<unsigned long long>(position),
+              static_cast<unsigned long long>(record.sequence),
+              static_cast<unsigned long long>(record.txn >> 48),
+              static_cast<unsigned long long>(record.txn & ((uint64_t{1} << 48) - 1)),
+              name_of(record.kind), record.bytes);
+  if (record.kind == RecordKind::kVoid) return;
+  RecordBody body(record);
+  LoggedWrite write;
+  while (body.next(&write)) {
+    std::printf("%16s%s table %u key %llu row %u bytes", "", name_of(write.header.op),
+                write.header.table, static_cast<unsigned long long>(write.header.key),
+                write.header.row_bytes);
+    print_image("after", write.after, write.header.row_bytes);
+    print_image("before", write.before, write.header.row_bytes);
+    std::printf("\n");
+  }
+}
+
+}  // namespace
+
+int dump_command() {
+  const LogFiles files = find_log_files(log_directories());
+  if (!files.error.empty()) platform::refuse(files.error);
+  for (const std::string& path : files.paths) {
+    LogReader reader(path);
+    if (!reader.error().empty()) platform::refuse(reader.error());
+    const LogFileHeader& header = reader.header();
+    std::printf("# %s: scheme %s, stream %u of %u, device %s, records %s, run %016llx\n",
+                path.c_str(), header.scheme.c_str(), header.stream, header.streams,
+                header.device.c_str(), header.log_records.c_str(),
+                static_cast<unsigned long long>(header.run));
+    for (const auto& [name, value] : header.flags) {
+      std::printf("# --%s=%s\n", name.c_str(), value.c_str());
+    }
+    RecordBatch batch;
+    uint64_t printed = 0;
+    while (printed < FLAGS_dump_records && reader.next(&batch)) {
+      for (size_t i = 0; i < batch.records.size() && printed < FLAGS_dump_records; ++i, ++printed) {
+        print_record(*batch.records[i], batch.positions[i]);
+      }
+    }
+    if (printed < FLAGS_dump_records) std::printf("# %s\n", reader.tail().why.c_str());
+  }
+  return 0;
+}
+
+}  // namespace logjam

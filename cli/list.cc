@@ -1,0 +1,86 @@
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/settings.h"
+#include "engine/protocol.h"
+#include "engine/workload.h"
+#include "logging/device/device.h"
+#include "logging/log_scheme.h"
+#include "platform/fatal.h"
+
+namespace logjam {
+namespace {
+
+using Line = std::vector<std::string>;
+
+void print_table(const std::vector<Line>& lines) {
+  std::vector<size_t> widths(lines[0].size());
+  for (const Line& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  for (const Line& line : lines) {
+    std::string text;
+    for (size_t i = 0; i < line.size(); ++i) {
+      text += line[i];
+      if (i + 1 < line.size()) text += std::string(widths[i] - line[i].size() + 2, ' ');
+    }
+    std::printf("%s\n", text.c_str());
+  }
+  std::printf("\n");
+}
+
+template <class Infos, class Make>
+void print_all(Line heading, const Infos& infos, const Make& make) {
+  std::vector<Line> lines = {std::move(heading)};
+  for (const auto& info : infos) {
+    Line line;
+    for (std::string_view cell : make(info)) line.emplace_back(cell);
+    lines.push_back(std::move(line));
+  }
+  print_table(lines);
+}
+
+}  // namespace
+
+int list_command(const std::string& what) {
+  const bool all = what.empty();
+  bool known = all;
+  const auto wanted = [&](const char* name) {
+    known = known || what == name;
+    return all || what == name;
+  };
+  using Cells = std::vector<std::string_view>;
+  if (wanted("schemes")) {
+    print_all({"SCHEME (--log)", "STREAMS", "BUFFER", "SEQUENCE", "FLUSHED BY", "SAFE WHEN", "CUT",
+               "SOURCE"},
+              all_schemes(), [](const SchemeInfo& s) {
+                return Cells{s.name,       s.streams,   s.buffer, s.sequence,
+                             s.flushed_by, s.safe_when, s.cut,    s.source};
+              });
+  }
+  if (wanted("protocols")) {
+    print_all({"PROTOCOL (--cc)", "WHAT"}, all_protocols(), [](const ProtocolInfo& p) {
+      return Cells{p.name, p.what};
+    });
+  }
+  if (wanted("workloads")) {
+    print_all({"WORKLOAD (--workload)", "WHAT"}, all_workloads(), [](const WorkloadInfo& w) {
+      return Cells{w.name, w.what};
+    });
+  }
+  if (wanted("devices")) {
+    print_all({"DEVICE (--device)", "WHAT"}, all_device_kinds(), [](const DeviceKind& d) {
+      return Cells{d.spec, d.what};
+    });
+  }
+  if (!known) {
+    platform::refuse("\"" + what +
+                     "\" cannot be listed; schemes, protocols, workloads and devices can");
+  }
+  return 0;
+}
+
+}  // namespace logjam

@@ -1,0 +1,94 @@
+#include "engine/recovery/recover.h"
+
+#include <gflags/gflags.h>
+
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/settings.h"
+#include "platform/clock.h"
+#include "platform/fatal.h"
+
+DECLARE_bool(verify);
+DECLARE_string(history);
+DECLARE_uint32(threads);
+
+namespace logjam {
+namespace {
+
+// The initial load is deterministic from the flags in the log's header: take them, and refuse a
+// command line that says otherwise.
+void take_flags(const LogFileHeader& header) {
+  for (const auto& [name, value] : header.flags) {
+    gflags::CommandLineFlagInfo info;
+    if (!gflags::GetCommandLineFlagInfo(name.c_str(), &info)) {
+      platform::refuse("the log was written with --" + name + "=" + value +
+                       ", a flag this logjam does not have");
+    }
+    if (!info.is_default && info.current_value != value) {
+      platform::refuse("--" + name + "=" + info.current_value +
+                       " contradicts the log, which was written with --" + name + "=" + value);
+    }
+    gflags::SetCommandLineOption(name.c_str(), value.c_str());
+  }
+}
+
+bool print_result(const RecoveryResult& result) {
+  for (size_t s = 0; s < result.tails.size(); ++s) {
+    const StreamTail& tail = result.tails[s];
+    std::printf("stream %-15zu %llu bytes, %llu records; %s\n", s,
+                static_cast<unsigned long long>(tail.bytes),
+                static_cast<unsigned long long>(tail.records), tail.why.c_str());
+  }
+  if (!result.error.empty()) {
+    std::printf("FAIL recovery: %s\n", result.error.c_str());
+    return false;
+  }
+  const auto bytes = static_cast<double>(result.bytes);
+  std::printf("cut                    %s\n", result.cut.why.c_str());
+  std::printf("recovered              %llu transactions, %llu records, %.0f bytes\n",
+              static_cast<unsigned long long>(result.transactions),
+              static_cast<unsigned long long>(result.records), bytes);
+  std::printf("not used               %llu records beyond the cut, %llu transactions uncommitted\n",
+              static_cast<unsigned long long>(result.beyond_cut),
+              static_cast<unsigned long long>(result.incomplete));
+  std::printf("replay_seconds         %.3f\n", result.seconds);
+  std::printf("replay_gb_s            %.3f\n", bytes * 1e-9 / result.seconds);
+  return true;
+}
+
+}  // namespace
+
+int recover_command() {
+  const LogFiles files = find_log_files(log_directories());
+  if (!files.error.empty()) platform::refuse(files.error);
+  take_flags(files.header);
+  const WorkloadInfo& info = workload_named(files.header.flags.at("workload"));
+  if (const std::string why = info.check_flags(); !why.empty()) platform::refuse(why);
+  LogConfig config;
+  config.workers = files.header.workers;
+  const auto scheme = scheme_named(files.header.scheme).make(config);
+
+  const auto workload = info.make();
+  refuse_too_large(*workload, 0);
+  Database database;
+  const uint64_t load_start = platform::now_ns();
+  load(*workload, database, FLAGS_threads);
+  std::printf("log                    scheme %s, device %s, records %s, run %016llx, revision %s\n",
+              files.header.scheme.c_str(), files.header.device.c_str(),
+              files.header.log_records.c_str(), static_cast<unsigned long long>(files.header.run),
+              files.header.revision.c_str());
+  std::printf("workload               %s; loaded in %.1f s\n", workload->describe().c_str(),
+              static_cast<double>(platform::now_ns() - load_start) * 1e-9);
+
+  bool good = print_result(recover(database, files, *scheme, FLAGS_threads));
+  print_row_counts(database);
+  if (FLAGS_verify) good = print_checks(workload->verify(database)) && good;
+  if (!FLAGS_history.empty()) {
+    good = print_checks(workload->verify_history(database, FLAGS_history)) && good;
+  }
+  return good ? 0 : platform::kExitViolation;
+}
+
+}  // namespace logjam

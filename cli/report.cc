@@ -1,0 +1,192 @@
+#include "cli/report.h"
+
+#include <gflags/gflags.h>
+#include <sys/utsname.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+
+#include "cli/revision.h"
+#include "platform/clock.h"
+#include "platform/fatal.h"
+#include "platform/thread.h"
+
+DECLARE_string(commit);
+DECLARE_string(log_records);
+
+namespace logjam {
+namespace {
+
+std::string number(double value, int decimals = 1) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+std::string cpu_model() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown CPU";
+}
+
+std::string machine() {
+  utsname system;
+  uname(&system);
+  return cpu_model() + ", " + std::to_string(platform::core_count()) + " cores, " + system.sysname +
+         " " + system.release;
+}
+
+void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row) {
+  const auto us = [](uint64_t t) { return number(platform::ticks_to_ns(t) * 1e-3); };
+  row->emplace_back(prefix + "_p50_us", us(ticks.percentile(0.5)));
+  row->emplace_back(prefix + "_p95_us", us(ticks.percentile(0.95)));
+  row->emplace_back(prefix + "_p99_us", us(ticks.percentile(0.99)));
+  row->emplace_back(prefix + "_p999_us", us(ticks.percentile(0.999)));
+  row->emplace_back(prefix + "_max_us", us(ticks.max()));
+}
+
+// Rows of all schemes have the same columns, so what only some schemes count shares one.
+void add_counters(const Counters& counters, Row* row) {
+  std::map<std::string, double> named(counters.begin(), counters.end());
+  const double flushes = named["flushes"];
+  row->emplace_back("flushes", number(flushes, 0));
+  row->emplace_back("flush_bytes_mean",
+                    number(flushes > 0 ? named["flush_bytes"] / flushes : 0, 0));
+  for (const char* name : {"flush_late_us_mean", "flush_late_us_max"}) {
+    row->emplace_back(name, number(named[name]));
+  }
+  std::string rest;
+  for (const auto& [name, value] : counters) {
+    if (name == "flushes" || name == "flush_bytes" || name.starts_with("flush_late_us")) continue;
+    rest += (rest.empty() ? "" : " ") + name + "=" + number(value, 2);
+  }
+  row->emplace_back("scheme_counters", rest);
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+std::string joined(const Row& row, bool names) {
+  std::string line;
+  for (const auto& [name, value] : row) {
+    line += (line.empty() ? "" : ",") + quoted(names ? name : value);
+  }
+  return line;
+}
+
+}  // namespace
+
+Row make_row(const Settings& settings, const RunResult& result, const Counters& counters,
+             const std::string& description, const std::string& verified) {
+  const RunOptions& options = settings.run;
+  const auto per = [](double value, double count) { return count > 0 ? value / count : 0; };
+  const auto transactions = static_cast<double>(result.transactions);
+  const auto aborts = static_cast<double>(result.abort_count());
+  const auto text = [](std::string_view view) { return std::string(view); };
+  Row row = {
+      {"workload", text(settings.workload->name)},
+      {"scale", description},
+      {"cc", text(settings.protocol->name)},
+      {"log", text(settings.scheme->name)},
+      {"commit", FLAGS_commit},
+      {"unsafe", settings.unsafe},
+      {"elr", options.early_lock_release ? "true" : "false"},
+      {"log_records", FLAGS_log_records},
+      {"device", settings.log.device},
+      {"threads", std::to_string(options.threads)},
+      {"seconds", number(result.seconds, 3)},
+      {"transactions", std::to_string(result.transactions)},
+      {"tps", number(per(transactions, result.seconds))},
+      {"misses", std::to_string(result.misses)},
+      {"rollbacks", std::to_string(result.rollbacks)},
+      {"aborts", number(aborts, 0)},
+      {"abort_pct", number(100 * per(aborts, aborts + transactions), 3)},
+  };
+  for (size_t i = 0; i < result.aborts.size(); ++i) {
+    row.emplace_back("aborts_" + text(name_of(static_cast<AbortReason>(i))),
+                     std::to_string(result.aborts[i]));
+  }
+  add_latency("exec", result.execution, &row);
+  add_latency("commit", result.commit, &row);
+  row.emplace_back("log_mb_s",
+                   number(per(static_cast<double>(result.log_bytes) * 1e-6, result.seconds), 2));
+  row.emplace_back("log_bytes_txn",
+                   number(per(static_cast<double>(result.log_bytes), transactions)));
+  row.emplace_back("log_records_txn",
+                   number(per(static_cast<double>(result.log_records), transactions), 2));
+  add_counters(counters, &row);
+  row.emplace_back("vol_switches_txn",
+                   number(per(static_cast<double>(result.voluntary_switches), transactions), 4));
+  row.emplace_back("invol_switches_txn",
+                   number(per(static_cast<double>(result.involuntary_switches), transactions), 4));
+  row.emplace_back("cpu_us_txn", number(per(result.cpu_seconds * 1e6, transactions), 3));
+  row.emplace_back("cpu_pct",
+                   number(100 * per(result.cpu_seconds, result.seconds * platform::core_count())));
+  for (size_t i = 0; i < result.activity_share.size(); ++i) {
+    row.emplace_back("time_" + text(name_of(static_cast<Activity>(i))) + "_pct",
+                     options.breakdown ? number(100 * result.activity_share[i]) : "");
+  }
+  row.emplace_back("verified", verified);
+  row.emplace_back("interrupted", result.interrupted ? "true" : "false");
+  row.emplace_back("revision", revision());
+  row.emplace_back("machine", machine());
+  row.emplace_back("flags", changed_flags());
+  return row;
+}
+
+void print_summary(const Row& row) {
+  for (const auto& [name, value] : row) {
+    if (!value.empty()) std::printf("%-22s %s\n", name.c_str(), value.c_str());
+  }
+}
+
+void refuse_foreign_csv(const std::string& path, const Row& row) {
+  std::ifstream in(path);
+  std::string header;
+  if (in && std::getline(in, header) && header != joined(row, true)) {
+    platform::refuse("--csv=" + path + " holds rows with other columns; name a new file");
+  }
+  std::FILE* file = std::fopen(path.c_str(), "ae");
+  if (file == nullptr) platform::refuse("cannot write --csv=" + path + ": " + strerror(errno));
+  std::fclose(file);
+}
+
+void append_csv(const std::string& path, const Row& row) {
+  std::FILE* file = std::fopen(path.c_str(), "ae");
+  if (file == nullptr) platform::fatal("cannot write " + path + ": " + strerror(errno));
+  std::fseek(file, 0, SEEK_END);
+  std::string text = std::ftell(file) == 0 ? joined(row, true) + "\n" : "";
+  text += joined(row, false) + "\n";
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (std::fclose(file) != 0 || !written) {
+    platform::fatal("cannot write " + path + ": " + strerror(errno));
+  }
+}
+
+bool print_checks(const std::vector<Check>& checks) {
+  bool all = true;
+  for (const Check& check : checks) {
+    std::printf("%-4s %s: %s\n", check.passed ? "ok" : "FAIL", check.name.c_str(),
+                check.detail.c_str());
+    all = all && check.passed;
+  }
+  return all;
+}
+
+void print_row_counts(Database& database) {
+  for (const auto& table : database.tables()) {
+    std::printf("rows %-17s %llu\n", table->schema().name.c_str(),
+                static_cast<unsigned long long>(table->count_rows()));
+  }
+}
+
+}  // namespace logjam

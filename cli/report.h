@@ -1,0 +1,33 @@
+// What a run says of itself: a summary for people, a CSV row for scripts.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/settings.h"
+#include "engine/run/run.h"
+
+namespace logjam {
+
+// Column names and values, in order.
+using Row = std::vector<std::pair<std::string, std::string>>;
+
+// A scheme's own figures, LogScheme::counters().
+using Counters = std::vector<std::pair<std::string, double>>;
+
+Row make_row(const Settings& settings, const RunResult& result, const Counters& counters,
+             const std::string& description, const std::string& verified);
+
+void print_summary(const Row& row);
+
+// Checks that `path` can take rows with these columns (a new file, or one with the same header).
+// Refuses otherwise.
+void refuse_foreign_csv(const std::string& path, const Row& row);
+void append_csv(const std::string& path, const Row& row);
+
+// Prints each check on a line; true if all passed.
+bool print_checks(const std::vector<Check>& checks);
+void print_row_counts(Database& database);
+
+}  // namespace logjam

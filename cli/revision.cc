@@ -1,0 +1,7 @@
+#include "cli/revision.h"
+
+namespace logjam {
+
+std::string revision() { return LOGJAM_REVISION; }
+
+}  // namespace logjam

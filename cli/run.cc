@@ -1,0 +1,71 @@
+#include <gflags/gflags.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/settings.h"
+#include "logging/log.h"
+#include "platform/clock.h"
+#include "platform/fatal.h"
+
+DEFINE_string(csv, "", "append a row to this file");
+DEFINE_bool(verify, true, "run the workload's own checks afterwards");
+
+namespace logjam {
+namespace {
+
+void stop_on_signals() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { request_stop(); };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends a run that does not
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace
+
+int run_command() {
+  Settings settings = run_settings();
+  const auto workload = settings.workload->make();
+  if (!FLAGS_csv.empty()) {
+    refuse_foreign_csv(FLAGS_csv, make_row(settings, RunResult{}, {}, "", ""));
+  }
+  refuse_too_large(*workload, settings.log.config.buffer_bytes);
+
+  Log log(settings.log);
+  settings.run.run = log.run();
+  if (settings.unsafe.empty()) settings.unsafe = log.scheme().traits().unsafe;
+
+  Database database;
+  const uint64_t load_start = platform::now_ns();
+  load(*workload, database, settings.run.threads);
+  std::fprintf(stderr, "loaded %s in %.1f s\n", workload->describe().c_str(),
+               static_cast<double>(platform::now_ns() - load_start) * 1e-9);
+
+  stop_on_signals();
+  log.start();
+  const RunResult result = run(*workload, database, *settings.protocol, log.scheme(), settings.run);
+  log.drain();
+  const auto counters = log.scheme().counters();
+  log.stop();
+
+  std::string verified;
+  if (FLAGS_verify) verified = print_checks(workload->verify(database)) ? "passed" : "FAILED";
+  print_row_counts(database);
+  const Row row = make_row(settings, result, counters, workload->describe(), verified);
+  print_summary(row);
+  for (size_t type = 0; type < result.by_type.size(); ++type) {
+    std::printf("txn %-18s %llu\n", std::string(workload->types()[type]).c_str(),
+                static_cast<unsigned long long>(result.by_type[type]));
+  }
+  if (!settings.unsafe.empty()) {
+    std::printf("UNSAFE: acknowledged transactions may be lost (%s)\n", settings.unsafe.c_str());
+  }
+  if (!FLAGS_csv.empty()) append_csv(FLAGS_csv, row);
+  return verified == "FAILED" ? platform::kExitViolation : 0;
+}
+
+}  // namespace logjam
