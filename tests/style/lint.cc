@@ -1,0 +1,250 @@
+#include "tests/style/lint.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <regex>
+
+namespace logjam::lint {
+namespace {
+
+constexpr size_t kMaxLines = 450;
+constexpr size_t kMaxColumns = 100;
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+bool starts_with_any(std::string_view text, const std::vector<std::string_view>& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](std::string_view prefix) { return text.starts_with(prefix); });
+}
+
+bool is_cpp(std::string_view path) { return path.ends_with(".cc") || path.ends_with(".h"); }
+
+// A room, and the headers of the project that it may include, as prefixes of their full paths.
+// The first entry that is a prefix of the including file's path counts.
+struct Room {
+  std::string_view path;
+  std::vector<std::string_view> may_include;
+};
+
+const std::vector<Room>& rooms() {
+  static const std::vector<Room> table = {
+      {"engine/platform/", {"engine/platform/"}},
+      {"engine/", {"engine/", "logging/log_scheme.h", "logging/log_reader.h", "logging/record.h"}},
+      {"cc/", {"cc/", "engine/", "logging/log_scheme.h", "logging/record.h"}},
+      {"logging/", {"logging/", "engine/platform/"}},
+      {"workloads/",
+       {"workloads/", "engine/workload.h", "engine/transaction.h", "engine/storage/",
+        "engine/platform/"}},
+      {"cli/", {"cli/", "engine/", "cc/", "logging/", "workloads/"}},
+      {"scripts/", {"scripts/", "engine/", "cc/", "logging/", "workloads/"}},
+      {"tests/", {"tests/", "cli/", "engine/", "cc/", "logging/", "workloads/"}},
+  };
+  return table;
+}
+
+// Where an include of the project leads: the include roots are the root and engine/.
+std::string full_path(const std::string& include) {
+  for (const Room& room : rooms()) {
+    if (include.starts_with(room.path.substr(0, room.path.find('/') + 1))) return include;
+  }
+  return "engine/" + include;
+}
+
+struct Banned {
+  const char* pattern;
+  const char* instead;
+};
+
+// logging/ and cc/ are to be built a second time against a simulated platform/, so every way
+// around it is banned.
+constexpr std::array kAroundThePlatform = {
+    Banned{R"(\bstd::atomic)", "platform::atomic"},
+    Banned{R"(\bstd::memory_order)", "platform::memory_order_..."},
+    Banned{R"(\b__(atomic|sync)_)", "platform::atomic"},
+    Banned{R"(\bstd::(\w+_)?mutex\b)", "platform::mutex"},
+    Banned{R"(\bstd::condition_variable)", "platform::Parker"},
+    Banned{R"(\bstd::(j?thread|this_thread)\b)", "platform::thread"},
+    Banned{R"(\bpthread_)", "platform::thread"},
+    Banned{R"(\bvolatile\b)", "platform::atomic"},
+    Banned{R"(rdtsc)", "platform::ticks()"},
+    Banned{R"(\bstd::chrono\b)", "platform::now_ns()"},
+    Banned{R"(\bthread_local\b)", "what the worker owns"},
+    Banned{R"(\b(__)?asm(__)?\b)", "a function of platform/"},
+    Banned{R"(\b_mm_pause\b)", "platform::pause()"},
+    Banned{R"(^\s*#\s*(el)?if)", "a choice at run time"},
+    Banned{
+        R"(^\s*#\s*include\s*<(std)?(atomic|mutex|shared_mutex|thread|chrono|condition_variable|)"
+        R"(semaphore|latch|barrier|x86intrin\.h|immintrin\.h|pthread\.h|sched\.h)(\.h)?>)",
+        "platform/"},
+};
+
+class Checker {
+ public:
+  Checker(const std::string& path, const std::string& text) : path_(path), text_(text) {}
+
+  void layout() {
+    const auto lines = lines_of(text_);
+    if (lines.size() > kMaxLines) {
+      add(0, std::to_string(lines.size()) + " lines: more than " + std::to_string(kMaxLines) +
+                 ", is it one idea?");
+    }
+    // In two parts, or this line would be found.
+    static const std::regex later(
+        "\\b("
+        "TO"
+        "DO|FIX"
+        "ME|XX"
+        "X)\\b");
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (matches(lines[i], later)) add(i + 1, "left for later: do it, or open an issue");
+      if (!is_cpp(path_)) continue;
+      if (lines[i].size() > kMaxColumns) add(i + 1, "more than 100 columns");
+      if (lines[i].find('\t') != std::string_view::npos) add(i + 1, "a tab");
+    }
+  }
+
+  void includes() {
+    const auto room = std::find_if(rooms().begin(), rooms().end(), [&](const Room& candidate) {
+      return path_.starts_with(candidate.path);
+    });
+    static const std::regex include(R"(^\s*#\s*include\s*"([^"]+)\")");
+    const std::string code = strip(text_, Literals::kKeep);
+    const auto lines = lines_of(code);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      std::cmatch match;
+      if (!std::regex_search(lines[i].begin(), lines[i].end(), match, include)) continue;
+      const std::string header = match[1];
+      if (header.find("..") != std::string::npos || header.ends_with(".cc")) {
+        add(i + 1, "includes \"" + header + "\": name a header by its path from the root");
+      } else if (header.starts_with("engine/platform/")) {
+        add(i + 1, "includes \"" + header + "\": write \"platform/...\", which a simulated " +
+                       "platform can take the place of");
+      } else if (room == rooms().end()) {
+        add(i + 1, "is in no room: see ARCHITECTURE.md");
+      } else if (!starts_with_any(full_path(header), room->may_include)) {
+        add(i + 1, std::string(room->path) + " may not include \"" + header + "\"");
+      }
+    }
+  }
+
+  void platform_seam() {
+    static const auto rules = [] {
+      std::vector<std::pair<std::regex, const Banned*>> compiled;
+      for (const Banned& banned : kAroundThePlatform) {
+        compiled.emplace_back(std::regex(banned.pattern), &banned);
+      }
+      return compiled;
+    }();
+    const std::string code = strip(text_, Literals::kBlank);
+    const auto lines = lines_of(code);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      for (const auto& [rule, banned] : rules) {
+        std::cmatch match;
+        if (std::regex_search(lines[i].begin(), lines[i].end(), match, rule)) {
+          add(i + 1,
+              "\"" + match.str() + "\" goes around engine/platform/: use " + banned->instead);
+        }
+      }
+    }
+  }
+
+  // Papers may be cited in comments; what the code must not know is the name a scheme goes by.
+  void schemes(const std::vector<std::string_view>& names) {
+    const std::string code = strip(text_, Literals::kKeep);
+    const auto lines = lines_of(code);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      for (std::string_view name : names) {
+        const std::string literal = "\"" + std::string(name) + "\"";
+        if (lines[i].find(literal) != std::string_view::npos) {
+          add(i + 1, "names the scheme " + literal + ": ask its traits() instead");
+        }
+      }
+    }
+  }
+
+  std::vector<Finding> take() { return std::move(findings_); }
+
+ private:
+  static bool matches(std::string_view line, const std::regex& rule) {
+    return std::regex_search(line.begin(), line.end(), rule);
+  }
+  void add(size_t line, std::string what) { findings_.push_back({path_, line, std::move(what)}); }
+
+  const std::string& path_;
+  const std::string& text_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::string to_string(const Finding& finding) {
+  return finding.path + (finding.line == 0 ? "" : ":" + std::to_string(finding.line)) + ": " +
+         finding.what;
+}
+
+std::string strip(std::string_view code, Literals literals) {
+  std::string out;
+  out.reserve(code.size());
+  // Copies or blanks what lies before `end`, but never a line break.
+  size_t at = 0;
+  const auto copy_to = [&](size_t end, bool keep) {
+    for (end = std::min(end, code.size()); at < end; ++at) {
+      out += keep || code[at] == '\n' ? code[at] : ' ';
+    }
+  };
+  const auto find_from = [&](std::string_view what, size_t from) {
+    const size_t found = code.find(what, from);
+    return found == std::string_view::npos ? code.size() : found;
+  };
+  while (at < code.size()) {
+    const std::string_view rest = code.substr(at);
+    const bool after_word =
+        at > 0 && (std::isalnum(static_cast<unsigned char>(code[at - 1])) || code[at - 1] == '_');
+    if (rest.starts_with("//")) {
+      copy_to(find_from("\n", at), false);
+    } else if (rest.starts_with("/*")) {
+      copy_to(find_from("*/", at + 2) + 2, false);
+    } else if (rest.starts_with("R\"") && !after_word) {
+      const size_t open = find_from("(", at);
+      const std::string close = ")" + std::string(code.substr(at + 2, open - at - 2)) + "\"";
+      copy_to(find_from(close, open) + close.size(), literals == Literals::kKeep);
+    } else if (rest[0] == '"' || (rest[0] == '\'' && !after_word)) {  // 1'000 is a number
+      size_t end = at + 1;
+      while (end < code.size() && code[end] != rest[0] && code[end] != '\n') {
+        end += code[end] == '\\' ? 2 : 1;
+      }
+      copy_to(at + 1, true);
+      copy_to(end, literals == Literals::kKeep);
+      copy_to(end + 1, true);
+    } else {
+      copy_to(at + 1, true);
+    }
+  }
+  return out;
+}
+
+std::vector<Finding> check(const std::string& path, const std::string& text,
+                           const std::vector<std::string_view>& schemes) {
+  Checker checker(path, text);
+  checker.layout();
+  if (is_cpp(path)) {
+    checker.includes();
+    const bool platform = path.starts_with("engine/platform/");
+    if (path.starts_with("logging/") || path.starts_with("cc/")) checker.platform_seam();
+    if (path.starts_with("cc/") || (path.starts_with("engine/") && !platform)) {
+      checker.schemes(schemes);
+    }
+  }
+  return checker.take();
+}
+
+}  // namespace logjam::lint

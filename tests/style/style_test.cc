@@ -1,0 +1,184 @@
+// Style is a test: the rules of tests/style/lint.cc over the whole source tree, and over planted
+// lines, so that each rule has been seen to fail.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "logging/log_scheme.h"
+#include "tests/style/lint.h"
+
+namespace logjam {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path root() {
+  const char* given = std::getenv("LOGJAM_ROOT");
+  return given == nullptr ? fs::current_path() : fs::path(given);
+}
+
+const std::set<std::string>& extensions() {
+  static const std::set<std::string> known = {".cc", ".h", ".py", ".sh"};
+  return known;
+}
+
+// Relative paths of everything the rules are about.
+std::vector<std::string> sources() {
+  std::vector<std::string> found = {"Makefile", ".ci/run"};
+  for (const char* room :
+       {"engine", "cc", "logging", "workloads", "cli", "scripts", "config", "tests"}) {
+    if (!fs::exists(root() / room)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root() / room)) {
+      if (entry.is_regular_file() && extensions().contains(entry.path().extension())) {
+        found.push_back(fs::relative(entry.path(), root()).string());
+      }
+    }
+  }
+  return found;
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path);
+  EXPECT_TRUE(in) << "cannot read " << path;
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string_view> scheme_names() {
+  std::vector<std::string_view> names;
+  for (const SchemeInfo& scheme : all_schemes()) names.push_back(scheme.name);
+  return names;
+}
+
+TEST(Style, RulesHoldEverywhere) {
+  ASSERT_TRUE(fs::exists(root() / "logging/log_scheme.h"))
+      << root() << " is not the source tree: run from its root or set LOGJAM_ROOT";
+  const auto names = scheme_names();
+  ASSERT_FALSE(names.empty());
+  ASSERT_GT(sources().size(), 40u);
+  for (const std::string& path : sources()) {
+    for (const auto& finding : lint::check(path, read_file(root() / path), names)) {
+      ADD_FAILURE() << lint::to_string(finding);
+    }
+  }
+}
+
+TEST(Style, Formatted) {
+  std::string command = "cd '" + root().string() + "' && clang-format --dry-run -Werror";
+  for (const std::string& path : sources()) {
+    if (path.ends_with(".cc") || path.ends_with(".h")) command += " " + path;
+  }
+  EXPECT_EQ(std::system((command + " 2>&1").c_str()), 0) << "make format puts it right";
+}
+
+// One planted text, and a part of what must be said about it; nothing if it is clean.
+struct Planted {
+  const char* path;
+  std::string text;
+  const char* finding;
+};
+
+class Lint : public testing::TestWithParam<Planted> {};
+
+TEST_P(Lint, JudgesPlantedText) {
+  const Planted& planted = GetParam();
+  const auto findings = lint::check(planted.path, planted.text, {"centr", "aether-cd"});
+  if (planted.finding == nullptr) {
+    for (const auto& finding : findings) ADD_FAILURE() << lint::to_string(finding);
+  } else {
+    ASSERT_EQ(findings.size(), 1u) << planted.text;
+    EXPECT_NE(lint::to_string(findings[0]).find(planted.finding), std::string::npos)
+        << lint::to_string(findings[0]);
+  }
+}
+
+const std::string kLater = std::string("TO") + "DO";
+
+INSTANTIATE_TEST_SUITE_P(
+    BannedTokens, Lint,
+    testing::Values(
+        Planted{"cc/a.cc", "int i;\nstd::atomic<int> x;\n", "cc/a.cc:2: \"std::atomic\""},
+        Planted{"logging/a.cc", "std::mutex m;", "\"std::mutex\""},
+        Planted{"logging/a.cc", "std::shared_mutex m;", "\"std::shared_mutex\""},
+        Planted{"logging/a.cc", "std::thread t;", "\"std::thread\""},
+        Planted{"logging/a.cc", "std::this_thread::yield();", "\"std::this_thread\""},
+        Planted{"logging/a.cc", "volatile int x;", "\"volatile\""},
+        Planted{"logging/a.cc", "auto t = __rdtscp(&x);", "\"rdtsc\""},
+        Planted{"logging/a.cc", "std::chrono::seconds s;", "\"std::chrono\""},
+        Planted{"logging/a.cc", "thread_local int x;", "\"thread_local\""},
+        Planted{"logging/a.cc", "asm(\"pause\");", "\"asm\""},
+        Planted{"logging/a.cc", "__asm__ (\"pause\");", "\"__asm__\""},
+        Planted{"logging/a.cc", "#ifdef NDEBUG", "\"#if\""},
+        Planted{"logging/a.h", "  # if 1", "\"  # if\""},
+        Planted{"cc/a.cc", "#include <atomic>", "\"#include <atomic>\""},
+        Planted{"cc/a.cc", "__atomic_load_n(p, 0);", "\"__atomic_\""},
+        Planted{"cc/a.cc", "int n = 1'000; std::atomic<int> x; int m = 1'000;", "std::atomic"},
+        Planted{"cc/a.cc", "char c = '\"'; std::mutex m; char d = '\"';", "std::mutex"},
+        Planted{"cc/a.cc", "auto s = R\"(\")\"; std::mutex m;", "std::mutex"},
+        Planted{"cc/a.cc", "/* a */ std::mutex m; // b", "std::mutex"},
+        // Not code, or not a room where it matters.
+        Planted{"cc/a.cc", "// as std::atomic, volatile or asm would\nint x;\n", nullptr},
+        Planted{"cc/a.cc", "/* std::mutex\n#if 0\n*/ const char* s = \"std::thread\";", nullptr},
+        Planted{"cc/a.cc", "int asmx, volatiles; platform::mutex m; platform::atomic<int> a;",
+                nullptr},
+        Planted{"engine/a.cc", "std::atomic<int> x;\n#if 1\n#endif\n", nullptr},
+        Planted{"tests/cc/a_test.cc", "std::thread t;", nullptr}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Includes, Lint,
+    testing::Values(
+        Planted{"engine/run/a.cc", "#include \"cc/occ.h\"", "engine/ may not include"},
+        Planted{"engine/run/a.cc", "#include \"workloads/ycsb.h\"", "engine/ may not include"},
+        Planted{"engine/run/a.cc", "#include \"logging/device/device.h\"", "may not include"},
+        Planted{"engine/platform/a.cc", "#include \"engine/workload.h\"", "engine/platform/ may"},
+        Planted{"cc/a.cc", "#include \"logging/schemes/centr.h\"", "cc/ may not include"},
+        Planted{"cc/a.cc", "#include \"logging/log_reader.h\"", "cc/ may not include"},
+        Planted{"logging/a.cc", "#include \"engine/transaction.h\"", "logging/ may not include"},
+        Planted{"logging/a.cc", "#include \"storage/tuple.h\"", "logging/ may not include"},
+        Planted{"logging/a.cc", "#include \"engine/platform/atomic.h\"", "write \"platform/"},
+        Planted{"workloads/a.cc", "#include \"logging/record.h\"", "workloads/ may not include"},
+        Planted{"workloads/a.cc", "#include \"engine/protocol.h\"", "workloads/ may not include"},
+        Planted{"engine/a.cc", "#include \"tests/style/lint.h\"", "engine/ may not include"},
+        Planted{"cc/a.cc", "#include \"../engine/workload.h\"", "path from the root"},
+        Planted{"cc/a.cc", "#include \"cc/b.cc\"", "path from the root"},
+        Planted{"elsewhere/a.cc", "#include \"engine/workload.h\"", "in no room"},
+        Planted{"cc/a.cc",
+                "#include \"cc/row_lock.h\"\n#include \"engine/protocol.h\"\n"
+                "#include \"logging/log_scheme.h\"\n#include \"platform/spin.h\"\n",
+                nullptr},
+        Planted{"engine/a.cc", "#include \"logging/log_scheme.h\"\n#include \"storage/tuple.h\"",
+                nullptr},
+        Planted{"logging/a.cc", "#include \"platform/atomic.h\"\n#include \"logging/record.h\"",
+                nullptr},
+        Planted{"logging/a.cc", "// #include \"engine/transaction.h\"", nullptr},
+        Planted{"tests/cc/a_test.cc", "#include \"logging/schemes/centr.h\"", nullptr}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Layout, Lint,
+    testing::Values(Planted{"engine/a.cc", "int x;  // " + kLater + ": more",
+                            "engine/a.cc:1: left for later"},
+                    Planted{"scripts/a.py", "# FIX" + std::string("ME"), "left for later"},
+                    Planted{"engine/a.cc", "const char* path = \"/tmp/logjam-XXXXXX\";", nullptr},
+                    Planted{"engine/a.cc", "\tint x;", "a tab"},
+                    Planted{"Makefile", "all:\n\tmake", nullptr},
+                    Planted{"engine/a.cc", "//" + std::string(98, '-'), nullptr},
+                    Planted{"engine/a.cc", "//" + std::string(99, '-'), "more than 100 columns"},
+                    Planted{"engine/a.cc", std::string(450, '\n'), nullptr},
+                    Planted{"engine/a.cc", std::string(451, '\n'), "451 lines"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    SchemeNames, Lint,
+    testing::Values(
+        Planted{"cc/a.cc", "if (name == \"centr\") return;", "names the scheme \"centr\""},
+        Planted{"engine/run/a.cc", "find_scheme(\"aether-cd\")", "names the scheme \"aether-cd\""},
+        Planted{"cc/a.cc", "// \"centr\" has one stream\nconst char* s = \"central\";", nullptr},
+        Planted{"logging/schemes/centr.cc", "info.name = \"centr\";", nullptr},
+        Planted{"tests/a_test.cc", "find_scheme(\"centr\")", nullptr}));
+
+}  // namespace
+}  // namespace logjam
