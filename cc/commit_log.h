@@ -1,0 +1,52 @@
+// The one place where concurrency control meets the log.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "cc/access_set.h"
+#include "engine/protocol.h"
+#include "logging/log_scheme.h"
+
+namespace logjam {
+
+// A commit is draw(), then finish(). With --log_records=op the begin and operation records go out
+// within draw(), each through its own reserve and publish, because a worker may hold one ticket:
+// the one draw() leaves open is the commit record's, and recovery ignores operations whose commit
+// record is void or missing.
+class CommitLog {
+ public:
+  explicit CommitLog(WorkerContext& context);
+
+  // The number must be drawn before reads are validated, and voided if that fails.
+  bool draws_before_validation() const { return before_validation_; }
+
+  // At the serialization point. `writes` must be the same, with their tuples unchanged, until
+  // finish().
+  void draw(const Dependencies& deps, std::span<const Write> writes);
+  // The version of everything written.
+  uint64_t sequence() const { return ticket_.sequence; }
+  // Fills the hole, or voids it. Returns what the commit must wait for.
+  Point finish(bool ok);
+
+  // For a transaction that wrote nothing.
+  Point observe(const Dependencies& deps);
+
+ private:
+  Ticket reserve(const Dependencies& deps, uint64_t bytes);
+  Point publish(const Ticket& ticket, bool ok, bool commits);
+  void log_operations(const Dependencies& deps);
+  void fill(const Ticket& ticket, RecordKind kind, std::span<const Write> writes);
+
+  WorkerContext& context_;
+  LogScheme& log_;
+  bool logs_;
+  bool before_validation_;
+  uint64_t max_record_bytes_;
+
+  uint64_t txn_ = 0;
+  std::span<const Write> writes_;
+  Ticket ticket_;
+};
+
+}  // namespace logjam

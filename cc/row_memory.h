@@ -1,0 +1,76 @@
+// Private copies of rows, valid until their transaction ends.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "platform/copy.h"
+
+namespace logjam {
+
+// Bump memory that is emptied, not freed: after some transactions it allocates nothing, and it
+// starts from the same, cached bytes every time. Rows are 8-byte aligned and padded, as tuples'
+// are.
+class RowMemory {
+ public:
+  std::byte* allocate(uint32_t row_bytes) {
+    const size_t bytes = (size_t{row_bytes} + 7) & ~size_t{7};
+    if (static_cast<size_t>(end_ - next_) < bytes) next_chunk(bytes);
+    std::byte* row = next_;
+    next_ += bytes;
+    return row;
+  }
+
+  void clear() {
+    if (chunks_.empty()) return;
+    enter(0);
+  }
+
+ private:
+  struct Chunk {
+    std::unique_ptr<std::byte[]> memory;
+    size_t bytes;
+  };
+  static constexpr size_t kFirstChunk = size_t{16} << 10;
+
+  void enter(size_t chunk) {
+    current_ = chunk;
+    next_ = chunks_[chunk].memory.get();
+    end_ = next_ + chunks_[chunk].bytes;
+  }
+
+  void next_chunk(size_t bytes) {
+    for (size_t i = current_ + 1; i < chunks_.size(); ++i) {
+      if (chunks_[i].bytes >= bytes) return enter(i);
+    }
+    const size_t size = std::max(bytes, kFirstChunk << std::min<size_t>(chunks_.size(), 8));
+    chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
+    enter(chunks_.size() - 1);
+  }
+
+  std::vector<Chunk> chunks_;
+  size_t current_ = 0;
+  std::byte* next_ = nullptr;
+  std::byte* end_ = nullptr;
+};
+
+// Rows of one word are common in benchmarks and not worth a call to memcpy.
+inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
+  if (row_bytes <= 8) {
+    platform::racy_load(to, from, 8);
+  } else {
+    platform::racy_load(to, from, row_bytes);
+  }
+}
+inline void store_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
+  if (row_bytes <= 8) {
+    platform::racy_store(to, from, 8);
+  } else {
+    platform::racy_store(to, from, row_bytes);
+  }
+}
+
+}  // namespace logjam

@@ -1,0 +1,316 @@
+// What OCC and 2PL have in common: writes are private until commit, and the transaction API in
+// terms of five questions that each protocol answers in its own way.
+//
+// `Protocol` (the class deriving from TransactionBase<Protocol>: no virtual calls within) provides
+//
+//   Seen see(NodeSight)                 the transaction depends on the keys in this node
+//   bool look(table, tuple, &row)       reads a tuple, own writes included; row null: absent
+//   bool open(table, tuple, copy, &v)   reads a tuple it will change; `copy` (may be null) gets it
+//   bool open_blind(tuple, &v)          the same without depending on what is there
+//   void start(tuple)                   a new tuple, before anybody else can see it
+//   void started(tuple)                 it is in the index
+//   bool place(index, entry, &result)   inserts into an index, phantoms considered
+//
+// where false means abort, with the reason noted by fail().
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "cc/access_set.h"
+#include "cc/commit_log.h"
+#include "cc/row_memory.h"
+#include "engine/protocol.h"
+
+namespace logjam {
+
+enum class Seen : uint8_t {
+  kYes,
+  kMoved,  // the node is not as it was: look again
+  kAbort,
+};
+
+template <class Protocol>
+class TransactionBase : public ProtocolTransaction {
+ public:
+  explicit TransactionBase(WorkerContext& context) : context_(context), log_(context) {}
+
+  AbortReason abort_reason() const final { return reason_; }
+  Point point() const final { return point_; }
+  bool holds_locks() const final { return holds_locks_; }
+
+  Status read(Table& table, Key key, const std::byte** row) final {
+    Tuple* tuple;
+    if (!find(table, key, &tuple)) return Status::kAbort;
+    if (tuple == nullptr) return Status::kNotFound;
+    if (!self().look(table, *tuple, row)) return Status::kAbort;
+    return *row == nullptr ? Status::kNotFound : Status::kOk;
+  }
+
+  Status update(Table& table, Key key, std::byte** row) final {
+    Tuple* tuple;
+    if (!find(table, key, &tuple)) return Status::kAbort;
+    if (tuple == nullptr) return Status::kNotFound;
+    if (const Write* own = writes_.find(tuple)) return change_own(*own, row);
+    std::byte* copy = rows_.allocate(table.row_bytes());
+    Version version;
+    if (!self().open(table, *tuple, copy, &version)) return Status::kAbort;
+    if (version.absent()) return Status::kNotFound;
+    *row = writes_.add(table, tuple, copy, true).row;
+    return Status::kOk;
+  }
+
+  Status write(Table& table, Key key, std::byte** row) final {
+    Tuple* tuple;
+    if (!find(table, key, &tuple)) return Status::kAbort;
+    if (tuple == nullptr) return Status::kNotFound;
+    if (const Write* own = writes_.find(tuple)) return change_own(*own, row);
+    Version version;
+    if (!self().open_blind(*tuple, &version)) return Status::kAbort;
+    // That there is nothing is something the transaction has read.
+    if (version.absent() && !self().open(table, *tuple, nullptr, &version)) return Status::kAbort;
+    if (version.absent()) return Status::kNotFound;
+    *row = writes_.add(table, tuple, rows_.allocate(table.row_bytes()), true).row;
+    return Status::kOk;
+  }
+
+  Status erase(Table& table, Key key) final {
+    Tuple* tuple;
+    if (!find(table, key, &tuple)) return Status::kAbort;
+    if (tuple == nullptr) return Status::kNotFound;
+    if (Write* own = writes_.find(tuple)) {
+      if (own->row == nullptr) return Status::kNotFound;
+      own->row = nullptr;
+      return Status::kOk;
+    }
+    Version version;
+    if (!self().open(table, *tuple, nullptr, &version)) return Status::kAbort;
+    if (version.absent()) return Status::kNotFound;
+    writes_.add(table, tuple, nullptr, true);
+    return Status::kOk;
+  }
+
+  // The tuple enters the indexes now, absent, and becomes present at commit. After an abort it
+  // stays there, absent; the next insert of that key takes it over.
+  Status insert(Table& table, Key key, const std::byte* row) final {
+    Write* own = nullptr;
+    auto* tuple = static_cast<Tuple*>(table.primary().find(key, nullptr));
+    bool is_new = tuple == nullptr;
+    if (is_new) {
+      tuple = table.new_tuple(key, *context_.arena);
+      self().start(*tuple);
+      InsertResult placed;
+      if (!self().place(table.primary(), tuple, &placed)) return Status::kAbort;
+      is_new = placed.inserted;
+      if (is_new) {
+        self().started(*tuple);
+        own = &writes_.add(table, tuple, nullptr, false);
+      } else {
+        tuple = Table::tuple_of(placed.entry);
+      }
+    }
+    if (own == nullptr) own = writes_.find(tuple);
+    if (own == nullptr) {
+      Version version;
+      if (!self().open(table, *tuple, nullptr, &version)) return Status::kAbort;
+      if (!version.absent()) return Status::kExists;
+      own = &writes_.add(table, tuple, nullptr, false);
+    }
+    if (own->row != nullptr) return Status::kExists;
+    for (size_t which = 0; which < table.secondary_count(); ++which) {
+      const Status status = add_posting(table, which, *tuple, row, is_new);
+      if (status != Status::kOk) return status;
+    }
+    own->row = rows_.allocate(table.row_bytes());
+    std::memcpy(own->row, row, table.row_bytes());
+    return Status::kOk;
+  }
+
+  Status scan(Table& table, Key low, Key high, bool descending, const RowVisitor& visit) final {
+    return walk(table.primary(), low, high, descending, [&](Keyed* entry) {
+      Tuple* tuple = Table::tuple_of(entry);
+      const std::byte* row;
+      if (!self().look(table, *tuple, &row)) return Step::kAbort;
+      return row == nullptr || visit(tuple->key, row) ? Step::kOn : Step::kStop;
+    });
+  }
+
+  Status scan_secondary(Table& table, size_t which, Key low, Key high, bool descending,
+                        const RowVisitor& visit) final {
+    return walk(table.secondary(which), low, high, descending, [&](Keyed* entry) {
+      return visit_posting(table, which, static_cast<Posting*>(entry), visit);
+    });
+  }
+
+  Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) final {
+    return walk_one(table.secondary(which), key, [&](Keyed* entry) {
+      return visit_posting(table, which, static_cast<Posting*>(entry), visit);
+    });
+  }
+
+ protected:
+  bool fail(AbortReason reason) {
+    reason_ = reason;
+    return false;
+  }
+
+  void note_read(Version version) {
+    deps_.reads = true;
+    deps_.max_read = std::max(deps_.max_read, version.sequence());
+  }
+  void note_overwritten(Version version) {
+    deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
+  }
+
+  void forget() {
+    writes_.clear();
+    rows_.clear();
+    deps_ = {};
+    point_ = {};
+    holds_locks_ = false;
+  }
+
+  WorkerContext& context_;
+  CommitLog log_;
+  WriteSet writes_;
+  RowMemory rows_;
+  Dependencies deps_;
+  AbortReason reason_ = AbortReason::kCount;
+  Point point_;
+  bool holds_locks_ = false;  // committed, and kept until durable
+
+ private:
+  enum class Step : uint8_t { kOn, kStop, kAbort };
+
+  Protocol& self() { return static_cast<Protocol&>(*this); }
+
+  // Null if the key is in no index, which the transaction then depends on.
+  bool find(Table& table, Key key, Tuple** tuple) {
+    while (true) {
+      NodeSight missed_in;
+      Keyed* entry = table.primary().find(key, &missed_in);
+      *tuple = static_cast<Tuple*>(entry);
+      if (entry != nullptr) return true;
+      const Seen seen = self().see(missed_in);
+      if (seen != Seen::kMoved) return seen == Seen::kYes;
+    }
+  }
+
+  static Status change_own(const Write& own, std::byte** row) {
+    if (own.row == nullptr) return Status::kNotFound;
+    *row = own.row;
+    return Status::kOk;
+  }
+
+  // A posting outlives the row it was made for: the row may be gone, or be there again with
+  // another secondary key.
+  static bool is_about(const SecondarySchema& schema, const Posting& posting,
+                       const std::byte* row) {
+    return row != nullptr && schema.key_of(posting.primary, row) == posting.key;
+  }
+
+  Step visit_posting(Table& table, size_t which, Posting* posting, const RowVisitor& visit) {
+    const std::byte* row;
+    if (!self().look(table, *posting->tuple, &row)) return Step::kAbort;
+    if (!is_about(table.schema().secondaries[which], *posting, row)) return Step::kOn;
+    return visit(posting->primary, row) ? Step::kOn : Step::kStop;
+  }
+
+  // Makes sure that `row`, about to be inserted as `tuple`, is found by its secondary key.
+  Status add_posting(Table& table, size_t which, Tuple& tuple, const std::byte* row, bool is_new) {
+    Index& index = table.secondary(which);
+    const SecondarySchema& schema = table.schema().secondaries[which];
+    const Key key = schema.key_of(tuple.key, row);
+    bool taken = false;
+    if (schema.unique) {
+      const Status status = walk_one(index, key, [&](Keyed* entry) {
+        const auto& posting = *static_cast<Posting*>(entry);
+        if (posting.tuple == &tuple) return Step::kOn;
+        const std::byte* other;
+        if (!self().look(table, *posting.tuple, &other)) return Step::kAbort;
+        taken = taken || is_about(schema, posting, other);
+        return Step::kOn;
+      });
+      if (status != Status::kOk) return status;
+    }
+    if (taken) return Status::kExists;
+    // A tuple taken over may have the posting already, and postings never leave.
+    if (!is_new && has_posting(index, key, tuple)) return Status::kOk;
+    InsertResult placed;
+    Posting* posting = table.new_posting(which, tuple, row, *context_.arena);
+    return self().place(index, posting, &placed) ? Status::kOk : Status::kAbort;
+  }
+
+  static bool has_posting(Index& index, Key key, const Tuple& tuple) {
+    bool found = false;
+    index.find_all(key, [&](NodeSight, std::span<Keyed* const> entries) {
+      for (Keyed* entry : entries) found = found || static_cast<Posting*>(entry)->tuple == &tuple;
+      return !found;
+    });
+    return found;
+  }
+
+  // Takes every entry of `index` in the range once, node by node, each node seen before its
+  // entries. If a node has moved, the walk starts again behind the last entry taken.
+  template <class Take>
+  Status walk(Index& index, Key low, Key high, bool descending, const Take& take) {
+    struct Place {
+      Key key, primary;
+      bool operator==(const Place&) const = default;
+      auto operator<=>(const Place&) const = default;
+    };
+    const bool postings = !index.unique();
+    Place last{};
+    bool any = false;
+    Step step = Step::kOn;
+    bool again = true;
+    while (again) {
+      again = false;
+      index.scan(low, high, descending, [&](NodeSight sight, std::span<Keyed* const> entries) {
+        const Seen seen = self().see(sight);
+        again = seen == Seen::kMoved;
+        if (seen == Seen::kAbort) step = Step::kAbort;
+        if (seen != Seen::kYes) return false;
+        for (Keyed* entry : entries) {
+          const Place here{entry->key, postings ? static_cast<Posting*>(entry)->primary : 0};
+          if (any && (descending ? here >= last : here <= last)) continue;
+          last = here;
+          any = true;
+          step = take(entry);
+          if (step != Step::kOn) return false;
+        }
+        return true;
+      });
+      if (again && any) (descending ? high : low) = last.key;
+    }
+    return step == Step::kAbort ? Status::kAbort : Status::kOk;
+  }
+
+  // The same for all entries of one key, in any index.
+  template <class Take>
+  Status walk_one(Index& index, Key key, const Take& take) {
+    if (index.ordered()) return walk(index, key, key, false, take);
+    Step step = Step::kOn;
+    bool again = true;
+    while (again) {
+      again = false;
+      // One key is in one bucket: if that has moved, nothing was taken yet.
+      index.find_all(key, [&](NodeSight sight, std::span<Keyed* const> entries) {
+        const Seen seen = self().see(sight);
+        again = seen == Seen::kMoved;
+        if (seen == Seen::kAbort) step = Step::kAbort;
+        if (seen != Seen::kYes) return false;
+        for (Keyed* entry : entries) {
+          step = take(entry);
+          if (step != Step::kOn) return false;
+        }
+        return true;
+      });
+    }
+    return step == Step::kAbort ? Status::kAbort : Status::kOk;
+  }
+};
+
+}  // namespace logjam
