@@ -26,6 +26,7 @@ DEFINE_bool(elr, true, "early lock release: at pre-commit, not when durable");
 DEFINE_string(log_records, "txn", "txn: a record a transaction; op: begin, each write, commit");
 DEFINE_uint64(seed, 1, "of all that is random");
 DEFINE_uint32(sockets, 0, "0: ask the machine; N: pretend");
+DEFINE_uint64(transactions, 0, "each worker ends after so many; 0: --seconds alone ends the run");
 DEFINE_double(rate, 0, "transactions a second offered (open loop); 0: as fast as it goes");
 DEFINE_uint32(pipeline_depth, 16384, "unacknowledged transactions a worker may have in flight");
 DEFINE_bool(breakdown, true, "sample where workers' time goes");
@@ -106,6 +107,7 @@ RunOptions run_options() {
   options.log_records =
       FLAGS_log_records == "op" ? LogRecords::kOperation : LogRecords::kTransaction;
   options.seed = FLAGS_seed;
+  options.transactions = FLAGS_transactions;
   options.rate = FLAGS_rate;
   options.pipeline_depth = FLAGS_pipeline_depth;
   options.breakdown = FLAGS_breakdown;

@@ -32,11 +32,11 @@ Usage usage_now() {
           static_cast<uint64_t>(u.ru_nivcsw)};
 }
 
-// Sleeps for a phase; ends early on request_stop() or when a client is exhausted.
-void sit_through(double seconds, const RunControl& control, Progress* progress) {
+// Sleeps for a phase; ends early on request_stop() or when no worker can do more.
+void sit_through(double seconds, const RunControl& control, uint32_t workers, Progress* progress) {
   const uint64_t end = platform::now_ns() + static_cast<uint64_t>(seconds * 1e9);
   while (!stop_requested.load(platform::memory_order_relaxed) &&
-         control.exhausted.load(platform::memory_order_relaxed) == 0) {
+         control.exhausted.load(platform::memory_order_relaxed) < workers) {
     const uint64_t now = platform::now_ns();
     if (now >= end) return;
     if (progress != nullptr) progress->look(now);
@@ -112,10 +112,10 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
     control.phase.store(phase, platform::memory_order_relaxed);
     return platform::now_ns();
   };
-  sit_through(options.warmup_seconds, control, shown);
+  sit_through(options.warmup_seconds, control, options.threads, shown);
   const Usage before = usage_now();
   const uint64_t start = enter(Phase::kMeasure);
-  sit_through(options.seconds, control, shown);
+  sit_through(options.seconds, control, options.threads, shown);
   const Usage after = usage_now();
   const uint64_t end = enter(Phase::kDrain);
   for (auto& thread : threads) thread.join();

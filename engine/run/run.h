@@ -24,6 +24,7 @@ struct RunOptions {
   LogRecords log_records = LogRecords::kTransaction;
   uint64_t run = 0;  // of the log, seeds record checksums
   uint64_t seed = 1;
+  uint64_t transactions = 0;    // each worker ends after so many; 0: time alone ends the run
   double rate = 0;              // transactions a second offered by all workers; 0: closed loop
   uint32_t pipeline_depth = 1;  // unacknowledged transactions a worker may have in flight
   bool breakdown = true;

@@ -56,13 +56,15 @@ void Worker::run() {
     const Phase phase = control_.phase.load(platform::memory_order_relaxed);
     if (phase != phase_) enter_phase(phase);
     if (phase == Phase::kDrain) break;
-    if (client_->exhausted()) {
+    const bool enough = options_.transactions != 0 && begun_ == options_.transactions;
+    if (enough || client_->exhausted()) {
       control_.exhausted.fetch_add(1, platform::memory_order_relaxed);
       break;
     }
     breakdown_.start_transaction();
     const uint64_t start = options_.rate > 0 ? wait_for_arrival() : ticks();
     if (start == 0) continue;  // the phase changed while it waited
+    ++begun_;
     one_transaction(start);
     const Charge charge(breakdown_, Activity::kLogWork);
     context_.settle();

@@ -21,7 +21,8 @@ enum class Phase : uint32_t { kWarmup, kMeasure, kDrain };
 
 struct RunControl {
   platform::atomic<Phase> phase{Phase::kWarmup};
-  // Workers whose client can do no more; the run ends when there is one.
+  // Workers that can do no more: their client says so, or they did RunOptions::transactions. The
+  // run ends early when all are.
   platform::atomic<uint32_t> exhausted{0};
   platform::atomic<uint64_t> ages{0};
 
@@ -95,6 +96,7 @@ class alignas(platform::kCacheLine) Worker {
   std::vector<std::unique_ptr<ProtocolTransaction>> spare_;
   std::deque<InFlight> in_flight_;
   Phase phase_ = Phase::kWarmup;
+  uint64_t begun_ = 0;
   uint64_t measure_start_ = 0;
   uint64_t next_arrival_ = 0;
   uint64_t random_;
