@@ -1,0 +1,48 @@
+#!/usr/bin/python3
+"""Durable commits a second on this machine's disk: one 100 B update each on 200,000 rows.
+
+Group commit with 1, 2 and 16 synchronous clients; then two busy workers on two cores with pipelined
+commits, where the question is how late an acknowledgement comes.
+"""
+
+import argparse
+
+from experiment import Bench, median, table
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logjam", default="build/logjam")
+    parser.add_argument("--log_dir", default="/tmp")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--devices", default="file,sync")
+    args = parser.parse_args()
+    common = [
+        "--workload=ycsb", "--ycsb_records=200000", "--ycsb_value_bytes=100", "--ycsb_ops=1",
+        "--ycsb_read_ratio=0", "--ycsb_theta=0", "--log=centr", f"--seconds={args.seconds}",
+        "--warmup=0.5"]
+    ways = {}
+    for device in args.devices.split(","):
+        for clients in (1, 2, 16):
+            ways[device, "sync", clients] = [
+                *common, f"--device={device}", "--commit=sync", f"--threads={clients}"]
+        ways[device, "pipelined", 2] = [
+            *common, f"--device={device}", "--commit=pipelined", "--threads=2"]
+
+    with Bench(args.logjam, args.log_dir) as bench:
+        rows = bench.interleave(ways, args.rounds)
+    table(
+        ["device", "commit", "clients", "commits/s", "p50 us", "p99 us", "p99/p50", "commits/flush",
+         "log MB/s", "cpu %", "flush late us", "late max us"],
+        [[*way, f"{median(r, 'tps'):.0f}", f"{median(r, 'commit_p50_us'):.0f}",
+          f"{median(r, 'commit_p99_us'):.0f}",
+          f"{median(r, 'commit_p99_us') / median(r, 'commit_p50_us'):.2f}",
+          f"{median(r, 'transactions') / max(1, median(r, 'flushes')):.1f}",
+          f"{median(r, 'log_mb_s'):.1f}", f"{median(r, 'cpu_pct'):.0f}",
+          f"{median(r, 'flush_late_us_mean'):.0f}", f"{median(r, 'flush_late_us_max'):.0f}"]
+         for way, r in rows.items()])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+"""What pipelining and early lock release buy while the device is slow (Aether, sections 3 and 4).
+
+One client on a 1 ms device: pipelined over sync. Sixteen clients, TPC-C, one warehouse, 1 ms: early
+lock release on over off, for each protocol and commit policy.
+"""
+
+import argparse
+
+from experiment import Bench, median, ratio, table
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logjam", default="build/logjam")
+    parser.add_argument("--log_dir", default="/dev/shm")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=3)
+    args = parser.parse_args()
+    common = ["--log=centr", "--device=sim:1000", f"--seconds={args.seconds}", "--warmup=0.5"]
+
+    ways = {}
+    for commit in ("sync", "pipelined"):
+        ways["1 client", "ycsb", "occ", commit, "true"] = [
+            *common, "--workload=ycsb", "--ycsb_records=100000", "--ycsb_value_bytes=100",
+            "--threads=1", f"--commit={commit}"]
+    for cc in ("occ", "2pl-nowait", "2pl-waitdie"):
+        for commit in ("sync", "pipelined"):
+            for elr in ("true", "false"):
+                ways["16 clients", "tpcc", cc, commit, elr] = [
+                    *common, "--workload=tpcc", "--tpcc_warehouses=1", "--threads=16", f"--cc={cc}",
+                    f"--commit={commit}", f"--elr={elr}"]
+
+    with Bench(args.logjam, args.log_dir) as bench:
+        rows = bench.interleave(ways, args.rounds)
+    table(
+        ["clients", "workload", "cc", "commit", "elr", "tps", "abort %", "commit p50 us", "p99 us",
+         "cpu us/txn", "switches/txn"],
+        [[*way, f"{median(r, 'tps'):.0f}", f"{median(r, 'abort_pct'):.1f}",
+          f"{median(r, 'commit_p50_us'):.0f}", f"{median(r, 'commit_p99_us'):.0f}",
+          f"{median(r, 'cpu_us_txn'):.1f}",
+          f"{median(r, 'vol_switches_txn') + median(r, 'invol_switches_txn'):.3f}"]
+         for way, r in rows.items()])
+    print()
+    for way, r in rows.items():
+        if way[3] == "pipelined" and way[0] == "1 client":
+            base = rows[*way[:3], "sync", way[4]]
+            print(f"1 client: pipelined / sync = {ratio(r, base):.2f}")
+        if way[4] == "true" and way[0] == "16 clients":
+            base = rows[*way[:4], "false"]
+            print(f"16 clients, {way[2]}, {way[3]}: elr on / off = {ratio(r, base):.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Runs logjam several ways, in turn, and gives each way's median.
+
+Two noisy cores: a single run proves nothing. The ways are interleaved (A B C, A B C, ...), so that
+the machine's mood falls on all of them alike, and a ratio is the median of the rounds' ratios.
+"""
+
+import csv
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+
+
+class Bench:
+    """One logjam binary and a directory for its logs; both are the caller's choice."""
+
+    def __init__(self, logjam, log_dir):
+        self.logjam = logjam
+        os.makedirs(log_dir, exist_ok=True)
+        self.log_dir = tempfile.mkdtemp(prefix="logjam-bench-", dir=log_dir)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.log_dir, ignore_errors=True)
+
+    def run(self, flags):
+        """One run; returns its CSV row as a dict of strings."""
+        path = os.path.join(self.log_dir, "row.csv")
+        if os.path.exists(path):
+            os.remove(path)
+        command = [self.logjam, "run", f"--log_dir={self.log_dir}", f"--csv={path}", *flags]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"{' '.join(command)}\nexited {done.returncode}: {done.stderr.strip()}")
+        with open(path, newline="") as file:
+            return next(csv.DictReader(file))
+
+    def interleave(self, ways, rounds):
+        """ways: name -> flags. Returns name -> list of rows, one for each round."""
+        rows = {name: [] for name in ways}
+        for _ in range(rounds):
+            for name, flags in ways.items():
+                rows[name].append(self.run(flags))
+        return rows
+
+
+def median(rows, column):
+    return statistics.median(float(row[column]) for row in rows)
+
+
+def ratio(rows, other, column="tps"):
+    """Median over rounds of rows/other, round by round."""
+    return statistics.median(
+        float(a[column]) / float(b[column]) if float(b[column]) else float("nan")
+        for a, b in zip(rows, other)
+    )
+
+
+def table(heading, lines):
+    """Prints aligned columns, numbers to the right."""
+    cells = [heading] + [[str(cell) for cell in line] for line in lines]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(heading))]
+    for line in cells:
+        print("  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths))
+        ))

@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+"""What the log costs: YCSB without a log, then `centr` pipelined on `null` and on `file`.
+
+Two shapes: ten operations on 1 M records of 4 B (half reads), and sixteen requests on 1 M rows of ten
+columns. The time breakdown says where the difference goes.
+"""
+
+import argparse
+
+from experiment import Bench, median, ratio, table
+
+SHAPES = {
+    "4 B x 10 ops": ["--ycsb_value_bytes=4", "--ycsb_ops=10"],
+    "100 B x 16 ops": ["--ycsb_value_bytes=100", "--ycsb_ops=16", "--ycsb_touch=column"],
+    "1000 B x 16 ops": ["--ycsb_value_bytes=1000", "--ycsb_ops=16", "--ycsb_touch=column"],
+}
+LOGS = {
+    "none": ["--log=none"],
+    "centr/null": ["--log=centr", "--device=null"],
+    "centr/file": ["--log=centr", "--device=file", "--log_prealloc_mb=1024"],
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logjam", default="build/logjam")
+    parser.add_argument("--log_dir", default="/tmp")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--cc", default="occ,2pl-nowait")
+    args = parser.parse_args()
+    activities = ["work", "lock_wait", "log_contention", "log_work", "flush_wait"]
+    ways = {
+        (shape, cc, int(threads), log): [
+            "--workload=ycsb", "--ycsb_records=1000000", "--ycsb_read_ratio=0.5",
+            "--ycsb_theta=0.6", *SHAPES[shape], *LOGS[log], f"--cc={cc}", "--commit=pipelined",
+            f"--threads={threads}", f"--seconds={args.seconds}", "--warmup=0.5", "--noverify"]
+        for shape in SHAPES
+        for cc in args.cc.split(",")
+        for threads in args.threads.split(",")
+        for log in LOGS
+    }
+    with Bench(args.logjam, args.log_dir) as bench:
+        rows = bench.interleave(ways, args.rounds)
+    table(
+        ["shape", "cc", "threads", "log", "tps", "of none", "MB/s", "p99 us"]
+        + [a + " %" for a in activities],
+        [[*way, f"{median(r, 'tps'):.0f}", f"{ratio(r, rows[*way[:3], 'none']):.2f}",
+          f"{median(r, 'log_mb_s'):.0f}", f"{median(r, 'commit_p99_us'):.0f}"]
+         + [f"{median(r, f'time_{a}_pct'):.1f}" for a in activities]
+         for way, r in rows.items()])
+
+
+if __name__ == "__main__":
+    main()
