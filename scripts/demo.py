@@ -1,0 +1,276 @@
+#!/usr/bin/python3
+"""The demo: what does a durable commit cost on this machine's disk, and does it survive a kill -9?
+
+Runs concurrency control x {no log, centr} x commit policy on YCSB and TPC-C, prints a table, writes
+CSVs and a figure, then kills a running ledger workload with SIGKILL, recovers it and verifies it.
+Called by `make demo`; under two minutes.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+PROTOCOLS = ["occ", "2pl-nowait", "2pl-waitdie"]
+# Small enough to load in a moment; the log sees real transactions all the same.
+WORKLOADS = {
+    "ycsb": ("YCSB-A", ["--ycsb_preset=a", "--ycsb_records=200000", "--ycsb_value_bytes=100",
+                        "--ycsb_ops=4"]),
+    "tpcc": ("TPC-C", ["--tpcc_warehouses=1"]),
+}
+# (log, commit): label, what it means, colour (Okabe and Ito's, which the colour-blind tell apart),
+# hatch. Without a log nothing is ever durable, so the commit policy makes no difference: one run.
+VARIANTS = {
+    ("none", "pipelined"): ("no durability", "", "#9a9a9a", ""),
+    ("centr", "sync"): ("sync", "each commit waits", "#0072B2", ""),
+    ("centr", "pipelined"): ("pipelined", "acknowledged once durable", "#009E73", ""),
+    ("centr", "async"): ("async-UNSAFE", "acknowledged before durable", "#E69F00", "///"),
+}
+
+
+class Failed(Exception):
+    """The demo cannot go on; says why in one sentence."""
+
+
+def run(command):
+    """Runs logjam; its words are only shown when it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False)
+    if done.returncode != 0:
+        sys.stderr.write(done.stdout)
+        raise Failed(f"exit status {done.returncode} from: {' '.join(command)}")
+    return done.stdout
+
+
+def policy(row):
+    return VARIANTS[(row["log"], row["commit"])][0]
+
+
+def duration(us, digits=3, micro="us"):
+    value, unit = (us / 1e6, "s") if us >= 1e6 else (us / 1e3, "ms") if us >= 1e3 else (us, micro)
+    # Rounded to significant digits, but never in the 1e+03 notation.
+    return f"{float(f'{value:.{digits}g}'):g} {unit}"
+
+
+COLUMNS = [
+    ("workload", 8, lambda r: WORKLOADS[r["workload"]][0]),
+    ("cc", 11, lambda r: r["cc"]),
+    ("log", 5, lambda r: r["log"]),
+    ("commit", 13, policy),
+    ("txn/s", 10, lambda r: f"{r['tps']:,.0f}"),
+    ("aborts %", 8, lambda r: f"{r['abort_pct']:.2f}"),
+    ("commit p50", 10, lambda r: duration(r["commit_p50_us"])),
+    ("commit p99", 10, lambda r: duration(r["commit_p99_us"])),
+    ("log MB/s", 8, lambda r: f"{r['log_mb_s']:.1f}"),
+    ("", 6, lambda r: "UNSAFE" if r["unsafe"] else ""),
+]
+LEFT = 4  # columns of words
+
+
+def print_line(cells):
+    aligned = [f"{cell:{'<' if i < LEFT else '>'}{width}}"
+               for i, (cell, (_, width, _)) in enumerate(zip(cells, COLUMNS))]
+    print("  ".join(aligned).rstrip(), flush=True)
+
+
+def measure(options, log_dir, csv):
+    """All combinations, one CSV row each, printed as they finish."""
+    print_line([name for name, _, _ in COLUMNS])
+    for workload, (_, flags) in WORKLOADS.items():
+        for cc in PROTOCOLS:
+            for log, commit in VARIANTS:
+                run([options.logjam, "run", f"--workload={workload}", f"--cc={cc}", f"--log={log}",
+                     f"--commit={commit}", f"--threads={options.threads}", "--device=file",
+                     f"--seconds={options.seconds}", f"--warmup={options.warmup}",
+                     f"--log_dir={log_dir}", f"--csv={csv}", *flags])
+                row = read_rows(csv).iloc[-1]
+                print_line([cell(row) for _, _, cell in COLUMNS])
+    return read_rows(csv)
+
+
+def read_rows(csv):
+    rows = pd.read_csv(csv)
+    rows["unsafe"] = rows["unsafe"].fillna("")
+    return rows
+
+
+def share(values):
+    """A range of percentages in words: "87-95 %"."""
+    low, high = round(min(values)), round(max(values))
+    return f"{low} %" if low == high else f"{low}-{high} %"
+
+
+def headline(rows):
+    """What the bars say, from the numbers of this very run."""
+    tps = rows.set_index(["workload", "cc", "log", "commit"])["tps"]
+    def against_none(commit):
+        return [100 * tps[w, c, "centr", commit] / tps[w, c, "none", "pipelined"]
+                for w in WORKLOADS for c in PROTOCOLS]
+    return (f"Of the throughput without a log, durable commits keep {share(against_none('sync'))} "
+            f"if each is waited for, {share(against_none('pipelined'))} if pipelined")
+
+
+def short(tps):
+    if tps >= 1e6:
+        return f"{tps / 1e6:.2f}M"
+    return f"{tps / 1e3:.0f}k" if tps >= 99.5e3 else f"{tps / 1e3:.1f}k"
+
+
+def plot(rows, options, path):
+    plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False,
+                         "axes.edgecolor": "#666666", "hatch.linewidth": 1.2,
+                         "xtick.major.size": 0, "axes.axisbelow": True})
+    figure, axes = plt.subplots(2, len(WORKLOADS), figsize=(12.8, 7.2), sharex=True,
+                                gridspec_kw={"height_ratios": [1.75, 1]})
+    width = 0.8 / len(VARIANTS)
+    for column, (workload, (title, _)) in enumerate(WORKLOADS.items()):
+        bars, latency = axes[0][column], axes[1][column]
+        for v, ((log, commit), (_, _, colour, hatch)) in enumerate(VARIANTS.items()):
+            for c, cc in enumerate(PROTOCOLS):
+                row = rows[(rows.workload == workload) & (rows.cc == cc) & (rows.log == log) &
+                           (rows.commit == commit)].iloc[-1]
+                x = c + (v - (len(VARIANTS) - 1) / 2) * width
+                bars.bar(x, row.tps, width * 0.92, color="white" if hatch else colour,
+                         edgecolor=colour, hatch=hatch, linewidth=1.2)
+                bars.annotate(short(row.tps), (x, row.tps), (0, 3), textcoords="offset points",
+                              ha="center", fontsize=8.5, color="#333333")
+                durable = log != "none" and not row.unsafe
+                face = colour if durable else "white"
+                latency.plot([x, x], [row.commit_p50_us, row.commit_p99_us], color=colour, lw=2,
+                             zorder=2)
+                latency.plot(x, row.commit_p50_us, "_", color=colour, ms=10, mew=2, zorder=3)
+                latency.plot(x, row.commit_p99_us, "D", color=colour, mfc=face, ms=7, mew=1.6,
+                             zorder=3)
+                latency.annotate(duration(row.commit_p99_us, 2, "µs"), (x, row.commit_p99_us),
+                                 (0, 7), textcoords="offset points", ha="center", fontsize=8,
+                                 color="#333333")
+        bars.set_title(title, fontsize=13, fontweight="bold", loc="left")
+        bars.yaxis.set_major_formatter(FuncFormatter(
+            lambda value, _: f"{value / 1e3:,.0f}k" if value else "0"))
+        latency.set_yscale("log")
+        latency.yaxis.set_major_locator(LogLocator(numticks=12))
+        latency.yaxis.set_minor_locator(NullLocator())
+        latency.yaxis.set_major_formatter(FuncFormatter(
+            lambda value, _: duration(value, 2, "µs")))
+        for axis in (bars, latency):
+            axis.grid(axis="y", color="#e4e4e4", lw=0.8)
+        latency.set_xticks(range(len(PROTOCOLS)), PROTOCOLS, fontsize=11.5)
+    low, high = zip(*(axis.get_ylim() for axis in axes[1]))
+    for axis in axes[1]:
+        axis.set_ylim(min(low), max(high) * 4)  # room for the labels
+    axes[0][0].set_ylabel("acknowledged\ntransactions per second")
+    axes[1][0].set_ylabel("commit latency\n(p50 to p99, log scale)")
+
+    bars = [Patch(facecolor="white" if hatch else colour, edgecolor=colour, hatch=hatch,
+                  label=f"{label}: {what}" if what else label)
+            for label, what, colour, hatch in VARIANTS.values()]
+    marks = [Line2D([], [], color="#444444", marker="D", ls="", ms=7, label="p99, durable"),
+             Line2D([], [], color="#444444", marker="D", mfc="white", mew=1.6, ls="", ms=7,
+                    label="p99, not durable")]
+    for handles, corner, x, y in ((bars, "upper left", 0.088, 0.91),
+                                  (marks, "upper right", 0.993, 0.985)):
+        figure.legend(handles=handles, loc=corner, bbox_to_anchor=(x, y), ncol=len(handles),
+                      frameon=False, fontsize=10.5, columnspacing=1.8, handletextpad=0.5)
+    figure.text(0.093, 0.95, "What a durable commit costs", fontsize=19, fontweight="bold")
+    figure.text(0.093, 0.913, headline(rows) + ".", fontsize=12, color="#333333")
+    last = rows.iloc[-1]
+    figure.text(0.093, 0.018, f"{last.machine}; {options.threads} workers, one log (centr) written "
+                f"with O_DIRECT and synced, {options.seconds:g} s a run; logjam {last.revision}",
+                fontsize=8.5, color="#666666")
+    figure.subplots_adjust(left=0.093, right=0.985, top=0.815, bottom=0.095, hspace=0.1,
+                           wspace=0.14)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def kill_and_recover(options, log_dir, history):
+    """The ledger workload, killed while it commits; recovery must prove that nothing is lost."""
+    command = [options.logjam, "run", "--workload=ledger", "--cc=occ", "--log=centr",
+               "--commit=pipelined", f"--threads={options.threads}", "--device=file",
+               "--seconds=60", "--warmup=0", f"--log_dir={log_dir}", f"--history={history}"]
+    print("\nkill -9 while it commits:\n  " + " ".join(command), flush=True)
+    output = history.with_suffix(".out")
+    with open(output, "w", encoding="utf-8") as out:
+        with subprocess.Popen(command, stdout=out, stderr=out) as ledger:
+            try:
+                wait = 2 + random.random()
+                ledger.wait(timeout=wait)
+                sys.stderr.write(output.read_text(encoding="utf-8"))
+                raise Failed("the ledger run ended before it could be killed")
+            except subprocess.TimeoutExpired:
+                pass
+            finally:
+                ledger.send_signal(signal.SIGKILL)
+    print(f"  killed after {wait:.1f} s")
+    command = [options.logjam, "recover", f"--log_dir={log_dir}", f"--history={history}",
+               "--verify"]
+    print("recover and verify:\n  " + " ".join(command), flush=True)
+    recovered = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               check=False)
+    print("".join(f"  {line}\n" for line in recovered.stdout.splitlines()), end="")
+    if recovered.returncode != 0:
+        raise Failed(f"recovery after kill -9 did not prove out (exit {recovered.returncode})")
+    count = re.search(r"^recovered +(\d+) transactions", recovered.stdout, re.MULTILINE)
+    if count is None or int(count.group(1)) == 0:
+        raise Failed("recovery after kill -9 found no transaction, which proves nothing")
+    print(f"verdict: killed with SIGKILL, {int(count.group(1)):,} transactions recovered, proved: "
+          "nothing acknowledged was lost")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--logjam", default="build/logjam", help="the binary")
+    parser.add_argument("--out", default="results/demo", help="where CSVs and the figure go")
+    parser.add_argument("--threads", type=int, default=max(2, min(os.cpu_count() or 2, 8)))
+    parser.add_argument("--seconds", type=float, default=1.5, help="measured in each run")
+    parser.add_argument("--warmup", type=float, default=0.3)
+    options = parser.parse_args()
+
+    start = time.monotonic()
+    out = pathlib.Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    csv, figure = out / "runs.csv", out / "demo.png"
+    csv.unlink(missing_ok=True)  # the last demo's
+    # The log must lie on the same disk as the project, which /tmp may not.
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="log-", dir=out))
+    try:
+        rows = measure(options, scratch, csv)
+        table = rows[["workload", "cc", "log", "commit", "unsafe", "tps", "abort_pct",
+                      "commit_p50_us", "commit_p99_us", "log_mb_s"]]
+        table.to_csv(out / "summary.csv", index=False)
+        plot(rows, options, figure)
+        print(f"\n{headline(rows)}.")
+        kill_and_recover(options, scratch, scratch / "ledger.history")
+        print(f"\n{figure}, {csv} and {out / 'summary.csv'} written; "
+              f"{time.monotonic() - start:.0f} s")
+    except (Failed, OSError) as problem:
+        print(f"demo: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    # A terminated demo cleans up after itself too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sys.exit(main())
