@@ -24,7 +24,8 @@ namespace {
 // Bodies of committed transactions, ready to apply in any order.
 struct Replay {
   std::vector<std::shared_ptr<std::vector<std::byte>>> memory;  // what the bodies point into
-  std::vector<std::pair<uint64_t, const RecordHeader*>> bodies;  // with the commit's sequence number
+  std::vector<std::pair<uint64_t, const RecordHeader*>>
+      bodies;  // with the commit's sequence number
 };
 using ReplayPtr = std::shared_ptr<Replay>;
 
@@ -187,8 +188,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const LogSchem
   // The cut of several streams depends on where each ends, so they are read twice. The cut of a
   // single one is where its reader stops.
   if (streams > 1) {
-    for_each_stream(streams,
-                    [&](uint32_t s) { result.tails[s] = read_to_end(files.paths[s]); });
+    for_each_stream(streams, [&](uint32_t s) { result.tails[s] = read_to_end(files.paths[s]); });
     result.cut = scheme.cut(result.tails);
   } else {
     result.cut.bytes = {~uint64_t{0}};
@@ -201,19 +201,19 @@ RecoveryResult recover(Database& database, const LogFiles& files, const LogSchem
   for_each_stream(streams, [&](uint32_t s) {
     LogReader reader(files.paths[s]);
     arena.execute([&] {
-      tbb::parallel_pipeline(
-          threads * 4, tbb::make_filter<void, ReplayPtr>(tbb::filter_mode::serial_in_order,
-                                                         [&](tbb::flow_control& flow) {
-                                                           RecordBatch batch;
-                                                           if (!reader.next(&batch)) {
-                                                             flow.stop();
-                                                             return ReplayPtr();
-                                                           }
-                                                           return committed[s].take(batch);
-                                                         }) &
-                           tbb::make_filter<ReplayPtr, void>(
-                               tbb::filter_mode::parallel,
-                               [&](const ReplayPtr& replay) { applier.apply(*replay); }));
+      tbb::parallel_pipeline(threads * 4,
+                             tbb::make_filter<void, ReplayPtr>(tbb::filter_mode::serial_in_order,
+                                                               [&](tbb::flow_control& flow) {
+                                                                 RecordBatch batch;
+                                                                 if (!reader.next(&batch)) {
+                                                                   flow.stop();
+                                                                   return ReplayPtr();
+                                                                 }
+                                                                 return committed[s].take(batch);
+                                                               }) &
+                                 tbb::make_filter<ReplayPtr, void>(
+                                     tbb::filter_mode::parallel,
+                                     [&](const ReplayPtr& replay) { applier.apply(*replay); }));
     });
     if (!reader.error().empty()) result.tails[s].why = reader.error();
     if (streams == 1) result.tails[s] = reader.tail();
