@@ -51,7 +51,7 @@ CheckResult check(const LedgerRows& rows, const History& history);
 
 namespace logjam {
 
-// `logjam recover --history=FILE`, and tests. A history that cannot be read is a failed check.
+// A history that cannot be read is a failed check.
 ledger::CheckResult check_history(Database& database, const std::string& history_path);
 
 }  // namespace logjam
