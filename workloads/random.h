@@ -1,0 +1,65 @@
+// Random numbers for clients and loaders: small, fast, the same on every machine.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace logjam {
+
+// The finalizer of splitmix64 (Steele, Lea, Flood 2014): every input bit flips half the output's.
+constexpr uint64_t mix64(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64 as its authors ask. `stream` tells
+// apart generators of one seed: a client's number, a chunk of the load.
+class Random {
+ public:
+  explicit Random(uint64_t seed, uint64_t stream = 0) {
+    uint64_t x = mix64(seed) ^ mix64(~stream);
+    for (uint64_t& word : state_) word = x = mix64(x);
+  }
+
+  uint64_t next() {
+    const uint64_t result = rotate(state_[1] * 5, 7) * 9;
+    const uint64_t shifted = state_[1] << 17;
+    state_[2] ^= state_[0];
+    state_[3] ^= state_[1];
+    state_[1] ^= state_[2];
+    state_[0] ^= state_[3];
+    state_[2] ^= shifted;
+    state_[3] = rotate(state_[3], 45);
+    return result;
+  }
+
+  // Uniform in [0, n), n > 0, exactly: Lemire's multiplication, which divides only in the rare case
+  // that it must reject.
+  uint64_t below(uint64_t n) {
+    Wide product = Wide{next()} * n;
+    if (static_cast<uint64_t>(product) < n) {
+      const uint64_t unfair = -n % n;
+      while (static_cast<uint64_t>(product) < unfair) product = Wide{next()} * n;
+    }
+    return static_cast<uint64_t>(product >> 64);
+  }
+
+  // Uniform in [low, high], both included.
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(below(static_cast<uint64_t>(high - low) + 1));
+  }
+
+  // Uniform in [0, 1), all 53 bits random.
+  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+  bool percent(uint32_t share) { return below(100) < share; }
+
+ private:
+  __extension__ using Wide = unsigned __int128;
+  static constexpr uint64_t rotate(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+  std::array<uint64_t, 4> state_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,145 @@
+// NewOrder (clause 2.4): a customer orders 5 to 15 items.
+#include <array>
+#include <cstring>
+
+#include "workloads/tpcc/terminal.h"
+
+namespace logjam::tpcc {
+namespace {
+
+struct Line {
+  uint32_t item;
+  uint32_t supply_warehouse;
+  uint32_t quantity;
+};
+
+class NewOrderType : public TransactionType {
+ public:
+  explicit NewOrderType(Terminal& terminal) : terminal_(terminal), tables_(terminal.tables) {}
+
+  // Clause 2.4.1.
+  void draw() override {
+    Random& random = terminal_.random;
+    warehouse_ = terminal_.draw_warehouse();
+    district_ = terminal_.draw_district();
+    customer_ = terminal_.draw_customer();
+    entered_ = terminal_.draw_date();
+    line_count_ = static_cast<uint32_t>(random.between(kMinLines, kMaxLines));
+    all_local_ = true;
+    for (uint32_t i = 0; i < line_count_; ++i) {
+      const bool remote = random.percent(1);
+      lines_[i].item = terminal_.draw_item();
+      lines_[i].supply_warehouse =
+          remote ? terminal_.draw_remote_warehouse(warehouse_) : warehouse_;
+      lines_[i].quantity = terminal_.draw_number(10);
+      all_local_ &= lines_[i].supply_warehouse == warehouse_;
+    }
+    // The unused item number of the 1 % that are rolled back.
+    if (random.percent(1)) lines_[line_count_ - 1].item = terminal_.scale.items + 1;
+  }
+
+  // Clause 2.4.2.2. An insert that finds its key taken means that the district was read before
+  // another NewOrder's change to it: such a transaction runs on, and its commit is refused.
+  Status execute(Transaction& txn) override {
+    const Warehouse* warehouse;
+    if (!found(txn.read(tables_.warehouse, warehouse_key(warehouse_), &warehouse), "warehouse")) {
+      return Status::kAbort;
+    }
+    District* district;
+    if (!found(txn.update(tables_.district, district_key(warehouse_, district_), &district),
+               "district")) {
+      return Status::kAbort;
+    }
+    const uint32_t number = district->next_order++;
+    const Customer* customer;
+    if (!found(
+            txn.read(tables_.customer, customer_key(warehouse_, district_, customer_), &customer),
+            "customer")) {
+      return Status::kAbort;
+    }
+
+    const Key key = order_key(warehouse_, district_, number);
+    const Order order{.entered = entered_,
+                      .customer = customer_,
+                      .carrier = 0,
+                      .lines = static_cast<uint8_t>(line_count_),
+                      .all_local = all_local_,
+                      .unused = {}};
+    if (txn.insert(tables_.order, key, order) == Status::kAbort) return Status::kAbort;
+    if (txn.insert(tables_.new_order, key, NewOrder{number}) == Status::kAbort) {
+      return Status::kAbort;
+    }
+
+    Cents sum = 0;
+    for (uint32_t i = 0; i < line_count_; ++i) {
+      const Status status = add_line(txn, lines_[i], line_key(key, i + 1), &sum);
+      if (status != Status::kOk) return status;
+    }
+    display(sum, *warehouse, *district, *customer);
+    return Status::kOk;
+  }
+
+ private:
+  Status add_line(Transaction& txn, const Line& line, Key key, Cents* sum) {
+    const Item* item;
+    const Status status = txn.read(tables_.item, item_key(line.item), &item);
+    if (status == Status::kNotFound) return Status::kRollback;
+    if (status != Status::kOk) return status;
+
+    Stock* stock;
+    if (!found(txn.update(tables_.stock, stock_key(line.supply_warehouse, line.item), &stock),
+               "stock")) {
+      return Status::kAbort;
+    }
+    const auto quantity = static_cast<int32_t>(line.quantity);
+    stock->quantity += stock->quantity >= quantity + 10 ? -quantity : 91 - quantity;
+    stock->ytd += quantity;
+    ++stock->orders;
+    if (line.supply_warehouse != warehouse_) ++stock->remote_orders;
+
+    OrderLine row{.amount = quantity * item->price,
+                  .delivered = kNoDate,
+                  .item = line.item,
+                  .supply_warehouse = line.supply_warehouse,
+                  .quantity = line.quantity,
+                  .dist_info = {},
+                  .unused = {}};
+    std::memcpy(row.dist_info, stock->dist[district_ - 1], sizeof row.dist_info);
+    *sum += row.amount;
+    terminal_.displayed += is_brand(*item, *stock) ? 'B' : 'G';
+    return txn.insert(tables_.order_line, key, row) == Status::kAbort ? Status::kAbort
+                                                                      : Status::kOk;
+  }
+
+  static bool is_brand(const Item& item, const Stock& stock) {
+    return text(item.data).find("ORIGINAL") != std::string_view::npos &&
+           text(stock.data).find("ORIGINAL") != std::string_view::npos;
+  }
+
+  // The total that the customer pays: sum * (1 - discount) * (1 + both taxes), in basis points.
+  void display(Cents sum, const Warehouse& warehouse, const District& district,
+               const Customer& customer) {
+    constexpr int64_t kOne = 10'000;
+    const Cents total =
+        sum * (kOne - customer.discount) / kOne * (kOne + warehouse.tax + district.tax) / kOne;
+    terminal_.displayed += static_cast<uint64_t>(total);
+  }
+
+  Terminal& terminal_;
+  Tables& tables_;
+  uint32_t warehouse_ = 0;
+  uint32_t district_ = 0;
+  uint32_t customer_ = 0;
+  Date entered_ = kNoDate;
+  uint32_t line_count_ = 0;
+  bool all_local_ = true;
+  std::array<Line, kMaxLines> lines_{};
+};
+
+}  // namespace
+
+std::unique_ptr<TransactionType> make_new_order(Terminal& terminal) {
+  return std::make_unique<NewOrderType>(terminal);
+}
+
+}  // namespace logjam::tpcc

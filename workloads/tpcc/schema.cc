@@ -1,0 +1,89 @@
+#include "workloads/tpcc/schema.h"
+
+#include <cstring>
+#include <vector>
+
+#include "workloads/random.h"
+
+namespace logjam::tpcc {
+namespace {
+
+Key last_name_key_of(Key primary, const std::byte* row) {
+  char last[16];
+  std::memcpy(last, row + offsetof(Customer, last), sizeof last);
+  return last_name_key(district_of_customer(primary), last);
+}
+
+Key customer_order_key_of(Key primary, const std::byte* row) {
+  uint32_t customer;
+  std::memcpy(&customer, row + offsetof(Order, customer), sizeof customer);
+  return customer_order_key(district_of_order(primary) << kCustomerBits | customer,
+                            number_of_order(primary));
+}
+
+// Tables that only NewOrder and Payment insert into grow for as long as a run lasts, so they are
+// ordered; those of a fixed size are hashed.
+std::vector<TableSchema> schemas(const Scale& scale) {
+  const uint64_t warehouses = scale.warehouses, districts = warehouses * kDistricts,
+                 customers = districts * scale.customers;
+  return {
+      {"warehouse", sizeof(Warehouse), IndexKind::kHash, warehouses, {}},
+      {"district", sizeof(District), IndexKind::kHash, districts, {}},
+      {"customer",
+       sizeof(Customer),
+       IndexKind::kHash,
+       customers,
+       {{"last_name", IndexKind::kHash, false, last_name_key_of}}},
+      {"history", sizeof(History), IndexKind::kOrdered, customers, {}},
+      {"new_order", sizeof(NewOrder), IndexKind::kOrdered, districts * scale.undelivered(), {}},
+      {"order",
+       sizeof(Order),
+       IndexKind::kOrdered,
+       customers,
+       {{"customer", IndexKind::kOrdered, true, customer_order_key_of}}},
+      {"order_line",
+       sizeof(OrderLine),
+       IndexKind::kOrdered,
+       customers * (kMinLines + kMaxLines) / 2,
+       {}},
+      {"item", sizeof(Item), IndexKind::kHash, scale.items, {}},
+      {"stock", sizeof(Stock), IndexKind::kHash, warehouses * scale.items, {}},
+  };
+}
+
+}  // namespace
+
+Key last_name_key(Key district, const char (&last)[16]) {
+  uint64_t halves[2];
+  std::memcpy(halves, last, sizeof halves);
+  const uint64_t hash = mix64(halves[0] ^ mix64(halves[1]));
+  return district << 40 | low_bits(hash, 40);
+}
+
+Tables::Tables(Database& database)
+    : warehouse(database.table("warehouse")),
+      district(database.table("district")),
+      customer(database.table("customer")),
+      history(database.table("history")),
+      new_order(database.table("new_order")),
+      order(database.table("order")),
+      order_line(database.table("order_line")),
+      item(database.table("item")),
+      stock(database.table("stock")) {}
+
+void create_tables(Database& database, const Scale& scale) {
+  for (TableSchema& schema : schemas(scale)) database.create_table(std::move(schema));
+}
+
+uint64_t loaded_bytes(const Scale& scale) {
+  constexpr uint64_t kIndexEntry = 32;
+  uint64_t bytes = 0;
+  for (const TableSchema& schema : schemas(scale)) {
+    const uint64_t row = sizeof(Tuple) + (schema.row_bytes + 7) / 8 * 8 + kIndexEntry;
+    const uint64_t postings = schema.secondaries.size() * (sizeof(Posting) + kIndexEntry);
+    bytes += schema.expected_rows * (row + postings);
+  }
+  return bytes;
+}
+
+}  // namespace logjam::tpcc

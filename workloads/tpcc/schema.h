@@ -1,0 +1,201 @@
+// TPC-C's nine tables (specification v5.11, clause 1.3).
+//
+// Identifiers that make up a row's key are not repeated in the row. Money is in cents, taxes and
+// discounts in basis points. A date is a number: 0 is null, kLoadDate the load's, and runs count
+// on from there, so that a run is a function of its seed. Rows have no padding, so they can be
+// hashed and logged as bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "engine/storage/database.h"
+
+namespace logjam::tpcc {
+
+using Cents = int64_t;
+using BasisPoints = int32_t;
+using Date = uint64_t;
+
+inline constexpr Date kNoDate = 0;
+inline constexpr Date kLoadDate = 1;
+
+inline constexpr uint32_t kDistricts = 10;  // of a warehouse
+inline constexpr uint32_t kMaxLines = 15;   // of an order
+inline constexpr uint32_t kMinLines = 5;
+
+struct Address {
+  char street_1[20];
+  char street_2[20];
+  char city[20];
+  char state[2];
+  char zip[9];
+};
+
+struct Warehouse {
+  Cents ytd;
+  BasisPoints tax;
+  char name[10];
+  Address address;
+  char unused[3];
+};
+
+struct District {
+  Cents ytd;
+  BasisPoints tax;
+  uint32_t next_order;
+  char name[10];
+  Address address;
+  char unused[7];
+};
+
+struct Customer {
+  Cents credit_limit;
+  Cents balance;
+  Cents ytd_payment;
+  Date since;
+  BasisPoints discount;
+  uint32_t payments;
+  uint32_t deliveries;
+  char credit[2];
+  char middle[2];
+  char first[16];
+  char last[16];
+  Address address;
+  char phone[16];
+  char data[500];
+  char unused[5];
+};
+
+struct History {
+  Cents amount;
+  Date date;
+  uint32_t customer_warehouse;
+  uint32_t warehouse;
+  uint32_t customer;
+  uint16_t customer_district;
+  uint16_t district;
+  char data[24];
+};
+
+struct Order {
+  Date entered;
+  uint32_t customer;
+  uint8_t carrier;  // 0: null, not delivered
+  uint8_t lines;
+  uint8_t all_local;
+  char unused[1];
+};
+
+struct NewOrder {
+  uint64_t order;
+};
+
+struct OrderLine {
+  Cents amount;
+  Date delivered;
+  uint32_t item;
+  uint32_t supply_warehouse;
+  uint32_t quantity;
+  char dist_info[24];
+  char unused[4];
+};
+
+struct Item {
+  Cents price;
+  uint32_t image;
+  char name[24];
+  char data[50];
+  char unused[2];
+};
+
+struct Stock {
+  int64_t ytd;
+  int32_t quantity;
+  uint32_t orders;
+  uint32_t remote_orders;
+  char dist[kDistricts][24];
+  char data[50];
+  char unused[2];
+};
+
+template <class... Rows>
+inline constexpr bool kNoPadding = (std::has_unique_object_representations_v<Rows> && ...);
+static_assert(
+    kNoPadding<Warehouse, District, Customer, History, Order, NewOrder, OrderLine, Item, Stock>);
+
+// Keys, most significant part first, so that an ordered index keeps a district's orders together.
+// check_flags() bounds warehouses, items and customers to what fits.
+inline constexpr uint32_t kWarehouseBits = 20, kDistrictBits = 4, kCustomerBits = 12,
+                          kOrderBits = 28, kLineBits = 4, kItemBits = 20;
+static_assert(kWarehouseBits + kDistrictBits + kCustomerBits + kOrderBits == 64);
+
+constexpr Key warehouse_key(uint32_t w) { return w; }
+constexpr Key district_key(uint32_t w, uint32_t d) { return Key{w} << kDistrictBits | d; }
+constexpr Key customer_key(uint32_t w, uint32_t d, uint32_t c) {
+  return district_key(w, d) << kCustomerBits | c;
+}
+constexpr Key order_key(uint32_t w, uint32_t d, uint64_t o) {
+  return district_key(w, d) << kOrderBits | o;
+}
+constexpr Key line_key(Key order, uint32_t line) { return order << kLineBits | line; }
+constexpr Key item_key(uint32_t i) { return i; }
+constexpr Key stock_key(uint32_t w, uint32_t i) { return Key{w} << kItemBits | i; }
+// HISTORY has no key of its own: a run's rows are numbered by worker, the load's by customer.
+constexpr Key history_key(uint32_t worker, uint64_t count) { return Key{worker} << 40 | count; }
+constexpr Key loaded_history_key(Key customer) { return Key{1} << 63 | customer; }
+
+// Parts of keys.
+constexpr uint64_t low_bits(Key key, uint32_t bits) { return key & ((Key{1} << bits) - 1); }
+constexpr Key district_of_order(Key order) { return order >> kOrderBits; }
+constexpr Key district_of_customer(Key customer) { return customer >> kCustomerBits; }
+constexpr Key order_of_line(Key line) { return line >> kLineBits; }
+constexpr uint32_t warehouse_of_district(Key district) {
+  return static_cast<uint32_t>(district >> kDistrictBits);
+}
+constexpr uint32_t number_of_district(Key district) {
+  return static_cast<uint32_t>(low_bits(district, kDistrictBits));
+}
+constexpr uint32_t warehouse_of_stock(Key stock) {
+  return static_cast<uint32_t>(stock >> kItemBits);
+}
+constexpr uint64_t number_of_order(Key order) { return low_bits(order, kOrderBits); }
+
+// Secondary keys. Last names are hashed: readers compare the name too.
+Key last_name_key(Key district, const char (&last)[16]);
+constexpr Key customer_order_key(Key customer, uint64_t order) {
+  return customer << kOrderBits | order;
+}
+inline constexpr size_t kByLastName = 0;  // CUSTOMER: (district, last name), hash, not unique
+inline constexpr size_t kByCustomer = 0;  // ORDER: (customer, order number), ordered, unique
+
+// How much of everything there is.
+struct Scale {
+  uint32_t warehouses = 1;
+  uint32_t items = 100'000;
+  uint32_t customers = 3000;  // of a district, and its initial orders
+
+  // The last 900 of 3000 initial orders are not delivered yet.
+  uint32_t undelivered() const { return customers * 3 / 10; }
+  uint32_t names() const { return customers < 1000 ? customers : 1000; }
+};
+
+struct Tables {
+  explicit Tables(Database& database);
+  Table& warehouse;
+  Table& district;
+  Table& customer;
+  Table& history;
+  Table& new_order;
+  Table& order;
+  Table& order_line;
+  Table& item;
+  Table& stock;
+};
+
+void create_tables(Database& database, const Scale& scale);
+// Of the tables as create_tables() declares them, headers and indexes included.
+uint64_t loaded_bytes(const Scale& scale);
+
+}  // namespace logjam::tpcc

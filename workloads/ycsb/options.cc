@@ -1,0 +1,201 @@
+#include "workloads/ycsb/options.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string_view>
+
+DEFINE_uint64(ycsb_records, 1'000'000, "ycsb: rows in the table");
+DEFINE_uint32(ycsb_value_bytes, 1000, "ycsb: bytes of a row, at least 4");
+DEFINE_uint32(ycsb_ops, 16, "ycsb: point operations in a transaction");
+DEFINE_double(ycsb_read_ratio, 0.5, "ycsb: share of the point operations that only read");
+DEFINE_double(ycsb_theta, 0.6, "ycsb: zipfian skew, 0 (uniform) to less than 1");
+DEFINE_string(ycsb_distribution, "zipf",
+              "ycsb: zipf (key = rank, Gray et al.), scrambled (key = FNV-1a of the rank, as YCSB "
+              "does) or uniform");
+DEFINE_string(ycsb_index, "auto",
+              "ycsb: hash or ordered primary index; auto is ordered for the hybrid preset, else "
+              "hash");
+DEFINE_string(
+    ycsb_preset, "",
+    "ycsb: a (50/50), b (95/5), c (reads only), f (50/50 read-modify-write), or Poplar's "
+    "write-only (one blind update) and hybrid (one column updated, one scan); flags given "
+    "explicitly override the preset");
+DEFINE_bool(ycsb_rmw, false, "ycsb: updates read the row first instead of overwriting it blindly");
+DEFINE_string(
+    ycsb_touch, "auto",
+    "ycsb: row (operations read or write all of it) or column (one of ten equal columns); "
+    "auto is column for the hybrid preset, else row");
+DEFINE_uint32(ycsb_scan_length, 0,
+              "ycsb: rows of a scan at the end of every transaction; needs the ordered index");
+DEFINE_bool(ycsb_distinct, true, "ycsb: the keys of one transaction differ");
+DEFINE_bool(ycsb_prefetch, true,
+            "ycsb: prefetch the index entries of a transaction's keys, which are known up front");
+
+namespace logjam::ycsb {
+namespace {
+
+constexpr uint64_t kMaxRecords = uint64_t{1} << 40;
+constexpr uint32_t kMaxValueBytes = 1 << 20;
+constexpr uint32_t kMaxOps = 1024;
+
+struct Preset {
+  std::string_view name;
+  double read_ratio;
+  bool rmw = false;
+  // The rest only in Poplar's two: one operation on uniformly drawn keys (paper 002, section 6.2).
+  bool poplar = false;
+  uint32_t scan_length = 0;
+};
+constexpr std::array kPresets = {
+    Preset{"a", 0.5},
+    Preset{"b", 0.95},
+    Preset{"c", 1},
+    Preset{"f", 0.5, true},
+    Preset{"write-only", 0, false, true},
+    Preset{"hybrid", 0, true, true, 10},
+};
+
+const Preset* find_preset(std::string_view name) {
+  const auto* found = std::ranges::find(kPresets, name, &Preset::name);
+  return found == kPresets.end() ? nullptr : found;
+}
+
+bool given(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
+
+uint32_t at_most(uint32_t value, uint64_t bound) {
+  return static_cast<uint32_t>(std::min<uint64_t>(value, bound));
+}
+
+bool one_of(std::string_view value, std::initializer_list<std::string_view> allowed) {
+  return std::ranges::find(allowed, value) != allowed.end();
+}
+
+}  // namespace
+
+Options options_from_flags() {
+  Options options{.records = FLAGS_ycsb_records,
+                  .value_bytes = FLAGS_ycsb_value_bytes,
+                  .ops = FLAGS_ycsb_ops,
+                  .read_ratio = FLAGS_ycsb_read_ratio,
+                  .theta = FLAGS_ycsb_theta,
+                  .ordered = FLAGS_ycsb_index == "ordered",
+                  .rmw = FLAGS_ycsb_rmw,
+                  .by_column = FLAGS_ycsb_touch == "column",
+                  .scan_length = FLAGS_ycsb_scan_length,
+                  .distinct = FLAGS_ycsb_distinct,
+                  .prefetch = FLAGS_ycsb_prefetch};
+  if (const Preset* preset = find_preset(FLAGS_ycsb_preset)) {
+    if (!given("ycsb_read_ratio")) options.read_ratio = preset->read_ratio;
+    if (!given("ycsb_rmw")) options.rmw = preset->rmw;
+    if (!given("ycsb_scan_length")) options.scan_length = preset->scan_length;
+    if (!given("ycsb_ops") && preset->poplar) options.ops = 1;
+    if (preset->poplar && !given("ycsb_theta") && !given("ycsb_distribution")) options.theta = 0;
+    // The shape of the load depends on flag values alone, not on whether they were given: recovery
+    // sets all of them from the log's header.
+    const bool hybrid = preset->name == "hybrid";
+    if (FLAGS_ycsb_index == "auto") options.ordered = hybrid;
+    if (FLAGS_ycsb_touch == "auto") options.by_column = hybrid;
+  }
+  // Recovery knows the flags that shape the load only, so defaults of the others must go with any.
+  if (!given("ycsb_ops")) options.ops = at_most(options.ops, options.records);
+  if (!given("ycsb_scan_length"))
+    options.scan_length = at_most(options.scan_length, options.records);
+  if (options.by_column) options.rmw = true;
+  if (FLAGS_ycsb_distribution == "uniform") options.theta = 0;
+  if (options.theta > 0) {
+    options.distribution =
+        FLAGS_ycsb_distribution == "scrambled" ? Distribution::kScrambled : Distribution::kZipf;
+  }
+  return options;
+}
+
+std::string check_flags() {
+  if (!FLAGS_ycsb_preset.empty() && find_preset(FLAGS_ycsb_preset) == nullptr) {
+    return "--ycsb_preset is a, b, c, f, write-only or hybrid, not \"" + FLAGS_ycsb_preset + "\"";
+  }
+  if (!one_of(FLAGS_ycsb_distribution, {"zipf", "scrambled", "uniform"})) {
+    return "--ycsb_distribution is zipf, scrambled or uniform, not \"" + FLAGS_ycsb_distribution +
+           "\"";
+  }
+  if (!one_of(FLAGS_ycsb_index, {"auto", "hash", "ordered"})) {
+    return "--ycsb_index is hash, ordered or auto, not \"" + FLAGS_ycsb_index + "\"";
+  }
+  if (!one_of(FLAGS_ycsb_touch, {"auto", "row", "column"})) {
+    return "--ycsb_touch is row, column or auto, not \"" + FLAGS_ycsb_touch + "\"";
+  }
+  if (FLAGS_ycsb_distribution == "uniform" && given("ycsb_theta") && FLAGS_ycsb_theta != 0) {
+    return "--ycsb_distribution=uniform has no skew: drop --ycsb_theta, or use zipf or scrambled";
+  }
+  const Options options = options_from_flags();
+  if (options.records < 1 || options.records > kMaxRecords) {
+    return "--ycsb_records is 1 to " + std::to_string(kMaxRecords);
+  }
+  if (options.value_bytes < 4 || options.value_bytes > kMaxValueBytes) {
+    return "--ycsb_value_bytes is 4 to " + std::to_string(kMaxValueBytes);
+  }
+  if (options.ops < 1 || options.ops > kMaxOps) {
+    return "--ycsb_ops is 1 to " + std::to_string(kMaxOps);
+  }
+  if (options.distinct && options.ops > options.records) {
+    return "--ycsb_ops cannot exceed --ycsb_records while --ycsb_distinct=true";
+  }
+  if (!(options.read_ratio >= 0 && options.read_ratio <= 1)) return "--ycsb_read_ratio is 0 to 1";
+  if (!(options.theta >= 0 && options.theta < 1)) {
+    return "--ycsb_theta is at least 0 and less than 1 (Gray's method has no skew of 1 or more)";
+  }
+  if (options.by_column && (options.value_bytes % kColumns != 0 || options.value_bytes < 40)) {
+    return "--ycsb_touch=column needs --ycsb_value_bytes to be a multiple of 10, and at least 40";
+  }
+  if (options.by_column && given("ycsb_rmw") && !FLAGS_ycsb_rmw) {
+    return "--ycsb_rmw=false overwrites whole rows, --ycsb_touch=column changes a part of one: "
+           "drop one of them";
+  }
+  if (options.scan_length > options.records) {
+    return "--ycsb_scan_length cannot exceed --ycsb_records";
+  }
+  if (FLAGS_ycsb_preset == "hybrid" && !options.ordered) {
+    return "--ycsb_preset=hybrid scans: it needs --ycsb_index=ordered";
+  }
+  if (options.scan_length > 0 && !options.ordered) {
+    return "--ycsb_scan_length needs --ycsb_index=ordered";
+  }
+  return "";
+}
+
+std::string describe(const Options& options) {
+  char skew[128];
+  switch (options.distribution) {
+    case Distribution::kUniform:
+      std::snprintf(skew, sizeof skew, "uniform keys");
+      break;
+    case Distribution::kZipf:
+      std::snprintf(skew, sizeof skew, "zipfian keys (Gray et al., key = rank) theta %.4g",
+                    options.theta);
+      break;
+    case Distribution::kScrambled:
+      std::snprintf(skew, sizeof skew, "scrambled zipfian keys (FNV-1a of the rank) theta %.4g",
+                    options.theta);
+      break;
+  }
+  char text[512];
+  std::snprintf(
+      text, sizeof text,
+      "ycsb: %llu rows of %u B in %s index, %u operations (%.4g %% reads, updates %s %s), "
+      "%s%s",
+      static_cast<unsigned long long>(options.records), options.value_bytes,
+      options.ordered ? "an ordered" : "a hash", options.ops, options.read_ratio * 100,
+      options.rmw ? "read and change" : "overwrite",
+      options.by_column ? "one of ten columns" : "the row", skew,
+      options.distinct ? ", distinct in a transaction" : "");
+  std::string line = text;
+  if (options.scan_length > 0) {
+    line += ", then a scan of " + std::to_string(options.scan_length) + " rows";
+  }
+  if (!options.prefetch) line += ", no prefetch";
+  return line;
+}
+
+}  // namespace logjam::ycsb

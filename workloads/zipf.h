@@ -1,0 +1,68 @@
+// Zipfian ranks in O(1) a draw.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "workloads/random.h"
+
+namespace logjam {
+
+// Sum of i^-theta for i in [1, n]. Past kExact terms the Euler-Maclaurin formula is good to more
+// digits than a double holds, so a billion records cost no more than a hundred thousand.
+inline double zeta(uint64_t n, double theta) {
+  constexpr uint64_t kExact = 100'000;
+  double sum = 0;
+  for (uint64_t i = std::min(n, kExact); i > 0; --i)
+    sum += std::pow(static_cast<double>(i), -theta);
+  if (n <= kExact) return sum;
+  const double m = kExact, end = static_cast<double>(n);
+  const auto f = [theta](double x) { return std::pow(x, -theta); };
+  const double integral = (std::pow(end, 1 - theta) - std::pow(m, 1 - theta)) / (1 - theta);
+  return sum + integral + (f(end) - f(m)) / 2 - theta * (f(end) / end - f(m) / m) / 12;
+}
+
+// Gray et al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994), fig. 9. The
+// two most popular ranks come out exactly, the rest follow the continuous approximation. Immutable:
+// one is made for each (n, theta) and shared by all clients. 0 <= theta < 1.
+class Zipf {
+ public:
+  Zipf(uint64_t n, double theta)
+      : n_(n),
+        alpha_(1 / (1 - theta)),
+        zeta_n_(zeta(n, theta)),
+        below_second_(1 + std::pow(0.5, theta)),
+        eta_(n <= 2 ? 0
+                    : (1 - std::pow(2 / static_cast<double>(n), 1 - theta)) /
+                          (1 - zeta(2, theta) / zeta_n_)) {}
+
+  // In [0, n); 0 is the most popular.
+  uint64_t draw(Random& random) const {
+    const double u = random.unit();
+    const double uz = u * zeta_n_;
+    if (uz < 1) return 0;
+    if (uz < below_second_) return 1;
+    const double rank = static_cast<double>(n_) * std::pow(eta_ * u - eta_ + 1, alpha_);
+    return std::min(static_cast<uint64_t>(rank), n_ - 1);
+  }
+
+ private:
+  uint64_t n_;
+  double alpha_;
+  double zeta_n_;
+  double below_second_;
+  double eta_;
+};
+
+// FNV-1a over the eight octets of `value`, which is how YCSB's ScrambledZipfianGenerator scatters
+// popular ranks over the key space (site.ycsb.Utils.fnvhash64).
+constexpr uint64_t fnv1a(uint64_t value) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (int octet = 0; octet < 8; ++octet, value >>= 8) {
+    hash = (hash ^ (value & 0xff)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+}  // namespace logjam
