@@ -34,6 +34,16 @@ void* map_huge(size_t bytes) {
   return raw + head;
 }
 
+void unmap_huge(void* address, size_t bytes) { munmap(address, round_up(bytes, kHugePage)); }
+
+void* map_pages(size_t bytes) {
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED)
+    fatal("cannot map " + std::to_string(bytes) + " bytes: " + strerror(errno));
+  return pages;
+}
+
 MirroredMemory::MirroredMemory(size_t bytes) {
   size_ = round_up(bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
   const int fd = memfd_create("logjam-ring", MFD_CLOEXEC);

@@ -6,9 +6,12 @@
 namespace logjam::platform {
 
 // Zeroed, 2 MiB aligned, huge pages asked for, physically placed by first touch (so on the socket
-// of the thread that first writes it). Never returned to the kernel. Ends the process with a
-// sentence when there is none left.
+// of the thread that first writes it). Ends the process with a sentence when there is none left.
 void* map_huge(size_t bytes);
+// Gives back what map_huge(bytes) gave.
+void unmap_huge(void* address, size_t bytes);
+// Zeroed ordinary pages, never given back: for what may stay small.
+void* map_pages(size_t bytes);
 
 // A ring whose bytes [size, 2*size) are the same memory as [0, size): a hole of up to `size` bytes
 // starting anywhere is contiguous. `size` is rounded up to a multiple of the page size.

@@ -13,10 +13,16 @@ class Arena {
  public:
   // `align` is a power of two, at most 64.
   void* allocate(size_t bytes, size_t align = 8);
+  // Takes back the latest allocation, which nobody else has seen.
+  void take_back(void* latest, size_t bytes);
   uint64_t allocated_bytes() const { return allocated_bytes_; }
 
  private:
+  // The first chunk is small and of ordinary pages: most arenas of most tests need no more.
+  static constexpr size_t kFirstChunk = size_t{64} << 10;
   static constexpr size_t kChunk = size_t{8} << 20;
+  void refill(size_t bytes);
+
   std::byte* next_ = nullptr;
   std::byte* end_ = nullptr;
   uint64_t allocated_bytes_ = 0;

@@ -29,7 +29,7 @@ struct TableSchema {
   uint32_t row_bytes = 0;
   IndexKind kind = IndexKind::kHash;
   uint64_t expected_rows = 1024;
-  std::vector<SecondarySchema> secondaries;
+  std::vector<SecondarySchema> secondaries = {};
 };
 
 class Table {

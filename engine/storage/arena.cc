@@ -1,0 +1,37 @@
+#include "engine/storage/arena.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "platform/memory.h"
+
+namespace logjam {
+
+void* Arena::allocate(size_t bytes, size_t align) {
+  const auto gap = [&] { return -reinterpret_cast<uintptr_t>(next_) & (align - 1); };
+  if (gap() + bytes > static_cast<size_t>(end_ - next_)) refill(bytes);
+  std::byte* start = next_ + gap();
+  allocated_bytes_ += static_cast<uint64_t>(start + bytes - next_);
+  next_ = start + bytes;
+  return start;
+}
+
+void Arena::take_back(void* latest, size_t bytes) {
+  if (static_cast<std::byte*>(latest) + bytes != next_) return;
+  next_ -= bytes;
+  allocated_bytes_ -= bytes;
+}
+
+void Arena::refill(size_t bytes) {
+  // Chunks start on a page, so any alignment allowed is met at once.
+  if (next_ == nullptr && bytes <= kFirstChunk) {
+    next_ = static_cast<std::byte*>(platform::map_pages(kFirstChunk));
+    end_ = next_ + kFirstChunk;
+    return;
+  }
+  const size_t chunk = std::max(bytes, kChunk);
+  next_ = static_cast<std::byte*>(platform::map_huge(chunk));
+  end_ = next_ + chunk;
+}
+
+}  // namespace logjam

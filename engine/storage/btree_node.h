@@ -1,0 +1,163 @@
+// Nodes of the ordered index: how keys are kept, searched, inserted and moved within one node.
+//
+// Every field that readers touch is atomic, loaded with acquire and stored with release: readers
+// run beside a writer and judge afterwards whether what they saw can stand (protocol: btree.h). On
+// x86 those are plain loads and stores.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "engine/storage/index.h"
+#include "engine/storage/tuple.h"
+#include "platform/atomic.h"
+#include "platform/spin.h"
+
+namespace logjam::btree {
+
+// How a unique index orders entries: by key.
+struct ByKey {
+  using Rank = uint64_t;
+
+  static Rank rank_of(const Keyed* entry) { return entry->key; }
+  static Rank first_of(Key key) { return key; }
+  static Rank last_of(Key key) { return key; }
+
+  class Cell {
+   public:
+    Rank load() const { return word_.load(platform::memory_order_acquire); }
+    void store(Rank rank) { word_.store(rank, platform::memory_order_release); }
+
+   private:
+    platform::atomic<uint64_t> word_{0};
+  };
+};
+
+// How a non-unique index orders postings: by key, then primary. A rank read beside a writer may mix
+// two ranks. The primary is stored first because cells change to lower ranks: a mixture is then no
+// lower than the new rank, and leads to the left of the wanted node, from where it can be found.
+struct ByKeyAndPrimary {
+  __extension__ using Rank = unsigned __int128;
+
+  static Rank rank(Key key, Key primary) { return static_cast<Rank>(key) << 64 | primary; }
+  static Rank rank_of(const Keyed* entry) {
+    return rank(entry->key, static_cast<const Posting*>(entry)->primary);
+  }
+  static Rank first_of(Key key) { return rank(key, 0); }
+  static Rank last_of(Key key) { return rank(key, ~Key{0}); }
+
+  class Cell {
+   public:
+    Rank load() const {
+      return rank(key_.load(platform::memory_order_acquire),
+                  primary_.load(platform::memory_order_acquire));
+    }
+    void store(Rank rank) {
+      primary_.store(static_cast<uint64_t>(rank), platform::memory_order_release);
+      key_.store(static_cast<uint64_t>(rank >> 64), platform::memory_order_release);
+    }
+
+   private:
+    platform::atomic<uint64_t> key_{0};
+    platform::atomic<uint64_t> primary_{0};
+  };
+};
+
+// How many of the `count` sorted cells are below `rank`. Without branches on what it finds.
+template <class Cell, class Rank>
+uint32_t count_below(const Cell* cells, uint32_t count, Rank rank) {
+  uint32_t base = 0;
+  while (count > 1) {
+    const uint32_t half = count / 2;
+    base += half & -static_cast<uint32_t>(cells[base + half - 1].load() < rank);
+    count -= half;
+  }
+  if (count == 1) base += static_cast<uint32_t>(cells[base].load() < rank);
+  return base;
+}
+
+// A leaf: entries with ranks in [low, high]. `low` never changes; `high` shrinks at a split, to the
+// rank below the `low` of the leaf then put behind it.
+template <class Order, uint32_t kCapacity>
+struct alignas(platform::kCacheLine) Leaf : IndexNode {
+  using Rank = typename Order::Rank;
+
+  platform::atomic<uint32_t> count{0};
+  uint32_t latest = 0;  // where the latest insert went; only under the latch
+  platform::atomic<Leaf*> next{nullptr};
+  typename Order::Cell low;
+  typename Order::Cell high;
+  std::array<typename Order::Cell, kCapacity> ranks{};
+  std::array<platform::atomic<Keyed*>, kCapacity> entries{};
+
+  Leaf(Rank lowest, Rank highest) {
+    low.store(lowest);
+    high.store(highest);
+  }
+
+  bool covers(Rank rank) const { return low.load() <= rank && rank <= high.load(); }
+  uint32_t size() const { return count.load(platform::memory_order_acquire); }
+  uint32_t position_of(Rank rank) const { return count_below(ranks.data(), size(), rank); }
+  Keyed* entry(uint32_t i) const { return entries[i].load(platform::memory_order_acquire); }
+
+  void put(uint32_t i, Rank rank, Keyed* entry) {
+    ranks[i].store(rank);
+    entries[i].store(entry, platform::memory_order_release);
+  }
+
+  // Under the latch, with room. Entries below `count` are never null, at no moment.
+  void insert_at(uint32_t position, Rank rank, Keyed* fresh) {
+    const uint32_t n = size();
+    for (uint32_t i = n; i > position; --i) put(i, ranks[i - 1].load(), entry(i - 1));
+    put(position, rank, fresh);
+    count.store(n + 1, platform::memory_order_release);
+    latest = position;
+  }
+};
+
+// An inner node routes ranks in [low, high] to children: child i holds ranks up to and including
+// separators[i], the last child the rest. `level` is 1 above leaves. Children are Leaf* at level 1.
+template <class Order, uint32_t kCapacity>
+struct alignas(platform::kCacheLine) Inner {
+  using Rank = typename Order::Rank;
+
+  platform::SpinLock latch;
+  const uint32_t level;
+  platform::atomic<uint32_t> count{0};  // of separators; there is one child more
+  uint32_t latest = 0;                  // where the latest insert went; only under the latch
+  platform::atomic<Inner*> next{nullptr};
+  typename Order::Cell low;
+  typename Order::Cell high;
+  std::array<typename Order::Cell, kCapacity> separators{};
+  std::array<platform::atomic<void*>, kCapacity + 1> children{};
+
+  Inner(uint32_t level_above_leaves, Rank lowest, Rank highest, void* first_child)
+      : level(level_above_leaves) {
+    low.store(lowest);
+    high.store(highest);
+    children[0].store(first_child, platform::memory_order_release);
+  }
+
+  bool covers(Rank rank) const { return low.load() <= rank && rank <= high.load(); }
+  uint32_t size() const { return count.load(platform::memory_order_acquire); }
+  uint32_t position_of(Rank rank) const { return count_below(separators.data(), size(), rank); }
+  void* child(uint32_t i) const { return children[i].load(platform::memory_order_acquire); }
+  void* route(Rank rank) const { return child(position_of(rank)); }
+
+  void put(uint32_t i, Rank separator, void* right) {
+    children[i + 1].store(right, platform::memory_order_release);
+    separators[i].store(separator);
+  }
+
+  // Under the latch, with room: `right` takes the ranks above `separator` from the child that has
+  // them. Children up to `count` are never null, at no moment.
+  void insert_at(uint32_t position, Rank separator, void* right) {
+    const uint32_t n = size();
+    for (uint32_t i = n; i > position; --i) put(i, separators[i - 1].load(), child(i));
+    put(position, separator, right);
+    count.store(n + 1, platform::memory_order_release);
+    latest = position;
+  }
+};
+
+}  // namespace logjam::btree

@@ -1,0 +1,103 @@
+#include "engine/storage/database.h"
+
+#include <bit>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "platform/fatal.h"
+
+namespace logjam {
+namespace {
+
+constexpr size_t kLine = platform::kCacheLine;
+
+std::unique_ptr<Index> make_index(IndexKind kind, const IndexOptions& options) {
+  return kind == IndexKind::kHash ? make_hash_index(options) : make_ordered_index(options);
+}
+
+// A tuple that fits a cache line must not straddle two; a longer one starts on a line where that
+// wastes little.
+size_t alignment_of(size_t bytes) {
+  if (bytes <= kLine) return std::bit_ceil(bytes);
+  const size_t waste = (kLine - bytes % kLine) % kLine;
+  return waste <= bytes / 4 ? kLine : 8;
+}
+
+}  // namespace
+
+Table::Table(uint16_t id, TableSchema schema) : id_(id), schema_(std::move(schema)) {
+  const IndexOptions options{.unique = true, .expected_entries = schema_.expected_rows};
+  primary_ = make_index(schema_.kind, options);
+  for (const SecondarySchema& secondary : schema_.secondaries) {
+    secondaries_.push_back(make_index(
+        secondary.kind, {.unique = secondary.unique, .expected_entries = schema_.expected_rows}));
+  }
+}
+
+Tuple* Table::new_tuple(Key key, Arena& arena) const {
+  const size_t bytes = sizeof(Tuple) + (size_t{row_bytes()} + 7) / 8 * 8;
+  return new (arena.allocate(bytes, alignment_of(bytes))) Tuple(key, Version(0, true));
+}
+
+Posting* Table::new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
+                            Arena& arena) const {
+  auto* posting = new (arena.allocate(sizeof(Posting), alignof(Posting))) Posting;
+  posting->key = schema_.secondaries[secondary].key_of(tuple.key, row);
+  posting->primary = tuple.key;
+  posting->tuple = const_cast<Tuple*>(&tuple);
+  return posting;
+}
+
+void Table::load(Key key, const void* row, Arena& arena) {
+  Tuple* tuple = new_tuple(key, arena);
+  std::memcpy(tuple->row(), row, row_bytes());
+  tuple->version.store(Version(0, false).word(), platform::memory_order_relaxed);
+  if (!primary_->insert(tuple, arena, nullptr, nullptr).inserted) {
+    platform::fatal("table " + schema_.name + ": key " + std::to_string(key) + " is loaded twice");
+  }
+  index_row(tuple, tuple->row(), arena);
+}
+
+Tuple* Table::obtain(Key key, Arena& arena) {
+  if (Keyed* there = primary_->find(key, nullptr)) return tuple_of(there);
+  return tuple_of(primary_->insert(new_tuple(key, arena), arena, nullptr, nullptr).entry);
+}
+
+void Table::index_row(Tuple* tuple, const std::byte* row, Arena& arena) {
+  if (row == nullptr) return;
+  for (size_t i = 0; i < secondaries_.size(); ++i) {
+    Posting* posting = new_posting(i, *tuple, row, arena);
+    if (!secondaries_[i]->insert(posting, arena, nullptr, nullptr).inserted) {
+      arena.take_back(posting, sizeof(Posting));
+    }
+  }
+}
+
+uint64_t Table::count_rows() {
+  uint64_t rows = 0;
+  for_each_row([&](Key, const std::byte*) { ++rows; });
+  return rows;
+}
+
+void Table::for_each_row(FunctionRef<void(Key, const std::byte*)> visit) {
+  primary_->for_each([&](Keyed* entry) {
+    const Tuple* tuple = tuple_of(entry);
+    if (!tuple->load_version().absent()) visit(tuple->key, tuple->row());
+  });
+}
+
+Table& Database::create_table(TableSchema schema) {
+  const auto id = static_cast<uint16_t>(tables_.size());
+  tables_.push_back(std::make_unique<Table>(id, std::move(schema)));
+  return *tables_.back();
+}
+
+Table& Database::table(const std::string& name) {
+  for (const auto& table : tables_) {
+    if (table->schema().name == name) return *table;
+  }
+  platform::fatal("there is no table " + name);
+}
+
+}  // namespace logjam

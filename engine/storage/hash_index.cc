@@ -1,0 +1,258 @@
+// The hash index: an array of one-line buckets that never grows, overflowing into chains.
+//
+// Protocol. A slot goes from 0 to its entry once, under the head bucket's latch, and never changes
+// again; slots fill in order, and the last bucket of a chain gets a successor only when it is full.
+// Slots and chain pointers are stored with release and loaded with acquire, so whoever sees an
+// entry sees its key. A hit therefore needs no validation. A miss, or a picture of all entries of a
+// key, stands only if the head bucket's structure word was unlatched and did not move meanwhile.
+//
+// A find costs the bucket's line and the entry's: the upper 16 bits of a slot, which user-space
+// addresses leave free, hold bits of the hash, so that other keys' entries are hardly ever touched.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+#include "engine/storage/index.h"
+#include "engine/storage/node_latch.h"
+#include "platform/fatal.h"
+#include "platform/memory.h"
+
+namespace logjam {
+namespace {
+
+constexpr double kMostPerBucket = 3.0;
+constexpr int kTagShift = 48;
+constexpr uint64_t kPointerMask = (uint64_t{1} << kTagShift) - 1;
+
+using Slot = platform::atomic<uint64_t>;
+
+template <size_t kSlots>
+using Slots = std::array<Slot, kSlots>;
+
+struct alignas(platform::kCacheLine) Overflow {
+  platform::atomic<Overflow*> next{nullptr};
+  Slots<7> slots{};
+};
+
+struct alignas(platform::kCacheLine) Bucket : IndexNode {
+  platform::atomic<Overflow*> next{nullptr};
+  Slots<5> slots{};
+};
+static_assert(sizeof(Bucket) == platform::kCacheLine && sizeof(Overflow) == platform::kCacheLine);
+
+// Folded multiplication (as in wyhash). The upper bits of multiples of an odd constant spread dense
+// keys more evenly than chance would; folding the high half in keeps keys composed in high bits
+// apart.
+uint64_t hash_of(Key key) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(key) * 0x9E3779B97F4A7C15u;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+// Never 0, the tag of an empty slot.
+uint64_t tag_of(uint64_t hash) { return (hash & 0xFFFF) | 1; }
+
+Keyed* entry_in(uint64_t slot) { return reinterpret_cast<Keyed*>(slot & kPointerMask); }
+
+// Calls `found` for the entries whose tag matches until it returns true. Free of branches that
+// depend on where the match is: those would be mispredicted on every other find.
+template <size_t kSlots, class Found>
+bool for_tag(const Slots<kSlots>& slots, uint64_t tag, Found&& found) {
+  uint32_t candidates = 0;
+  for (size_t i = 0; i < kSlots; ++i) {
+    const uint64_t slot = slots[i].load(platform::memory_order_acquire);
+    candidates |= static_cast<uint32_t>(slot >> kTagShift == tag) << i;
+  }
+  for (; candidates != 0; candidates &= candidates - 1) {
+    const auto i = static_cast<size_t>(std::countr_zero(candidates));
+    if (found(entry_in(slots[i].load(platform::memory_order_relaxed)))) return true;
+  }
+  return false;
+}
+
+template <class Found>
+bool for_tag_in_chain(const Bucket& bucket, uint64_t tag, Found&& found) {
+  if (for_tag(bucket.slots, tag, found)) return true;
+  for (const Overflow* more = bucket.next.load(platform::memory_order_acquire); more != nullptr;
+       more = more->next.load(platform::memory_order_acquire)) {
+    if (for_tag(more->slots, tag, found)) return true;
+  }
+  return false;
+}
+
+template <size_t kSlots>
+Slot* empty_in(Slots<kSlots>& slots) {
+  for (Slot& slot : slots) {
+    if (slot.load(platform::memory_order_relaxed) == 0) return &slot;
+  }
+  return nullptr;
+}
+
+// The first empty slot, under the latch.
+Slot& empty_slot(Bucket& bucket, Arena& arena) {
+  if (Slot* slot = empty_in(bucket.slots)) return *slot;
+  platform::atomic<Overflow*>* next = &bucket.next;
+  while (Overflow* more = next->load(platform::memory_order_relaxed)) {
+    if (Slot* slot = empty_in(more->slots)) return *slot;
+    next = &more->next;
+  }
+  auto* fresh = new (arena.allocate(sizeof(Overflow), alignof(Overflow))) Overflow;
+  next->store(fresh, platform::memory_order_release);
+  return fresh->slots[0];
+}
+
+// Zeroed memory is an array of empty buckets. Small arrays come from the heap: a huge page for each
+// small table would be waste.
+class Buckets {
+ public:
+  explicit Buckets(uint64_t count) : bytes_(count * sizeof(Bucket)) {
+    void* memory = bytes_ >= kHugeFrom ? platform::map_huge(bytes_)
+                                       : std::aligned_alloc(platform::kCacheLine, bytes_);
+    if (memory == nullptr) platform::fatal("out of memory for a hash index");
+    data_ = static_cast<Bucket*>(memory);
+    if (bytes_ < kHugeFrom) std::uninitialized_default_construct_n(data_, count);
+  }
+  ~Buckets() {
+    if (bytes_ >= kHugeFrom) {
+      platform::unmap_huge(data_, bytes_);
+    } else {
+      std::free(data_);
+    }
+  }
+  Buckets(const Buckets&) = delete;
+  Buckets& operator=(const Buckets&) = delete;
+
+  Bucket& operator[](uint64_t i) const { return data_[i]; }
+
+ private:
+  static constexpr size_t kHugeFrom = size_t{1} << 20;
+  size_t bytes_;
+  Bucket* data_;
+};
+
+template <bool kUnique>
+class HashIndex final : public Index {
+ public:
+  explicit HashIndex(uint64_t expected_entries)
+      : count_(std::bit_ceil(std::max(
+            uint64_t{2},
+            static_cast<uint64_t>(static_cast<double>(expected_entries) / kMostPerBucket)))),
+        shift_(64 - std::countr_zero(count_)),
+        buckets_(count_) {}
+
+  bool unique() const override { return kUnique; }
+  bool ordered() const override { return false; }
+
+  Keyed* find(Key key, NodeSight* missed_in) override {
+    const uint64_t hash = hash_of(key);
+    Bucket& bucket = bucket_of(hash);
+    platform::SpinWait wait;
+    for (;;) {
+      const uint64_t seen = bucket.structure.load(platform::memory_order_acquire);
+      if (Keyed* entry = search(bucket, hash, key)) return entry;
+      if ((seen & IndexNode::kLatched) == 0 && still(bucket, seen)) {
+        if (missed_in != nullptr) *missed_in = {&bucket, seen};
+        return nullptr;
+      }
+      wait.once();
+    }
+  }
+
+  InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
+                      std::vector<NodeChange>* changes) override {
+    const uint64_t hash = hash_of(entry->key);
+    Bucket& bucket = bucket_of(hash);
+    const uint64_t before = latch(bucket);
+    if (Keyed* there = search_same(bucket, hash, entry)) {
+      unlatch_unchanged(bucket, before);
+      return {.entry = there};
+    }
+    if (gate && !gate(bucket)) {
+      unlatch_unchanged(bucket, before);
+      return {.refused = true};
+    }
+    const uint64_t slot = reinterpret_cast<uint64_t>(entry) | tag_of(hash) << kTagShift;
+    empty_slot(bucket, arena).store(slot, platform::memory_order_release);
+    const uint64_t after = unlatch_changed(bucket, before);
+    if (changes != nullptr) changes->push_back({.node = &bucket, .before = before, .after = after});
+    return {.entry = entry, .inserted = true};
+  }
+
+  void find_all(Key key, const NodeVisitor& visit) override {
+    const uint64_t hash = hash_of(key);
+    Bucket& bucket = bucket_of(hash);
+    std::vector<Keyed*> picture;
+    for (;;) {
+      const uint64_t seen = begin_reading(bucket);
+      for_tag_in_chain(bucket, tag_of(hash), [&](Keyed* entry) {
+        if (entry->key == key) picture.push_back(entry);
+        return false;
+      });
+      if (still(bucket, seen)) {
+        visit({&bucket, seen}, picture);
+        return;
+      }
+      picture.clear();
+    }
+  }
+
+  void scan(Key, Key, bool, const NodeVisitor&) override {
+    platform::fatal("a hash index cannot be scanned in key order");
+  }
+
+  void for_each(FunctionRef<void(Keyed*)> visit) override {
+    const auto visit_slots = [&](const auto& slots) {
+      for (const Slot& slot : slots) {
+        if (Keyed* entry = entry_in(slot.load(platform::memory_order_acquire))) visit(entry);
+      }
+    };
+    for (uint64_t i = 0; i < count_; ++i) {
+      visit_slots(buckets_[i].slots);
+      for (const Overflow* more = buckets_[i].next.load(platform::memory_order_acquire);
+           more != nullptr; more = more->next.load(platform::memory_order_acquire)) {
+        visit_slots(more->slots);
+      }
+    }
+  }
+
+  void prefetch(Key key) const override { __builtin_prefetch(&bucket_of(hash_of(key))); }
+
+ private:
+  Bucket& bucket_of(uint64_t hash) const { return buckets_[hash >> shift_]; }
+
+  static Keyed* search(const Bucket& bucket, uint64_t hash, Key key) {
+    Keyed* result = nullptr;
+    for_tag_in_chain(bucket, tag_of(hash), [&](Keyed* entry) {
+      if (entry->key == key) result = entry;
+      return result != nullptr;
+    });
+    return result;
+  }
+
+  // The entry that stands in the way of inserting `entry`.
+  static Keyed* search_same(const Bucket& bucket, uint64_t hash, const Keyed* entry) {
+    if constexpr (kUnique) return search(bucket, hash, entry->key);
+    const auto primary_of = [](const Keyed* e) { return static_cast<const Posting*>(e)->primary; };
+    Keyed* result = nullptr;
+    for_tag_in_chain(bucket, tag_of(hash), [&](Keyed* other) {
+      if (other->key == entry->key && primary_of(other) == primary_of(entry)) result = other;
+      return result != nullptr;
+    });
+    return result;
+  }
+
+  const uint64_t count_;
+  const int shift_;
+  const Buckets buckets_;
+};
+
+}  // namespace
+
+std::unique_ptr<Index> make_hash_index(const IndexOptions& options) {
+  if (options.unique) return std::make_unique<HashIndex<true>>(options.expected_entries);
+  return std::make_unique<HashIndex<false>>(options.expected_entries);
+}
+
+}  // namespace logjam
