@@ -64,7 +64,7 @@ void expect_unbroken(const std::vector<std::vector<NodeChange>>& reports) {
 }
 
 TEST_P(UniqueConcurrency, DisjointInsertsAreAllFoundAndReported) {
-  constexpr Key kPerThread = 12500;
+  constexpr Key kPerThread = 8000;
   auto index = GetParam().make();
   std::vector<std::vector<NodeChange>> reports(kThreads);
   in_threads(kThreads, [&](Key t) {
@@ -243,7 +243,7 @@ TEST_P(OrderedConcurrency, UnmovedSightsMeanNoPhantoms) {
 }
 
 TEST_P(PostingConcurrency, EveryPostingIsInThePictureOfItsKey) {
-  constexpr Key kPerThread = 4000;
+  constexpr Key kPerThread = 2000;
   constexpr Key kKeys = 97;
   auto index = GetParam().make();
   std::vector<std::vector<NodeChange>> reports(kThreads);

@@ -29,7 +29,7 @@ inline std::vector<IndexMaker> unique_kinds() {
   kinds.push_back(
       {"Hash", [] { return make_hash_index({.unique = true, .expected_entries = 1 << 14}); }});
   kinds.push_back(
-      {"HashCrowded", [] { return make_hash_index({.unique = true, .expected_entries = 64}); }});
+      {"HashCrowded", [] { return make_hash_index({.unique = true, .expected_entries = 8192}); }});
   return kinds;
 }
 
