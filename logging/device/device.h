@@ -2,8 +2,8 @@
 //
 // One write is under way at a time: start() it, and finished() says when the bytes are durable.
 // The two are separate so that a worker can look in, without sleeping, on a write that its flusher
-// started. start() and finished() are called under the stream's flush latch; wait() by any thread
-// without it.
+// started. start(), start_and_wait() and finished() are called under the stream's flush latch;
+// wait() by any thread without it.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,11 @@ class Device {
   // must stay until finished(). A failure is final (R7): the process ends, naming file and errno.
   virtual void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) = 0;
 
+  // The same for a caller with nothing else to do: may block until finished(), or for about
+  // `timeout_ns`. A device overrides it where that saves a thread hand-off.
+  virtual void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+                              uint64_t timeout_ns);
+
   // Whether nothing is under way. Does not block.
   virtual bool finished() = 0;
 
@@ -41,7 +46,7 @@ class Device {
   // Whether recovery finds something afterwards (`null` keeps nothing).
   virtual bool keeps() const { return true; }
 
-  // Convenience for set-up and tests: start and wait.
+  // Convenience for set-up and tests: writes and syncs.
   void write_through(uint64_t offset, std::span<const std::byte> bytes);
 };
 

@@ -1,0 +1,88 @@
+#include "logging/device/device.h"
+
+#include <charconv>
+
+#include "logging/device/faulty_device.h"
+#include "logging/device/file_device.h"
+#include "logging/device/null_device.h"
+#include "logging/device/sim_device.h"
+#include "logging/device/sync_device.h"
+#include "platform/fatal.h"
+
+namespace logjam {
+namespace {
+
+constexpr std::string_view kSimPrefix = "sim:";
+constexpr std::string_view kFaultyPrefix = "faulty:";
+constexpr std::string_view kAllowed =
+    "allowed are file, sync, sim:LATENCY_US[:MB_S], null and faulty:<one of these>";
+
+struct SimParameters {
+  double latency_us = 0;
+  double mb_per_second = 0;
+};
+
+bool parse_number(std::string_view text, double* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc{} && end == text.data() + text.size() && *value >= 0 && *value <= 1e9;
+}
+
+bool parse_sim(std::string_view parameters, SimParameters* sim) {
+  const size_t colon = parameters.find(':');
+  if (!parse_number(parameters.substr(0, colon), &sim->latency_us)) return false;
+  return colon == parameters.npos ||
+         (parse_number(parameters.substr(colon + 1), &sim->mb_per_second) &&
+          sim->mb_per_second > 0);
+}
+
+}  // namespace
+
+void Device::start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+                            uint64_t timeout_ns) {
+  start(offset, bytes, sync);
+  if (!finished()) wait(timeout_ns);
+}
+
+void Device::write_through(uint64_t offset, std::span<const std::byte> bytes) {
+  constexpr uint64_t kLookAgainNs = 20'000'000;
+  start_and_wait(offset, bytes, Sync::kData, kLookAgainNs);
+  while (!finished()) wait(kLookAgainNs);
+}
+
+const std::vector<DeviceKind>& all_device_kinds() {
+  static const std::vector<DeviceKind> kinds = {
+      {"file", "direct I/O with data sync on a preallocated file (io_uring)"},
+      {"sync", "pwrite and fdatasync through the page cache"},
+      {"sim:LATENCY_US[:MB_S]", "a simulated device of that response time and bandwidth"},
+      {"null", "drops the bytes: for experiments on the log buffer"},
+      {"faulty:<spec>", "loses, tears and reorders what was not synced: for tests"},
+  };
+  return kinds;
+}
+
+std::string check_device_spec(std::string_view spec) {
+  if (spec == "file" || spec == "sync" || spec == "null") return "";
+  if (spec.starts_with(kFaultyPrefix) && !spec.substr(kFaultyPrefix.size()).starts_with("faulty")) {
+    return check_device_spec(spec.substr(kFaultyPrefix.size()));
+  }
+  SimParameters sim;
+  if (spec.starts_with(kSimPrefix) && parse_sim(spec.substr(kSimPrefix.size()), &sim)) return "";
+  std::string why("\"");
+  return why.append(spec).append("\" is not a device: ").append(kAllowed);
+}
+
+std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options) {
+  if (const std::string why = check_device_spec(spec); !why.empty()) platform::refuse(why);
+  if (spec == "file") return std::make_unique<FileDevice>(options);
+  if (spec == "sync") return std::make_unique<SyncDevice>(options);
+  if (spec == "null") return std::make_unique<NullDevice>();
+  if (spec.starts_with(kFaultyPrefix)) {
+    auto inner = open_device(spec.substr(kFaultyPrefix.size()), options);
+    return std::make_unique<FaultyDevice>(std::move(inner), options);
+  }
+  SimParameters sim;
+  parse_sim(spec.substr(kSimPrefix.size()), &sim);
+  return std::make_unique<SimDevice>(options, sim.latency_us, sim.mb_per_second);
+}
+
+}  // namespace logjam

@@ -1,0 +1,160 @@
+#include "logging/device/device_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "platform/fatal.h"
+#include "platform/memory.h"
+#include "platform/park.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+// One zeroing write. An appending direct write excludes the log's own, so it must not be long.
+constexpr uint64_t kZeroBytes = kMiB;
+constexpr uint64_t kLeastAhead = 16 * kMiB, kMostAhead = 64 * kMiB;
+constexpr uint64_t kSafetyTimeoutNs = 100'000'000;
+
+std::span<const std::byte> zeros() {
+  static const auto* memory = static_cast<const std::byte*>(platform::map_huge(kZeroBytes));
+  return {memory, kZeroBytes};
+}
+
+// A new file is durable only once its directory is.
+int sync_directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
+  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  const int error = fsync(fd) == 0 ? 0 : errno;
+  close(fd);
+  return error;
+}
+
+}  // namespace
+
+int write_fully(int fd, uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    // Not pwrite(): behind the watermark the last block may be filled while it is written, which is
+    // harmless (the block is written again) but which ThreadSanitizer would report.
+    const long written = syscall(SYS_pwrite64, fd, bytes.data(), bytes.size(), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    offset += static_cast<uint64_t>(written);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
+DeviceFile::DeviceFile(const DeviceOptions& options, int open_flags)
+    : path_(options.path), grows_(options.preallocate_bytes != 0) {
+  // A file size limit must end as EFBIG and one sentence, not as a signal.
+  std::signal(SIGXFSZ, SIG_IGN);
+  fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | open_flags, 0644);
+  if (fd_ < 0 && errno == EINVAL && (open_flags & O_DIRECT) != 0) {
+    platform::refuse(path_ + " is on a file system without direct I/O; use --device=sync there");
+  }
+  if (fd_ < 0) platform::refuse("cannot open the log file " + path_ + ": " + strerror(errno));
+  if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    platform::refuse("the log file " + path_ + " is in use by another process");
+  }
+  if (grows_) preallocate(options.preallocate_bytes);
+  if (const int error = sync_directory_of(path_); error != 0) fail("sync the directory of", error);
+}
+
+DeviceFile::~DeviceFile() {
+  closing_.store(true, platform::memory_order_release);
+  event_.fetch_add(1);
+  platform::wake_all(event_);
+  if (grower_.joinable()) grower_.join();
+  close(fd_);
+}
+
+void DeviceFile::preallocate(uint64_t bytes) {
+  struct stat status;
+  if (fstat(fd_, &status) != 0) fail("inspect", errno);
+  // A recycled file was grown by us and so has written blocks throughout.
+  written_.store(static_cast<uint64_t>(status.st_size) / kZeroBytes * kZeroBytes);
+  int error = write_zeros(bytes);
+  if (error == 0 && fdatasync(fd_) != 0) error = errno;
+  if (error != 0) {
+    platform::refuse("cannot preallocate " + std::to_string(bytes / kMiB) +
+                     " MiB for the log file " + path_ + ": " + strerror(error));
+  }
+  ahead_ = std::clamp(bytes / 4, kLeastAhead, kMostAhead);
+  // Small files (tests, short runs) would otherwise grow before the log has used a quarter.
+  ahead_ = std::min(ahead_, std::max(bytes / 2, kZeroBytes));
+}
+
+int DeviceFile::write_zeros(uint64_t end) {
+  uint64_t written = written_.load(platform::memory_order_relaxed);
+  while (written < end && !closing_.load(platform::memory_order_relaxed)) {
+    if (const int error = write_fully(fd_, written, zeros()); error != 0) return error;
+    written += kZeroBytes;
+    written_.store(written, platform::memory_order_release);
+    event_.fetch_add(1);
+    platform::wake_all(event_);
+  }
+  return 0;
+}
+
+void DeviceFile::grow(uint64_t end) {
+  if (!grower_.joinable()) grower_ = platform::thread([this] { grower(); });
+  if (end + ahead_ > wanted_.load(platform::memory_order_relaxed)) {
+    wanted_.store(end + 2 * ahead_, platform::memory_order_release);
+    event_.fetch_add(1);
+    platform::wake_all(event_);
+  }
+  while (true) {
+    const uint32_t seen = event_.load();
+    if (end <= written_.load(platform::memory_order_acquire)) return;
+    const int error = error_.load(platform::memory_order_acquire);
+    if (error != 0) fail("grow", error);
+    platform::wait_on(event_, seen, kSafetyTimeoutNs);
+  }
+}
+
+void DeviceFile::grower() {
+  platform::name_this_thread("log-grower");
+  while (!closing_.load(platform::memory_order_acquire)) {
+    const uint32_t seen = event_.load();
+    const uint64_t wanted = wanted_.load(platform::memory_order_acquire);
+    if (wanted <= written_.load(platform::memory_order_relaxed)) {
+      platform::wait_on(event_, seen);
+      continue;
+    }
+    int error = write_zeros(wanted);
+    // Commits the new size and blocks here, so that the log's own syncs do not have to.
+    if (error == 0 && fdatasync(fd_) != 0) error = errno;
+    if (error != 0) {
+      error_.store(error, platform::memory_order_release);
+      event_.fetch_add(1);
+      platform::wake_all(event_);
+      return;
+    }
+  }
+}
+
+void DeviceFile::write(uint64_t offset, std::span<const std::byte> bytes) {
+  if (const int error = write_fully(fd_, offset, bytes); error != 0) fail("write", error);
+}
+
+void DeviceFile::sync() {
+  if (fdatasync(fd_) != 0) fail("sync", errno);
+}
+
+void DeviceFile::fail(const char* action, int error) const {
+  platform::fatal(std::string("cannot ") + action + " the log file " + path_ + ": " +
+                  strerror(error) + "; nothing is acknowledged after this");
+}
+
+}  // namespace logjam

@@ -1,0 +1,18 @@
+// `null`: drops the bytes. For experiments on the log buffer alone.
+#pragma once
+
+#include "logging/device/device.h"
+
+namespace logjam {
+
+class NullDevice final : public Device {
+ public:
+  uint32_t block_bytes() const override { return 1; }
+  void start(uint64_t, std::span<const std::byte>, Sync) override {}
+  bool finished() override { return true; }
+  void wait(uint64_t) override {}
+  bool start_blocks() const override { return false; }
+  bool keeps() const override { return false; }
+};
+
+}  // namespace logjam

@@ -1,0 +1,52 @@
+#include "logging/device/sim_device.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+
+#include "platform/clock.h"
+#include "platform/spin.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kFirstOvershootNs = 30'000;
+// One preemption of some milliseconds says nothing about the next sleep.
+constexpr uint64_t kMostOvershootNs = 60'000;
+constexpr uint64_t kShortestSleepNs = 5'000;
+
+}  // namespace
+
+SimDevice::SimDevice(const DeviceOptions& options, double latency_us, double mb_per_second)
+    : file_({options.path, 0, options.seed}, 0),
+      latency_ns_(static_cast<uint64_t>(latency_us * 1e3)),
+      ns_per_byte_(mb_per_second == 0 ? 0 : 1e3 / mb_per_second),
+      overshoot_ns_(kFirstOvershootNs) {}
+
+void SimDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync) {
+  const uint64_t begin = std::max(platform::now_ns(), busy_until_ns_);
+  busy_until_ns_ = begin + static_cast<uint64_t>(ns_per_byte_ * static_cast<double>(bytes.size()));
+  file_.write(offset, bytes);
+  deadline_ns_.store(busy_until_ns_ + latency_ns_, platform::memory_order_release);
+}
+
+bool SimDevice::finished() {
+  return platform::now_ns() >= deadline_ns_.load(platform::memory_order_relaxed);
+}
+
+void SimDevice::wait(uint64_t timeout_ns) {
+  const uint64_t begin = platform::now_ns();
+  const uint64_t deadline = deadline_ns_.load(platform::memory_order_acquire);
+  const uint64_t until = std::min(deadline, begin + timeout_ns);
+  const uint64_t overshoot = overshoot_ns_.load(platform::memory_order_relaxed);
+  if (begin + overshoot + kShortestSleepNs < until) {
+    prctl(PR_SET_TIMERSLACK, 1);  // else the kernel adds up to 50 us
+    const uint64_t wake_at = until - overshoot;
+    platform::sleep_ns(wake_at - begin);
+    const uint64_t late = std::min(platform::now_ns() - wake_at, kMostOvershootNs);
+    overshoot_ns_.store((overshoot * 7 + late) / 8, platform::memory_order_relaxed);
+  }
+  while (platform::now_ns() < until) platform::pause();
+}
+
+}  // namespace logjam

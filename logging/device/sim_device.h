@@ -1,0 +1,36 @@
+// `sim:LATENCY_US[:MB_S]`: a device of that response time and bandwidth, serving one write after
+// the other, on any machine and without burning a core.
+//
+// The bytes go into the page cache of a real file, so that a killed process has them; only the time
+// is simulated. The kernel wakes sleepers late, by tens of microseconds in a virtual machine:
+// wait() learns by how much, sleeps that much less, and spins what is left.
+//
+// Protocol: start() and finished() under the flush latch; wait() anywhere, so what it reads
+// (`deadline_ns_`) and learns (`overshoot_ns_`, a mere estimate) is atomic.
+#pragma once
+
+#include "logging/device/device_file.h"
+
+namespace logjam {
+
+class SimDevice final : public Device {
+ public:
+  // mb_per_second 0: no limit.
+  SimDevice(const DeviceOptions& options, double latency_us, double mb_per_second);
+
+  uint32_t block_bytes() const override { return 512; }
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) override;
+  bool finished() override;
+  void wait(uint64_t timeout_ns) override;
+  bool start_blocks() const override { return false; }
+
+ private:
+  DeviceFile file_;
+  const uint64_t latency_ns_;
+  const double ns_per_byte_;
+  uint64_t busy_until_ns_ = 0;  // the medium is transferring
+  platform::atomic<uint64_t> deadline_ns_{0};
+  platform::atomic<uint64_t> overshoot_ns_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,26 @@
+// `sync`: pwrite and fdatasync through the page cache, in the caller's thread. Works everywhere.
+#pragma once
+
+#include "logging/device/device_file.h"
+
+namespace logjam {
+
+class SyncDevice final : public Device {
+ public:
+  explicit SyncDevice(const DeviceOptions& options) : file_(options, 0) {}
+
+  uint32_t block_bytes() const override { return 1; }
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) override {
+    file_.make_room(offset + bytes.size());
+    file_.write(offset, bytes);
+    if (sync == Sync::kData) file_.sync();
+  }
+  bool finished() override { return true; }
+  void wait(uint64_t) override {}
+  bool start_blocks() const override { return true; }
+
+ private:
+  DeviceFile file_;
+};
+
+}  // namespace logjam
