@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "platform/fatal.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::string_view kFirstLine = "logjam log 1\n";
 constexpr std::string_view kFlagPrefix = "flag.";
+constexpr std::string_view kNamePrefix = "stream-", kNameSuffix = ".log.db";
 
 std::string hex(uint64_t value) {
   char digits[16];
@@ -130,7 +132,23 @@ std::string LogFileHeader::decode(std::span<const std::byte> block) {
 }
 
 std::string log_file_path(const std::string& directory, uint32_t stream) {
-  return directory + "/stream-" + std::to_string(stream) + ".log.db";
+  return directory + "/" + std::string(kNamePrefix) + std::to_string(stream) +
+         std::string(kNameSuffix);
+}
+
+std::vector<std::pair<uint32_t, std::string>> log_files_in(const std::string& directory) {
+  std::vector<std::pair<uint32_t, std::string>> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kNamePrefix) || !name.ends_with(kNameSuffix)) continue;
+    const std::string number =
+        name.substr(kNamePrefix.size(), name.size() - kNamePrefix.size() - kNameSuffix.size());
+    uint32_t stream = 0;
+    if (parse(number, 10, &stream)) files.emplace_back(stream, entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
 }
 
 }  // namespace logjam

@@ -14,6 +14,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace logjam {
@@ -38,5 +39,7 @@ struct LogFileHeader {
 };
 
 std::string log_file_path(const std::string& directory, uint32_t stream);
+// The log files that lie in `directory`, with their stream numbers. Unreadable: none.
+std::vector<std::pair<uint32_t, std::string>> log_files_in(const std::string& directory);
 
 }  // namespace logjam
