@@ -45,6 +45,7 @@ class Log {
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<LogScheme> scheme_;
   std::vector<platform::thread> flushers_;
+  platform::atomic<bool> draining_{false};
   platform::atomic<bool> stopping_{false};
 };
 

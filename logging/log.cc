@@ -1,0 +1,119 @@
+#include "logging/log.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "platform/clock.h"
+#include "platform/fatal.h"
+#include "platform/memory.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kDrainLookNs = 100'000;
+constexpr int kLastFlushes = 10;
+
+uint64_t random_run() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+// Streams of an earlier run with more of them would be taken for ours, or for missing ones.
+void remove_other_streams(const std::vector<std::string>& directories, uint32_t streams) {
+  for (size_t d = 0; d < directories.size(); ++d) {
+    for (const auto& [stream, path] : log_files_in(directories[d])) {
+      if (stream < streams && stream % directories.size() == d) continue;
+      std::error_code error;
+      if (!std::filesystem::remove(path, error)) {
+        platform::refuse("cannot remove the earlier run's log file " + path + ": " +
+                         error.message());
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Log::Log(LogOptions options) : options_(std::move(options)) {
+  LogFileHeader& header = options_.header;
+  LogConfig& config = options_.config;
+  const auto& directories = options_.directories;
+  const auto directory_count = static_cast<uint32_t>(directories.size());
+  header.scheme = options_.scheme->name;
+  header.device = options_.device;
+  header.streams = options_.scheme->stream_count(directory_count, config);
+  header.run = random_run();
+
+  if (header.streams != 0) {
+    if (directories.empty()) platform::refuse("--log=" + header.scheme + " needs --log_dir");
+    if (directory_count > header.streams) {
+      platform::refuse("--log=" + header.scheme + " writes " + std::to_string(header.streams) +
+                       " stream(s): name no more log directories than that");
+    }
+    for (const std::string& directory : directories) {
+      std::error_code error;
+      std::filesystem::create_directories(directory, error);
+      if (error) {
+        platform::refuse("cannot create the log directory " + directory + ": " + error.message());
+      }
+    }
+    remove_other_streams(directories, header.streams);
+  }
+  for (uint32_t stream = 0; stream < header.streams; ++stream) {
+    header.stream = stream;
+    const std::string path = log_file_path(directories[stream % directory_count], stream);
+    devices_.push_back(
+        open_device(options_.device, {path, options_.preallocate_bytes, options_.seed + stream}));
+    // The header and zeros where the first record will be: a log without records ends cleanly.
+    const std::vector<std::byte> block = header.encode();
+    const platform::MirroredMemory aligned(2 * kLogHeaderBytes);
+    std::memcpy(aligned.data(), block.data(), block.size());
+    devices_.back()->write_through(0, {aligned.data(), 2 * kLogHeaderBytes});
+    config.devices.push_back(devices_.back().get());
+  }
+  scheme_ = options_.scheme->make(config);
+}
+
+Log::~Log() { stop(); }
+
+void Log::start() {
+  for (uint32_t flusher = 0; flusher < scheme_->traits().flushers; ++flusher) {
+    flushers_.emplace_back([this, flusher] {
+      platform::name_this_thread("log-" + std::to_string(flusher));
+      platform::favour_this_thread();
+      while (!stopping_.load(platform::memory_order_acquire)) {
+        scheme_->flush(flusher, draining_.load(platform::memory_order_acquire));
+      }
+      // The last words, and the mark behind them. Bounded: a device may be dead by design (faulty).
+      for (int i = 0; i < kLastFlushes; ++i) {
+        scheme_->flush(flusher, true);
+        if (i > 0 && scheme_->idle()) break;
+      }
+    });
+  }
+}
+
+void Log::drain() {
+  draining_.store(true, platform::memory_order_release);
+  while (!scheme_->idle()) {
+    if (flushers_.empty()) {
+      for (uint32_t flusher = 0; flusher < scheme_->traits().flushers; ++flusher) {
+        scheme_->flush(flusher, true);
+      }
+    } else {
+      platform::sleep_ns(kDrainLookNs);
+    }
+  }
+  draining_.store(false, platform::memory_order_release);
+}
+
+void Log::stop() {
+  stopping_.store(true, platform::memory_order_release);
+  for (platform::thread& flusher : flushers_) flusher.join();
+  flushers_.clear();
+}
+
+}  // namespace logjam
