@@ -1,0 +1,140 @@
+// A log in a directory of its own, records whose every byte follows from their number, and a reader
+// that checks them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "logging/log.h"
+#include "logging/log_reader.h"
+#include "logging/record.h"
+
+namespace logjam {
+
+class LogDirectory {
+ public:
+  LogDirectory() {
+    std::string name = std::filesystem::temp_directory_path() / "logjam-test-XXXXXX";
+    path_ = mkdtemp(name.data());
+  }
+  ~LogDirectory() { std::filesystem::remove_all(path_); }
+  LogDirectory(const LogDirectory&) = delete;
+  LogDirectory& operator=(const LogDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string file(uint32_t stream = 0) const { return log_file_path(path_, stream); }
+
+ private:
+  std::string path_;
+};
+
+// `txn` decides kind, row and filling of a record of `bytes` (at least 48, a multiple of 8).
+inline void fill_record(const Ticket& ticket, uint64_t run, uint64_t txn) {
+  RecordWriter writer(ticket.hole, ticket.bytes, RecordKind::kTransaction, ticket.sequence, txn);
+  const auto row_bytes =
+      static_cast<uint32_t>(ticket.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
+  std::vector<std::byte> row(row_bytes);
+  for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::byte>(txn * 31 + i * 7);
+  writer.add(
+      {.header = {1, WriteOp::kUpdate, WriteImage::kAfter, row_bytes, txn}, .after = row.data()});
+  writer.seal(run, ticket.position);
+}
+
+inline bool filled_rightly(const RecordHeader& header) {
+  RecordBody body(header);
+  LoggedWrite write;
+  if (!body.next(&write) || write.header.key != header.txn) return false;
+  for (uint32_t i = 0; i < write.header.row_bytes; ++i) {
+    if (write.after[i] != static_cast<std::byte>(header.txn * 31 + i * 7)) return false;
+  }
+  return !body.next(&write) && body.well_formed();
+}
+
+// What a publisher remembers, and what the reader must find.
+struct Published {
+  uint64_t sequence, position, txn;
+  uint32_t stream, bytes;
+  Point point;
+  bool ok;
+};
+
+inline Published publish_record(Log& log, uint32_t worker, uint64_t txn, uint32_t bytes,
+                                const Dependencies& deps = {}, bool ok = true) {
+  const Ticket ticket = log.scheme().reserve(worker, deps, bytes);
+  if (ok) {
+    fill_record(ticket, log.run(), txn);
+  } else {
+    RecordWriter(ticket.hole, ticket.bytes, RecordKind::kVoid, ticket.sequence, txn)
+        .seal(log.run(), ticket.position);
+  }
+  const Point point = log.scheme().publish(worker, ticket, ok, true);
+  return {ticket.sequence, ticket.position, txn, ticket.stream, ticket.bytes, point, ok};
+}
+
+struct ReadLog {
+  struct Record {
+    uint64_t sequence, txn;
+    uint32_t bytes;
+    RecordKind kind;
+  };
+  std::map<uint64_t, Record> records;  // by position
+  StreamTail tail;
+  std::string error;
+  bool filled_rightly = true;
+};
+
+inline ReadLog read_log(const std::string& path) {
+  LogReader reader(path);
+  ReadLog log;
+  RecordBatch batch;
+  while (reader.next(&batch)) {
+    for (size_t i = 0; i < batch.records.size(); ++i) {
+      const RecordHeader& header = *batch.records[i];
+      log.records[batch.positions[i]] = {header.sequence, header.txn, header.bytes, header.kind};
+      if (header.kind == RecordKind::kTransaction) {
+        log.filled_rightly = log.filled_rightly && logjam::filled_rightly(header);
+      }
+    }
+  }
+  log.tail = reader.tail();
+  log.error = reader.error();
+  return log;
+}
+
+inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& directory,
+                              const std::string& device, uint32_t workers) {
+  LogOptions options;
+  options.scheme = &scheme;
+  options.directories = {directory.path()};
+  options.device = device;
+  options.config.workers = workers;
+  options.config.buffer_bytes = uint64_t{1} << 20;
+  options.header.workers = workers;
+  options.header.log_records = "txn";
+  return options;
+}
+
+// Schemes that log: every later one inherits the tests that iterate them.
+inline std::vector<const SchemeInfo*> logging_schemes() {
+  std::vector<const SchemeInfo*> schemes;
+  for (const SchemeInfo& info : all_schemes()) {
+    if (info.make(LogConfig{})->traits().logs) schemes.push_back(&info);
+  }
+  return schemes;
+}
+
+inline std::string scheme_test_name(const testing::TestParamInfo<const SchemeInfo*>& info) {
+  std::string name(info.param->name);
+  for (char& c : name) {
+    if (c == '-') c = '_';
+  }
+  return name;
+}
+
+}  // namespace logjam
