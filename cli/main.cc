@@ -1,6 +1,5 @@
 // logjam run | recover | dump | list
 #include <gflags/gflags.h>
-#include <glog/logging.h>
 
 #include <cstdio>
 #include <string>
@@ -24,7 +23,6 @@ constexpr char kUsage[] =
 
 int main(int argc, char** argv) {
   using logjam::platform::refuse;
-  google::InitGoogleLogging(argv[0]);
   gflags::SetUsageMessage(kUsage);
   gflags::SetVersionString(logjam::revision());
   logjam::refuse_unknown_flags(argc, argv);
