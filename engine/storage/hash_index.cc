@@ -56,18 +56,29 @@ uint64_t tag_of(uint64_t hash) { return (hash & 0xFFFF) | 1; }
 
 Keyed* entry_in(uint64_t slot) { return reinterpret_cast<Keyed*>(slot & kPointerMask); }
 
-// Calls `found` for the entries whose tag matches until it returns true. Free of branches that
-// depend on where the match is: those would be mispredicted on every other find.
-template <size_t kSlots, class Found>
-bool for_tag(const Slots<kSlots>& slots, uint64_t tag, Found&& found) {
+// A bit for each slot with that tag. Free of branches that depend on where a match is: those would
+// be mispredicted on every other find.
+template <size_t kSlots>
+uint32_t candidates_in(const Slots<kSlots>& slots, uint64_t tag) {
   uint32_t candidates = 0;
   for (size_t i = 0; i < kSlots; ++i) {
     const uint64_t slot = slots[i].load(platform::memory_order_acquire);
     candidates |= static_cast<uint32_t>(slot >> kTagShift == tag) << i;
   }
-  for (; candidates != 0; candidates &= candidates - 1) {
-    const auto i = static_cast<size_t>(std::countr_zero(candidates));
-    if (found(entry_in(slots[i].load(platform::memory_order_relaxed)))) return true;
+  return candidates;
+}
+
+template <size_t kSlots>
+Keyed* first_of(uint32_t candidates, const Slots<kSlots>& slots) {
+  const auto i = static_cast<size_t>(std::countr_zero(candidates));
+  return entry_in(slots[i].load(platform::memory_order_relaxed));
+}
+
+// Calls `found` for the entries whose tag matches until it returns true.
+template <size_t kSlots, class Found>
+bool for_tag(const Slots<kSlots>& slots, uint64_t tag, Found&& found) {
+  for (uint32_t left = candidates_in(slots, tag); left != 0; left &= left - 1) {
+    if (found(first_of(left, slots))) return true;
   }
   return false;
 }
@@ -148,16 +159,12 @@ class HashIndex final : public Index {
   Keyed* find(Key key, NodeSight* missed_in) override {
     const uint64_t hash = hash_of(key);
     Bucket& bucket = bucket_of(hash);
-    platform::SpinWait wait;
-    for (;;) {
-      const uint64_t seen = bucket.structure.load(platform::memory_order_acquire);
-      if (Keyed* entry = search(bucket, hash, key)) return entry;
-      if ((seen & IndexNode::kLatched) == 0 && still(bucket, seen)) {
-        if (missed_in != nullptr) *missed_in = {&bucket, seen};
-        return nullptr;
-      }
-      wait.once();
+    uint32_t left = candidates_in(bucket.slots, tag_of(hash));
+    for (; left != 0; left &= left - 1) {
+      Keyed* entry = first_of(left, bucket.slots);
+      if (entry->key == key) return entry;
     }
+    return find_in_chain(bucket, hash, key, missed_in);
   }
 
   InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
@@ -221,6 +228,21 @@ class HashIndex final : public Index {
 
  private:
   Bucket& bucket_of(uint64_t hash) const { return buckets_[hash >> shift_]; }
+
+  // Apart from find(), whose path to a hit in the first bucket is as short as it can be.
+  [[gnu::noinline]] static Keyed* find_in_chain(Bucket& bucket, uint64_t hash, Key key,
+                                                NodeSight* missed_in) {
+    platform::SpinWait wait;
+    for (;;) {
+      const uint64_t seen = bucket.structure.load(platform::memory_order_acquire);
+      if (Keyed* entry = search(bucket, hash, key)) return entry;
+      if ((seen & IndexNode::kLatched) == 0 && still(bucket, seen)) {
+        if (missed_in != nullptr) *missed_in = {&bucket, seen};
+        return nullptr;
+      }
+      wait.once();
+    }
+  }
 
   static Keyed* search(const Bucket& bucket, uint64_t hash, Key key) {
     Keyed* result = nullptr;
