@@ -80,8 +80,9 @@ bool RecordBody::next(LoggedWrite* write) {
   const bool known =
       header.op >= WriteOp::kUpdate && header.op <= WriteOp::kErase &&
       (header.image == WriteImage::kAfter || header.image == WriteImage::kBeforeAndAfter);
+  const bool has_image = header.op != WriteOp::kErase || header.image != WriteImage::kAfter;
   // The row alone first: encoded_bytes() of an absurd row would wrap around 32 bits.
-  if (!known || header.row_bytes > room || encoded_bytes(header) > room) {
+  if (!known || (has_image && header.row_bytes > room) || encoded_bytes(header) > room) {
     return well_formed_ = false;
   }
   const std::byte* image = next_ + sizeof(WriteHeader);
