@@ -14,6 +14,7 @@
 #include "engine/workload.h"
 #include "platform/fatal.h"
 #include "platform/mutex.h"
+#include "platform/spin.h"
 #include "workloads/ledger/checker.h"
 #include "workloads/ledger/history.h"
 #include "workloads/ledger/rows.h"
@@ -22,6 +23,9 @@ DEFINE_uint64(ledger_keys, 1000, "ledger: rows");
 DEFINE_uint64(ledger_reads, 2, "ledger: rows a transfer reads, at most");
 DEFINE_uint64(ledger_writes, 2, "ledger: rows a transfer updates, at most");
 DEFINE_double(ledger_theta, 0, "ledger: zipfian skew of the keys, 0 is uniform");
+DEFINE_uint64(ledger_yield, 0,
+              "ledger: give the core away at every so many accesses, so that few cores see many "
+              "interleavings; 0: never");
 DEFINE_string(history, "", "ledger: file that keeps what was read, written and acknowledged");
 DEFINE_uint64(history_mb, 256, "ledger: size of that file; the run ends when it is full");
 
@@ -101,6 +105,9 @@ class LedgerClient final : public Client {
   };
 
   uint64_t roll(uint64_t sides) { return random_() % sides; }
+  void now_and_then_yield() {
+    if (FLAGS_ledger_yield != 0 && ++accesses_ % FLAGS_ledger_yield == 0) platform::yield();
+  }
   void draw_keys(size_t count, std::vector<Key>* keys);
 
   Status transfer(Transaction& txn);
@@ -126,6 +133,7 @@ class LedgerClient final : public Client {
   Input input_;
   Attempt attempt_;
   uint64_t attempts_ = 0;
+  uint64_t accesses_ = 0;
   bool intended_ = false;                  // the last attempt reached its commit
   std::vector<uint32_t> last_generation_;  // of each key's entry, as last seen by this client
 };
@@ -192,6 +200,7 @@ Status LedgerClient::read_ledger(Transaction& txn, Key key, LedgerRow* row) {
   *row = *seen;
   if (!row->intact(key)) attempt_.complain(Mismatch::kTornRow, key);
   attempt_.reads.push_back({key, row->writer});
+  now_and_then_yield();
   last_generation_[key] = row->generation;
   return Status::kOk;
 }
@@ -206,6 +215,7 @@ Status LedgerClient::update_ledger(Transaction& txn, Key key, LedgerRow** row) {
   attempt_.writes.push_back({key, (*row)->writer});
   (*row)->overwritten = (*row)->writer;
   (*row)->writer = attempt_.id;
+  now_and_then_yield();
   return Status::kOk;
 }
 

@@ -1,0 +1,245 @@
+#include "tests/crash/crash_round.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "engine/protocol.h"
+#include "logging/log_scheme.h"
+#include "platform/clock.h"
+#include "workloads/ledger/history.h"
+
+namespace logjam {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Schemes that leave something to recover.
+std::vector<std::string> logging_schemes() {
+  std::vector<std::string> names;
+  for (const SchemeInfo& scheme : all_schemes()) {
+    if (scheme.stream_count(1, LogConfig{}) > 0) names.emplace_back(scheme.name);
+  }
+  return names;
+}
+
+const std::vector<std::string> kCommits = {"sync", "pipelined", "async"};
+const std::vector<std::string> kRecords = {"txn", "op"};
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : random_(seed) {}
+  uint64_t below(uint64_t limit) { return random_() % limit; }
+  std::string one_of(const std::vector<std::string>& choices) {
+    return choices[below(choices.size())];
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+std::string join(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+std::string last_lines(const std::string& path, size_t bytes = 3000) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string all{std::istreambuf_iterator<char>(in), {}};
+  return all.size() <= bytes ? all : "..." + all.substr(all.size() - bytes);
+}
+
+// A child process with its output in a file. It dies with the test.
+class Child {
+ public:
+  Child(const std::vector<std::string>& command, const std::string& output) {
+    std::vector<char*> arguments;
+    for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    pid_ = fork();
+    if (pid_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int fd = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  ~Child() {
+    if (!ended(0)) kill();
+  }
+
+  // Whether it has ended, within so many milliseconds.
+  bool ended(uint64_t within_ms) {
+    const uint64_t deadline = platform::now_ns() + within_ms * 1'000'000;
+    while (!reaped_ && waitpid(pid_, &status_, WNOHANG) != pid_) {
+      if (platform::now_ns() >= deadline) return false;
+      platform::sleep_ns(1'000'000);
+    }
+    reaped_ = true;
+    return true;
+  }
+  void kill() {
+    ::kill(pid_, SIGKILL);
+    while (!reaped_) reaped_ = waitpid(pid_, &status_, 0) == pid_;
+  }
+  bool exited_well() const { return WIFEXITED(status_) && WEXITSTATUS(status_) == 0; }
+  bool was_killed() const { return WIFSIGNALED(status_) && WTERMSIG(status_) == SIGKILL; }
+  std::string how() const {
+    return WIFEXITED(status_) ? "exit status " + std::to_string(WEXITSTATUS(status_))
+                              : "signal " + std::to_string(WTERMSIG(status_));
+  }
+
+ private:
+  pid_t pid_;
+  int status_ = 0;
+  bool reaped_ = false;
+};
+
+constexpr uint64_t kPatienceMs = 120'000;  // for hangs only; sanitizers are slow
+
+// Returns what went wrong, or nothing.
+std::string run_and_kill(const CrashRound& round, const std::vector<std::string>& command,
+                         const std::string& history, const std::string& output,
+                         std::string* ending) {
+  Child child(command, output);
+  const uint64_t start = platform::now_ns();
+  while (!ledger::open_history(history).started) {
+    if (child.ended(2)) break;
+    if (platform::now_ns() - start > kPatienceMs * 1'000'000) return "the run never started";
+  }
+  if (!child.ended(round.ends_by_itself ? kPatienceMs : round.kill_after_ms)) {
+    if (round.ends_by_itself) return "the run did not end";
+    child.kill();
+  }
+  *ending = child.was_killed() ? "killed after " + std::to_string(round.kill_after_ms) + " ms"
+                               : "ended by itself";
+  // A run may end before it is killed: its history is full.
+  if (!child.was_killed() && !child.exited_well()) return "the run ended with " + child.how();
+  return "";
+}
+
+}  // namespace
+
+std::string CrashRound::name() const {
+  std::string name = scheme + "_" + protocol + "_" + commit + "_" + log_records;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+uint64_t crash_combinations() {
+  return logging_schemes().size() * all_protocols().size() * kCommits.size() * kRecords.size();
+}
+
+CrashRound derive_round(uint64_t seed) {
+  CrashRound round;
+  round.seed = seed;
+  uint64_t combination = seed % crash_combinations();
+  const auto take = [&combination](size_t choices) {
+    const uint64_t choice = combination % choices;
+    combination /= choices;
+    return choice;
+  };
+  round.commit = kCommits[take(kCommits.size())];
+  round.protocol = all_protocols()[take(all_protocols().size())].name;
+  round.log_records = kRecords[take(kRecords.size())];
+  round.scheme = logging_schemes()[take(logging_schemes().size())];
+
+  Random random(seed * 0x9e3779b97f4a7c15 + 1);
+  round.ends_by_itself = random.below(8) == 0;
+  round.kill_after_ms = static_cast<uint32_t>(50 + random.below(551));
+  round.run_flags = {
+      "--workload=ledger",
+      "--log=" + round.scheme,
+      "--cc=" + round.protocol,
+      "--commit=" + round.commit,
+      "--log_records=" + round.log_records,
+      "--elr=" + random.one_of({"true", "false"}),
+      "--device=" + random.one_of({"sync", "file", "faulty:sync", "faulty:file", "sim:200"}),
+      "--threads=" + std::to_string(1 + random.below(4)),
+      "--pipeline_depth=" + random.one_of({"1", "16", "1024", "16384"}),
+      "--log_buffer_mb=" + random.one_of({"1", "1", "4"}),
+      "--log_prealloc_mb=4",
+      "--flush_help=" + random.one_of({"true", "false"}),
+      "--ledger_keys=" + random.one_of({"50", "1000", "20000"}),
+      "--ledger_reads=" + std::to_string(random.below(5)),
+      "--ledger_writes=" + random.one_of({"1", "2", "4", "40"}),
+      "--ledger_theta=" + random.one_of({"0", "0.9"}),
+      "--ledger_yield=" + random.one_of({"0", "7"}),
+      "--history_mb=64",
+      "--seed=" + std::to_string(seed),
+      "--seconds=" + std::string(round.ends_by_itself ? "0.2" : "20"),
+      "--warmup=0",
+  };
+  switch (random.below(4)) {
+    case 0:
+      round.run_flags.insert(round.run_flags.end(), {"--flush_txns=8", "--flush_us=500"});
+      break;
+    case 1:
+      round.run_flags.insert(round.run_flags.end(), {"--flush_bytes=65536", "--flush_us=2000"});
+      break;
+    case 2:
+      round.run_flags.emplace_back("--flush_us=300");
+      break;
+    default:
+      break;  // whenever the device is idle
+  }
+  return round;
+}
+
+CrashResult play(const CrashRound& round, const std::string& binary, const std::string& directory) {
+  fs::remove_all(directory);
+  fs::create_directories(directory);
+  const std::string log = directory + "/log", history = directory + "/history";
+  fs::create_directories(log);
+  std::vector<std::string> run = {binary, "run", "--log_dir=" + log, "--history=" + history};
+  run.insert(run.end(), round.run_flags.begin(), round.run_flags.end());
+  const std::vector<std::string> recover = {
+      binary, "recover", "--log_dir=" + log, "--history=" + history, "--verify", "--threads=2"};
+
+  CrashResult result;
+  result.commands = "  " + join(run) + "\n  " + join(recover) + "\n";
+  std::string wrong, ending;
+  wrong = run_and_kill(round, run, history, directory + "/run.out", &ending);
+  if (!wrong.empty()) {
+    result.report = wrong + ":\n" + last_lines(directory + "/run.out");
+  } else {
+    Child child(recover, directory + "/recover.out");
+    if (!child.ended(kPatienceMs)) {
+      child.kill();
+      wrong = "the recovery did not end";
+    } else if (!child.exited_well()) {
+      wrong = "the recovery ended with " + child.how();
+    }
+    result.report = ending + (wrong.empty() ? "" : "; " + wrong) + ":\n" +
+                    last_lines(directory + "/recover.out");
+  }
+  const ledger::History recorded = ledger::open_history(history);
+  result.recorded = recorded.transactions.size();
+  for (const auto& transaction : recorded.transactions) {
+    result.acknowledged += transaction.acknowledged;
+  }
+  result.passed = wrong.empty();
+  if (result.passed) {
+    result.report = ending + ", " + std::to_string(result.recorded) + " committing, " +
+                    std::to_string(result.acknowledged) + " acknowledged, all proved";
+    fs::remove_all(directory);
+  } else {
+    result.report +=
+        "\nkept: " + directory +
+        "\nreplay: scripts/crash_rounds.py --rounds=1 --seed=" + std::to_string(round.seed);
+  }
+  return result;
+}
+
+}  // namespace logjam
