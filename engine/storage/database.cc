@@ -30,8 +30,9 @@ Table::Table(uint16_t id, TableSchema schema) : id_(id), schema_(std::move(schem
   const IndexOptions options{.unique = true, .expected_entries = schema_.expected_rows};
   primary_ = make_index(schema_.kind, options);
   for (const SecondarySchema& secondary : schema_.secondaries) {
-    secondaries_.push_back(make_index(
-        secondary.kind, {.unique = secondary.unique, .expected_entries = schema_.expected_rows}));
+    // Even if unique: the posting of a deleted row stays, and must not stand in another row's way.
+    secondaries_.push_back(
+        make_index(secondary.kind, {.unique = false, .expected_entries = schema_.expected_rows}));
   }
 }
 

@@ -20,7 +20,7 @@ enum class IndexKind : uint8_t { kHash, kOrdered };
 struct SecondarySchema {
   std::string name;
   IndexKind kind = IndexKind::kOrdered;
-  bool unique = false;
+  bool unique = false;  // among present rows; transactions see to it, the index does not
   Key (*key_of)(Key primary, const std::byte* row) = nullptr;
 };
 
