@@ -1,0 +1,337 @@
+// Every protocol prevents every anomaly, by whatever means, whether it keeps its locks until
+// durable or not: a script states an interleaving and which outcomes would not be serializable.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <tuple>
+
+#include "tests/cc/script.h"
+
+namespace logjam {
+namespace {
+
+class Anomaly : public testing::TestWithParam<std::tuple<std::string, bool>> {
+ protected:
+  Anomaly() { start_over(); }
+
+  void start_over() {
+    const auto& [protocol, elr] = GetParam();
+    world_ = std::make_unique<World>(protocol, FakeLog::Options{}, LogRecords::kTransaction, elr);
+    world_->load_tens(ordered(), 200);
+    world_->load_tens(hash(), 20);
+  }
+
+  // T1 looks, T2 changes what T1 looked at and reads T1's note, T1 writes its note: each precedes
+  // the other, so they must not both commit. T2 commits first or last.
+  void expect_conflict(const std::function<void(Actor&)>& looks,
+                       const std::function<void(Actor&)>& changes) {
+    for (const bool t2_first : {true, false}) {
+      SCOPED_TRACE(t2_first ? "the change commits first" : "the look commits first");
+      start_over();
+      Actor t1(world()), t2(world());
+      looks(t1);
+      EXPECT_TRUE(t1.alive) << "nothing stood in its way";
+      changes(t2);
+      t2.read(notes(), 0);
+      t1.set(notes(), 0, 1);
+      (t2_first ? t2 : t1).commit();
+      (t2_first ? t1 : t2).commit();
+      EXPECT_FALSE(t1.committed && t2.committed) << "not serializable";
+      EXPECT_TRUE(t1.committed || t2.committed) << "one of them could have committed";
+    }
+  }
+
+  World& world() { return *world_; }
+  Table& ordered() { return *world_->ordered; }
+  Table& hash() { return *world_->hash; }
+  Table& notes() { return *world_->notes; }
+
+ private:
+  std::unique_ptr<World> world_;
+};
+
+TEST_P(Anomaly, NoDirtyRead) {
+  Actor t1(world()), t2(world());
+  t1.add(hash(), 10, 100);
+  const auto seen = t2.read(hash(), 10);
+  t2.commit();
+  t1.abort();
+  if (t2.committed) {
+    EXPECT_EQ(seen, 1);
+  }
+  Actor t3(world());
+  EXPECT_EQ(t3.read(hash(), 10), 1);
+  EXPECT_TRUE(t3.commit());
+}
+
+TEST_P(Anomaly, NoLostUpdate) {
+  Actor t1(world()), t2(world());
+  const auto seen1 = t1.read(hash(), 10);
+  const auto seen2 = t2.read(hash(), 10);
+  t1.set(hash(), 10, seen1.value_or(0) + 10);
+  t2.set(hash(), 10, seen2.value_or(0) + 10);
+  t1.commit();
+  t2.commit();
+  const int commits = t1.committed + t2.committed;
+  EXPECT_GE(commits, 1);
+  EXPECT_EQ(world().content(hash())[10], 1 + 10 * commits);
+}
+
+TEST_P(Anomaly, NoReadSkew) {
+  Actor t1(world()), t2(world());
+  const auto x = t1.read(hash(), 10);
+  t2.add(hash(), 10, -5);
+  t2.add(hash(), 20, +5);
+  t2.commit();
+  const auto y = t1.read(hash(), 20);
+  t1.commit();
+  EXPECT_TRUE(t1.committed || t2.committed);
+  if (t1.committed) {
+    EXPECT_EQ(x.value() + y.value(), 2);
+  }
+}
+
+TEST_P(Anomaly, NoWriteSkew) {
+  Actor t1(world()), t2(world());
+  t1.read(hash(), 10);
+  t1.read(hash(), 20);
+  t2.read(hash(), 10);
+  t2.read(hash(), 20);
+  t1.set(hash(), 10, 0);
+  t2.set(hash(), 20, 0);
+  t1.commit();
+  t2.commit();
+  EXPECT_FALSE(t1.committed && t2.committed) << "each read what the other wrote";
+  EXPECT_TRUE(t1.committed || t2.committed);
+}
+
+TEST_P(Anomaly, NoOrderCycleOfThree) {
+  Actor t1(world()), t2(world()), t3(world());
+  t1.read(hash(), 10);
+  t2.read(hash(), 20);
+  t3.read(hash(), 30);
+  t1.set(hash(), 20, 9);
+  t2.set(hash(), 30, 9);
+  t3.set(hash(), 10, 9);
+  t1.commit();
+  t2.commit();
+  t3.commit();
+  EXPECT_FALSE(t1.committed && t2.committed && t3.committed);
+}
+
+TEST_P(Anomaly, UpdateOfWhatWasRead) {
+  expect_conflict([&](Actor& t) { t.read(ordered(), 50); },
+                  [&](Actor& t) { t.add(ordered(), 50, 1); });
+}
+
+TEST_P(Anomaly, EraseOfWhatWasRead) {
+  expect_conflict([&](Actor& t) { t.read(ordered(), 50); },
+                  [&](Actor& t) { t.erase(ordered(), 50); });
+}
+
+TEST_P(Anomaly, InsertAfterMissInHash) {
+  expect_conflict([&](Actor& t) { EXPECT_FALSE(t.read(hash(), 55).has_value()); },
+                  [&](Actor& t) { t.insert(hash(), 55, 1); });
+}
+
+TEST_P(Anomaly, InsertAfterMissInOrdered) {
+  expect_conflict([&](Actor& t) { EXPECT_FALSE(t.read(ordered(), 55).has_value()); },
+                  [&](Actor& t) { t.insert(ordered(), 55, 1); });
+}
+
+TEST_P(Anomaly, InsertAfterMissedUpdateWriteAndErase) {
+  expect_conflict([&](Actor& t) { EXPECT_EQ(t.add(ordered(), 55, 1), Status::kNotFound); },
+                  [&](Actor& t) { t.insert(ordered(), 55, 1); });
+  expect_conflict([&](Actor& t) { EXPECT_EQ(t.set(ordered(), 55, 1), Status::kNotFound); },
+                  [&](Actor& t) { t.insert(ordered(), 55, 1); });
+  expect_conflict([&](Actor& t) { EXPECT_EQ(t.erase(ordered(), 55), Status::kNotFound); },
+                  [&](Actor& t) { t.insert(ordered(), 55, 1); });
+}
+
+// The key is in the index, its tuple absent: the miss depends on the tuple, not on the node.
+TEST_P(Anomaly, InsertAfterMissOfErasedRow) {
+  const auto look = [&](const std::function<Outcome(Actor&)>& miss) {
+    expect_conflict(
+        [&](Actor& t) {
+          Actor before(world());
+          before.erase(ordered(), 50);
+          EXPECT_TRUE(before.commit());
+          before.durable();
+          EXPECT_EQ(miss(t), Status::kNotFound);
+        },
+        [&](Actor& t) { t.insert(ordered(), 50, 1); });
+  };
+  look([&](Actor& t) {
+    return Outcome{t.read(ordered(), 50).has_value() ? Status::kOk : Status::kNotFound};
+  });
+  look([&](Actor& t) { return t.set(ordered(), 50, 1); });
+  look([&](Actor& t) { return t.erase(ordered(), 50); });
+}
+
+TEST_P(Anomaly, PhantomByInsert) {
+  for (const bool descending : {false, true}) {
+    expect_conflict(
+        [&](Actor& t) { EXPECT_EQ(t.scan(ordered(), 500, 1500, descending).size(), 101u); },
+        [&](Actor& t) { t.insert(ordered(), 777, 1); });
+  }
+}
+
+TEST_P(Anomaly, PhantomByInsertAtTheEdgesOfTheRange) {
+  for (const Key key : {501, 1499}) {
+    expect_conflict([&](Actor& t) { t.scan(ordered(), 501, 1499); },
+                    [&](Actor& t) { t.insert(ordered(), key, 1); });
+  }
+}
+
+TEST_P(Anomaly, PhantomBehindTheLastKey) {
+  expect_conflict([&](Actor& t) { EXPECT_TRUE(t.scan(ordered(), 5000, 6000).empty()); },
+                  [&](Actor& t) { t.insert(ordered(), 5500, 1); });
+}
+
+TEST_P(Anomaly, PhantomByErase) {
+  expect_conflict([&](Actor& t) { t.scan(ordered(), 500, 1500); },
+                  [&](Actor& t) { EXPECT_NE(t.erase(ordered(), 770), Status::kNotFound); });
+}
+
+TEST_P(Anomaly, PhantomInSecondaryScan) {
+  expect_conflict([&](Actor& t) { EXPECT_EQ(t.scan_group(ordered(), 3, 5).size(), 30u); },
+                  [&](Actor& t) {
+                    t.insert(ordered(), 9999, Row{1, 4, 77});
+                  });
+}
+
+TEST_P(Anomaly, PhantomInSecondaryRead) {
+  expect_conflict([&](Actor& t) { EXPECT_EQ(t.read_secondary(ordered(), 0, 4).size(), 10u); },
+                  [&](Actor& t) {
+                    t.insert(ordered(), 9999, Row{1, 4, 77});
+                  });
+  expect_conflict([&](Actor& t) { EXPECT_TRUE(t.read_secondary(ordered(), 1, 77).empty()); },
+                  [&](Actor& t) {
+                    t.insert(ordered(), 9999, Row{1, 4, 77});
+                  });
+}
+
+TEST_P(Anomaly, RefusedInsertDependsOnTheRow) {
+  expect_conflict([&](Actor& t) { EXPECT_EQ(t.insert(ordered(), 50, 1), Status::kExists); },
+                  [&](Actor& t) { t.erase(ordered(), 50); });
+}
+
+TEST_P(Anomaly, InsertRefusedByUniqueSecondaryDependsOnThatRow) {
+  const Row same_email{1, 0, 1050};
+  expect_conflict(
+      [&](Actor& t) { EXPECT_EQ(t.insert(ordered(), 9999, same_email), Status::kExists); },
+      [&](Actor& t) { t.erase(ordered(), 50); });
+}
+
+// The far end of an early stopped scan is nobody's business.
+TEST_P(Anomaly, NothingBehindAStoppedScanMatters) {
+  Actor t1(world()), t2(world());
+  EXPECT_EQ(t1.scan(ordered(), 0, 1999, false, 3), (std::vector<Key>{0, 10, 20}));
+  t2.insert(ordered(), 1555, 1);
+  t2.add(ordered(), 1800, 1);
+  EXPECT_TRUE(t2.commit());
+  t1.set(notes(), 0, 1);
+  EXPECT_TRUE(t1.commit());
+}
+
+TEST_P(Anomaly, PhantomInANodeAnOwnInsertSplit) {
+  for (const Key foreign : {Key{501}, Key{655}, Key{899}, Key{995}}) {
+    expect_conflict(
+        [&](Actor& t) {
+          t.scan(ordered(), 500, 1000);
+          for (Key key = 600; key < 900; ++key) {
+            if (key % 10 != 0 && key != foreign) t.insert(ordered(), key, 1);
+          }
+        },
+        [&](Actor& t) { t.insert(ordered(), foreign, 1); });
+  }
+}
+
+TEST_P(Anomaly, OwnInsertDoesNotHideAnotherOnesInTheSameNode) {
+  Actor before(world());
+  before.insert(ordered(), 775, 1);  // if the node must split, it does so here
+  EXPECT_TRUE(before.commit());
+  before.durable();
+  Actor t1(world()), t2(world());
+  t1.scan(ordered(), 500, 1500);
+  t2.insert(ordered(), 777, 1);
+  t2.read(notes(), 0);
+  t2.commit();
+  t1.insert(ordered(), 778, 1);
+  t1.set(notes(), 0, 1);
+  t1.commit();
+  EXPECT_FALSE(t1.committed && t2.committed) << "not serializable";
+  EXPECT_TRUE(t1.committed || t2.committed);
+}
+
+TEST_P(Anomaly, TwoInsertsOfOneKey) {
+  for (const Key key : {Key{55}, Key{50}}) {
+    Actor eraser(world());
+    eraser.erase(ordered(), key);
+    EXPECT_TRUE(eraser.commit());
+    eraser.durable();
+    Actor t1(world()), t2(world());
+    const Outcome first = t1.insert(ordered(), key, 111);
+    const Outcome second = t2.insert(ordered(), key, 222);
+    t2.commit();
+    t1.commit();
+    const bool first_in = t1.committed && first == Status::kOk;
+    const bool second_in = t2.committed && second == Status::kOk;
+    EXPECT_NE(first_in, second_in);
+    (first_in ? t1 : t2).durable();
+    EXPECT_EQ(world().content(ordered())[key], first_in ? 111 : 222);
+  }
+}
+
+TEST_P(Anomaly, TwoInsertsOfOneUniqueSecondaryKey) {
+  Actor t1(world()), t2(world());
+  const Outcome first = t1.insert(ordered(), 9001, Row{1, 0, 77});
+  const Outcome second = t2.insert(ordered(), 9002, Row{2, 0, 77});
+  t2.commit();
+  t1.commit();
+  const bool first_in = t1.committed && first == Status::kOk;
+  const bool second_in = t2.committed && second == Status::kOk;
+  EXPECT_FALSE(first_in && second_in);
+  EXPECT_TRUE(first_in || second_in);
+}
+
+TEST_P(Anomaly, BlindWriteOfARowErasedMeanwhile) {
+  Actor t1(world()), t2(world());
+  EXPECT_EQ(t1.set(hash(), 10, 9), Status::kOk);
+  t2.erase(hash(), 10);
+  t2.commit();
+  t1.commit();
+  t2.durable();
+  EXPECT_EQ(world().content(hash()).contains(10), !t2.committed);
+  EXPECT_FALSE(t1.committed && t2.committed) << "it wrote a row that was not there";
+  EXPECT_TRUE(t1.committed || t2.committed);
+}
+
+TEST_P(Anomaly, AnAbortLeavesNothing) {
+  const auto rows = world().content(ordered());
+  Actor t1(world());
+  t1.add(ordered(), 50, 7);
+  t1.erase(ordered(), 60);
+  t1.insert(ordered(), 55, 1);
+  t1.set(ordered(), 70, 7);
+  t1.abort();
+  EXPECT_EQ(world().content(ordered()), rows);
+  Actor t2(world());
+  EXPECT_EQ(t2.scan(ordered(), 0, 1999).size(), 200u);
+  EXPECT_FALSE(t2.read(ordered(), 55).has_value());
+  EXPECT_EQ(t2.insert(ordered(), 55, 3), Status::kOk) << "the absent tuple is taken over";
+  EXPECT_TRUE(t2.commit());
+  t2.durable();
+  EXPECT_EQ(world().content(ordered())[55], 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Protocols, Anomaly,
+                         testing::Combine(testing::ValuesIn(protocol_names()), testing::Bool()),
+                         [](const auto& info) {
+                           return test_name(std::get<0>(info.param)) +
+                                  (std::get<1>(info.param) ? "" : "_keeps_locks");
+                         });
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,274 @@
+// What reaches the log, and what it is told: every protocol, both record granularities, numbers
+// drawn before and after validation.
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "tests/cc/script.h"
+
+namespace logjam {
+namespace {
+
+using Entries = std::vector<FakeLog::Entry>;
+
+class CommitLogTest : public testing::TestWithParam<std::tuple<std::string, LogRecords, bool>> {
+ protected:
+  CommitLogTest()
+      : world(std::get<0>(GetParam()),
+              FakeLog::Options{.before_validation = std::get<2>(GetParam())},
+              std::get<1>(GetParam())) {
+    world.load_tens(*world.ordered, 20);
+  }
+
+  bool per_operation() const { return std::get<1>(GetParam()) == LogRecords::kOperation; }
+  bool before_validation() const { return std::get<2>(GetParam()); }
+  Table& ordered() { return *world.ordered; }
+  Entries& entries() { return world.log.entries; }
+
+  // Every record's checksum and size, and the writes of the last transaction by key.
+  std::map<Key, LoggedWrite> check_records() {
+    std::map<Key, LoggedWrite> writes;
+    for (const FakeLog::Entry& entry : entries()) {
+      const RecordHeader& header = entry.header();
+      EXPECT_EQ(header.checksum, record_checksum(header, 7, entry.ticket.position));
+      EXPECT_EQ(header.sequence, entry.ticket.sequence);
+      EXPECT_EQ(header.bytes, entry.ticket.bytes);
+      EXPECT_EQ(header.txn, entries().back().header().txn);
+      if (header.kind == RecordKind::kVoid) continue;
+      for (const LoggedWrite& write : entry.writes()) writes[write.header.key] = write;
+    }
+    return writes;
+  }
+
+  World world;
+};
+
+int64_t value_of(const std::byte* row) { return reinterpret_cast<const Row*>(row)->value; }
+
+TEST_P(CommitLogTest, RecordsSayWhatWasWritten) {
+  Actor first(world), t(world);
+  t.add(ordered(), 10, 4);
+  t.set(ordered(), 20, 77);
+  t.erase(ordered(), 30);
+  t.insert(ordered(), 35, 8);
+  t.insert(ordered(), 45, 8);
+  t.erase(ordered(), 45);
+  t.erase(ordered(), 40);
+  t.insert(ordered(), 40, 99);
+  ASSERT_TRUE(t.commit());
+
+  const auto writes = check_records();
+  ASSERT_EQ(writes.size(), 5u) << "an insert erased again is not logged";
+  const auto expect = [&](Key key, WriteOp op, std::optional<int64_t> before,
+                          std::optional<int64_t> after) {
+    const LoggedWrite& write = writes.at(key);
+    EXPECT_EQ(write.header.op, op);
+    EXPECT_EQ(write.header.table, ordered().id());
+    EXPECT_EQ(write.header.row_bytes, sizeof(Row));
+    ASSERT_EQ(write.after != nullptr, after.has_value());
+    if (after) {
+      EXPECT_EQ(value_of(write.after), *after);
+    }
+    ASSERT_EQ(write.before != nullptr, before.has_value() && per_operation());
+    if (write.before != nullptr) {
+      EXPECT_EQ(value_of(write.before), *before);
+    }
+  };
+  expect(10, WriteOp::kUpdate, 1, 5);
+  expect(20, WriteOp::kUpdate, 1, 77);
+  expect(30, WriteOp::kErase, 1, std::nullopt);
+  expect(35, WriteOp::kInsert, std::nullopt, 8);
+  expect(40, WriteOp::kUpdate, 1, 99);
+
+  const FakeLog::Entry& last = entries().back();
+  EXPECT_EQ(last.header().txn, uint64_t{1} << 48 | 1) << "worker 1's first";
+  EXPECT_EQ(t.txn->point().sequence, last.ticket.sequence);
+  EXPECT_EQ(t.context.log_records_written, entries().size());
+  uint64_t bytes = 0;
+  for (const FakeLog::Entry& entry : entries()) bytes += entry.ticket.bytes;
+  EXPECT_EQ(t.context.log_bytes, bytes);
+  for (const Key key : {10, 20, 30, 35, 40}) {
+    auto* tuple = Table::tuple_of(ordered().primary().find(key, nullptr));
+    EXPECT_EQ(tuple->load_version(), Version(last.ticket.sequence, key == 30));
+  }
+}
+
+TEST_P(CommitLogTest, OneRecordATransactionOrOneAnOperation) {
+  Actor t(world);
+  t.add(ordered(), 10, 4);
+  t.add(ordered(), 20, 4);
+  ASSERT_TRUE(t.commit());
+  std::vector<RecordKind> kinds;
+  std::vector<bool> commits;
+  for (const FakeLog::Entry& entry : entries()) {
+    kinds.push_back(entry.header().kind);
+    commits.push_back(entry.commits);
+    EXPECT_TRUE(entry.ok);
+  }
+  if (per_operation()) {
+    EXPECT_EQ(kinds, (std::vector{RecordKind::kBegin, RecordKind::kOperation,
+                                  RecordKind::kOperation, RecordKind::kCommit}));
+    EXPECT_EQ(commits, (std::vector{false, false, false, true}));
+  } else {
+    EXPECT_EQ(kinds, (std::vector{RecordKind::kTransaction}));
+    EXPECT_EQ(commits, (std::vector{true}));
+  }
+}
+
+TEST_P(CommitLogTest, TheLogIsToldWhatATransactionDependsOn) {
+  std::vector<uint64_t> sequences;
+  for (const Key key : {10, 20, 30}) {
+    Actor t(world);
+    t.set(ordered(), key, 5);
+    ASSERT_TRUE(t.commit());
+    sequences.push_back(t.txn->point().sequence);
+  }
+  Actor eraser(world);
+  eraser.erase(ordered(), 40);
+  ASSERT_TRUE(eraser.commit());
+  const uint64_t erased = eraser.txn->point().sequence;
+
+  const auto deps_of = [&](const std::function<void(Actor&)>& run) {
+    entries().clear();
+    Actor t(world);
+    run(t);
+    EXPECT_TRUE(t.commit());
+    for (const FakeLog::Entry& entry : entries()) {
+      EXPECT_EQ(entry.deps.max_read, entries().back().deps.max_read);
+      EXPECT_EQ(entry.deps.reads, entries().back().deps.reads);
+    }
+    return entries().back().deps;
+  };
+  Dependencies deps = deps_of([&](Actor& t) { t.set(ordered(), 10, 6); });
+  EXPECT_FALSE(deps.reads) << "a blind write of a row that is there reads nothing";
+  EXPECT_EQ(deps.max_read, 0u);
+  EXPECT_EQ(deps.max_overwritten, sequences[0]);
+
+  deps = deps_of([&](Actor& t) { t.add(ordered(), 20, 6); });
+  EXPECT_TRUE(deps.reads);
+  EXPECT_EQ(deps.max_read, sequences[1]);
+  EXPECT_EQ(deps.max_overwritten, sequences[1]);
+
+  deps = deps_of([&](Actor& t) {
+    t.read(ordered(), 30);
+    t.set(ordered(), 50, 1);
+  });
+  EXPECT_TRUE(deps.reads);
+  EXPECT_EQ(deps.max_read, sequences[2]);
+  EXPECT_EQ(deps.max_overwritten, 0u);
+
+  deps = deps_of([&](Actor& t) {
+    t.scan(ordered(), 30, 40);
+    t.set(ordered(), 60, 1);
+  });
+  EXPECT_EQ(deps.max_read, erased) << "a scan reads absent rows too";
+
+  deps = deps_of([&](Actor& t) {
+    EXPECT_FALSE(t.read(ordered(), 5).has_value());
+    t.set(ordered(), 70, 1);
+  });
+  EXPECT_TRUE(deps.reads) << "a miss is something read";
+  EXPECT_EQ(deps.max_read, 0u);
+
+  deps = deps_of([&](Actor& t) { EXPECT_EQ(t.insert(ordered(), 40, 1), Status::kOk); });
+  EXPECT_TRUE(deps.reads) << "the insert knows of the erase";
+  EXPECT_EQ(deps.max_read, erased);
+  EXPECT_EQ(deps.max_overwritten, erased);
+
+  deps = deps_of([&](Actor& t) {
+    t.set(ordered(), 80, 1);
+    t.read(ordered(), 80);
+  });
+  EXPECT_FALSE(deps.reads) << "reading an own write";
+}
+
+TEST_P(CommitLogTest, ReadersAreObserved) {
+  Actor writer(world);
+  writer.add(ordered(), 10, 1);
+  ASSERT_TRUE(writer.commit());
+  entries().clear();
+  Actor reader(world);
+  reader.read(ordered(), 10);
+  ASSERT_TRUE(reader.commit());
+  EXPECT_TRUE(entries().empty());
+  EXPECT_EQ(world.log.observed, 1u);
+  EXPECT_EQ(reader.txn->point().sequence, writer.txn->point().sequence);
+}
+
+// 2PL never fails once it has its locks.
+using OccLogTest = CommitLogTest;
+
+TEST_P(OccLogTest, AFailedValidationVoidsItsNumber) {
+  Actor t1(world), t2(world);
+  t1.read(ordered(), 10);
+  t1.add(ordered(), 20, 1);
+  t2.add(ordered(), 10, 1);
+  ASSERT_TRUE(t2.commit());
+  entries().clear();
+  EXPECT_FALSE(t1.commit());
+  EXPECT_EQ(t1.txn->abort_reason(), AbortReason::kValidation);
+  if (!before_validation()) {
+    EXPECT_TRUE(entries().empty());
+    return;
+  }
+  ASSERT_EQ(entries().size(), per_operation() ? 3u : 1u);
+  EXPECT_FALSE(entries().back().ok);
+  EXPECT_FALSE(entries().back().commits);
+  EXPECT_EQ(entries().back().header().kind, RecordKind::kVoid);
+  check_records();
+  t1.begin(true);
+  EXPECT_EQ(t1.add(ordered(), 20, 1), Status::kOk) << "nothing is left locked";
+  EXPECT_TRUE(t1.commit());
+}
+
+TEST_P(CommitLogTest, ASchemeThatLogsNothingStillGivesNumbers) {
+  World quiet(std::get<0>(GetParam()), {.before_validation = before_validation(), .logs = false},
+              std::get<1>(GetParam()));
+  quiet.load_tens(*quiet.ordered, 20);
+  Actor t(quiet);
+  t.add(*quiet.ordered, 10, 4);
+  t.add(*quiet.ordered, 20, 4);
+  ASSERT_TRUE(t.commit());
+  EXPECT_EQ(quiet.log.entries.size(), 1u);
+  EXPECT_EQ(t.txn->point().sequence, 1u);
+  EXPECT_EQ(t.context.log_bytes, 0u);
+  EXPECT_EQ(t.context.log_records_written, 0u);
+}
+
+using CommitLogDeathTest = CommitLogTest;
+
+TEST_P(CommitLogDeathTest, ARecordLargerThanTheBufferEndsTheRun) {
+  const auto oversize = [&] {
+    World big(std::get<0>(GetParam()), {}, std::get<1>(GetParam()));
+    TableSchema schema = World::plain("big");
+    schema.row_bytes = 2 << 20;
+    Table& table = big.database.create_table(std::move(schema));
+    Actor t(big);
+    const std::vector<std::byte> row(2 << 20);
+    t.step([&] { return t.txn->insert(table, 1, row.data()); });
+    t.commit();
+  };
+  EXPECT_DEATH(oversize(), "raise --log_buffer_mb");
+}
+
+const auto granularities = testing::Values(LogRecords::kTransaction, LogRecords::kOperation);
+
+std::string name_of_variant(const testing::TestParamInfo<CommitLogTest::ParamType>& info) {
+  const auto& [protocol, granularity, early] = info.param;
+  return test_name(protocol) + (granularity == LogRecords::kOperation ? "_op" : "_txn") +
+         (early ? "_early" : "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Protocols, CommitLogTest,
+                         testing::Combine(testing::ValuesIn(protocol_names()), granularities,
+                                          testing::Bool()),
+                         name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Protocols, OccLogTest,
+                         testing::Combine(testing::Values("occ"), granularities, testing::Bool()),
+                         name_of_variant);
+INSTANTIATE_TEST_SUITE_P(Protocols, CommitLogDeathTest,
+                         testing::Values(std::tuple("occ", LogRecords::kTransaction, false)),
+                         name_of_variant);
+
+}  // namespace
+}  // namespace logjam

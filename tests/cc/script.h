@@ -1,0 +1,249 @@
+// Anomalies as scripts: several transactions interleaved on one thread.
+//
+// Waiting for a lock would hang a script, so it is made visible: a waiting transaction calls
+// settle(), which by default throws Blocked, and the actor gives up as if aborted.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/protocol.h"
+#include "tests/cc/fake_log.h"
+
+namespace logjam {
+
+struct Row {
+  int64_t value = 0;
+  uint64_t group = 0;
+  uint64_t email = 0;
+};
+
+// Three tables: ordered with secondary indexes, hash, and one row per actor or so to write
+// conclusions to.
+struct World {
+  explicit World(const std::string& protocol_name, FakeLog::Options options = {},
+                 LogRecords granularity = LogRecords::kTransaction, bool elr = true)
+      : protocol(find_protocol(protocol_name)),
+        log(16, options),
+        records(granularity),
+        early_lock_release(elr) {
+    TableSchema schema = plain("ordered");
+    schema.kind = IndexKind::kOrdered;
+    schema.secondaries.push_back({.name = "by_group",
+                                  .kind = IndexKind::kOrdered,
+                                  .unique = false,
+                                  .key_of = [](Key, const std::byte* row) -> Key {
+                                    return reinterpret_cast<const Row*>(row)->group;
+                                  }});
+    schema.secondaries.push_back({.name = "by_email",
+                                  .kind = IndexKind::kHash,
+                                  .unique = true,
+                                  .key_of = [](Key, const std::byte* row) -> Key {
+                                    return reinterpret_cast<const Row*>(row)->email;
+                                  }});
+    ordered = &database.create_table(std::move(schema));
+    hash = &database.create_table(plain("hash"));
+    notes = &database.create_table(plain("notes"));
+    for (Key key = 0; key < 8; ++key) notes->load(key, std::make_unique<Row>().get(), arena);
+  }
+
+  static TableSchema plain(const std::string& name) {
+    TableSchema schema;
+    schema.name = name;
+    schema.row_bytes = sizeof(Row);
+    return schema;
+  }
+
+  void load(Table& table, Key key, Row row) { table.load(key, &row, arena); }
+  // Keys 0, 10, ..., value 1, group key / 100, email 1000 + key.
+  void load_tens(Table& table, Key rows) {
+    for (Key key = 0; key < rows * 10; key += 10) load(table, key, row_of(key, 1));
+  }
+  static Row row_of(Key key, int64_t value) { return {value, key / 100, 1000 + key}; }
+
+  std::map<Key, int64_t> content(Table& table) {
+    std::map<Key, int64_t> rows;
+    table.for_each_row([&](Key key, const std::byte* row) {
+      rows[key] = reinterpret_cast<const Row*>(row)->value;
+    });
+    return rows;
+  }
+
+  const ProtocolInfo* protocol;
+  FakeLog log;
+  LogRecords records;
+  bool early_lock_release;
+  Arena arena;
+  Database database;
+  Table* ordered;
+  Table* hash;
+  Table* notes;
+  platform::atomic<uint64_t> ages{0};
+  uint32_t actors = 0;
+};
+
+struct Blocked {};
+
+// A Status that may be ignored.
+struct Outcome {
+  Status status;
+  bool operator==(Status other) const { return status == other; }
+};
+
+class Actor {
+ public:
+  explicit Actor(World& world) : world_(world) {
+    context.id = world.actors++;
+    context.database = &world.database;
+    context.log = &world.log;
+    context.run = 7;
+    context.log_records = world.records;
+    context.early_lock_release = world.early_lock_release;
+    context.arena = &arena_;
+    context.breakdown = &breakdown_;
+    context.ages = &world.ages;
+    context.settle = [] { throw Blocked(); };
+    txn = world.protocol->make(context);
+    begin();
+  }
+
+  void begin(bool retry = false) {
+    txn->begin(retry);
+    alive = true;
+    committed = blocked = false;
+  }
+
+  // After an abort, everything else the script has for this actor is skipped.
+  template <class Step>
+  Outcome step(const Step& run) {
+    if (!alive) return {Status::kAbort};
+    Status status = Status::kAbort;
+    try {
+      status = run();
+    } catch (const Blocked&) {
+      blocked = true;
+    }
+    if (status == Status::kAbort) {
+      txn->abort();
+      alive = false;
+    }
+    return {status};
+  }
+
+  std::optional<int64_t> read(Table& table, Key key) {
+    const Row* row = nullptr;
+    const Outcome status = step([&] { return txn->read(table, key, &row); });
+    if (!(status == Status::kOk)) return std::nullopt;
+    return row->value;
+  }
+  Outcome add(Table& table, Key key, int64_t delta) {
+    return step([&] {
+      Row* row = nullptr;
+      const Status status = txn->update(table, key, &row);
+      if (status == Status::kOk) row->value += delta;
+      return status;
+    });
+  }
+  Outcome set(Table& table, Key key, Row value) {
+    return step([&] {
+      std::byte* row = nullptr;
+      const Status status = txn->write(table, key, &row);
+      if (status == Status::kOk) std::memcpy(row, &value, sizeof(Row));
+      return status;
+    });
+  }
+  Outcome set(Table& table, Key key, int64_t value) {
+    return set(table, key, World::row_of(key, value));
+  }
+  Outcome insert(Table& table, Key key, Row row) {
+    return step([&] { return txn->insert(table, key, row); });
+  }
+  Outcome insert(Table& table, Key key, int64_t value) {
+    return insert(table, key, World::row_of(key, value));
+  }
+  Outcome erase(Table& table, Key key) {
+    return step([&] { return txn->erase(table, key); });
+  }
+  std::vector<Key> scan(Table& table, Key low, Key high, bool descending = false,
+                        size_t at_most = ~size_t{0}) {
+    std::vector<Key> keys;
+    const Outcome status = step([&] {
+      return txn->scan(table, low, high, descending, [&](Key key, const std::byte*) {
+        keys.push_back(key);
+        return keys.size() < at_most;
+      });
+    });
+    EXPECT_TRUE(status == Status::kOk || !alive);
+    return keys;
+  }
+  std::vector<Key> scan_group(Table& table, Key low, Key high, bool descending = false) {
+    std::vector<Key> keys;
+    const Outcome status = step([&] {
+      return txn->scan_secondary(table, 0, low, high, descending, [&](Key key, const std::byte*) {
+        keys.push_back(key);
+        return true;
+      });
+    });
+    EXPECT_TRUE(status == Status::kOk || !alive);
+    return keys;
+  }
+  std::vector<Key> read_secondary(Table& table, size_t which, Key of) {
+    std::vector<Key> keys;
+    const Outcome status = step([&] {
+      return txn->read_secondary(table, which, of, [&](Key key, const std::byte*) {
+        keys.push_back(key);
+        return true;
+      });
+    });
+    EXPECT_TRUE(status == Status::kOk || !alive);
+    return keys;
+  }
+
+  bool commit() {
+    const Outcome status = step([&] { return txn->commit(); });
+    committed = status == Status::kOk;
+    alive = false;
+    return committed;
+  }
+  void abort() {
+    if (alive) txn->abort();
+    alive = false;
+  }
+  // What it committed has reached the disk.
+  void durable() {
+    if (txn->holds_locks()) txn->release_locks();
+  }
+
+  WorkerContext context;
+  std::unique_ptr<ProtocolTransaction> txn;
+  bool alive = false;
+  bool committed = false;
+  bool blocked = false;
+
+ private:
+  World& world_;
+  Arena arena_;
+  Breakdown breakdown_;
+};
+
+inline std::vector<std::string> protocol_names() {
+  std::vector<std::string> names;
+  for (const ProtocolInfo& info : all_protocols()) names.emplace_back(info.name);
+  return names;
+}
+
+inline std::string test_name(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+}  // namespace logjam

@@ -1,0 +1,192 @@
+// What one transaction sees of itself, and what others see of it: every protocol alike.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/cc/script.h"
+
+namespace logjam {
+namespace {
+
+class TransactionTest : public testing::TestWithParam<std::string> {
+ protected:
+  TransactionTest() : world(GetParam()) { world.load_tens(*world.ordered, 20); }
+
+  Table& ordered() { return *world.ordered; }
+
+  World world;
+};
+
+TEST_P(TransactionTest, SeesItsOwnWrites) {
+  Actor t(world);
+  EXPECT_EQ(t.add(ordered(), 10, 5), Status::kOk);
+  EXPECT_EQ(t.read(ordered(), 10), 6);
+  EXPECT_EQ(t.add(ordered(), 10, 5), Status::kOk);
+  EXPECT_EQ(t.set(ordered(), 20, 40), Status::kOk);
+  EXPECT_EQ(t.add(ordered(), 20, 2), Status::kOk);
+  EXPECT_EQ(t.read(ordered(), 20), 42);
+  EXPECT_EQ(t.erase(ordered(), 30), Status::kOk);
+  EXPECT_FALSE(t.read(ordered(), 30).has_value());
+  EXPECT_EQ(t.add(ordered(), 30, 1), Status::kNotFound);
+  EXPECT_EQ(t.set(ordered(), 30, 1), Status::kNotFound);
+  EXPECT_EQ(t.erase(ordered(), 30), Status::kNotFound);
+  EXPECT_EQ(t.insert(ordered(), 35, 9), Status::kOk);
+  EXPECT_EQ(t.insert(ordered(), 35, 9), Status::kExists);
+  EXPECT_EQ(t.scan(ordered(), 0, 50), (std::vector<Key>{0, 10, 20, 35, 40, 50}));
+  EXPECT_EQ(t.scan(ordered(), 0, 50, true), (std::vector<Key>{50, 40, 35, 20, 10, 0}));
+  EXPECT_TRUE(t.commit());
+  const auto rows = world.content(ordered());
+  EXPECT_EQ(rows.at(10), 11);
+  EXPECT_EQ(rows.at(20), 42);
+  EXPECT_EQ(rows.at(35), 9);
+  EXPECT_FALSE(rows.contains(30));
+}
+
+TEST_P(TransactionTest, InsertEraseInsertOfOneKey) {
+  for (const Key key : {Key{55}, Key{50}}) {
+    Actor t(world);
+    if (key == 50) {
+      EXPECT_EQ(t.erase(ordered(), key), Status::kOk);
+    }
+    EXPECT_EQ(t.insert(ordered(), key, 1), Status::kOk);
+    EXPECT_EQ(t.erase(ordered(), key), Status::kOk);
+    EXPECT_EQ(t.insert(ordered(), key, 2), Status::kOk);
+    EXPECT_TRUE(t.commit());
+    EXPECT_EQ(world.content(ordered()).at(key), 2);
+  }
+}
+
+TEST_P(TransactionTest, InsertThenEraseChangesNothing) {
+  Actor t(world);
+  EXPECT_EQ(t.insert(ordered(), 55, 1), Status::kOk);
+  EXPECT_EQ(t.erase(ordered(), 55), Status::kOk);
+  EXPECT_TRUE(t.commit());
+  EXPECT_TRUE(world.log.entries.empty()) << "there is nothing to log";
+  EXPECT_EQ(world.content(ordered()).size(), 20u);
+  Actor other(world);
+  EXPECT_EQ(other.insert(ordered(), 55, 2), Status::kOk);
+  EXPECT_TRUE(other.commit());
+}
+
+TEST_P(TransactionTest, InsertsIntoItsOwnScanAndSplitsIt) {
+  Actor t(world);
+  EXPECT_EQ(t.scan(ordered(), 0, 1000).size(), 20u);
+  EXPECT_TRUE(t.scan(ordered(), 2000, 3000).empty());
+  for (Key key = 0; key < 1000; ++key) {
+    const bool there = key % 10 == 0 && key < 200;
+    EXPECT_EQ(t.insert(ordered(), key, 1), there ? Status::kExists : Status::kOk);
+  }
+  std::vector<Key> all(1000);
+  std::iota(all.begin(), all.end(), Key{0});
+  EXPECT_EQ(t.scan(ordered(), 0, 2000), all);
+  EXPECT_TRUE(t.commit());
+  EXPECT_EQ(world.content(ordered()).size(), 1000u);
+}
+
+TEST_P(TransactionTest, SecondaryIndexesFollowTheRow) {
+  Actor t1(world);
+  EXPECT_EQ(t1.insert(ordered(), 55, Row{1, 7, 500}), Status::kOk);
+  EXPECT_EQ(t1.read_secondary(ordered(), 0, 7), (std::vector<Key>{55})) << "its own insert";
+  EXPECT_TRUE(t1.commit());
+
+  Actor t2(world);
+  EXPECT_EQ(t2.read_secondary(ordered(), 1, 500), (std::vector<Key>{55}));
+  EXPECT_EQ(t2.erase(ordered(), 55), Status::kOk);
+  EXPECT_TRUE(t2.read_secondary(ordered(), 0, 7).empty());
+  EXPECT_EQ(t2.insert(ordered(), 55, Row{2, 8, 501}), Status::kOk);
+  EXPECT_TRUE(t2.read_secondary(ordered(), 0, 7).empty()) << "the posting is of the erased row";
+  EXPECT_EQ(t2.read_secondary(ordered(), 0, 8), (std::vector<Key>{55}));
+  EXPECT_TRUE(t2.commit());
+
+  Actor t3(world);
+  EXPECT_EQ(t3.scan_group(ordered(), 7, 8), (std::vector<Key>{55}));
+  EXPECT_TRUE(t3.read_secondary(ordered(), 1, 500).empty());
+  EXPECT_EQ(t3.read_secondary(ordered(), 1, 501), (std::vector<Key>{55}));
+  EXPECT_TRUE(t3.commit());
+
+  Actor t4(world);
+  EXPECT_EQ(t4.erase(ordered(), 55), Status::kOk);
+  EXPECT_TRUE(t4.commit());
+  Actor t5(world);
+  EXPECT_EQ(t5.insert(ordered(), 55, Row{3, 7, 500}), Status::kOk) << "back to the first keys";
+  EXPECT_TRUE(t5.commit());
+  Actor t6(world);
+  EXPECT_EQ(t6.scan_group(ordered(), 7, 8), (std::vector<Key>{55}));
+  EXPECT_EQ(t6.read_secondary(ordered(), 1, 500), (std::vector<Key>{55}));
+  EXPECT_TRUE(t6.commit());
+}
+
+TEST_P(TransactionTest, SecondaryScansAreInOrder) {
+  Actor t(world);
+  EXPECT_EQ(t.insert(ordered(), 5, Row{1, 1, 1}), Status::kOk);
+  std::vector<Key> up = t.scan_group(ordered(), 0, 1);
+  EXPECT_EQ(up.size(), 21u);
+  EXPECT_EQ(std::count(up.begin(), up.begin() + 10, Key{5}), 0) << "group 0 comes first";
+  std::vector<Key> down = t.scan_group(ordered(), 0, 1, true);
+  std::reverse(down.begin(), down.end());
+  EXPECT_EQ(up, down);
+  EXPECT_TRUE(t.commit());
+}
+
+TEST_P(TransactionTest, UniqueSecondaryKeys) {
+  Actor t1(world);
+  EXPECT_EQ(t1.insert(ordered(), 55, Row{1, 0, 1010}), Status::kExists) << "row 10 has it";
+  EXPECT_FALSE(t1.read(ordered(), 55).has_value());
+  EXPECT_EQ(t1.erase(ordered(), 10), Status::kOk);
+  EXPECT_EQ(t1.insert(ordered(), 55, Row{1, 0, 1010}), Status::kOk) << "it is free again";
+  EXPECT_TRUE(t1.commit());
+  Actor t2(world);
+  EXPECT_EQ(t2.read_secondary(ordered(), 1, 1010), (std::vector<Key>{55}));
+  EXPECT_EQ(t2.insert(ordered(), 10, Row{1, 0, 1010}), Status::kExists);
+  EXPECT_EQ(t2.insert(ordered(), 10, Row{1, 0, 1011}), Status::kOk);
+  EXPECT_TRUE(t2.commit());
+}
+
+TEST_P(TransactionTest, AReadRowStaysAsItWas) {
+  Actor t(world);
+  const Row* row = nullptr;
+  t.step([&] { return t.txn->read(ordered(), 10, &row); });
+  EXPECT_EQ(t.add(ordered(), 10, 5), Status::kOk);
+  EXPECT_EQ(row->value, 1) << "a row handed out is good until the end";
+  for (Key key = 100; key < 200; key += 10) t.read(ordered(), key);
+  EXPECT_EQ(row->value, 1);
+  EXPECT_TRUE(t.commit());
+}
+
+// Enough accesses to outgrow every fixed size.
+TEST_P(TransactionTest, ManyRows) {
+  Actor t(world);
+  constexpr Key kRows = 5000;
+  for (Key key = 0; key < kRows; ++key) {
+    EXPECT_EQ(t.insert(*world.hash, key, static_cast<int64_t>(key)), Status::kOk);
+  }
+  for (Key key = 0; key < kRows; ++key) {
+    EXPECT_EQ(t.read(*world.hash, key), static_cast<int64_t>(key));
+  }
+  EXPECT_TRUE(t.commit());
+  t.begin();
+  for (Key key = 0; key < kRows; ++key) EXPECT_EQ(t.add(*world.hash, key, 1), Status::kOk);
+  EXPECT_TRUE(t.commit());
+  for (const auto& [key, value] : world.content(*world.hash)) {
+    EXPECT_EQ(value, static_cast<int64_t>(key) + 1);
+  }
+}
+
+TEST_P(TransactionTest, TheSameObjectAgainAfterAbortAndCommit) {
+  Actor t(world);
+  for (int round = 0; round < 5; ++round) {
+    EXPECT_EQ(t.add(ordered(), 10, 100), Status::kOk);
+    t.abort();
+    t.begin(true);
+    EXPECT_EQ(t.add(ordered(), 10, 1), Status::kOk);
+    EXPECT_TRUE(t.commit());
+    t.begin();
+  }
+  EXPECT_EQ(t.read(ordered(), 10), 6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Protocols, TransactionTest, testing::ValuesIn(protocol_names()),
+                         [](const auto& info) { return test_name(info.param); });
+
+}  // namespace
+}  // namespace logjam
