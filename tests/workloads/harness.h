@@ -1,0 +1,140 @@
+// Loads a workload and runs it under a real protocol, without the run loop.
+#pragma once
+
+#include <gflags/gflags.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/protocol.h"
+#include "engine/workload.h"
+#include "logging/log_scheme.h"
+
+namespace logjam {
+
+using Flags = std::vector<std::pair<std::string, std::string>>;
+
+// Sets flags for one test.
+class WorkloadTest : public testing::Test {
+ protected:
+  static void set(const Flags& flags) {
+    for (const auto& [name, value] : flags) {
+      ASSERT_FALSE(gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) << name;
+    }
+  }
+
+ private:
+  gflags::FlagSaver saver_;
+};
+
+inline std::unique_ptr<Workload> make_workload(std::string_view name) {
+  const WorkloadInfo* info = find_workload(name);
+  EXPECT_NE(info, nullptr);
+  EXPECT_EQ(info->check_flags(), "");
+  return info->make();
+}
+
+inline std::unique_ptr<Database> load(Workload& workload, uint32_t parts) {
+  auto database = std::make_unique<Database>();
+  workload.create_tables(*database);
+  std::vector<std::thread> threads;
+  for (uint32_t part = 0; part < parts; ++part) {
+    threads.emplace_back([&, part] {
+      Arena arena;
+      workload.load(*database, part, parts, arena);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return database;
+}
+
+struct Outcome {
+  std::atomic<uint64_t> commits{0};
+  std::atomic<uint64_t> rollbacks{0};
+  std::atomic<uint64_t> aborts{0};
+};
+
+// Runs `transactions` on each of `workers` threads without a log. `repeat`: every transaction is
+// executed once and thrown away before it is executed for good, as if it had been aborted late.
+inline void run(Workload& workload, Database& database, const ProtocolInfo& protocol,
+                uint32_t workers, uint64_t transactions, uint64_t seed, Outcome& outcome,
+                bool repeat = false) {
+  LogConfig config;
+  config.workers = workers;
+  const std::unique_ptr<LogScheme> log = find_scheme("none")->make(config);
+  platform::atomic<uint64_t> ages{0};
+  std::vector<std::thread> threads;
+  for (uint32_t worker = 0; worker < workers; ++worker) {
+    threads.emplace_back([&, worker] {
+      Arena arena;
+      Breakdown breakdown;
+      WorkerContext context;
+      context.id = worker;
+      context.database = &database;
+      context.log = log.get();
+      context.arena = &arena;
+      context.breakdown = &breakdown;
+      context.ages = &ages;
+      context.settle = [] {};
+      const auto txn = protocol.make(context);
+      const auto client = workload.make_client(database, worker, workers, seed);
+      for (uint64_t i = 0; i < transactions; ++i) {
+        client->next();
+        bool rehearse = repeat;
+        for (bool retry = false;; retry = true) {
+          txn->begin(retry);
+          const Status status = client->execute(*txn);
+          if (status == Status::kRollback) {
+            txn->abort();
+            ++outcome.rollbacks;
+            break;
+          }
+          if (std::exchange(rehearse, false)) {
+            txn->abort();
+            continue;
+          }
+          if (status != Status::kAbort && txn->commit() == Status::kOk) {
+            ++outcome.commits;
+            break;
+          }
+          txn->abort();
+          ++outcome.aborts;
+          std::this_thread::yield();
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+inline void expect_consistent(Workload& workload, Database& database) {
+  for (const Check& check : workload.verify(database)) {
+    EXPECT_TRUE(check.passed) << check.name << ": " << check.detail;
+  }
+}
+
+// The names of the checks that fail.
+inline std::vector<std::string> failing(Workload& workload, Database& database) {
+  std::vector<std::string> names;
+  for (const Check& check : workload.verify(database)) {
+    if (!check.passed) names.push_back(check.name);
+  }
+  return names;
+}
+
+inline const Check* find_check(const std::vector<Check>& checks, std::string_view name) {
+  for (const Check& check : checks) {
+    if (check.name.starts_with(name)) return &check;
+  }
+  return nullptr;
+}
+
+// All rows of all tables, whatever order they come in.
+uint64_t fingerprint(Database& database);
+
+}  // namespace logjam

@@ -1,0 +1,132 @@
+// Random numbers against the distributions they claim.
+#include "workloads/random.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "workloads/zipf.h"
+
+namespace logjam {
+namespace {
+
+// Pearson's statistic over its degrees of freedom: about 1 if `counts` follow `probabilities`.
+double chi_square(const std::vector<uint64_t>& counts, const std::vector<double>& probabilities,
+                  uint64_t draws) {
+  double sum = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const double expected = probabilities[i] * static_cast<double>(draws);
+    sum += (static_cast<double>(counts[i]) - expected) *
+           (static_cast<double>(counts[i]) - expected) / expected;
+  }
+  return sum / static_cast<double>(counts.size() - 1);
+}
+
+TEST(RandomTest, SameSeedSameStreamSameNumbers) {
+  Random a(7, 3), b(7, 3), other_seed(8, 3), other_stream(7, 4);
+  for (int i = 0; i < 100; ++i) {
+    const uint64_t x = a.next();
+    EXPECT_EQ(x, b.next());
+    EXPECT_NE(x, other_seed.next());
+    EXPECT_NE(x, other_stream.next());
+  }
+}
+
+TEST(RandomTest, BelowIsUniform) {
+  for (const uint64_t n : {2u, 3u, 10u, 100u}) {
+    Random random(n);
+    std::vector<uint64_t> counts(n);
+    constexpr uint64_t kDraws = 200'000;
+    for (uint64_t i = 0; i < kDraws; ++i) ++counts.at(random.below(n));
+    const double n_double = static_cast<double>(n);
+    EXPECT_LT(chi_square(counts, std::vector<double>(n, 1 / n_double), kDraws), 7) << n;
+  }
+}
+
+// Without rejection, thirds of this range would come 1/4, 1/4 and 1/2 of the time.
+TEST(RandomTest, BelowIsUniformWhereAMultiplicationAloneIsNot) {
+  constexpr uint64_t kRange = 3 * (uint64_t{1} << 62);
+  Random random(1);
+  std::vector<uint64_t> residues(3);
+  constexpr uint64_t kDraws = 100'000;
+  for (uint64_t i = 0; i < kDraws; ++i) ++residues.at(random.below(kRange) % 3);
+  EXPECT_LT(chi_square(residues, {1.0 / 3, 1.0 / 3, 1.0 / 3}, kDraws), 7);
+}
+
+TEST(RandomTest, BetweenReachesBothEndsAndNoFurther) {
+  Random random(5);
+  int64_t low = 100, high = -100;
+  for (int i = 0; i < 1000; ++i) {
+    const int64_t x = random.between(-3, 4);
+    low = std::min(low, x);
+    high = std::max(high, x);
+  }
+  EXPECT_EQ(low, -3);
+  EXPECT_EQ(high, 4);
+}
+
+TEST(ZipfTest, ZetaOfManyEqualsTheSumTermByTerm) {
+  constexpr uint64_t kTerms = 1'000'000;
+  for (const double theta : {0.0, 0.6, 0.99}) {
+    double sum = 0;
+    for (uint64_t i = kTerms; i > 0; --i) sum += std::pow(static_cast<double>(i), -theta);
+    EXPECT_NEAR(zeta(kTerms, theta) / sum, 1, 1e-12) << theta;
+  }
+  // YCSB's own constant for ten billion items (ScrambledZipfianGenerator.ZETAN).
+  EXPECT_NEAR(zeta(10'000'000'000, 0.99), 26.46902820178302, 1e-6);
+}
+
+// The first two ranks are exact, the others follow the curve of Gray et al.; ranks are grouped in
+// powers of two. The curve itself is near the exact mass of each group: the worst is 16 % off.
+TEST(ZipfTest, FollowsTheProbabilities) {
+  constexpr uint64_t kRecords = 1 << 16, kDraws = 400'000;
+  for (const double theta : {0.3, 0.6, 0.9, 0.99}) {
+    const Zipf zipf(kRecords, theta);
+    const double total = zeta(kRecords, theta);
+    const auto exact_below = [&](uint64_t rank) {
+      return rank == 0 ? 0 : zeta(rank, theta) / total;
+    };
+    const auto curve_below = [&](uint64_t rank) {
+      if (rank <= 2) return exact_below(rank);
+      const auto power = [&](double x) { return 1 - std::pow(x / kRecords, 1 - theta); };
+      return 1 - power(static_cast<double>(rank)) / power(2) * (1 - exact_below(2));
+    };
+    std::vector<double> curve;
+    for (uint64_t end = 1, from = 0; from < kRecords; from = end, end *= 2) {
+      curve.push_back(curve_below(end) - curve_below(from));
+      EXPECT_NEAR(curve.back() / (exact_below(end) - exact_below(from)), 1, 0.17) << theta;
+    }
+    Random random(42);
+    std::vector<uint64_t> counts(curve.size());
+    for (uint64_t i = 0; i < kDraws; ++i) {
+      const uint64_t rank = zipf.draw(random);
+      ASSERT_LT(rank, kRecords);
+      ++counts[static_cast<size_t>(std::bit_width(rank))];
+    }
+    EXPECT_LT(chi_square(counts, curve, kDraws), 3) << theta;
+  }
+}
+
+TEST(ZipfTest, SmallPopulations) {
+  for (uint64_t records = 1; records <= 4; ++records) {
+    const Zipf zipf(records, 0.9);
+    Random random(records);
+    std::vector<uint64_t> counts(records);
+    for (int i = 0; i < 10'000; ++i) ++counts.at(zipf.draw(random));
+    for (uint64_t rank = 0; rank < records; ++rank) EXPECT_GT(counts[rank], 0u) << records;
+  }
+}
+
+TEST(ZipfTest, FnvOfKnownOctets) {
+  // FNV-1a-64 of eight zero octets, and of 'a' followed by seven (published algorithm, by hand).
+  EXPECT_EQ(fnv1a(0), 0xa8c7f832281a39c5);
+  uint64_t hash = (0xcbf29ce484222325 ^ 'a') * 0x100000001b3;
+  EXPECT_EQ(hash, 0xaf63dc4c8601ec8c) << "the published test vector of \"a\"";
+  for (int i = 0; i < 7; ++i) hash *= 0x100000001b3;
+  EXPECT_EQ(fnv1a('a'), hash);
+}
+
+}  // namespace
+}  // namespace logjam

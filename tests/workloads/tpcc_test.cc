@@ -1,0 +1,336 @@
+// TPC-C: its population, its two transactions under every protocol, and that each consistency
+// condition is noticed when it does not hold.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/workloads/harness.h"
+#include "workloads/tpcc/input.h"
+#include "workloads/tpcc/schema.h"
+
+namespace logjam {
+namespace {
+
+using namespace tpcc;
+
+const Flags kTiny = {{"tpcc_warehouses", "2"}, {"tpcc_items", "200"}, {"tpcc_customers", "20"}};
+
+template <class Row>
+void each(Table& table, const std::function<void(Key, const Row&)>& visit) {
+  table.for_each_row([&](Key key, const std::byte* bytes) {
+    Row row;
+    std::memcpy(&row, bytes, sizeof row);
+    visit(key, row);
+  });
+}
+
+Tuple* tuple(Table& table, Key key) { return Table::tuple_of(table.primary().find(key, nullptr)); }
+template <class Row>
+Row& row(Table& table, Key key) {
+  return *reinterpret_cast<Row*>(tuple(table, key)->row());
+}
+void erase(Table& table, Key key) { tuple(table, key)->version.store(Version(1, true).word()); }
+
+class TpccTest : public WorkloadTest {
+ protected:
+  TpccTest() { set(kTiny); }
+  static std::string refusal(const Flags& flags) {
+    const gflags::FlagSaver saver;
+    set(flags);
+    return find_workload("tpcc")->check_flags();
+  }
+};
+
+TEST_F(TpccTest, RefusesInOneSentence) {
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_EQ(refusal({{"tpcc_mix", "45/43/0/0/0"}}), "");
+  EXPECT_EQ(refusal({{"tpcc_mix", "0/1"}}), "");
+  EXPECT_EQ(refusal({{"tpcc_mix", "45/43/4/4/4"}}),
+            "--tpcc_mix=45/43/4/4/4 is refused: order-status, delivery and stock-level are not "
+            "available yet");
+  for (const char* mix : {"", "50", "50/", "/50", "50/50/", "0/0", "50/x", "-1/2", "1/2/3", "1 /2",
+                          "1/1/0/0/0/0", "99999999999/1", "2000000/1"}) {
+    EXPECT_NE(refusal({{"tpcc_mix", mix}}), "") << mix;
+  }
+  EXPECT_NE(refusal({{"tpcc_home", "away"}}), "");
+  EXPECT_NE(refusal({{"tpcc_warehouses", "0"}}), "");
+  EXPECT_NE(refusal({{"tpcc_warehouses", "1048576"}}), "");
+  EXPECT_NE(refusal({{"tpcc_items", "0"}}), "");
+  EXPECT_NE(refusal({{"tpcc_customers", "3001"}}), "");
+}
+
+TEST_F(TpccTest, PopulationIsThatOfClause4_3_3) {
+  set({{"tpcc_customers", "1100"}, {"tpcc_warehouses", "1"}, {"tpcc_items", "20003"}});
+  const auto workload = make_workload("tpcc");
+  const auto database = load(*workload, 1);
+  Tables tables(*database);
+  EXPECT_EQ(tables.warehouse.count_rows(), 1u);
+  EXPECT_EQ(tables.district.count_rows(), 10u);
+  EXPECT_EQ(tables.customer.count_rows(), 11'000u);
+  EXPECT_EQ(tables.history.count_rows(), 11'000u);
+  EXPECT_EQ(tables.order.count_rows(), 11'000u);
+  EXPECT_EQ(tables.new_order.count_rows(), 3'300u);
+  EXPECT_EQ(tables.item.count_rows(), 20'003u);
+  EXPECT_EQ(tables.stock.count_rows(), 20'003u);
+  EXPECT_NEAR(static_cast<double>(tables.order_line.count_rows()), 110'000, 2'000);
+  expect_consistent(*workload, *database);
+
+  EXPECT_EQ(row<Warehouse>(tables.warehouse, warehouse_key(1)).ytd, 110'000'00);
+  EXPECT_EQ(row<District>(tables.district, district_key(1, 10)).next_order, 1101u);
+  std::map<Key, std::set<std::string>> names;
+  uint64_t bad_credit = 0;
+  each<Customer>(tables.customer, [&](Key key, const Customer& customer) {
+    names[district_of_customer(key)].emplace(text(customer.last));
+    bad_credit += text(customer.credit) == "BC";
+    EXPECT_EQ(customer.balance, -10'00);
+    EXPECT_GE(text(customer.data).size(), 300u);
+  });
+  EXPECT_EQ(names.size(), 10u);
+  for (const auto& [district, all] : names) EXPECT_EQ(all.size(), 1000u);
+  EXPECT_NEAR(static_cast<double>(bad_credit), 1100, 150);
+  // Every customer has one order, in an order of their own.
+  std::map<Key, std::set<uint32_t>> customers;
+  bool permuted = false;
+  each<Order>(tables.order, [&](Key key, const Order& order) {
+    customers[district_of_order(key)].insert(order.customer);
+    permuted |= order.customer != number_of_order(key);
+    EXPECT_EQ(order.carrier == 0, number_of_order(key) > 770);
+  });
+  for (const auto& [district, all] : customers) EXPECT_EQ(all.size(), 1100u);
+  EXPECT_TRUE(permuted);
+}
+
+TEST_F(TpccTest, ExpectedBytesAreNearTheRows) {
+  const auto workload = make_workload("tpcc");
+  const auto database = load(*workload, 1);
+  uint64_t rows = 0;
+  for (const auto& table : database->tables()) rows += table->count_rows() * table->row_bytes();
+  EXPECT_GT(workload->expected_bytes(), rows);
+  EXPECT_LT(workload->expected_bytes(), 2 * rows);
+}
+
+TEST_F(TpccTest, LoadIsTheSameInOnePartAndInFour) {
+  set({{"tpcc_items", "12000"}});
+  const auto workload = make_workload("tpcc");
+  const auto one = load(*workload, 1), four = load(*workload, 4), many = load(*workload, 64);
+  EXPECT_EQ(fingerprint(*one), fingerprint(*four));
+  EXPECT_EQ(fingerprint(*one), fingerprint(*many)) << "more parts than units to load";
+}
+
+TEST_F(TpccTest, RunsUnderEveryProtocolOnOneThread) {
+  for (const ProtocolInfo& protocol : all_protocols()) {
+    SCOPED_TRACE(protocol.name);
+    const auto workload = make_workload("tpcc");
+    const auto database = load(*workload, 1);
+    Tables tables(*database);
+    const uint64_t orders = tables.order.count_rows(), paid = tables.history.count_rows();
+    Outcome outcome;
+    run(*workload, *database, protocol, 1, 2000, 1, outcome);
+    EXPECT_EQ(outcome.aborts, 0u);
+    EXPECT_EQ(outcome.commits + outcome.rollbacks, 2000u);
+    EXPECT_GT(outcome.rollbacks, 0u);
+    EXPECT_LT(outcome.rollbacks, 30u);
+    EXPECT_EQ(tables.order.count_rows() - orders + tables.history.count_rows() - paid,
+              outcome.commits);
+    EXPECT_NEAR(static_cast<double>(tables.history.count_rows() - paid), 1000, 120);
+    expect_consistent(*workload, *database);
+  }
+}
+
+TEST_F(TpccTest, RunsUnderEveryProtocolOnSeveralThreads) {
+  for (const ProtocolInfo& protocol : all_protocols()) {
+    for (const char* home : {"fixed", "any"}) {
+      SCOPED_TRACE(std::string(protocol.name) + " " + home);
+      set({{"tpcc_home", home}});
+      const auto workload = make_workload("tpcc");
+      const auto database = load(*workload, 2);
+      Tables tables(*database);
+      const uint64_t before = tables.order.count_rows() + tables.history.count_rows();
+      Outcome outcome;
+      run(*workload, *database, protocol, 4, 250, 7, outcome);
+      EXPECT_EQ(outcome.commits + outcome.rollbacks, 1000u);
+      EXPECT_EQ(tables.order.count_rows() + tables.history.count_rows() - before, outcome.commits);
+      expect_consistent(*workload, *database);
+    }
+  }
+}
+
+// The same seed gives the same database, also if every transaction is executed twice, the first
+// time in vain.
+TEST_F(TpccTest, AFunctionOfTheSeedHoweverOftenATransactionIsTried) {
+  for (const ProtocolInfo& protocol : all_protocols()) {
+    SCOPED_TRACE(protocol.name);
+    const auto workload = make_workload("tpcc");
+    const auto once = load(*workload, 1), twice = load(*workload, 1), other = load(*workload, 1);
+    Outcome outcome;
+    run(*workload, *once, protocol, 1, 500, 3, outcome);
+    run(*workload, *twice, protocol, 1, 500, 3, outcome, true);
+    run(*workload, *other, protocol, 1, 500, 4, outcome);
+    EXPECT_EQ(fingerprint(*once), fingerprint(*twice));
+    EXPECT_NE(fingerprint(*once), fingerprint(*other));
+    expect_consistent(*workload, *twice);
+  }
+}
+
+TEST_F(TpccTest, NewOrderTakesStockAndKeepsRemoteOrdersApart) {
+  set({{"tpcc_mix", "1/0"}});
+  const auto workload = make_workload("tpcc");
+  const auto database = load(*workload, 1);
+  Tables tables(*database);
+  Outcome outcome;
+  run(*workload, *database, all_protocols().front(), 1, 3000, 5, outcome);
+  uint64_t remote_lines = 0, remote_orders = 0, remote_stock = 0;
+  each<OrderLine>(tables.order_line, [&](Key key, const OrderLine& line) {
+    const Key district = district_of_order(order_of_line(key));
+    remote_lines += line.supply_warehouse != warehouse_of_district(district);
+    if (number_of_order(order_of_line(key)) <= 20) return;
+    const Item& item = row<Item>(tables.item, item_key(line.item));
+    EXPECT_EQ(line.amount, item.price * line.quantity);
+    const Stock& stock = row<Stock>(tables.stock, stock_key(line.supply_warehouse, line.item));
+    EXPECT_EQ(std::memcmp(line.dist_info, stock.dist[number_of_district(district) - 1], 24), 0);
+  });
+  each<Order>(tables.order, [&](Key, const Order& order) { remote_orders += !order.all_local; });
+  each<Stock>(tables.stock, [&](Key, const Stock& stock) {
+    remote_stock += stock.remote_orders;
+    EXPECT_GE(stock.quantity, 10);
+    EXPECT_LE(stock.quantity, 100);
+  });
+  EXPECT_EQ(remote_stock, remote_lines);
+  EXPECT_NEAR(static_cast<double>(remote_lines), 300, 100);
+  EXPECT_GT(remote_orders, 0u);
+  EXPECT_LE(remote_orders, remote_lines);
+  expect_consistent(*workload, *database);
+}
+
+TEST_F(TpccTest, PaymentBooksTheCustomerAndNotesBadCredit) {
+  set({{"tpcc_mix", "0/1"}});
+  const auto workload = make_workload("tpcc");
+  const auto database = load(*workload, 1);
+  Tables tables(*database);
+  Outcome outcome;
+  run(*workload, *database, all_protocols().front(), 1, 2000, 5, outcome);
+  std::map<Key, Cents> paid;
+  std::map<Key, uint32_t> payments;
+  uint64_t remote = 0;
+  each<History>(tables.history, [&](Key, const History& history) {
+    const Key customer =
+        customer_key(history.customer_warehouse, history.customer_district, history.customer);
+    paid[customer] += history.amount;
+    ++payments[customer];
+    remote += history.customer_warehouse != history.warehouse;
+  });
+  EXPECT_NEAR(static_cast<double>(remote), 300, 80);
+  each<Customer>(tables.customer, [&](Key key, const Customer& customer) {
+    EXPECT_EQ(customer.ytd_payment, paid[key]);
+    EXPECT_EQ(customer.balance, -paid[key]);
+    EXPECT_EQ(customer.payments, payments[key]);
+    const std::string number = std::to_string(low_bits(key, kCustomerBits)) + " ";
+    const bool noted = std::string_view(customer.data, number.size()) == number;
+    EXPECT_EQ(noted, text(customer.credit) == "BC" && customer.payments > 1);
+  });
+}
+
+// Namesakes that no number drawn reaches are paid for by name only, and only the one in the middle.
+TEST_F(TpccTest, PaymentByLastNameChoosesTheMiddleFirstName) {
+  set({{"tpcc_mix", "0/1"}, {"tpcc_warehouses", "1"}, {"tpcc_customers", "10"}});
+  struct Case {
+    std::vector<std::string> namesakes;  // first names; the loaded customer's is between ! and ~
+    std::string chosen;
+  };
+  for (const Case& one : std::vector<Case>{{{"!1"}, "!1"},
+                                           {{"~1", "!1"}, "the loaded one"},
+                                           {{"~1", "!2", "!1"}, "!2"},
+                                           {{"~1", "!3", "!1", "!2"}, "!3"}}) {
+    const auto workload = make_workload("tpcc");
+    const auto database = load(*workload, 1);
+    Tables tables(*database);
+    Arena arena;
+    std::vector<std::pair<Key, Customer>> loaded;
+    each<Customer>(tables.customer,
+                   [&](Key key, const Customer& customer) { loaded.emplace_back(key, customer); });
+    for (auto& [key, customer] : loaded) {
+      for (const std::string& first : one.namesakes) {
+        std::memset(customer.first, 0, sizeof customer.first);
+        first.copy(customer.first, first.size());
+        tables.customer.load(key += 10, &customer, arena);
+      }
+    }
+    Outcome outcome;
+    run(*workload, *database, all_protocols().front(), 1, 500, 1, outcome);
+    std::map<std::string, uint32_t> paid;
+    each<Customer>(tables.customer, [&](Key key, const Customer& customer) {
+      if (low_bits(key, kCustomerBits) <= 10) return;
+      paid[std::string(text(customer.first))] += customer.payments - 1;
+    });
+    for (const auto& [first, payments] : paid) {
+      EXPECT_EQ(payments > 0, first == one.chosen) << first << " of " << one.namesakes.size() + 1;
+    }
+  }
+}
+
+struct Planted {
+  std::string_view caught_by;
+  std::function<void(Tables&)> plant;
+};
+
+TEST_F(TpccTest, EveryConditionCatchesWhatBreaksIt) {
+  const Key district = district_key(2, 3), order = order_key(2, 3, 20);
+  const std::vector<Planted> planted = {
+      {"rows loaded", [](Tables& t) { erase(t.stock, stock_key(1, 7)); }},
+      {"condition 1", [](Tables& t) { row<Warehouse>(t.warehouse, warehouse_key(2)).ytd += 1; }},
+      {"condition 2", [&](Tables& t) { ++row<District>(t.district, district).next_order; }},
+      {"condition 2", [&](Tables& t) { erase(t.order, order); }},
+      {"condition 2", [&](Tables& t) { erase(t.new_order, order); }},
+      {"condition 3", [](Tables& t) { erase(t.new_order, order_key(2, 3, 18)); }},
+      {"condition 4", [&](Tables& t) { erase(t.order_line, line_key(order, 1)); }},
+      {"condition 4", [&](Tables& t) { ++row<Order>(t.order, order).lines; }},
+      // The sum is right, but two orders have each other's number of lines.
+      {"condition 6",
+       [](Tables& t) {
+         for (uint64_t o = 2;; ++o) {
+           Order& first = row<Order>(t.order, order_key(1, 1, 1));
+           Order& other = row<Order>(t.order, order_key(1, 1, o));
+           if (first.lines == other.lines) continue;
+           return std::swap(first.lines, other.lines);
+         }
+       }},
+      {"condition 8",
+       [](Tables& t) { erase(t.history, loaded_history_key(customer_key(1, 1, 1))); }},
+      {"condition 9", [&](Tables& t) { row<District>(t.district, district).ytd -= 1; }},
+      {"sum(C_YTD",
+       [](Tables& t) { row<Customer>(t.customer, customer_key(1, 2, 3)).ytd_payment = 0; }},
+      {"S_YTD", [](Tables& t) { ++row<Stock>(t.stock, stock_key(2, 9)).ytd; }},
+      {"S_YTD", [](Tables& t) { ++row<Stock>(t.stock, stock_key(2, 9)).orders; }},
+  };
+  const auto workload = make_workload("tpcc");
+  for (size_t i = 0; i < planted.size(); ++i) {
+    const auto database = load(*workload, 1);
+    Tables tables(*database);
+    expect_consistent(*workload, *database);
+    planted[i].plant(tables);
+    const std::vector<Check> checks = workload->verify(*database);
+    const Check* check = find_check(checks, planted[i].caught_by);
+    ASSERT_NE(check, nullptr) << planted[i].caught_by;
+    EXPECT_FALSE(check->passed) << "number " << i << ", " << check->name << ": " << check->detail;
+  }
+  EXPECT_EQ(
+      find_check(workload->verify(*load(*workload, 1)), "condition 4")->detail.find("holds in all"),
+      0u);
+}
+
+TEST_F(TpccTest, AViolationIsReportedWithItsNumbers) {
+  const auto workload = make_workload("tpcc");
+  const auto database = load(*workload, 1);
+  Tables tables(*database);
+  row<Warehouse>(tables.warehouse, warehouse_key(2)).ytd += 1'05;
+  const std::vector<Check> checks = workload->verify(*database);
+  EXPECT_EQ(find_check(checks, "condition 1")->detail,
+            "warehouse 2: W_YTD 2001.05, sum(D_YTD) 2000.00 (1 of 2 warehouses differ)");
+}
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,265 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/workloads/harness.h"
+#include "workloads/ycsb/options.h"
+#include "workloads/ycsb/row.h"
+
+namespace logjam {
+namespace {
+
+class YcsbTest : public WorkloadTest {
+ protected:
+  static std::string refusal(const Flags& flags) {
+    const gflags::FlagSaver saver;
+    set(flags);
+    return ycsb::check_flags();
+  }
+};
+
+// Stands in for a protocol: notes what is asked of it.
+class Recorder : public Transaction {
+ public:
+  explicit Recorder(uint32_t row_bytes) : row_(row_bytes) {}
+  Status read(Table&, Key key, const std::byte** row) override {
+    reads.push_back(key);
+    *row = row_.data();
+    return Status::kOk;
+  }
+  Status update(Table&, Key key, std::byte** row) override {
+    updates.push_back(key);
+    *row = row_.data();
+    return Status::kOk;
+  }
+  Status write(Table&, Key key, std::byte** row) override {
+    writes.push_back(key);
+    *row = row_.data();
+    return Status::kOk;
+  }
+  Status insert(Table&, Key, const std::byte*) override { return Status::kExists; }
+  Status erase(Table&, Key) override { return Status::kNotFound; }
+  Status scan(Table&, Key low, Key high, bool, const RowVisitor&) override {
+    scans.push_back({low, high});
+    return Status::kOk;
+  }
+  Status scan_secondary(Table&, size_t, Key, Key, bool, const RowVisitor&) override {
+    return Status::kOk;
+  }
+  Status read_secondary(Table&, size_t, Key, const RowVisitor&) override { return Status::kOk; }
+
+  std::vector<Key> reads, updates, writes;
+  std::vector<std::pair<Key, Key>> scans;
+  const std::vector<std::byte>& row() const { return row_; }
+
+ private:
+  std::vector<std::byte> row_;
+};
+
+Recorder record(uint64_t seed, int transactions, bool twice = false) {
+  const auto workload = make_workload("ycsb");
+  Database database;
+  workload->create_tables(database);
+  const auto client = workload->make_client(database, 0, 1, seed);
+  Recorder recorder(database.table("usertable").row_bytes());
+  for (int i = 0; i < transactions; ++i) {
+    client->next();
+    for (int times = 0; times < (twice ? 2 : 1); ++times) {
+      EXPECT_EQ(client->execute(recorder), Status::kOk);
+    }
+  }
+  return recorder;
+}
+
+TEST_F(YcsbTest, FieldsOfAnySizeAreWholeUntilAByteChanges) {
+  std::vector<std::byte> field(200), scratch(200);
+  for (size_t bytes = 4; bytes <= field.size(); ++bytes) {
+    ycsb::fill_field(field.data(), bytes, 17, mix64(bytes));
+    ASSERT_EQ(ycsb::first_wrong_byte(field.data(), bytes, 17, scratch.data()), bytes);
+    EXPECT_LT(ycsb::first_wrong_byte(field.data(), bytes, 18, scratch.data()), bytes) << bytes;
+    for (size_t i = 0; i < bytes; ++i) {
+      field[i] ^= std::byte{0x10};
+      EXPECT_LT(ycsb::first_wrong_byte(field.data(), bytes, 17, scratch.data()), bytes)
+          << bytes << " byte " << i;
+      field[i] ^= std::byte{0x10};
+    }
+  }
+}
+
+TEST_F(YcsbTest, PresetsAndWhatOverridesThem) {
+  set({{"ycsb_preset", "b"}});
+  EXPECT_EQ(ycsb::options_from_flags().read_ratio, 0.95);
+  set({{"ycsb_preset", "c"}});
+  EXPECT_EQ(ycsb::options_from_flags().read_ratio, 1);
+  set({{"ycsb_preset", "f"}});
+  EXPECT_EQ(ycsb::options_from_flags().read_ratio, 0.5);
+  EXPECT_TRUE(ycsb::options_from_flags().rmw);
+  set({{"ycsb_preset", "write-only"}});
+  EXPECT_EQ(ycsb::options_from_flags().ops, 1u);
+  EXPECT_EQ(ycsb::options_from_flags().read_ratio, 0);
+  EXPECT_FALSE(ycsb::options_from_flags().rmw);
+  EXPECT_EQ(ycsb::options_from_flags().distribution, ycsb::Distribution::kUniform);
+  set({{"ycsb_preset", "hybrid"}});
+  EXPECT_EQ(ycsb::options_from_flags().scan_length, 10u);
+  EXPECT_TRUE(ycsb::options_from_flags().ordered);
+  EXPECT_TRUE(ycsb::options_from_flags().by_column);
+  set({{"ycsb_scan_length", "50"}, {"ycsb_ops", "16"}, {"ycsb_theta", "0.9"}});
+  EXPECT_EQ(ycsb::options_from_flags().scan_length, 50u);
+  EXPECT_EQ(ycsb::options_from_flags().ops, 16u) << "the default, but given";
+  EXPECT_EQ(ycsb::options_from_flags().distribution, ycsb::Distribution::kZipf);
+}
+
+TEST_F(YcsbTest, RefusesInOneSentence) {
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_EQ(refusal({{"ycsb_preset", "z"}}),
+            "--ycsb_preset is a, b, c, f, write-only or hybrid, not \"z\"");
+  for (const Flags& flags :
+       std::vector<Flags>{{{"ycsb_records", "0"}},
+                          {{"ycsb_value_bytes", "3"}},
+                          {{"ycsb_ops", "0"}},
+                          {{"ycsb_read_ratio", "1.5"}},
+                          {{"ycsb_read_ratio", "nan"}},
+                          {{"ycsb_theta", "1"}},
+                          {{"ycsb_theta", "-0.1"}},
+                          {{"ycsb_distribution", "normal"}},
+                          {{"ycsb_index", "tree"}},
+                          {{"ycsb_touch", "cell"}},
+                          {{"ycsb_scan_length", "5"}},
+                          {{"ycsb_records", "8"}, {"ycsb_ops", "9"}},
+                          {{"ycsb_preset", "hybrid"}, {"ycsb_index", "hash"}},
+                          {{"ycsb_touch", "column"}, {"ycsb_rmw", "false"}},
+                          {{"ycsb_touch", "column"}, {"ycsb_value_bytes", "44"}},
+                          {{"ycsb_distribution", "uniform"}, {"ycsb_theta", "0.5"}}}) {
+    EXPECT_NE(refusal(flags), "") << flags.back().first << "=" << flags.back().second;
+  }
+}
+
+// Recovery sets the flags that shape the load from the log's header, and no others: what a run
+// accepted must not be refused then.
+TEST_F(YcsbTest, LoadFlagsAloneAreAcceptable) {
+  EXPECT_EQ(refusal({{"ycsb_records", "5"}}), "");
+  EXPECT_EQ(refusal({{"ycsb_records", "5"}, {"ycsb_preset", "hybrid"}, {"ycsb_index", "auto"}}),
+            "");
+}
+
+TEST_F(YcsbTest, KeysOfATransactionAreDistinctEvenIfFewAreLeft) {
+  set({{"ycsb_records", "16"}, {"ycsb_theta", "0.99"}, {"ycsb_read_ratio", "1"}});
+  const Recorder recorder = record(1, 50);
+  ASSERT_EQ(recorder.reads.size(), 800u);
+  for (size_t i = 0; i < 800; i += 16) {
+    EXPECT_EQ(std::set<Key>(&recorder.reads[i], &recorder.reads[i] + 16).size(), 16u);
+  }
+}
+
+TEST_F(YcsbTest, KeysMayRepeatIfAsked) {
+  set({{"ycsb_records", "100"}, {"ycsb_distinct", "false"}, {"ycsb_read_ratio", "1"}});
+  const Recorder recorder = record(1, 50);
+  size_t distinct = 0;
+  for (size_t i = 0; i < 800; i += 16) {
+    distinct += std::set<Key>(&recorder.reads[i], &recorder.reads[i] + 16).size();
+  }
+  EXPECT_LT(distinct, 800u);
+}
+
+TEST_F(YcsbTest, ReadRatioAndUpdateKind) {
+  set({{"ycsb_records", "10000"}, {"ycsb_read_ratio", "0.8"}});
+  Recorder recorder = record(1, 1000);
+  EXPECT_NEAR(static_cast<double>(recorder.reads.size()) / 16'000, 0.8, 0.02);
+  EXPECT_EQ(recorder.reads.size() + recorder.writes.size(), 16'000u);
+  set({{"ycsb_rmw", "true"}});
+  recorder = record(1, 1000);
+  EXPECT_EQ(recorder.reads.size() + recorder.updates.size(), 16'000u);
+  set({{"ycsb_preset", "hybrid"}, {"ycsb_ops", "1"}, {"ycsb_read_ratio", "0"}});
+  recorder = record(1, 100);
+  EXPECT_EQ(recorder.updates.size(), 100u);
+  ASSERT_EQ(recorder.scans.size(), 100u);
+  for (const auto& [low, high] : recorder.scans) {
+    EXPECT_EQ(high - low, 9u);
+    EXPECT_LT(high, 10'000u);
+  }
+}
+
+TEST_F(YcsbTest, AFunctionOfTheSeedAndTheSameOnRetry) {
+  set({{"ycsb_records", "10000"}});
+  const Recorder once = record(9, 100), again = record(9, 100), other = record(10, 100);
+  EXPECT_EQ(once.reads, again.reads);
+  EXPECT_EQ(once.writes, again.writes);
+  EXPECT_EQ(once.row(), again.row());
+  EXPECT_NE(once.reads, other.reads);
+  const Recorder twice = record(9, 1, true);
+  ASSERT_EQ(twice.reads.size() % 2, 0u);
+  const auto half = static_cast<ptrdiff_t>(twice.reads.size() / 2);
+  EXPECT_TRUE(std::equal(twice.reads.begin(), twice.reads.begin() + half,
+                         twice.reads.begin() + half, twice.reads.end()));
+}
+
+TEST_F(YcsbTest, ScrambledKeysAreSpreadAndSkewed) {
+  set({{"ycsb_records", "1000"},
+       {"ycsb_ops", "1"},
+       {"ycsb_read_ratio", "1"},
+       {"ycsb_theta", "0.9"},
+       {"ycsb_distribution", "scrambled"}});
+  const Recorder recorder = record(1, 10'000);
+  std::vector<uint32_t> counts(1000);
+  for (const Key key : recorder.reads) ++counts.at(key);
+  const auto hottest = std::max_element(counts.begin(), counts.end()) - counts.begin();
+  EXPECT_NE(hottest, 0);
+  EXPECT_GT(counts[static_cast<size_t>(hottest)], 500u);
+  EXPECT_NE(make_workload("ycsb")->describe().find("scrambled"), std::string::npos);
+}
+
+TEST_F(YcsbTest, LoadIsTheSameInOnePartAndInFour) {
+  for (const char* touch : {"row", "column"}) {
+    set({{"ycsb_records", "1001"}, {"ycsb_value_bytes", "100"}, {"ycsb_touch", touch}});
+    const auto workload = make_workload("ycsb");
+    const auto one = load(*workload, 1), four = load(*workload, 4);
+    EXPECT_EQ(one->tables()[0]->count_rows(), 1001u);
+    EXPECT_EQ(fingerprint(*one), fingerprint(*four));
+    expect_consistent(*workload, *one);
+  }
+}
+
+TEST_F(YcsbTest, VerifyFindsATornAndAMissingRow) {
+  set({{"ycsb_records", "100"}, {"ycsb_value_bytes", "100"}});
+  const auto workload = make_workload("ycsb");
+  const auto database = load(*workload, 1);
+  Table& table = *database->tables()[0];
+  Tuple* tuple = Table::tuple_of(table.primary().find(42, nullptr));
+  tuple->row()[50] ^= std::byte{1};
+  EXPECT_EQ(failing(*workload, *database), std::vector<std::string>{"every row is whole"});
+  EXPECT_NE(workload->verify(*database)[1].detail.find("row 42 from byte 50"), std::string::npos);
+  tuple->row()[50] ^= std::byte{1};
+  tuple->version.store(Version(1, true).word());
+  EXPECT_EQ(failing(*workload, *database), std::vector<std::string>{"every row is there"});
+}
+
+TEST_F(YcsbTest, RowsStayWholeUnderEveryProtocol) {
+  set({{"ycsb_records", "64"}, {"ycsb_value_bytes", "200"}, {"ycsb_ops", "8"}});
+  const std::vector<Flags> shapes = {
+      {{"ycsb_distinct", "true"}},
+      {{"ycsb_distinct", "false"}},
+      {{"ycsb_rmw", "true"}},
+      {{"ycsb_touch", "column"}},
+      {{"ycsb_touch", "column"}, {"ycsb_index", "ordered"}, {"ycsb_scan_length", "10"}}};
+  for (const ProtocolInfo& protocol : all_protocols()) {
+    for (const Flags& shape : shapes) {
+      const gflags::FlagSaver saver;
+      set(shape);
+      const auto workload = make_workload("ycsb");
+      const auto database = load(*workload, 2);
+      const uint64_t before = fingerprint(*database);
+      Outcome outcome;
+      run(*workload, *database, protocol, 1, 200, 1, outcome);
+      EXPECT_EQ(outcome.commits, 200u);
+      EXPECT_EQ(outcome.aborts, 0u) << protocol.name << ": one worker alone";
+      EXPECT_NE(fingerprint(*database), before);
+      run(*workload, *database, protocol, 3, 300, 2, outcome);
+      EXPECT_EQ(outcome.commits, 1100u);
+      SCOPED_TRACE(std::string(protocol.name) + " " + shape.back().first);
+      expect_consistent(*workload, *database);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace logjam
