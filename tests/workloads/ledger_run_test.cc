@@ -95,12 +95,12 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
 
 TEST_P(LedgerRun, FewKeys) {
   set_flag("ledger_keys", "16");
-  run_and_verify(true, 8'000);
+  run_and_verify(true, 4'000);
 }
 
 TEST_P(LedgerRun, LocksKeptUntilDurable) {
   set_flag("ledger_keys", "16");
-  run_and_verify(false, 8'000);
+  run_and_verify(false, 4'000);
 }
 
 TEST_P(LedgerRun, ManyReadsAndWrites) {
@@ -108,7 +108,7 @@ TEST_P(LedgerRun, ManyReadsAndWrites) {
   set_flag("ledger_reads", "8");
   set_flag("ledger_writes", "20");
   set_flag("ledger_theta", "0.9");
-  run_and_verify(true, 5'000);
+  run_and_verify(true, 2'500);
 }
 
 std::vector<std::string_view> protocol_names() {

@@ -1,0 +1,241 @@
+#include "workloads/ledger/client.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace logjam::ledger {
+
+KeyPicker::KeyPicker(uint64_t keys, double theta) {
+  double sum = 0;
+  for (uint64_t rank = 1; rank <= keys; ++rank) {
+    cumulative_.push_back(sum += std::pow(static_cast<double>(rank), -theta));
+  }
+}
+
+Key KeyPicker::operator()(std::mt19937_64& random) const {
+  const double at = static_cast<double>(random() >> 11) / 9007199254740992.0 * cumulative_.back();
+  const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end() - 1, at);
+  return static_cast<Key>(found - cumulative_.begin());
+}
+
+LedgerClient::LedgerClient(Database& database, uint32_t worker, uint64_t seed,
+                           const KeyPicker& pick, HistoryWriter* history)
+    : ledger_(database.table("ledger")),
+      entries_(database.table("entries")),
+      worker_(worker),
+      pick_(pick),
+      history_(history),
+      area_(history == nullptr ? nullptr : &history->area(worker)),
+      random_(mix(seed + 1) ^ mix(worker + 1)),
+      last_generation_(FLAGS_ledger_keys) {}
+
+// Distinct ones, also from those already there: a key drawn twice makes room for its neighbour.
+void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
+  for (; count > 0; --count) {
+    Key key = pick_(random_);
+    while (std::find(keys->begin(), keys->end(), key) != keys->end()) {
+      key = (key + 1) % FLAGS_ledger_keys;
+    }
+    keys->push_back(key);
+  }
+}
+
+uint32_t LedgerClient::next() {
+  intended_ = false;
+  if (history_ != nullptr) history_->mark_started();
+  const uint64_t percent = roll(100);
+  input_.type = percent < 50 ? kTransfer : percent < 75 ? kToggle : percent < 87 ? kAudit : kLookup;
+  std::vector<Key> keys;
+  const size_t reads = input_.type == kLookup ? 1 : roll(FLAGS_ledger_reads + 1);
+  const size_t writes = input_.type == kToggle ? 1 : 1 + roll(FLAGS_ledger_writes);
+  draw_keys(reads + writes, &keys);
+  const auto split = keys.begin() + static_cast<std::ptrdiff_t>(reads);
+  input_.reads.assign(keys.begin(), split);
+  input_.writes.assign(split, keys.end());
+  // Now and then a key is read first and updated later: a lock to upgrade.
+  if (reads > 0 && roll(4) == 0) input_.writes[0] = input_.reads[0];
+  input_.low = pick_(random_);
+  input_.high = std::min(input_.low + roll(kLongestAudit), FLAGS_ledger_keys - 1);
+  input_.scan_limit = roll(4) == 0 ? 1 + roll(4) : ~size_t{0};
+  input_.descending = roll(2) == 0;
+  input_.ledger_first = roll(2) == 0;
+  input_.new_generation = roll(2) == 0;
+  return input_.type;
+}
+
+Status LedgerClient::execute(Transaction& txn) {
+  if (intended_) area_->retract();
+  intended_ = false;
+  attempt_.clear(make_id(worker_, ++attempts_));
+  switch (input_.type) {
+    case kTransfer:
+      return transfer(txn);
+    case kToggle:
+      return toggle(txn);
+    case kAudit:
+      return audit(txn);
+    case kLookup:
+      return lookup(txn, input_.reads[0]);
+  }
+  return Status::kRollback;
+}
+
+Status LedgerClient::read_ledger(Transaction& txn, Key key, LedgerRow* row) {
+  const LedgerRow* seen = nullptr;
+  const Status status = txn.read(ledger_, key, &seen);
+  if (status == Status::kAbort) return status;
+  if (status != Status::kOk) {
+    attempt_.complain(Mismatch::kMissingRow, key);
+    return Status::kOk;
+  }
+  *row = *seen;
+  if (!row->intact(key)) attempt_.complain(Mismatch::kTornRow, key);
+  attempt_.reads.push_back({key, row->writer});
+  now_and_then_yield();
+  last_generation_[key] = row->generation;
+  return Status::kOk;
+}
+
+Status LedgerClient::update_ledger(Transaction& txn, Key key, LedgerRow** row) {
+  const Status status = txn.update(ledger_, key, row);
+  if (status != Status::kOk) {
+    attempt_.complain(Mismatch::kMissingRow, key);
+    return status;
+  }
+  if (!(*row)->intact(key)) attempt_.complain(Mismatch::kTornRow, key);
+  attempt_.writes.push_back({key, (*row)->writer});
+  (*row)->overwritten = (*row)->writer;
+  (*row)->writer = attempt_.id;
+  now_and_then_yield();
+  return Status::kOk;
+}
+
+Status LedgerClient::transfer(Transaction& txn) {
+  for (const Key key : input_.reads) {
+    LedgerRow row;
+    if (read_ledger(txn, key, &row) == Status::kAbort) return Status::kAbort;
+  }
+  for (const Key key : input_.writes) {
+    LedgerRow* row = nullptr;
+    const Status status = update_ledger(txn, key, &row);
+    if (status == Status::kAbort) return status;
+    if (status == Status::kOk) row->seal(key);
+  }
+  return Status::kOk;
+}
+
+Status LedgerClient::toggle(Transaction& txn) {
+  for (const Key key : input_.reads) {
+    LedgerRow row;
+    if (read_ledger(txn, key, &row) == Status::kAbort) return Status::kAbort;
+  }
+  const Key key = input_.writes[0];
+  LedgerRow* row = nullptr;
+  Status status = update_ledger(txn, key, &row);
+  if (status != Status::kOk) return status;
+  row->toggler = attempt_.id;
+  row->present ^= 1;
+  if (row->present != 0 && input_.new_generation) {
+    row->generation = (row->generation + 1) & ((1u << kGenerationBits) - 1);
+  }
+  row->seal(key);
+  const Key at = entry_key(key, row->generation);
+  if (row->present != 0) {
+    EntryRow entry{attempt_.id, key, 0};
+    entry.seal();
+    status = txn.insert(entries_, at, entry);
+    if (status == Status::kExists) attempt_.complain(Mismatch::kUnexpected, key);
+  } else {
+    status = txn.erase(entries_, at);
+    if (status == Status::kNotFound) attempt_.complain(Mismatch::kMissingEntry, key);
+  }
+  return status == Status::kAbort ? status : Status::kOk;
+}
+
+// Whether the entries seen under `key` are what its ledger row says.
+void LedgerClient::compare(Key key, const LedgerRow& row, const std::vector<SeenEntry>& seen) {
+  const SeenEntry* found = nullptr;
+  for (const SeenEntry& entry : seen) {
+    if (ledger_key_of(entry.key) != key) continue;
+    if (found != nullptr) attempt_.complain(Mismatch::kDuplicateEntry, key);
+    found = &entry;
+  }
+  if (found == nullptr) {
+    if (row.present != 0) attempt_.complain(Mismatch::kMissingEntry, key);
+    return;
+  }
+  if (row.present == 0) attempt_.complain(Mismatch::kUnexpected, key);
+  if (found->key != entry_key(key, row.generation) || found->row.writer != row.toggler) {
+    attempt_.complain(Mismatch::kForeignEntry, key);
+  }
+  if (!found->row.intact() || found->row.key != key) attempt_.complain(Mismatch::kTornRow, key);
+}
+
+Status LedgerClient::read_range(Transaction& txn, std::vector<LedgerRow>* rows) {
+  for (Key key = input_.low; key <= input_.high; ++key) {
+    LedgerRow row;
+    if (read_ledger(txn, key, &row) == Status::kAbort) return Status::kAbort;
+    rows->push_back(row);
+  }
+  return Status::kOk;
+}
+
+// Also says which ledger keys the scan vouches for: those up to where it stopped.
+Status LedgerClient::scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low,
+                                Key* high) {
+  *low = input_.low;
+  *high = input_.high;
+  const auto visit = [&](Key at, const std::byte* row) {
+    SeenEntry entry{at, {}};
+    std::memcpy(&entry.row, row, sizeof entry.row);
+    seen->push_back(entry);
+    if (seen->size() < input_.scan_limit) return true;
+    (input_.descending ? *low : *high) = ledger_key_of(at);
+    return false;
+  };
+  return txn.scan(entries_, entry_key(input_.low, 0), entry_key(input_.high + 1, 0) - 1,
+                  input_.descending, visit);
+}
+
+Status LedgerClient::audit(Transaction& txn) {
+  std::vector<LedgerRow> rows;
+  std::vector<SeenEntry> seen;
+  Key low = 0, high = 0;
+  const auto read = [&] { return read_range(txn, &rows); };
+  const auto scan = [&] { return scan_range(txn, &seen, &low, &high); };
+  if ((input_.ledger_first ? read() : scan()) == Status::kAbort) return Status::kAbort;
+  if ((input_.ledger_first ? scan() : read()) == Status::kAbort) return Status::kAbort;
+  for (Key key = low; key <= high; ++key) compare(key, rows[key - input_.low], seen);
+  return Status::kOk;
+}
+
+// The ledger row, this generation's entry and the next one's, which is not there. Read entries
+// first, and the generation is a guess.
+Status LedgerClient::lookup(Transaction& txn, Key key) {
+  LedgerRow row;
+  std::vector<SeenEntry> seen;
+  const auto read = [&] { return read_ledger(txn, key, &row); };
+  const auto find = [&] {
+    for (const uint32_t ahead : {0, 1}) {
+      const Key at = entry_key(key, last_generation_[key] + ahead);
+      const EntryRow* entry = nullptr;
+      const Status status = txn.read(entries_, at, &entry);
+      if (status == Status::kAbort) return status;
+      if (status == Status::kOk) seen.push_back({at, *entry});
+    }
+    return Status::kOk;
+  };
+  const uint32_t guess = last_generation_[key];
+  if ((input_.ledger_first ? read() : find()) == Status::kAbort) return Status::kAbort;
+  if ((input_.ledger_first ? find() : read()) == Status::kAbort) return Status::kAbort;
+  const bool looked_at_it = input_.ledger_first || row.generation - guess <= 1;
+  if (looked_at_it) {
+    compare(key, row, seen);
+  } else if (!seen.empty()) {
+    attempt_.complain(Mismatch::kForeignEntry, key);
+  }
+  return Status::kOk;
+}
+
+}  // namespace logjam::ledger

@@ -1,0 +1,113 @@
+// One worker's stream of ledger transactions, each drawn once and executed until it gets through:
+//
+//   transfer  reads some keys, updates others
+//   toggle    updates a key, inserts or erases its entry
+//   audit     scans a range of entries, reads the same range of the ledger, compares
+//   lookup    reads a key, its entry and one that is not there
+#pragma once
+
+#include <gflags/gflags.h>
+
+#include <random>
+#include <vector>
+
+#include "engine/workload.h"
+#include "platform/spin.h"
+#include "workloads/ledger/history.h"
+#include "workloads/ledger/rows.h"
+
+DECLARE_uint64(ledger_keys);
+DECLARE_uint64(ledger_reads);
+DECLARE_uint64(ledger_writes);
+DECLARE_uint64(ledger_yield);
+
+namespace logjam::ledger {
+
+inline constexpr uint64_t kMostAccesses = 64;  // of one kind in a transfer
+inline constexpr uint64_t kLongestAudit = 16;
+
+enum Type : uint32_t { kTransfer, kToggle, kAudit, kLookup };
+
+// Draws keys with probability proportional to 1 / rank^theta; rank is the key.
+class KeyPicker {
+ public:
+  KeyPicker(uint64_t keys, double theta);
+  Key operator()(std::mt19937_64& random) const;
+
+ private:
+  std::vector<double> cumulative_;
+};
+
+// What next() draws once, and execute() may need several times.
+struct Input {
+  Type type = kTransfer;
+  std::vector<Key> reads, writes;
+  Key low = 0, high = 0;        // audit
+  size_t scan_limit = 0;        // audit: stop after so many entries
+  bool descending = false;      // audit
+  bool ledger_first = false;    // audit, lookup: read the ledger before the entries
+  bool new_generation = false;  // toggle
+};
+
+class LedgerClient final : public Client {
+ public:
+  LedgerClient(Database& database, uint32_t worker, uint64_t seed, const KeyPicker& pick,
+               HistoryWriter* history);
+
+  uint32_t next() override;
+  Status execute(Transaction& txn) override;
+
+  uint64_t committing() override {
+    if (area_ == nullptr) return 0;
+    area_->intend(attempt_);
+    intended_ = true;
+    return attempt_.id;
+  }
+  void acknowledged(uint64_t number) override {
+    if (area_ != nullptr) area_->acknowledge(number);
+  }
+  bool exhausted() const override {
+    return area_ != nullptr && area_->full_for(std::max(2 * kMostAccesses, kLongestAudit));
+  }
+
+ private:
+  struct SeenEntry {
+    Key key;
+    EntryRow row;
+  };
+
+  uint64_t roll(uint64_t sides) { return random_() % sides; }
+  void now_and_then_yield() {
+    if (FLAGS_ledger_yield != 0 && ++accesses_ % FLAGS_ledger_yield == 0) platform::yield();
+  }
+  void draw_keys(size_t count, std::vector<Key>* keys);
+
+  Status transfer(Transaction& txn);
+  Status toggle(Transaction& txn);
+  Status audit(Transaction& txn);
+  Status lookup(Transaction& txn, Key key);
+
+  // The row of `key`, noting whose write was seen.
+  Status read_ledger(Transaction& txn, Key key, LedgerRow* row);
+  // The row of `key`, named as this attempt's write; what it overwrote is noted.
+  Status update_ledger(Transaction& txn, Key key, LedgerRow** row);
+  Status read_range(Transaction& txn, std::vector<LedgerRow>* rows);
+  Status scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low, Key* high);
+  void compare(Key key, const LedgerRow& row, const std::vector<SeenEntry>& seen);
+
+  Table& ledger_;
+  Table& entries_;
+  uint32_t worker_;
+  const KeyPicker& pick_;
+  HistoryWriter* history_;
+  HistoryArea* area_;
+  std::mt19937_64 random_;
+  Input input_;
+  Attempt attempt_;
+  uint64_t attempts_ = 0;
+  uint64_t accesses_ = 0;
+  bool intended_ = false;                  // the last attempt reached its commit
+  std::vector<uint32_t> last_generation_;  // of each key's entry, as last seen by this client
+};
+
+}  // namespace logjam::ledger
