@@ -11,7 +11,7 @@ BUILD := build$(if $(SAN),-$(SAN))
 CXX := g++
 
 CXXFLAGS ?= -O3 -march=native
-CXXFLAGS += -std=c++20 -g -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-pointer -I. -Iengine
+CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-pointer -I. -Iengine
 # g++ 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651).
 CXXFLAGS += -Wno-restrict
 LDLIBS := -lgflags -luring -lnuma -ltbb -lxxhash -lpthread
@@ -27,6 +27,9 @@ ifeq ($(SAN),thread)
 # Stand-alone fences are modelled by platform/atomic.h's full_fence() in this build.
 CXXFLAGS += -Wno-tsan
 endif
+
+# Tests are compiled more often than they are run.
+$(BUILD)/tests/%.o: CXXFLAGS := $(subst -O3,-O1,$(CXXFLAGS))
 
 ROOMS := engine cc logging workloads
 SOURCES := $(sort $(shell find $(ROOMS) -name '*.cc'))
