@@ -142,6 +142,28 @@ TEST_F(WaitDie, AWaitIsReconsidered) {
   EXPECT_EQ(middle.txn->abort_reason(), AbortReason::kDied);
 }
 
+// While the oldest waits for the lock of the node it missed in, the row is inserted there.
+TEST_F(WaitDie, AMissIsLookedAtAgainBehindTheLock) {
+  Actor oldest(world), inserter(world), scanner(world);
+  scanner.scan(ordered(), 0, 100);
+  oldest.context.settle = [&] {
+    if (!scanner.commit()) throw Blocked();
+    Actor another(world);
+    EXPECT_EQ(another.insert(ordered(), 25, 5), Status::kOk);
+    EXPECT_TRUE(another.commit());
+  };
+  int settled = 0;
+  inserter.context.settle = [&] {
+    if (++settled == 1) return;  // it sleeps, and from now on new readers of the node are kept out
+    EXPECT_EQ(oldest.read(ordered(), 25), 5);
+    throw Blocked();
+  };
+  inserter.insert(ordered(), 15, 1);
+  EXPECT_TRUE(inserter.blocked);
+  EXPECT_EQ(settled, 2);
+  EXPECT_TRUE(oldest.commit());
+}
+
 TEST(NoWait, GivesUpAtOnce) {
   World world("2pl-nowait");
   world.load_tens(*world.ordered, 20);
