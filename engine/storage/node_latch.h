@@ -8,14 +8,15 @@
 
 namespace logjam {
 
-// Returns the structure word the node had, without the latch bit.
+// Returns the structure word the node had, without the latch bit. seq_cst: an insert's gate loads
+// the node's lock behind it (the argument is in cc/two_phase_locking.cc).
 inline uint64_t latch(IndexNode& node) {
   platform::SpinWait wait;
   for (;;) {
     uint64_t word = node.structure.load(platform::memory_order_relaxed);
     if ((word & IndexNode::kLatched) == 0 &&
         node.structure.compare_exchange_weak(word, word | IndexNode::kLatched,
-                                             platform::memory_order_acquire,
+                                             platform::memory_order_seq_cst,
                                              platform::memory_order_relaxed)) {
       return word;
     }
