@@ -118,12 +118,14 @@ std::string run_and_kill(const CrashRound& round, const std::vector<std::string>
     if (child.ended(2)) break;
     if (platform::now_ns() - start > kPatienceMs * 1'000'000) return "the run never started";
   }
-  if (!child.ended(round.ends_by_itself ? kPatienceMs : round.kill_after_ms)) {
+  const bool ended = child.ended(round.ends_by_itself ? kPatienceMs : round.kill_after_ms);
+  if (!ended) {
     if (round.ends_by_itself) return "the run did not end";
     child.kill();
   }
-  *ending = child.was_killed() ? "killed after " + std::to_string(round.kill_after_ms) + " ms"
-                               : "ended by itself";
+  *ending = !child.was_killed() ? "ended by itself"
+            : ended             ? "killed itself"
+                                : "killed after " + std::to_string(round.kill_after_ms) + " ms";
   // A run may end before it is killed: its history is full.
   if (!child.was_killed() && !child.exited_well()) return "the run ended with " + child.how();
   return "";
@@ -158,30 +160,40 @@ CrashRound derive_round(uint64_t seed) {
   Random random(seed * 0x9e3779b97f4a7c15 + 1);
   round.ends_by_itself = random.below(8) == 0;
   round.kill_after_ms = static_cast<uint32_t>(50 + random.below(551));
+  const uint64_t threads = 1 + random.below(4);
+  const std::string keys = random.one_of({"16", "200", "5000"});
   round.run_flags = {
       "--workload=ledger",
       "--log=" + round.scheme,
       "--cc=" + round.protocol,
       "--commit=" + round.commit,
       "--log_records=" + round.log_records,
-      "--elr=" + random.one_of({"true", "false"}),
+      "--elr=" + random.one_of({"true", "true", "false"}),
       "--device=" + random.one_of({"sync", "file", "faulty:sync", "faulty:file", "sim:200"}),
-      "--threads=" + std::to_string(1 + random.below(4)),
+      "--threads=" + std::to_string(threads),
       "--pipeline_depth=" + random.one_of({"1", "16", "1024", "16384"}),
       "--log_buffer_mb=" + random.one_of({"1", "1", "4"}),
       "--log_prealloc_mb=4",
       "--flush_help=" + random.one_of({"true", "false"}),
-      "--ledger_keys=" + random.one_of({"50", "1000", "20000"}),
+      "--ledger_keys=" + keys,
       "--ledger_reads=" + std::to_string(random.below(5)),
-      "--ledger_writes=" + random.one_of({"1", "2", "4", "40"}),
+      "--ledger_writes=" + random.one_of({"1", "2", "4", keys == "16" ? "8" : "40"}),
+      "--ledger_readers=" + std::to_string(random.below(std::min<uint64_t>(threads, 3))),
       "--ledger_theta=" + random.one_of({"0", "0.9"}),
       "--ledger_yield=" + random.one_of({"0", "7"}),
-      "--history_mb=64",
+      "--history_mb=256",
       "--seed=" + std::to_string(seed),
       "--seconds=" + std::string(round.ends_by_itself ? "0.2" : "20"),
       "--warmup=0",
   };
-  switch (random.below(4)) {
+  // A kill from outside finds the workers waiting as a rule, the more so on a loaded machine; one
+  // from inside finds work that is not yet durable.
+  if (!round.ends_by_itself && random.below(2) == 0) {
+    const uint64_t magnitude = uint64_t{1} << random.below(14);
+    round.run_flags.push_back("--ledger_die_after=" +
+                              std::to_string(magnitude + random.below(magnitude)));
+  }
+  switch (random.below(5)) {
     case 0:
       round.run_flags.insert(round.run_flags.end(), {"--flush_txns=8", "--flush_us=500"});
       break;
@@ -190,6 +202,9 @@ CrashRound derive_round(uint64_t seed) {
       break;
     case 2:
       round.run_flags.emplace_back("--flush_us=300");
+      break;
+    case 3:  // much that is not yet durable
+      round.run_flags.emplace_back("--flush_us=20000");
       break;
     default:
       break;  // whenever the device is idle

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 
 namespace logjam::ledger {
@@ -19,11 +20,13 @@ Key KeyPicker::operator()(std::mt19937_64& random) const {
   return static_cast<Key>(found - cumulative_.begin());
 }
 
-LedgerClient::LedgerClient(Database& database, uint32_t worker, uint64_t seed,
+LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
                            const KeyPicker& pick, HistoryWriter* history)
     : ledger_(database.table("ledger")),
       entries_(database.table("entries")),
       worker_(worker),
+      reader_(worker + FLAGS_ledger_readers >= workers),
+      may_die_(FLAGS_ledger_die_after != 0 && worker == seed % workers),
       pick_(pick),
       history_(history),
       area_(history == nullptr ? nullptr : &history->area(worker)),
@@ -41,10 +44,15 @@ void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   }
 }
 
+void LedgerClient::acknowledged(uint64_t number) {
+  if (area_ != nullptr) area_->acknowledge(number);
+  if (may_die_ && ++acknowledgements_ == FLAGS_ledger_die_after) std::raise(SIGKILL);
+}
+
 uint32_t LedgerClient::next() {
   intended_ = false;
   if (history_ != nullptr) history_->mark_started();
-  const uint64_t percent = roll(100);
+  const uint64_t percent = reader_ ? 75 + roll(25) : roll(100);
   input_.type = percent < 50 ? kTransfer : percent < 75 ? kToggle : percent < 87 ? kAudit : kLookup;
   std::vector<Key> keys;
   const size_t reads = input_.type == kLookup ? 1 : roll(FLAGS_ledger_reads + 1);

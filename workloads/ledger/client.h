@@ -16,7 +16,9 @@
 #include "workloads/ledger/history.h"
 #include "workloads/ledger/rows.h"
 
+DECLARE_uint64(ledger_die_after);
 DECLARE_uint64(ledger_keys);
+DECLARE_uint32(ledger_readers);
 DECLARE_uint64(ledger_reads);
 DECLARE_uint64(ledger_writes);
 DECLARE_uint64(ledger_yield);
@@ -51,8 +53,8 @@ struct Input {
 
 class LedgerClient final : public Client {
  public:
-  LedgerClient(Database& database, uint32_t worker, uint64_t seed, const KeyPicker& pick,
-               HistoryWriter* history);
+  LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
+               const KeyPicker& pick, HistoryWriter* history);
 
   uint32_t next() override;
   Status execute(Transaction& txn) override;
@@ -63,9 +65,7 @@ class LedgerClient final : public Client {
     intended_ = true;
     return attempt_.id;
   }
-  void acknowledged(uint64_t number) override {
-    if (area_ != nullptr) area_->acknowledge(number);
-  }
+  void acknowledged(uint64_t number) override;
   bool exhausted() const override {
     return area_ != nullptr && area_->full_for(std::max(2 * kMostAccesses, kLongestAudit));
   }
@@ -98,6 +98,8 @@ class LedgerClient final : public Client {
   Table& ledger_;
   Table& entries_;
   uint32_t worker_;
+  bool reader_;   // never writes
+  bool may_die_;  // --ledger_die_after is about this worker
   const KeyPicker& pick_;
   HistoryWriter* history_;
   HistoryArea* area_;
@@ -106,6 +108,7 @@ class LedgerClient final : public Client {
   Attempt attempt_;
   uint64_t attempts_ = 0;
   uint64_t accesses_ = 0;
+  uint64_t acknowledgements_ = 0;
   bool intended_ = false;                  // the last attempt reached its commit
   std::vector<uint32_t> last_generation_;  // of each key's entry, as last seen by this client
 };

@@ -14,10 +14,16 @@
 DEFINE_uint64(ledger_keys, 1000, "ledger: rows");
 DEFINE_uint64(ledger_reads, 2, "ledger: rows a transfer reads, at most");
 DEFINE_uint64(ledger_writes, 2, "ledger: rows a transfer updates, at most");
+DEFINE_uint32(ledger_readers, 0,
+              "ledger: so many workers only read: their acknowledgements wait for nobody's write "
+              "but those they have read");
 DEFINE_double(ledger_theta, 0, "ledger: zipfian skew of the keys, 0 is uniform");
 DEFINE_uint64(ledger_yield, 0,
               "ledger: give the core away at every so many accesses, so that few cores see many "
               "interleavings; 0: never");
+DEFINE_uint64(ledger_die_after, 0,
+              "ledger: a worker kills the process (SIGKILL) right after its so many-th "
+              "acknowledgement, when it hurts most; 0: none does");
 DEFINE_string(history, "", "ledger: file that keeps what was read, written and acknowledged");
 DEFINE_uint64(history_mb, 256, "ledger: size of that file; the run ends when it is full");
 
@@ -83,7 +89,7 @@ class Ledger final : public Workload {
       history_ = std::make_unique<HistoryWriter>(FLAGS_history, workers, FLAGS_history_mb << 20,
                                                  history_parameters());
     }
-    return std::make_unique<LedgerClient>(database, worker, seed, pick_, history_.get());
+    return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, history_.get());
   }
 
   std::vector<Check> verify(Database& database) override {
