@@ -34,6 +34,7 @@ class Log {
 
   LogScheme& scheme() { return *scheme_; }
   uint64_t run() const { return options_.header.run; }
+  const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
   void start();  // flusher threads
   // Waits until all that is published is durable. Call when no worker publishes any more.

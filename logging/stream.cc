@@ -266,7 +266,8 @@ void Stream::park_daemon(DaemonState state, uint64_t timeout_ns) {
 
 void Stream::flush(bool stopping) {
   const uint64_t helped = helped_.load(platform::memory_order_relaxed);
-  const bool workers_do_it = helped != helped_seen_ && !stopping && !ring_.waited_for();
+  const bool led = leading_.load(platform::memory_order_relaxed);
+  const bool workers_do_it = (led || helped != helped_seen_) && !stopping && !ring_.waited_for();
   helped_seen_ = helped;
   if (workers_do_it) {
     idle_naps_ = 0;

@@ -1,0 +1,247 @@
+// Devices alone, and what R1 and R7 ask of a log on a device that loses, tears or fails.
+#include "logging/device/device.h"
+
+#include <sys/resource.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "logging/device/faulty_device.h"
+#include "platform/memory.h"
+#include "tests/logging/log_fixture.h"
+
+namespace logjam {
+namespace {
+
+std::vector<std::byte> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+TEST(DeviceSpec, SaysWhatIsAllowed) {
+  for (const char* good :
+       {"file", "sync", "null", "sim:100", "sim:0.5:1200", "faulty:sync", "faulty:sim:10"}) {
+    EXPECT_EQ(check_device_spec(good), "") << good;
+  }
+  for (const char* bad :
+       {"", "files", "sim", "sim:", "sim:x", "sim:-1", "sim:10:", "sim:10:0", "sim:10:5:5",
+        "sim:1e99", "sim:nan", "faulty", "faulty:", "faulty:faulty:sync"}) {
+    EXPECT_NE(check_device_spec(bad).find("is not a device: allowed are file, sync, sim:"),
+              std::string::npos)
+        << bad;
+  }
+}
+
+TEST(Device, WritesArriveWhereTheyBelongAlsoBeyondThePreallocation) {
+  for (const char* spec :
+       {"file", "sync", "sim:10", "faulty:sync", "faulty:file", "faulty:sim:5"}) {
+    SCOPED_TRACE(spec);
+    LogDirectory directory;
+    constexpr uint64_t kBytes = uint64_t{4} << 20, kPiece = 512 * 1024;
+    const platform::MirroredMemory memory(kBytes);
+    std::mt19937_64 random(1);
+    for (size_t i = 0; i < kBytes; i += 8) {
+      const uint64_t word = random();
+      std::memcpy(memory.data() + i, &word, 8);
+    }
+    {
+      const auto device = open_device(spec, {directory.file(), uint64_t{1} << 20, 1});
+      for (uint64_t at = 0; at < kBytes; at += kPiece) {
+        device->start(at, {memory.data() + at, kPiece}, Sync::kData);
+        while (!device->finished()) device->wait(1'000'000);
+      }
+    }
+    const auto found = read_file(directory.file());
+    ASSERT_GE(found.size(), kBytes);
+    EXPECT_EQ(std::memcmp(found.data(), memory.data(), kBytes), 0);
+    for (size_t i = kBytes; i < found.size(); ++i) ASSERT_EQ(found[i], std::byte{0});
+  }
+}
+
+TEST(FaultyDevice, KeepsWhatWasSyncedAndMayLoseTheRest) {
+  uint64_t lost_rounds = 0, torn_rounds = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    LogDirectory directory;
+    const auto device = open_device("faulty:sync", {directory.file(), 0, seed});
+    std::vector<std::byte> ones(8192, std::byte{1}), twos(8192, std::byte{2});
+    device->write_through(0, ones);
+    device->start(0, twos, Sync::kNone);
+    EXPECT_TRUE(device->finished());
+    dynamic_cast<FaultyDevice&>(*device).power_cut();
+    device->start(8192, twos, Sync::kData);
+    EXPECT_FALSE(device->finished());
+
+    const auto found = read_file(directory.file());
+    ASSERT_EQ(found.size(), 8192u);
+    uint64_t sectors_of_twos = 0;
+    for (size_t sector = 0; sector < found.size(); sector += 512) {
+      for (size_t i = 0; i < 512; ++i) ASSERT_EQ(found[sector + i], found[sector]);
+      sectors_of_twos += found[sector] == std::byte{2} ? 1 : 0;
+    }
+    lost_rounds += sectors_of_twos < 16;
+    torn_rounds += sectors_of_twos > 0 && sectors_of_twos < 16;
+  }
+  EXPECT_EQ(lost_rounds, 20u);
+  EXPECT_GT(torn_rounds, 10u);
+}
+
+// R1: whatever is_durable() said before the power went is in the file; what is there is right.
+TEST(PowerCut, WhatWasDurableIsReadable) {
+  for (const char* device : {"faulty:sync", "faulty:file", "faulty:sim:200"}) {
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+      SCOPED_TRACE(std::string(device) + ", seed " + std::to_string(seed));
+      for (const SchemeInfo* scheme : logging_schemes()) {
+        LogDirectory directory;
+        constexpr uint32_t kWorkers = 3;
+        LogOptions options = log_options(*scheme, directory, device, kWorkers);
+        options.config.buffer_bytes = 65536;
+        options.config.flush_help = seed % 2 == 0;
+        options.seed = seed;
+        // Never destroyed before the process ends: its publishers and flushers wait for ever.
+        auto& log = *new Log(options);
+        log.start();
+        std::atomic<uint64_t> acknowledged[kWorkers] = {};
+        struct Seen {
+          std::vector<Published> published;
+        };
+        auto& seen = *new std::array<Seen, kWorkers>;
+        auto& stop = *new std::atomic<bool>(false);
+        std::vector<std::thread> threads;
+        for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+          threads.emplace_back([&, worker] {
+            auto& mine = seen[worker].published;
+            // Never as much unacknowledged as would fill the buffer: nothing may wait after the
+            // cut.
+            for (uint64_t i = 0; !stop.load(); log.scheme().tick(worker)) {
+              uint64_t done = acknowledged[worker].load();
+              while (done < mine.size() && log.scheme().is_durable(mine[done].point)) ++done;
+              acknowledged[worker].store(done);
+              if (mine.size() - done < 100) {
+                mine.push_back(publish_record(log, worker, uint64_t{worker} << 48 | i++, 128));
+              } else {
+                std::this_thread::yield();
+              }
+            }
+          });
+        }
+        while (acknowledged[0].load() == 0) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds(331 * seed));
+        for (Device* one : log.devices()) dynamic_cast<FaultyDevice&>(*one).power_cut();
+        stop.store(true);
+        for (std::thread& thread : threads) thread.join();
+
+        std::vector<ReadLog> logs;
+        std::vector<StreamTail> tails;
+        for (uint32_t stream = 0; stream < log.scheme().traits().streams; ++stream) {
+          logs.push_back(read_log(directory.file(stream)));
+          EXPECT_EQ(logs.back().error, "");
+          EXPECT_TRUE(logs.back().filled_rightly);
+          tails.push_back(logs.back().tail);
+        }
+        const Cut cut = log.scheme().cut(tails);
+        for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+          for (uint64_t i = 0; i < acknowledged[worker].load(); ++i) {
+            const Published& one = seen[worker].published[i];
+            const auto& records = logs[one.stream].records;
+            const auto at = records.find(one.position);
+            ASSERT_NE(at, records.end())
+                << "acknowledged and lost: record " << i << " of worker " << worker << " at byte "
+                << one.position << "; the log: " << logs[one.stream].tail.why;
+            EXPECT_EQ(at->second.txn, one.txn);
+            EXPECT_LE(one.position + one.bytes, cut.bytes[one.stream]);
+          }
+        }
+        log.stop();
+      }
+    }
+  }
+}
+
+// R7: a failure ends the process with the file and the reason, whoever flushes.
+TEST(FailureDeathTest, AFailedWriteEndsTheProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const int error : {EIO, ENOSPC}) {
+    for (const bool help : {true, false}) {
+      LogDirectory directory;
+      LogOptions options = log_options(*find_scheme("centr"), directory, "faulty:sync", 1);
+      options.config.flush_help = help;
+      EXPECT_EXIT(
+          {
+            Log log(options);
+            log.start();
+            for (Device* one : log.devices()) {
+              dynamic_cast<FaultyDevice&>(*one).fail_next_write(error);
+            }
+            const Published one = publish_record(log, 0, 1, 64);
+            log.scheme().wait_durable(0, one.point);
+            std::_Exit(0);  // acknowledged
+          },
+          testing::ExitedWithCode(3),
+          "cannot write the log file .*stream-0.log.db: .*nothing is acknowledged after this");
+    }
+  }
+}
+
+void limit_file_size(uint64_t bytes) {
+  const rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+TEST(FailureDeathTest, APreallocationThatDoesNotFitIsRefused) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const char* device : {"file", "sync"}) {
+    LogDirectory directory;
+    LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);
+    options.preallocate_bytes = uint64_t{8} << 20;
+    EXPECT_EXIT(
+        {
+          limit_file_size(uint64_t{3} << 20);
+          const Log log(options);
+        },
+        testing::ExitedWithCode(2), "cannot preallocate 8 MiB for the log file .*: File too large");
+  }
+}
+
+TEST(FailureDeathTest, ADiskThatFillsUpDuringTheRunEndsIt) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const char* device : {"file", "sync", "sim:10"}) {
+    for (const uint64_t preallocate : {uint64_t{0}, uint64_t{1} << 20}) {
+      LogDirectory directory;
+      LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);
+      options.preallocate_bytes = preallocate;
+      EXPECT_EXIT(
+          {
+            limit_file_size(uint64_t{3} << 20);
+            Log log(options);
+            log.start();
+            for (uint64_t i = 0;; ++i) {
+              log.scheme().wait_durable(0, publish_record(log, 0, i, 100'000).point);
+            }
+          },
+          testing::ExitedWithCode(3), "cannot .* the log file .*stream-0.log.db: File too large");
+    }
+  }
+}
+
+TEST(FailureDeathTest, DirectoriesThatCannotBeUsedAreRefused) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  LogDirectory directory;
+  LogOptions options = log_options(*find_scheme("centr"), directory, "sync", 1);
+  options.directories = {"/proc/no/such/place"};
+  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
+              "cannot create the log directory");
+  options.directories = {directory.path(), directory.path() + "/b"};
+  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
+              "writes 1 stream\\(s\\): name no more log directories than that");
+  options.directories = {directory.path()};
+  const Log first(options);
+  EXPECT_EXIT(const Log second(options), testing::ExitedWithCode(2), "in use by another process");
+}
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,244 @@
+// A log is cut, damaged and left over from earlier runs; the reader delivers exactly a prefix of
+// what was written and says what ended it.
+#include "logging/log_reader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <random>
+
+#include "tests/logging/log_fixture.h"
+
+namespace logjam {
+namespace {
+
+std::vector<char> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// In place: replacing a file of that name by truncation would make ext4 sync it.
+void write_file(const std::string& path, const std::vector<char>& bytes) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT, 0644);
+  ASSERT_EQ(pwrite(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  ASSERT_EQ(ftruncate(fd, static_cast<off_t>(bytes.size())), 0);
+  close(fd);
+}
+
+class LogReaderTest : public testing::Test {
+ protected:
+  // Writes `count` records with centr on `sync` and returns them, in log order.
+  std::vector<Published> write_log(uint32_t count, uint64_t seed, uint32_t max_bytes = 400) {
+    LogOptions options = log_options(*find_scheme("centr"), directory_, "sync", 1);
+    options.config.buffer_bytes = uint64_t{16} << 20;
+    Log log(options);
+    log.start();
+    std::mt19937_64 random(seed);
+    std::vector<Published> published;
+    for (uint32_t i = 0; i < count; ++i) {
+      const auto bytes = static_cast<uint32_t>(48 + random() % (max_bytes - 40) / 8 * 8);
+      published.push_back(publish_record(log, 0, i, bytes));
+    }
+    log.drain();
+    return published;
+  }
+
+  // Exactly the first records of `published`, all of them right. Returns how many.
+  static size_t expect_prefix(const ReadLog& log, const std::vector<Published>& published) {
+    EXPECT_LE(log.records.size(), published.size());
+    EXPECT_TRUE(log.filled_rightly);
+    size_t i = 0;
+    for (const auto& [position, record] : log.records) {
+      EXPECT_EQ(position, published[i].position);
+      EXPECT_EQ(record.sequence, published[i].sequence);
+      EXPECT_EQ(record.txn, published[i].txn);
+      EXPECT_EQ(record.bytes, published[i].bytes);
+      ++i;
+    }
+    EXPECT_EQ(log.tail.records, i);
+    EXPECT_EQ(log.tail.bytes, i == 0 ? 0 : published[i - 1].position + published[i - 1].bytes);
+    EXPECT_EQ(log.tail.last_sequence, i == 0 ? 0 : published[i - 1].sequence);
+    EXPECT_FALSE(log.error.empty() && log.tail.why.empty());
+    return i;
+  }
+
+  LogDirectory directory_;
+};
+
+TEST_F(LogReaderTest, CutAtEveryByteOfTheLastThreeRecords) {
+  const auto published = write_log(50, 1);
+  const auto whole = read_file(directory_.file());
+  const uint64_t end = published.back().position + published.back().bytes;
+  for (uint64_t cut = published[46].position; cut <= end; ++cut) {
+    auto bytes = whole;
+    bytes.resize(kLogHeaderBytes + cut);
+    for (const bool zeros_behind : {false, true}) {  // a lost end of file, and a lost write
+      if (zeros_behind) bytes.resize(whole.size());
+      write_file(directory_.file(), bytes);
+      const ReadLog log = read_log(directory_.file());
+      size_t complete = 0;
+      while (complete < 50 && published[complete].position + published[complete].bytes <= cut) {
+        ++complete;
+      }
+      // Zeros may have been cut from a record that ended in zeros: then it is whole.
+      const size_t found = expect_prefix(log, published);
+      EXPECT_GE(found, complete) << "cut at " << cut;
+      if (!zeros_behind) {
+        EXPECT_EQ(found, complete) << "cut at " << cut;
+      }
+    }
+  }
+}
+
+TEST_F(LogReaderTest, TenThousandRandomCorruptions) {
+  const auto published = write_log(60, 2);
+  const auto whole = read_file(directory_.file());
+  const uint64_t used = kLogHeaderBytes + published.back().position + published.back().bytes;
+  std::mt19937_64 random(20240607);
+  const int fd = open(directory_.file().c_str(), O_RDWR);
+  ASSERT_GE(fd, 0);
+  const auto header_end = static_cast<uint64_t>(
+      std::find(whole.begin(), whole.begin() + kLogHeaderBytes, '\0') - whole.begin());
+  for (int round = 0; round < 10000; ++round) {
+    auto bytes = whole;
+    uint64_t first = used;  // of the bytes that differ
+    for (uint64_t n = 1 + random() % 3; n > 0; --n) {
+      // A third in the text of the header, the rest in the records; bits, bytes, words, runs,
+      // moves.
+      const bool in_header = random() % 3 == 0;
+      const uint64_t at =
+          in_header ? random() % header_end : kLogHeaderBytes + random() % (used - kLogHeaderBytes);
+      const uint64_t limit = in_header ? header_end : used;
+      const uint64_t count = std::min(limit - at, uint64_t{1} << random() % 8);
+      const uint64_t from = kLogHeaderBytes + random() % (used - kLogHeaderBytes - count);
+      const uint64_t how = random() % 4;
+      for (uint64_t i = 0; i < count; ++i) {
+        char& byte = bytes[at + i];
+        if (how == 0) byte = static_cast<char>(byte ^ (1 << random() % 8));
+        if (how == 1) byte = static_cast<char>(random());
+        if (how == 2) byte = 0;
+        if (how == 3) byte = whole[from + i];
+      }
+    }
+    for (uint64_t i = 0; i < used; ++i) {
+      if (bytes[i] != whole[i]) {
+        first = i;
+        break;
+      }
+    }
+    ASSERT_EQ(pwrite(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+    const ReadLog log = read_log(directory_.file());
+    if (first < kLogHeaderBytes) {
+      EXPECT_NE(log.error, "");
+      EXPECT_EQ(log.records.size(), 0u);
+      continue;
+    }
+    ASSERT_EQ(log.error, "");
+    size_t intact = 0;
+    while (intact < published.size() &&
+           kLogHeaderBytes + published[intact].position + published[intact].bytes <= first) {
+      ++intact;
+    }
+    EXPECT_EQ(expect_prefix(log, published), intact) << "round " << round;
+  }
+  close(fd);
+}
+
+TEST_F(LogReaderTest, RandomFilesAreNotLogs) {
+  std::mt19937_64 random(4);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<char> bytes(random() % 20000);
+    for (char& byte : bytes) byte = static_cast<char>(random());
+    write_file(directory_.file(), bytes);
+    const ReadLog log = read_log(directory_.file());
+    EXPECT_NE(log.error.find("is not a log file"), std::string::npos) << log.error;
+    EXPECT_NE(find_log_files({directory_.path()}).error, "");
+  }
+}
+
+TEST_F(LogReaderTest, SaysWhatLiesBehindTheDamage) {
+  const auto published = write_log(20, 5);
+  auto bytes = read_file(directory_.file());
+  bytes[kLogHeaderBytes + published[10].position + 40] ^= 1;
+  write_file(directory_.file(), bytes);
+  uint64_t behind = 0;
+  for (size_t i = 11; i < 20; ++i) behind += published[i].bytes;
+  EXPECT_EQ(read_log(directory_.file()).tail.why,
+            "torn, stale or corrupt record at byte " + std::to_string(published[10].position) +
+                "; 9 valid record(s) of " + std::to_string(behind) +
+                " bytes behind it are not used");
+
+  std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(kLogHeaderBytes + published[10].position),
+              published[10].bytes, '\0');
+  write_file(directory_.file(), bytes);
+  EXPECT_EQ(read_log(directory_.file()).tail.why,
+            "zeros at byte " + std::to_string(published[10].position) + "; 9 valid record(s) of " +
+                std::to_string(behind) + " bytes behind it are not used");
+}
+
+TEST_F(LogReaderTest, AnEarlierRunsRecordsInARecycledFileDoNotValidate) {
+  write_log(100, 6);
+  const auto earlier = read_file(directory_.file());
+  const auto published = write_log(10, 7);
+  auto bytes = read_file(directory_.file());
+  ASSERT_EQ(bytes.size(), earlier.size());  // recycled
+  ReadLog log = read_log(directory_.file());
+  EXPECT_EQ(expect_prefix(log, published), 10u);
+  EXPECT_EQ(log.tail.why, "end of log");
+
+  // The mark behind the last record lost, and the earlier run's bytes there, as after a crash.
+  const auto end = static_cast<ptrdiff_t>(kLogHeaderBytes + log.tail.bytes);
+  std::copy(earlier.begin() + end, earlier.end(), bytes.begin() + end);
+  write_file(directory_.file(), bytes);
+  log = read_log(directory_.file());
+  EXPECT_EQ(expect_prefix(log, published), 10u);
+  EXPECT_EQ(log.tail.why,
+            "torn, stale or corrupt record at byte " + std::to_string(log.tail.bytes));
+}
+
+TEST_F(LogReaderTest, RecordsStraddleAndExceedItsReads) {
+  const auto published = write_log(12, 8, 6 << 20);
+  EXPECT_EQ(expect_prefix(read_log(directory_.file()), published), 12u);
+}
+
+TEST_F(LogReaderTest, ALogWithoutRecordsEndsCleanly) {
+  write_log(0, 9);
+  const ReadLog log = read_log(directory_.file());
+  EXPECT_EQ(log.records.size(), 0u);
+  EXPECT_EQ(log.tail.why, "end of log");
+}
+
+TEST_F(LogReaderTest, FindsTheFilesOfOneRunOrSaysWhyNot) {
+  EXPECT_EQ(find_log_files({directory_.path()}).error,
+            "no log is in the log directories: there is no DIR/stream-0.log.db");
+  write_log(3, 10);
+  LogFiles files = find_log_files({directory_.path()});
+  EXPECT_EQ(files.error, "");
+  EXPECT_EQ(files.paths, std::vector<std::string>{directory_.file()});
+  EXPECT_EQ(files.header.scheme, "centr");
+
+  LogFileHeader header = files.header;
+  header.streams = 2;
+  const auto put = [&](const LogFileHeader& h, uint32_t stream) {
+    const auto block = h.encode();
+    write_file(directory_.file(stream),
+               {reinterpret_cast<const char*>(block.data()),
+                reinterpret_cast<const char*>(block.data()) + block.size()});
+  };
+  put(header, 0);
+  EXPECT_EQ(find_log_files({directory_.path()}).error,
+            "stream 1 of 2 is missing in the log directories");
+  header.stream = 1;
+  header.run ^= 1;
+  put(header, 1);
+  EXPECT_EQ(find_log_files({directory_.path()}).error,
+            directory_.file(1) + " belongs to another run than stream 0");
+  header.run ^= 1;
+  put(header, 1);
+  EXPECT_EQ(find_log_files({directory_.path()}).error, "");
+  EXPECT_NE(find_log_files({directory_.path(), directory_.path()}).error, "");
+}
+
+}  // namespace
+}  // namespace logjam
