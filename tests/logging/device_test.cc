@@ -102,19 +102,15 @@ TEST(PowerCut, WhatWasDurableIsReadable) {
         options.config.buffer_bytes = 65536;
         options.config.flush_help = seed % 2 == 0;
         options.seed = seed;
-        // Never destroyed before the process ends: its publishers and flushers wait for ever.
-        auto& log = *new Log(options);
+        Log log(options);
         log.start();
         std::atomic<uint64_t> acknowledged[kWorkers] = {};
-        struct Seen {
-          std::vector<Published> published;
-        };
-        auto& seen = *new std::array<Seen, kWorkers>;
-        auto& stop = *new std::atomic<bool>(false);
+        std::vector<Published> published[kWorkers];
+        std::atomic<bool> stop{false};
         std::vector<std::thread> threads;
         for (uint32_t worker = 0; worker < kWorkers; ++worker) {
           threads.emplace_back([&, worker] {
-            auto& mine = seen[worker].published;
+            auto& mine = published[worker];
             // Never as much unacknowledged as would fill the buffer: nothing may wait after the
             // cut.
             for (uint64_t i = 0; !stop.load(); log.scheme().tick(worker)) {
@@ -146,7 +142,7 @@ TEST(PowerCut, WhatWasDurableIsReadable) {
         const Cut cut = log.scheme().cut(tails);
         for (uint32_t worker = 0; worker < kWorkers; ++worker) {
           for (uint64_t i = 0; i < acknowledged[worker].load(); ++i) {
-            const Published& one = seen[worker].published[i];
+            const Published& one = published[worker][i];
             const auto& records = logs[one.stream].records;
             const auto at = records.find(one.position);
             ASSERT_NE(at, records.end())
