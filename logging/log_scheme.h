@@ -158,7 +158,10 @@ struct LogConfig {
   uint64_t flush_bytes = 0;          // --flush_bytes
   uint64_t flush_us = 0;             // --flush_us
   bool flush_help = true;            // --flush_help: workers may do a late flusher's step
-  std::vector<Device*> devices;      // one for each stream
+  // Bounds a worker's sleep, in case a wake-up were lost. Nothing relies on it: tests make it so
+  // long that a lost wake-up hangs.
+  uint64_t safety_timeout_ns = 20'000'000;
+  std::vector<Device*> devices;  // one for each stream
 };
 
 // The five choices, for `logjam list` (DESIGN section 3).

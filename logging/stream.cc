@@ -10,7 +10,7 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kMaxWriteBytes = uint64_t{4} << 20;
-constexpr uint64_t kSafetyTimeoutNs = 20'000'000;
+constexpr uint64_t kDaemonTimeoutNs = 20'000'000;  // of a step (LogScheme::flush)
 constexpr uint64_t kNapNs = 1'000'000;
 constexpr uint64_t kLatchBusyNs = 100'000;
 // After so many naps in which nothing happened the daemon sleeps until a publisher wakes it.
@@ -43,7 +43,8 @@ Stream::Stream(const LogConfig& config, uint32_t index, LogScheme& scheme,
       wait_ticks_(platform::ns_to_ticks(static_cast<double>(wait_us(config)) * 1e3)),
       help_(config.flush_help),
       tickable_(config.flush_help && !device_.start_blocks()),
-      look_ticks_(platform::ns_to_ticks(kLookEveryNs)) {}
+      look_ticks_(platform::ns_to_ticks(kLookEveryNs)),
+      safety_timeout_ns_(config.safety_timeout_ns) {}
 
 bool Stream::idle() const {
   return in_flight_.load(platform::memory_order_acquire) == 0 && durable() == filled_();
@@ -93,7 +94,7 @@ void Stream::sleep_for_space(uint64_t end) {
       if (ring_.fits(end)) return;
     }
     wake_daemon();
-    wait.sleep(seen, kSafetyTimeoutNs);
+    wait.sleep(seen, safety_timeout_ns_);
   }
 }
 
@@ -176,7 +177,7 @@ void Stream::write(uint64_t filled, bool may_block) {
   }
 
   if (may_block) {
-    device_.start_and_wait(kLogHeaderBytes + begin, bytes, Sync::kData, kSafetyTimeoutNs);
+    device_.start_and_wait(kLogHeaderBytes + begin, bytes, Sync::kData, kDaemonTimeoutNs);
   } else {
     looked_.store(now, platform::memory_order_relaxed);
     device_.start(kLogHeaderBytes + begin, bytes, Sync::kData);
@@ -195,7 +196,7 @@ void Stream::mark_end() {
   std::memcpy(end_mark_->data(), ring_.at(begin), durable - begin);
   in_flight_.store(durable, platform::memory_order_relaxed);
   device_.start_and_wait(kLogHeaderBytes + begin, {end_mark_->data(), bytes}, Sync::kData,
-                         kSafetyTimeoutNs);
+                         kDaemonTimeoutNs);
   finish();
 }
 
@@ -207,17 +208,17 @@ void Stream::wait(uint32_t worker, const Point& point) {
   bool parked = false;
   while (!scheme_.is_durable(point)) {
     if (!may_lead) {
-      scheme_.park_waiter(worker, point, kSafetyTimeoutNs);
+      scheme_.park_waiter(worker, point, safety_timeout_ns_);
     } else if (!leading_.load(platform::memory_order_relaxed) &&
                !leading_.exchange(true, platform::memory_order_acquire)) {
       lead(point);
       give_up_lead();
       scheme_.wake_waiters();
       // What it waits for is not in this stream's hands: a hole before it, or another stream.
-      if (!scheme_.is_durable(point)) scheme_.park_waiter(worker, point, kSafetyTimeoutNs);
+      if (!scheme_.is_durable(point)) scheme_.park_waiter(worker, point, safety_timeout_ns_);
     } else {
       parked = true;
-      scheme_.park_waiter(worker, point, kSafetyTimeoutNs, &leading_);
+      scheme_.park_waiter(worker, point, safety_timeout_ns_, &leading_);
     }
   }
   if (!parked) return;
@@ -235,7 +236,7 @@ void Stream::lead(const Point& point) {
       write(filled_(), true);
       add(helped_flushes_, 1);
     } else if (!device_.finished()) {
-      device_.wait(kSafetyTimeoutNs);
+      device_.wait(kDaemonTimeoutNs);
     }
     advanced = finish();
   }
@@ -286,7 +287,7 @@ void Stream::flush(bool stopping) {
     return platform::sleep_ns(kLatchBusyNs);  // somebody is at it
   }
   if (leads && in_flight_.load(platform::memory_order_relaxed) != 0 && !device_.finished()) {
-    device_.wait(kSafetyTimeoutNs);
+    device_.wait(kDaemonTimeoutNs);
   }
   const bool advanced = step(stopping, leads);
   if (stopping && idle()) mark_end();
@@ -307,11 +308,11 @@ void Stream::flush(bool stopping) {
     const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
     const uint64_t now = platform::ticks(), until = (oldest == 0 ? now : oldest) + wait_ticks_;
     const double ns = until > now ? platform::ticks_to_ns(until - now) : 0;
-    park_daemon(kTimed, std::min(kSafetyTimeoutNs, static_cast<uint64_t>(ns)));
+    park_daemon(kTimed, std::min(kDaemonTimeoutNs, static_cast<uint64_t>(ns)));
   } else if (help_ && !stopping && ++idle_naps_ <= kNapsBeforeIdle) {
     park_daemon(kNapping, kNapNs);
   } else {
-    park_daemon(kIdle, kSafetyTimeoutNs);
+    park_daemon(kIdle, kDaemonTimeoutNs);
   }
 }
 

@@ -105,6 +105,7 @@ class Stream {
   const bool help_;                           // workers may lead
   const bool tickable_;                       // workers may look in between transactions
   const uint64_t look_ticks_;                 // but not more often than this
+  const uint64_t safety_timeout_ns_;
 
   alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};
   platform::atomic<uint64_t> in_flight_{0};  // end of the write under way, 0: none
