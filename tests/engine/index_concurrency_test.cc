@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "platform/clock.h"
+#include "platform/spin.h"
 #include "platform/thread.h"
 #include "tests/engine/index_kinds.h"
 
@@ -142,6 +144,28 @@ TEST_P(UniqueConcurrency, AMissThatEndedWasSeenToEnd) {
       }
     }
   });
+}
+
+TEST_P(UniqueConcurrency, NobodySeesALatchedNode) {
+  auto index = GetParam().make();
+  Arena arena;
+  platform::thread reader;
+  platform::atomic<bool> reading{false};
+  Keyed* found = nullptr;
+  NodeSight miss;
+  const auto gate = [&](IndexNode&) {
+    reader = platform::thread([&] {
+      reading.store(true);
+      found = index->find(7, &miss);
+    });
+    while (!reading.load()) platform::yield();
+    platform::sleep_ns(20'000'000);
+    return true;
+  };
+  Posting* entry = new_posting(arena, 7, 0);
+  index->insert(entry, arena, gate, nullptr);
+  reader.join();
+  EXPECT_EQ(found, entry) << "a miss under the latch has structure word " << miss.structure;
 }
 
 // Keys of thread t are t + i * kThreads, inserted in an order all know; progress[t] says how far.
