@@ -50,8 +50,8 @@ class Tree final : public Index {
       LeafNode* leaf = leaf_for(rank);
       const uint64_t seen = leaf->structure.load(platform::memory_order_acquire);
       const uint32_t n = leaf->size();
-      const uint32_t position = count_below(leaf->ranks.data(), n, rank);
-      if (position < n && leaf->ranks[position].load() == rank) {
+      const uint32_t position = leaf->position_of(rank);
+      if (position < n && leaf->ranks[position] == rank) {
         Keyed* entry = leaf->entry(position);
         if (entry->key == key) return entry;
       } else {
@@ -72,7 +72,7 @@ class Tree final : public Index {
     LeafNode& leaf = latch_leaf_for(rank, &before);
     const uint32_t n = leaf.size();
     const uint32_t position = leaf.position_of(rank);
-    if (position < n && leaf.ranks[position].load() == rank) {
+    if (position < n && leaf.ranks[position] == rank) {
       unlatch_unchanged(leaf, before);
       return {.entry = leaf.entry(position)};
     }
@@ -186,7 +186,7 @@ class Tree final : public Index {
       picture.next = leaf.next.load(platform::memory_order_acquire);
       picture.size = 0;
       const uint32_t n = leaf.size();
-      for (uint32_t i = leaf.position_of(from); i < n && leaf.ranks[i].load() <= to; ++i) {
+      for (uint32_t i = leaf.position_of(from); i < n && leaf.ranks[i] <= to; ++i) {
         Keyed* entry = leaf.entry(i);
         __builtin_prefetch(entry);
         picture.entries[picture.size++] = entry;
@@ -246,18 +246,19 @@ class Tree final : public Index {
       keep = position;
     }
     const bool goes_left = position <= keep && !(at_end && keep == kLeafCapacity);
-    Rank highest_left = leaf.ranks[keep - 1].load();
+    Rank highest_left = leaf.ranks[keep - 1];
     if (goes_left && position == keep) highest_left = rank;
 
     auto* right =
         new (arena.allocate(sizeof(LeafNode), alignof(LeafNode))) LeafNode(highest_left + 1, high);
     for (uint32_t i = keep; i < kLeafCapacity; ++i) {
-      right->put(i - keep, leaf.ranks[i].load(), leaf.entry(i));
+      right->put(i - keep, leaf.ranks[i], leaf.entry(i));
     }
     right->count.store(kLeafCapacity - keep, platform::memory_order_release);
     right->next.store(leaf.next.load(platform::memory_order_acquire),
                       platform::memory_order_release);
     leaf.count.store(keep, platform::memory_order_release);
+    leaf.ranks.clear_from(keep);
     if (goes_left) {
       leaf.insert_at(position, rank, entry);
     } else {
@@ -320,15 +321,16 @@ class Tree final : public Index {
       return sibling;
     }
     const uint32_t keep = kInnerCapacity / 2;
-    const Rank between = node.separators[keep].load();
+    const Rank between = node.separators[keep];
     auto* sibling = new_inner(arena, node.level, between + 1, high, node.child(keep + 1));
     for (uint32_t i = keep + 1; i < kInnerCapacity; ++i) {
-      sibling->put(i - keep - 1, node.separators[i].load(), node.child(i + 1));
+      sibling->put(i - keep - 1, node.separators[i], node.child(i + 1));
     }
     sibling->count.store(kInnerCapacity - keep - 1, platform::memory_order_release);
     sibling->next.store(node.next.load(platform::memory_order_acquire),
                         platform::memory_order_release);
     node.count.store(keep, platform::memory_order_release);
+    node.separators.clear_from(keep);
     if (separator < between) {
       node.insert_at(position, separator, right);
     } else {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "engine/storage/index.h"
@@ -63,18 +64,35 @@ struct ByKeyAndPrimary {
   };
 };
 
-// How many of the `count` sorted cells are below `rank`. Without branches on what it finds.
-template <class Cell, class Rank>
-uint32_t count_below(const Cell* cells, uint32_t count, Rank rank) {
-  uint32_t base = 0;
-  while (count > 1) {
-    const uint32_t half = count / 2;
-    base += half & -static_cast<uint32_t>(cells[base + half - 1].load() < rank);
-    count -= half;
+// The cells of a node's ranks. Those not in use hold the highest rank, so that a search takes the
+// same few steps in every node, without a branch that could be mispredicted.
+template <class Order, uint32_t kCapacity>
+class SortedRanks {
+  static_assert(std::has_single_bit(kCapacity + 1), "a search halves the cells down to one");
+
+ public:
+  using Rank = typename Order::Rank;
+
+  SortedRanks() { clear_from(0); }
+  Rank operator[](uint32_t i) const { return cells_[i].load(); }
+  void store(uint32_t i, Rank rank) { cells_[i].store(rank); }
+  void clear_from(uint32_t i) {
+    for (; i < kCapacity; ++i) cells_[i].store(~Rank{0});
   }
-  if (count == 1) base += static_cast<uint32_t>(cells[base].load() < rank);
-  return base;
-}
+
+  // How many are below `rank`.
+  uint32_t count_below(Rank rank) const {
+    uint32_t below = 0;
+#pragma GCC unroll 8
+    for (uint32_t half = (kCapacity + 1) / 2; half != 0; half /= 2) {
+      below += half & -static_cast<uint32_t>(cells_[below + half - 1].load() < rank);
+    }
+    return below;
+  }
+
+ private:
+  std::array<typename Order::Cell, kCapacity> cells_{};
+};
 
 // A leaf: entries with ranks in [low, high]. `low` never changes; `high` shrinks at a split, to the
 // rank below the `low` of the leaf then put behind it.
@@ -87,7 +105,7 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
   platform::atomic<Leaf*> next{nullptr};
   typename Order::Cell low;
   typename Order::Cell high;
-  std::array<typename Order::Cell, kCapacity> ranks{};
+  SortedRanks<Order, kCapacity> ranks;
   std::array<platform::atomic<Keyed*>, kCapacity> entries{};
 
   Leaf(Rank lowest, Rank highest) {
@@ -97,18 +115,18 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
 
   bool covers(Rank rank) const { return low.load() <= rank && rank <= high.load(); }
   uint32_t size() const { return count.load(platform::memory_order_acquire); }
-  uint32_t position_of(Rank rank) const { return count_below(ranks.data(), size(), rank); }
+  uint32_t position_of(Rank rank) const { return ranks.count_below(rank); }
   Keyed* entry(uint32_t i) const { return entries[i].load(platform::memory_order_acquire); }
 
   void put(uint32_t i, Rank rank, Keyed* entry) {
-    ranks[i].store(rank);
+    ranks.store(i, rank);
     entries[i].store(entry, platform::memory_order_release);
   }
 
   // Under the latch, with room. Entries below `count` are never null, at no moment.
   void insert_at(uint32_t position, Rank rank, Keyed* fresh) {
     const uint32_t n = size();
-    for (uint32_t i = n; i > position; --i) put(i, ranks[i - 1].load(), entry(i - 1));
+    for (uint32_t i = n; i > position; --i) put(i, ranks[i - 1], entry(i - 1));
     put(position, rank, fresh);
     count.store(n + 1, platform::memory_order_release);
     latest = position;
@@ -128,7 +146,7 @@ struct alignas(platform::kCacheLine) Inner {
   platform::atomic<Inner*> next{nullptr};
   typename Order::Cell low;
   typename Order::Cell high;
-  std::array<typename Order::Cell, kCapacity> separators{};
+  SortedRanks<Order, kCapacity> separators;
   std::array<platform::atomic<void*>, kCapacity + 1> children{};
 
   Inner(uint32_t level_above_leaves, Rank lowest, Rank highest, void* first_child)
@@ -140,20 +158,20 @@ struct alignas(platform::kCacheLine) Inner {
 
   bool covers(Rank rank) const { return low.load() <= rank && rank <= high.load(); }
   uint32_t size() const { return count.load(platform::memory_order_acquire); }
-  uint32_t position_of(Rank rank) const { return count_below(separators.data(), size(), rank); }
+  uint32_t position_of(Rank rank) const { return separators.count_below(rank); }
   void* child(uint32_t i) const { return children[i].load(platform::memory_order_acquire); }
   void* route(Rank rank) const { return child(position_of(rank)); }
 
   void put(uint32_t i, Rank separator, void* right) {
     children[i + 1].store(right, platform::memory_order_release);
-    separators[i].store(separator);
+    separators.store(i, separator);
   }
 
   // Under the latch, with room: `right` takes the ranks above `separator` from the child that has
   // them. Children up to `count` are never null, at no moment.
   void insert_at(uint32_t position, Rank separator, void* right) {
     const uint32_t n = size();
-    for (uint32_t i = n; i > position; --i) put(i, separators[i - 1].load(), child(i));
+    for (uint32_t i = n; i > position; --i) put(i, separators[i - 1], child(i));
     put(position, separator, right);
     count.store(n + 1, platform::memory_order_release);
     latest = position;

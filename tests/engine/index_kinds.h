@@ -21,7 +21,7 @@ inline void PrintTo(const IndexMaker& maker, std::ostream* out) { *out << maker.
 
 inline std::vector<IndexMaker> unique_ordered_kinds() {
   return {{"Ordered", [] { return make_ordered_index({.unique = true}); }},
-          {"OrderedTiny", [] { return std::make_unique<btree::Tree<btree::ByKey, 4, 3>>(); }}};
+          {"OrderedTiny", [] { return std::make_unique<btree::Tree<btree::ByKey, 3, 3>>(); }}};
 }
 
 inline std::vector<IndexMaker> unique_kinds() {
@@ -37,7 +37,7 @@ inline std::vector<IndexMaker> posting_kinds() {
   return {
       {"OrderedPostings", [] { return make_ordered_index({.unique = false}); }},
       {"OrderedPostingsTiny",
-       [] { return std::make_unique<btree::Tree<btree::ByKeyAndPrimary, 4, 3>>(); }},
+       [] { return std::make_unique<btree::Tree<btree::ByKeyAndPrimary, 3, 3>>(); }},
       {"HashPostings", [] { return make_hash_index({.unique = false, .expected_entries = 64}); }}};
 }
 
