@@ -92,7 +92,7 @@ class Index {
 
   // Every entry, while nobody inserts.
   virtual void for_each(FunctionRef<void(Keyed*)> visit) = 0;
-  // Starts loading the memory find(key) will touch.
+  // Starts loading the memory find(key) will touch, where that is known without searching.
   virtual void prefetch(Key key) const = 0;
 };
 
