@@ -28,7 +28,9 @@ DEFINE_uint64(seed, 1, "of all that is random");
 DEFINE_uint32(sockets, 0, "0: ask the machine; N: pretend");
 DEFINE_uint64(transactions, 0, "each worker ends after so many; 0: --seconds alone ends the run");
 DEFINE_double(rate, 0, "transactions a second offered (open loop); 0: as fast as it goes");
-DEFINE_uint32(pipeline_depth, 16384, "unacknowledged transactions a worker may have in flight");
+DEFINE_uint32(pipeline_depth, 4096,
+              "unacknowledged transactions a worker may have in flight: where the log is the "
+              "bottleneck, commit latency is this over throughput");
 DEFINE_bool(breakdown, true, "sample where workers' time goes");
 DEFINE_bool(pin, true, "pin worker i to core i modulo cores");
 DEFINE_uint32(log_buffer_mb, 64, "log buffer of each stream");

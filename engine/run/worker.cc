@@ -66,6 +66,9 @@ void Worker::run() {
     if (start == 0) continue;  // the phase changed while it waited
     ++begun_;
     one_transaction(start);
+    // A worker that waits for each commit has nothing in flight here, and did its share while it
+    // waited: starting a write that it then has to wait for would only be in the leader's way.
+    if (options_.commit == CommitPolicy::kSync) continue;
     const Charge charge(breakdown_, Activity::kLogWork);
     context_.settle();
   }
