@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <fstream>
 #include <sstream>
 
@@ -42,6 +43,9 @@ DEFINE_uint64(flush_us, 0,
               "device is idle)");
 DEFINE_bool(flush_help, true,
             "waiting and ticking workers may do a late flusher's step; false: only its thread");
+DEFINE_uint64(hop_bytes, 4 << 20, "eleda: how far the end of the filled log may hop, a power of 2");
+DEFINE_uint64(io_unit_bytes, 64 << 10,
+              "eleda*: largest write; centr-faa: where it counts filled bytes; a power of 2");
 DECLARE_string(csv);
 
 namespace logjam {
@@ -118,6 +122,13 @@ RunOptions run_options() {
   return options;
 }
 
+void refuse_unless_power_of_two(const std::string& flag, uint64_t value, uint64_t least) {
+  constexpr uint64_t kMost = uint64_t{1} << 30;
+  if (std::has_single_bit(value) && value >= least && value <= kMost) return;
+  refuse("--" + flag + "=" + std::to_string(value) + " is not a power of two from " +
+         std::to_string(least) + " to " + std::to_string(kMost));
+}
+
 LogConfig log_config() {
   if (FLAGS_log_buffer_mb == 0) refuse("--log_buffer_mb must be at least 1");
   if ((FLAGS_flush_txns != 0 || FLAGS_flush_bytes != 0) && FLAGS_flush_us == 0) {
@@ -125,6 +136,8 @@ LogConfig log_config() {
         "--flush_txns and --flush_bytes need --flush_us as well, or the last transactions would "
         "wait for ever");
   }
+  refuse_unless_power_of_two("hop_bytes", FLAGS_hop_bytes, 1 << 10);
+  refuse_unless_power_of_two("io_unit_bytes", FLAGS_io_unit_bytes, 4 << 10);
   LogConfig config;
   config.workers = FLAGS_threads;
   config.sockets =
@@ -134,6 +147,8 @@ LogConfig log_config() {
   config.flush_bytes = FLAGS_flush_bytes;
   config.flush_us = FLAGS_flush_us;
   config.flush_help = FLAGS_flush_help;
+  config.hop_bytes = FLAGS_hop_bytes;
+  config.io_unit_bytes = FLAGS_io_unit_bytes;
   return config;
 }
 

@@ -162,6 +162,10 @@ struct LogConfig {
   // long that a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;
   std::vector<Device*> devices;  // one for each stream
+
+  // Of the schemes that add to the LSN; powers of two. --hop_bytes, --io_unit_bytes.
+  uint64_t hop_bytes = 4 << 20;
+  uint64_t io_unit_bytes = 64 << 10;
 };
 
 // The five choices, for `logjam list` (DESIGN section 3).

@@ -9,7 +9,6 @@
 namespace logjam {
 namespace {
 
-constexpr uint64_t kMaxWriteBytes = uint64_t{4} << 20;
 constexpr uint64_t kDaemonTimeoutNs = 20'000'000;  // of a step (LogScheme::flush)
 constexpr uint64_t kNapNs = 1'000'000;
 constexpr uint64_t kLatchBusyNs = 100'000;
@@ -33,7 +32,7 @@ void add(platform::atomic<uint64_t>& counter, uint64_t amount) {
 }  // namespace
 
 Stream::Stream(const LogConfig& config, uint32_t index, LogScheme& scheme,
-               std::function<uint64_t()> filled)
+               std::function<uint64_t()> filled, uint64_t max_write_bytes)
     : device_(*config.devices[index]),
       scheme_(scheme),
       filled_(std::move(filled)),
@@ -44,7 +43,8 @@ Stream::Stream(const LogConfig& config, uint32_t index, LogScheme& scheme,
       help_(config.flush_help),
       tickable_(config.flush_help && !device_.start_blocks()),
       look_ticks_(platform::ns_to_ticks(kLookEveryNs)),
-      safety_timeout_ns_(config.safety_timeout_ns) {}
+      safety_timeout_ns_(config.safety_timeout_ns),
+      max_write_bytes_(std::max(max_write_bytes, ring_.block())) {}
 
 bool Stream::idle() const {
   return in_flight_.load(platform::memory_order_acquire) == 0 && durable() == filled_();
@@ -148,7 +148,7 @@ bool Stream::finish() {
 void Stream::write(uint64_t filled, bool may_block) {
   const uint64_t durable = durable_.load(platform::memory_order_relaxed);
   const uint64_t begin = ring_.block_down(durable);
-  const uint64_t end = std::min(filled, begin + kMaxWriteBytes);
+  const uint64_t end = std::min(filled, begin + max_write_bytes_);
   const std::span<const std::byte> bytes(ring_.at(begin), ring_.block_up(end) - begin);
 
   const uint64_t now = platform::ticks();
@@ -305,8 +305,13 @@ void Stream::flush(bool stopping) {
   const uint64_t filled = filled_();
   if (due(filled)) return;
   if (filled != durable()) {
-    const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
-    const uint64_t now = platform::ticks(), until = (oldest == 0 ? now : oldest) + wait_ticks_;
+    const uint64_t now = platform::ticks();
+    uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
+    if (oldest == 0) {  // filled() moved on after its publisher's mark was taken by a write
+      oldest = now;
+      oldest_.store(now, platform::memory_order_relaxed);
+    }
+    const uint64_t until = oldest + wait_ticks_;
     const double ns = until > now ? platform::ticks_to_ns(until - now) : 0;
     park_daemon(kTimed, std::min(kDaemonTimeoutNs, static_cast<uint64_t>(ns)));
   } else if (help_ && !stopping && ++idle_naps_ <= kNapsBeforeIdle) {

@@ -48,9 +48,12 @@ namespace logjam {
 
 class Stream {
  public:
-  // `filled` says up to where the ring is filled without a hole. `scheme` knows the waiters.
+  static constexpr uint64_t kMaxWriteBytes = uint64_t{4} << 20;
+
+  // `filled` says up to where the ring is filled without a hole; asking may move it on. `scheme`
+  // knows the waiters. No write is larger than `max_write_bytes` (or one block).
   Stream(const LogConfig& config, uint32_t index, LogScheme& scheme,
-         std::function<uint64_t()> filled);
+         std::function<uint64_t()> filled, uint64_t max_write_bytes = kMaxWriteBytes);
 
   Ring& ring() { return ring_; }
   std::byte* at(uint64_t position) const { return ring_.at(position); }
@@ -106,6 +109,7 @@ class Stream {
   const bool tickable_;                       // workers may look in between transactions
   const uint64_t look_ticks_;                 // but not more often than this
   const uint64_t safety_timeout_ns_;
+  const uint64_t max_write_bytes_;
 
   alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};
   platform::atomic<uint64_t> in_flight_{0};  // end of the write under way, 0: none

@@ -2,9 +2,11 @@
 
 namespace logjam {
 
-SingleStream::SingleStream(const LogConfig& config) : LogScheme(config.workers) {
+SingleStream::SingleStream(const LogConfig& config, uint64_t max_write_bytes)
+    : LogScheme(config.workers) {
   if (config.devices.empty()) return;
-  stream_ = std::make_unique<Stream>(config, 0, *this, [this] { return filled(); });
+  stream_ = std::make_unique<Stream>(
+      config, 0, *this, [this] { return filled(); }, max_write_bytes);
 }
 
 // Under early lock release it may have read what is not durable yet; what it read last was logged

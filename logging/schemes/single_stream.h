@@ -29,7 +29,7 @@ class SingleStream : public LogScheme {
   }
 
  protected:
-  explicit SingleStream(const LogConfig& config);
+  explicit SingleStream(const LogConfig& config, uint64_t max_write_bytes = Stream::kMaxWriteBytes);
 
   // Up to where the ring is filled without a hole (Aether's released, ELEDA's SBL).
   virtual uint64_t filled() const = 0;

@@ -1,0 +1,267 @@
+// The schemes that reserve with a fetch-and-add, and the trackers behind them: rare paths forced by
+// tiny hops, units and rings, records that straddle many of them, and publishers that sleep.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "logging/buffer/bitmap.h"
+#include "logging/buffer/grasshopper.h"
+#include "logging/buffer/unit_counts.h"
+#include "tests/logging/log_fixture.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kRingBytes = 1 << 20;
+constexpr uint32_t kHopBytes = 1024;
+
+LogConfig tiny_config(uint32_t workers) {
+  LogConfig config;
+  config.workers = workers;
+  config.hop_bytes = kHopBytes;
+  config.io_unit_bytes = kHopBytes;
+  return config;
+}
+
+// A tracker with its sequencer, driven by hand.
+template <class Tracker>
+struct Harness {
+  explicit Harness(uint32_t workers, uint64_t ring_bytes = kRingBytes)
+      : ring(ring_bytes, 512), tracker(tiny_config(workers), ring) {}
+
+  uint64_t reserve(uint64_t bytes) { return next.fetch_add(bytes); }
+  void publish(uint32_t worker, uint64_t begin, uint64_t bytes) {
+    ASSERT_TRUE(tracker.room(worker));
+    tracker.publish(worker, begin, begin + bytes);
+  }
+  uint64_t advance() { return filled = tracker.advance(filled, next); }
+  double counter(const std::string& name) const {
+    for (const auto& [known, value] : tracker.counters()) {
+      if (known == name) return value;
+    }
+    return -1;
+  }
+
+  Ring ring;
+  Tracker tracker;
+  platform::atomic<uint64_t> next{0};
+  uint64_t filled = 0;
+};
+
+template <class Tracker>
+class TrackerTest : public testing::Test {};
+using Trackers = testing::Types<Grasshopper<true>, Grasshopper<false>, Bitmap, UnitCounts>;
+TYPED_TEST_SUITE(TrackerTest, Trackers);
+
+TYPED_TEST(TrackerTest, ALoneRecordIsPassed) {
+  Harness<TypeParam> log(2);
+  EXPECT_EQ(log.advance(), 0u);
+  log.publish(1, log.reserve(48), 48);
+  EXPECT_EQ(log.advance(), 48u);
+  log.publish(0, log.reserve(64), 64);
+  EXPECT_EQ(log.advance(), 112u);
+}
+
+TYPED_TEST(TrackerTest, AHoleStopsItHoweverMuchIsFilledBehind) {
+  Harness<TypeParam> log(2);
+  log.publish(0, log.reserve(5000), 5000);
+  const uint64_t hole = log.reserve(48);
+  for (int i = 0; i < 1000; ++i) {
+    const uint64_t bytes = 48 + 8 * (i % 20);
+    log.publish(0, log.reserve(bytes), bytes);
+    ASSERT_LE(log.advance(), hole) << "passed an unpublished hole";
+  }
+  log.publish(1, hole, 48);
+  EXPECT_EQ(log.advance(), log.next.load());
+}
+
+// Each of a window of records is published in random order; no watermark may ever be behind the
+// first that is not, and when all are it is at the end. Many laps of the ring.
+TYPED_TEST(TrackerTest, RandomOrdersOfPublishing) {
+  constexpr uint32_t kWorkers = 8;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    Harness<TypeParam> log(kWorkers, 16384);
+    struct Open {
+      uint64_t begin, bytes;
+      uint32_t worker;
+    };
+    for (int batch = 0; batch < 300; ++batch) {
+      std::vector<Open> open;
+      const size_t records = 1 + random() % kWorkers;
+      for (uint32_t worker = 0; worker < records; ++worker) {
+        const uint64_t bytes = random() % 8 == 0 ? 1800 : 48 + random() % 12 * 8;
+        open.push_back({log.reserve(bytes), bytes, worker});
+      }
+      std::shuffle(open.begin(), open.end(), random);
+      while (!open.empty()) {
+        const Open one = open.back();
+        open.pop_back();
+        log.publish(one.worker, one.begin, one.bytes);
+        uint64_t first_hole = log.next.load();
+        for (const Open& other : open) first_hole = std::min(first_hole, other.begin);
+        if (random() % 2 == 0 || open.empty()) {
+          ASSERT_LE(log.advance(), first_hole) << "passed an unpublished hole";
+        }
+      }
+      ASSERT_EQ(log.filled, log.next.load());
+    }
+  }
+}
+
+using Hopper = Harness<Grasshopper<true>>;
+
+TEST(Grasshopper, HopsOverFullRangesAndTheRecordThatStraddlesTheirEnd) {
+  Hopper log(2);
+  for (int i = 0; i < 20; ++i) log.publish(0, log.reserve(48), 48);  // 0 .. 960
+  log.publish(1, log.reserve(200), 200);                             // straddles 1024
+  const uint64_t hole = log.reserve(48);
+  EXPECT_EQ(log.advance(), 1160u) << "the straddling record belongs to the range that was hopped";
+  EXPECT_EQ(log.counter("sbl_hops"), 1);
+  EXPECT_EQ(log.counter("sbl_crawls"), 0);
+  log.publish(0, hole, 48);
+  EXPECT_EQ(log.advance(), 1208u);
+  EXPECT_EQ(log.counter("sbl_crawls"), 1);
+}
+
+TEST(Grasshopper, ARecordMayStraddleManyRanges) {
+  Hopper log(3);
+  log.publish(0, log.reserve(48), 48);
+  const uint64_t large = log.reserve(65536);
+  log.publish(2, log.reserve(48), 48);
+  EXPECT_EQ(log.advance(), 48u);
+  log.publish(1, large, 65536);
+  EXPECT_EQ(log.advance(), 48u + 65536u + 48u);
+}
+
+TEST(Grasshopper, AFullListSaysSoUntilItsNodesArePassed) {
+  Hopper log(1, 4096);  // 128 nodes
+  uint64_t begin = 0;
+  for (; log.tracker.room(0); begin += 8) log.tracker.publish(0, log.reserve(8), begin + 8);
+  EXPECT_EQ(begin, 128u * 8);
+  EXPECT_EQ(log.advance(), begin);
+  EXPECT_TRUE(log.tracker.room(0));
+}
+
+TEST(Grasshopper, AnEndOfTheRangeThatIsAnEndOfARecord) {
+  Hopper log(1);
+  for (int i = 0; i < 16; ++i) log.publish(0, log.reserve(128), 128);
+  log.reserve(8);
+  EXPECT_EQ(log.advance(), 2048u);
+  EXPECT_EQ(log.counter("sbl_crawls"), 0);
+}
+
+// Whole logs, more threads than cores.
+
+class FetchAddTest : public testing::TestWithParam<const char*> {
+ protected:
+  // What is at the device must be all that was published, byte for byte.
+  void run(const LogOptions& options, uint32_t records, bool sleepy, bool large) {
+    const uint32_t workers = options.config.workers;
+    Log log(options);
+    log.start();
+    std::vector<std::vector<Published>> published(workers);
+    std::vector<std::thread> threads;
+    for (uint32_t worker = 0; worker < workers; ++worker) {
+      threads.emplace_back([&, worker] {
+        std::mt19937_64 random(worker);
+        for (uint32_t i = 0; i < records; ++i) {
+          const bool is_large = large && worker == 0 && i % 10 == 5;
+          const auto bytes = static_cast<uint32_t>(is_large ? 65536 : 48 + random() % 16 * 8);
+          published[worker].push_back(
+              insert(log, worker, uint64_t{worker} << 48 | i, bytes, sleepy && random() % 16 == 0));
+          log.scheme().tick(worker);
+          if (random() % 64 == 0) {
+            log.scheme().wait_durable(worker, published[worker].back().point);
+          }
+        }
+        log.scheme().wait_durable(worker, published[worker].back().point);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    log.drain();
+    log.stop();
+    const ReadLog found = read_log(directory_.file());
+    EXPECT_EQ(found.error, "");
+    EXPECT_EQ(found.tail.why, "end of log");
+    EXPECT_TRUE(found.filled_rightly);
+    EXPECT_EQ(found.records.size(), size_t{workers} * records);
+    for (const auto& of_worker : published) {
+      for (const Published& one : of_worker) {
+        const auto at = found.records.find(one.position);
+        ASSERT_NE(at, found.records.end()) << "no record at " << one.position;
+        EXPECT_EQ(at->second.txn, one.txn);
+        EXPECT_EQ(at->second.bytes, one.bytes);
+        EXPECT_EQ(at->second.sequence, one.position + one.bytes);
+      }
+    }
+  }
+
+  static Published insert(Log& log, uint32_t worker, uint64_t txn, uint32_t bytes, bool sleeps) {
+    if (!sleeps) return publish_record(log, worker, txn, bytes);
+    const Ticket ticket = log.scheme().reserve(worker, {}, bytes);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    fill_record(ticket, log.run(), txn);
+    const Point point = log.scheme().publish(worker, ticket, true, true);
+    EXPECT_GE(point.sequence, ticket.position + bytes);
+    return {ticket.sequence, ticket.position, txn, ticket.stream, bytes, point, true};
+  }
+
+  LogOptions options(const char* device, uint64_t buffer_bytes) {
+    LogOptions options = log_options(*find_scheme(GetParam()), directory_, device, 8);
+    options.config.buffer_bytes = buffer_bytes;
+    options.config.hop_bytes = kHopBytes;
+    options.config.io_unit_bytes = kHopBytes;
+    options.preallocate_bytes = uint64_t{1} << 20;
+    return options;
+  }
+
+  LogDirectory directory_;
+};
+
+TEST_P(FetchAddTest, SleepersInATinyRing) {
+  for (const bool help : {true, false}) {
+    SCOPED_TRACE(help ? "helped" : "its threads alone");
+    LogOptions tiny = options("sim:20", 8192);
+    tiny.config.flush_help = help;
+    run(tiny, 200, true, false);
+  }
+}
+
+TEST_P(FetchAddTest, LargeRecordsAmongSmallOnes) {
+  for (const bool help : {true, false}) {
+    SCOPED_TRACE(help ? "helped" : "its threads alone");
+    LogOptions small = options("file", 131072);
+    small.config.flush_help = help;
+    run(small, 200, true, true);
+  }
+}
+
+TEST_P(FetchAddTest, ManySmallRecords) {
+  const LogOptions roomy = options("sim:20", 1 << 20);
+  run(roomy, 1000, false, false);
+}
+
+TEST_P(FetchAddTest, APolicyOfTimeIsMetAlthoughTheLastPublisherFoundSblTaken) {
+  LogOptions timed = options("sim:20", 65536);
+  timed.config.flush_us = 500;
+  for (const bool help : {true, false}) {
+    timed.config.flush_help = help;
+    run(timed, 60, true, false);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FetchAddTest,
+                         testing::Values("eleda", "eleda-crawl", "eleda-bitmap", "centr-faa"),
+                         [](const testing::TestParamInfo<const char*>& info) {
+                           std::string name(info.param);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace logjam
