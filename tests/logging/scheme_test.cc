@@ -14,6 +14,32 @@ namespace {
 
 constexpr uint32_t kWorkers = 8;
 
+// Ends the process, with a sentence, if the test that owns it does not end in a minute.
+class Watchdog {
+ public:
+  explicit Watchdog(const char* sentence)
+      : thread_([this, sentence] {
+          std::unique_lock lock(mutex_);
+          if (!changed_.wait_for(lock, std::chrono::minutes(1), [this] { return done_; })) {
+            platform::fatal(sentence);
+          }
+        }) {}
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
 class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
  protected:
   LogOptions options(const std::string& device, uint32_t workers = kWorkers) {
@@ -135,6 +161,7 @@ TEST_P(SchemeTest, FlushPoliciesThatAreNeverMetDoNotHoldUpAFullBuffer) {
 }
 
 TEST_P(SchemeTest, TheTimePolicyIsHonouredThoughNobodyPublishesAnyMore) {
+  const Watchdog watchdog("a flush that was due by --flush_us was never made");
   LogOptions timed = options("sync", 1);
   timed.config.flush_txns = 1000;
   timed.config.flush_us = 3000;
@@ -144,7 +171,7 @@ TEST_P(SchemeTest, TheTimePolicyIsHonouredThoughNobodyPublishesAnyMore) {
     log.start();
     for (uint64_t i = 0; i < 5; ++i) {
       const Published last = publish_record(log, 0, i, 64);
-      log.scheme().wait_durable(0, last.point);  // hangs if T is forgotten
+      log.scheme().wait_durable(0, last.point);
     }
   }
 }
@@ -193,32 +220,6 @@ TEST_P(SchemeTest, SequenceNumbersExceedWhatATransactionDependsOn) {
   log.scheme().wait_durable(0, observed);
   EXPECT_TRUE(log.scheme().is_durable(log.scheme().observe(0, {})));
 }
-
-// Ends the process, with a sentence, if the test that owns it does not end in a minute.
-class Watchdog {
- public:
-  explicit Watchdog(const char* sentence)
-      : thread_([this, sentence] {
-          std::unique_lock lock(mutex_);
-          if (!changed_.wait_for(lock, std::chrono::minutes(1), [this] { return done_; })) {
-            platform::fatal(sentence);
-          }
-        }) {}
-  ~Watchdog() {
-    {
-      const std::lock_guard lock(mutex_);
-      done_ = true;
-    }
-    changed_.notify_one();
-    thread_.join();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  std::thread thread_;
-};
 
 // Many threads, synchronous commits, a small buffer: leaders, followers, hand-overs, waits for
 // space. No time-out comes to the rescue of a worker whose wake-up was lost.
