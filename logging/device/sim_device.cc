@@ -11,8 +11,10 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kFirstOvershootNs = 30'000;
-// One preemption of some milliseconds says nothing about the next sleep.
-constexpr uint64_t kMostOvershootNs = 60'000;
+// The estimate climbs by one step when a sleep was later than it and falls by two when it was not,
+// so it settles where one sleep in three is earlier. A mean would let every preemption of some
+// milliseconds lengthen the spinning that follows.
+constexpr uint64_t kStepNs = 500;
 constexpr uint64_t kShortestSleepNs = 5'000;
 
 }  // namespace
@@ -43,8 +45,9 @@ void SimDevice::wait(uint64_t timeout_ns) {
     prctl(PR_SET_TIMERSLACK, 1);  // else the kernel adds up to 50 us
     const uint64_t wake_at = until - overshoot;
     platform::sleep_ns(wake_at - begin);
-    const uint64_t late = std::min(platform::now_ns() - wake_at, kMostOvershootNs);
-    overshoot_ns_.store((overshoot * 7 + late) / 8, platform::memory_order_relaxed);
+    const bool later = platform::now_ns() > until;
+    overshoot_ns_.store(later ? overshoot + kStepNs : overshoot - std::min(overshoot, 2 * kStepNs),
+                        platform::memory_order_relaxed);
   }
   while (platform::now_ns() < until) platform::pause();
 }
