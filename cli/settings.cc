@@ -46,6 +46,7 @@ DEFINE_bool(flush_help, true,
 DEFINE_uint64(hop_bytes, 4 << 20, "eleda: how far the end of the filled log may hop, a power of 2");
 DEFINE_uint64(io_unit_bytes, 64 << 10,
               "eleda*: largest write; centr-faa: where it counts filled bytes; a power of 2");
+DEFINE_uint32(carray_slots, 4, "slots of a consolidation array (aether-c, -cd, -cde, -cd-socket)");
 DECLARE_string(csv);
 
 namespace logjam {
@@ -138,6 +139,11 @@ LogConfig log_config() {
   }
   refuse_unless_power_of_two("hop_bytes", FLAGS_hop_bytes, 1 << 10);
   refuse_unless_power_of_two("io_unit_bytes", FLAGS_io_unit_bytes, 4 << 10);
+  constexpr uint32_t kMaxSlots = 1024;
+  if (FLAGS_carray_slots == 0 || FLAGS_carray_slots > kMaxSlots) {
+    refuse("--carray_slots=" + std::to_string(FLAGS_carray_slots) + " is outside 1 to " +
+           std::to_string(kMaxSlots));
+  }
   LogConfig config;
   config.workers = FLAGS_threads;
   config.sockets =
@@ -149,6 +155,7 @@ LogConfig log_config() {
   config.flush_help = FLAGS_flush_help;
   config.hop_bytes = FLAGS_hop_bytes;
   config.io_unit_bytes = FLAGS_io_unit_bytes;
+  config.carray_slots = FLAGS_carray_slots;
   return config;
 }
 

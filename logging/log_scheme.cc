@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "platform/thread.h"
+
 namespace logjam {
 namespace {
 
@@ -15,6 +17,13 @@ std::vector<SchemeInfo>& registry() {
 }
 
 }  // namespace
+
+uint32_t LogConfig::socket_of(uint32_t worker) const {
+  const bool real = sockets == static_cast<uint32_t>(platform::socket_count());
+  const int core = static_cast<int>(worker);
+  if (real) return static_cast<uint32_t>(platform::socket_of_core(core)) % sockets;
+  return static_cast<uint32_t>(uint64_t{worker} * sockets / workers);
+}
 
 void LogScheme::wait_durable(uint32_t worker, const Point& point) {
   while (!is_durable(point)) park_waiter(worker, point, kSafetyTimeoutNs);

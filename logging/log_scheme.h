@@ -161,11 +161,18 @@ struct LogConfig {
   // Bounds a worker's sleep, in case a wake-up were lost. Nothing relies on it: tests make it so
   // long that a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;
+  uint32_t carray_slots = 4;  // --carray_slots, of each consolidation array
+  // For tests: every so manyth insert goes through the consolidation array though nothing is in
+  // its way. 0: none.
+  uint32_t force_consolidation = 0;
   std::vector<Device*> devices;  // one for each stream
 
   // Of the schemes that add to the LSN; powers of two. --hop_bytes, --io_unit_bytes.
   uint64_t hop_bytes = 4 << 20;
   uint64_t io_unit_bytes = 64 << 10;
+
+  // Of the core that the worker is pinned to; pretended sockets get equal shares of the workers.
+  uint32_t socket_of(uint32_t worker) const;
 };
 
 // The five choices, for `logjam list` (DESIGN section 3).

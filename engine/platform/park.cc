@@ -16,6 +16,10 @@ void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_n
           nullptr, 0);
 }
 
+void wake_one(const atomic<uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
 void wake_all(const atomic<uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }

@@ -11,6 +11,7 @@ inline constexpr uint64_t kForever = ~uint64_t{0};
 
 // Sleeps while `word` is `expected`, until woken or `timeout_ns` has passed; may return early.
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns = kForever);
+void wake_one(const atomic<uint32_t>& word);
 void wake_all(const atomic<uint32_t>& word);
 
 // One thread's bed. Protocol: only its owner calls park(); any thread calls unpark(). An unpark()

@@ -47,6 +47,12 @@ int core_count() { return static_cast<int>(allowed_cores().size()); }
 
 int socket_count() { return numa_available() < 0 ? 1 : std::max(1, numa_num_configured_nodes()); }
 
+int socket_of_core(int index) {
+  if (numa_available() < 0) return 0;
+  const auto& cores = allowed_cores();
+  return std::max(0, numa_node_of_cpu(cores[static_cast<size_t>(index) % cores.size()]));
+}
+
 void pin_to_core(int index) {
   const auto& cores = allowed_cores();
   cpu_set_t set;

@@ -12,6 +12,8 @@ using thread = std::thread;
 int core_count();
 // Sockets of this machine (libnuma), at least 1.
 int socket_count();
+// The socket, from 0, of the core that pin_to_core(index) means.
+int socket_of_core(int index);
 
 // Pins the calling thread to core `index` modulo the cores this process may use.
 void pin_to_core(int index);
