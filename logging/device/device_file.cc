@@ -125,8 +125,10 @@ void DeviceFile::grow(uint64_t end) {
 
 void DeviceFile::grower() {
   platform::name_this_thread("log-grower");
-  while (!closing_.load(platform::memory_order_acquire)) {
+  while (true) {
+    // Before both looks: a change of either after this one makes wait_on() return.
     const uint32_t seen = event_.load();
+    if (closing_.load(platform::memory_order_acquire)) return;
     const uint64_t wanted = wanted_.load(platform::memory_order_acquire);
     if (wanted <= written_.load(platform::memory_order_relaxed)) {
       platform::wait_on(event_, seen);
