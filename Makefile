@@ -14,7 +14,7 @@ CXXFLAGS ?= -O3 -march=native
 CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-pointer -I. -Iengine
 # g++ 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651).
 CXXFLAGS += -Wno-restrict
-LDLIBS := -lgflags -luring -lnuma -ltbb -lxxhash -lpthread
+LDLIBS := -lgflags -luring -lnuma -lxxhash -lpthread
 ifeq ($(SAN),)
 LDLIBS += -ljemalloc
 else ifneq ($(filter $(SAN),thread address undefined),)

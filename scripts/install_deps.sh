@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(
-  libjemalloc-dev libtbb-dev libgflags-dev liburing-dev libnuma-dev
+  libjemalloc-dev libgflags-dev liburing-dev libnuma-dev
   libxxhash-dev libgtest-dev libbenchmark-dev
   python3 python3-pandas python3-matplotlib clang-format
 )

@@ -1,12 +1,10 @@
-// Protocol. Each stream has one reader (a serial stage); its batches are applied by any thread. Two
-// appliers meet at a tuple's version word: whoever sets its lock bit (acquire) may compare, write
-// the row and store the new version (release), and a smaller sequence number leaves it alone.
+// Protocol. Every thread takes the next batch of a stream under that stream's mutex, which guards
+// the reader and what it has collected, and then applies it beside the others. Two appliers meet at
+// a tuple's version word: whoever sets its lock bit (acquire) may compare, write the row and store
+// the new version (release), and a smaller sequence number leaves it alone.
 #include "engine/recovery/recover.h"
 
-#include <oneapi/tbb/enumerable_thread_specific.h>
-#include <oneapi/tbb/parallel_pipeline.h>
-#include <oneapi/tbb/task_arena.h>
-
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 
@@ -27,7 +25,6 @@ struct Replay {
   std::vector<std::pair<uint64_t, const RecordHeader*>>
       bodies;  // with the commit's sequence number
 };
-using ReplayPtr = std::shared_ptr<Replay>;
 
 // Turns one stream's records into bodies of committed transactions: at once for whole-transaction
 // records, at the commit record for records of single operations.
@@ -36,9 +33,9 @@ class CommittedOnly {
   CommittedOnly(uint32_t stream, const LogScheme& scheme, const Cut& cut)
       : stream_(stream), scheme_(scheme), cut_(cut) {}
 
-  ReplayPtr take(const RecordBatch& batch) {
-    auto replay = std::make_shared<Replay>();
-    replay->memory.push_back(batch.memory);
+  Replay take(const RecordBatch& batch) {
+    Replay replay;
+    replay.memory.push_back(batch.memory);
     for (size_t i = 0; i < batch.records.size(); ++i) {
       const RecordHeader& record = *batch.records[i];
       if (batch.positions[i] + record.bytes > cut_.bytes[stream_] ||
@@ -48,7 +45,7 @@ class CommittedOnly {
       }
       ++records;
       bytes += record.bytes;
-      take(record, batch.memory, replay.get());
+      take(record, batch.memory, &replay);
     }
     return replay;
   }
@@ -98,8 +95,7 @@ class Applier {
  public:
   explicit Applier(Database& database) : database_(database) {}
 
-  void apply(const Replay& replay) {
-    Arena& arena = arenas_.local();
+  void apply(const Replay& replay, Arena& arena) {
     for (size_t i = 0; i < replay.bodies.size(); ++i) {
       // Replay waits for memory, not for the processor: the next body's rows can come meanwhile.
       if (i + 1 < replay.bodies.size()) prefetch(*replay.bodies[i + 1].second);
@@ -167,18 +163,15 @@ class Applier {
   }
 
   Database& database_;
-  tbb::enumerable_thread_specific<Arena> arenas_;
   platform::mutex mutex_;
   std::string error_;
 };
 
-// Runs `body(stream)` for every stream, each on a thread of its own.
+// Runs `body(i)` for every i below `count`, each on a thread of its own.
 template <class Body>
-void for_each_stream(size_t streams, const Body& body) {
+void in_parallel(size_t count, const Body& body) {
   std::vector<platform::thread> threads;
-  for (uint32_t stream = 0; stream < streams; ++stream) {
-    threads.emplace_back([&body, stream] { body(stream); });
-  }
+  for (uint32_t i = 0; i < count; ++i) threads.emplace_back([&body, i] { body(i); });
   for (auto& thread : threads) thread.join();
 }
 
@@ -189,6 +182,31 @@ StreamTail read_to_end(const std::string& path) {
   }
   return reader.tail();
 }
+
+// One stream being replayed. Guarded by its mutex.
+class StreamReplay {
+ public:
+  StreamReplay(const std::string& path, uint32_t stream, const LogScheme& scheme, const Cut& cut)
+      : reader_(path), committed_(stream, scheme, cut) {}
+
+  // False at the end of the usable log.
+  bool next(Replay* replay) {
+    platform::lock_guard<platform::mutex> hold(mutex_);
+    RecordBatch batch;
+    if (!reader_.next(&batch)) return false;
+    *replay = committed_.take(batch);
+    return true;
+  }
+
+  // When all threads are done with it.
+  const LogReader& reader() const { return reader_; }
+  const CommittedOnly& committed() const { return committed_; }
+
+ private:
+  platform::mutex mutex_;
+  LogReader reader_;
+  CommittedOnly committed_;
+};
 
 }  // namespace
 
@@ -201,45 +219,39 @@ RecoveryResult recover(Database& database, const LogFiles& files, const LogSchem
   // The cut of several streams depends on where each ends, so they are read twice. The cut of a
   // single one is where its reader stops.
   if (streams > 1) {
-    for_each_stream(streams, [&](uint32_t s) { result.tails[s] = read_to_end(files.paths[s]); });
+    in_parallel(streams, [&](uint32_t s) { result.tails[s] = read_to_end(files.paths[s]); });
     result.cut = scheme.cut(result.tails);
   } else {
     result.cut.bytes = {~uint64_t{0}};
   }
 
+  std::vector<std::unique_ptr<StreamReplay>> replays;
+  for (uint32_t s = 0; s < streams; ++s) {
+    replays.push_back(std::make_unique<StreamReplay>(files.paths[s], s, scheme, result.cut));
+  }
   Applier applier(database);
-  tbb::task_arena arena(static_cast<int>(threads));
-  std::vector<CommittedOnly> committed;
-  for (uint32_t s = 0; s < streams; ++s) committed.emplace_back(s, scheme, result.cut);
-  for_each_stream(streams, [&](uint32_t s) {
-    LogReader reader(files.paths[s]);
-    arena.execute([&] {
-      tbb::parallel_pipeline(threads * 4,
-                             tbb::make_filter<void, ReplayPtr>(tbb::filter_mode::serial_in_order,
-                                                               [&](tbb::flow_control& flow) {
-                                                                 RecordBatch batch;
-                                                                 if (!reader.next(&batch)) {
-                                                                   flow.stop();
-                                                                   return ReplayPtr();
-                                                                 }
-                                                                 return committed[s].take(batch);
-                                                               }) &
-                                 tbb::make_filter<ReplayPtr, void>(
-                                     tbb::filter_mode::parallel,
-                                     [&](const ReplayPtr& replay) { applier.apply(*replay); }));
-    });
-    if (!reader.error().empty()) result.tails[s].why = reader.error();
-    if (streams == 1) result.tails[s] = reader.tail();
+  in_parallel(std::max<size_t>(threads, streams), [&](uint32_t thread) {
+    Arena arena;
+    Replay replay;
+    // Each begins with another stream, so that all devices are read at once.
+    for (size_t i = 0; i < streams; ++i) {
+      StreamReplay& stream = *replays[(thread + i) % streams];
+      while (stream.next(&replay)) applier.apply(replay, arena);
+    }
   });
-  if (streams == 1) result.cut = scheme.cut(result.tails);
 
-  for (const CommittedOnly& stream : committed) {
+  for (size_t s = 0; s < streams; ++s) {
+    const LogReader& reader = replays[s]->reader();
+    if (streams == 1) result.tails[s] = reader.tail();
+    if (!reader.error().empty()) result.tails[s].why = reader.error();
+    const CommittedOnly& stream = replays[s]->committed();
     result.records += stream.records;
     result.bytes += stream.bytes;
     result.transactions += stream.transactions;
     result.beyond_cut += stream.beyond_cut;
     result.incomplete += stream.open_transactions();
   }
+  if (streams == 1) result.cut = scheme.cut(result.tails);
   result.error = applier.error();
   result.seconds = static_cast<double>(platform::now_ns() - start) * 1e-9;
   return result;
