@@ -19,7 +19,7 @@ def instructions(logjam, flags, transactions):
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out", logjam, "run",
-             *flags, f"--transactions={transactions}", "--seconds=3600", "--warmup=0",
+             *flags, f"--log_dir={directory}", f"--transactions={transactions}", "--seconds=3600", "--warmup=0",
              "--noverify", "--nobreakdown"],
             capture_output=True, text=True)
     found = re.search(r"Collected : (\d+)", done.stderr)
