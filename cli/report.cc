@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <map>
 
 #include "cli/revision.h"
 #include "platform/clock.h"
@@ -52,18 +51,13 @@ void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row)
 
 // Rows of all schemes have the same columns, so what only some schemes count shares one.
 void add_counters(const Counters& counters, Row* row) {
-  std::map<std::string, double> named(counters.begin(), counters.end());
-  const double flushes = named["flushes"];
-  row->emplace_back("flushes", number(flushes, 0));
-  row->emplace_back("flush_bytes_mean",
-                    number(flushes > 0 ? named["flush_bytes"] / flushes : 0, 0));
-  for (const char* name : {"flush_late_us_mean", "flush_late_us_max"}) {
-    row->emplace_back(name, number(named[name]));
-  }
+  row->emplace_back("flushes", number(counters.value("flushes"), 0));
+  row->emplace_back("flush_bytes_mean", number(counters.value("flush_bytes_mean"), 0));
+  row->emplace_back("flush_late_us_mean", number(counters.value("flush_late_us_mean")));
   std::string rest;
-  for (const auto& [name, value] : counters) {
-    if (name == "flushes" || name == "flush_bytes" || name.starts_with("flush_late_us")) continue;
-    rest += (rest.empty() ? "" : " ") + name + "=" + number(value, 2);
+  for (const SchemeCounter& counter : counters) {
+    if (counter.name.starts_with("flush")) continue;
+    rest += (rest.empty() ? "" : " ") + counter.name + "=" + number(counter.value(), 2);
   }
   row->emplace_back("scheme_counters", rest);
 }
@@ -85,8 +79,8 @@ std::string joined(const Row& row, bool names) {
 
 }  // namespace
 
-Row make_row(const Settings& settings, const RunResult& result, const Counters& counters,
-             const std::string& description, const std::string& verified) {
+Row make_row(const Settings& settings, const RunResult& result, const std::string& description,
+             const std::string& verified) {
   const RunOptions& options = settings.run;
   const auto per = [](double value, double count) { return count > 0 ? value / count : 0; };
   const auto transactions = static_cast<double>(result.transactions);
@@ -123,7 +117,7 @@ Row make_row(const Settings& settings, const RunResult& result, const Counters& 
                    number(per(static_cast<double>(result.log_bytes), transactions)));
   row.emplace_back("log_records_txn",
                    number(per(static_cast<double>(result.log_records), transactions), 2));
-  add_counters(counters, &row);
+  add_counters(result.counters, &row);
   row.emplace_back("vol_switches_txn",
                    number(per(static_cast<double>(result.voluntary_switches), transactions), 4));
   row.emplace_back("invol_switches_txn",

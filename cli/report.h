@@ -13,11 +13,8 @@ namespace logjam {
 // Column names and values, in order.
 using Row = std::vector<std::pair<std::string, std::string>>;
 
-// A scheme's own figures, LogScheme::counters().
-using Counters = std::vector<std::pair<std::string, double>>;
-
-Row make_row(const Settings& settings, const RunResult& result, const Counters& counters,
-             const std::string& description, const std::string& verified);
+Row make_row(const Settings& settings, const RunResult& result, const std::string& description,
+             const std::string& verified);
 
 void print_summary(const Row& row);
 

@@ -31,7 +31,7 @@ int run_command() {
   Settings settings = run_settings();
   const auto workload = settings.workload->make();
   if (!FLAGS_csv.empty()) {
-    refuse_foreign_csv(FLAGS_csv, make_row(settings, RunResult{}, {}, "", ""));
+    refuse_foreign_csv(FLAGS_csv, make_row(settings, RunResult{}, "", ""));
   }
   refuse_too_large(*workload, settings.log.config.buffer_bytes);
 
@@ -49,13 +49,12 @@ int run_command() {
   log.start();
   const RunResult result = run(*workload, database, *settings.protocol, log.scheme(), settings.run);
   log.drain();
-  const auto counters = log.scheme().counters();
   log.stop();
 
   std::string verified;
   if (FLAGS_verify) verified = print_checks(workload->verify(database)) ? "passed" : "FAILED";
   print_row_counts(database);
-  const Row row = make_row(settings, result, counters, workload->describe(), verified);
+  const Row row = make_row(settings, result, workload->describe(), verified);
   print_summary(row);
   for (size_t type = 0; type < result.by_type.size(); ++type) {
     std::printf("txn %-18s %llu\n", std::string(workload->types()[type]).c_str(),

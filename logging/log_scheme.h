@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "logging/counters.h"
 #include "platform/atomic.h"
 #include "platform/park.h"
 
@@ -117,8 +118,8 @@ class LogScheme {
   virtual Cut cut(const std::vector<StreamTail>& tails) const = 0;
   virtual bool survives(const RecordHeader& header, uint32_t stream, const Cut& cut) const = 0;
 
-  // Scheme-specific counters for the output row, as name and value.
-  virtual std::vector<std::pair<std::string, double>> counters() const { return {}; }
+  // For the output row; read at any time.
+  virtual Counters counters() const { return {}; }
 
   // Protocol of the waiters. Worker w alone stores waiters_[w].point and raises `waiting`; whoever
   // advances a watermark calls wake_waiters(), which unparks those whose point became durable.

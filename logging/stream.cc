@@ -159,9 +159,6 @@ void Stream::write(uint64_t filled, bool may_block) {
     const uint64_t late = now > wanted ? now - wanted : 0;
     add(late_ticks_, late);
     add(late_count_, 1);
-    if (late > late_ticks_max_.load(platform::memory_order_relaxed)) {
-      late_ticks_max_.store(late, platform::memory_order_relaxed);
-    }
   }
   commits_flushed_.store(commits_.load(platform::memory_order_relaxed),
                          platform::memory_order_relaxed);
@@ -321,16 +318,15 @@ void Stream::flush(bool stopping) {
   }
 }
 
-std::vector<std::pair<std::string, double>> Stream::counters() const {
+Counters Stream::counters() const {
   const auto value = [](const platform::atomic<uint64_t>& counter) {
     return static_cast<double>(counter.load(platform::memory_order_relaxed));
   };
   const double us = platform::ns_per_tick() / 1e3;
   return {{"flushes", value(flushes_)},
-          {"flush_bytes", value(flushed_bytes_)},
+          {"flush_bytes_mean", value(flushed_bytes_), value(flushes_)},
           {"flush_rewrites", value(rewrites_)},
-          {"flush_late_us_mean", us * value(late_ticks_) / std::max(1.0, value(late_count_))},
-          {"flush_late_us_max", us * value(late_ticks_max_)},
+          {"flush_late_us_mean", us * value(late_ticks_), value(late_count_)},
           {"helped_flushes", value(helped_flushes_)}};
 }
 

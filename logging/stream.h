@@ -73,7 +73,7 @@ class Stream {
   // One step of the daemon; sleeps at most 20 ms.
   void flush(bool stopping);
 
-  std::vector<std::pair<std::string, double>> counters() const;
+  Counters counters() const;
 
  private:
   enum DaemonState : uint32_t {
@@ -137,7 +137,7 @@ class Stream {
   platform::atomic<uint64_t> idle_since_{
       0};  // ticks: when the last write was seen to have finished
   platform::atomic<uint64_t> flushes_{0}, flushed_bytes_{0}, rewrites_{0}, helped_flushes_{0};
-  platform::atomic<uint64_t> late_ticks_{0}, late_ticks_max_{0}, late_count_{0};
+  platform::atomic<uint64_t> late_ticks_{0}, late_count_{0};
 };
 
 }  // namespace logjam

@@ -114,9 +114,11 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
   };
   sit_through(options.warmup_seconds, control, options.threads, shown);
   const Usage before = usage_now();
+  const Counters counted_before = scheme.counters();
   const uint64_t start = enter(Phase::kMeasure);
   sit_through(options.seconds, control, options.threads, shown);
   const Usage after = usage_now();
+  const Counters counted = scheme.counters().since(counted_before);
   const uint64_t end = enter(Phase::kDrain);
   for (auto& thread : threads) thread.join();
   if (shown != nullptr) shown->end();
@@ -128,6 +130,7 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
   result.cpu_seconds = after.cpu_seconds - before.cpu_seconds;
   result.voluntary_switches = after.voluntary - before.voluntary;
   result.involuntary_switches = after.involuntary - before.involuntary;
+  result.counters = counted;
   collect(workers, &result);
   return result;
 }

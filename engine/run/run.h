@@ -50,6 +50,7 @@ struct RunResult {
   uint64_t involuntary_switches = 0;
   std::array<double, static_cast<size_t>(Activity::kCount)> activity_share{};
   double drain_seconds = 0;
+  Counters counters;  // the scheme's own, of the measured phase
 
   uint64_t abort_count() const;
 };

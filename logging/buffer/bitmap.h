@@ -44,7 +44,7 @@ class Bitmap {
     return i * kBytes;
   }
   uint64_t slack_bytes() const { return 0; }
-  std::vector<std::pair<std::string, double>> counters() const { return {}; }
+  Counters counters() const { return {}; }
 
  private:
   static constexpr uint64_t kBytes = 8;  // of the log for one of the bitmap

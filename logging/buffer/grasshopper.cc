@@ -131,14 +131,14 @@ void Grasshopper<kHops>::enter_heap(uint32_t worker) {
 }
 
 template <bool kHops>
-std::vector<std::pair<std::string, double>> Grasshopper<kHops>::counters() const {
+Counters Grasshopper<kHops>::counters() const {
   const auto value = [](const platform::atomic<uint64_t>& counter) {
     return static_cast<double>(counter.load(platform::memory_order_relaxed));
   };
   const double bytes = value(hopped_bytes_) + value(crawled_bytes_);
   return {{"sbl_hops", value(hops_)},
           {"sbl_crawls", value(crawls_)},
-          {"sbl_crawl_share", value(crawled_bytes_) / std::max(1.0, bytes)}};
+          {"sbl_crawl_share", value(crawled_bytes_), bytes}};
 }
 
 template class Grasshopper<false>;

@@ -75,7 +75,7 @@ class Grasshopper {
   // What the largest record must leave free of the ring.
   uint64_t slack_bytes() const { return 0; }
 
-  std::vector<std::pair<std::string, double>> counters() const;
+  Counters counters() const;
 
  private:
   struct Node {

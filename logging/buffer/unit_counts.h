@@ -44,7 +44,7 @@ class UnitCounts {
     return end == allocated.load(platform::memory_order_acquire) ? end : std::max(filled, begin);
   }
   uint64_t slack_bytes() const { return unit_bytes_; }
-  std::vector<std::pair<std::string, double>> counters() const { return {}; }
+  Counters counters() const { return {}; }
 
  private:
   static constexpr uint64_t kLeastUnits = 8;  // in a ring

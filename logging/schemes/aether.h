@@ -87,7 +87,7 @@ class Aether final : public SingleStream {
     return {.sequence = ticket.sequence, .stream = 0};
   }
 
-  std::vector<std::pair<std::string, double>> counters() const override {
+  Counters counters() const override {
     auto all = SingleStream::counters();
     const auto sum = [&](platform::atomic<uint64_t> Member::*counter) {
       uint64_t total = 0;
@@ -97,11 +97,11 @@ class Aether final : public SingleStream {
       return static_cast<double>(total);
     };
     const double consolidated = sum(&Member::consolidated), groups = sum(&Member::groups);
-    all.insert(all.end(), {{"inserts", sum(&Member::inserts)},
-                           {"consolidated_inserts", consolidated},
-                           {"groups", groups},
-                           {"mean_group_size", consolidated / std::max(1.0, groups)},
-                           {"delegated_releases", sum(&Member::delegated)}});
+    all.add({{"inserts", sum(&Member::inserts)},
+             {"consolidated_inserts", consolidated},
+             {"groups", groups},
+             {"mean_group_size", consolidated, groups},
+             {"delegated_releases", sum(&Member::delegated)}});
     return all;
   }
 

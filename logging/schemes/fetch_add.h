@@ -75,9 +75,9 @@ class FetchAdd final : public SingleStream {
   uint64_t max_record_bytes() const override {
     return SingleStream::max_record_bytes() - tracker_->slack_bytes();
   }
-  std::vector<std::pair<std::string, double>> counters() const override {
+  Counters counters() const override {
     auto all = SingleStream::counters();
-    for (auto& counter : tracker_->counters()) all.push_back(std::move(counter));
+    all.add(tracker_->counters());
     return all;
   }
 

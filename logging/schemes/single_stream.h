@@ -24,9 +24,7 @@ class SingleStream : public LogScheme {
   uint64_t max_record_bytes() const override { return stream_->ring().max_record_bytes(); }
   Cut cut(const std::vector<StreamTail>& tails) const override;
   bool survives(const RecordHeader&, uint32_t, const Cut&) const override { return true; }
-  std::vector<std::pair<std::string, double>> counters() const override {
-    return stream_->counters();
-  }
+  Counters counters() const override { return stream_->counters(); }
 
  protected:
   explicit SingleStream(const LogConfig& config, uint64_t max_write_bytes = Stream::kMaxWriteBytes);

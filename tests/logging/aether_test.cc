@@ -40,7 +40,7 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
   }
 
   // Publishes from all workers, and checks what the device has. Returns the scheme's counters.
-  std::map<std::string, double> publish_and_check(const LogOptions& tiny, const Mix& mix) {
+  Counters publish_and_check(const LogOptions& tiny, const Mix& mix) {
     Log log(tiny);
     log.start();
     std::vector<std::vector<Published>> published(kWorkers);
@@ -75,7 +75,7 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
       EXPECT_EQ(at->second.bytes, record.bytes);
       EXPECT_EQ(at->second.kind, record.ok ? RecordKind::kTransaction : RecordKind::kVoid);
     }
-    return {counters.begin(), counters.end()};
+    return counters;
   }
 
   static std::vector<Published> publish(Log& log, uint32_t worker, const Mix& mix) {
@@ -110,8 +110,7 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
   }
 
   static double counter(Log& log, const std::string& name) {
-    const auto all = log.scheme().counters();
-    return std::map<std::string, double>(all.begin(), all.end()).at(name);
+    return log.scheme().counters().value(name);
   }
   bool consolidates() const { return GetParam()->name != "aether-d"; }
   bool delegates() const { return GetParam()->name == "aether-cde"; }
@@ -131,8 +130,9 @@ TEST_P(AetherTest, EveryInsertThroughTheArray) {
     forced.config.force_consolidation = nth;
     const auto counters = publish_and_check(
         forced, {.each = kEach, .small_bytes = 200, .large_every = 0, .sleep_every = 64});
-    EXPECT_EQ(counters.at("inserts"), kWorkers * kEach);
-    EXPECT_GE(counters.at("consolidated_inserts"), consolidates() ? kWorkers * (kEach / nth) : 0);
+    EXPECT_EQ(counters.value("inserts"), kWorkers * kEach);
+    EXPECT_GE(counters.value("consolidated_inserts"),
+              consolidates() ? kWorkers * (kEach / nth) : 0);
   }
 }
 
@@ -184,10 +184,7 @@ TEST_P(AetherTest, WhoMayLeaveBeforeItsPredecessorPublished) {
   fill_record(first, log.run(), 1);
   log.scheme().publish(0, first, true, true);
   log.scheme().wait_durable(1, behind);
-  const auto counters = log.scheme().counters();
-  EXPECT_EQ(
-      (std::map<std::string, double>(counters.begin(), counters.end()).at("delegated_releases")),
-      1);
+  EXPECT_EQ(log.scheme().counters().value("delegated_releases"), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AetherTest, testing::ValuesIn(aether_schemes()), scheme_test_name);

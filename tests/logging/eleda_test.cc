@@ -38,12 +38,7 @@ struct Harness {
     tracker.publish(worker, begin, begin + bytes);
   }
   uint64_t advance() { return filled = tracker.advance(filled, next); }
-  double counter(const std::string& name) const {
-    for (const auto& [known, value] : tracker.counters()) {
-      if (known == name) return value;
-    }
-    return -1;
-  }
+  double counter(const std::string& name) const { return tracker.counters().value(name); }
 
   Ring ring;
   Tracker tracker;

@@ -1,0 +1,66 @@
+// A scheme's own figures for the output row: sums, or quotients of two sums, and nothing else, so
+// that what came before the measured time can be taken out of them, and streams can be added up.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace logjam {
+
+struct SchemeCounter {
+  std::string name;
+  double sum = 0;
+  std::optional<double> of = {};  // if there is one, the figure is sum / of
+
+  double value() const {
+    if (!of) return sum;
+    return *of == 0 ? 0 : sum / *of;
+  }
+};
+
+class Counters {
+ public:
+  Counters() = default;
+  Counters(std::initializer_list<SchemeCounter> counters) : counters_(counters) {}
+
+  auto begin() const { return counters_.begin(); }
+  auto end() const { return counters_.end(); }
+  // 0 if there is none of that name.
+  double value(std::string_view name) const {
+    const auto found = std::ranges::find(counters_, name, &SchemeCounter::name);
+    return found == counters_.end() ? 0 : found->value();
+  }
+
+  // What `others` counted as well: those of one name become one.
+  void add(const Counters& others) {
+    for (const SchemeCounter& other : others) {
+      const auto mine = std::ranges::find(counters_, other.name, &SchemeCounter::name);
+      if (mine == counters_.end()) {
+        counters_.push_back(other);
+      } else {
+        mine->sum += other.sum;
+        if (mine->of) *mine->of += other.of.value_or(0);
+      }
+    }
+  }
+
+  // What came after `earlier`, the same counters some time ago.
+  Counters since(const Counters& earlier) const {
+    Counters difference = earlier;
+    for (SchemeCounter& counter : difference.counters_) {
+      counter.sum = -counter.sum;
+      if (counter.of) *counter.of = -*counter.of;
+    }
+    difference.add(*this);
+    return difference;
+  }
+
+ private:
+  std::vector<SchemeCounter> counters_;
+};
+
+}  // namespace logjam

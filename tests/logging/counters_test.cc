@@ -1,0 +1,31 @@
+#include "logging/counters.h"
+
+#include <gtest/gtest.h>
+
+namespace logjam {
+namespace {
+
+TEST(Counters, TakeOutWhatCameBefore) {
+  const Counters before = {{"groups", 10}, {"mean_size", 40, 10}};
+  const Counters after = {{"groups", 12}, {"mean_size", 44, 12}, {"new", 3}};
+  const Counters since = after.since(before);
+  EXPECT_EQ(since.value("groups"), 2);
+  EXPECT_EQ(since.value("mean_size"), 2);
+  EXPECT_EQ(since.value("new"), 3);
+}
+
+TEST(Counters, AddUpByName) {
+  Counters all = {{"flushes", 1}, {"bytes_mean", 100, 1}};
+  all.add({{"flushes", 3}, {"bytes_mean", 100, 3}});
+  EXPECT_EQ(all.value("flushes"), 4);
+  EXPECT_EQ(all.value("bytes_mean"), 50);
+}
+
+TEST(Counters, NothingIsNoFigure) {
+  const Counters none = {{"mean", 0, 0}};
+  EXPECT_EQ(none.value("mean"), 0);
+  EXPECT_EQ(none.value("unknown"), 0);
+}
+
+}  // namespace
+}  // namespace logjam
