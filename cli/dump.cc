@@ -71,17 +71,23 @@ void print_record(const RecordHeader& record, uint64_t position) {
   }
 }
 
+std::string join(const std::vector<std::string>& paths) {
+  std::string text;
+  for (const std::string& path : paths) text += (text.empty() ? "" : ", ") + path;
+  return text;
+}
+
 }  // namespace
 
 int dump_command() {
   const LogFiles files = find_log_files(log_directories());
   if (!files.error.empty()) platform::refuse(files.error);
-  for (const std::string& path : files.paths) {
-    LogReader reader(path);
+  for (const std::vector<std::string>& paths : files.paths) {
+    LogReader reader(paths);
     if (!reader.error().empty()) platform::refuse(reader.error());
     const LogFileHeader& header = reader.header();
     std::printf("# %s: scheme %s, stream %u of %u, device %s, records %s, run %016llx\n",
-                path.c_str(), header.scheme.c_str(), header.stream, header.streams,
+                join(paths).c_str(), header.scheme.c_str(), header.stream, header.streams,
                 header.device.c_str(), header.log_records.c_str(),
                 static_cast<unsigned long long>(header.run));
     for (const auto& [name, value] : header.flags) {

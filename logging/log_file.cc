@@ -1,8 +1,11 @@
 #include "logging/log_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -66,6 +69,9 @@ std::vector<std::byte> LogFileHeader::encode() const {
   add("log_records", log_records);
   add("stream", std::to_string(stream));
   add("streams", std::to_string(streams));
+  add("stripe", std::to_string(stripe));
+  add("stripes", std::to_string(stripes));
+  add("stripe_bytes", std::to_string(stripe_bytes));
   add("workers", std::to_string(workers));
   add("run", hex(run));
   add("revision", revision);
@@ -113,6 +119,12 @@ std::string LogFileHeader::decode(std::span<const std::byte> block) {
       good &= parse(value, 10, &read.stream);
     } else if (key == "streams") {
       good &= parse(value, 10, &read.streams);
+    } else if (key == "stripe") {
+      good &= parse(value, 10, &read.stripe);
+    } else if (key == "stripes") {
+      good &= parse(value, 10, &read.stripes);
+    } else if (key == "stripe_bytes") {
+      good &= parse(value, 10, &read.stripe_bytes) && read.stripe_bytes != 0;
     } else if (key == "workers") {
       good &= parse(value, 10, &read.workers);
     } else if (key == "run") {
@@ -126,8 +138,24 @@ std::string LogFileHeader::decode(std::span<const std::byte> block) {
     }
   }
   if (!good) return "a number in its header cannot be read";
+  if (read.stripe >= read.stripes || read.stripes > kMaxStripes) {
+    return "its header counts its stripes wrongly";
+  }
   *this = std::move(read);
   return "";
+}
+
+std::string read_log_file_header(const std::string& path, LogFileHeader* header) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return "cannot open the log file " + path + ": " + strerror(errno);
+  std::vector<std::byte> block(kLogHeaderBytes);
+  const ssize_t n = pread(fd, block.data(), block.size(), 0);
+  const int error = errno;
+  close(fd);
+  if (n < 0) return "cannot read the log file " + path + ": " + strerror(error);
+  block.resize(static_cast<size_t>(n));
+  const std::string why = header->decode(block);
+  return why.empty() ? "" : path + " is not a log file: " + why;
 }
 
 std::string log_file_path(const std::string& directory, uint32_t stream) {

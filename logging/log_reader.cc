@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "logging/stripes.h"
 #include "platform/fatal.h"
 
 namespace logjam {
@@ -34,23 +35,53 @@ bool all_zero(const std::byte* bytes, uint64_t count) {
 }  // namespace
 
 struct LogReader::State {
-  std::string path;
-  int fd = -1;
-  uint64_t stream_bytes = 0;  // the file's, behind the header
+  std::vector<std::string> paths;
+  std::vector<int> files;
+  Stripes stripes;
+  uint64_t stream_bytes = 0;  // up to the last byte that any of the files has
   uint64_t run = 0;
   uint64_t position = 0;         // of the next record
   std::vector<std::byte> carry;  // read already, from `position` on
   bool ended = false;
 
-  // Up to `count` bytes of the stream from `from`; less only at the end of the file.
+  ~State() {
+    for (const int fd : files) close(fd);
+  }
+
+  // Up to `count` bytes of the stream from `from`; less only at the end of the file. Where one of
+  // several striped files is too short it has lost what was written, and its bytes read as zeros.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count) {
+    if (stripes.lanes == 1) return read_file(0, to, kLogHeaderBytes + from, count);
+    prefetch(from + count);
+    for (uint64_t at = from, end; at < from + count; at = end) {
+      end = std::min(from + count, stripes.stripe_end(at));
+      std::byte* piece = to + (at - from);
+      const uint64_t got = read_file(stripes.lane(at), piece, stripes.file_offset(at), end - at);
+      std::memset(piece + got, 0, end - at - got);
+    }
+    return count;
+  }
+
+  // The devices read ahead, all at once, what comes behind `from`.
+  void prefetch(uint64_t from) {
+    const uint64_t each = kReadBytes / stripes.lanes;
+    for (uint32_t lane = 0; lane < stripes.lanes; ++lane) {
+      const uint64_t row = from / stripes.bytes / stripes.lanes * stripes.bytes;
+      posix_fadvise(files[lane], static_cast<off_t>(kLogHeaderBytes + row),
+                    static_cast<off_t>(each + stripes.bytes), POSIX_FADV_WILLNEED);
+    }
+  }
+
+  uint64_t read_file(uint32_t lane, std::byte* to, uint64_t from, uint64_t count) {
     uint64_t done = 0;
     while (done < count) {
       const ssize_t n =
-          pread(fd, to + done, count - done, static_cast<off_t>(kLogHeaderBytes + from + done));
+          pread(files[lane], to + done, count - done, static_cast<off_t>(from + done));
       if (n < 0 && errno == EINTR) continue;
       // Not the end of the log: what follows may well be good, and acknowledged.
-      if (n < 0) platform::fatal("cannot read the log file " + path + ": " + strerror(errno));
+      if (n < 0) {
+        platform::fatal("cannot read the log file " + paths[lane] + ": " + strerror(errno));
+      }
       if (n == 0) break;
       done += static_cast<uint64_t>(n);
     }
@@ -92,33 +123,34 @@ struct LogReader::State {
   }
 };
 
-LogReader::LogReader(const std::string& path) : state_(std::make_unique<State>()) {
-  state_->path = path;
-  state_->fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat status;
-  if (state_->fd < 0 || fstat(state_->fd, &status) != 0) {
-    error_ = "cannot open the log file " + path + ": " + strerror(errno);
-    return;
+LogReader::LogReader(const std::vector<std::string>& paths) : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  state.paths = paths;
+  for (uint32_t lane = 0; lane < paths.size(); ++lane) {
+    LogFileHeader header;
+    error_ = read_log_file_header(paths[lane], &header);
+    if (!error_.empty()) return;
+    if (lane == 0) header_ = header;
+    state.stripes = {static_cast<uint32_t>(paths.size()), header_.stripe_bytes};
+    if (header.stripes != paths.size() || header.stripe != lane || header.run != header_.run) {
+      error_ = paths[lane] + " is not file " + std::to_string(lane) + " of a stream of " +
+               std::to_string(paths.size());
+      return;
+    }
+    struct stat status;
+    const int fd = open(paths[lane].c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+      error_ = "cannot open the log file " + paths[lane] + ": " + strerror(errno);
+      return;
+    }
+    state.files.push_back(fd);
+    state.stream_bytes = std::max(
+        state.stream_bytes, state.stripes.stream_end(lane, static_cast<uint64_t>(status.st_size)));
   }
-  std::vector<std::byte> block(kLogHeaderBytes);
-  const ssize_t n = pread(state_->fd, block.data(), block.size(), 0);
-  if (n < 0) {
-    error_ = "cannot read the log file " + path + ": " + strerror(errno);
-    return;
-  }
-  block.resize(static_cast<size_t>(n));
-  if (const std::string why = header_.decode(block); !why.empty()) {
-    error_ = path + " is not a log file: " + why;
-    return;
-  }
-  state_->run = header_.run;
-  const auto file_bytes = static_cast<uint64_t>(status.st_size);
-  state_->stream_bytes = file_bytes < kLogHeaderBytes ? 0 : file_bytes - kLogHeaderBytes;
+  state.run = header_.run;
 }
 
-LogReader::~LogReader() {
-  if (state_->fd >= 0) close(state_->fd);
-}
+LogReader::~LogReader() = default;
 
 bool LogReader::next(RecordBatch* batch) {
   batch->records.clear();
@@ -173,43 +205,64 @@ bool LogReader::next(RecordBatch* batch) {
   return !batch->records.empty();
 }
 
+namespace {
+
+// Puts the files of one stream, as found, in stripe order. `first`: of stream 0, when that is
+// known. Returns why they are not the stream's files, or nothing.
+std::string in_stripe_order(uint32_t stream, const std::vector<std::string>& found,
+                            const LogFileHeader* first, LogFileHeader* header,
+                            std::vector<std::string>* ordered) {
+  std::string name = "stream " + std::to_string(stream);
+  if (first != nullptr) name += " of " + std::to_string(first->streams);
+  for (const std::string& path : found) {
+    LogFileHeader one;
+    if (std::string why = read_log_file_header(path, &one); !why.empty()) return why;
+    if (one.stream != stream) return path + " says it is stream " + std::to_string(one.stream);
+    if (first != nullptr && one.run != first->run)
+      return path + " belongs to another run than stream 0";
+    if (ordered->empty()) {
+      *header = one;
+      ordered->resize(one.stripes);
+    }
+    if (one.run != header->run || one.stripes != header->stripes) {
+      return "two logs are in the log directories: " + found[0] + " and " + path;
+    }
+    std::string& place = (*ordered)[one.stripe];
+    if (!place.empty()) {
+      return one.stripes == 1
+                 ? name + " is there twice in the log directories"
+                 : path + " and " + place + " are both stripe " + std::to_string(one.stripe);
+    }
+    place = path;
+  }
+  if (ordered->empty()) return name + " is missing in the log directories";
+  for (size_t stripe = 0; stripe < ordered->size(); ++stripe) {
+    if ((*ordered)[stripe].empty()) {
+      return "stripe " + std::to_string(stripe) + " of the " + std::to_string(ordered->size()) +
+             " of " + name + " is missing in the log directories";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 LogFiles find_log_files(const std::vector<std::string>& directories) {
   LogFiles files;
   std::map<uint32_t, std::vector<std::string>> by_stream;
   for (const std::string& directory : directories) {
     for (const auto& [stream, path] : log_files_in(directory)) by_stream[stream].push_back(path);
   }
-  if (by_stream[0].size() != 1) {
-    files.error =
-        by_stream[0].empty()
-            ? "no log is in the log directories: there is no " + log_file_path("DIR", 0)
-            : "two logs are in the log directories: " + by_stream[0][0] + " and " + by_stream[0][1];
+  if (by_stream[0].empty()) {
+    files.error = "no log is in the log directories: there is no " + log_file_path("DIR", 0);
     return files;
   }
   for (uint32_t stream = 0; stream == 0 || stream < files.header.streams; ++stream) {
-    for (const std::string& path : by_stream[stream]) {
-      const LogReader reader(path);
-      const LogFileHeader& header = reader.header();
-      if (!reader.error().empty()) {
-        files.error = reader.error();
-      } else if (header.stream != stream) {
-        files.error = path + " says it is stream " + std::to_string(header.stream);
-      } else if (stream != 0 && header.run != files.header.run) {
-        files.error = path + " belongs to another run than stream 0";
-      } else {
-        if (stream == 0) files.header = header;
-        files.paths.push_back(path);
-        continue;
-      }
-      return files;
-    }
-    if (files.paths.size() != stream + 1) {
-      files.error = "stream " + std::to_string(stream) + " of " +
-                    std::to_string(files.header.streams) +
-                    (files.paths.size() > stream ? " is there twice" : " is missing") +
-                    " in the log directories";
-      return files;
-    }
+    LogFileHeader header;
+    files.error = in_stripe_order(stream, by_stream[stream], stream == 0 ? nullptr : &files.header,
+                                  &header, &files.paths.emplace_back());
+    if (!files.error.empty()) return files;
+    if (stream == 0) files.header = header;
   }
   return files;
 }

@@ -1,4 +1,5 @@
-// Reads one stream's file, front to back, and believes nothing it has not checked.
+// Reads one stream, from its file or striped files, front to back, and believes nothing it has not
+// checked.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +24,14 @@ struct RecordBatch {
 
 class LogReader {
  public:
-  // Opens the file and checks its header; error() is then empty or one sentence.
-  explicit LogReader(const std::string& path);
+  // Opens the stream's files, in stripe order; error() is then empty or one sentence.
+  explicit LogReader(const std::vector<std::string>& paths);
   ~LogReader();
   LogReader(const LogReader&) = delete;
   LogReader& operator=(const LogReader&) = delete;
 
   const std::string& error() const { return error_; }
-  const LogFileHeader& header() const { return header_; }
+  const LogFileHeader& header() const { return header_; }  // the first file's
 
   // The next records, some MiB at a time; false at the end of the usable log. tail() then says
   // what ended it. Void records are delivered too (the caller skips them).
@@ -45,10 +46,10 @@ class LogReader {
   std::string error_;
 };
 
-// The files of one run in `directories`, by stream. Refuses (error) when one is missing, belongs to
-// another run, or none is there.
+// The files of one run in `directories`, whatever their order: by stream, each stream's in stripe
+// order. Refuses (error) when one is missing, belongs to another run, or none is there.
 struct LogFiles {
-  std::vector<std::string> paths;
+  std::vector<std::vector<std::string>> paths;
   LogFileHeader header;  // of stream 0
   std::string error;
 };

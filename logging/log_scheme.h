@@ -166,7 +166,9 @@ struct LogConfig {
   // For tests: every so manyth insert goes through the consolidation array though nothing is in
   // its way. 0: none.
   uint32_t force_consolidation = 0;
-  std::vector<Device*> devices;  // one for each stream
+  std::vector<Device*> devices;  // `stripes` for each stream
+  uint32_t stripes = 1;
+  uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb
 
   // Of the schemes that add to the LSN; powers of two. --hop_bytes, --io_unit_bytes.
   uint64_t hop_bytes = 4 << 20;
@@ -183,6 +185,8 @@ struct SchemeInfo {
   // How many streams this scheme wants of `directories` log directories and `workers` workers.
   std::function<uint32_t(uint32_t directories, const LogConfig&)> stream_count;
   std::function<std::unique_ptr<LogScheme>(const LogConfig&)> make;
+  // Whether its one stream may be striped over several directories: one that writes through Stream.
+  bool can_stripe = true;
 };
 
 // The registry. A scheme's file holds one static SchemeRegistration.

@@ -175,8 +175,8 @@ void in_parallel(size_t count, const Body& body) {
   for (auto& thread : threads) thread.join();
 }
 
-StreamTail read_to_end(const std::string& path) {
-  LogReader reader(path);
+StreamTail read_to_end(const std::vector<std::string>& paths) {
+  LogReader reader(paths);
   RecordBatch batch;
   while (reader.next(&batch)) {
   }
@@ -186,8 +186,9 @@ StreamTail read_to_end(const std::string& path) {
 // One stream being replayed. Guarded by its mutex.
 class StreamReplay {
  public:
-  StreamReplay(const std::string& path, uint32_t stream, const LogScheme& scheme, const Cut& cut)
-      : reader_(path), committed_(stream, scheme, cut) {}
+  StreamReplay(const std::vector<std::string>& paths, uint32_t stream, const LogScheme& scheme,
+               const Cut& cut)
+      : reader_(paths), committed_(stream, scheme, cut) {}
 
   // False at the end of the usable log.
   bool next(Replay* replay) {

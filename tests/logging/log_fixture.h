@@ -89,8 +89,8 @@ struct ReadLog {
   bool filled_rightly = true;
 };
 
-inline ReadLog read_log(const std::string& path) {
-  LogReader reader(path);
+inline ReadLog read_log(const std::vector<std::string>& paths) {
+  LogReader reader(paths);
   ReadLog log;
   RecordBatch batch;
   while (reader.next(&batch)) {
@@ -106,6 +106,8 @@ inline ReadLog read_log(const std::string& path) {
   log.error = reader.error();
   return log;
 }
+
+inline ReadLog read_log(const std::string& path) { return read_log(std::vector{path}); }
 
 inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& directory,
                               const std::string& device, uint32_t workers) {

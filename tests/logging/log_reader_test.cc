@@ -215,7 +215,7 @@ TEST_F(LogReaderTest, FindsTheFilesOfOneRunOrSaysWhyNot) {
   write_log(3, 10);
   LogFiles files = find_log_files({directory_.path()});
   EXPECT_EQ(files.error, "");
-  EXPECT_EQ(files.paths, std::vector<std::string>{directory_.file()});
+  EXPECT_EQ(files.paths, std::vector<std::vector<std::string>>{{directory_.file()}});
   EXPECT_EQ(files.header.scheme, "centr");
 
   LogFileHeader header = files.header;
