@@ -67,9 +67,10 @@ int list_command(const std::string& what) {
     });
   }
   if (wanted("workloads")) {
-    print_all({"WORKLOAD (--workload)", "WHAT"}, all_workloads(), [](const WorkloadInfo& w) {
-      return Cells{w.name, w.what};
-    });
+    print_all({"WORKLOAD (--workload)", "MEMORY", "WHAT"}, all_workloads(),
+              [](const WorkloadInfo& w) {
+                return Cells{w.name, w.memory, w.what};
+              });
   }
   if (wanted("devices")) {
     print_all({"DEVICE (--device)", "WHAT"}, all_device_kinds(), [](const DeviceKind& d) {

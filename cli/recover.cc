@@ -1,6 +1,7 @@
 #include "engine/recovery/recover.h"
 
 #include <gflags/gflags.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -74,7 +75,7 @@ int recover_command() {
   refuse_too_large(*workload, 0);
   Database database;
   const uint64_t load_start = platform::now_ns();
-  load(*workload, database, FLAGS_threads);
+  load(*workload, database, FLAGS_threads, isatty(STDERR_FILENO) != 0);
   std::printf("log                    scheme %s, device %s, records %s, run %016llx, revision %s\n",
               files.header.scheme.c_str(), files.header.device.c_str(),
               files.header.log_records.c_str(), static_cast<unsigned long long>(files.header.run),

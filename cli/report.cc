@@ -176,6 +176,28 @@ bool print_checks(const std::vector<Check>& checks) {
   return all;
 }
 
+void print_types(const Workload& workload, const RunResult& result) {
+  const auto ended = [](const TypeCounts& type) {
+    return static_cast<double>(type.transactions + type.rollbacks);
+  };
+  double all = 0;
+  for (const TypeCounts& type : result.by_type) all += ended(type);
+  const auto names = workload.types();
+  const auto norms = workload.norms();
+  for (size_t i = 0; i < names.size(); ++i) {
+    const TypeCounts& type = result.by_type[i];
+    const auto good = static_cast<double>(type.transactions - type.misses);
+    const double share = all > 0 ? 100 * ended(type) / all : 0;
+    const double success = ended(type) > 0 ? 100 * good / ended(type) : 0;
+    std::printf("txn %-22s %10llu  share %6.2f %%  success %6.2f %%", std::string(names[i]).c_str(),
+                static_cast<unsigned long long>(type.transactions), share, success);
+    if (i < norms.size()) {
+      std::printf("  (specified %.4g %%, %.4g %%)", norms[i].share_pct, norms[i].success_pct);
+    }
+    std::printf("\n");
+  }
+}
+
 void print_row_counts(Database& database) {
   for (const auto& table : database.tables()) {
     std::printf("rows %-17s %llu\n", table->schema().name.c_str(),

@@ -25,6 +25,8 @@ void append_csv(const std::string& path, const Row& row);
 
 // Prints each check on a line; true if all passed.
 bool print_checks(const std::vector<Check>& checks);
+// Each type's count, share and success rate, beside what the specification says.
+void print_types(const Workload& workload, const RunResult& result);
 void print_row_counts(Database& database);
 
 }  // namespace logjam

@@ -41,7 +41,7 @@ int run_command() {
 
   Database database;
   const uint64_t load_start = platform::now_ns();
-  load(*workload, database, settings.run.threads);
+  load(*workload, database, settings.run.threads, settings.run.progress);
   std::fprintf(stderr, "loaded %s in %.1f s\n", workload->describe().c_str(),
                static_cast<double>(platform::now_ns() - load_start) * 1e-9);
 
@@ -56,10 +56,7 @@ int run_command() {
   print_row_counts(database);
   const Row row = make_row(settings, result, workload->describe(), verified);
   print_summary(row);
-  for (size_t type = 0; type < result.by_type.size(); ++type) {
-    std::printf("txn %-18s %llu\n", std::string(workload->types()[type]).c_str(),
-                static_cast<unsigned long long>(result.by_type[type]));
-  }
+  print_types(*workload, result);
   if (!settings.unsafe.empty()) {
     std::printf("UNSAFE: acknowledged transactions may be lost (%s)\n", settings.unsafe.c_str());
   }

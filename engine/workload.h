@@ -20,6 +20,12 @@ struct Check {
   std::string detail;  // what was found, with numbers
 };
 
+// What a specification says of one type of transaction, to be printed beside what was observed.
+struct Norm {
+  double share_pct = 0;
+  double success_pct = 100;  // neither a miss nor rolled back
+};
+
 // One worker's stream of transactions. A transaction is drawn once and may be executed many times.
 class Client {
  public:
@@ -48,6 +54,8 @@ class Workload {
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
 
   virtual std::vector<std::string_view> types() const = 0;
+  // One a type, or none.
+  virtual std::vector<Norm> norms() const { return {}; }
   virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                               uint64_t seed) = 0;
 
@@ -70,6 +78,7 @@ class Workload {
 struct WorkloadInfo {
   std::string_view name;
   std::string_view what;
+  std::string_view memory;  // of the loaded tables, indexes included, for each unit of scale
   // The gflags this workload reads; those that shape the initial load are stored in the log.
   std::vector<std::string_view> load_flags;
   // Why the flags as they are cannot be used, in one sentence; empty if they can.

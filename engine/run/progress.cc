@@ -1,10 +1,29 @@
 #include "engine/run/progress.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <string>
 
 #include "platform/clock.h"
 
 namespace logjam {
+
+// Expected bytes include what indexes allocate elsewhere, so the bar stops short of its end.
+void LoadingBar::show(uint64_t loaded_bytes) {
+  constexpr uint64_t kCells = 40;
+  const uint64_t cells =
+      std::min(kCells, loaded_bytes * kCells / std::max<uint64_t>(expected_bytes_, 1));
+  if (static_cast<int>(cells) == drawn_) return;
+  drawn_ = static_cast<int>(cells);
+  std::fprintf(stderr, "\rloading [%s%s] %llu of about %llu MiB\033[K",
+               std::string(cells, '#').c_str(), std::string(kCells - cells, ' ').c_str(),
+               static_cast<unsigned long long>(loaded_bytes >> 20),
+               static_cast<unsigned long long>(expected_bytes_ >> 20));
+}
+
+void LoadingBar::end() {
+  if (drawn_ >= 0) std::fprintf(stderr, "\r\033[K");
+}
 
 Progress::Progress(const Workers& workers)
     : workers_(workers), begun_ns_(platform::now_ns()), shown_ns_(begun_ns_) {}

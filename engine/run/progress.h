@@ -1,4 +1,5 @@
-// The line a person watches while a run goes on. Nothing of it is part of the result.
+// The lines a person watches while tables are loaded and while a run goes on. Nothing of it is part
+// of the result.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,17 @@
 namespace logjam {
 
 using Workers = std::vector<std::unique_ptr<Worker>>;
+
+class LoadingBar {
+ public:
+  explicit LoadingBar(uint64_t expected_bytes) : expected_bytes_(expected_bytes) {}
+  void show(uint64_t loaded_bytes);
+  void end();
+
+ private:
+  const uint64_t expected_bytes_;
+  int drawn_ = -1;
+};
 
 class Progress {
  public:

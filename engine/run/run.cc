@@ -58,7 +58,9 @@ void collect(const Workers& workers, RunResult* result) {
     }
     result->by_type.resize(stats.by_type.size());
     for (size_t i = 0; i < stats.by_type.size(); ++i) {
-      result->by_type[i] += stats.by_type[i].value();
+      result->by_type[i].transactions += stats.by_type[i].transactions.value();
+      result->by_type[i].misses += stats.by_type[i].misses.value();
+      result->by_type[i].rollbacks += stats.by_type[i].rollbacks.value();
     }
     result->execution.add(stats.execution);
     result->commit.add(stats.commit);
@@ -81,17 +83,28 @@ uint64_t RunResult::abort_count() const {
 
 void request_stop() { stop_requested.store(true, platform::memory_order_relaxed); }
 
-void load(Workload& workload, Database& database, uint32_t threads) {
+void load(Workload& workload, Database& database, uint32_t threads, bool progress) {
   workload.create_tables(database);
   std::vector<platform::thread> loaders;
+  std::vector<platform::Padded<Arena>> arenas(threads);
+  platform::atomic<uint32_t> finished{0};
   for (uint32_t part = 0; part < threads; ++part) {
     loaders.emplace_back([&, part] {
       platform::pin_to_core(static_cast<int>(part));
-      Arena arena;
-      workload.load(database, part, threads, arena);
+      workload.load(database, part, threads, *arenas[part]);
+      finished.fetch_add(1, platform::memory_order_relaxed);
     });
   }
+  // Whatever a workload loads, it fills memory, and it has said how much.
+  LoadingBar bar(workload.expected_bytes());
+  while (progress && finished.load(platform::memory_order_relaxed) < threads) {
+    uint64_t bytes = 0;
+    for (const auto& arena : arenas) bytes += arena->allocated_bytes();
+    bar.show(bytes);
+    platform::sleep_ns(20'000'000);
+  }
   for (auto& loader : loaders) loader.join();
+  if (progress) bar.end();
 }
 
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,

@@ -32,6 +32,13 @@ struct RunOptions {
   bool progress = false;  // a line a second on stderr
 };
 
+// One type's share of a RunResult.
+struct TypeCounts {
+  uint64_t transactions = 0;
+  uint64_t misses = 0;
+  uint64_t rollbacks = 0;
+};
+
 struct RunResult {
   double seconds = 0;  // of the measured phase
   bool interrupted = false;
@@ -39,7 +46,7 @@ struct RunResult {
   uint64_t misses = 0;        // of these, ended with a miss the workload expects
   uint64_t rollbacks = 0;  // undone because the workload wanted it; complete, not in transactions
   std::array<uint64_t, static_cast<size_t>(AbortReason::kCount)> aborts{};
-  std::vector<uint64_t> by_type;
+  std::vector<TypeCounts> by_type;
   // In ticks. Only transactions begun in the measured phase are in them.
   HistogramSum execution;  // first start to pre-commit
   HistogramSum commit;     // first start (open loop: intended start) to acknowledgement
@@ -55,8 +62,8 @@ struct RunResult {
   uint64_t abort_count() const;
 };
 
-// Creates the tables and loads them in parallel.
-void load(Workload& workload, Database& database, uint32_t threads);
+// Creates the tables and loads them in parallel. `progress`: a bar on stderr.
+void load(Workload& workload, Database& database, uint32_t threads, bool progress = false);
 
 // Runs `options.threads` workers. All tickets are settled when it returns.
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,

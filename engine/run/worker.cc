@@ -17,7 +17,9 @@ void WorkerStats::reset() {
     counter->set(0);
   }
   for (Counter& counter : aborts) counter.set(0);
-  for (Counter& counter : by_type) counter.set(0);
+  for (TypeCounters& type : by_type) {
+    for (Counter* counter : {&type.transactions, &type.misses, &type.rollbacks}) counter->set(0);
+  }
   execution.reset();
   commit.reset();
 }
@@ -30,7 +32,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       protocol_(protocol),
       breakdown_(options.breakdown),
       random_(options.seed * 0x9e3779b97f4a7c15 + id + 1) {
-  stats_.by_type = std::vector<Counter>(workload.types().size());
+  stats_.by_type = std::vector<TypeCounters>(workload.types().size());
   context_.id = id;
   context_.database = &database;
   context_.log = &scheme;
@@ -134,6 +136,7 @@ bool Worker::execute(InFlight* txn) {
   if (status == Status::kRollback) {
     txn_->abort();
     stats_.rollbacks.add(1);
+    stats_.by_type[txn->type].rollbacks.add(1);
     return true;
   }
   txn->miss = status == Status::kNotFound;
@@ -203,8 +206,11 @@ void Worker::acknowledge(const InFlight& txn) {
   client_->acknowledged(txn.number);
   if (control_.in(Phase::kDrain)) return;  // settled after the measured time: no goodput
   stats_.transactions.add(1);
-  stats_.by_type[txn.type].add(1);
-  if (txn.miss) stats_.misses.add(1);
+  stats_.by_type[txn.type].transactions.add(1);
+  if (txn.miss) {
+    stats_.misses.add(1);
+    stats_.by_type[txn.type].misses.add(1);
+  }
   if (txn.start >= measure_start_) stats_.commit.record(ticks() - txn.start);
 }
 

@@ -40,10 +40,14 @@ class Counter {
   platform::atomic<uint64_t> value_{0};
 };
 
+struct TypeCounters {
+  Counter transactions, misses, rollbacks;
+};
+
 struct WorkerStats {
   Counter transactions, misses, rollbacks, log_bytes, log_records;
   std::array<Counter, static_cast<size_t>(AbortReason::kCount)> aborts;
-  std::vector<Counter> by_type;
+  std::vector<TypeCounters> by_type;
   Histogram execution, commit;  // ticks
 
   void reset();

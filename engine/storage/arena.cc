@@ -11,7 +11,7 @@ void* Arena::allocate(size_t bytes, size_t align) {
   const auto gap = [&] { return -reinterpret_cast<uintptr_t>(next_) & (align - 1); };
   if (gap() + bytes > static_cast<size_t>(end_ - next_)) refill(bytes);
   std::byte* start = next_ + gap();
-  allocated_bytes_ += static_cast<uint64_t>(start + bytes - next_);
+  count(static_cast<uint64_t>(start + bytes - next_));
   next_ = start + bytes;
   return start;
 }
@@ -19,7 +19,7 @@ void* Arena::allocate(size_t bytes, size_t align) {
 void Arena::take_back(void* latest, size_t bytes) {
   if (static_cast<std::byte*>(latest) + bytes != next_) return;
   next_ -= bytes;
-  allocated_bytes_ -= bytes;
+  count(-bytes);
 }
 
 void Arena::refill(size_t bytes) {

@@ -55,6 +55,7 @@ inline std::unique_ptr<Database> load(Workload& workload, uint32_t parts) {
 
 struct Outcome {
   std::atomic<uint64_t> commits{0};
+  std::atomic<uint64_t> misses{0};  // of these
   std::atomic<uint64_t> rollbacks{0};
   std::atomic<uint64_t> aborts{0};
 };
@@ -98,8 +99,11 @@ inline void run(Workload& workload, Database& database, const ProtocolInfo& prot
             txn->abort();
             continue;
           }
+          const uint64_t number = status == Status::kAbort ? 0 : client->committing();
           if (status != Status::kAbort && txn->commit() == Status::kOk) {
             ++outcome.commits;
+            if (status == Status::kNotFound) ++outcome.misses;
+            client->acknowledged(number);
             break;
           }
           txn->abort();

@@ -153,6 +153,7 @@ std::string check_flags() {
 const WorkloadRegistration registration({
     "ledger",
     "reads, updates, inserts, deletes and scans whose results can be proved right afterwards",
+    "0.24 kB a key",
     {"ledger_keys"},
     check_flags,
     [] { return std::make_unique<Ledger>(); },

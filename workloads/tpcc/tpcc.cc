@@ -163,6 +163,7 @@ class Tpcc : public Workload {
 const WorkloadRegistration registration({
     .name = "tpcc",
     .what = "TPC-C's NewOrder and Payment, consistency conditions checked",
+    .memory = "102 MB a warehouse, 13 MB of items",
     .load_flags = {"tpcc_warehouses", "tpcc_items", "tpcc_customers"},
     .check_flags = check_flags,
     .make =

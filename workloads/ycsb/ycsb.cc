@@ -247,6 +247,7 @@ const WorkloadRegistration registration({
     .name = "ycsb",
     .what = "point reads and updates of one table, optionally a scan; presets a b c f, write-only, "
             "hybrid",
+    .memory = "1.06 kB a row of 1000 B",
     .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_preset", "ycsb_index", "ycsb_touch"},
     .check_flags = check_flags,
     .make = [] { return std::make_unique<Ycsb>(options_from_flags()); },

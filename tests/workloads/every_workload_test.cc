@@ -1,0 +1,106 @@
+// What every registered workload must do, at a small scale: load the same whoever loads it, say how
+// much memory it needs, stay consistent under every protocol, and repeat itself on a retry.
+#include <gtest/gtest.h>
+
+#include "tests/workloads/harness.h"
+#include "tests/workloads/small_scales.h"
+
+namespace logjam {
+namespace {
+
+class EveryWorkload : public WorkloadTest {
+ protected:
+  // Calls `check(workload)` for each small configuration.
+  template <class Check>
+  static void for_each(const Check& check) {
+    for (const WorkloadInfo& info : all_workloads()) {
+      const auto scales = small_scales(info.name);
+      ASSERT_FALSE(scales.empty()) << info.name << " needs a line in small_scales.h";
+      for (const Flags& flags : scales) {
+        const gflags::FlagSaver saver;
+        set(flags);
+        SCOPED_TRACE(std::string(info.name) +
+                     (flags.empty() ? "" : " --" + flags.back().first + "=" + flags.back().second));
+        check(info, *make_workload(info.name));
+      }
+    }
+  }
+};
+
+TEST_F(EveryWorkload, SaysWhatItIsAndWhatItNeeds) {
+  for_each([](const WorkloadInfo& info, Workload& workload) {
+    EXPECT_FALSE(info.what.empty());
+    EXPECT_FALSE(info.memory.empty());
+    EXPECT_FALSE(workload.types().empty());
+    EXPECT_TRUE(workload.describe().starts_with(info.name)) << workload.describe();
+    const auto norms = workload.norms();
+    if (norms.empty()) return;
+    EXPECT_EQ(norms.size(), workload.types().size());
+    double share = 0;
+    for (const Norm& norm : norms) share += norm.share_pct;
+    EXPECT_DOUBLE_EQ(share, 100);
+  });
+}
+
+TEST_F(EveryWorkload, LoadsTheSameInOnePartAndInFive) {
+  for_each([](const WorkloadInfo&, Workload& workload) {
+    const auto one = load(workload, 1), five = load(workload, 5);
+    EXPECT_EQ(fingerprint(*one), fingerprint(*five));
+    expect_consistent(workload, *one);
+    expect_consistent(workload, *five);
+  });
+}
+
+// Hash indexes have their buckets elsewhere, and a tree's nodes are not full.
+TEST_F(EveryWorkload, ExpectedBytesAreNearWhatTheLoadTakes) {
+  for_each([](const WorkloadInfo&, Workload& workload) {
+    Database database;
+    Arena arena;
+    workload.create_tables(database);
+    workload.load(database, 0, 1, arena);
+    const auto taken = static_cast<double>(arena.allocated_bytes());
+    EXPECT_GT(static_cast<double>(workload.expected_bytes()), 0.9 * taken);
+    EXPECT_LT(static_cast<double>(workload.expected_bytes()), 1.6 * taken);
+  });
+}
+
+TEST_F(EveryWorkload, StaysConsistentUnderEveryProtocol) {
+  for_each([](const WorkloadInfo& info, Workload&) {
+    for (const ProtocolInfo& protocol : all_protocols()) {
+      SCOPED_TRACE(protocol.name);
+      for (const uint32_t workers : {1, 4}) {
+        const auto workload = make_workload(info.name);
+        const auto database = load(*workload, 2);
+        Outcome outcome;
+        run(*workload, *database, protocol, workers, 200, 1, outcome);
+        EXPECT_EQ(outcome.commits + outcome.rollbacks, workers * 200u);
+        EXPECT_TRUE(workers > 1 || outcome.aborts == 0) << "one worker alone";
+        expect_consistent(*workload, *database);
+      }
+    }
+  });
+}
+
+// Input is drawn once a transaction, not once an attempt.
+TEST_F(EveryWorkload, IsAFunctionOfTheSeedHoweverOftenATransactionIsTried) {
+  for_each([](const WorkloadInfo& info, Workload&) {
+    if (info.name == "ledger") return;  // its rows name the attempt that wrote them
+    for (const ProtocolInfo& protocol : all_protocols()) {
+      SCOPED_TRACE(protocol.name);
+      const auto outcome_of = [&](uint64_t seed, bool repeat) {
+        const auto workload = make_workload(info.name);
+        const auto database = load(*workload, 1);
+        Outcome outcome;
+        run(*workload, *database, protocol, 1, 200, seed, outcome, repeat);
+        expect_consistent(*workload, *database);
+        return fingerprint(*database);
+      };
+      const uint64_t once = outcome_of(3, false);
+      EXPECT_EQ(outcome_of(3, true), once);
+      EXPECT_NE(outcome_of(4, false), once);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace logjam
