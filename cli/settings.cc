@@ -167,8 +167,12 @@ LogOptions log_options(const WorkloadInfo& workload, const SchemeInfo& scheme) {
   log.preallocate_bytes = uint64_t{FLAGS_log_prealloc_mb} << 20;
   log.seed = FLAGS_seed;
   if (const std::string why = check_device_spec(FLAGS_device); !why.empty()) refuse(why);
+  if (const std::string why = check_scheme_on_device(scheme, FLAGS_device); !why.empty()) {
+    refuse(why);
+  }
   log.directories = split(FLAGS_log_dir, ',');
-  if (scheme.stream_count(1, log.config) > 0 && FLAGS_device != "null" && log.directories.empty()) {
+  if (scheme.stream_count(1, log.config) > 0 && device_keeps(FLAGS_device) &&
+      log.directories.empty()) {
     refuse("--log=" + FLAGS_log + " on --device=" + FLAGS_device + " needs --log_dir=DIR[,DIR...]");
   }
   log.header.device = FLAGS_device;

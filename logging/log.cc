@@ -37,22 +37,36 @@ void remove_other_streams(const std::vector<std::string>& directories, uint32_t 
 
 }  // namespace
 
+std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device) {
+  if (!scheme.in_place || device_is_memory(device)) return "";
+  return "--log=" + std::string(scheme.name) +
+         " persists its records in place and needs "
+         "--device=nvm[:NS], not --device=" +
+         std::string(device);
+}
+
 Log::Log(LogOptions options) : options_(std::move(options)) {
   LogFileHeader& header = options_.header;
   LogConfig& config = options_.config;
+  const std::string why = check_scheme_on_device(*options_.scheme, options_.device);
+  if (!why.empty()) platform::refuse(why);
+  const bool keeps = device_keeps(options_.device);
   const auto& directories = options_.directories;
   const auto directory_count = static_cast<uint32_t>(directories.size());
   header.scheme = options_.scheme->name;
   header.device = options_.device;
-  header.streams = options_.scheme->stream_count(directory_count, config);
+  header.streams = options_.scheme->stream_count(std::max(directory_count, 1u), config);
   header.run = random_run();
 
   if (header.streams != 0) {
-    if (directories.empty()) platform::refuse("--log=" + header.scheme + " needs --log_dir");
+    if (keeps && directories.empty())
+      platform::refuse("--log=" + header.scheme + " needs --log_dir");
     if (directory_count > header.streams) {
       platform::refuse("--log=" + header.scheme + " writes " + std::to_string(header.streams) +
                        " stream(s): name no more log directories than that");
     }
+  }
+  if (header.streams != 0 && keeps) {
     for (const std::string& directory : directories) {
       std::error_code error;
       std::filesystem::create_directories(directory, error);
@@ -64,7 +78,9 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   }
   for (uint32_t stream = 0; stream < header.streams; ++stream) {
     header.stream = stream;
-    const std::string path = log_file_path(directories[stream % directory_count], stream);
+    // A device that keeps nothing needs no place, and leaves an earlier run's files alone.
+    const std::string path =
+        keeps ? log_file_path(directories[stream % directory_count], stream) : "";
     devices_.push_back(
         open_device(options_.device, {path, options_.preallocate_bytes, options_.seed + stream}));
     // The header and zeros where the first record will be: a log without records ends cleanly.
@@ -114,6 +130,7 @@ void Log::stop() {
   stopping_.store(true, platform::memory_order_release);
   for (platform::thread& flusher : flushers_) flusher.join();
   flushers_.clear();
+  scheme_->close();
 }
 
 }  // namespace logjam

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "logging/device/device.h"
@@ -22,6 +23,9 @@ struct LogOptions {
   LogConfig config;      // devices are filled in by Log
   LogFileHeader header;  // scheme, stream, streams and run are filled in by Log
 };
+
+// Why the scheme cannot be on that device, in one sentence; empty if it can.
+std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device);
 
 class Log {
  public:

@@ -112,6 +112,9 @@ class LogScheme {
   // Everything published is durable. Called after the workers stopped, to drain.
   virtual bool idle() const = 0;
 
+  // The last words, of a scheme without flushers. Called when nobody publishes or flushes any more.
+  virtual void close() {}
+
   virtual uint64_t max_record_bytes() const = 0;
 
   // Recovery: how much of the streams may be used, and whether a record inside survives.
@@ -182,6 +185,8 @@ struct LogConfig {
 struct SchemeInfo {
   std::string_view name;
   std::string_view streams, buffer, sequence, flushed_by, safe_when, cut, source;
+  // Its workers persist records where they lie: only on devices that are memory (`nvm`).
+  bool in_place = false;
   // How many streams this scheme wants of `directories` log directories and `workers` workers.
   std::function<uint32_t(uint32_t directories, const LogConfig&)> stream_count;
   std::function<std::unique_ptr<LogScheme>(const LogConfig&)> make;

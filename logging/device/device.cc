@@ -5,6 +5,7 @@
 #include "logging/device/faulty_device.h"
 #include "logging/device/file_device.h"
 #include "logging/device/null_device.h"
+#include "logging/device/nvm_device.h"
 #include "logging/device/sim_device.h"
 #include "logging/device/sync_device.h"
 #include "platform/fatal.h"
@@ -13,9 +14,10 @@ namespace logjam {
 namespace {
 
 constexpr std::string_view kSimPrefix = "sim:";
+constexpr std::string_view kNvm = "nvm";
 constexpr std::string_view kFaultyPrefix = "faulty:";
 constexpr std::string_view kAllowed =
-    "allowed are file, sync, sim:LATENCY_US[:MB_S], null and faulty:<one of these>";
+    "allowed are file, sync, sim:LATENCY_US[:MB_S], nvm[:NS], null and faulty:<one of these>";
 
 struct SimParameters {
   double latency_us = 0;
@@ -33,6 +35,17 @@ bool parse_sim(std::string_view parameters, SimParameters* sim) {
   return colon == parameters.npos ||
          (parse_number(parameters.substr(colon + 1), &sim->mb_per_second) &&
           sim->mb_per_second > 0);
+}
+
+// `nvm` or `nvm:NS`.
+bool parse_nvm(std::string_view spec, double* latency_ns) {
+  if (spec == kNvm) return true;
+  return spec.starts_with(kNvm) && spec.substr(kNvm.size()).starts_with(':') &&
+         parse_number(spec.substr(kNvm.size() + 1), latency_ns);
+}
+
+std::string_view without_faulty(std::string_view spec) {
+  return spec.starts_with(kFaultyPrefix) ? spec.substr(kFaultyPrefix.size()) : spec;
 }
 
 }  // namespace
@@ -54,6 +67,9 @@ const std::vector<DeviceKind>& all_device_kinds() {
       {"file", "direct I/O with data sync on a preallocated file (io_uring)"},
       {"sync", "pwrite and fdatasync through the page cache"},
       {"sim:LATENCY_US[:MB_S]", "a simulated device of that response time and bandwidth"},
+      {"nvm[:NS]",
+       "mapped memory, cache-line write-back, a fence and NS ns: persistent on a DAX directory; "
+       "elsewhere (best: tmpfs) an emulation that survives a killed process, not a power cut"},
       {"null", "drops the bytes: for experiments on the log buffer"},
       {"faulty:<spec>", "loses, tears and reorders what was not synced: for tests"},
   };
@@ -65,10 +81,19 @@ std::string check_device_spec(std::string_view spec) {
   if (spec.starts_with(kFaultyPrefix) && !spec.substr(kFaultyPrefix.size()).starts_with("faulty")) {
     return check_device_spec(spec.substr(kFaultyPrefix.size()));
   }
+  double latency_ns = 0;
+  if (parse_nvm(spec, &latency_ns)) return "";
   SimParameters sim;
   if (spec.starts_with(kSimPrefix) && parse_sim(spec.substr(kSimPrefix.size()), &sim)) return "";
   std::string why("\"");
   return why.append(spec).append("\" is not a device: ").append(kAllowed);
+}
+
+bool device_keeps(std::string_view spec) { return without_faulty(spec) != "null"; }
+
+bool device_is_memory(std::string_view spec) {
+  double latency_ns = 0;
+  return parse_nvm(without_faulty(spec), &latency_ns);
 }
 
 std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options) {
@@ -80,6 +105,8 @@ std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& 
     auto inner = open_device(spec.substr(kFaultyPrefix.size()), options);
     return std::make_unique<FaultyDevice>(std::move(inner), options);
   }
+  double latency_ns = 0;
+  if (parse_nvm(spec, &latency_ns)) return std::make_unique<NvmDevice>(options, latency_ns);
   SimParameters sim;
   parse_sim(spec.substr(kSimPrefix.size()), &sim);
   return std::make_unique<SimDevice>(options, sim.latency_us, sim.mb_per_second);

@@ -18,6 +18,22 @@ namespace logjam {
 
 enum class Sync : uint8_t { kNone, kData };
 
+// A device that is memory, for schemes that put their records into it themselves. Any thread may
+// call, each for bytes of its own; offsets are the file's.
+class PersistentMemory {
+ public:
+  // Where the device keeps [offset, offset + bytes), contiguous, for as long as the device lives.
+  // May wait until the file has grown.
+  virtual std::byte* mapped(uint64_t offset, uint64_t bytes) = 0;
+
+  // Returns when these bytes are durable. False if they never will be: the power was cut, as only
+  // `faulty` can tell; nothing may be acknowledged then.
+  [[nodiscard]] virtual bool persist(std::span<const std::byte> bytes) = 0;
+
+ protected:
+  ~PersistentMemory() = default;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -46,6 +62,9 @@ class Device {
   // Whether recovery finds something afterwards (`null` keeps nothing).
   virtual bool keeps() const { return true; }
 
+  // Not null if the device is memory (`nvm`).
+  virtual PersistentMemory* memory() { return nullptr; }
+
   // Convenience for set-up and tests: writes and syncs.
   void write_through(uint64_t offset, std::span<const std::byte> bytes);
 };
@@ -66,7 +85,11 @@ const std::vector<DeviceKind>& all_device_kinds();
 // Why `spec` is not a device, in one sentence; empty if it is.
 std::string check_device_spec(std::string_view spec);
 
-// Opens `spec` (`file`, `sync`, `sim:LATENCY_US[:MB_S]`, `null`, `faulty:<spec>`).
+// What an open device would answer to keeps() and memory() != nullptr.
+bool device_keeps(std::string_view spec);
+bool device_is_memory(std::string_view spec);
+
+// Opens `spec` (`file`, `sync`, `sim:LATENCY_US[:MB_S]`, `nvm[:NS]`, `null`, `faulty:<spec>`).
 std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options);
 
 }  // namespace logjam

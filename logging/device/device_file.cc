@@ -55,8 +55,8 @@ int write_fully(int fd, uint64_t offset, std::span<const std::byte> bytes) {
   return 0;
 }
 
-DeviceFile::DeviceFile(const DeviceOptions& options, int open_flags)
-    : path_(options.path), grows_(options.preallocate_bytes != 0) {
+DeviceFile::DeviceFile(const DeviceOptions& options, int open_flags, Grown grown)
+    : path_(options.path), grows_(options.preallocate_bytes != 0), grown_(std::move(grown)) {
   // A file size limit must end as EFBIG and one sentence, not as a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | open_flags, 0644);
@@ -83,8 +83,10 @@ void DeviceFile::preallocate(uint64_t bytes) {
   struct stat status;
   if (fstat(fd_, &status) != 0) fail("inspect", errno);
   // A recycled file was grown by us and so has written blocks throughout.
-  written_.store(static_cast<uint64_t>(status.st_size) / kZeroBytes * kZeroBytes);
-  int error = write_zeros(bytes);
+  const uint64_t old = static_cast<uint64_t>(status.st_size) / kZeroBytes * kZeroBytes;
+  int error = grown_ != nullptr && old != 0 ? grown_(fd_, 0, old) : 0;
+  written_.store(old);
+  if (error == 0) error = write_zeros(bytes);
   if (error == 0 && fdatasync(fd_) != 0) error = errno;
   if (error != 0) {
     platform::refuse("cannot preallocate " + std::to_string(bytes / kMiB) +
@@ -98,7 +100,9 @@ void DeviceFile::preallocate(uint64_t bytes) {
 int DeviceFile::write_zeros(uint64_t end) {
   uint64_t written = written_.load(platform::memory_order_relaxed);
   while (written < end && !closing_.load(platform::memory_order_relaxed)) {
-    if (const int error = write_fully(fd_, written, zeros()); error != 0) return error;
+    int error = write_fully(fd_, written, zeros());
+    if (error == 0 && grown_ != nullptr) error = grown_(fd_, written, written + kZeroBytes);
+    if (error != 0) return error;
     written += kZeroBytes;
     written_.store(written, platform::memory_order_release);
     event_.fetch_add(1);
@@ -108,11 +112,14 @@ int DeviceFile::write_zeros(uint64_t end) {
 }
 
 void DeviceFile::grow(uint64_t end) {
-  if (!grower_.joinable()) grower_ = platform::thread([this] { grower(); });
-  if (end + ahead_ > wanted_.load(platform::memory_order_relaxed)) {
-    wanted_.store(end + 2 * ahead_, platform::memory_order_release);
-    event_.fetch_add(1);
-    platform::wake_all(event_);
+  {
+    const platform::lock_guard<platform::mutex> guard(growing_);
+    if (!grower_.joinable()) grower_ = platform::thread([this] { grower(); });
+    if (end + ahead_ > wanted_.load(platform::memory_order_relaxed)) {
+      wanted_.store(end + 2 * ahead_, platform::memory_order_release);
+      event_.fetch_add(1);
+      platform::wake_all(event_);
+    }
   }
   while (true) {
     const uint32_t seen = event_.load();

@@ -18,6 +18,9 @@ namespace {
 
 constexpr uint64_t kSectorBytes = 512;
 constexpr uint64_t kMostEarlySectors = 8;
+constexpr uint64_t kCacheBytes = uint64_t{64} << 30;  // of addresses: as `nvm` reserves
+constexpr uint64_t kLineBytes = platform::kCacheLine;
+constexpr uint64_t kMostEarlyLines = 3, kEarlyReachBytes = 1024;
 
 }  // namespace
 
@@ -30,19 +33,31 @@ FaultyDevice::FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& o
   if (memory_fd_ < 0 || (inner_->keeps() && file_fd_ < 0)) {
     platform::refuse("cannot set up the faulty device over " + path_ + ": " + strerror(errno));
   }
+  if (inner_->memory() == nullptr) return;
+  void* cache = mmap(nullptr, kCacheBytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (cache == MAP_FAILED) {
+    platform::refuse("cannot set up the faulty device over " + path_ + ": " + strerror(errno));
+  }
+  cache_ = static_cast<std::byte*>(cache);
 }
 
 FaultyDevice::~FaultyDevice() {
   if (staging_ != nullptr) munmap(staging_, staging_bytes_);
+  if (cache_ != nullptr) munmap(cache_, kCacheBytes);
   close(memory_fd_);
   if (file_fd_ >= 0) close(file_fd_);
 }
 
-void FaultyDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) {
+void FaultyDevice::fail_if_told() {
   if (const int error = fail_.exchange(0); error != 0) {
     platform::fatal("cannot write the log file " + path_ + ": " + strerror(error) +
                     "; nothing is acknowledged after this");
   }
+}
+
+void FaultyDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) {
+  fail_if_told();
   const platform::lock_guard<platform::mutex> guard(mutex_);
   if (cut_.load()) return;
   if (const int error = write_fully(memory_fd_, offset, bytes); error != 0) {
@@ -94,6 +109,48 @@ void FaultyDevice::write_back_sectors() {
       write_fully(file_fd_, begin, {sector.data(), end - begin});
     }
     if (cut_.load() != cut_before) return;
+  }
+}
+
+std::byte* FaultyDevice::mapped(uint64_t offset, uint64_t bytes) {
+  inner_->memory()->mapped(offset, bytes);  // refuses what is too much
+  const uint64_t end = offset + bytes;
+  uint64_t seen = mapped_end_.load();
+  while (seen < end && !mapped_end_.compare_exchange_weak(seen, end)) {
+  }
+  return cache_ + offset;
+}
+
+bool FaultyDevice::persist(std::span<const std::byte> bytes) {
+  fail_if_told();
+  const auto begin = static_cast<uint64_t>(bytes.data() - cache_);
+  {
+    const platform::lock_guard<platform::mutex> guard(mutex_);
+    lines_.clear();
+    for (uint64_t line = begin / kLineBytes; line * kLineBytes < begin + bytes.size(); ++line) {
+      lines_.push_back(line);
+    }
+    // What a cache may do at any time: others' lines, and ours before they are asked for.
+    for (uint64_t early = random_() % (kMostEarlyLines + 1); early > 0; --early) {
+      const uint64_t at = begin + random_() % kEarlyReachBytes;
+      if (at < mapped_end_.load()) write_back_line(at / kLineBytes);
+    }
+    std::ranges::shuffle(lines_, random_);
+    for (const uint64_t line : lines_) {
+      if (cut_.load()) return false;
+      write_back_line(line);
+    }
+  }
+  std::byte* inner = inner_->memory()->mapped(begin, bytes.size());
+  return inner_->memory()->persist({inner, bytes.size()}) && !cut_.load();
+}
+
+void FaultyDevice::write_back_line(uint64_t line) {
+  if (cut_.load()) return;
+  // By a system call, as others may be filling their part of the line.
+  const std::span<const std::byte> bytes(cache_ + line * kLineBytes, kLineBytes);
+  if (const int error = write_fully(file_fd_, line * kLineBytes, bytes); error != 0) {
+    platform::fatal("cannot write the log file " + path_ + ": " + strerror(error));
   }
 }
 

@@ -16,6 +16,7 @@
 #include "engine/protocol.h"
 #include "logging/log_scheme.h"
 #include "platform/clock.h"
+#include "tests/logging/usable_device.h"
 #include "workloads/ledger/history.h"
 
 namespace logjam {
@@ -169,7 +170,9 @@ CrashRound derive_round(uint64_t seed) {
       "--commit=" + round.commit,
       "--log_records=" + round.log_records,
       "--elr=" + random.one_of({"true", "true", "false"}),
-      "--device=" + random.one_of({"sync", "file", "faulty:sync", "faulty:file", "sim:200"}),
+      "--device=" + usable_device(*find_scheme(round.scheme),
+                                  random.one_of({"sync", "file", "faulty:sync", "faulty:file",
+                                                 "sim:200", "nvm", "nvm:2000", "faulty:nvm"})),
       "--threads=" + std::to_string(threads),
       "--pipeline_depth=" + random.one_of({"1", "16", "1024", "16384"}),
       "--log_buffer_mb=" + random.one_of({"1", "1", "4"}),

@@ -24,13 +24,15 @@ std::vector<std::byte> read_file(const std::string& path) {
 }
 
 TEST(DeviceSpec, SaysWhatIsAllowed) {
-  for (const char* good :
-       {"file", "sync", "null", "sim:100", "sim:0.5:1200", "faulty:sync", "faulty:sim:10"}) {
+  for (const char* good : {"file", "sync", "null", "sim:100", "sim:0.5:1200", "nvm", "nvm:0",
+                           "nvm:300", "faulty:sync", "faulty:sim:10", "faulty:nvm:5"}) {
     EXPECT_EQ(check_device_spec(good), "") << good;
   }
   for (const char* bad :
-       {"", "files", "sim", "sim:", "sim:x", "sim:-1", "sim:10:", "sim:10:0", "sim:10:5:5",
-        "sim:1e99", "sim:nan", "faulty", "faulty:", "faulty:faulty:sync"}) {
+       {"",        "files",       "sim",      "sim:",       "sim:x",
+        "sim:-1",  "sim:10:",     "sim:10:0", "sim:10:5:5", "sim:1e99",
+        "sim:nan", "nvm:",        "nvm:x",    "nvm:-1",     "nvm:5:5",
+        "nvme",    "faulty:nvm:", "faulty",   "faulty:",    "faulty:faulty:sync"}) {
     EXPECT_NE(check_device_spec(bad).find("is not a device: allowed are file, sync, sim:"),
               std::string::npos)
         << bad;
@@ -38,8 +40,8 @@ TEST(DeviceSpec, SaysWhatIsAllowed) {
 }
 
 TEST(Device, WritesArriveWhereTheyBelongAlsoBeyondThePreallocation) {
-  for (const char* spec :
-       {"file", "sync", "sim:10", "faulty:sync", "faulty:file", "faulty:sim:5"}) {
+  for (const char* spec : {"file", "sync", "sim:10", "nvm", "faulty:sync", "faulty:file",
+                           "faulty:sim:5", "faulty:nvm"}) {
     SCOPED_TRACE(spec);
     LogDirectory directory;
     constexpr uint64_t kBytes = uint64_t{4} << 20, kPiece = 512 * 1024;
@@ -92,7 +94,7 @@ TEST(FaultyDevice, KeepsWhatWasSyncedAndMayLoseTheRest) {
 
 // R1: whatever is_durable() said before the power went is in the file; what is there is right.
 TEST(PowerCut, WhatWasDurableIsReadable) {
-  for (const char* device : {"faulty:sync", "faulty:file", "faulty:sim:200"}) {
+  for (const char* device : {"faulty:sync", "faulty:file", "faulty:sim:200", "faulty:nvm"}) {
     for (uint64_t seed = 1; seed <= 8; ++seed) {
       SCOPED_TRACE(std::string(device) + ", seed " + std::to_string(seed));
       for (const SchemeInfo* scheme : logging_schemes()) {
@@ -158,6 +160,20 @@ TEST(PowerCut, WhatWasDurableIsReadable) {
   }
 }
 
+TEST(NullDevice, ALogThatKeepsNothingNeedsNoDirectoryAndTouchesNone) {
+  LogDirectory directory;
+  LogOptions options = log_options(*find_scheme("centr"), directory, "sync", 1);
+  { const Log earlier(options); }
+  options.device = "null";
+  for (const bool named : {true, false}) {
+    if (!named) options.directories.clear();
+    Log log(options);
+    log.start();
+    log.scheme().wait_durable(0, publish_record(log, 0, 1, 64).point);
+  }
+  EXPECT_EQ(read_log(directory.file()).error, "");
+}
+
 // R7: a failure ends the process with the file and the reason, whoever flushes.
 TEST(FailureDeathTest, AFailedWriteEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
@@ -190,7 +206,7 @@ void limit_file_size(uint64_t bytes) {
 
 TEST(FailureDeathTest, APreallocationThatDoesNotFitIsRefused) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  for (const char* device : {"file", "sync"}) {
+  for (const char* device : {"file", "sync", "nvm"}) {
     LogDirectory directory;
     LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);
     options.preallocate_bytes = uint64_t{8} << 20;
@@ -205,7 +221,7 @@ TEST(FailureDeathTest, APreallocationThatDoesNotFitIsRefused) {
 
 TEST(FailureDeathTest, ADiskThatFillsUpDuringTheRunEndsIt) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  for (const char* device : {"file", "sync", "sim:10"}) {
+  for (const char* device : {"file", "sync", "sim:10", "nvm"}) {
     for (const uint64_t preallocate : {uint64_t{0}, uint64_t{1} << 20}) {
       LogDirectory directory;
       LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);

@@ -14,6 +14,7 @@
 #include "logging/log.h"
 #include "logging/log_reader.h"
 #include "logging/record.h"
+#include "tests/logging/usable_device.h"
 
 namespace logjam {
 
@@ -114,7 +115,7 @@ inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& dire
   LogOptions options;
   options.scheme = &scheme;
   options.directories = {directory.path()};
-  options.device = device;
+  options.device = usable_device(scheme, device);
   options.config.workers = workers;
   options.config.buffer_bytes = uint64_t{1} << 20;
   options.header.workers = workers;

@@ -96,7 +96,7 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
 };
 
 TEST_P(SchemeTest, WrapsAroundATinyBufferAndEveryByteArrives) {
-  for (const char* device : {"file", "sync", "sim:50", "faulty:sync", "faulty:file"}) {
+  for (const char* device : {"file", "sync", "sim:50", "nvm", "faulty:sync", "faulty:file"}) {
     for (const bool help : {true, false}) {
       SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
       LogOptions tiny = options(device);
@@ -225,7 +225,7 @@ TEST_P(SchemeTest, SequenceNumbersExceedWhatATransactionDependsOn) {
 // space. No time-out comes to the rescue of a worker whose wake-up was lost.
 TEST_P(SchemeTest, SynchronousCommitsFromManyThreadsLoseNoWakeUp) {
   constexpr uint32_t kClients = 16;
-  for (const char* device : {"sim:30", "sync", "file", "null"}) {
+  for (const char* device : {"sim:30", "sync", "file", "nvm:500", "null"}) {
     for (const bool help : {true, false}) {
       SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
       const Watchdog watchdog("a worker sleeps though it has been due: a wake-up was lost");

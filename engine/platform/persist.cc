@@ -1,0 +1,56 @@
+#include "platform/persist.h"
+
+#include <immintrin.h>
+
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/spin.h"
+
+namespace logjam::platform {
+namespace {
+
+using Lines = void (*)(const char* begin, const char* end);
+
+__attribute__((target("clwb"))) void clwb_lines(const char* begin, const char* end) {
+  for (; begin < end; begin += kCacheLine) _mm_clwb(const_cast<char*>(begin));
+}
+
+__attribute__((target("clflushopt"))) void clflushopt_lines(const char* begin, const char* end) {
+  for (; begin < end; begin += kCacheLine) _mm_clflushopt(const_cast<char*>(begin));
+}
+
+void clflush_lines(const char* begin, const char* end) {
+  for (; begin < end; begin += kCacheLine) _mm_clflush(begin);
+}
+
+struct Choice {
+  Lines lines;
+  const char* name;
+};
+
+const Choice& choice() {
+  static const Choice chosen = __builtin_cpu_supports("clwb") ? Choice{clwb_lines, "clwb"}
+                               : __builtin_cpu_supports("clflushopt")
+                                   ? Choice{clflushopt_lines, "clflushopt"}
+                                   : Choice{clflush_lines, "clflush"};
+  return chosen;
+}
+
+}  // namespace
+
+void write_back(const void* address, size_t bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(address);
+  choice().lines(reinterpret_cast<const char*>(begin & ~(kCacheLine - 1)),
+                 reinterpret_cast<const char*>(begin + bytes));
+  _mm_sfence();
+}
+
+const char* write_back_instruction() { return choice().name; }
+
+void spin_ticks(uint64_t wanted) {
+  if (wanted == 0) return;
+  const uint64_t start = ticks();
+  while (ticks() - start < wanted) pause();
+}
+
+}  // namespace logjam::platform

@@ -1,0 +1,91 @@
+#include "logging/device/nvm_device.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "platform/clock.h"
+#include "platform/copy.h"
+#include "platform/fatal.h"
+#include "platform/persist.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kReservedBytes = uint64_t{64} << 30;  // of addresses; how far the log may grow
+constexpr uint64_t kLeastBytes = uint64_t{1} << 20;      // it must grow ahead of the log, always
+
+// What is left of it: the file was cut short by somebody, or the memory is bad.
+void memory_is_gone(int) {
+  constexpr char kSentence[] =
+      "logjam: memory mapped from a file, as the log is with --device=nvm, cannot be accessed any "
+      "more (SIGBUS); nothing is acknowledged after this\n";
+  [[maybe_unused]] const ssize_t said = write(STDERR_FILENO, kSentence, sizeof kSentence - 1);
+  _exit(platform::kExitFailed);
+}
+
+DeviceOptions that_grows(DeviceOptions options) {
+  options.preallocate_bytes = std::max(options.preallocate_bytes, kLeastBytes);
+  return options;
+}
+
+std::byte* map(int fd) {
+  void* address =
+      mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+  if (address == MAP_FAILED) {  // no DAX there
+    address = mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  return address == MAP_FAILED ? nullptr : static_cast<std::byte*>(address);
+}
+
+}  // namespace
+
+NvmDevice::NvmDevice(const DeviceOptions& options, double latency_ns)
+    : latency_ticks_(platform::ns_to_ticks(latency_ns)),
+      prefault_bytes_(that_grows(options).preallocate_bytes),
+      file_(that_grows(options), 0,
+            [this](int fd, uint64_t begin, uint64_t end) { return grown(fd, begin, end); }) {
+  std::signal(SIGBUS, memory_is_gone);
+}
+
+NvmDevice::Mapping::~Mapping() {
+  if (base != nullptr) munmap(base, kReservedBytes);
+}
+
+int NvmDevice::grown(int fd, uint64_t begin, uint64_t end) {
+  if (end > kReservedBytes) return EFBIG;
+  if (mapping_.base == nullptr) mapping_.base = map(fd);
+  if (mapping_.base == nullptr) return errno;
+  if (begin == 0) {
+    // Perhaps recycled, and who knows whether it has holes.
+    if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(end)); error != 0) return error;
+    end = std::min(end, prefault_bytes_);
+  }
+  madvise(mapping_.base + begin, end - begin, MADV_POPULATE_WRITE);  // only for speed
+  return 0;
+}
+
+void NvmDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) {
+  std::byte* to = mapped(offset, bytes.size());
+  platform::copy(to, bytes.data(), bytes.size());
+  if (sync == Sync::kData) persist({to, bytes.size()});
+}
+
+std::byte* NvmDevice::mapped(uint64_t offset, uint64_t bytes) {
+  if (offset + bytes > kReservedBytes) file_.fail("map more of", EFBIG);
+  file_.make_room(offset + bytes);
+  return mapping_.base + offset;
+}
+
+bool NvmDevice::persist(std::span<const std::byte> bytes) {
+  platform::write_back(bytes.data(), bytes.size());
+  platform::spin_ticks(latency_ticks_);
+  return true;
+}
+
+}  // namespace logjam
