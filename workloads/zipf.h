@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "workloads/random.h"
 
@@ -53,6 +54,31 @@ class Zipf {
   double zeta_n_;
   double below_second_;
   double eta_;
+};
+
+// Zipfian ranks of any skew, also 1 and more, by binary search: for tables of at most a few
+// million.
+class ZipfTable {
+ public:
+  ZipfTable(uint64_t n, double theta) {
+    double sum = 0;
+    for (uint64_t rank = 1; theta != 0 && rank <= n; ++rank) {
+      cumulative_.push_back(sum += std::pow(static_cast<double>(rank), -theta));
+    }
+    n_ = n;
+  }
+
+  // In [0, n); 0 is the most popular.
+  uint64_t draw(Random& random) const {
+    if (cumulative_.empty()) return random.below(n_);
+    const double at = random.unit() * cumulative_.back();
+    const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end() - 1, at);
+    return static_cast<uint64_t>(found - cumulative_.begin());
+  }
+
+ private:
+  uint64_t n_;
+  std::vector<double> cumulative_;  // empty: uniform
 };
 
 // FNV-1a over the eight octets of `value`, which is how YCSB's ScrambledZipfianGenerator scatters

@@ -32,6 +32,15 @@ class WorkloadTest : public testing::Test {
   gflags::FlagSaver saver_;
 };
 
+// Why the workload's flags, with these set, are refused; empty if they are not.
+inline std::string refusal_of(std::string_view workload, const Flags& flags) {
+  const gflags::FlagSaver saver;
+  for (const auto& [name, value] : flags) {
+    if (gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) return "no such flag";
+  }
+  return find_workload(workload)->check_flags();
+}
+
 inline std::unique_ptr<Workload> make_workload(std::string_view name) {
   const WorkloadInfo* info = find_workload(name);
   EXPECT_NE(info, nullptr);

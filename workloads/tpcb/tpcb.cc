@@ -1,0 +1,207 @@
+// TPC-B (specification 2.0): money comes or goes at a teller, and the account, the teller, the
+// branch and the history book it.
+#include <gflags/gflags.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/workload.h"
+#include "workloads/common.h"
+#include "workloads/random.h"
+#include "workloads/tpcb/rows.h"
+#include "workloads/tpcb/verify.h"
+#include "workloads/zipf.h"
+
+DEFINE_uint64(tpcb_branches, 10, "tpcb: branches, of ten tellers each");
+DEFINE_uint64(tpcb_accounts, 100'000,
+              "tpcb: accounts of a branch (the specification's 100000, or fewer for tests)");
+DEFINE_double(tpcb_theta, 0,
+              "tpcb: zipfian skew of the tellers, and of the accounts within a branch, as in "
+              "Aether's experiments; 0 (the specification: uniform) to 5");
+
+namespace logjam::tpcb {
+namespace {
+
+constexpr uint64_t kMaxBranches = 100'000'000, kMaxAccounts = 10'000'000;
+constexpr int64_t kMaxDelta = 999'999;
+
+struct Choosers {
+  Choosers(const Scale& scale, double theta)
+      : tellers(scale.branches * kTellers, theta), accounts(scale.accounts, theta) {}
+  ZipfTable tellers;
+  ZipfTable accounts;  // of a branch
+};
+
+class TpcbClient : public Client {
+ public:
+  TpcbClient(const Scale& scale, const Choosers& choose, Tally& tally, Database& database,
+             uint32_t worker, uint64_t seed)
+      : scale_(scale), choose_(choose), tally_(tally), tables_(database), random_(seed, worker) {
+    next_history_ = Key{worker} << 40;
+  }
+  ~TpcbClient() override { tally_.add(acknowledged_); }
+
+  // Clause 5.3: any teller; in 85 of 100 cases, and where there is one branch, an account of the
+  // teller's branch, else one of another.
+  uint32_t next() override {
+    teller_ = choose_.tellers.draw(random_);
+    const uint64_t home = teller_ / kTellers;
+    uint64_t branch = home;
+    if (scale_.branches > 1 && !random_.percent(85)) {
+      branch = random_.below(scale_.branches - 1);
+      if (branch >= home) ++branch;
+    }
+    account_ = branch * scale_.accounts + choose_.accounts.draw(random_);
+    delta_ = static_cast<int32_t>(random_.between(-kMaxDelta, kMaxDelta));
+    ++next_history_;
+    return 0;
+  }
+
+  // Clause 1.2.
+  Status execute(Transaction& txn) override {
+    Account* account;
+    if (!there(txn.update(tables_.account, account_, &account), "tpcb: an account")) {
+      return Status::kAbort;
+    }
+    account->balance += delta_;
+    balance_shown_ = account->balance;
+
+    const uint64_t branch_number = teller_ / kTellers;
+    History history{.account = account_,
+                    .time = next_history_ & ((Key{1} << 40) - 1),
+                    .teller = static_cast<uint32_t>(teller_),
+                    .branch = static_cast<uint32_t>(branch_number),
+                    .delta = delta_,
+                    .filler = {}};
+    if (!inserted(txn.insert(tables_.history, next_history_, history), "tpcb: a history row")) {
+      return Status::kAbort;
+    }
+
+    Teller* teller;
+    if (!there(txn.update(tables_.teller, teller_, &teller), "tpcb: a teller")) {
+      return Status::kAbort;
+    }
+    teller->balance += delta_;
+
+    Branch* branch;
+    if (!there(txn.update(tables_.branch, branch_number, &branch), "tpcb: a branch")) {
+      return Status::kAbort;
+    }
+    branch->balance += delta_;
+    return Status::kOk;
+  }
+
+  void acknowledged(uint64_t) override { ++acknowledged_; }
+
+ private:
+  const Scale& scale_;
+  const Choosers& choose_;
+  Tally& tally_;
+  Tables tables_;
+  Random random_;
+  uint64_t acknowledged_ = 0;
+
+  Key teller_ = 0;
+  Key account_ = 0;
+  int32_t delta_ = 0;
+  Key next_history_;           // the worker's own keys, in order
+  int64_t balance_shown_ = 0;  // what the teller would see
+};
+
+class Tpcb : public Workload {
+ public:
+  Tpcb(const Scale& scale, double theta) : scale_(scale), theta_(theta), choose_(scale, theta) {}
+
+  void create_tables(Database& database) override {
+    const uint64_t branches = scale_.branches, tellers = branches * kTellers;
+    database.create_table({"branch", sizeof(Branch), IndexKind::kHash, branches, {}});
+    database.create_table({"teller", sizeof(Teller), IndexKind::kHash, tellers, {}});
+    database.create_table({"account", sizeof(Account), IndexKind::kHash, accounts(), {}});
+    database.create_table({"history", sizeof(History), IndexKind::kOrdered, 1024, {}});
+  }
+
+  // All balances begin at 0, and with them the history.
+  void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
+    Tables tables(database);
+    for (Key b = part; b < scale_.branches; b += parts) {
+      const Branch branch{.id = b, .balance = 0, .filler = {}};
+      tables.branch.load(b, &branch, arena);
+      for (Key t = b * kTellers; t < (b + 1) * kTellers; ++t) {
+        const Teller teller{.id = t, .branch = b, .balance = 0, .filler = {}};
+        tables.teller.load(t, &teller, arena);
+      }
+    }
+    for (Key a = accounts() * part / parts; a < accounts() * (part + 1) / parts; ++a) {
+      const Account account{.id = a, .branch = a / scale_.accounts, .balance = 0, .filler = {}};
+      tables.account.load(a, &account, arena);
+    }
+  }
+
+  std::vector<std::string_view> types() const override { return {"account-update"}; }
+
+  std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
+                                      uint64_t seed) override {
+    return std::make_unique<TpcbClient>(scale_, choose_, tally_, database, worker, seed);
+  }
+
+  std::vector<Check> verify(Database& database) override {
+    return tpcb::verify(database, scale_, tally_);
+  }
+
+  std::string describe() const override {
+    char text[160];
+    std::snprintf(text, sizeof text, "tpcb: %llu branch%s, %llu tellers, %llu accounts, %s",
+                  static_cast<unsigned long long>(scale_.branches),
+                  scale_.branches == 1 ? "" : "es",
+                  static_cast<unsigned long long>(scale_.branches * kTellers),
+                  static_cast<unsigned long long>(accounts()),
+                  theta_ == 0 ? "uniform" : ("zipfian, theta " + show(theta_)).c_str());
+    return text;
+  }
+
+  uint64_t expected_bytes() const override {
+    return table_bytes(scale_.branches * (1 + kTellers) + accounts(), sizeof(Account));
+  }
+
+ private:
+  uint64_t accounts() const { return scale_.branches * scale_.accounts; }
+  static std::string show(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", number);
+    return text;
+  }
+
+  const Scale scale_;
+  const double theta_;
+  const Choosers choose_;
+  Tally tally_;
+};
+
+std::string check_flags() {
+  if (FLAGS_tpcb_branches < 1 || FLAGS_tpcb_branches > kMaxBranches) {
+    return "--tpcb_branches is 1 to " + std::to_string(kMaxBranches);
+  }
+  if (FLAGS_tpcb_accounts < 1 || FLAGS_tpcb_accounts > kMaxAccounts) {
+    return "--tpcb_accounts is 1 to " + std::to_string(kMaxAccounts);
+  }
+  if (!(FLAGS_tpcb_theta >= 0 && FLAGS_tpcb_theta <= 5)) return "--tpcb_theta is 0 to 5";
+  return "";
+}
+
+const WorkloadRegistration registration({
+    .name = "tpcb",
+    .what = "TPC-B: an account, a teller and a branch updated, a history row inserted",
+    .memory = "16 MB a branch of 100,000 accounts",
+    .load_flags = {"tpcb_branches", "tpcb_accounts"},
+    .check_flags = check_flags,
+    .make =
+        [] {
+          const Scale scale{.branches = FLAGS_tpcb_branches, .accounts = FLAGS_tpcb_accounts};
+          return std::make_unique<Tpcb>(scale, FLAGS_tpcb_theta);
+        },
+});
+
+}  // namespace
+}  // namespace logjam::tpcb
