@@ -27,6 +27,7 @@ COLUMNS = ["workload", "log", "cc", "commit", "log_records", "killed_after_ms", 
 # Small enough to conflict, and to load in no time.
 SCALES = {
     "ledger": [["--ledger_keys=1000"]],
+    "tatp": [["--tatp_subscribers=200"]],
     "tpcb": [["--tpcb_branches=2", "--tpcb_accounts=500"]],
     "tpcc": [["--tpcc_warehouses=2", "--tpcc_items=1000", "--tpcc_customers=50"]],
     "ycsb": [["--ycsb_records=1000", "--ycsb_value_bytes=100"],

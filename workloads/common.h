@@ -42,19 +42,21 @@ inline bool inserted(Status status, const char* what) {
 // Clients add theirs when they are destroyed, at the end of a run, and verify() looks then.
 class Tally {
  public:
+  // What was taken away counts as negative, modulo 2^64.
   void add(uint64_t acknowledged) {
     acknowledged_.fetch_add(acknowledged, platform::memory_order_relaxed);
     clients_.fetch_add(1, platform::memory_order_relaxed);
   }
 
-  // The check that `found` things are there, one for each acknowledged. After a recovery nobody
-  // knows how many there should be, and there is nothing to check.
-  void check(const std::string& name, uint64_t found, std::vector<Check>* checks) const {
+  // The check that `found` things are there, `loaded` and what was acknowledged. After a recovery
+  // nobody knows how many there should be, and there is nothing to check.
+  void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
+             uint64_t loaded = 0) const {
     if (clients_.load(platform::memory_order_relaxed) == 0) return;
-    const uint64_t expected = acknowledged_.load(platform::memory_order_relaxed);
-    checks->push_back(
-        {name, found == expected,
-         std::to_string(found) + " found, " + std::to_string(expected) + " acknowledged"});
+    const uint64_t expected = loaded + acknowledged_.load(platform::memory_order_relaxed);
+    checks->push_back({name, found == expected,
+                       std::to_string(found) + " found, " + std::to_string(expected) +
+                           " loaded and acknowledged"});
   }
 
  private:

@@ -1,0 +1,183 @@
+#include "workloads/tatp/client.h"
+
+namespace logjam::tatp {
+
+TatpClient::TatpClient(const Options& options, Tally& tally, Database& database, uint32_t worker,
+                       uint64_t seed)
+    : options_(options),
+      tally_(tally),
+      tables_(database),
+      random_(seed, worker),
+      a_(options.subscribers <= 1'000'000    ? 65535
+         : options.subscribers <= 10'000'000 ? 1048575
+                                             : 2097151) {}
+
+// "Key value distribution": NURand(A, 1, P).
+uint64_t TatpClient::draw_subscriber() {
+  const uint64_t p = options_.subscribers;
+  if (options_.uniform) return 1 + random_.below(p);
+  return (random_.below(a_ + 1) | (1 + random_.below(p))) % p + 1;
+}
+
+// All that any type needs is drawn for each: it is cheaper than to tell them apart.
+uint32_t TatpClient::next() {
+  if (options_.only) {
+    type_ = *options_.only;
+  } else {
+    uint64_t drawn = random_.below(100);
+    uint32_t type = 0;
+    while (drawn >= kTypeInfos[type].share_pct) drawn -= kTypeInfos[type++].share_pct;
+    type_ = static_cast<Type>(type);
+  }
+  s_id_ = draw_subscriber();
+  const uint64_t bits = random_.next();
+  kind_ = 1 + bits % kTypes;
+  bit_ = bits >> 2 & 1;
+  data_a_ = static_cast<uint8_t>(bits >> 3);
+  start_time_ = static_cast<uint32_t>(random_.below(kStarts)) * 8;
+  switch (type_) {
+    case kGetNewDestination:
+      end_time_ = static_cast<uint8_t>(1 + random_.below(24));
+      break;
+    case kUpdateLocation:
+      location_ = static_cast<uint32_t>(random_.between(1, 0xffff'ffff));
+      sub_nbr_ = digits_of(s_id_);
+      break;
+    case kInsertCallForwarding:
+      end_time_ = static_cast<uint8_t>(1 + random_.below(24));
+      numberx_ = digits_of(1 + random_.below(options_.subscribers));
+      sub_nbr_ = digits_of(s_id_);
+      break;
+    case kDeleteCallForwarding:
+      sub_nbr_ = digits_of(s_id_);
+      break;
+    default:
+      break;
+  }
+  return type_;
+}
+
+Status TatpClient::execute(Transaction& txn) {
+  added_ = 0;
+  switch (type_) {
+    case kGetSubscriberData:
+      return get_subscriber_data(txn);
+    case kGetNewDestination:
+      return get_new_destination(txn);
+    case kGetAccessData:
+      return get_access_data(txn);
+    case kUpdateSubscriberData:
+      return update_subscriber_data(txn);
+    case kUpdateLocation:
+      return update_location(txn);
+    case kInsertCallForwarding:
+      return insert_call_forwarding(txn);
+    case kDeleteCallForwarding:
+      return delete_call_forwarding(txn);
+  }
+  return Status::kOk;
+}
+
+Status TatpClient::get_subscriber_data(Transaction& txn) {
+  const Subscriber* row;
+  if (!there(txn.read(tables_.subscriber, s_id_, &row), "tatp: a subscriber")) {
+    return Status::kAbort;
+  }
+  shown_ += row->vlr_location + row->byte2[9];
+  return Status::kOk;
+}
+
+Status TatpClient::get_new_destination(Transaction& txn) {
+  const Key key = typed_key(s_id_, kind_);
+  const SpecialFacility* facility;
+  const Status status = txn.read(tables_.special_facility, key, &facility);
+  if (status != Status::kOk) return status;
+  if (facility->is_active == 0) return Status::kNotFound;
+  uint64_t found = 0;
+  const Status scanned =
+      txn.scan(tables_.call_forwarding, forwarding_key(key, 0), forwarding_key(key, start_time_),
+               false, [&](Key, const std::byte* bytes) {
+                 const auto* row = reinterpret_cast<const CallForwarding*>(bytes);
+                 if (end_time_ >= row->end_time) return true;
+                 ++found;
+                 shown_ += static_cast<uint64_t>(row->numberx.back());
+                 return true;
+               });
+  if (scanned != Status::kOk) return scanned;
+  return found > 0 ? Status::kOk : Status::kNotFound;
+}
+
+Status TatpClient::get_access_data(Transaction& txn) {
+  const AccessInfo* row;
+  const Status status = txn.read(tables_.access_info, typed_key(s_id_, kind_), &row);
+  if (status == Status::kOk) shown_ += row->data1;
+  return status;
+}
+
+// Two statements: the second may find no row, which is no error, and the first stands.
+Status TatpClient::update_subscriber_data(Transaction& txn) {
+  Subscriber* subscriber;
+  if (!there(txn.update(tables_.subscriber, s_id_, &subscriber), "tatp: a subscriber")) {
+    return Status::kAbort;
+  }
+  subscriber->bit[0] = bit_;
+  SpecialFacility* facility;
+  const Status status = txn.update(tables_.special_facility, typed_key(s_id_, kind_), &facility);
+  if (status == Status::kOk) facility->data_a = data_a_;
+  return status;
+}
+
+Status TatpClient::update_location(Transaction& txn) {
+  Key s_id;
+  Subscriber* subscriber;
+  if (!find_by_number(txn, &s_id) ||
+      !there(txn.update(tables_.subscriber, s_id, &subscriber), "tatp: a subscriber")) {
+    return Status::kAbort;
+  }
+  subscriber->vlr_location = location_;
+  return Status::kOk;
+}
+
+// The facilities' types are selected, as the specification asks, and one of them must be the one
+// the new row refers to (its foreign key).
+Status TatpClient::insert_call_forwarding(Transaction& txn) {
+  Key s_id;
+  if (!find_by_number(txn, &s_id)) return Status::kAbort;
+  bool referred = false;
+  const Status status = txn.scan(tables_.special_facility, typed_key(s_id, 1),
+                                 typed_key(s_id, kTypes), false, [&](Key key, const std::byte*) {
+                                   referred |= type_of(key) == kind_;
+                                   return true;
+                                 });
+  if (status != Status::kOk) return status;
+  if (!referred) return Status::kNotFound;
+  const CallForwarding row{.end_time = end_time_, .numberx = numberx_};
+  const Status placed =
+      txn.insert(tables_.call_forwarding, forwarding_key(typed_key(s_id, kind_), start_time_), row);
+  if (placed == Status::kOk) added_ = 1;
+  return placed == Status::kExists ? Status::kNotFound : placed;
+}
+
+Status TatpClient::delete_call_forwarding(Transaction& txn) {
+  Key s_id;
+  if (!find_by_number(txn, &s_id)) return Status::kAbort;
+  const Status status =
+      txn.erase(tables_.call_forwarding, forwarding_key(typed_key(s_id, kind_), start_time_));
+  if (status == Status::kOk) added_ = ~uint64_t{0};
+  return status;
+}
+
+bool TatpClient::find_by_number(Transaction& txn, Key* s_id) {
+  bool found = false;
+  const Status status = txn.read_secondary(
+      tables_.subscriber, kBySubNbr, sub_nbr_key(sub_nbr_), [&](Key primary, const std::byte* row) {
+        if (reinterpret_cast<const Subscriber*>(row)->sub_nbr != sub_nbr_) return true;
+        *s_id = primary;
+        found = true;
+        return false;
+      });
+  return there(status == Status::kOk && !found ? Status::kNotFound : status,
+               "tatp: a subscriber, by number,");
+}
+
+}  // namespace logjam::tatp

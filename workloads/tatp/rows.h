@@ -1,0 +1,98 @@
+// TATP's four tables ("Telecommunication Application Transaction Processing Benchmark
+// Description", IBM 2009), and what the initial population says of one subscriber.
+//
+// A subscriber s_id, from 1, has keys s_id (subscriber), s_id and a type of 1 to 4 (access_info,
+// special_facility), and with that a start time of 0, 8 or 16 (call_forwarding).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "engine/storage/database.h"
+#include "workloads/random.h"
+
+namespace logjam::tatp {
+
+using Digits = std::array<char, 15>;  // a number in decimal, padded with zeros
+
+struct Subscriber {
+  uint32_t msc_location;
+  uint32_t vlr_location;
+  Digits sub_nbr;
+  uint8_t bit[10];
+  uint8_t hex[10];
+  uint8_t byte2[10];
+  uint8_t unused[3];
+};
+struct AccessInfo {
+  uint8_t data1;
+  uint8_t data2;
+  char data3[3];
+  char data4[5];
+};
+struct SpecialFacility {
+  uint8_t is_active;
+  uint8_t error_cntrl;
+  uint8_t data_a;
+  char data_b[5];
+};
+struct CallForwarding {
+  uint8_t end_time;
+  Digits numberx;
+};
+static_assert(std::has_unique_object_representations_v<Subscriber> &&
+              std::has_unique_object_representations_v<AccessInfo> &&
+              std::has_unique_object_representations_v<SpecialFacility> &&
+              std::has_unique_object_representations_v<CallForwarding>);
+
+inline constexpr uint32_t kTypes = 4;   // of access info, and of special facilities
+inline constexpr uint32_t kStarts = 3;  // 0, 8, 16 o'clock
+
+constexpr Key typed_key(Key s_id, uint32_t type) { return s_id << 2 | (type - 1); }
+constexpr Key forwarding_key(Key facility, uint32_t start_time) {
+  return facility << 2 | start_time / 8;
+}
+constexpr Key subscriber_of(Key typed) { return typed >> 2; }
+constexpr uint32_t type_of(Key typed) { return static_cast<uint32_t>(typed & 3) + 1; }
+constexpr Key facility_of(Key forwarding) { return forwarding >> 2; }
+constexpr uint32_t start_of(Key forwarding) { return static_cast<uint32_t>(forwarding & 3) * 8; }
+
+Digits digits_of(uint64_t number);
+
+// The secondary index of table subscriber. Readers compare the number too.
+inline constexpr size_t kBySubNbr = 0;
+inline Key sub_nbr_key(const Digits& sub_nbr) {
+  uint64_t low, high;
+  std::memcpy(&low, sub_nbr.data(), 8);
+  std::memcpy(&high, sub_nbr.data() + 7, 8);
+  return mix64(low ^ mix64(high));
+}
+
+// What is loaded for a subscriber, a function of s_id and the number of subscribers. A type that
+// the subscriber does not have has its `has_` false; so does a call forwarding.
+struct Person {
+  Person(uint64_t s_id, uint64_t subscribers);
+
+  Subscriber subscriber{};
+  std::array<bool, kTypes> has_access{}, has_facility{};
+  std::array<AccessInfo, kTypes> access{};
+  std::array<SpecialFacility, kTypes> facility{};
+  std::array<std::array<bool, kStarts>, kTypes> has_forwarding{};
+  std::array<std::array<CallForwarding, kStarts>, kTypes> forwarding{};
+};
+
+struct Tables {
+  explicit Tables(Database& database)
+      : subscriber(database.table("subscriber")),
+        access_info(database.table("access_info")),
+        special_facility(database.table("special_facility")),
+        call_forwarding(database.table("call_forwarding")) {}
+  Table& subscriber;
+  Table& access_info;
+  Table& special_facility;
+  Table& call_forwarding;
+};
+
+}  // namespace logjam::tatp

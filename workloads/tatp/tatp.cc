@@ -1,0 +1,150 @@
+// TATP: its flags, its population, and its place in the registry.
+#include <gflags/gflags.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/workload.h"
+#include "workloads/tatp/client.h"
+#include "workloads/tatp/verify.h"
+
+DEFINE_uint64(tatp_subscribers, 100'000, "tatp: subscribers");
+DEFINE_bool(tatp_uniform, false,
+            "tatp: subscribers are drawn uniformly, not by the specification's NURand");
+DEFINE_string(tatp_only, "",
+              "tatp: one transaction type instead of the mix, like UpdateLocation or "
+              "GetSubscriberData");
+
+namespace logjam::tatp {
+namespace {
+
+constexpr uint64_t kMaxSubscribers = 1'000'000'000;
+
+std::optional<Type> type_named(std::string_view name) {
+  for (uint32_t type = 0; type < kTypeInfos.size(); ++type) {
+    if (kTypeInfos[type].name == name) return static_cast<Type>(type);
+  }
+  return std::nullopt;
+}
+
+std::string check_flags() {
+  if (FLAGS_tatp_subscribers < 1 || FLAGS_tatp_subscribers > kMaxSubscribers) {
+    return "--tatp_subscribers is 1 to " + std::to_string(kMaxSubscribers);
+  }
+  if (!FLAGS_tatp_only.empty() && !type_named(FLAGS_tatp_only)) {
+    std::string names;
+    for (const TypeInfo& type : kTypeInfos) {
+      names += (names.empty() ? "" : ", ") + std::string(type.name);
+    }
+    return "--tatp_only is one of " + names + ", not \"" + FLAGS_tatp_only + "\"";
+  }
+  return "";
+}
+
+Key sub_nbr_key_of(Key, const std::byte* row) {
+  return sub_nbr_key(reinterpret_cast<const Subscriber*>(row)->sub_nbr);
+}
+
+class Tatp : public Workload {
+ public:
+  explicit Tatp(const Options& options) : options_(options) {}
+
+  // Two and a half rows of access_info and special_facility a subscriber, and one and a half of
+  // call_forwarding for each of the latter.
+  void create_tables(Database& database) override {
+    const uint64_t n = options_.subscribers;
+    database.create_table({"subscriber",
+                           sizeof(Subscriber),
+                           IndexKind::kHash,
+                           n,
+                           {{"sub_nbr", IndexKind::kHash, true, sub_nbr_key_of}}});
+    database.create_table({"access_info", sizeof(AccessInfo), IndexKind::kHash, n * 5 / 2, {}});
+    database.create_table(
+        {"special_facility", sizeof(SpecialFacility), IndexKind::kOrdered, n * 5 / 2, {}});
+    database.create_table(
+        {"call_forwarding", sizeof(CallForwarding), IndexKind::kOrdered, n * 15 / 4, {}});
+  }
+
+  void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
+    Tables tables(database);
+    const uint64_t n = options_.subscribers;
+    for (uint64_t s_id = n * part / parts + 1; s_id <= n * (part + 1) / parts; ++s_id) {
+      const Person person(s_id, n);
+      tables.subscriber.load(s_id, &person.subscriber, arena);
+      for (uint32_t i = 0; i < kTypes; ++i) {
+        const Key key = typed_key(s_id, i + 1);
+        if (person.has_access[i]) tables.access_info.load(key, &person.access[i], arena);
+        if (person.has_facility[i]) tables.special_facility.load(key, &person.facility[i], arena);
+        for (uint32_t start = 0; start < kStarts; ++start) {
+          if (!person.has_forwarding[i][start]) continue;
+          tables.call_forwarding.load(forwarding_key(key, start * 8), &person.forwarding[i][start],
+                                      arena);
+        }
+      }
+    }
+  }
+
+  std::vector<std::string_view> types() const override {
+    std::vector<std::string_view> names;
+    for (const TypeInfo& type : kTypeInfos) names.push_back(type.name);
+    return names;
+  }
+
+  std::vector<Norm> norms() const override {
+    std::vector<Norm> norms;
+    for (const TypeInfo& type : kTypeInfos) {
+      const double share = options_.only ? (*options_.only == norms.size() ? 100 : 0)
+                                         : static_cast<double>(type.share_pct);
+      norms.push_back({share, type.success_pct});
+    }
+    return norms;
+  }
+
+  std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
+                                      uint64_t seed) override {
+    return std::make_unique<TatpClient>(options_, tally_, database, worker, seed);
+  }
+
+  std::vector<Check> verify(Database& database) override {
+    return tatp::verify(database, options_.subscribers, tally_);
+  }
+
+  std::string describe() const override {
+    return "tatp: " + std::to_string(options_.subscribers) + " subscribers, drawn " +
+           (options_.uniform ? "uniformly" : "by NURand") + ", " +
+           (options_.only ? std::string(kTypeInfos[*options_.only].name) + " only"
+                          : "the standard mix");
+  }
+
+  uint64_t expected_bytes() const override {
+    const uint64_t n = options_.subscribers;
+    return table_bytes(n, sizeof(Subscriber), 1) + table_bytes(n * 5 / 2, sizeof(AccessInfo)) +
+           table_bytes(n * 5 / 2, sizeof(SpecialFacility)) +
+           table_bytes(n * 15 / 4, sizeof(CallForwarding));
+  }
+
+ private:
+  const Options options_;
+  Tally tally_;
+};
+
+const WorkloadRegistration registration({
+    .name = "tatp",
+    .what =
+        "TATP's seven short transactions of a phone network's subscribers, expected misses told "
+        "apart",
+    .memory = "0.8 kB a subscriber",
+    .load_flags = {"tatp_subscribers"},
+    .check_flags = check_flags,
+    .make =
+        [] {
+          return std::make_unique<Tatp>(Options{.subscribers = FLAGS_tatp_subscribers,
+                                                .uniform = FLAGS_tatp_uniform,
+                                                .only = type_named(FLAGS_tatp_only)});
+        },
+});
+
+}  // namespace
+}  // namespace logjam::tatp
