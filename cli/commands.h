@@ -8,6 +8,7 @@ namespace logjam {
 
 int run_command();
 int recover_command();
+int micro_command();
 int dump_command();
 // `what`: empty for all, or schemes, protocols, workloads, devices.
 int list_command(const std::string& what);

@@ -1,4 +1,4 @@
-// logjam run | recover | dump | list
+// logjam run | recover | micro | dump | list
 #include <gflags/gflags.h>
 
 #include <cstdio>
@@ -14,6 +14,7 @@ namespace {
 constexpr char kUsage[] =
     "logjam run      load, warm up, measure, drain, verify; print a summary; append a CSV row\n"
     "logjam recover  rebuild from --log_dir, verify, print time, GB/s, records and the cut\n"
+    "logjam micro    log-insert micro-benchmark, no engine: threads x record size x skew\n"
     "logjam dump     print the records of --log_dir as text\n"
     "logjam list     schemes, protocols, workloads, devices [schemes|protocols|workloads|devices]\n"
     "\n"
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
   if (argc > 2) refuse("\"" + std::string(argv[2]) + "\" is not a flag; flags begin with --");
   if (command == "run") return logjam::run_command();
   if (command == "recover") return logjam::recover_command();
+  if (command == "micro") return logjam::micro_command();
   if (command == "dump") return logjam::dump_command();
-  refuse("\"" + command + "\" is not a command; run, recover, dump and list are");
+  refuse("\"" + command + "\" is not a command; run, recover, micro, dump and list are");
 }

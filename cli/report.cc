@@ -19,12 +19,6 @@ DECLARE_string(log_records);
 namespace logjam {
 namespace {
 
-std::string number(double value, int decimals = 1) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
-
 std::string cpu_model() {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {
@@ -38,28 +32,6 @@ std::string machine() {
   uname(&system);
   return cpu_model() + ", " + std::to_string(platform::core_count()) + " cores, " + system.sysname +
          " " + system.release;
-}
-
-void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row) {
-  const auto us = [](uint64_t t) { return number(platform::ticks_to_ns(t) * 1e-3); };
-  row->emplace_back(prefix + "_p50_us", us(ticks.percentile(0.5)));
-  row->emplace_back(prefix + "_p95_us", us(ticks.percentile(0.95)));
-  row->emplace_back(prefix + "_p99_us", us(ticks.percentile(0.99)));
-  row->emplace_back(prefix + "_p999_us", us(ticks.percentile(0.999)));
-  row->emplace_back(prefix + "_max_us", us(ticks.max()));
-}
-
-// Rows of all schemes have the same columns, so what only some schemes count shares one.
-void add_counters(const Counters& counters, Row* row) {
-  row->emplace_back("flushes", number(counters.value("flushes"), 0));
-  row->emplace_back("flush_bytes_mean", number(counters.value("flush_bytes_mean"), 0));
-  row->emplace_back("flush_late_us_mean", number(counters.value("flush_late_us_mean")));
-  std::string rest;
-  for (const SchemeCounter& counter : counters) {
-    if (counter.name.starts_with("flush")) continue;
-    rest += (rest.empty() ? "" : " ") + counter.name + "=" + number(counter.value(), 2);
-  }
-  row->emplace_back("scheme_counters", rest);
 }
 
 std::string quoted(const std::string& text) {
@@ -78,6 +50,39 @@ std::string joined(const Row& row, bool names) {
 }
 
 }  // namespace
+
+std::string number(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return text;
+}
+
+void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row) {
+  const auto us = [](uint64_t t) { return number(platform::ticks_to_ns(t) * 1e-3); };
+  row->emplace_back(prefix + "_p50_us", us(ticks.percentile(0.5)));
+  row->emplace_back(prefix + "_p95_us", us(ticks.percentile(0.95)));
+  row->emplace_back(prefix + "_p99_us", us(ticks.percentile(0.99)));
+  row->emplace_back(prefix + "_p999_us", us(ticks.percentile(0.999)));
+  row->emplace_back(prefix + "_max_us", us(ticks.max()));
+}
+
+void add_counters(const Counters& counters, Row* row) {
+  row->emplace_back("flushes", number(counters.value("flushes"), 0));
+  row->emplace_back("flush_bytes_mean", number(counters.value("flush_bytes_mean"), 0));
+  row->emplace_back("flush_late_us_mean", number(counters.value("flush_late_us_mean")));
+  std::string rest;
+  for (const SchemeCounter& counter : counters) {
+    if (counter.name.starts_with("flush")) continue;
+    rest += (rest.empty() ? "" : " ") + counter.name + "=" + number(counter.value(), 2);
+  }
+  row->emplace_back("scheme_counters", rest);
+}
+
+void add_origin(Row* row) {
+  row->emplace_back("revision", revision());
+  row->emplace_back("machine", machine());
+  row->emplace_back("flags", changed_flags());
+}
 
 Row make_row(const Settings& settings, const RunResult& result, const std::string& description,
              const std::string& verified) {
@@ -119,21 +124,19 @@ Row make_row(const Settings& settings, const RunResult& result, const std::strin
                    number(per(static_cast<double>(result.log_records), transactions), 2));
   add_counters(result.counters, &row);
   row.emplace_back("vol_switches_txn",
-                   number(per(static_cast<double>(result.voluntary_switches), transactions), 4));
+                   number(per(static_cast<double>(result.usage.voluntary), transactions), 4));
   row.emplace_back("invol_switches_txn",
-                   number(per(static_cast<double>(result.involuntary_switches), transactions), 4));
-  row.emplace_back("cpu_us_txn", number(per(result.cpu_seconds * 1e6, transactions), 3));
-  row.emplace_back("cpu_pct",
-                   number(100 * per(result.cpu_seconds, result.seconds * platform::core_count())));
+                   number(per(static_cast<double>(result.usage.involuntary), transactions), 4));
+  row.emplace_back("cpu_us_txn", number(per(result.usage.cpu_seconds * 1e6, transactions), 3));
+  row.emplace_back("cpu_pct", number(100 * per(result.usage.cpu_seconds,
+                                               result.seconds * platform::core_count())));
   for (size_t i = 0; i < result.activity_share.size(); ++i) {
     row.emplace_back("time_" + text(name_of(static_cast<Activity>(i))) + "_pct",
                      options.breakdown ? number(100 * result.activity_share[i]) : "");
   }
   row.emplace_back("verified", verified);
   row.emplace_back("interrupted", result.interrupted ? "true" : "false");
-  row.emplace_back("revision", revision());
-  row.emplace_back("machine", machine());
-  row.emplace_back("flags", changed_flags());
+  add_origin(&row);
   return row;
 }
 

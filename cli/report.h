@@ -13,6 +13,14 @@ namespace logjam {
 // Column names and values, in order.
 using Row = std::vector<std::pair<std::string, std::string>>;
 
+std::string number(double value, int decimals = 1);
+
+// Parts of a row. Rows of all schemes have the same columns, so what only some schemes count shares
+// one, and is in it as text.
+void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row);
+void add_counters(const Counters& counters, Row* row);
+void add_origin(Row* row);  // revision, machine, flags
+
 Row make_row(const Settings& settings, const RunResult& result, const std::string& description,
              const std::string& verified);
 

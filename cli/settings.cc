@@ -85,26 +85,12 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-CommitPolicy commit_policy() {
-  if (FLAGS_commit == "sync") return CommitPolicy::kSync;
-  if (FLAGS_commit == "pipelined") return CommitPolicy::kPipelined;
-  if (FLAGS_commit == "async") return CommitPolicy::kAsync;
-  refuse("--commit=" + FLAGS_commit + " is not a policy; sync, pipelined and async are");
-}
-
 RunOptions run_options() {
-  constexpr uint32_t kMaxWorkers = 1024;  // a worker's number is 16 bits of a transaction's id
-  if (FLAGS_threads == 0 || FLAGS_threads > kMaxWorkers) {
-    refuse("--threads=" + std::to_string(FLAGS_threads) + " is outside 1 to " +
-           std::to_string(kMaxWorkers));
-  }
+  refuse_thread_count();
   if (!(FLAGS_seconds > 0)) refuse("--seconds must be more than 0");
   if (!(FLAGS_warmup >= 0)) refuse("--warmup must not be negative");
   if (!(FLAGS_rate >= 0)) refuse("--rate must not be negative");
   if (FLAGS_pipeline_depth == 0) refuse("--pipeline_depth must be at least 1");
-  if (FLAGS_log_records != "txn" && FLAGS_log_records != "op") {
-    refuse("--log_records=" + FLAGS_log_records + " is not a granularity; txn and op are");
-  }
   RunOptions options;
   options.threads = FLAGS_threads;
   options.seconds = FLAGS_seconds;
@@ -159,34 +145,6 @@ LogConfig log_config() {
   return config;
 }
 
-LogOptions log_options(const WorkloadInfo& workload, const SchemeInfo& scheme) {
-  LogOptions log;
-  log.scheme = &scheme;
-  log.config = log_config();
-  log.device = FLAGS_device;
-  log.preallocate_bytes = uint64_t{FLAGS_log_prealloc_mb} << 20;
-  log.seed = FLAGS_seed;
-  if (const std::string why = check_device_spec(FLAGS_device); !why.empty()) refuse(why);
-  if (const std::string why = check_scheme_on_device(scheme, FLAGS_device); !why.empty()) {
-    refuse(why);
-  }
-  log.directories = split(FLAGS_log_dir, ',');
-  if (scheme.stream_count(1, log.config) > 0 && device_keeps(FLAGS_device) &&
-      log.directories.empty()) {
-    refuse("--log=" + FLAGS_log + " on --device=" + FLAGS_device + " needs --log_dir=DIR[,DIR...]");
-  }
-  log.header.device = FLAGS_device;
-  log.header.log_records = FLAGS_log_records;
-  log.header.workers = FLAGS_threads;
-  log.header.revision = revision();
-  log.header.flags["workload"] = FLAGS_workload;
-  for (std::string_view flag : workload.load_flags) {
-    const std::string name(flag);
-    log.header.flags[name] = gflags::GetCommandLineFlagInfoOrDie(name.c_str()).current_value;
-  }
-  return log;
-}
-
 }  // namespace
 
 void refuse_unknown_flags(int argc, char** argv) {
@@ -225,6 +183,47 @@ const SchemeInfo& scheme_named(const std::string& name) {
   refuse("--log=" + name + " is not a scheme; " + names_of(all_schemes()) + " are");
 }
 
+CommitPolicy commit_policy() {
+  if (FLAGS_commit == "sync") return CommitPolicy::kSync;
+  if (FLAGS_commit == "pipelined") return CommitPolicy::kPipelined;
+  if (FLAGS_commit == "async") return CommitPolicy::kAsync;
+  refuse("--commit=" + FLAGS_commit + " is not a policy; sync, pipelined and async are");
+}
+
+void refuse_thread_count() {
+  constexpr uint32_t kMaxWorkers = 1024;  // a worker's number is 16 bits of a transaction's id
+  if (FLAGS_threads == 0 || FLAGS_threads > kMaxWorkers) {
+    refuse("--threads=" + std::to_string(FLAGS_threads) + " is outside 1 to " +
+           std::to_string(kMaxWorkers));
+  }
+}
+
+LogOptions log_options(const SchemeInfo& scheme) {
+  if (FLAGS_log_records != "txn" && FLAGS_log_records != "op") {
+    refuse("--log_records=" + FLAGS_log_records + " is not a granularity; txn and op are");
+  }
+  LogOptions log;
+  log.scheme = &scheme;
+  log.config = log_config();
+  log.device = FLAGS_device;
+  log.preallocate_bytes = uint64_t{FLAGS_log_prealloc_mb} << 20;
+  log.seed = FLAGS_seed;
+  if (const std::string why = check_device_spec(FLAGS_device); !why.empty()) refuse(why);
+  if (const std::string why = check_scheme_on_device(scheme, FLAGS_device); !why.empty()) {
+    refuse(why);
+  }
+  log.directories = split(FLAGS_log_dir, ',');
+  if (scheme.stream_count(1, log.config) > 0 && device_keeps(FLAGS_device) &&
+      log.directories.empty()) {
+    refuse("--log=" + FLAGS_log + " on --device=" + FLAGS_device + " needs --log_dir=DIR[,DIR...]");
+  }
+  log.header.device = FLAGS_device;
+  log.header.log_records = FLAGS_log_records;
+  log.header.workers = FLAGS_threads;
+  log.header.revision = revision();
+  return log;
+}
+
 Settings run_settings() {
   Settings settings;
   settings.workload = &workload_named(FLAGS_workload);
@@ -235,7 +234,13 @@ Settings run_settings() {
   }
   if (const std::string why = settings.workload->check_flags(); !why.empty()) refuse(why);
   settings.run = run_options();
-  settings.log = log_options(*settings.workload, *settings.scheme);
+  settings.log = log_options(*settings.scheme);
+  auto& flags = settings.log.header.flags;
+  flags["workload"] = FLAGS_workload;
+  for (std::string_view flag : settings.workload->load_flags) {
+    const std::string name(flag);
+    flags[name] = gflags::GetCommandLineFlagInfoOrDie(name.c_str()).current_value;
+  }
   if (settings.run.commit == CommitPolicy::kAsync) settings.unsafe = "async";
   return settings;
 }

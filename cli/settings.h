@@ -26,6 +26,11 @@ void refuse_unknown_flags(int argc, char** argv);
 // The settings of `logjam run`. Refuses, with one sentence, what cannot be used.
 Settings run_settings();
 
+// The parts of it that do not need an engine, for `logjam micro`.
+CommitPolicy commit_policy();
+LogOptions log_options(const SchemeInfo& scheme);
+void refuse_thread_count();
+
 // --log_dir as a list; refuses an empty one.
 std::vector<std::string> log_directories();
 const WorkloadInfo& workload_named(const std::string& name);

@@ -1,13 +1,12 @@
 #include "engine/run/run.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <memory>
 #include <numeric>
 
 #include "engine/run/progress.h"
 #include "engine/run/worker.h"
+#include "engine/stats/usage.h"
 #include "platform/clock.h"
 #include "platform/thread.h"
 
@@ -16,21 +15,6 @@ namespace {
 
 // Written by a signal handler, so lock-free; read by the main thread of a run.
 platform::atomic<bool> stop_requested{false};
-
-struct Usage {
-  double cpu_seconds;
-  uint64_t voluntary, involuntary;
-};
-
-Usage usage_now() {
-  rusage u;
-  getrusage(RUSAGE_SELF, &u);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return {seconds(u.ru_utime) + seconds(u.ru_stime), static_cast<uint64_t>(u.ru_nvcsw),
-          static_cast<uint64_t>(u.ru_nivcsw)};
-}
 
 // Sleeps for a phase; ends early on request_stop() or when no worker can do more.
 void sit_through(double seconds, const RunControl& control, uint32_t workers, Progress* progress) {
@@ -140,9 +124,7 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
   result.seconds = static_cast<double>(end - start) * 1e-9;
   result.drain_seconds = static_cast<double>(platform::now_ns() - end) * 1e-9;
   result.interrupted = stop_requested.load(platform::memory_order_relaxed);
-  result.cpu_seconds = after.cpu_seconds - before.cpu_seconds;
-  result.voluntary_switches = after.voluntary - before.voluntary;
-  result.involuntary_switches = after.involuntary - before.involuntary;
+  result.usage = after.since(before);
   result.counters = counted;
   collect(workers, &result);
   return result;

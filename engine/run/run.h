@@ -8,6 +8,7 @@
 
 #include "engine/protocol.h"
 #include "engine/stats/histogram.h"
+#include "engine/stats/usage.h"
 #include "engine/workload.h"
 #include "logging/log_scheme.h"
 
@@ -52,9 +53,7 @@ struct RunResult {
   HistogramSum commit;     // first start (open loop: intended start) to acknowledgement
   uint64_t log_bytes = 0;
   uint64_t log_records = 0;
-  double cpu_seconds = 0;
-  uint64_t voluntary_switches = 0;
-  uint64_t involuntary_switches = 0;
+  Usage usage;
   std::array<double, static_cast<size_t>(Activity::kCount)> activity_share{};
   double drain_seconds = 0;
   Counters counters;  // the scheme's own, of the measured phase

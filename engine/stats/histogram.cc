@@ -32,6 +32,11 @@ HistogramSum HistogramSum::since(const HistogramSum& earlier) const {
     difference.bins_[i] = bins_[i] >= earlier.bins_[i] ? bins_[i] - earlier.bins_[i] : bins_[i];
   }
   difference.max_ = max_;
+  if (max_ == earlier.max_) {  // it may be old: then the largest bin says all that is known
+    size_t last = bins_.size();
+    while (last > 0 && difference.bins_[last - 1] == 0) --last;
+    difference.max_ = last == 0 ? 0 : std::min(max_, Histogram::middle_of(last - 1));
+  }
   return difference;
 }
 

@@ -1,0 +1,190 @@
+// `logjam micro`: the log-insert benchmark.
+#include <gflags/gflags.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/settings.h"
+#include "logging/log.h"
+#include "logging/record.h"
+#include "platform/clock.h"
+#include "platform/fatal.h"
+#include "platform/thread.h"
+#include "workloads/log_insert/log_insert.h"
+
+DEFINE_string(
+    record_bytes,
+    "dist:", "micro: size of a record, or dist:[SMALL,LARGE,MEAN], two peaks; dist: is 40,264,120");
+DEFINE_uint32(outlier_bytes, 0, "micro: size of every 60th record; 0: none differs");
+DEFINE_bool(local, false,
+            "micro: threads fill memory of their own that stays in their L1 cache, not the buffer");
+DEFINE_uint64(
+    sync_every, 0,
+    "micro: every so manyth insert of a thread follows the last such one of any thread, as "
+    "if both wrote one tuple; 0: none");
+DEFINE_uint32(logs_per_commit, 0,
+              "micro: records before each commit record, then acknowledged as --commit says; 0: "
+              "nothing commits");
+DEFINE_bool(seal, false, "micro: whole records with headers and checksums, not mere bytes");
+DEFINE_uint64(inserts, 0, "micro: each thread ends after so many; 0: --seconds alone ends the run");
+DEFINE_string(floor, "",
+              "micro: no log: copy (to a ring of the thread's own) or fetch-add (then copy)");
+DEFINE_string(cdf, "", "micro: write commit latency's distribution to this file");
+DECLARE_uint32(threads);
+DECLARE_double(seconds);
+DECLARE_double(warmup);
+DECLARE_uint32(pipeline_depth);
+DECLARE_bool(pin);
+DECLARE_uint64(seed);
+DECLARE_string(log);
+DECLARE_string(commit);
+DECLARE_string(csv);
+
+namespace logjam {
+namespace {
+
+using log_insert::Floor;
+using platform::refuse;
+
+Floor chosen_floor() {
+  if (FLAGS_floor.empty()) return Floor::kNone;
+  if (FLAGS_floor == "copy") return Floor::kCopy;
+  if (FLAGS_floor == "fetch-add") return Floor::kFetchAdd;
+  refuse("--floor=" + FLAGS_floor + " is not a floor; copy and fetch-add are");
+}
+
+log_insert::Options insert_options() {
+  refuse_thread_count();
+  if (!(FLAGS_seconds > 0)) refuse("--seconds must be more than 0");
+  if (!(FLAGS_warmup >= 0)) refuse("--warmup must not be negative");
+  if (FLAGS_pipeline_depth == 0) refuse("--pipeline_depth must be at least 1");
+  log_insert::Options options;
+  options.threads = FLAGS_threads;
+  options.seconds = FLAGS_seconds;
+  options.warmup_seconds = FLAGS_inserts != 0 ? 0 : FLAGS_warmup;
+  options.inserts = FLAGS_inserts;
+  options.local = FLAGS_local;
+  options.sync_every = FLAGS_sync_every;
+  options.logs_per_commit = FLAGS_logs_per_commit;
+  options.pipeline_depth = FLAGS_pipeline_depth;
+  options.seal = FLAGS_seal;
+  options.pin = FLAGS_pin;
+  const CommitPolicy commit = commit_policy();
+  options.wait = commit == CommitPolicy::kSync;
+  if (commit == CommitPolicy::kAsync) {
+    refuse("--commit=async: nothing would be acknowledged; --logs_per_commit=0 measures that");
+  }
+  if (std::string why = options.sizes.parse(FLAGS_record_bytes, FLAGS_outlier_bytes, FLAGS_seed);
+      !why.empty()) {
+    refuse(why);
+  }
+  if (FLAGS_seal && options.sizes.smallest() < sizeof(RecordHeader) + sizeof(WriteHeader)) {
+    refuse("--seal writes a record header and a write's: --record_bytes must be at least " +
+           std::to_string(sizeof(RecordHeader) + sizeof(WriteHeader)));
+  }
+  if (FLAGS_seal && FLAGS_local) refuse("--seal writes whole records, --local writes none");
+  if (FLAGS_seal && !FLAGS_floor.empty()) refuse("--floor is a plain copy: --seal adds to it");
+  if (!FLAGS_cdf.empty() && FLAGS_logs_per_commit == 0) {
+    refuse("--cdf is about commits: it needs --logs_per_commit");
+  }
+  return options;
+}
+
+log_insert::Result insert_into_log(const LogOptions& log_options, log_insert::Options options) {
+  Log log(log_options);
+  if (options.sizes.largest() > log.scheme().max_record_bytes()) {
+    refuse("records of " + std::to_string(options.sizes.largest()) + " bytes exceed the " +
+           std::to_string(log.scheme().max_record_bytes()) +
+           " that the log buffer can take: raise --log_buffer_mb");
+  }
+  options.run = log.run();
+  log.start();
+  const auto result = insert_into(log.scheme(), options);
+  log.drain();
+  log.stop();
+  return result;
+}
+
+Row make_row(const LogOptions& log, const log_insert::Options& options,
+             const log_insert::Result& result, const std::string& unsafe) {
+  const auto flag = [](bool set) { return std::string(set ? "true" : "false"); };
+  const auto inserts = static_cast<double>(result.inserts);
+  const auto per = [](double value, double of) { return of > 0 ? value / of : 0; };
+  Row row = {
+      {"log", FLAGS_floor.empty() ? FLAGS_log : "floor:" + FLAGS_floor},
+      {"unsafe", unsafe},
+      {"device", FLAGS_floor.empty() ? log.device : ""},
+      {"threads", std::to_string(options.threads)},
+      {"record_bytes", FLAGS_record_bytes},
+      {"outlier_bytes", std::to_string(FLAGS_outlier_bytes)},
+      {"local", flag(options.local)},
+      {"sync_every", std::to_string(options.sync_every)},
+      {"logs_per_commit", std::to_string(options.logs_per_commit)},
+      {"commit", options.logs_per_commit == 0 ? "" : FLAGS_commit},
+      {"seal", flag(options.seal)},
+      {"seconds", number(result.seconds, 3)},
+      {"inserts", std::to_string(result.inserts)},
+      {"inserts_s", number(per(inserts, result.seconds), 0)},
+      {"mb_s", number(per(static_cast<double>(result.bytes) * 1e-6, result.seconds), 2)},
+      {"ns_insert", number(per(result.seconds * 1e9 * options.threads, inserts), 2)},
+      {"commits_s", number(per(static_cast<double>(result.commits), result.seconds), 0)},
+  };
+  add_latency("commit", result.commit, &row);
+  const Counters& counters = result.counters;
+  row.emplace_back("mean_group_size", number(counters.value("mean_group_size"), 2));
+  row.emplace_back(
+      "consolidated_pct",
+      number(100 * per(counters.value("consolidated_inserts"), counters.value("inserts")), 2));
+  row.emplace_back("delegated_releases", number(counters.value("delegated_releases"), 0));
+  row.emplace_back("sbl_hops", number(counters.value("sbl_hops"), 0));
+  row.emplace_back("sbl_crawls", number(counters.value("sbl_crawls"), 0));
+  row.emplace_back("sbl_crawl_share", number(counters.value("sbl_crawl_share"), 3));
+  add_counters(counters, &row);
+  row.emplace_back("cpu_pct", number(100 * per(result.usage.cpu_seconds,
+                                               result.seconds * platform::core_count())));
+  add_origin(&row);
+  return row;
+}
+
+void write_cdf(const std::string& path, const HistogramSum& ticks) {
+  constexpr int kSteps = 1000;
+  FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) platform::fatal("cannot write " + path + ": " + strerror(errno));
+  bool written = std::fprintf(file, "fraction,latency_us\n") > 0;
+  for (int i = 1; i <= kSteps; ++i) {
+    const double fraction = static_cast<double>(i) / kSteps;
+    const uint64_t at = i == kSteps ? ticks.max() : ticks.percentile(fraction);
+    written = written &&
+              std::fprintf(file, "%.3f,%.1f\n", fraction, platform::ticks_to_ns(at) * 1e-3) > 0;
+  }
+  if (std::fclose(file) != 0 || !written) {
+    platform::fatal("cannot write " + path + ": " + strerror(errno));
+  }
+}
+
+}  // namespace
+
+int micro_command() {
+  const Floor floor = chosen_floor();
+  const log_insert::Options options = insert_options();
+  const SchemeInfo& scheme = scheme_named(FLAGS_log);
+  if (floor == Floor::kNone && scheme.stream_count(1, LogConfig{}) == 0) {
+    refuse("--log=" + FLAGS_log + " has no buffer to insert into; --floor=copy is the plain copy");
+  }
+  LogOptions log = log_options(scheme);
+  if (!FLAGS_csv.empty()) refuse_foreign_csv(FLAGS_csv, make_row(log, options, {}, ""));
+  const std::string unsafe = floor == Floor::kNone ? scheme.make(LogConfig{})->traits().unsafe : "";
+  const log_insert::Result result =
+      floor == Floor::kNone ? insert_into_log(log, options)
+                            : insert_into_floor(floor, log.config.buffer_bytes, options);
+  const Row row = make_row(log, options, result, unsafe);
+  print_summary(row);
+  if (!FLAGS_csv.empty()) append_csv(FLAGS_csv, row);
+  if (!FLAGS_cdf.empty()) write_cdf(FLAGS_cdf, result.commit);
+  return 0;
+}
+
+}  // namespace logjam

@@ -1,0 +1,225 @@
+// Protocol. A thread's members are its own, but for its counts and histogram (relaxed, one writer),
+// which the main thread reads. Nothing is published through Control: the threads are joined, and
+// what one makes of another's sequence number is the scheme's affair.
+#include "workloads/log_insert/log_insert.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <numeric>
+
+#include "logging/record.h"
+#include "platform/clock.h"
+#include "platform/copy.h"
+#include "platform/thread.h"
+#include "workloads/log_insert/floor.h"
+
+namespace logjam::log_insert {
+namespace {
+
+using platform::memory_order_relaxed;
+
+// Nothing waits for records that no commit follows, but the buffer must be emptied.
+constexpr uint64_t kInsertsPerTick = 64;
+
+struct Control {
+  platform::atomic<bool> stop{false};
+  platform::atomic<uint32_t> ended{0};
+  // The sequence number of the last insert that all follow: a tuple that everybody writes.
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> last_sequence{0};
+};
+
+void add(platform::atomic<uint64_t>& counter, uint64_t amount) {
+  counter.store(counter.load(memory_order_relaxed) + amount, memory_order_relaxed);
+}
+
+template <class Log>
+class alignas(platform::kCacheLine) Inserter {
+ public:
+  Inserter(uint32_t id, const Options& options, Log& log, Control& control)
+      : id_(id),
+        options_(options),
+        log_(log),
+        control_(control),
+        size_(options.sizes.bytes.size() * id / options.threads),
+        source_(options.sizes.largest(), std::byte{0x5a}),
+        own_(options.local ? options.sizes.largest() : 0) {}
+
+  void run() {
+    if (options_.pin) platform::pin_to_core(static_cast<int>(id_));
+    platform::name_this_thread("insert-" + std::to_string(id_));
+    while (!control_.stop.load(memory_order_relaxed) &&
+           (options_.inserts == 0 || inserted_ < options_.inserts)) {
+      if (options_.logs_per_commit == 0) {
+        insert(next_size(), RecordKind::kTransaction, false);
+        if (inserted_ % kInsertsPerTick == 0) log_.tick(id_);
+      } else {
+        transaction();
+      }
+    }
+    control_.ended.fetch_add(1, memory_order_relaxed);
+    while (!in_flight_.empty()) {
+      log_.wait_durable(id_, in_flight_.front().point);
+      settle();
+    }
+  }
+
+  uint64_t inserts() const { return inserts_.load(memory_order_relaxed); }
+  uint64_t bytes() const { return bytes_.load(memory_order_relaxed); }
+  const Histogram& commit() const { return commit_; }
+
+ private:
+  struct InFlight {
+    Point point;
+    uint64_t start;
+  };
+
+  uint32_t next_size() {
+    const uint32_t bytes = options_.sizes.bytes[size_];
+    if (++size_ == options_.sizes.bytes.size()) size_ = 0;
+    return bytes;
+  }
+
+  // A transaction's point is its last record's.
+  void transaction() {
+    const uint64_t start = platform::ticks();
+    for (uint32_t i = 0; i < options_.logs_per_commit; ++i) {
+      insert(next_size(), RecordKind::kOperation, false);
+    }
+    const Point point = insert(kCommitRecordBytes, RecordKind::kCommit, true);
+    in_flight_.push_back({point, start});
+    if (options_.wait || in_flight_.size() > options_.pipeline_depth) {
+      log_.wait_durable(id_, in_flight_.front().point);
+    } else {
+      log_.tick(id_);
+    }
+    settle();
+  }
+
+  Point insert(uint32_t bytes, RecordKind kind, bool commits) {
+    Dependencies deps;
+    const bool synchronises =
+        options_.sync_every != 0 && inserted_ % options_.sync_every == options_.sync_every - 1;
+    if (synchronises) deps.max_overwritten = control_.last_sequence.load(memory_order_relaxed);
+    const Ticket ticket = log_.reserve(id_, deps, bytes);
+    if (options_.seal) {
+      seal(ticket, kind);
+    } else {
+      platform::copy(options_.local ? own_.data() : ticket.hole, source_.data(), bytes);
+    }
+    const Point point = log_.publish(id_, ticket, true, commits);
+    if (synchronises) control_.last_sequence.store(ticket.sequence, memory_order_relaxed);
+    ++inserted_;
+    add(inserts_, 1);
+    add(bytes_, bytes);
+    return point;
+  }
+
+  // A record whose one write is all that fits.
+  void seal(const Ticket& ticket, RecordKind kind) {
+    const uint64_t txn = uint64_t{id_} << 48 | inserted_;
+    RecordWriter record(ticket.hole, ticket.bytes, kind, ticket.sequence, txn);
+    if (kind != RecordKind::kCommit) {
+      const auto row_bytes =
+          static_cast<uint32_t>(ticket.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
+      record.add({.header = {0, WriteOp::kUpdate, WriteImage::kAfter, row_bytes, inserted_},
+                  .after = source_.data()});
+    }
+    record.seal(options_.run, ticket.position);
+  }
+
+  void settle() {
+    while (!in_flight_.empty() && log_.is_durable(in_flight_.front().point)) {
+      commit_.record(platform::ticks() - in_flight_.front().start);
+      in_flight_.pop_front();
+    }
+  }
+
+  const uint32_t id_;
+  const Options& options_;
+  Log& log_;
+  Control& control_;
+  size_t size_;  // the next of options_.sizes
+  const std::vector<std::byte> source_;
+  std::vector<std::byte> own_;
+  uint64_t inserted_ = 0;
+  std::deque<InFlight> in_flight_;
+  platform::atomic<uint64_t> inserts_{0}, bytes_{0};
+  Histogram commit_;
+};
+
+// What was done until some moment.
+struct Reading {
+  uint64_t ns = 0, inserts = 0, bytes = 0;
+  HistogramSum commit;
+  Usage usage;
+  Counters counters;
+};
+
+template <class Log>
+Result drive(Log& log, const Options& options) {
+  platform::ns_per_tick();  // calibrates now, not inside the run
+  Control control;
+  std::vector<std::unique_ptr<Inserter<Log>>> inserters;
+  for (uint32_t id = 0; id < options.threads; ++id) {
+    inserters.push_back(std::make_unique<Inserter<Log>>(id, options, log, control));
+  }
+  const auto read = [&] {
+    Reading reading;
+    for (const auto& inserter : inserters) {
+      reading.inserts += inserter->inserts();
+      reading.bytes += inserter->bytes();
+      reading.commit.add(inserter->commit());
+    }
+    reading.counters = log.counters();
+    reading.usage = usage_now();
+    reading.ns = platform::now_ns();
+    return reading;
+  };
+  const auto sit_through = [&](double seconds) {
+    const uint64_t end = platform::now_ns() + static_cast<uint64_t>(seconds * 1e9);
+    while (control.ended.load(memory_order_relaxed) < options.threads) {
+      const uint64_t now = platform::now_ns();
+      if (now >= end) return;
+      platform::sleep_ns(std::min<uint64_t>(end - now, 20'000'000));
+    }
+  };
+
+  Reading before = read();
+  std::vector<platform::thread> threads;
+  for (auto& inserter : inserters) threads.emplace_back([&inserter] { inserter->run(); });
+  if (options.warmup_seconds > 0) {
+    sit_through(options.warmup_seconds);
+    before = read();
+  }
+  sit_through(options.seconds);
+  const Reading after = read();
+  control.stop.store(true, memory_order_relaxed);
+  for (auto& thread : threads) thread.join();
+
+  Result result;
+  result.seconds = static_cast<double>(after.ns - before.ns) * 1e-9;
+  result.inserts = after.inserts - before.inserts;
+  result.bytes = after.bytes - before.bytes;
+  result.commit = after.commit.since(before.commit);
+  result.commits = result.commit.count();
+  result.usage = after.usage.since(before.usage);
+  result.counters = after.counters.since(before.counters);
+  return result;
+}
+
+}  // namespace
+
+Result insert_into(LogScheme& scheme, const Options& options) { return drive(scheme, options); }
+
+Result insert_into_floor(Floor floor, uint64_t ring_bytes, const Options& options) {
+  if (floor == Floor::kFetchAdd) {
+    FloorLog<true> log(options.threads, ring_bytes);
+    return drive(log, options);
+  }
+  FloorLog<false> log(options.threads, ring_bytes);
+  return drive(log, options);
+}
+
+}  // namespace logjam::log_insert
