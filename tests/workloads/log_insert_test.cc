@@ -44,7 +44,7 @@ TEST(RecordSizes, RefusesWhatCannotBe) {
 class LogInsert : public testing::TestWithParam<const SchemeInfo*> {
  protected:
   static constexpr uint32_t kThreads = 3;
-  static constexpr uint64_t kInserts = 600;
+  static constexpr uint64_t kInserts = 240;
 
   Options options() const {
     Options options;
