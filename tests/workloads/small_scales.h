@@ -10,6 +10,13 @@ namespace logjam {
 
 inline std::vector<Flags> small_scales(std::string_view workload) {
   if (workload == "ledger") return {{{"ledger_keys", "200"}}};
+  if (workload == "micro-update") {
+    const Flags small = {{"micro_update_rows", "60"}, {"micro_update_row_bytes", "100"}};
+    std::vector<Flags> all(3, small);
+    all[1].push_back({"micro_update_kind", "update-5-read-5"});
+    all[2].push_back({"micro_update_kind", "update-10"});
+    return all;
+  }
   if (workload == "tatp") return {{{"tatp_subscribers", "100"}}};
   if (workload == "tpcb") return {{{"tpcb_branches", "3"}, {"tpcb_accounts", "50"}}};
   if (workload == "tpcc") {

@@ -1,0 +1,212 @@
+// P-WAL's micro-benchmark (section V): a table in memory, and transactions of one update
+// (UPDATE-1), of five updates and five reads (UPDATE-5&READ-5), or of ten updates (UPDATE-10), on
+// rows drawn uniformly. With --log_records=op they write 3, 7 and 12 log records, as there.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/workload.h"
+#include "workloads/common.h"
+#include "workloads/random.h"
+#include "workloads/ycsb/row.h"
+
+DEFINE_string(micro_update_kind, "update-1",
+              "micro-update: update-1, update-5-read-5 or update-10");
+DEFINE_uint64(micro_update_rows, 65'536, "micro-update: rows in the table");
+DEFINE_uint32(micro_update_row_bytes, 512, "micro-update: bytes of a row, at least 32");
+
+namespace logjam {
+namespace {
+
+constexpr const char* kTable = "pages";
+constexpr uint64_t kMaxRows = 1'000'000'000;
+constexpr uint32_t kMinRowBytes = 32, kMaxRowBytes = 1 << 20;
+constexpr uint32_t kMostOperations = 10;
+
+struct Kind {
+  std::string_view name;
+  uint32_t updates;
+  uint32_t reads;
+};
+constexpr std::array kKinds = {Kind{"update-1", 1, 0}, Kind{"update-5-read-5", 5, 5},
+                               Kind{"update-10", 10, 0}};
+
+const Kind* find_kind(std::string_view name) {
+  const auto* found = std::ranges::find(kKinds, name, &Kind::name);
+  return found == kKinds.end() ? nullptr : found;
+}
+
+// A row: how often it was updated, a balance, and a body that follows from both and the key, so
+// that a torn or misplaced row is noticed. The updates of a transaction change balances by amounts
+// that add up to nothing, so half a transaction is noticed too.
+struct Head {
+  uint64_t updates;
+  int64_t balance;
+
+  uint64_t stamp() const { return mix64(updates ^ mix64(static_cast<uint64_t>(balance))); }
+};
+
+void write_row(std::byte* row, uint32_t bytes, Key key, const Head& head) {
+  std::memcpy(row, &head, sizeof head);
+  ycsb::fill_field(row + sizeof head, bytes - sizeof head, key, head.stamp());
+}
+
+Head head_of(const std::byte* row) {
+  Head head;
+  std::memcpy(&head, row, sizeof head);
+  return head;
+}
+
+struct Scale {
+  uint64_t rows;
+  uint32_t row_bytes;
+};
+
+class UpdateClient : public Client {
+ public:
+  UpdateClient(const Scale& scale, const Kind& kind, Tally& tally, Table& table, uint32_t worker,
+               uint64_t seed)
+      : scale_(scale), kind_(kind), tally_(tally), table_(table), random_(seed, worker) {}
+  ~UpdateClient() override { tally_.add(acknowledged_ * kind_.updates); }
+
+  uint32_t next() override {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < kind_.updates + kind_.reads; ++i) {
+      do {
+        keys_[i] = random_.below(scale_.rows);
+      } while (std::find(keys_.begin(), keys_.begin() + i, keys_[i]) != keys_.begin() + i);
+      deltas_[i] = i + 1 < kind_.updates ? random_.between(-1'000'000, 1'000'000) : -sum;
+      sum += deltas_[i];
+    }
+    return 0;
+  }
+
+  Status execute(Transaction& txn) override {
+    for (uint32_t i = 0; i < kind_.updates; ++i) {
+      std::byte* row;
+      if (!there(txn.update(table_, keys_[i], &row), "micro-update: a row")) return Status::kAbort;
+      Head head = head_of(row);
+      ++head.updates;
+      head.balance += deltas_[i];
+      write_row(row, scale_.row_bytes, keys_[i], head);
+    }
+    for (uint32_t i = kind_.updates; i < kind_.updates + kind_.reads; ++i) {
+      const std::byte* row;
+      if (!there(txn.read(table_, keys_[i], &row), "micro-update: a row")) return Status::kAbort;
+      sum_ += ycsb::sum_field(row, scale_.row_bytes);
+    }
+    return Status::kOk;
+  }
+
+  void acknowledged(uint64_t) override { ++acknowledged_; }
+
+ private:
+  const Scale& scale_;
+  const Kind& kind_;
+  Tally& tally_;
+  Table& table_;
+  Random random_;
+  uint64_t acknowledged_ = 0;
+  uint64_t sum_ = 0;  // outlives the call, so that reads are not optimized away
+
+  std::array<Key, kMostOperations> keys_{};
+  std::array<int64_t, kMostOperations> deltas_{};
+};
+
+class MicroUpdate : public Workload {
+ public:
+  MicroUpdate(const Scale& scale, const Kind& kind) : scale_(scale), kind_(kind) {}
+
+  void create_tables(Database& database) override {
+    database.create_table({kTable, scale_.row_bytes, IndexKind::kHash, scale_.rows, {}});
+  }
+
+  void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
+    std::vector<std::byte> row(scale_.row_bytes);
+    for (Key key = scale_.rows * part / parts; key < scale_.rows * (part + 1) / parts; ++key) {
+      write_row(row.data(), scale_.row_bytes, key, Head{});
+      database.table(kTable).load(key, row.data(), arena);
+    }
+  }
+
+  std::vector<std::string_view> types() const override { return {kind_.name}; }
+
+  std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
+                                      uint64_t seed) override {
+    return std::make_unique<UpdateClient>(scale_, kind_, tally_, database.table(kTable), worker,
+                                          seed);
+  }
+
+  std::vector<Check> verify(Database& database) override {
+    std::vector<std::byte> expected(scale_.row_bytes);
+    uint64_t rows = 0, broken = 0, updates = 0;
+    int64_t balance = 0;
+    std::string first;
+    database.table(kTable).for_each_row([&](Key key, const std::byte* row) {
+      ++rows;
+      const Head head = head_of(row);
+      updates += head.updates;
+      balance += head.balance;
+      write_row(expected.data(), scale_.row_bytes, key, head);
+      if (std::memcmp(row, expected.data(), scale_.row_bytes) == 0 && key < scale_.rows) return;
+      if (broken++ == 0) first = "; first: row " + std::to_string(key);
+    });
+    std::vector<Check> checks = {
+        {"every row is there", rows == scale_.rows,
+         std::to_string(rows) + " rows, " + std::to_string(scale_.rows) + " loaded"},
+        {"every row is whole", broken == 0, std::to_string(broken) + " torn or misplaced" + first},
+        {"balances add up to nothing", balance == 0, "they add up to " + std::to_string(balance)}};
+    tally_.check("rows count every update", updates, &checks);
+    return checks;
+  }
+
+  std::string describe() const override {
+    return "micro-update: " + std::string(kind_.name) + " on " + std::to_string(scale_.rows) +
+           " rows of " + std::to_string(scale_.row_bytes) + " B, uniform and distinct";
+  }
+
+  uint64_t expected_bytes() const override { return table_bytes(scale_.rows, scale_.row_bytes); }
+
+ private:
+  const Scale scale_;
+  const Kind& kind_;
+  Tally tally_;
+};
+
+std::string check_flags() {
+  if (find_kind(FLAGS_micro_update_kind) == nullptr) {
+    return "--micro_update_kind is update-1, update-5-read-5 or update-10, not \"" +
+           FLAGS_micro_update_kind + "\"";
+  }
+  if (FLAGS_micro_update_rows < kMostOperations || FLAGS_micro_update_rows > kMaxRows) {
+    return "--micro_update_rows is " + std::to_string(kMostOperations) + " to " +
+           std::to_string(kMaxRows);
+  }
+  if (FLAGS_micro_update_row_bytes < kMinRowBytes || FLAGS_micro_update_row_bytes > kMaxRowBytes) {
+    return "--micro_update_row_bytes is " + std::to_string(kMinRowBytes) + " to " +
+           std::to_string(kMaxRowBytes);
+  }
+  return "";
+}
+
+const WorkloadRegistration registration({
+    .name = "micro-update",
+    .what = "P-WAL's UPDATE-1, UPDATE-5&READ-5 and UPDATE-10 on one small table",
+    .memory = "0.57 kB a row of 512 B",
+    .load_flags = {"micro_update_rows", "micro_update_row_bytes"},
+    .check_flags = check_flags,
+    .make =
+        [] {
+          const Scale scale{FLAGS_micro_update_rows, FLAGS_micro_update_row_bytes};
+          return std::make_unique<MicroUpdate>(scale, *find_kind(FLAGS_micro_update_kind));
+        },
+});
+
+}  // namespace
+}  // namespace logjam
