@@ -33,7 +33,9 @@ SCALES = {
     "tpcb": [["--tpcb_branches=2", "--tpcb_accounts=500"]],
     "tpcc": [["--tpcc_warehouses=2", "--tpcc_items=1000", "--tpcc_customers=50"]],
     "ycsb": [["--ycsb_records=1000", "--ycsb_value_bytes=100"],
-             ["--ycsb_records=1000", "--ycsb_value_bytes=100", "--ycsb_preset=hybrid"]],
+             ["--ycsb_records=1000", "--ycsb_value_bytes=100", "--ycsb_preset=hybrid"],
+             *(["--ycsb_records=1000", "--ycsb_value_bytes=100", f"--ycsb_workload={name}"]
+               for name in "ABDEF")],
 }
 THREADS = 4
 

@@ -23,7 +23,20 @@ inline std::vector<Flags> small_scales(std::string_view workload) {
     return {{{"tpcc_warehouses", "2"}, {"tpcc_items", "200"}, {"tpcc_customers", "20"}}};
   }
   if (workload == "ycsb") {
-    return {{{"ycsb_records", "500"}, {"ycsb_value_bytes", "100"}}};
+    const Flags small = {{"ycsb_records", "500"}, {"ycsb_value_bytes", "100"}};
+    std::vector<Flags> all(7, small);
+    all[1].push_back({"ycsb_preset", "hybrid"});
+    for (size_t i = 0; i < 5; ++i) {
+      all[2 + i].push_back({"ycsb_workload", std::string(1, "ABDEF"[i])});
+    }
+    // All kinds of operations in one transaction.
+    all.push_back(small);
+    all.back().insert(all.back().end(), {{"ycsb_index", "ordered"},
+                                         {"ycsb_scan_length", "9"},
+                                         {"ycsb_scan_ratio", "0.2"},
+                                         {"ycsb_insert_ratio", "0.2"},
+                                         {"ycsb_distribution", "latest"}});
+    return all;
   }
   return {};
 }

@@ -37,7 +37,10 @@ class Recorder : public Transaction {
     *row = row_.data();
     return Status::kOk;
   }
-  Status insert(Table&, Key, const std::byte*) override { return Status::kExists; }
+  Status insert(Table&, Key key, const std::byte*) override {
+    inserts.push_back(key);
+    return Status::kOk;
+  }
   Status erase(Table&, Key) override { return Status::kNotFound; }
   Status scan(Table&, Key low, Key high, bool, const RowVisitor&) override {
     scans.push_back({low, high});
@@ -48,7 +51,7 @@ class Recorder : public Transaction {
   }
   Status read_secondary(Table&, size_t, Key, const RowVisitor&) override { return Status::kOk; }
 
-  std::vector<Key> reads, updates, writes;
+  std::vector<Key> reads, updates, writes, inserts;
   std::vector<std::pair<Key, Key>> scans;
   const std::vector<std::byte>& row() const { return row_; }
 
@@ -125,6 +128,13 @@ TEST_F(YcsbTest, RefusesInOneSentence) {
                           {{"ycsb_index", "tree"}},
                           {{"ycsb_touch", "cell"}},
                           {{"ycsb_scan_length", "5"}},
+                          {{"ycsb_workload", "G"}},
+                          {{"ycsb_workload", "a"}},
+                          {{"ycsb_workload", "A"}, {"ycsb_preset", "a"}},
+                          {{"ycsb_workload", "E"}, {"ycsb_index", "hash"}},
+                          {{"ycsb_insert_ratio", "-1"}},
+                          {{"ycsb_insert_ratio", "0.6"}},
+                          {{"ycsb_index", "ordered"}, {"ycsb_scan_ratio", "0.1"}},
                           {{"ycsb_records", "8"}, {"ycsb_ops", "9"}},
                           {{"ycsb_preset", "hybrid"}, {"ycsb_index", "hash"}},
                           {{"ycsb_touch", "column"}, {"ycsb_rmw", "false"}},
@@ -134,12 +144,96 @@ TEST_F(YcsbTest, RefusesInOneSentence) {
   }
 }
 
+TEST_F(YcsbTest, CoreWorkloadsAndWhatOverridesThem) {
+  struct Core {
+    const char* name;
+    double reads, inserts, scans;
+    bool rmw;
+  };
+  for (const Core& core : {Core{"A", 0.5, 0, 0, false}, Core{"B", 0.95, 0, 0, false},
+                           Core{"C", 1, 0, 0, false}, Core{"D", 0.95, 0.05, 0, false},
+                           Core{"E", 0, 0.05, 0.95, false}, Core{"F", 0.5, 0, 0, true}}) {
+    SCOPED_TRACE(core.name);
+    set({{"ycsb_workload", core.name}});
+    EXPECT_EQ(ycsb::check_flags(), "");
+    const ycsb::Options options = ycsb::options_from_flags();
+    EXPECT_EQ(options.read_ratio, core.reads);
+    EXPECT_EQ(options.insert_ratio, core.inserts);
+    EXPECT_EQ(options.scan_ratio, core.scans);
+    EXPECT_EQ(options.rmw, core.rmw);
+    EXPECT_EQ(options.ops, 1u);
+    EXPECT_EQ(options.theta, 0.99);
+    EXPECT_EQ(options.distribution,
+              *core.name == 'D' ? ycsb::Distribution::kLatest : ycsb::Distribution::kScrambled);
+    EXPECT_EQ(options.ordered, *core.name == 'E');
+    EXPECT_EQ(options.scan_length, *core.name == 'E' ? 100u : 0u);
+    EXPECT_TRUE(options.by_column);
+  }
+  set({{"ycsb_workload", "E"}, {"ycsb_scan_length", "7"}, {"ycsb_ops", "3"}, {"ycsb_theta", "0"}});
+  EXPECT_EQ(ycsb::options_from_flags().scan_length, 7u);
+  EXPECT_EQ(ycsb::options_from_flags().ops, 3u);
+  EXPECT_EQ(ycsb::options_from_flags().distribution, ycsb::Distribution::kUniform);
+}
+
+// Reads of D go to the rows inserted last, by whichever worker, and E's scans have all lengths.
+TEST_F(YcsbTest, LatestKeysAndScans) {
+  set({{"ycsb_records", "1000"}, {"ycsb_value_bytes", "100"}, {"ycsb_workload", "D"}});
+  const auto workload = make_workload("ycsb");
+  Database database;
+  workload->create_tables(database);
+  std::vector<std::unique_ptr<Client>> clients;
+  for (uint32_t worker : {0, 1}) clients.push_back(workload->make_client(database, worker, 2, 1));
+  Recorder recorder(100);
+  for (int i = 0; i < 20'000; ++i) {
+    for (const auto& client : clients) {
+      client->next();
+      EXPECT_EQ(client->execute(recorder), Status::kOk);
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(recorder.inserts.size()), 2000, 200);
+  EXPECT_EQ(std::set<Key>(recorder.inserts.begin(), recorder.inserts.end()).size(),
+            recorder.inserts.size());
+  const Key newest = *std::max_element(recorder.inserts.begin(), recorder.inserts.end());
+  uint64_t recent = 0, never_inserted = 0;
+  const std::set<Key> there(recorder.inserts.begin(), recorder.inserts.end());
+  for (size_t i = recorder.reads.size() - 1000; i < recorder.reads.size(); ++i) {
+    recent += recorder.reads[i] + 100 > newest;
+    never_inserted += recorder.reads[i] >= 1000 && !there.contains(recorder.reads[i]);
+  }
+  EXPECT_GT(recent, 300u);
+  EXPECT_EQ(never_inserted, 0u);
+
+  set({{"ycsb_workload", "E"}});
+  const Recorder scans = record(1, 5000);
+  std::set<Key> lengths;
+  for (const auto& [low, high] : scans.scans) lengths.insert(high - low + 1);
+  EXPECT_EQ(lengths.size(), 100u);
+  EXPECT_EQ(*lengths.rbegin(), 100u);
+  EXPECT_NEAR(static_cast<double>(scans.scans.size()), 4750, 60);
+}
+
+TEST_F(YcsbTest, VerifyFindsALostAndABrokenInsert) {
+  set({{"ycsb_records", "100"}, {"ycsb_value_bytes", "100"}, {"ycsb_workload", "D"}});
+  const auto workload = make_workload("ycsb");
+  const auto database = load(*workload, 1);
+  Outcome outcome;
+  run(*workload, *database, all_protocols().front(), 1, 500, 1, outcome);
+  expect_consistent(*workload, *database);
+  Tuple* tuple = Table::tuple_of(database->tables()[0]->primary().find(103, nullptr));
+  tuple->row()[50] ^= std::byte{1};
+  EXPECT_EQ(failing(*workload, *database), std::vector<std::string>{"every row is whole"});
+  tuple->version.store(Version(1, true).word());
+  EXPECT_EQ(failing(*workload, *database), std::vector<std::string>{"every row inserted is there"});
+}
+
 // Recovery sets the flags that shape the load from the log's header, and no others: what a run
 // accepted must not be refused then.
 TEST_F(YcsbTest, LoadFlagsAloneAreAcceptable) {
   EXPECT_EQ(refusal({{"ycsb_records", "5"}}), "");
   EXPECT_EQ(refusal({{"ycsb_records", "5"}, {"ycsb_preset", "hybrid"}, {"ycsb_index", "auto"}}),
             "");
+  EXPECT_EQ(refusal({{"ycsb_records", "5"}, {"ycsb_workload", "E"}}), "");
+  EXPECT_EQ(refusal({{"ycsb_insert_ratio", "0.4"}}), "");
 }
 
 TEST_F(YcsbTest, KeysOfATransactionAreDistinctEvenIfFewAreLeft) {

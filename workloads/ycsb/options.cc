@@ -14,10 +14,17 @@ DEFINE_double(ycsb_read_ratio, 0.5, "ycsb: share of the point operations that on
 DEFINE_double(ycsb_theta, 0.6, "ycsb: zipfian skew, 0 (uniform) to less than 1");
 DEFINE_string(ycsb_distribution, "zipf",
               "ycsb: zipf (key = rank, Gray et al.), scrambled (key = FNV-1a of the rank, as YCSB "
-              "does) or uniform");
+              "does), latest (the newest row is the most popular) or uniform");
 DEFINE_string(ycsb_index, "auto",
-              "ycsb: hash or ordered primary index; auto is ordered for the hybrid preset, else "
-              "hash");
+              "ycsb: hash or ordered primary index; auto is ordered for the hybrid preset and "
+              "workload E, else hash");
+DEFINE_string(ycsb_workload, "",
+              "ycsb: A, B, C, D, E or F, YCSB's core workloads: one operation a transaction, "
+              "theta 0.99, scrambled (D: latest), reads of rows, updates of one of ten columns, "
+              "scans of up to 100 rows; flags given explicitly override it");
+DEFINE_double(ycsb_insert_ratio, 0, "ycsb: share of the operations that insert a row");
+DEFINE_double(ycsb_scan_ratio, 0,
+              "ycsb: share of the operations that scan 1 to --ycsb_scan_length rows");
 DEFINE_string(
     ycsb_preset, "",
     "ycsb: a (50/50), b (95/5), c (reads only), f (50/50 read-modify-write), or Poplar's "
@@ -27,9 +34,10 @@ DEFINE_bool(ycsb_rmw, false, "ycsb: updates read the row first instead of overwr
 DEFINE_string(
     ycsb_touch, "auto",
     "ycsb: row (operations read or write all of it) or column (one of ten equal columns); "
-    "auto is column for the hybrid preset, else row");
+    "auto is column for the hybrid preset and for updates of --ycsb_workload, else row");
 DEFINE_uint32(ycsb_scan_length, 0,
-              "ycsb: rows of a scan at the end of every transaction; needs the ordered index");
+              "ycsb: rows of a scan at the end of every transaction, or with --ycsb_scan_ratio of "
+              "the longest scan; needs the ordered index");
 DEFINE_bool(ycsb_distinct, true, "ycsb: the keys of one transaction differ");
 DEFINE_bool(ycsb_prefetch, true,
             "ycsb: prefetch the index entries of a transaction's keys, which are known up front");
@@ -58,6 +66,31 @@ constexpr std::array kPresets = {
     Preset{"hybrid", 0, true, true, 10},
 };
 
+// Cooper et al., "Benchmarking Cloud Serving Systems with YCSB" (SoCC 2010), table 2, as in YCSB's
+// workloads/workload[a-f].
+struct CoreWorkload {
+  std::string_view name;
+  double read_ratio;
+  double insert_ratio = 0;
+  double scan_ratio = 0;
+  bool rmw = false;
+};
+constexpr double kCoreTheta = 0.99;
+constexpr uint32_t kCoreScanLength = 100;
+constexpr std::array kCoreWorkloads = {
+    CoreWorkload{"A", 0.5},
+    CoreWorkload{"B", 0.95},
+    CoreWorkload{"C", 1},
+    CoreWorkload{"D", 0.95, 0.05},
+    CoreWorkload{"E", 0, 0.05, 0.95},
+    CoreWorkload{"F", 0.5, 0, 0, true},
+};
+
+const CoreWorkload* find_core(std::string_view name) {
+  const auto* found = std::ranges::find(kCoreWorkloads, name, &CoreWorkload::name);
+  return found == kCoreWorkloads.end() ? nullptr : found;
+}
+
 const Preset* find_preset(std::string_view name) {
   const auto* found = std::ranges::find(kPresets, name, &Preset::name);
   return found == kPresets.end() ? nullptr : found;
@@ -73,6 +106,35 @@ bool one_of(std::string_view value, std::initializer_list<std::string_view> allo
   return std::ranges::find(allowed, value) != allowed.end();
 }
 
+// What nobody said otherwise is the core workload's. As with presets, the shape of the load depends
+// on flag values alone.
+void apply(const CoreWorkload& core, Options* options) {
+  if (!given("ycsb_read_ratio")) options->read_ratio = core.read_ratio;
+  if (FLAGS_ycsb_insert_ratio == 0) options->insert_ratio = core.insert_ratio;
+  if (!given("ycsb_scan_ratio")) options->scan_ratio = core.scan_ratio;
+  if (!given("ycsb_rmw")) options->rmw = core.rmw;
+  if (!given("ycsb_ops")) options->ops = 1;
+  if (!given("ycsb_theta")) options->theta = kCoreTheta;
+  if (!given("ycsb_scan_length") && core.scan_ratio > 0) options->scan_length = kCoreScanLength;
+  if (FLAGS_ycsb_index == "auto") options->ordered = core.scan_ratio > 0;
+  if (FLAGS_ycsb_touch == "auto") options->by_column = options->reads_rows = true;
+}
+
+Distribution distribution_of(const CoreWorkload* core) {
+  if (core != nullptr && !given("ycsb_distribution")) {
+    return core->name == "D" ? Distribution::kLatest : Distribution::kScrambled;
+  }
+  if (FLAGS_ycsb_distribution == "scrambled") return Distribution::kScrambled;
+  if (FLAGS_ycsb_distribution == "latest") return Distribution::kLatest;
+  return Distribution::kZipf;
+}
+
+std::string percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g %%", share * 100);
+  return text;
+}
+
 }  // namespace
 
 Options options_from_flags() {
@@ -80,6 +142,8 @@ Options options_from_flags() {
                   .value_bytes = FLAGS_ycsb_value_bytes,
                   .ops = FLAGS_ycsb_ops,
                   .read_ratio = FLAGS_ycsb_read_ratio,
+                  .insert_ratio = FLAGS_ycsb_insert_ratio,
+                  .scan_ratio = FLAGS_ycsb_scan_ratio,
                   .theta = FLAGS_ycsb_theta,
                   .ordered = FLAGS_ycsb_index == "ordered",
                   .rmw = FLAGS_ycsb_rmw,
@@ -99,16 +163,15 @@ Options options_from_flags() {
     if (FLAGS_ycsb_index == "auto") options.ordered = hybrid;
     if (FLAGS_ycsb_touch == "auto") options.by_column = hybrid;
   }
+  const CoreWorkload* core = find_core(FLAGS_ycsb_workload);
+  if (core != nullptr) apply(*core, &options);
   // Recovery knows the flags that shape the load only, so defaults of the others must go with any.
   if (!given("ycsb_ops")) options.ops = at_most(options.ops, options.records);
   if (!given("ycsb_scan_length"))
     options.scan_length = at_most(options.scan_length, options.records);
-  if (options.by_column) options.rmw = true;
+  if (options.by_column && !options.reads_rows) options.rmw = true;
   if (FLAGS_ycsb_distribution == "uniform") options.theta = 0;
-  if (options.theta > 0) {
-    options.distribution =
-        FLAGS_ycsb_distribution == "scrambled" ? Distribution::kScrambled : Distribution::kZipf;
-  }
+  if (options.theta > 0) options.distribution = distribution_of(core);
   return options;
 }
 
@@ -116,9 +179,15 @@ std::string check_flags() {
   if (!FLAGS_ycsb_preset.empty() && find_preset(FLAGS_ycsb_preset) == nullptr) {
     return "--ycsb_preset is a, b, c, f, write-only or hybrid, not \"" + FLAGS_ycsb_preset + "\"";
   }
-  if (!one_of(FLAGS_ycsb_distribution, {"zipf", "scrambled", "uniform"})) {
-    return "--ycsb_distribution is zipf, scrambled or uniform, not \"" + FLAGS_ycsb_distribution +
-           "\"";
+  if (!FLAGS_ycsb_workload.empty() && find_core(FLAGS_ycsb_workload) == nullptr) {
+    return "--ycsb_workload is A, B, C, D, E or F, not \"" + FLAGS_ycsb_workload + "\"";
+  }
+  if (!FLAGS_ycsb_workload.empty() && !FLAGS_ycsb_preset.empty()) {
+    return "--ycsb_workload and --ycsb_preset say different things: drop one of them";
+  }
+  if (!one_of(FLAGS_ycsb_distribution, {"zipf", "scrambled", "latest", "uniform"})) {
+    return "--ycsb_distribution is zipf, scrambled, latest or uniform, not \"" +
+           FLAGS_ycsb_distribution + "\"";
   }
   if (!one_of(FLAGS_ycsb_index, {"auto", "hash", "ordered"})) {
     return "--ycsb_index is hash, ordered or auto, not \"" + FLAGS_ycsb_index + "\"";
@@ -143,13 +212,23 @@ std::string check_flags() {
     return "--ycsb_ops cannot exceed --ycsb_records while --ycsb_distinct=true";
   }
   if (!(options.read_ratio >= 0 && options.read_ratio <= 1)) return "--ycsb_read_ratio is 0 to 1";
+  if (!(options.insert_ratio >= 0 && options.insert_ratio <= 1)) {
+    return "--ycsb_insert_ratio is 0 to 1";
+  }
+  if (!(options.scan_ratio >= 0 && options.scan_ratio <= 1)) return "--ycsb_scan_ratio is 0 to 1";
+  if (options.read_ratio + options.insert_ratio + options.scan_ratio > 1 + 1e-9) {
+    return "--ycsb_read_ratio, --ycsb_insert_ratio and --ycsb_scan_ratio add up to more than 1";
+  }
+  if (options.scan_ratio > 0 && options.scan_length == 0) {
+    return "--ycsb_scan_ratio needs a --ycsb_scan_length";
+  }
   if (!(options.theta >= 0 && options.theta < 1)) {
     return "--ycsb_theta is at least 0 and less than 1 (Gray's method has no skew of 1 or more)";
   }
   if (options.by_column && (options.value_bytes % kColumns != 0 || options.value_bytes < 40)) {
     return "--ycsb_touch=column needs --ycsb_value_bytes to be a multiple of 10, and at least 40";
   }
-  if (options.by_column && given("ycsb_rmw") && !FLAGS_ycsb_rmw) {
+  if (options.by_column && !options.reads_rows && given("ycsb_rmw") && !FLAGS_ycsb_rmw) {
     return "--ycsb_rmw=false overwrites whole rows, --ycsb_touch=column changes a part of one: "
            "drop one of them";
   }
@@ -179,6 +258,9 @@ std::string describe(const Options& options) {
       std::snprintf(skew, sizeof skew, "scrambled zipfian keys (FNV-1a of the rank) theta %.4g",
                     options.theta);
       break;
+    case Distribution::kLatest:
+      std::snprintf(skew, sizeof skew, "latest keys theta %.4g", options.theta);
+      break;
   }
   char text[512];
   std::snprintf(
@@ -191,7 +273,11 @@ std::string describe(const Options& options) {
       options.by_column ? "one of ten columns" : "the row", skew,
       options.distinct ? ", distinct in a transaction" : "");
   std::string line = text;
-  if (options.scan_length > 0) {
+  if (options.insert_ratio > 0) line += ", " + percent(options.insert_ratio) + " inserts";
+  if (options.scan_ratio > 0) {
+    line += ", " + percent(options.scan_ratio) + " scans of up to " +
+            std::to_string(options.scan_length) + " rows";
+  } else if (options.scan_length > 0) {
     line += ", then a scan of " + std::to_string(options.scan_length) + " rows";
   }
   if (!options.prefetch) line += ", no prefetch";

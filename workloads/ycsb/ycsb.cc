@@ -1,10 +1,11 @@
-// YCSB: one table, transactions of point reads and updates, and perhaps a scan.
+// YCSB: one table, transactions of point reads, updates, inserts and scans.
 #include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "engine/workload.h"
 #include "platform/fatal.h"
+#include "workloads/common.h"
 #include "workloads/random.h"
 #include "workloads/ycsb/options.h"
 #include "workloads/ycsb/row.h"
@@ -14,28 +15,67 @@ namespace logjam::ycsb {
 namespace {
 
 constexpr const char* kTable = "usertable";
-enum Type : uint32_t { kReadWrite, kReadOnly };
+// A transaction is of the first type, in this order, that one of its operations makes it.
+enum Type : uint32_t { kReadWrite, kReadOnly, kInserting, kScanning };
 
 // Where in a row an operation works: the row itself, or one column of it.
 struct Fields {
   explicit Fields(const Options& options)
       : count(options.by_column ? kColumns : 1), bytes(options.value_bytes / count) {}
   uint64_t owner(Key key, uint32_t field) const { return key * count + field; }
+  void fill(std::byte* row, Key key, uint64_t stamp) const {
+    for (uint32_t field = 0; field < count; ++field) {
+      fill_field(row + field * bytes, bytes, owner(key, field), stamp);
+    }
+  }
 
   uint32_t count;
   uint32_t bytes;
 };
 
+// How many rows each worker has inserted: the n-th row of worker w, from 0, has the key
+// loaded rows + n * workers + w.
+//
+// Protocol. A worker stores its count, relaxed, once the transactions that inserted those rows are
+// committed; others load it, relaxed, to know keys that exist.
+class Inserted {
+ public:
+  Inserted(uint64_t loaded) : loaded_(loaded), counts_(kMaxWorkers) {}
+
+  Key key_of(uint64_t n, uint32_t worker, uint32_t workers) const {
+    return loaded_ + n * workers + worker;
+  }
+  void publish(uint32_t worker, uint64_t count) {
+    counts_[worker]->store(count, platform::memory_order_relaxed);
+  }
+  // The row of that age, 0 the newest, if all workers had inserted as many; where one has not, a
+  // loaded row.
+  Key newest(uint64_t age, uint32_t workers) const {
+    const auto worker = static_cast<uint32_t>(age % workers);
+    const uint64_t count = counts_[worker]->load(platform::memory_order_relaxed);
+    if (age / workers < count) return key_of(count - 1 - age / workers, worker, workers);
+    return loaded_ - 1 - age % loaded_;
+  }
+
+ private:
+  static constexpr uint32_t kMaxWorkers = 1024;
+  const uint64_t loaded_;
+  std::vector<platform::Padded<platform::atomic<uint64_t>>> counts_;
+};
+
+// Draws keys of loaded rows, or the newest ones.
 class KeyChooser {
  public:
-  explicit KeyChooser(const Options& options)
+  KeyChooser(const Options& options, const Inserted& inserted)
       : records_(options.records),
         distribution_(options.distribution),
-        zipf_(options.records, options.theta) {}
+        zipf_(options.records, options.theta),
+        inserted_(inserted) {}
 
-  Key draw(Random& random) const {
+  Key draw(Random& random, uint32_t workers) const {
     if (distribution_ == Distribution::kUniform) return random.below(records_);
     const uint64_t rank = zipf_.draw(random);
+    if (distribution_ == Distribution::kLatest) return inserted_.newest(rank, workers);
     return distribution_ == Distribution::kZipf ? rank : fnv1a(rank) % records_;
   }
 
@@ -43,67 +83,109 @@ class KeyChooser {
   uint64_t records_;
   Distribution distribution_;
   Zipf zipf_;
+  const Inserted& inserted_;
+};
+
+// What all clients share.
+struct Shared {
+  explicit Shared(const Options& options_in)
+      : options(options_in), fields(options), inserted(options.records), keys(options, inserted) {}
+  const Options options;
+  const Fields fields;
+  Inserted inserted;
+  const KeyChooser keys;
+  Tally tally;  // rows inserted
 };
 
 // Input arrays are sized once: no allocation per transaction.
 class YcsbClient : public Client {
  public:
-  YcsbClient(const Options& options, const KeyChooser& chooser, Table& table, uint32_t worker,
-             uint64_t seed)
-      : options_(options),
-        chooser_(chooser),
+  YcsbClient(Shared& shared, Table& table, uint32_t worker, uint32_t workers, uint64_t seed)
+      : shared_(shared),
+        options_(shared.options),
         table_(table),
-        fields_(options),
+        fields_(shared.fields),
         random_(seed, worker),
-        read_below_(static_cast<uint64_t>(options.read_ratio * 0x1p32)),
-        keys_(options.ops),
-        operations_(options.ops) {}
+        worker_(worker),
+        workers_(workers),
+        read_below_(share_of_draws(options_.read_ratio)),
+        insert_below_(read_below_ + share_of_draws(options_.insert_ratio)),
+        scan_below_(insert_below_ + share_of_draws(options_.scan_ratio)),
+        keys_(options_.ops),
+        operations_(options_.ops),
+        new_row_(options_.insert_ratio > 0 ? options_.value_bytes : 0) {}
+  ~YcsbClient() override { shared_.tally.add(acknowledged_inserts_); }
 
   uint32_t next() override {
-    bool writes = false;
+    // The last transaction is committed, or the run is over.
+    inserts_ += drawn_inserts_;
+    if (drawn_inserts_ > 0) shared_.inserted.publish(worker_, inserts_);
+    drawn_inserts_ = 0;
+    bool has[4] = {};
     for (uint32_t i = 0; i < options_.ops; ++i) {
-      keys_[i] = options_.distinct ? draw_distinct(i) : chooser_.draw(random_);
+      keys_[i] = options_.distinct ? draw_distinct(i) : draw();
       const uint64_t bits = random_.next();
-      operations_[i].write = (bits >> 32) >= read_below_;
-      operations_[i].offset =
+      Operation& operation = operations_[i];
+      operation.kind = kind_of(bits >> 32);
+      operation.offset =
           static_cast<uint32_t>((bits & 0xffff) * fields_.count >> 16) * fields_.bytes;
-      writes |= operations_[i].write;
+      has[operation.kind] = true;
+      if (operation.kind == kInsert) {
+        keys_[i] = shared_.inserted.key_of(inserts_ + drawn_inserts_++, worker_, workers_);
+      } else if (operation.kind == kScan) {
+        operation.length = 1 + static_cast<uint32_t>(random_.below(options_.scan_length));
+      }
     }
     stamp_ = random_.next();
-    if (options_.scan_length > 0) {
-      scan_from_ = std::min(chooser_.draw(random_), options_.records - options_.scan_length);
+    if (scans_last()) {
+      scan_from_ = std::min(draw(), options_.records - options_.scan_length);
     }
-    return writes ? kReadWrite : kReadOnly;
+    return has[kChange]   ? kReadWrite
+           : has[kInsert] ? kInserting
+           : has[kScan]   ? kScanning
+                          : kReadOnly;
   }
 
   Status execute(Transaction& txn) override {
     prefetch(0, kPrefetchAhead);
     for (uint32_t i = 0; i < options_.ops; ++i) {
       prefetch(i + kPrefetchAhead, i + kPrefetchAhead + 1);
-      const Status status = operations_[i].write ? change(txn, i) : read(txn, i);
+      const Status status = operate(txn, i);
       if (status == Status::kAbort) return status;
       if (status != Status::kOk) {
-        platform::fatal("ycsb: row " + std::to_string(keys_[i]) + " is missing",
+        platform::fatal("ycsb: row " + std::to_string(keys_[i]) +
+                            (status == Status::kExists ? " is there already" : " is missing"),
                         platform::kExitViolation);
       }
     }
-    if (options_.scan_length == 0) return Status::kOk;
-    const uint32_t offset = operations_[0].offset;
-    return txn.scan(table_, scan_from_, scan_from_ + options_.scan_length - 1, false,
-                    [this, offset](Key, const std::byte* row) {
-                      sum_ += sum_field(row + offset, fields_.bytes);
-                      return true;
-                    });
+    if (!scans_last()) return Status::kOk;
+    return scan(txn, scan_from_, options_.scan_length, operations_[0].offset);
   }
 
+  uint64_t committing() override { return drawn_inserts_; }
+  void acknowledged(uint64_t inserts) override { acknowledged_inserts_ += inserts; }
+
  private:
+  enum Kind : uint8_t { kRead, kChange, kInsert, kScan };
   struct Operation {
     uint32_t offset;  // of the field touched
-    bool write;
+    uint32_t length;  // of a scan
+    Kind kind;
   };
 
   // More would overflow the core's line fill buffers.
   static constexpr uint32_t kPrefetchAhead = 16;
+
+  static uint64_t share_of_draws(double ratio) { return static_cast<uint64_t>(ratio * 0x1p32); }
+  Kind kind_of(uint64_t drawn) const {
+    return drawn < read_below_     ? kRead
+           : drawn < insert_below_ ? kInsert
+           : drawn < scan_below_   ? kScan
+                                   : kChange;
+  }
+  bool scans_last() const { return options_.scan_length > 0 && options_.scan_ratio == 0; }
+
+  Key draw() { return shared_.keys.draw(random_, workers_); }
 
   // Redraws a key that came before. Where nearly all keys are taken that could go on for long, so
   // after some tries the next free key is taken instead.
@@ -114,9 +196,9 @@ class YcsbClient : public Client {
       for (uint32_t i = 0; i < taken; ++i) found |= keys_[i] == key;
       return found;
     };
-    Key key = chooser_.draw(random_);
+    Key key = draw();
     for (int tries = 0; is_taken(key); ++tries) {
-      key = tries < kTries ? chooser_.draw(random_) : (key + 1) % options_.records;
+      key = tries < kTries ? draw() : (key + 1) % options_.records;
     }
     return key;
   }
@@ -128,18 +210,46 @@ class YcsbClient : public Client {
     }
   }
 
+  Status operate(Transaction& txn, uint32_t i) {
+    switch (operations_[i].kind) {
+      case kRead:
+        return read(txn, i);
+      case kChange:
+        return change(txn, i);
+      case kInsert:
+        return insert(txn, i);
+      case kScan:
+        return scan(txn, keys_[i], operations_[i].length, operations_[i].offset);
+    }
+    return Status::kOk;
+  }
+
+  // What is read of a row: all of it, or the operation's column.
+  uint64_t sum(const std::byte* row, uint32_t offset) const {
+    return options_.reads_rows ? sum_field(row, options_.value_bytes)
+                               : sum_field(row + offset, fields_.bytes);
+  }
+
   // sum_ outlives the call, so the compiler cannot drop the reads.
   Status read(Transaction& txn, uint32_t i) {
     const std::byte* row;
     const Status status = txn.read(table_, keys_[i], &row);
-    if (status == Status::kOk) sum_ += sum_field(row + operations_[i].offset, fields_.bytes);
+    if (status == Status::kOk) sum_ += sum(row, operations_[i].offset);
     return status;
+  }
+
+  Status scan(Transaction& txn, Key from, uint32_t length, uint32_t offset) {
+    return txn.scan(table_, from, from + length - 1, false,
+                    [this, offset](Key, const std::byte* row) {
+                      sum_ += sum(row, offset);
+                      return true;
+                    });
   }
 
   Status change(Transaction& txn, uint32_t i) {
     std::byte* row;
     uint64_t stamp = stamp_ + i;
-    if (!options_.rmw) {
+    if (!options_.rmw && !options_.by_column) {
       const Status status = txn.write(table_, keys_[i], &row);
       if (status == Status::kOk) fill_field(row, options_.value_bytes, keys_[i], stamp);
       return status;
@@ -147,30 +257,41 @@ class YcsbClient : public Client {
     const Status status = txn.update(table_, keys_[i], &row);
     if (status == Status::kOk) {
       std::byte* field = row + operations_[i].offset;
-      stamp += sum_field(field, fields_.bytes);
+      if (options_.rmw) stamp += sum(row, operations_[i].offset);
       const uint32_t number = operations_[i].offset / fields_.bytes;
       fill_field(field, fields_.bytes, fields_.owner(keys_[i], number), stamp);
     }
     return status;
   }
 
+  Status insert(Transaction& txn, uint32_t i) {
+    fields_.fill(new_row_.data(), keys_[i], stamp_ + i);
+    const std::byte* row = new_row_.data();
+    return txn.insert(table_, keys_[i], row);
+  }
+
+  Shared& shared_;
   const Options& options_;
-  const KeyChooser& chooser_;
   Table& table_;
-  const Fields fields_;
+  const Fields& fields_;
   Random random_;
-  const uint64_t read_below_;
+  const uint32_t worker_, workers_;
+  const uint64_t read_below_, insert_below_, scan_below_;
 
   std::vector<Key> keys_;
   std::vector<Operation> operations_;
+  std::vector<std::byte> new_row_;
   Key scan_from_ = 0;
   uint64_t stamp_ = 0;
+  uint64_t inserts_ = 0;        // of all transactions before this one
+  uint64_t drawn_inserts_ = 0;  // of this one
+  uint64_t acknowledged_inserts_ = 0;
   uint64_t sum_ = 0;
 };
 
 class Ycsb : public Workload {
  public:
-  explicit Ycsb(const Options& options) : options_(options), chooser_(options) {}
+  explicit Ycsb(const Options& options) : shared_(options), options_(shared_.options) {}
 
   void create_tables(Database& database) override {
     database.create_table({.name = kTable,
@@ -182,7 +303,7 @@ class Ycsb : public Workload {
 
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Table& table = database.table(kTable);
-    const Fields fields(options_);
+    const Fields& fields = shared_.fields;
     std::vector<std::byte> row(options_.value_bytes);
     const uint64_t end = options_.records * (part + 1) / parts;
     for (Key key = options_.records * part / parts; key < end; ++key) {
@@ -194,21 +315,23 @@ class Ycsb : public Workload {
     }
   }
 
-  std::vector<std::string_view> types() const override { return {"read-write", "read-only"}; }
+  std::vector<std::string_view> types() const override {
+    if (options_.insert_ratio == 0 && options_.scan_ratio == 0) return {"read-write", "read-only"};
+    return {"read-write", "read-only", "insert", "scan"};
+  }
 
-  std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
+  std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
-    return std::make_unique<YcsbClient>(options_, chooser_, database.table(kTable), worker, seed);
+    return std::make_unique<YcsbClient>(shared_, database.table(kTable), worker, workers, seed);
   }
 
   std::vector<Check> verify(Database& database) override {
-    const Fields fields(options_);
+    const Fields& fields = shared_.fields;
     std::vector<std::byte> scratch(fields.bytes);
-    uint64_t rows = 0, strays = 0, broken = 0;
+    uint64_t loaded = 0, inserted = 0, broken = 0;
     std::string first;
     database.table(kTable).for_each_row([&](Key key, const std::byte* row) {
-      ++rows;
-      if (key >= options_.records) ++strays;
+      ++(key < options_.records ? loaded : inserted);
       for (uint32_t field = 0; field < fields.count; ++field) {
         const std::byte* at = row + field * fields.bytes;
         const size_t wrong =
@@ -220,14 +343,19 @@ class Ycsb : public Workload {
         }
       }
     });
-    return {
-        {"every row is there", rows == options_.records && strays == 0,
-         std::to_string(rows) + " rows, " + std::to_string(options_.records) + " loaded, " +
-             std::to_string(strays) + " under keys never loaded"},
+    std::vector<Check> checks = {
+        {"every row is there",
+         loaded == options_.records && (inserted == 0 || options_.insert_ratio > 0),
+         std::to_string(loaded + inserted) + " rows, " + std::to_string(options_.records) +
+             " loaded, " + std::to_string(inserted) + " under keys never loaded"},
         {"every row is whole", broken == 0,
-         std::to_string(broken) + " torn or foreign fields in " + std::to_string(rows) + " rows" +
-             first},
+         std::to_string(broken) + " torn or foreign fields in " +
+             std::to_string(loaded + inserted) + " rows" + first},
     };
+    if (options_.insert_ratio > 0) {
+      shared_.tally.check("every row inserted is there", inserted, &checks);
+    }
+    return checks;
   }
 
   std::string describe() const override { return ycsb::describe(options_); }
@@ -239,16 +367,17 @@ class Ycsb : public Workload {
   }
 
  private:
-  const Options options_;
-  const KeyChooser chooser_;
+  Shared shared_;
+  const Options& options_;
 };
 
 const WorkloadRegistration registration({
     .name = "ycsb",
-    .what = "point reads and updates of one table, optionally a scan; presets a b c f, write-only, "
-            "hybrid",
+    .what = "point reads, updates, inserts and scans of one table: YCSB's A to F, and presets with "
+            "longer transactions",
     .memory = "1.06 kB a row of 1000 B",
-    .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_preset", "ycsb_index", "ycsb_touch"},
+    .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_preset", "ycsb_workload", "ycsb_index",
+                   "ycsb_touch", "ycsb_insert_ratio"},
     .check_flags = check_flags,
     .make = [] { return std::make_unique<Ycsb>(options_from_flags()); },
 });
