@@ -37,6 +37,7 @@ CommitLog::CommitLog(WorkerContext& context)
 
 void CommitLog::draw(const Dependencies& deps, std::span<const Write> writes) {
   txn_ = uint64_t{context_.id} << kWorkerShift | ++context_.transactions_begun;
+  flags_ = deps.reads ? 0 : kWriteOnly;
   writes_ = writes;
   uint64_t bytes = sizeof(RecordHeader);
   if (context_.log_records == LogRecords::kTransaction) {
@@ -103,7 +104,7 @@ Point CommitLog::publish(const Ticket& ticket, bool ok, bool commits) {
 
 void CommitLog::fill(const Ticket& ticket, RecordKind kind, std::span<const Write> writes) {
   if (ticket.hole == nullptr) return;
-  RecordWriter record(ticket.hole, ticket.bytes, kind, ticket.sequence, txn_);
+  RecordWriter record(ticket.hole, ticket.bytes, kind, ticket.sequence, txn_, flags_);
   for (const Write& write : writes) {
     if (write.changes()) record.add(logged(write, context_.log_records));
   }

@@ -45,6 +45,7 @@ class CommitLog {
   uint64_t max_record_bytes_;
 
   uint64_t txn_ = 0;
+  uint8_t flags_ = 0;  // of all its records
   std::span<const Write> writes_;
   Ticket ticket_;
 };

@@ -196,7 +196,7 @@ bool Occ::lock_writes() {
     // All that a blind write and an insert depend on.
     const Version version(write.version);
     if (version.absent() == write.was_present) return fail(AbortReason::kValidation);
-    note_overwritten(version);
+    note_overwritten(write, version);
   }
   return true;
 }

@@ -77,6 +77,7 @@ class TransactionBase : public ProtocolTransaction {
   }
 
   Status erase(Table& table, Key key) final {
+    table.rows_will_come_and_go();
     Tuple* tuple;
     if (!find(table, key, &tuple)) return Status::kAbort;
     if (tuple == nullptr) return Status::kNotFound;
@@ -95,6 +96,7 @@ class TransactionBase : public ProtocolTransaction {
   // The tuple enters the indexes now, absent, and becomes present at commit. After an abort it
   // stays there, absent; the next insert of that key takes it over.
   Status insert(Table& table, Key key, const std::byte* row) final {
+    table.rows_will_come_and_go();
     Write* own = nullptr;
     auto* tuple = static_cast<Tuple*>(table.primary().find(key, nullptr));
     bool is_new = tuple == nullptr;
@@ -160,8 +162,11 @@ class TransactionBase : public ProtocolTransaction {
     deps_.reads = true;
     deps_.max_read = std::max(deps_.max_read, version.sequence());
   }
-  void note_overwritten(Version version) {
+  // At the serialization point. A write that did not look at the row has still learnt that there is
+  // one. If that may be another transaction's doing, it has read from it.
+  void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
+    if (write.was_present && write.table->rows_come_and_go()) note_read(version);
   }
 
   void forget() {

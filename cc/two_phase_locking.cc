@@ -52,7 +52,9 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
       unlock_all();
       return Status::kOk;
     }
-    for (const Write& write : writes_.all()) note_overwritten(write.tuple->load_version());
+    for (const Write& write : writes_.all()) {
+      note_overwritten(write, write.tuple->load_version());
+    }
     log_.draw(deps_, writes_.all());
     const uint64_t sequence = log_.sequence();
     point_ = log_.finish(true);

@@ -27,6 +27,8 @@ const char* name_of(RecordKind kind) {
       return "operation";
     case RecordKind::kCommit:
       return "commit";
+    case RecordKind::kMark:
+      return "mark";
   }
   return "?";
 }

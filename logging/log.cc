@@ -56,7 +56,7 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   header.scheme = options_.scheme->name;
   header.device = options_.device;
   header.streams = options_.scheme->stream_count(std::max(directory_count, 1u), config);
-  header.run = random_run();
+  header.run = config.run = random_run();
 
   if (header.streams != 0) {
     if (keeps && directories.empty())

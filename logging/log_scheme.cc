@@ -56,10 +56,11 @@ void LogScheme::wake_waiters() {
   }
 }
 
-bool LogScheme::wake_one_waiter() {
+bool LogScheme::wake_one_waiter(uint32_t stream) {
   platform::full_fence();
   for (Waiter& waiter : waiters_) {
     if (waiter.waiting.load(platform::memory_order_acquire) &&
+        waiter.stream.load(platform::memory_order_relaxed) == stream &&
         !is_durable({waiter.sequence.load(platform::memory_order_relaxed),
                      waiter.stream.load(platform::memory_order_relaxed)})) {
       waiter.bed.unpark();

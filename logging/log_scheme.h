@@ -44,10 +44,15 @@ struct Ticket {
   uint32_t stream = 0;
 };
 
-// What a commit waits for. Schemes read the fields as they please; 0, 0 is always durable.
+// What a commit waits for. Schemes read the fields as they please, but for `queue`; 0, 0 is always
+// durable.
 struct Point {
+  static constexpr uint32_t kQueues = 2;
+
   uint64_t sequence = 0;
   uint32_t stream = 0;
+  // A worker's points become durable in order within a queue (Poplar's Qwr and Qww), below kQueues.
+  uint32_t queue = 0;
 };
 
 struct Traits {
@@ -75,6 +80,7 @@ struct Cut {
 struct StreamTail {
   uint64_t bytes = 0;          // of valid records, from the start, without a gap
   uint64_t last_sequence = 0;  // of the last valid record, 0 if none
+  uint64_t last_mark = 0;      // of the last valid kMark, 0 if none
   uint64_t records = 0;
   std::string why;  // what ended it: "end of log", "torn record at byte 812: ..."
 };
@@ -129,9 +135,10 @@ class LogScheme {
   // Store-then-load on both sides (flag then watermark; watermark then flag) is ordered by
   // full_fence(), so one of the two always sees the other: no wake-up is lost.
   void wake_waiters();
-  // Unparks one waiter whose point is not durable yet, for it must take over a role (see Stream);
-  // false if none is seen: one that comes to park later finds the role free (`while_true` below).
-  bool wake_one_waiter();
+  // Unparks one waiter for `stream` whose point is not durable yet, for it must take over a role
+  // (see Stream); false if none is seen: one that comes to park later finds the role free
+  // (`while_true` below).
+  bool wake_one_waiter(uint32_t stream);
   // Blocks `worker` until woken, `point` durable, or `timeout_ns` passed. Does not sleep if
   // `while_true` turns out false behind the fence: a role it relied on has become free.
   void park_waiter(uint32_t worker, const Point& point, uint64_t timeout_ns,
@@ -157,6 +164,7 @@ class Device;
 struct LogConfig {
   uint32_t workers = 1;
   uint32_t sockets = 1;
+  uint64_t run = 0;                  // seeds record checksums; filled in by Log
   uint64_t buffer_bytes = 64 << 20;  // --log_buffer_mb, per stream
   uint64_t flush_txns = 0;           // --flush_txns, 0: not a criterion
   uint64_t flush_bytes = 0;          // --flush_bytes
@@ -173,7 +181,7 @@ struct LogConfig {
   uint32_t stripes = 1;
   uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb
 
-  // Of the schemes that add to the LSN; powers of two. --hop_bytes, --io_unit_bytes.
+  // Of the schemes that add to the LSN, and of Poplar; powers of two. --hop_bytes, --io_unit_bytes.
   uint64_t hop_bytes = 4 << 20;
   uint64_t io_unit_bytes = 64 << 10;
 

@@ -27,9 +27,9 @@ std::byte* add_row(std::byte* to, const std::byte* row, uint32_t row_bytes) {
 }  // namespace
 
 RecordWriter::RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence,
-                           uint64_t txn)
+                           uint64_t txn, uint8_t flags)
     : hole_(hole), next_(hole + sizeof(RecordHeader)) {
-  *header_at(hole) = RecordHeader{0, sequence, txn, bytes, kind, 0, 0};
+  *header_at(hole) = RecordHeader{0, sequence, txn, bytes, kind, flags, 0};
 }
 
 void RecordWriter::add(const LoggedWrite& write) {
@@ -49,7 +49,8 @@ void RecordWriter::add(const LoggedWrite& write) {
 
 void RecordWriter::seal(uint64_t run, uint64_t position) {
   RecordHeader* header = header_at(hole_);
-  if (header->kind != RecordKind::kVoid && next_ != hole_ + header->bytes) {
+  const bool empty = header->kind == RecordKind::kVoid || header->kind == RecordKind::kMark;
+  if (!empty && next_ != hole_ + header->bytes) {
     platform::fatal("a log record of " + std::to_string(next_ - hole_) +
                     " bytes was encoded into a hole of " + std::to_string(header->bytes));
   }

@@ -11,7 +11,13 @@
 //
 // kTransaction holds all writes of one transaction (--log_records=txn). With --log_records=op a
 // transaction is kBegin, one kOperation for each write, kCommit, with the same `txn`, all in one
-// stream; it counts if its kCommit does, with that record's sequence number.
+// stream; it counts if its kCommit does, with that record's sequence number. All records of a
+// transaction that read nothing carry kWriteOnly: some schemes may use them where others depend on
+// what is lost (Poplar, section 5).
+//
+// kMark has no body and belongs to no transaction: what a scheme with several streams says about
+// this one. Whatever the stream holds behind it has a larger sequence number, and what it holds of
+// numbers up to the mark's is before it.
 //
 // The checksum is XXH3-64 over the record behind it, seeded with the run and the record's position:
 // bytes of an earlier run, of an earlier lap of the ring buffer, or moved from elsewhere in the
@@ -30,7 +36,12 @@ enum class RecordKind : uint8_t {
   kBegin = 3,
   kOperation = 4,
   kCommit = 5,
+  kMark = 6,
 };
+
+// RecordHeader::flags.
+inline constexpr uint8_t kWriteOnly = 1;
+inline constexpr uint8_t kKnownRecordFlags = kWriteOnly;
 
 struct RecordHeader {
   uint64_t checksum;
@@ -38,7 +49,7 @@ struct RecordHeader {
   uint64_t txn;    // worker << 48 | that worker's count
   uint32_t bytes;  // of the whole record, a multiple of 8
   RecordKind kind;
-  uint8_t reserved;
+  uint8_t flags;
   uint16_t writes;  // in the body
 };
 static_assert(sizeof(RecordHeader) == 32);
@@ -73,9 +84,10 @@ constexpr uint32_t encoded_bytes(const WriteHeader& header) {
 // Fills one hole front to back: header fields, writes, then seal().
 class RecordWriter {
  public:
-  RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence, uint64_t txn);
+  RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence, uint64_t txn,
+               uint8_t flags = 0);
   void add(const LoggedWrite& write);
-  // Computes the checksum. The hole must be full, but for a kVoid record.
+  // Computes the checksum. The hole must be full, but for a kVoid or kMark record.
   void seal(uint64_t run, uint64_t position);
 
  private:

@@ -33,7 +33,8 @@ void add(platform::atomic<uint64_t>& counter, uint64_t amount) {
 
 Stream::Stream(const LogConfig& config, uint32_t index, LogScheme& scheme,
                std::function<uint64_t()> filled, uint64_t max_write_bytes)
-    : device_(*config.devices[index]),
+    : index_(index),
+      device_(*config.devices[index]),
       scheme_(scheme),
       filled_(std::move(filled)),
       ring_(config.buffer_bytes, device_.block_bytes()),
@@ -221,7 +222,7 @@ void Stream::wait(uint32_t worker, const Point& point) {
   if (!parked) return;
   // Perhaps it was woken to take the lead, and a tick made its point durable first: pass it on.
   platform::full_fence();
-  if (!leading_.load(platform::memory_order_relaxed)) scheme_.wake_one_waiter();
+  if (!leading_.load(platform::memory_order_relaxed)) scheme_.wake_one_waiter(index_);
 }
 
 void Stream::lead(const Point& point) {
@@ -244,7 +245,7 @@ void Stream::lead(const Point& point) {
 // The next leader is woken before those that are done: the device waits for it.
 void Stream::give_up_lead() {
   leading_.store(false, platform::memory_order_release);
-  if (!scheme_.wake_one_waiter() && !tickable_ && work_pending()) wake_daemon();
+  if (!scheme_.wake_one_waiter(index_) && !tickable_ && work_pending()) wake_daemon();
 }
 
 // The daemon ---------------------------------------------------------------------------------
@@ -291,7 +292,7 @@ void Stream::flush(bool stopping) {
   latch_.unlock();
   if (leads) {
     leading_.store(false, platform::memory_order_release);
-    scheme_.wake_one_waiter();
+    scheme_.wake_one_waiter(index_);
   }
   if (advanced) scheme_.wake_waiters();
 

@@ -68,7 +68,7 @@ class Stream {
   void published(bool commits);
   // A busy worker looks in.
   void tick();
-  // Blocks `worker` until the scheme says `point` is durable.
+  // Blocks `worker` until the scheme says `point` is durable, whose `stream` is this one's index.
   void wait(uint32_t worker, const Point& point);
   // One step of the daemon; sleeps at most 20 ms.
   void flush(bool stopping);
@@ -100,6 +100,7 @@ class Stream {
   void park_daemon(DaemonState state, uint64_t timeout_ns);
   void sleep_for_space(uint64_t end);
 
+  const uint32_t index_;
   Device& device_;
   LogScheme& scheme_;
   const std::function<uint64_t()> filled_;

@@ -60,6 +60,7 @@ class CommittedOnly {
   void take(const RecordHeader& record, const Memory& memory, Replay* replay) {
     switch (record.kind) {
       case RecordKind::kVoid:
+      case RecordKind::kMark:
         break;
       case RecordKind::kTransaction:
         ++transactions;

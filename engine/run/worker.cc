@@ -75,8 +75,8 @@ void Worker::run() {
     context_.settle();
   }
   breakdown_.stop();
-  while (!in_flight_.empty()) {
-    scheme_.wait_durable(context_.id, in_flight_.front().point);
+  while (in_flight() > 0) {
+    scheme_.wait_durable(context_.id, next_point());
     settle();
   }
 }
@@ -106,10 +106,10 @@ uint64_t Worker::wait_for_arrival() {
     const double left_ns = platform::ticks_to_ns(next_arrival_ - now) - kSleepLatenessNs;
     if (left_ns <= 0) {
       platform::pause();
-    } else if (in_flight_.empty()) {
+    } else if (in_flight() == 0) {
       platform::sleep_ns(std::min<uint64_t>(static_cast<uint64_t>(left_ns), 20'000'000));
     } else {
-      scheme_.park_waiter(context_.id, in_flight_.front().point, static_cast<uint64_t>(left_ns));
+      scheme_.park_waiter(context_.id, next_point(), static_cast<uint64_t>(left_ns));
     }
   }
 }
@@ -168,10 +168,11 @@ void Worker::pre_committed(InFlight txn) {
     txn.acknowledged = true;
     if (txn.locks == nullptr) return;
   }
-  in_flight_.push_back(std::move(txn));
-  if (in_flight_.size() > options_.pipeline_depth) {
+  const uint32_t queue = txn.point.queue;
+  queues_[queue].push_back(std::move(txn));
+  if (in_flight() > options_.pipeline_depth) {
     const Charge charge(breakdown_, Activity::kFlushWait);
-    scheme_.wait_durable(context_.id, in_flight_.front().point);
+    scheme_.wait_durable(context_.id, next_point());
   }
   settle();
 }
@@ -193,12 +194,24 @@ void Worker::back_off(uint32_t attempt) {
   if (attempt >= 3) platform::yield();
 }
 
+size_t Worker::in_flight() const {
+  size_t count = 0;
+  for (const auto& queue : queues_) count += queue.size();
+  return count;
+}
+
+Point Worker::next_point() const {
+  return std::ranges::max_element(queues_, {}, &std::deque<InFlight>::size)->front().point;
+}
+
 void Worker::settle() {
-  while (!in_flight_.empty() && scheme_.is_durable(in_flight_.front().point)) {
-    InFlight& txn = in_flight_.front();
-    if (!txn.acknowledged) acknowledge(txn);
-    release(txn);
-    in_flight_.pop_front();
+  for (auto& queue : queues_) {
+    while (!queue.empty() && scheme_.is_durable(queue.front().point)) {
+      InFlight& txn = queue.front();
+      if (!txn.acknowledged) acknowledge(txn);
+      release(txn);
+      queue.pop_front();
+    }
   }
 }
 

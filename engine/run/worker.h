@@ -82,6 +82,9 @@ class alignas(platform::kCacheLine) Worker {
   bool execute(InFlight* txn);
   void pre_committed(InFlight txn);
   void back_off(uint32_t attempt);
+  size_t in_flight() const;
+  // The point to wait for when there must be fewer in flight: the longest queue's head.
+  Point next_point() const;
   void settle();
   void acknowledge(const InFlight& txn);
   void release(InFlight& txn);
@@ -98,7 +101,7 @@ class alignas(platform::kCacheLine) Worker {
   std::unique_ptr<Client> client_;
   std::unique_ptr<ProtocolTransaction> txn_;
   std::vector<std::unique_ptr<ProtocolTransaction>> spare_;
-  std::deque<InFlight> in_flight_;
+  std::array<std::deque<InFlight>, Point::kQueues> queues_;  // by Point::queue
   Phase phase_ = Phase::kWarmup;
   uint64_t begun_ = 0;
   uint64_t measure_start_ = 0;

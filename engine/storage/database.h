@@ -11,6 +11,7 @@
 #include "engine/storage/function_ref.h"
 #include "engine/storage/index.h"
 #include "engine/storage/tuple.h"
+#include "platform/atomic.h"
 
 namespace logjam {
 
@@ -57,6 +58,13 @@ class Table {
   Tuple* obtain(Key key, Arena& arena);
   void index_row(Tuple* tuple, const std::byte* row, Arena& arena);
 
+  // Whether transactions may have inserted or erased rows, so that a row's presence may be the
+  // doing of another transaction. Set before such a change can be seen, by its transaction.
+  bool rows_come_and_go() const { return changes_.load(platform::memory_order_relaxed); }
+  void rows_will_come_and_go() {
+    if (!rows_come_and_go()) changes_.store(true, platform::memory_order_relaxed);
+  }
+
   // Present rows, while no transaction runs.
   uint64_t count_rows();
   void for_each_row(FunctionRef<void(Key, const std::byte*)> visit);
@@ -66,6 +74,7 @@ class Table {
   TableSchema schema_;
   std::unique_ptr<Index> primary_;
   std::vector<std::unique_ptr<Index>> secondaries_;
+  platform::atomic<bool> changes_{false};
 };
 
 class Database {
