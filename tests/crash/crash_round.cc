@@ -212,14 +212,23 @@ CrashRound derive_round(uint64_t seed) {
     default:
       break;  // whenever the device is idle
   }
+  // A stream for each directory, or for each worker: as many directories as that takes.
+  constexpr uint32_t kMostDirectories = 3;
+  LogConfig config;
+  config.workers = static_cast<uint32_t>(threads);
+  const uint32_t streams = find_scheme(round.scheme)->stream_count(kMostDirectories, config);
+  round.directories = 1 + static_cast<uint32_t>(random.below(std::min(streams, kMostDirectories)));
   return round;
 }
 
 CrashResult play(const CrashRound& round, const std::string& binary, const std::string& directory) {
   fs::remove_all(directory);
   fs::create_directories(directory);
-  const std::string log = directory + "/log", history = directory + "/history";
-  fs::create_directories(log);
+  const std::string history = directory + "/history";
+  std::string log = directory + "/log";
+  for (uint32_t i = 1; i < round.directories; ++i) {
+    log += "," + directory + "/log" + std::to_string(i);
+  }
   std::vector<std::string> run = {binary, "run", "--log_dir=" + log, "--history=" + history};
   run.insert(run.end(), round.run_flags.begin(), round.run_flags.end());
   const std::vector<std::string> recover = {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -84,7 +85,7 @@ struct ReadLog {
     uint32_t bytes;
     RecordKind kind;
   };
-  std::map<uint64_t, Record> records;  // by position
+  std::map<uint64_t, Record> records;  // by position; without marks
   StreamTail tail;
   std::string error;
   bool filled_rightly = true;
@@ -97,6 +98,7 @@ inline ReadLog read_log(const std::vector<std::string>& paths) {
   while (reader.next(&batch)) {
     for (size_t i = 0; i < batch.records.size(); ++i) {
       const RecordHeader& header = *batch.records[i];
+      if (header.kind == RecordKind::kMark) continue;
       log.records[batch.positions[i]] = {header.sequence, header.txn, header.bytes, header.kind};
       if (header.kind == RecordKind::kTransaction) {
         log.filled_rightly = log.filled_rightly && logjam::filled_rightly(header);
@@ -121,6 +123,23 @@ inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& dire
   options.header.workers = workers;
   options.header.log_records = "txn";
   return options;
+}
+
+// The same with so many directories as the scheme can use, `most` if it can use any number.
+inline LogOptions log_options_of_many(const SchemeInfo& scheme, const LogDirectory& directory,
+                                      const std::string& device, uint32_t workers, uint32_t most) {
+  LogOptions options = log_options(scheme, directory, device, workers);
+  const uint32_t streams = scheme.stream_count(most, options.config);
+  if (streams == 1) return options;
+  options.directories.clear();
+  for (uint32_t i = 0; i < std::min(most, streams); ++i) {
+    options.directories.push_back(directory.path() + "/" + std::to_string(i));
+  }
+  return options;
+}
+
+inline std::string stream_file(const LogOptions& options, uint32_t stream) {
+  return log_file_path(options.directories[stream % options.directories.size()], stream);
 }
 
 // Schemes that log: every later one inherits the tests that iterate them.

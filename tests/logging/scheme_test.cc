@@ -1,49 +1,22 @@
 // What every scheme that logs must do, whatever its buffer: tests run over the registry.
 #include <atomic>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <random>
 #include <thread>
 
-#include "platform/fatal.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
 
 namespace logjam {
 namespace {
 
 constexpr uint32_t kWorkers = 8;
-
-// Ends the process, with a sentence, if the test that owns it does not end in a minute.
-class Watchdog {
- public:
-  explicit Watchdog(const char* sentence)
-      : thread_([this, sentence] {
-          std::unique_lock lock(mutex_);
-          if (!changed_.wait_for(lock, std::chrono::minutes(1), [this] { return done_; })) {
-            platform::fatal(sentence);
-          }
-        }) {}
-  ~Watchdog() {
-    {
-      const std::lock_guard lock(mutex_);
-      done_ = true;
-    }
-    changed_.notify_one();
-    thread_.join();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  std::thread thread_;
-};
+constexpr uint32_t kDirectories = 3;
 
 class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
  protected:
   LogOptions options(const std::string& device, uint32_t workers = kWorkers) {
-    return log_options(*GetParam(), directory_, device, workers);
+    return log_options_of_many(*GetParam(), directory_, device, workers, kDirectories);
   }
 
   // `workers` threads publish `each` records of random sizes up to `max_bytes`, acknowledge them in
@@ -70,11 +43,12 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
     return all;
   }
 
-  void expect_on_device(const std::vector<Published>& published, uint32_t streams) {
+  static void expect_on_device(const std::vector<Published>& published, const LogOptions& options,
+                               uint32_t streams) {
     std::vector<ReadLog> logs;
     size_t records = 0;
     for (uint32_t stream = 0; stream < streams; ++stream) {
-      logs.push_back(read_log(directory_.file(stream)));
+      logs.push_back(read_log(stream_file(options, stream)));
       EXPECT_EQ(logs.back().error, "");
       EXPECT_EQ(logs.back().tail.why, "end of log");
       EXPECT_TRUE(logs.back().filled_rightly);
@@ -110,7 +84,7 @@ TEST_P(SchemeTest, WrapsAroundATinyBufferAndEveryByteArrives) {
       for (const Published& one : published) EXPECT_TRUE(log.scheme().is_durable(one.point));
       const uint32_t streams = log.scheme().traits().streams;
       log.stop();
-      expect_on_device(published, streams);
+      expect_on_device(published, tiny, streams);
     }
   }
 }
@@ -129,7 +103,7 @@ TEST_P(SchemeTest, RecordsLargerThanHalfTheBuffer) {
   log.drain();
   const uint32_t streams = log.scheme().traits().streams;
   log.stop();
-  expect_on_device(published, streams);
+  expect_on_device(published, tiny, streams);
 }
 
 TEST_P(SchemeTest, PublishersWaitWhileASlowDeviceHasTheBufferFull) {
@@ -141,7 +115,7 @@ TEST_P(SchemeTest, PublishersWaitWhileASlowDeviceHasTheBufferFull) {
   log.drain();
   const uint32_t streams = log.scheme().traits().streams;
   log.stop();
-  expect_on_device(published, streams);
+  expect_on_device(published, tiny, streams);
 }
 
 TEST_P(SchemeTest, FlushPoliciesThatAreNeverMetDoNotHoldUpAFullBuffer) {
@@ -157,7 +131,7 @@ TEST_P(SchemeTest, FlushPoliciesThatAreNeverMetDoNotHoldUpAFullBuffer) {
   log.drain();
   const uint32_t streams = log.scheme().traits().streams;
   log.stop();
-  expect_on_device(published, streams);
+  expect_on_device(published, tiny, streams);
 }
 
 TEST_P(SchemeTest, TheTimePolicyIsHonouredThoughNobodyPublishesAnyMore) {

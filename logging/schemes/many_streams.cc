@@ -1,0 +1,67 @@
+#include "logging/schemes/many_streams.h"
+
+namespace logjam {
+
+ManyStreams::ManyStreams(const LogConfig& config)
+    : LogScheme(config.workers), run_(config.run), turns_(config.workers) {
+  for (uint32_t index = 0; index < config.devices.size(); ++index) {
+    streams_.push_back(std::make_unique<Entry>(config, index, *this));
+  }
+}
+
+void ManyStreams::tick(uint32_t worker) {
+  const uint32_t own = home(worker);
+  stream(own).tick();
+  if (streams() == 1) return;
+  uint32_t& turn = *turns_[worker];
+  turn = turn + 1 < streams() ? turn + 1 : 0;
+  if (turn != own) stream(turn).tick();
+}
+
+void ManyStreams::wait_durable(uint32_t worker, const Point& point) {
+  if (point.stream != kEveryStream) return stream(point.stream).wait(worker, point);
+  const uint32_t own = home(worker);
+  const auto behind = [&](uint32_t index) { return !is_durable({point.sequence, index}); };
+  while (!is_durable(point)) {
+    for (uint32_t i = 0; i < streams(); ++i) {
+      const uint32_t index = (own + i) % streams();
+      if (behind(index)) stream(index).tick();
+    }
+    for (uint32_t i = 0; i < streams(); ++i) {
+      const uint32_t index = (own + i) % streams();
+      if (behind(index)) stream(index).wait(worker, {point.sequence, index});
+    }
+  }
+}
+
+bool ManyStreams::idle() const {
+  return std::ranges::all_of(streams_, [](const auto& entry) { return entry->stream.idle(); });
+}
+
+uint64_t ManyStreams::minimum() const {
+  uint64_t least = ~uint64_t{0};
+  for (uint32_t index = 0; index < streams(); ++index) {
+    least = std::min(least, durable_sequence(index));
+  }
+  uint64_t known = minimum_.load(platform::memory_order_relaxed);
+  while (known < least &&
+         !minimum_.compare_exchange_weak(known, least, platform::memory_order_release,
+                                         platform::memory_order_relaxed)) {
+  }
+  return least;
+}
+
+void ManyStreams::write_mark(uint32_t index, uint64_t begin, uint64_t sequence) {
+  RecordWriter(stream(index).at(begin), kMarkBytes, RecordKind::kMark, sequence, 0)
+      .seal(run_, begin);
+  mark_count_.fetch_add(1, platform::memory_order_relaxed);
+}
+
+Counters ManyStreams::counters() const {
+  Counters all;
+  for (const auto& entry : streams_) all.add(entry->stream.counters());
+  all.add({{"marks", static_cast<double>(mark_count_.load(platform::memory_order_relaxed))}});
+  return all;
+}
+
+}  // namespace logjam

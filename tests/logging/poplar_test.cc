@@ -1,0 +1,128 @@
+// What is Poplar's own: numbers, the two queues, the cut. Interleavings as scripts on one thread,
+// without flushers: flush() is called by hand.
+#include "tests/logging/log_fixture.h"
+
+namespace logjam {
+namespace {
+
+constexpr Dependencies kReads{.max_read = 0, .max_overwritten = 0, .reads = true};
+
+class PoplarTest : public testing::Test {
+ protected:
+  PoplarTest() {
+    options_ = log_options_of_many(*find_scheme("poplar"), directory_, "sync", 4, 2);
+    log_ = std::make_unique<Log>(options_);
+  }
+
+  LogScheme& scheme() { return log_->scheme(); }
+  Published publish(uint32_t worker, const Dependencies& deps) {
+    return publish_record(*log_, worker, ++txn_, 64, deps);
+  }
+  // All that the stream's own logger would do.
+  void flush(uint32_t stream) {
+    for (int i = 0; i < 3; ++i) scheme().flush(stream, true);
+  }
+  Cut cut() {
+    std::vector<StreamTail> tails;
+    for (uint32_t s = 0; s < 2; ++s) tails.push_back(read_log(stream_file(options_, s)).tail);
+    return scheme().cut(tails);
+  }
+  bool survives(const Published& one, uint8_t flags) {
+    RecordHeader header{};
+    header.sequence = one.sequence;
+    header.flags = flags;
+    const Cut now = cut();
+    return one.position + one.bytes <= now.bytes[one.stream] &&
+           scheme().survives(header, one.stream, now);
+  }
+
+  LogDirectory directory_;
+  LogOptions options_;
+  std::unique_ptr<Log> log_;
+  uint64_t txn_ = 0;
+};
+
+// Figure 3 of the paper, with LA.ssn = 5 and LB.ssn = 6.
+TEST_F(PoplarTest, NumbersFollowReadsOverwritesAndTheBuffer) {
+  for (int i = 0; i < 5; ++i) publish(0, {});
+  for (int i = 0; i < 6; ++i) publish(1, {});
+  const Published t1 = publish(0, {.max_overwritten = 2});
+  EXPECT_EQ(t1.sequence, 6u);
+  const Published t2 = publish(1, {.max_overwritten = t1.sequence});
+  EXPECT_EQ(t2.sequence, 7u);
+  const Published t3 = publish(0, {.max_read = t2.sequence, .reads = true});
+  EXPECT_EQ(t3.sequence, 8u);
+  // It overwrites what t3 read: nothing to be larger than.
+  const Published t4 = publish(1, {.max_overwritten = t2.sequence});
+  EXPECT_EQ(t4.sequence, 8u);
+  EXPECT_EQ(t1.stream, 0u);
+  EXPECT_EQ(t2.stream, 1u);
+}
+
+TEST_F(PoplarTest, OnlyWriteOnlyTransactionsAreAcknowledgedByTheirOwnBuffer) {
+  for (const uint32_t home : {0, 1}) {
+    const uint32_t away = 1 - home;
+    const Published other = publish(away, {});
+    const Published writes = publish(home, {});
+    const Published reads = publish(home, kReads);
+    EXPECT_NE(writes.point.queue, reads.point.queue);
+    flush(home);
+    EXPECT_TRUE(scheme().is_durable(writes.point));
+    EXPECT_FALSE(scheme().is_durable(reads.point));
+    EXPECT_FALSE(scheme().is_durable(other.point));
+    EXPECT_FALSE(scheme().is_durable(scheme().observe(home, {.max_read = other.sequence})));
+    flush(away);
+    EXPECT_TRUE(scheme().is_durable(reads.point));
+    EXPECT_TRUE(scheme().is_durable(other.point));
+    EXPECT_TRUE(scheme().is_durable(scheme().observe(home, {.max_read = other.sequence})));
+  }
+}
+
+TEST_F(PoplarTest, RecoveryKeepsWriteOnlyTransactionsBeyondTheEndOfOthers) {
+  const Published early = publish(0, kReads);
+  publish(1, {.max_overwritten = early.sequence});
+  flush(0);
+  flush(1);
+  const Published lost = publish(1, kReads);
+  const Published reader = publish(0, {.max_read = lost.sequence, .reads = true});
+  const Published writer = publish(0, {});
+  flush(0);
+  EXPECT_TRUE(scheme().is_durable(writer.point));
+  EXPECT_FALSE(scheme().is_durable(reader.point));
+  EXPECT_TRUE(survives(early, 0));
+  EXPECT_FALSE(survives(reader, 0));
+  EXPECT_TRUE(survives(writer, kWriteOnly));
+}
+
+TEST_F(PoplarTest, AHoleHoldsUpItsSegmentAndLaterOnes) {
+  const Published before = publish(0, {});
+  const Ticket open = scheme().reserve(2, {}, 64);
+  const Published behind = publish(0, {});
+  flush(0);
+  EXPECT_FALSE(scheme().is_durable(behind.point));
+  const Published much_later = publish(0, {});
+  flush(0);
+  EXPECT_FALSE(scheme().is_durable(much_later.point));
+  fill_record(open, log_->run(), 99);
+  scheme().publish(2, open, true, true);
+  flush(0);
+  for (const Published& one : {before, behind, much_later}) {
+    EXPECT_TRUE(scheme().is_durable(one.point));
+  }
+}
+
+TEST_F(PoplarTest, NobodyWhoReadNoMarks) {
+  for (int i = 0; i < 10; ++i) {
+    publish(0, {});
+    flush(0);
+    flush(1);
+  }
+  EXPECT_EQ(scheme().counters().value("marks"), 0);
+  publish(0, kReads);
+  flush(0);
+  flush(1);
+  EXPECT_EQ(scheme().counters().value("marks"), 1);
+}
+
+}  // namespace
+}  // namespace logjam
