@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Instructions a transaction, counted by callgrind: what the log itself adds to a commit.
+"""Instructions, counted by callgrind: what the log itself adds to a commit, and those of one insert.
 
 Each figure is the difference between two runs that differ only in how many transactions they do, so
 that loading and starting cancel out.
 """
 
 import argparse
+import glob
 import re
 import subprocess
 import tempfile
@@ -28,10 +29,48 @@ def instructions(logjam, flags, transactions):
     return int(found.group(1))
 
 
+def inserter_instructions(logjam, flags, inserts):
+    """Of the inserting thread alone, not of those that flush: it is the last one started."""
+    with tempfile.TemporaryDirectory() as directory:
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", "--separate-threads=yes",
+             f"--callgrind-out-file={directory}/out", logjam, "micro", *flags, "--device=null",
+             "--threads=1", f"--inserts={inserts}", "--seconds=3600"],
+            capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"valgrind failed: {done.stderr.strip()}")
+        last = sorted(glob.glob(f"{directory}/out-*"))[-1]
+        with open(last) as file:
+            return int(re.search(r"^(?:totals|summary): (\d+)", file.read(), re.M).group(1))
+
+
+def inserts(logjam):
+    """One thread inserts 120 B records. Few enough that no buffer or list of a scheme fills up."""
+    ways = {"plain copy": ["--floor=copy"], "fetch-add, copy": ["--floor=fetch-add"]}
+    listed = subprocess.run([logjam, "list", "schemes"], capture_output=True, text=True, check=True)
+    for line in listed.stdout.splitlines()[1:]:
+        name, streams = (line.split() + ["", ""])[:2]
+        if name and name != "none" and name != "scm":
+            ways[name] = [f"--log={name}"]
+            # The thread that looks for holes does so alone.
+            if name.startswith("eleda"):
+                ways[f"{name}, its worker only"] = [f"--log={name}", "--flush_help=false"]
+    lines, floor = [], None
+    for name, flags in ways.items():
+        flags = [*flags, "--record_bytes=120"]
+        count = (inserter_instructions(logjam, flags, MANY)
+                 - inserter_instructions(logjam, flags, FEW)) / (MANY - FEW)
+        floor = floor or count
+        lines.append([name, f"{count:.0f}", f"{count - floor:.0f}"])
+    table(["insert of 120 B", "instructions", "more than a plain copy"], lines)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--logjam", default="build/logjam")
     args = parser.parse_args()
+    inserts(args.logjam)
+    print()
     common = ["--workload=ycsb", "--ycsb_records=20000", "--ycsb_value_bytes=100", "--ycsb_ops=1",
               "--ycsb_theta=0", "--threads=1"]
     lines = []
