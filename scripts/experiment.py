@@ -26,25 +26,32 @@ class Bench:
     def __exit__(self, *_):
         shutil.rmtree(self.log_dir, ignore_errors=True)
 
-    def run(self, flags):
-        """One run; returns its CSV row as a dict of strings."""
+    def run(self, flags, command="run"):
+        """One run (or micro); returns its CSV row as a dict of strings."""
         path = os.path.join(self.log_dir, "row.csv")
         if os.path.exists(path):
             os.remove(path)
-        command = [self.logjam, "run", f"--log_dir={self.log_dir}", f"--csv={path}", *flags]
-        done = subprocess.run(command, capture_output=True, text=True)
+        line = [self.logjam, command, f"--log_dir={self.log_dir}", f"--csv={path}", *flags]
+        done = subprocess.run(line, capture_output=True, text=True)
         if done.returncode != 0:
-            raise SystemExit(f"{' '.join(command)}\nexited {done.returncode}: {done.stderr.strip()}")
+            raise SystemExit(f"{' '.join(line)}\nexited {done.returncode}: {done.stderr.strip()}")
         with open(path, newline="") as file:
             return next(csv.DictReader(file))
 
-    def interleave(self, ways, rounds):
+    def interleave(self, ways, rounds, command="run"):
         """ways: name -> flags. Returns name -> list of rows, one for each round."""
         rows = {name: [] for name in ways}
         for _ in range(rounds):
             for name, flags in ways.items():
-                rows[name].append(self.run(flags))
+                rows[name].append(self.run(flags, command))
         return rows
+
+
+def schemes(logjam, but=("none",)):
+    """Names of the log schemes, all of them but those."""
+    listed = subprocess.run([logjam, "list", "schemes"], capture_output=True, text=True, check=True)
+    names = [line.split()[0] for line in listed.stdout.splitlines()[1:] if line.strip()]
+    return [name for name in names if name not in but]
 
 
 def median(rows, column):

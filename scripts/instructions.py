@@ -11,7 +11,7 @@ import re
 import subprocess
 import tempfile
 
-from experiment import table
+from experiment import schemes, table
 
 FEW, MANY = 2000, 12000
 
@@ -47,14 +47,11 @@ def inserter_instructions(logjam, flags, inserts):
 def inserts(logjam):
     """One thread inserts 120 B records. Few enough that no buffer or list of a scheme fills up."""
     ways = {"plain copy": ["--floor=copy"], "fetch-add, copy": ["--floor=fetch-add"]}
-    listed = subprocess.run([logjam, "list", "schemes"], capture_output=True, text=True, check=True)
-    for line in listed.stdout.splitlines()[1:]:
-        name, streams = (line.split() + ["", ""])[:2]
-        if name and name != "none" and name != "scm":
-            ways[name] = [f"--log={name}"]
+    for name in schemes(logjam, but=("none", "scm")):
+        ways[name] = [f"--log={name}"]
+        if name.startswith("eleda"):
             # The thread that looks for holes does so alone.
-            if name.startswith("eleda"):
-                ways[f"{name}, its worker only"] = [f"--log={name}", "--flush_help=false"]
+            ways[f"{name}, its worker only"] = [f"--log={name}", "--flush_help=false"]
     lines, floor = [], None
     for name, flags in ways.items():
         flags = [*flags, "--record_bytes=120"]

@@ -1,0 +1,53 @@
+#!/usr/bin/python3
+"""Log insert without an engine: every scheme x record sizes x threads (Aether, Fig. 9 and 10).
+
+On `null` nothing is written: it is the buffer that is measured. Beside the schemes stand two floors:
+a plain copy of the same bytes, and a fetch-and-add with a copy.
+"""
+
+import argparse
+
+from experiment import Bench, median, ratio, schemes, table
+
+SIZES = {"48 B": ["--record_bytes=48"], "120 B mix": ["--record_bytes=dist:"],
+         "1 KiB": ["--record_bytes=1024"], "12 KiB": ["--record_bytes=12288"],
+         "48 B, 1 in 60 64 KiB": ["--record_bytes=48", "--outlier_bytes=65536"]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logjam", default="build/logjam")
+    parser.add_argument("--log_dir", default=".")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.3)
+    parser.add_argument("--threads", default="1,2,8")
+    parser.add_argument("--local", action="store_true", help="fill L1-resident memory instead")
+    args = parser.parse_args()
+    common = [f"--seconds={args.seconds}", "--warmup=0.1", *(["--local"] if args.local else [])]
+    names = schemes(args.logjam)
+
+    with Bench(args.logjam, args.log_dir) as bench:
+        for threads in args.threads.split(","):
+            for size, size_flags in SIZES.items():
+                flags = [*common, *size_flags, f"--threads={threads}"]
+                ways = {"floor: copy": [*flags, "--floor=copy"],
+                        "floor: fetch-add": [*flags, "--floor=fetch-add"]}
+                for name in names:
+                    device = "nvm" if name == "scm" else "null"
+                    ways[name] = [*flags, f"--log={name}", f"--device={device}"]
+                rows = bench.interleave(ways, args.rounds, "micro")
+                print(f"\n{size}, {threads} thread(s)")
+                table(
+                    ["log", "ns/insert", "x floor", "M inserts/s", "MB/s", "group", "consolidated %",
+                     "delegated %", "crawled %", "cpu %"],
+                    [[name, f"{median(r, 'ns_insert'):.1f}",
+                      f"{ratio(r, rows['floor: fetch-add'], 'ns_insert'):.2f}",
+                      f"{median(r, 'inserts_s') / 1e6:.2f}", f"{median(r, 'mb_s'):.0f}",
+                      f"{median(r, 'mean_group_size'):.2f}", f"{median(r, 'consolidated_pct'):.1f}",
+                      f"{100 * median(r, 'delegated_releases') / max(1, median(r, 'inserts')):.1f}",
+                      f"{100 * median(r, 'sbl_crawl_share'):.0f}", f"{median(r, 'cpu_pct'):.0f}"]
+                     for name, r in rows.items()])
+
+
+if __name__ == "__main__":
+    main()
