@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""ELEDA's results on this machine: Fig. 8 at one thread, 18, 20, 21, and one stream on two devices.
+
+YCSB-A with one operation a transaction on rows of 1 KiB, as in ELEDA's section 6.2.
+"""
+
+import argparse
+
+from experiment import Bench, median, ratio, table
+
+KV = ["--workload=ycsb", "--ycsb_preset=a", "--ycsb_ops=1", "--ycsb_records=200000"]
+ROW = ["--ycsb_value_bytes=1024"]
+
+
+def latency_columns(rows):
+    return [f"{median(rows, f'commit_{p}_us'):.0f}" for p in ("p50", "p95", "p99", "p999")]
+
+
+def latency_hiding(bench, args, common):
+    flags = [*common, *KV, *ROW, f"--device={args.device}", "--threads=1"]
+    ways = {"centr, sync": [*flags, "--log=centr", "--commit=sync"],
+            "centr, pipelined": [*flags, "--log=centr", "--commit=pipelined"],
+            "eleda, pipelined": [*flags, "--log=eleda", "--commit=pipelined"],
+            "eleda, pipelined, 512 KiB": [
+                *flags, "--log=eleda", "--commit=pipelined", "--io_unit_bytes=524288"]}
+    rows = bench.interleave(ways, args.rounds)
+    print(f"E8: one database thread on {args.device}")
+    table(["log", "tps", "x centr, sync", "log MB/s", "p50 us", "p95", "p99", "p99.9", "cpu %"],
+          [[name, f"{median(r, 'tps'):.0f}", f"{ratio(r, rows['centr, sync']):.1f}",
+            f"{median(r, 'log_mb_s'):.0f}", *latency_columns(r), f"{median(r, 'cpu_pct'):.0f}"]
+           for name, r in rows.items()])
+
+
+def io_units(bench, args, common):
+    flags = [*common, *KV, *ROW, f"--device={args.device}", "--threads=2", "--log=eleda"]
+    ways = {}
+    for unit in (64, 512):
+        unit_flags = [*flags, f"--io_unit_bytes={unit << 10}"]
+        ways[f"{unit} KiB, flushed when the device is idle"] = unit_flags
+        ways[f"{unit} KiB, flushed when full"] = [
+            *unit_flags, f"--flush_bytes={unit << 10}", "--flush_us=10000"]
+    rows = bench.interleave(ways, args.rounds)
+    print(f"\nE18: I/O unit, two database threads on {args.device}")
+    table(["I/O unit", "tps", "log MB/s", "flush KiB", "p50 us", "p95", "p99", "p99.9"],
+          [[name, f"{median(r, 'tps'):.0f}", f"{median(r, 'log_mb_s'):.0f}",
+            f"{median(r, 'flush_bytes_mean') / 1024:.0f}", *latency_columns(r)]
+           for name, r in rows.items()])
+
+
+def crawling(bench, args, common):
+    """The grasshopper worker alone advances SBL, as in the paper."""
+    ways = {}
+    for payload in (128, 1024, 4096):
+        for threads in (1, 2, 4, 8):
+            ways[payload, threads] = [
+                *common, "--log=eleda", "--flush_help=false", "--device=null", "--flush_us=500",
+                f"--record_bytes={payload}", f"--threads={threads}", "--logs_per_commit=1"]
+    rows = bench.interleave(ways, args.rounds, "micro")
+    print("\nE20: share of SBL advanced by crawling; a record and a commit a transaction, null device")
+    table(["payload B", "threads", "crawled %", "hops", "crawls", "M records/s", "MB/s"],
+          [[*way, f"{100 * median(r, 'sbl_crawl_share'):.0f}", f"{median(r, 'sbl_hops'):.0f}",
+            f"{median(r, 'sbl_crawls'):.0f}", f"{median(r, 'inserts_s') / 1e6:.2f}",
+            f"{median(r, 'mb_s'):.0f}"] for way, r in rows.items()])
+
+
+def bitmap(bench, args, common):
+    ways = {}
+    for payload in (128, 1024, 4096):
+        for log in ("eleda", "eleda-bitmap"):
+            ways[payload, log] = [
+                *common, *KV, f"--ycsb_value_bytes={payload}", "--device=null", "--threads=2",
+                f"--log={log}", "--flush_help=false", "--flush_us=500"]
+    rows = bench.interleave(ways, args.rounds)
+    print("\nE21: grasshopper and bitmap scan, two database threads, null device")
+    table(["payload B", "log", "tps", "log MB/s", "x bitmap"],
+          [[*way, f"{median(r, 'tps'):.0f}", f"{median(r, 'log_mb_s'):.0f}",
+            f"{ratio(r, rows[way[0], 'eleda-bitmap']):.2f}"] for way, r in rows.items()])
+
+
+def striped(bench, args, common):
+    """Every transaction overwrites one row of 4 KiB; each device does 200 MB/s."""
+    flags = [*common, "--workload=ycsb", "--ycsb_read_ratio=0", "--ycsb_ops=1",
+             "--ycsb_records=20000", "--ycsb_value_bytes=4096", "--threads=2",
+             "--device=sim:20:200", "--pipeline_depth=1024"]
+    one, two = bench.log_dir + "/a", bench.log_dir + "/b"
+    ways = {}
+    for log in ("centr", "eleda"):
+        for unit in ((64, 512) if log == "eleda" else (512,)):
+            for devices in (1, 2):
+                ways[log, unit, devices] = [
+                    *flags, f"--log={log}", f"--io_unit_bytes={unit << 10}",
+                    f"--log_dir={one}" + (f",{two}" if devices == 2 else "")]
+    rows = bench.interleave(ways, args.rounds)
+    print("\nE14: records of 4 KiB on sim:20:200 devices, striped")
+    table(["log", "I/O unit KiB", "devices", "log MB/s", "share %", "p50 us", "p95", "p99", "p99.9",
+           "cpu %"],
+          [[log, unit if log == "eleda" else "-", devices, f"{median(r, 'log_mb_s'):.0f}",
+            f"{100 * median(r, 'log_mb_s') / (200 * devices):.0f}", *latency_columns(r),
+            f"{median(r, 'cpu_pct'):.0f}"] for (log, unit, devices), r in rows.items()])
+
+
+EXPERIMENTS = {"e8": latency_hiding, "e18": io_units, "e20": crawling, "e21": bitmap,
+               "striped": striped}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logjam", default="build/logjam")
+    parser.add_argument("--log_dir", default=".")
+    parser.add_argument("--device", default="file", help="of E8 and E18")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--only", default=",".join(EXPERIMENTS))
+    args = parser.parse_args()
+    common = [f"--seconds={args.seconds}", "--warmup=0.5"]
+    with Bench(args.logjam, args.log_dir) as bench:
+        for name in args.only.split(","):
+            EXPERIMENTS[name](bench, args, common)
+
+
+if __name__ == "__main__":
+    main()
