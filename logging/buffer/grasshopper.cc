@@ -6,7 +6,7 @@ namespace logjam {
 namespace {
 
 // A worker with so many records that SBL has not passed waits.
-constexpr uint64_t kMaxNodes = 1 << 15;
+constexpr uint64_t kMaxNodes = 1 << 18;
 constexpr uint64_t kSmallestRecordBytes = 32;
 // After so many records the crawler looks whether it could hop.
 constexpr int kCrawlsBetweenLooks = 64;

@@ -2,8 +2,8 @@
 //
 // A worker that is descheduled between reserve and publish holds up the durability of all later
 // records, and in the end, when the ring is full, those who reserve; nobody who fills or publishes.
-// Before a worker reserves it waits if SBL is 32768 of its own records behind. Who advances SBL and
-// is descheduled holds up acknowledgements, until it runs again, and nothing else.
+// Before a worker reserves it waits if SBL is 262144 of its own records behind. Who advances SBL
+// and is descheduled holds up acknowledgements, until it runs again, and nothing else.
 #include "logging/buffer/grasshopper.h"
 #include "logging/schemes/fetch_add.h"
 
