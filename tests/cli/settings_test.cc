@@ -4,6 +4,8 @@
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
+#include "cli/commands.h"
+
 namespace logjam {
 namespace {
 
@@ -41,6 +43,43 @@ TEST(SettingsDeathTest, CombinationsThatCannotWork) {
   EXPECT_EXIT(with({{"device", "null"}, {"flush_bytes", "4096"}}), refused, "need --flush_us");
   EXPECT_EXIT(with({{"device", "null"}, {"flush_bytes", "4096"}, {"flush_us", "100"}}),
               testing::ExitedWithCode(0), "");
+}
+
+TEST(SettingsDeathTest, SizesOfTheLogsParts) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto refused = testing::ExitedWithCode(2);
+  for (const char* slots : {"0", "1025"}) {
+    EXPECT_EXIT(with({{"device", "null"}, {"carray_slots", slots}}), refused,
+                "carray_slots=.* is outside 1 to 1024");
+  }
+  EXPECT_EXIT(with({{"device", "null"}, {"hop_bytes", "3000"}}), refused, "not a power of two");
+  EXPECT_EXIT(with({{"device", "null"}, {"io_unit_bytes", "512"}}), refused, "not a power of two");
+  EXPECT_EXIT(with({{"device", "null"}, {"carray_slots", "1024"}}), testing::ExitedWithCode(0), "");
+}
+
+void micro(std::vector<std::pair<const char*, const char*>> flags) {
+  for (const auto& [name, value] :
+       {std::pair{"device", "null"}, std::pair{"inserts", "100"}, std::pair{"threads", "1"}}) {
+    gflags::SetCommandLineOption(name, value);
+  }
+  for (const auto& [name, value] : flags) gflags::SetCommandLineOption(name, value);
+  std::exit(micro_command());
+}
+
+TEST(SettingsDeathTest, WhatMicroRefuses) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto refused = testing::ExitedWithCode(2);
+  EXPECT_EXIT(micro({{"record_bytes", "12"}}), refused, "not a multiple of 8");
+  EXPECT_EXIT(micro({{"record_bytes", "large"}}), refused, "neither a number of bytes nor dist:");
+  EXPECT_EXIT(micro({{"outlier_bytes", "9"}}), refused, "outlier_bytes: 9 is not a multiple");
+  EXPECT_EXIT(micro({{"floor", "sea"}}), refused, "copy and fetch-add are");
+  EXPECT_EXIT(micro({{"log", "none"}}), refused, "has no buffer to insert into");
+  EXPECT_EXIT(micro({{"commit", "async"}}), refused, "nothing would be acknowledged");
+  EXPECT_EXIT(micro({{"seal", "true"}, {"record_bytes", "40"}}), refused, "at least 48");
+  EXPECT_EXIT(micro({{"cdf", "x"}}), refused, "needs --logs_per_commit");
+  EXPECT_EXIT(micro({{"record_bytes", "1048576"}, {"log_buffer_mb", "1"}}), refused,
+              "raise --log_buffer_mb");
+  EXPECT_EXIT(micro({}), testing::ExitedWithCode(0), "");
 }
 
 TEST(SettingsDeathTest, UnknownFlagsGetTheNearestName) {
