@@ -54,11 +54,14 @@ int list_command(const std::string& what) {
   };
   using Cells = std::vector<std::string_view>;
   if (wanted("schemes")) {
-    print_all({"SCHEME (--log)", "STREAMS", "BUFFER", "SEQUENCE", "FLUSHED BY", "SAFE WHEN", "CUT",
-               "SOURCE"},
+    print_all({"SCHEME (--log)", "DEVICE", "STREAMS", "BUFFER", "SEQUENCE", "FLUSHED BY",
+               "SAFE WHEN", "CUT", "SOURCE"},
               all_schemes(), [](const SchemeInfo& s) {
-                return Cells{s.name,       s.streams,   s.buffer, s.sequence,
-                             s.flushed_by, s.safe_when, s.cut,    s.source};
+                return Cells{s.name,      s.in_place ? "nvm" : "any",
+                             s.streams,   s.buffer,
+                             s.sequence,  s.flushed_by,
+                             s.safe_when, s.cut,
+                             s.source};
               });
   }
   if (wanted("protocols")) {

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """The demo: what does a durable commit cost on this machine's disk, and does it survive a kill -9?
 
-Runs concurrency control x {no log, centr} x commit policy on YCSB and TPC-C, prints a table, writes
-CSVs and a figure, then kills a running ledger workload with SIGKILL, recovers it and verifies it.
-Called by `make demo`; under two minutes.
+Runs concurrency control x {no log, centr} x commit policy on YCSB and TPC-C, then every log scheme
+on YCSB; prints tables, writes CSVs and figures; then kills a running ledger workload with SIGKILL,
+recovers it and verifies it. Called by `make demo`; about two minutes.
 """
 
 import argparse
@@ -26,6 +26,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+import demo_schemes
+from experiment import schemes
 
 PROTOCOLS = ["occ", "2pl-nowait", "2pl-waitdie"]
 # Small enough to load in a moment; the log sees real transactions all the same.
@@ -269,7 +272,9 @@ def main():
     parser.add_argument("--threads", type=int, default=max(2, min(os.cpu_count() or 2, 8)))
     parser.add_argument("--seconds", type=float, default=1, help="measured in each run")
     parser.add_argument("--rounds", type=int, default=2, help="of all runs; the best counts")
-    parser.add_argument("--budget", type=float, default=90, help="seconds for all runs")
+    parser.add_argument("--budget", type=float, default=60, help="seconds for all of these runs")
+    parser.add_argument("--scheme_seconds", type=float, default=0.5, help="of each scheme's runs")
+    parser.add_argument("--scheme_budget", type=float, default=45, help="seconds for all of them")
     parser.add_argument("--warmup", type=float, default=0.3)
     options = parser.parse_args()
 
@@ -287,8 +292,12 @@ def main():
               "log_mb_s"]].to_csv(out / "summary.csv", index=False)
         plot(rows, options, busy, figure)
         print(f"\n{headline(rows)}." + (f" ({busy[0].upper() + busy[1:]}.)" if busy else ""))
+        listed, scheme_csv = schemes(options.logjam), out / "schemes.csv"
+        scheme_csv.unlink(missing_ok=True)
+        compared = demo_schemes.compare(options, listed, run, scratch, scheme_csv)
+        demo_schemes.plot(compared, listed, options, out / "schemes.png")
         kill_and_recover(options, scratch, scratch / "ledger.history")
-        print(f"\n{figure}, {csv} and {out / 'summary.csv'} written; "
+        print(f"\n{figure}, {out / 'schemes.png'} and their CSVs written; "
               f"{time.monotonic() - start:.0f} s")
     except (Failed, OSError) as problem:
         print(f"demo: {problem}", file=sys.stderr)

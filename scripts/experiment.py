@@ -48,10 +48,10 @@ class Bench:
 
 
 def schemes(logjam, but=("none",)):
-    """Names of the log schemes, all of them but those."""
+    """The log schemes, all of them but those: name -> the device that it needs, "" if any will do."""
     listed = subprocess.run([logjam, "list", "schemes"], capture_output=True, text=True, check=True)
-    names = [line.split()[0] for line in listed.stdout.splitlines()[1:] if line.strip()]
-    return [name for name in names if name not in but]
+    lines = [line.split() for line in listed.stdout.splitlines()[1:] if line.strip()]
+    return {name: "" if device == "any" else device for name, device, *_ in lines if name not in but}
 
 
 def median(rows, column):

@@ -47,7 +47,9 @@ def inserter_instructions(logjam, flags, inserts):
 def inserts(logjam):
     """One thread inserts 120 B records. Few enough that no buffer or list of a scheme fills up."""
     ways = {"plain copy": ["--floor=copy"], "fetch-add, copy": ["--floor=fetch-add"]}
-    for name in schemes(logjam, but=("none", "scm")):
+    for name, device in schemes(logjam).items():
+        if device:  # its instructions would not be the inserter's alone
+            continue
         ways[name] = [f"--log={name}"]
         if name.startswith("eleda"):
             # The thread that looks for holes does so alone.

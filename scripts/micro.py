@@ -32,9 +32,8 @@ def main():
                 flags = [*common, *size_flags, f"--threads={threads}"]
                 ways = {"floor: copy": [*flags, "--floor=copy"],
                         "floor: fetch-add": [*flags, "--floor=fetch-add"]}
-                for name in names:
-                    device = "nvm" if name == "scm" else "null"
-                    ways[name] = [*flags, f"--log={name}", f"--device={device}"]
+                for name, device in names.items():
+                    ways[name] = [*flags, f"--log={name}", f"--device={device or 'null'}"]
                 rows = bench.interleave(ways, args.rounds, "micro")
                 print(f"\n{size}, {threads} thread(s)")
                 table(

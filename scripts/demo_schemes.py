@@ -1,0 +1,68 @@
+"""The second half of the demo: every log scheme on this machine's disk, one workload, both ways to
+wait for a commit. Whatever `logjam list schemes` names is in it."""
+
+import time
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+WORKLOAD = ("YCSB-A, 4 operations on rows of 100 B, occ",
+            ["--workload=ycsb", "--ycsb_preset=a", "--ycsb_records=200000",
+             "--ycsb_value_bytes=100", "--ycsb_ops=4", "--cc=occ",
+             # ELEDA has one write of this size in flight; it is to fit the device.
+             "--io_unit_bytes=524288"])
+COMMITS = {"sync": "#0072B2", "pipelined": "#009E73"}
+
+
+def compare(options, listed, run, log_dir, csv):
+    """Measures and prints; returns a row for each scheme and commit policy. `listed` is the
+    schemes with the device that each needs, empty if any will do."""
+    ways = [(log, commit) for log in listed for commit in COMMITS]
+    print(f"\n{len(listed)} log schemes, {WORKLOAD[0]}, {options.scheme_seconds:g} s each",
+          flush=True)
+    start = time.monotonic()
+    for done in range(options.rounds):
+        if done > 0 and (time.monotonic() - start) * (done + 1) / done > options.scheme_budget:
+            break
+        for log, commit in ways:
+            run([options.logjam, "run", *WORKLOAD[1], f"--log={log}", f"--commit={commit}",
+                 f"--threads={options.threads}", f"--device={listed[log] or 'file'}",
+                 f"--seconds={options.scheme_seconds}", "--warmup=0.2", f"--log_dir={log_dir}",
+                 f"--csv={csv}"])
+    rows = pd.read_csv(csv)
+    rows = rows.loc[rows.groupby(["log", "commit"])["tps"].idxmax()].set_index(["log", "commit"])
+    print(f"{'log':18}{'device':8}" + "".join(
+        f"{commit + ' txn/s':>17}{'p50 us':>10}{'p99 us':>10}" for commit in COMMITS))
+    for log in listed:
+        line = f"{log:18}{listed[log] or 'file':8}"
+        for commit in COMMITS:
+            row = rows.loc[(log, commit)]
+            line += f"{row.tps:>17,.0f}{row.commit_p50_us:>10,.0f}{row.commit_p99_us:>10,.0f}"
+        print(line)
+    return rows
+
+
+def plot(rows, listed, options, path):
+    figure, (bars, latency) = plt.subplots(1, 2, figsize=(12.8, 0.8 + 0.42 * len(listed)),
+                                           sharey=True)
+    names = list(listed)[::-1]
+    for i, (commit, colour) in enumerate(COMMITS.items()):
+        own = rows.xs(commit, level="commit").loc[names]
+        places = [place + (0.5 - i) * 0.38 for place in range(len(names))]
+        bars.barh(places, own.tps, 0.36, color=colour, label=commit)
+        latency.hlines(places, own.commit_p50_us, own.commit_p99_us, color=colour, lw=3)
+        latency.plot(own.commit_p99_us, places, "D", color=colour, ms=5)
+    bars.set_yticks(range(len(names)), [
+        f"{name} ({listed[name]})" if listed[name] else name for name in names])
+    for axis, label in ((bars, "acknowledged transactions per second"),
+                        (latency, "commit latency, us (p50 to p99)")):
+        axis.set_xscale("log")
+        axis.set_xlabel(label)
+        axis.grid(axis="x", color="#e4e4e4", lw=0.8)
+        axis.set_axisbelow(True)
+    bars.legend(frameon=False, loc="lower right")
+    figure.suptitle(f"Log schemes on this disk: {WORKLOAD[0]}, {options.threads} workers",
+                    fontsize=13, fontweight="bold", x=0.02, ha="left")
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
