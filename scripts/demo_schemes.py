@@ -43,24 +43,24 @@ def compare(options, listed, run, log_dir, csv):
 
 
 def plot(rows, listed, options, path):
-    figure, (bars, latency) = plt.subplots(1, 2, figsize=(12.8, 0.8 + 0.42 * len(listed)),
+    figure, (rates, latency) = plt.subplots(1, 2, figsize=(12.8, 0.8 + 0.42 * len(listed)),
                                            sharey=True)
     names = list(listed)[::-1]
     for i, (commit, colour) in enumerate(COMMITS.items()):
         own = rows.xs(commit, level="commit").loc[names]
         places = [place + (0.5 - i) * 0.38 for place in range(len(names))]
-        bars.barh(places, own.tps, 0.36, color=colour, label=commit)
+        rates.plot(own.tps, places, "o", color=colour, ms=7, label=commit)
         latency.hlines(places, own.commit_p50_us, own.commit_p99_us, color=colour, lw=3)
         latency.plot(own.commit_p99_us, places, "D", color=colour, ms=5)
-    bars.set_yticks(range(len(names)), [
+    rates.set_yticks(range(len(names)), [
         f"{name} ({listed[name]})" if listed[name] else name for name in names])
-    for axis, label in ((bars, "acknowledged transactions per second"),
+    for axis, label in ((rates, "acknowledged transactions per second"),
                         (latency, "commit latency, us (p50 to p99)")):
         axis.set_xscale("log")
         axis.set_xlabel(label)
-        axis.grid(axis="x", color="#e4e4e4", lw=0.8)
+        axis.grid(color="#e4e4e4", lw=0.8)
         axis.set_axisbelow(True)
-    bars.legend(frameon=False, loc="lower right")
+    figure.legend(*rates.get_legend_handles_labels(), frameon=False, ncol=2, loc="upper right")
     figure.suptitle(f"Log schemes on this disk: {WORKLOAD[0]}, {options.threads} workers",
                     fontsize=13, fontweight="bold", x=0.02, ha="left")
     figure.tight_layout()
