@@ -18,7 +18,10 @@ DEFINE_string(log, "centr", "how the log is written; `logjam list schemes`");
 DEFINE_uint32(threads, 2, "workers (run), appliers and loaders (recover)");
 DEFINE_double(seconds, 5, "measured time");
 DEFINE_double(warmup, 1, "seconds before it that do not count");
-DEFINE_string(log_dir, "", "directories for the log, separated by commas: one device each");
+DEFINE_string(log_dir, "",
+              "directories for the log, separated by commas, one device each: the only stream of a "
+              "scheme is striped over them, several are dealt out");
+DEFINE_uint64(stripe_kb, 512, "of a log striped over several --log_dir; a power of 2");
 DEFINE_string(device, "file", "where the log goes; `logjam list devices`");
 DEFINE_string(commit, "pipelined",
               "sync: a worker waits for each commit; pipelined: it goes on and acknowledges later; "
@@ -124,6 +127,7 @@ LogConfig log_config() {
         "wait for ever");
   }
   refuse_unless_power_of_two("hop_bytes", FLAGS_hop_bytes, 1 << 10);
+  refuse_unless_power_of_two("stripe_kb", FLAGS_stripe_kb, 4);
   refuse_unless_power_of_two("io_unit_bytes", FLAGS_io_unit_bytes, 4 << 10);
   constexpr uint32_t kMaxSlots = 1024;
   if (FLAGS_carray_slots == 0 || FLAGS_carray_slots > kMaxSlots) {
@@ -140,6 +144,7 @@ LogConfig log_config() {
   config.flush_us = FLAGS_flush_us;
   config.flush_help = FLAGS_flush_help;
   config.hop_bytes = FLAGS_hop_bytes;
+  config.stripe_bytes = FLAGS_stripe_kb << 10;
   config.io_unit_bytes = FLAGS_io_unit_bytes;
   config.carray_slots = FLAGS_carray_slots;
   return config;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <random>
+#include <set>
 
 #include "platform/clock.h"
 #include "platform/fatal.h"
@@ -21,11 +22,29 @@ uint64_t random_run() {
   return uint64_t{device()} << 32 | device();
 }
 
-// Streams of an earlier run with more of them would be taken for ours, or for missing ones.
-void remove_other_streams(const std::vector<std::string>& directories, uint32_t streams) {
+void create_directories(const std::vector<std::string>& directories) {
   for (size_t d = 0; d < directories.size(); ++d) {
-    for (const auto& [stream, path] : log_files_in(directories[d])) {
-      if (stream < streams && stream % directories.size() == d) continue;
+    std::error_code error;
+    std::filesystem::create_directories(directories[d], error);
+    if (error) {
+      platform::refuse("cannot create the log directory " + directories[d] + ": " +
+                       error.message());
+    }
+    for (size_t before = 0; before < d; ++before) {
+      if (std::filesystem::equivalent(directories[before], directories[d], error)) {
+        platform::refuse(directories[before] + " and " + directories[d] +
+                         " are the same log directory");
+      }
+    }
+  }
+}
+
+// Files of an earlier run with more of them would be taken for ours, or for missing ones.
+void remove_other_files(const std::vector<std::string>& directories,
+                        const std::set<std::string>& ours) {
+  for (const std::string& directory : directories) {
+    for (const auto& [stream, path] : log_files_in(directory)) {
+      if (ours.contains(log_file_path(directory, stream))) continue;
       std::error_code error;
       if (!std::filesystem::remove(path, error)) {
         platform::refuse("cannot remove the earlier run's log file " + path + ": " +
@@ -58,31 +77,37 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   header.streams = options_.scheme->stream_count(std::max(directory_count, 1u), config);
   header.run = config.run = random_run();
 
+  config.stripes = 1;
   if (header.streams != 0) {
-    if (keeps && directories.empty())
+    if (keeps && directories.empty()) {
       platform::refuse("--log=" + header.scheme + " needs --log_dir");
-    if (directory_count > header.streams) {
+    }
+    if (header.streams == 1 && !options_.scheme->in_place) {
+      config.stripes = std::max(directory_count, 1u);
+    } else if (directory_count > header.streams) {
       platform::refuse("--log=" + header.scheme + " writes " + std::to_string(header.streams) +
-                       " stream(s): name no more log directories than that");
+                       " stream(s), not striped: name no more log directories than that");
     }
   }
-  if (header.streams != 0 && keeps) {
-    for (const std::string& directory : directories) {
-      std::error_code error;
-      std::filesystem::create_directories(directory, error);
-      if (error) {
-        platform::refuse("cannot create the log directory " + directory + ": " + error.message());
-      }
-    }
-    remove_other_streams(directories, header.streams);
+  header.stripes = config.stripes;
+  header.stripe_bytes = config.stripe_bytes;
+
+  // A stream lies in one directory, or its stripes in all. A device that keeps nothing needs no
+  // place, and leaves an earlier run's files alone.
+  std::vector<std::string> paths(header.streams * config.stripes);
+  for (uint32_t file = 0; keeps && file < paths.size(); ++file) {
+    paths[file] = log_file_path(directories[file % directory_count], file / config.stripes);
   }
-  for (uint32_t stream = 0; stream < header.streams; ++stream) {
-    header.stream = stream;
-    // A device that keeps nothing needs no place, and leaves an earlier run's files alone.
-    const std::string path =
-        keeps ? log_file_path(directories[stream % directory_count], stream) : "";
-    devices_.push_back(
-        open_device(options_.device, {path, options_.preallocate_bytes, options_.seed + stream}));
+  if (keeps && !paths.empty()) {
+    create_directories(directories);
+    remove_other_files(directories, {paths.begin(), paths.end()});
+  }
+  for (uint32_t file = 0; file < paths.size(); ++file) {
+    header.stream = file / config.stripes;
+    header.stripe = file % config.stripes;
+    devices_.push_back(open_device(
+        options_.device,
+        {paths[file], options_.preallocate_bytes / config.stripes, options_.seed + file}));
     // The header and zeros where the first record will be: a log without records ends cleanly.
     const std::vector<std::byte> block = header.encode();
     const platform::MirroredMemory aligned(2 * kLogHeaderBytes);

@@ -16,12 +16,12 @@ namespace logjam {
 
 struct LogOptions {
   const SchemeInfo* scheme = nullptr;
-  std::vector<std::string> directories;  // --log_dir
+  std::vector<std::string> directories;  // --log_dir: for one stream each, or striped over
   std::string device;                    // --device
   uint64_t preallocate_bytes = 0;        // --log_prealloc_mb, per stream
   uint64_t seed = 1;
-  LogConfig config;      // devices are filled in by Log
-  LogFileHeader header;  // scheme, stream, streams and run are filled in by Log
+  LogConfig config;      // devices and stripes are filled in by Log
+  LogFileHeader header;  // so are scheme, device, run, streams and stripes
 };
 
 // Why the scheme cannot be on that device, in one sentence; empty if it can.

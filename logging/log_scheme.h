@@ -193,13 +193,12 @@ struct LogConfig {
 struct SchemeInfo {
   std::string_view name;
   std::string_view streams, buffer, sequence, flushed_by, safe_when, cut, source;
-  // Its workers persist records where they lie: only on devices that are memory (`nvm`).
+  // Its workers persist records where they lie: only on devices that are memory (`nvm`), and not
+  // striped, which is Stream's business.
   bool in_place = false;
   // How many streams this scheme wants of `directories` log directories and `workers` workers.
   std::function<uint32_t(uint32_t directories, const LogConfig&)> stream_count;
   std::function<std::unique_ptr<LogScheme>(const LogConfig&)> make;
-  // Whether its one stream may be striped over several directories: one that writes through Stream.
-  bool can_stripe = true;
 };
 
 // The registry. A scheme's file holds one static SchemeRegistration.

@@ -34,40 +34,43 @@ void add(platform::atomic<uint64_t>& counter, uint64_t amount) {
 Stream::Stream(const LogConfig& config, uint32_t index, LogScheme& scheme,
                std::function<uint64_t()> filled, uint64_t max_write_bytes)
     : index_(index),
-      device_(*config.devices[index]),
+      lanes_(config, index),
       scheme_(scheme),
       filled_(std::move(filled)),
-      ring_(config.buffer_bytes, device_.block_bytes()),
+      ring_(config.buffer_bytes, lanes_.block_bytes()),
       txns_(config.flush_txns),
       bytes_(config.flush_bytes),
       wait_ticks_(platform::ns_to_ticks(static_cast<double>(wait_us(config)) * 1e3)),
       help_(config.flush_help),
-      tickable_(config.flush_help && !device_.start_blocks()),
+      tickable_(config.flush_help && !lanes_.start_blocks()),
       look_ticks_(platform::ns_to_ticks(kLookEveryNs)),
       safety_timeout_ns_(config.safety_timeout_ns),
       max_write_bytes_(std::max(max_write_bytes, ring_.block())) {}
 
-bool Stream::idle() const {
-  return in_flight_.load(platform::memory_order_acquire) == 0 && durable() == filled_();
-}
+bool Stream::idle() const { return lanes_.under_way() == 0 && durable() == filled_(); }
 
 bool Stream::work_pending() const {
-  return in_flight_.load(platform::memory_order_relaxed) != 0 ||
-         filled_() != durable_.load(platform::memory_order_relaxed);
+  return lanes_.under_way() != 0 || filled_() != durable_.load(platform::memory_order_relaxed);
 }
 
 bool Stream::enough(uint64_t filled) const {
-  return (bytes_ != 0 && filled - durable_.load(platform::memory_order_relaxed) >= bytes_) ||
+  const uint64_t goal = goal_.load(platform::memory_order_relaxed);
+  return (bytes_ != 0 && filled > goal && filled - goal >= bytes_) ||
          (txns_ != 0 && commits_.load(platform::memory_order_relaxed) -
                                 commits_flushed_.load(platform::memory_order_relaxed) >=
                             txns_);
 }
 
-bool Stream::due(uint64_t filled) const {
-  if (filled == durable_.load(platform::memory_order_relaxed)) return false;
+bool Stream::asked_for(uint64_t filled) const {
   if (immediate() || ring_.waited_for() || enough(filled)) return true;
   const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
   return oldest != 0 && platform::ticks() >= oldest + wait_ticks_;
+}
+
+bool Stream::due(uint64_t filled) const {
+  const uint64_t durable = durable_.load(platform::memory_order_relaxed);
+  return filled != durable &&
+         (durable < goal_.load(platform::memory_order_relaxed) || asked_for(filled));
 }
 
 // Publishers ---------------------------------------------------------------------------------
@@ -101,7 +104,7 @@ void Stream::sleep_for_space(uint64_t end) {
 
 void Stream::tick() {
   if (!tickable_) return;
-  if (in_flight_.load(platform::memory_order_relaxed) == 0) {
+  if (lanes_.under_way() == 0) {
     if (!due(filled_())) return;
   } else {
     const uint64_t now = platform::ticks();
@@ -122,79 +125,89 @@ void Stream::tick() {
 // Returns whether `durable` advanced: the caller then wakes the waiters, after the next write has
 // been started and the latch released.
 bool Stream::step(bool stopping, bool may_block) {
-  bool advanced = false;
-  if (in_flight_.load(platform::memory_order_relaxed) != 0) {
-    advanced = finish();
-    if (!advanced) return false;
-  }
-  const uint64_t filled = filled_();
-  const bool something = filled != durable_.load(platform::memory_order_relaxed);
-  if (something && (stopping || due(filled))) {
-    write(filled, may_block);
-    if (may_block) advanced |= finish();
-  }
+  bool advanced = lanes_.under_way() != 0 && finish();
+  if (lanes_.all_busy()) return advanced;
+  if (write(filled_(), stopping, may_block) && may_block) advanced |= finish();
   return advanced;
 }
 
 bool Stream::finish() {
-  if (!device_.finished()) return false;
-  const uint64_t end = in_flight_.load(platform::memory_order_relaxed);
-  idle_since_.store(platform::ticks(), platform::memory_order_relaxed);
-  durable_.store(end, platform::memory_order_release);
-  in_flight_.store(0, platform::memory_order_release);
-  ring_.release(end);
+  if (!lanes_.finish()) return false;
+  const uint64_t durable = lanes_.durable();
+  if (durable == durable_.load(platform::memory_order_relaxed)) return false;
+  durable_.store(durable, platform::memory_order_release);
+  ring_.release(durable);
   return true;
 }
 
-void Stream::write(uint64_t filled, bool may_block) {
-  const uint64_t durable = durable_.load(platform::memory_order_relaxed);
-  const uint64_t begin = ring_.block_down(durable);
-  const uint64_t end = std::min(filled, begin + max_write_bytes_);
-  const std::span<const std::byte> bytes(ring_.at(begin), ring_.block_up(end) - begin);
+// Starts the writes there are to start; whether there were any.
+bool Stream::write(uint64_t filled, bool force, bool may_block) {
+  Lanes::Lane* lane = lanes_.ready(filled);
+  if (lane == nullptr) return false;
+  if (force || asked_for(filled)) raise_goal(filled, lane->idle_since);
 
+  const uint64_t goal = goal_.load(platform::memory_order_relaxed);
+  lane = lanes_.ready(goal);
+  if (lane == nullptr) return false;
+  if (!may_block) looked_.store(platform::ticks(), platform::memory_order_relaxed);
+  while (lane != nullptr) {
+    const uint64_t begin = ring_.block_down(lane->position);
+    const uint64_t end =
+        std::min({goal, begin + max_write_bytes_, lanes_.stripe_end(lane->position)});
+    const std::span<const std::byte> bytes(ring_.at(begin), ring_.block_up(end) - begin);
+    add(flushes_, 1);
+    add(flushed_bytes_, bytes.size());
+    if (begin != lane->position) add(rewrites_, 1);
+
+    lanes_.takes(*lane, end);
+    Lanes::Lane* following = lanes_.ready(goal);
+    const uint64_t offset = lanes_.file_offset(begin);
+    if (may_block && following == nullptr && lanes_.under_way() == 1) {
+      lane->device->start_and_wait(offset, bytes, Sync::kData, kDaemonTimeoutNs);
+    } else {
+      lane->device->start(offset, bytes, Sync::kData);
+    }
+    lane = following;
+  }
+  return true;
+}
+
+void Stream::raise_goal(uint64_t filled, uint64_t idle_since) {
   const uint64_t now = platform::ticks();
   const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
   if (oldest != 0 && !enough(filled)) {
-    const uint64_t wanted =
-        std::max(oldest + wait_ticks_, idle_since_.load(platform::memory_order_relaxed));
-    const uint64_t late = now > wanted ? now - wanted : 0;
-    add(late_ticks_, late);
+    const uint64_t wanted = std::max(oldest + wait_ticks_, idle_since);
+    add(late_ticks_, now > wanted ? now - wanted : 0);
     add(late_count_, 1);
   }
   commits_flushed_.store(commits_.load(platform::memory_order_relaxed),
                          platform::memory_order_relaxed);
-  add(flushes_, 1);
-  add(flushed_bytes_, bytes.size());
-  if (begin != durable) add(rewrites_, 1);
-
-  in_flight_.store(end, platform::memory_order_relaxed);
+  goal_.store(filled, platform::memory_order_relaxed);
   oldest_.store(0, platform::memory_order_relaxed);
   platform::full_fence();
-  if (filled_() != end) {
-    oldest_.store(end < filled ? oldest : now, platform::memory_order_relaxed);
-  }
-
-  if (may_block) {
-    device_.start_and_wait(kLogHeaderBytes + begin, bytes, Sync::kData, kDaemonTimeoutNs);
-  } else {
-    looked_.store(now, platform::memory_order_relaxed);
-    device_.start(kLogHeaderBytes + begin, bytes, Sync::kData);
-  }
+  if (filled_() != filled) oldest_.store(now, platform::memory_order_relaxed);
 }
 
 // Zeros behind the last record, so that the reader finds a clean end and not an earlier run's or
-// lap's bytes. The ring is left alone: should the log go on, the block is written again.
+// lap's bytes. The ring is left alone: should the log go on, the block is written again. They may
+// reach into the next stripe, of which nothing else has been written yet.
 void Stream::mark_end() {
   const uint64_t durable = durable_.load(platform::memory_order_relaxed);
   if (durable == marked_end_) return;
   marked_end_ = durable;
   const uint64_t begin = ring_.block_down(durable);
-  const uint64_t bytes = ring_.block_up(durable + kEndMarkBytes) - begin;
-  end_mark_ = std::make_unique<platform::MirroredMemory>(bytes);  // zeros, aligned for direct I/O
+  const uint64_t end = ring_.block_up(durable + kEndMarkBytes);
+  end_mark_ =
+      std::make_unique<platform::MirroredMemory>(end - begin);  // zeros, aligned for direct I/O
   std::memcpy(end_mark_->data(), ring_.at(begin), durable - begin);
-  in_flight_.store(durable, platform::memory_order_relaxed);
-  device_.start_and_wait(kLogHeaderBytes + begin, {end_mark_->data(), bytes}, Sync::kData,
-                         kDaemonTimeoutNs);
+  for (uint64_t at = begin, piece_end; at < end; at = piece_end) {
+    piece_end = std::min(end, lanes_.stripe_end(at));
+    Lanes::Lane& lane = lanes_.lane_of(at);
+    lanes_.repeats(lane);
+    lane.device->start_and_wait(lanes_.file_offset(at),
+                                {end_mark_->data() + (at - begin), piece_end - at}, Sync::kData,
+                                kDaemonTimeoutNs);
+  }
   finish();
 }
 
@@ -229,12 +242,11 @@ void Stream::lead(const Point& point) {
   latch_.lock();
   bool advanced = false;
   while (!scheme_.is_durable(point) && work_pending()) {
-    if (in_flight_.load(platform::memory_order_relaxed) == 0) {
-      if (advanced) scheme_.wake_waiters();
-      write(filled_(), true);
+    if (advanced) scheme_.wake_waiters();
+    if (!lanes_.all_busy() && write(filled_(), true, true)) {
       add(helped_flushes_, 1);
-    } else if (!device_.finished()) {
-      device_.wait(kDaemonTimeoutNs);
+    } else if (lanes_.under_way() != 0) {
+      lanes_.wait(kDaemonTimeoutNs);
     }
     advanced = finish();
   }
@@ -284,10 +296,11 @@ void Stream::flush(bool stopping) {
   } else if (!latch_.try_lock()) {
     return platform::sleep_ns(kLatchBusyNs);  // somebody is at it
   }
-  if (leads && in_flight_.load(platform::memory_order_relaxed) != 0 && !device_.finished()) {
-    device_.wait(kDaemonTimeoutNs);
+  bool advanced = step(stopping, leads);
+  if (leads && !advanced && lanes_.under_way() != 0) {
+    lanes_.wait(kDaemonTimeoutNs);
+    advanced = step(stopping, leads);
   }
-  const bool advanced = step(stopping, leads);
   if (stopping && idle()) mark_end();
   latch_.unlock();
   if (leads) {
@@ -296,8 +309,8 @@ void Stream::flush(bool stopping) {
   }
   if (advanced) scheme_.wake_waiters();
 
-  if (in_flight_.load(platform::memory_order_acquire) != 0) {
-    if (tickable_) device_.wait(kNapNs);
+  if (lanes_.under_way() != 0) {
+    if (tickable_) lanes_.wait(kNapNs);
     return;
   }
   const uint64_t filled = filled_();

@@ -1,9 +1,11 @@
-// A log stream: one ring buffer, one device, and the watermark up to which it is durable. Every
-// scheme is made of these; what differs is who fills the ring and how `filled` advances.
+// A log stream: one ring buffer, one device (or several, over which it is striped: its lanes,
+// logging/lanes.h), and the watermark up to which it is durable. Every scheme is made of these;
+// what differs is who fills the ring and how `filled` advances.
 //
-// Flushing. A *step* looks whether the write under way has finished, advances `durable`, and starts
-// the next write when the flush policy says it is due. Steps are taken under the flush latch, a try
-// lock, by whoever comes by:
+// Flushing. A *step* looks whether a write under way has finished, advances `durable`, and, when
+// the flush policy says it is due, raises the *goal* to what is filled: every lane that is idle and
+// has bytes before the goal then starts its next write. Steps are taken under the flush latch, a
+// try lock, by whoever comes by:
 //
 //   * a worker that waits for its commit and finds nobody leading *leads*: it writes and sleeps on
 //     the device itself, under the latch, and then hands the lead to another waiter. Followers
@@ -15,8 +17,8 @@
 //     (section 4.1: "every X transactions, L bytes logged, or T time elapsed").
 //
 // Protocol.
-//   durable_, in_flight_   stored under the latch; durable_ with release, after the device said so.
-//   filled()               the scheme's; only grows; acquire: what lies before it may be read.
+//   durable_, goal_        stored under the latch; durable_ with release, after the devices said
+//   so. filled()               the scheme's; only grows; acquire: what lies before it may be read.
 //   leading_               the lead, taken by exchange. Given up with store; fence; look for parked
 //                          waiters. A waiter parks with store; fence; look at its point and at
 //                          leading_ (LogScheme::park_waiter). One sees the other.
@@ -25,7 +27,7 @@
 //                          waiters (Ring). Whoever changes daemon_ back to kAwake unparks it, once.
 //   oldest_                when the oldest unflushed publish was made: publishers set it from 0
 //   after
-//                          their fence, the step that starts a write sets it to 0, fences, and
+//                          their fence, the step that raises the goal sets it to 0, fences, and
 //                          looks at filled() again. So T runs although nobody publishes any more.
 // Bounded timeouts of sleeps are a safety net, except for naps and T.
 #pragma once
@@ -39,7 +41,7 @@
 #include <vector>
 
 #include "logging/buffer/ring.h"
-#include "logging/device/device.h"
+#include "logging/lanes.h"
 #include "logging/log_scheme.h"
 #include "platform/park.h"
 #include "platform/spin.h"
@@ -85,13 +87,15 @@ class Stream {
 
   bool immediate() const { return txns_ == 0 && bytes_ == 0 && wait_ticks_ == 0; }
   bool work_pending() const;
-  bool enough(uint64_t filled) const;  // X or L reached
+  bool enough(uint64_t filled) const;     // X or L reached
+  bool asked_for(uint64_t filled) const;  // the policy says so
   bool due(uint64_t filled) const;
 
   // All under the latch.
   bool step(bool stopping, bool may_block);
-  bool finish();  // whether the write under way has, and `durable` advanced
-  void write(uint64_t filled, bool may_block);
+  bool finish();  // whether `durable` advanced
+  bool write(uint64_t filled, bool force, bool may_block);
+  void raise_goal(uint64_t filled, uint64_t idle_since);
   void mark_end();
 
   void lead(const Point& point);
@@ -101,7 +105,7 @@ class Stream {
   void sleep_for_space(uint64_t end);
 
   const uint32_t index_;
-  Device& device_;
+  Lanes lanes_;
   LogScheme& scheme_;
   const std::function<uint64_t()> filled_;
   Ring ring_;
@@ -113,8 +117,8 @@ class Stream {
   const uint64_t max_write_bytes_;
 
   alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};
-  platform::atomic<uint64_t> in_flight_{0};  // end of the write under way, 0: none
-  platform::atomic<uint64_t> helped_{0};     // steps that were taken by workers
+  platform::atomic<uint64_t> goal_{0};
+  platform::atomic<uint64_t> helped_{0};  // steps that were taken by workers
 
   alignas(platform::kCacheLine) platform::atomic<uint64_t> oldest_{0};  // ticks
   platform::atomic<uint64_t> commits_{0};
@@ -135,8 +139,6 @@ class Stream {
 
   // Written under the latch; read at any time.
   platform::atomic<uint64_t> commits_flushed_{0};
-  platform::atomic<uint64_t> idle_since_{
-      0};  // ticks: when the last write was seen to have finished
   platform::atomic<uint64_t> flushes_{0}, flushed_bytes_{0}, rewrites_{0}, helped_flushes_{0};
   platform::atomic<uint64_t> late_ticks_{0}, late_count_{0};
 };

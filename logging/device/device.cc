@@ -102,7 +102,9 @@ std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& 
   if (spec == "sync") return std::make_unique<SyncDevice>(options);
   if (spec == "null") return std::make_unique<NullDevice>();
   if (spec.starts_with(kFaultyPrefix)) {
-    auto inner = open_device(spec.substr(kFaultyPrefix.size()), options);
+    DeviceOptions late = options;
+    late.late = true;
+    auto inner = open_device(spec.substr(kFaultyPrefix.size()), late);
     return std::make_unique<FaultyDevice>(std::move(inner), options);
   }
   double latency_ns = 0;

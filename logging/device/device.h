@@ -73,6 +73,7 @@ struct DeviceOptions {
   std::string path;                // the file to create or recycle
   uint64_t preallocate_bytes = 0;  // zeros written ahead of the log
   uint64_t seed = 1;               // for `faulty`
+  bool late = false;  // `sim` under `faulty`: what is killed unfinished has written nothing
 };
 
 // Kinds, for `logjam list`: name with parameters, and what it is.

@@ -23,17 +23,26 @@ SimDevice::SimDevice(const DeviceOptions& options, double latency_us, double mb_
     : file_({options.path, 0, options.seed}, 0),
       latency_ns_(static_cast<uint64_t>(latency_us * 1e3)),
       ns_per_byte_(mb_per_second == 0 ? 0 : 1e3 / mb_per_second),
+      late_(options.late),
       overshoot_ns_(kFirstOvershootNs) {}
 
 void SimDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync) {
   const uint64_t begin = std::max(platform::now_ns(), busy_until_ns_);
   busy_until_ns_ = begin + static_cast<uint64_t>(ns_per_byte_ * static_cast<double>(bytes.size()));
-  file_.write(offset, bytes);
+  if (late_) {
+    late_offset_ = offset;
+    late_bytes_ = bytes;
+  } else {
+    file_.write(offset, bytes);
+  }
   deadline_ns_.store(busy_until_ns_ + latency_ns_, platform::memory_order_release);
 }
 
 bool SimDevice::finished() {
-  return platform::now_ns() >= deadline_ns_.load(platform::memory_order_relaxed);
+  if (platform::now_ns() < deadline_ns_.load(platform::memory_order_relaxed)) return false;
+  if (!late_bytes_.empty()) file_.write(late_offset_, late_bytes_);
+  late_bytes_ = {};
+  return true;
 }
 
 void SimDevice::wait(uint64_t timeout_ns) {

@@ -2,8 +2,9 @@
 // the other, on any machine and without burning a core.
 //
 // The bytes go into the page cache of a real file, so that a killed process has them; only the time
-// is simulated. The kernel wakes sleepers late, by tens of microseconds in a virtual machine:
-// wait() learns by how much, sleeps that much less, and spins what is left.
+// is simulated. (Under `faulty` they go there only when that time is over.) The kernel wakes
+// sleepers late, by tens of microseconds in a virtual machine: wait() learns by how much, sleeps
+// that much less, and spins what is left.
 //
 // Protocol: start() and finished() under the flush latch; wait() anywhere, so what it reads
 // (`deadline_ns_`) and learns (`overshoot_ns_`, a mere estimate) is atomic.
@@ -28,7 +29,10 @@ class SimDevice final : public Device {
   DeviceFile file_;
   const uint64_t latency_ns_;
   const double ns_per_byte_;
+  const bool late_;
   uint64_t busy_until_ns_ = 0;  // the medium is transferring
+  uint64_t late_offset_ = 0;
+  std::span<const std::byte> late_bytes_;  // still to be written
   platform::atomic<uint64_t> deadline_ns_{0};
   platform::atomic<uint64_t> overshoot_ns_;
 };

@@ -4,7 +4,7 @@ namespace logjam {
 
 ManyStreams::ManyStreams(const LogConfig& config)
     : LogScheme(config.workers), run_(config.run), turns_(config.workers) {
-  for (uint32_t index = 0; index < config.devices.size(); ++index) {
+  for (uint32_t index = 0; index < config.devices.size() / config.stripes; ++index) {
     streams_.push_back(std::make_unique<Entry>(config, index, *this));
   }
 }

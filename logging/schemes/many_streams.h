@@ -61,7 +61,7 @@ class ManyStreams : public LogScheme {
  protected:
   static constexpr uint32_t kMarkBytes = sizeof(RecordHeader);
 
-  // One stream for each of config.devices (none when recovering).
+  // The streams of config.devices (none when recovering).
   explicit ManyStreams(const LogConfig& config);
 
   virtual uint64_t filled(uint32_t stream) = 0;

@@ -170,9 +170,10 @@ CrashRound derive_round(uint64_t seed) {
       "--commit=" + round.commit,
       "--log_records=" + round.log_records,
       "--elr=" + random.one_of({"true", "true", "false"}),
-      "--device=" + usable_device(*find_scheme(round.scheme),
-                                  random.one_of({"sync", "file", "faulty:sync", "faulty:file",
-                                                 "sim:200", "nvm", "nvm:2000", "faulty:nvm"})),
+      "--device=" +
+          usable_device(*find_scheme(round.scheme),
+                        random.one_of({"sync", "file", "faulty:sync", "faulty:file", "sim:200",
+                                       "faulty:sim:100:20", "nvm", "nvm:2000", "faulty:nvm"})),
       "--threads=" + std::to_string(threads),
       "--pipeline_depth=" + random.one_of({"1", "16", "1024", "16384"}),
       "--log_buffer_mb=" + random.one_of({"1", "1", "4"}),
@@ -218,6 +219,13 @@ CrashRound derive_round(uint64_t seed) {
   config.workers = static_cast<uint32_t>(threads);
   const uint32_t streams = find_scheme(round.scheme)->stream_count(kMostDirectories, config);
   round.directories = 1 + static_cast<uint32_t>(random.below(std::min(streams, kMostDirectories)));
+  // One stream is striped over them.
+  if (streams == 1 && !find_scheme(round.scheme)->in_place && random.below(3) == 0) {
+    round.directories = static_cast<uint32_t>(2 + random.below(kMostDirectories - 1));
+    round.run_flags.push_back("--stripe_kb=" + random.one_of({"4", "64", "512"}));
+    // Its writes take as long as they are large, so the lanes finish them in any order.
+    if (random.below(2) == 0) round.run_flags.emplace_back("--device=faulty:sim:100:20");
+  }
   return round;
 }
 
@@ -225,14 +233,18 @@ CrashResult play(const CrashRound& round, const std::string& binary, const std::
   fs::remove_all(directory);
   fs::create_directories(directory);
   const std::string history = directory + "/history";
-  std::string log = directory + "/log";
-  for (uint32_t i = 1; i < round.directories; ++i) {
-    log += "," + directory + "/log" + std::to_string(i);
+  std::string log, log_reversed;
+  for (uint32_t i = 0; i < round.directories; ++i) {
+    const std::string one = directory + "/log" + std::to_string(i);
+    fs::create_directories(one);
+    log += (i == 0 ? "" : ",") + one;
+    log_reversed = one + (i == 0 ? "" : ",") + log_reversed;
   }
   std::vector<std::string> run = {binary, "run", "--log_dir=" + log, "--history=" + history};
   run.insert(run.end(), round.run_flags.begin(), round.run_flags.end());
   const std::vector<std::string> recover = {
-      binary, "recover", "--log_dir=" + log, "--history=" + history, "--verify", "--threads=2"};
+      binary,     "recover",    "--log_dir=" + log_reversed, "--history=" + history,
+      "--verify", "--threads=2"};
 
   CrashResult result;
   result.commands = "  " + join(run) + "\n  " + join(recover) + "\n";

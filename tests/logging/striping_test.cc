@@ -1,0 +1,353 @@
+// One stream over several devices: every byte arrives in its stripe, no watermark passes a stripe
+// that is not durable, and a log that has lost one ends there.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "logging/stripes.h"
+#include "tests/logging/log_fixture.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kStripe = 4096;
+
+TEST(Stripes, PositionsAndFilesMatch) {
+  for (const uint32_t lanes : {1u, 2u, 3u, 5u}) {
+    const Stripes stripes{lanes, kStripe};
+    std::vector<uint64_t> file_end(lanes, kLogHeaderBytes);
+    for (uint64_t position = 0; position < 40 * kStripe; position += 1024) {
+      const uint32_t lane = stripes.lane(position);
+      EXPECT_EQ(stripes.file_offset(position), file_end[lane]);
+      file_end[lane] += 1024;
+      EXPECT_EQ(stripes.stream_end(lane, file_end[lane]), position + 1024);
+      if (lanes > 1) {
+        EXPECT_EQ(stripes.stripe_end(position), position / kStripe * kStripe + kStripe);
+      }
+      EXPECT_EQ(stripes.lane(stripes.next(position + 1024)), lane);
+    }
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      EXPECT_EQ(stripes.file_offset(stripes.first(lane)), kLogHeaderBytes);
+    }
+  }
+}
+
+// Lanes whose writes finish when the test says so, into bytes that the test sees.
+class HeldDevice final : public Device {
+ public:
+  uint32_t block_bytes() const override { return 512; }
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync) override {
+    ASSERT_TRUE(finished()) << "two writes at once";
+    offset_ = offset;
+    bytes_ = bytes;
+  }
+  bool finished() override { return bytes_.empty(); }
+  void wait(uint64_t) override {}
+  bool start_blocks() const override { return false; }
+
+  void complete() {
+    platter.resize(std::max(platter.size(), offset_ + bytes_.size()));
+    std::ranges::copy(bytes_, platter.begin() + static_cast<ptrdiff_t>(offset_));
+    bytes_ = {};
+  }
+  uint64_t under_way() const { return bytes_.size(); }
+
+  std::vector<std::byte> platter;
+
+ private:
+  uint64_t offset_ = 0;
+  std::span<const std::byte> bytes_;
+};
+
+// A scheme on held devices, stepped by hand.
+class Held {
+ public:
+  Held(uint32_t lanes, uint64_t buffer_bytes) : devices(lanes), stripes{lanes, kStripe} {
+    LogConfig config;
+    config.workers = 1;
+    config.buffer_bytes = buffer_bytes;
+    config.stripes = lanes;
+    config.stripe_bytes = kStripe;
+    for (HeldDevice& device : devices) config.devices.push_back(&device);
+    scheme = find_scheme("centr")->make(config);
+  }
+
+  void publish(uint32_t bytes) {
+    const Ticket ticket = scheme->reserve(0, {}, bytes);
+    for (uint32_t i = 0; i < bytes; ++i) {
+      ticket.hole[i] = static_cast<std::byte>((ticket.position + i) * 2654435761 >> 13);
+    }
+    written.insert(written.end(), ticket.hole, ticket.hole + bytes);
+    points.push_back(scheme->publish(0, ticket, true, true));
+  }
+  void step() {
+    std::this_thread::sleep_for(std::chrono::microseconds(3));  // it does not look more often
+    scheme->tick(0);
+  }
+  // The number of bytes that are durable, as far as the scheme tells by its points.
+  uint64_t acknowledged() const {
+    uint64_t most = 0;
+    for (const Point& point : points) {
+      if (scheme->is_durable(point)) most = std::max(most, point.sequence);
+    }
+    return most;
+  }
+  // Up to where the platters have what was written.
+  uint64_t on_platters() const {
+    for (uint64_t at = 0; at < written.size(); ++at) {
+      const auto& platter = devices[stripes.lane(at)].platter;
+      const uint64_t offset = stripes.file_offset(at);
+      if (offset >= platter.size() || platter[offset] != written[at]) return at;
+    }
+    return written.size();
+  }
+
+  std::vector<HeldDevice> devices;
+  const Stripes stripes;
+  std::unique_ptr<LogScheme> scheme;
+  std::vector<std::byte> written;
+  std::vector<Point> points;
+};
+
+TEST(Striping, TheWatermarkWaitsForTheStripeBefore) {
+  Held log(2, 65536);
+  for (int i = 0; i < 20; ++i) log.publish(1000);  // stripes 0 to 3, and some of 4
+  log.step();
+  EXPECT_EQ(log.devices[0].under_way(), kStripe);
+  EXPECT_EQ(log.devices[1].under_way(), kStripe);
+  for (const uint64_t stripe : {1, 3}) {  // lane 1 runs ahead
+    log.devices[1].complete();
+    log.step();
+    EXPECT_EQ(log.acknowledged(), 0u) << "stripe " << stripe << " is durable, stripe 0 is not";
+  }
+  EXPECT_EQ(log.devices[1].under_way(), 0u);  // nothing is left for it
+  EXPECT_EQ(log.devices[0].under_way(), kStripe);
+  log.devices[0].complete();
+  log.step();
+  EXPECT_EQ(log.acknowledged(), 8000u);
+  log.devices[0].complete();
+  log.step();
+  EXPECT_EQ(log.acknowledged(), 16000u);
+  log.devices[0].complete();
+  log.step();
+  EXPECT_EQ(log.acknowledged(), 20000u);
+  EXPECT_EQ(log.on_platters(), 20000u);
+  EXPECT_TRUE(log.scheme->idle());
+}
+
+TEST(Striping, WhateverFinishesFirstOnlyWhatIsOnAllPlattersCounts) {
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    std::mt19937_64 random(seed);
+    Held log(static_cast<uint32_t>(2 + seed % 3), 32768);
+    for (int event = 0; event < 250; ++event) {
+      const bool room = log.written.size() + 3000 < log.acknowledged() + 28000;
+      if (room && random() % 2 == 0) log.publish(static_cast<uint32_t>(8 + random() % 300 * 8));
+      HeldDevice& device = log.devices[random() % log.devices.size()];
+      if (device.under_way() != 0 && random() % 2 == 0) device.complete();
+      log.step();
+      ASSERT_LE(log.acknowledged(), log.on_platters()) << "seed " << seed << ", event " << event;
+    }
+    while (!log.scheme->idle()) {
+      for (HeldDevice& device : log.devices) device.complete();
+      log.step();
+    }
+    EXPECT_EQ(log.acknowledged(), log.written.size());
+    EXPECT_EQ(log.on_platters(), log.written.size());
+  }
+}
+
+class StripingTest : public testing::TestWithParam<const SchemeInfo*> {
+ protected:
+  LogOptions options(const std::string& device, uint32_t lanes, uint64_t stripe_bytes,
+                     uint32_t workers = 4) {
+    LogOptions options = log_options(*GetParam(), directory_, device, workers);
+    options.directories.clear();
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      options.directories.push_back(directory_.path() + "/" + std::to_string(lane));
+    }
+    options.config.stripe_bytes = stripe_bytes;
+    options.config.hop_bytes = options.config.io_unit_bytes = 4096;
+    return options;
+  }
+
+  // Four threads; every record is found again.
+  static void publish_and_find(const LogOptions& options, uint32_t each, uint32_t max_bytes) {
+    std::vector<Published> published[4];
+    {
+      Log log(options);
+      log.start();
+      std::vector<std::thread> threads;
+      for (uint32_t worker = 0; worker < 4; ++worker) {
+        threads.emplace_back([&, worker] {
+          std::mt19937_64 random(worker);
+          for (uint32_t i = 0; i < each; ++i) {
+            const auto bytes = static_cast<uint32_t>(48 + random() % (max_bytes - 40) / 8 * 8);
+            published[worker].push_back(
+                publish_record(log, worker, uint64_t{worker} << 48 | i, bytes));
+            if (i % 16 == 0) log.scheme().wait_durable(worker, published[worker].back().point);
+            log.scheme().tick(worker);
+          }
+        });
+      }
+      for (std::thread& thread : threads) thread.join();
+      log.drain();
+    }
+    auto directories = options.directories;
+    std::ranges::reverse(directories);
+    const LogFiles files = find_log_files(directories);
+    ASSERT_EQ(files.error, "");
+    ASSERT_EQ(files.paths.size(), 1u);
+    const ReadLog read = read_log(files.paths[0]);
+    EXPECT_EQ(read.error, "");
+    EXPECT_EQ(read.tail.why, "end of log");
+    EXPECT_TRUE(read.filled_rightly);
+    EXPECT_EQ(read.records.size(), 4 * each);
+    for (const auto& mine : published) {
+      for (const Published& one : mine) {
+        const auto found = read.records.find(one.position);
+        ASSERT_NE(found, read.records.end()) << "no record at " << one.position;
+        EXPECT_EQ(found->second.txn, one.txn);
+      }
+    }
+  }
+
+  LogDirectory directory_;
+};
+
+TEST_P(StripingTest, EveryByteArrivesThroughATinyBuffer) {
+  bool help = false;
+  for (const char* device : {"file", "sync", "sim:20", "faulty:sim:20"}) {
+    for (const uint32_t lanes : {1u, 2u, 3u}) {
+      help = !help;
+      SCOPED_TRACE(std::string(device) + ", lanes " + std::to_string(lanes) +
+                   (help ? ", helped" : ", daemon alone"));
+      LogOptions tiny = options(device, lanes, kStripe);
+      tiny.config.buffer_bytes = 16384;
+      tiny.config.flush_help = help;
+      publish_and_find(tiny, 50, 3000);
+    }
+  }
+}
+
+TEST_P(StripingTest, StripesOfHalfAMegabyteAndFlushPolicies) {
+  for (const uint64_t flush_us : {0, 300}) {
+    LogOptions whole = options("file", 2, kStripeBytes);
+    whole.preallocate_bytes = uint64_t{2} << 20;
+    whole.config.buffer_bytes = uint64_t{2} << 20;
+    whole.config.io_unit_bytes = 65536;
+    whole.config.flush_us = flush_us;
+    whole.config.flush_bytes = flush_us == 0 ? 0 : 200'000;
+    publish_and_find(whole, 50, 60'000);
+  }
+}
+
+std::vector<const SchemeInfo*> striped_schemes() {
+  auto schemes = logging_schemes();
+  std::erase_if(schemes, [](const SchemeInfo* info) {
+    return info->in_place || info->stream_count(2, LogConfig{}) != 1;
+  });
+  return schemes;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StripingTest, testing::ValuesIn(striped_schemes()), scheme_test_name);
+
+// Logs on two directories, then damaged.
+class StripedFiles : public testing::Test {
+ protected:
+  void write_log(uint32_t count, uint32_t bytes = 400) {
+    LogOptions options = log_options(*find_scheme("centr"), directory_, "sync", 1);
+    options.directories = directories_;
+    options.config.stripe_bytes = kStripe;
+    options.config.buffer_bytes = uint64_t{16} << 20;
+    Log log(options);
+    log.start();
+    published_.clear();
+    for (uint32_t i = 0; i < count; ++i) published_.push_back(publish_record(log, 0, i, bytes));
+    log.drain();
+  }
+  // How many records end before `position`.
+  uint64_t before(uint64_t position) const {
+    return static_cast<uint64_t>(std::ranges::count_if(
+        published_, [&](const Published& one) { return one.position + one.bytes <= position; }));
+  }
+  ReadLog read() const { return read_log(find_log_files(directories_).paths[0]); }
+  std::string file(uint32_t lane) const { return log_file_path(directories_[lane], 0); }
+
+  LogDirectory directory_;
+  std::vector<std::string> directories_{directory_.path() + "/a", directory_.path() + "/b"};
+  std::vector<Published> published_;
+};
+
+TEST_F(StripedFiles, ALostStripeInTheMiddleIsTheEnd) {
+  const Stripes stripes{2, kStripe};
+  for (const bool truncated : {false, true}) {
+    for (const uint64_t stripe : {0, 1, 2, 9, 16, 17}) {
+      write_log(200);  // 19 stripes and a half
+      const std::string path = file(stripes.lane(stripe * kStripe));
+      const auto offset = static_cast<off_t>(stripes.file_offset(stripe * kStripe));
+      const int fd = open(path.c_str(), O_WRONLY);
+      const std::vector<char> zeros(kStripe);
+      if (truncated) {
+        ASSERT_EQ(ftruncate(fd, offset), 0);
+      } else {
+        ASSERT_EQ(pwrite(fd, zeros.data(), zeros.size(), offset), ssize_t{kStripe});
+      }
+      close(fd);
+      const ReadLog log = read();
+      EXPECT_TRUE(log.filled_rightly);
+      EXPECT_EQ(log.records.size(), before(stripe * kStripe)) << "stripe " << stripe;
+      EXPECT_NE(log.tail.why.find("behind it are not used"), std::string::npos) << log.tail.why;
+    }
+  }
+}
+
+TEST_F(StripedFiles, AnEarlierRunsStripesDoNotShow) {
+  for (const uint32_t count : {300u, 41u, 200u, 10u, 0u}) {
+    write_log(count);
+    const ReadLog log = read();
+    EXPECT_EQ(log.records.size(), count);
+    EXPECT_EQ(log.tail.why, "end of log");
+  }
+  for (const uint32_t bytes : {48, 64, 72, 128, 1360}) {  // ends just before, at, behind a stripe's
+    write_log(300, 400);
+    write_log(static_cast<uint32_t>(2 * kStripe) / bytes, bytes);
+    EXPECT_EQ(read().tail.why, "end of log") << bytes;
+  }
+}
+
+TEST_F(StripedFiles, AreFoundInAnyOrderOrMissed) {
+  write_log(200);
+  EXPECT_EQ(read().records.size(), 200u);
+  const LogFiles files = find_log_files({directories_[1], directories_[0]});
+  EXPECT_EQ(files.paths, find_log_files(directories_).paths);
+  EXPECT_EQ(files.header.stripes, 2u);
+
+  EXPECT_EQ(find_log_files({directories_[0]}).error,
+            "stripe 1 of the 2 of stream 0 is missing in the log directories");
+  EXPECT_EQ(find_log_files({directories_[1]}).error,
+            "stripe 0 of the 2 of stream 0 is missing in the log directories");
+  EXPECT_EQ(find_log_files({directories_[0], directories_[0]}).error,
+            file(0) + " and " + file(0) + " are both stripe 0");
+
+  // A run on one directory leaves the other's old stripe alone, which then is of another log.
+  const auto both = directories_;
+  directories_ = {both[0]};
+  write_log(10);
+  EXPECT_EQ(read().records.size(), 10u);
+  EXPECT_EQ(find_log_files(both).error, "two logs are in the log directories: " + file(0) +
+                                            " and " + log_file_path(both[1], 0));
+  directories_ = both;
+  write_log(10);
+  EXPECT_EQ(read().records.size(), 10u);
+  EXPECT_NE(read_log(std::vector{file(1), file(0)}).error, "");
+}
+
+}  // namespace
+}  // namespace logjam
