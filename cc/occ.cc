@@ -159,6 +159,7 @@ bool Occ::spin_until(const Try& attempt) {
 }
 
 Status Occ::commit() {
+  if (!post_moved_keys()) return give_up();
   if (writes_.empty()) {
     if (!validate()) return give_up();
     point_ = log_.observe(deps_);

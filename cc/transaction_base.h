@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "cc/access_set.h"
 #include "cc/commit_log.h"
@@ -59,6 +60,7 @@ class TransactionBase : public ProtocolTransaction {
     if (!self().open(table, *tuple, copy, &version)) return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
     *row = writes_.add(table, tuple, copy, true).row;
+    watch(table, *tuple, *row);
     return Status::kOk;
   }
 
@@ -73,6 +75,7 @@ class TransactionBase : public ProtocolTransaction {
     if (version.absent() && !self().open(table, *tuple, nullptr, &version)) return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
     *row = writes_.add(table, tuple, rows_.allocate(table.row_bytes()), true).row;
+    watch(table, *tuple, nullptr);
     return Status::kOk;
   }
 
@@ -122,7 +125,7 @@ class TransactionBase : public ProtocolTransaction {
     }
     if (own->row != nullptr) return Status::kExists;
     for (size_t which = 0; which < table.secondary_count(); ++which) {
-      const Status status = add_posting(table, which, *tuple, row, is_new);
+      const Status status = add_posting(table, which, *tuple, row);
       if (status != Status::kOk) return status;
     }
     own->row = rows_.allocate(table.row_bytes());
@@ -141,12 +144,14 @@ class TransactionBase : public ProtocolTransaction {
 
   Status scan_secondary(Table& table, size_t which, Key low, Key high, bool descending,
                         const RowVisitor& visit) final {
+    if (!post_moved_keys()) return Status::kAbort;
     return walk(table.secondary(which), low, high, descending, [&](Keyed* entry) {
       return visit_posting(table, which, static_cast<Posting*>(entry), visit);
     });
   }
 
   Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) final {
+    if (!post_moved_keys()) return Status::kAbort;
     return walk_one(table.secondary(which), key, [&](Keyed* entry) {
       return visit_posting(table, which, static_cast<Posting*>(entry), visit);
     });
@@ -169,7 +174,26 @@ class TransactionBase : public ProtocolTransaction {
     if (write.was_present && write.table->rows_come_and_go()) note_read(version);
   }
 
+  // Rows changed so far are found by the secondary keys they have now. commit() begins with it:
+  // under OCC, before the first write lock (see occ.cc); under 2PL, while the tuples are locked, so
+  // that whoever finds a new posting waits for its row. A posting of a transaction that then aborts
+  // is one more that is not about its row. False means abort.
+  bool post_moved_keys() {
+    for (Watched& watched : watched_) {
+      const Write* own = writes_.find(watched.tuple);
+      if (own == nullptr || own->row == nullptr) continue;
+      const auto& schema = own->table->schema().secondaries[watched.which];
+      const Key key = schema.key_of(watched.tuple->key, own->row);
+      if (watched.posted && watched.key == key) continue;
+      if (!place_posting(*own->table, watched.which, *watched.tuple, own->row)) return false;
+      watched.key = key;
+      watched.posted = true;
+    }
+    return true;
+  }
+
   void forget() {
+    watched_.clear();
     writes_.clear();
     rows_.clear();
     deps_ = {};
@@ -189,6 +213,26 @@ class TransactionBase : public ProtocolTransaction {
  private:
   enum class Step : uint8_t { kOn, kStop, kAbort };
 
+  // `row`: as it was before the change, null if nobody looked.
+  void watch(Table& table, Tuple& tuple, const std::byte* row) {
+    if (!table.keys_move()) return;
+    for (uint32_t which = 0; which < table.secondary_count(); ++which) {
+      const SecondarySchema& schema = table.schema().secondaries[which];
+      if (!schema.moves) continue;
+      const Key key = row == nullptr ? 0 : schema.key_of(tuple.key, row);
+      watched_.push_back({&tuple, which, row != nullptr, key});
+    }
+  }
+
+  // A tuple handed out to be changed, whose key in secondary index `which` may move. Handed out
+  // twice, it is here twice; then the first of them knows what is posted.
+  struct Watched {
+    Tuple* tuple;
+    uint32_t which;
+    bool posted;  // under `key`
+    Key key;
+  };
+
   Protocol& self() { return static_cast<Protocol&>(*this); }
 
   // Null if the key is in no index, which the transaction then depends on.
@@ -203,9 +247,10 @@ class TransactionBase : public ProtocolTransaction {
     }
   }
 
-  static Status change_own(const Write& own, std::byte** row) {
+  Status change_own(const Write& own, std::byte** row) {
     if (own.row == nullptr) return Status::kNotFound;
     *row = own.row;
+    watch(*own.table, *own.tuple, own.row);
     return Status::kOk;
   }
 
@@ -224,7 +269,7 @@ class TransactionBase : public ProtocolTransaction {
   }
 
   // Makes sure that `row`, about to be inserted as `tuple`, is found by its secondary key.
-  Status add_posting(Table& table, size_t which, Tuple& tuple, const std::byte* row, bool is_new) {
+  Status add_posting(Table& table, size_t which, Tuple& tuple, const std::byte* row) {
     Index& index = table.secondary(which);
     const SecondarySchema& schema = table.schema().secondaries[which];
     const Key key = schema.key_of(tuple.key, row);
@@ -241,20 +286,16 @@ class TransactionBase : public ProtocolTransaction {
       if (status != Status::kOk) return status;
     }
     if (taken) return Status::kExists;
-    // A tuple taken over may have the posting already, and postings never leave.
-    if (!is_new && has_posting(index, key, tuple)) return Status::kOk;
-    InsertResult placed;
-    Posting* posting = table.new_posting(which, tuple, row, *context_.arena);
-    return self().place(index, posting, &placed) ? Status::kOk : Status::kAbort;
+    return place_posting(table, which, tuple, row) ? Status::kOk : Status::kAbort;
   }
 
-  static bool has_posting(Index& index, Key key, const Tuple& tuple) {
-    bool found = false;
-    index.find_all(key, [&](NodeSight, std::span<Keyed* const> entries) {
-      for (Keyed* entry : entries) found = found || static_cast<Posting*>(entry)->tuple == &tuple;
-      return !found;
-    });
-    return found;
+  // The tuple may have the posting already, for postings never leave.
+  bool place_posting(Table& table, size_t which, Tuple& tuple, const std::byte* row) {
+    Posting* posting = table.new_posting(which, tuple, row, *context_.arena);
+    InsertResult placed;
+    const bool may = self().place(table.secondary(which), posting, &placed);
+    if (!placed.inserted) context_.arena->take_back(posting, sizeof(Posting));
+    return may;
   }
 
   // Takes every entry of `index` in the range once, node by node, each node seen before its
@@ -316,6 +357,8 @@ class TransactionBase : public ProtocolTransaction {
     }
     return step == Step::kAbort ? Status::kAbort : Status::kOk;
   }
+
+  std::vector<Watched> watched_;
 };
 
 }  // namespace logjam

@@ -46,6 +46,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   }
 
   Status commit() override {
+    if (!Base::post_moved_keys()) return Status::kAbort;
     if (!writes_.changes_anything()) {
       // Nothing of it becomes visible later, so its locks need not wait for the point.
       point_ = log_.observe(deps_);

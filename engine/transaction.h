@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "engine/storage/database.h"
 #include "engine/storage/function_ref.h"
@@ -70,7 +71,7 @@ class Transaction {
     return update(table, key, reinterpret_cast<std::byte**>(row));
   }
   template <class Row>
-  Status insert(Table& table, Key key, const Row& row) {
+  requires(!std::is_pointer_v<Row>) Status insert(Table& table, Key key, const Row& row) {
     return insert(table, key, reinterpret_cast<const std::byte*>(&row));
   }
 };

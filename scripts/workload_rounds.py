@@ -29,6 +29,7 @@ SCALES = {
     "ledger": [["--ledger_keys=1000"]],
     "micro-update": [["--micro_update_rows=1000", f"--micro_update_kind={kind}"]
                      for kind in ("update-1", "update-5-read-5", "update-10")],
+    "oltp": [["--oltp_rows=1000", "--oltp_tables=2", "--oltp_range_size=10"]],
     "tatp": [["--tatp_subscribers=200"]],
     "tpcb": [["--tpcb_branches=2", "--tpcb_accounts=500"]],
     "tpcc": [["--tpcc_warehouses=2", "--tpcc_items=1000", "--tpcc_customers=50"]],

@@ -30,6 +30,11 @@ Table::Table(uint16_t id, TableSchema schema) : id_(id), schema_(std::move(schem
   const IndexOptions options{.unique = true, .expected_entries = schema_.expected_rows};
   primary_ = make_index(schema_.kind, options);
   for (const SecondarySchema& secondary : schema_.secondaries) {
+    if (secondary.moves && secondary.unique) {
+      platform::fatal("table " + schema_.name + ": the keys of the unique index " + secondary.name +
+                      " cannot move");
+    }
+    keys_move_ = keys_move_ || secondary.moves;
     // Even if unique: the posting of a deleted row stays, and must not stand in another row's way.
     secondaries_.push_back(
         make_index(secondary.kind, {.unique = false, .expected_entries = schema_.expected_rows}));

@@ -17,12 +17,14 @@ namespace logjam {
 
 enum class IndexKind : uint8_t { kHash, kOrdered };
 
-// A secondary index. Its key is computed from the row and must not change while the row lives.
+// A secondary index. Its key is computed from the row. Unless it `moves`, it must not change while
+// the row lives.
 struct SecondarySchema {
   std::string name;
   IndexKind kind = IndexKind::kOrdered;
   bool unique = false;  // among present rows; transactions see to it, the index does not
   Key (*key_of)(Key primary, const std::byte* row) = nullptr;
+  bool moves = false;  // updates may change the key; not of a unique one
 };
 
 struct TableSchema {
@@ -40,6 +42,7 @@ class Table {
   uint16_t id() const { return id_; }
   const TableSchema& schema() const { return schema_; }
   uint32_t row_bytes() const { return schema_.row_bytes; }
+  bool keys_move() const { return keys_move_; }  // of a secondary index
   Index& primary() { return *primary_; }
   size_t secondary_count() const { return secondaries_.size(); }
   Index& secondary(size_t which) { return *secondaries_[which]; }
@@ -72,6 +75,7 @@ class Table {
  private:
   uint16_t id_;
   TableSchema schema_;
+  bool keys_move_ = false;
   std::unique_ptr<Index> primary_;
   std::vector<std::unique_ptr<Index>> secondaries_;
   platform::atomic<bool> changes_{false};

@@ -207,6 +207,34 @@ TEST_P(Anomaly, PhantomInSecondaryScan) {
                   });
 }
 
+// A row's key moves into what was scanned, out of it, and to where it once was.
+TEST_P(Anomaly, PhantomByAMovedSecondaryKey) {
+  const auto scans = [&](Actor& t) { EXPECT_EQ(t.scan_group(ordered(), 3, 5).size(), 30u); };
+  expect_conflict(scans, [&](Actor& t) { t.move(ordered(), 900, 4); });
+  expect_conflict(scans, [&](Actor& t) { t.move(ordered(), 450, 9); });
+  expect_conflict([&](Actor& t) { EXPECT_EQ(t.read_secondary(ordered(), 0, 4).size(), 10u); },
+                  [&](Actor& t) {
+                    t.set(ordered(), 900, Row{1, 4, 1900});
+                  });
+  expect_conflict(
+      [&](Actor& t) {
+        Actor there(world()), back(world());
+        there.move(ordered(), 900, 4);
+        EXPECT_TRUE(there.commit());
+        there.durable();
+        back.begin();
+        back.move(ordered(), 900, 9);
+        EXPECT_TRUE(back.commit());
+        back.durable();
+        t.begin();
+        scans(t);
+      },
+      [&](Actor& t) {
+        t.begin();
+        t.move(ordered(), 900, 4);
+      });
+}
+
 TEST_P(Anomaly, PhantomInSecondaryRead) {
   expect_conflict([&](Actor& t) { EXPECT_EQ(t.read_secondary(ordered(), 0, 4).size(), 10u); },
                   [&](Actor& t) {

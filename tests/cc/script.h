@@ -43,13 +43,15 @@ struct World {
                                   .unique = false,
                                   .key_of = [](Key, const std::byte* row) -> Key {
                                     return reinterpret_cast<const Row*>(row)->group;
-                                  }});
+                                  },
+                                  .moves = true});
     schema.secondaries.push_back({.name = "by_email",
                                   .kind = IndexKind::kHash,
                                   .unique = true,
                                   .key_of = [](Key, const std::byte* row) -> Key {
                                     return reinterpret_cast<const Row*>(row)->email;
-                                  }});
+                                  },
+                                  .moves = false});
     ordered = &database.create_table(std::move(schema));
     hash = &database.create_table(plain("hash"));
     notes = &database.create_table(plain("notes"));
@@ -150,6 +152,14 @@ class Actor {
       Row* row = nullptr;
       const Status status = txn->update(table, key, &row);
       if (status == Status::kOk) row->value += delta;
+      return status;
+    });
+  }
+  Outcome move(Table& table, Key key, uint64_t group) {
+    return step([&] {
+      Row* row = nullptr;
+      const Status status = txn->update(table, key, &row);
+      if (status == Status::kOk) row->group = group;
       return status;
     });
   }

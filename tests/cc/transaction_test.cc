@@ -116,6 +116,45 @@ TEST_P(TransactionTest, SecondaryIndexesFollowTheRow) {
   EXPECT_TRUE(t6.commit());
 }
 
+TEST_P(TransactionTest, SecondaryKeysMove) {
+  using Keys = std::vector<Key>;
+  Actor t1(world);
+  EXPECT_EQ(t1.set(ordered(), 50, Row{1, 7, 1050}), Status::kOk) << "blindly";
+  EXPECT_EQ(t1.move(ordered(), 60, 7), Status::kOk) << "from 0";
+  EXPECT_EQ(t1.scan_group(ordered(), 7, 7), (Keys{50, 60})) << "its own changes";
+  EXPECT_EQ(t1.read_secondary(ordered(), 0, 0).size(), 8u);
+  EXPECT_EQ(t1.move(ordered(), 60, 8), Status::kOk) << "again";
+  EXPECT_TRUE(t1.commit());
+
+  Actor t2(world);
+  EXPECT_EQ(t2.scan_group(ordered(), 7, 8), (Keys{50, 60}));
+  EXPECT_EQ(t2.read_secondary(ordered(), 0, 7), (Keys{50}));
+  EXPECT_EQ(t2.scan_group(ordered(), 0, 0).size(), 8u);
+  EXPECT_EQ(t2.insert(ordered(), 55, Row{1, 9, 500}), Status::kOk);
+  EXPECT_EQ(t2.move(ordered(), 55, 10), Status::kOk) << "its own insert";
+  EXPECT_EQ(t2.move(ordered(), 70, 9), Status::kOk);
+  EXPECT_EQ(t2.erase(ordered(), 70), Status::kOk) << "what it moved";
+  EXPECT_EQ(t2.scan_group(ordered(), 9, 10), (Keys{55}));
+  EXPECT_TRUE(t2.commit());
+
+  Actor t3(world);
+  EXPECT_EQ(t3.read_secondary(ordered(), 0, 10), (Keys{55}));
+  EXPECT_EQ(t3.move(ordered(), 60, 0), Status::kOk) << "back to where its posting is";
+  t3.abort();
+  Actor t4(world);
+  EXPECT_EQ(t4.read_secondary(ordered(), 0, 8), (Keys{60})) << "it never moved";
+  EXPECT_EQ(t4.move(ordered(), 60, 0), Status::kOk);
+  EXPECT_TRUE(t4.commit());
+  Actor t5(world);
+  EXPECT_EQ(t5.scan_group(ordered(), 0, 10).size(), 20u) << "each row once";
+  EXPECT_TRUE(t5.commit());
+
+  std::map<Key, int> postings;
+  ordered().secondary(0).for_each(
+      [&](Keyed* entry) { ++postings[static_cast<Posting*>(entry)->primary]; });
+  EXPECT_EQ(postings[60], 3) << "one for each group it has ever had: 0, 7, 8";
+}
+
 TEST_P(TransactionTest, SecondaryScansAreInOrder) {
   Actor t(world);
   EXPECT_EQ(t.insert(ordered(), 5, Row{1, 1, 1}), Status::kOk);

@@ -17,6 +17,12 @@ inline std::vector<Flags> small_scales(std::string_view workload) {
     all[2].push_back({"micro_update_kind", "update-10"});
     return all;
   }
+  if (workload == "oltp") {
+    const Flags small = {{"oltp_rows", "200"}, {"oltp_tables", "2"}, {"oltp_range_size", "10"}};
+    std::vector<Flags> all(2, small);
+    all[1].push_back({"oltp_distribution", "uniform"});
+    return all;
+  }
   if (workload == "tatp") return {{{"tatp_subscribers", "100"}}};
   if (workload == "tpcb") return {{{"tpcb_branches", "3"}, {"tpcb_accounts", "50"}}};
   if (workload == "tpcc") {

@@ -1,0 +1,64 @@
+#include "workloads/oltp/rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "workloads/random.h"
+
+namespace logjam::oltp {
+namespace {
+
+constexpr size_t kGroup = 11;
+
+// Writes what is `digit(n)` for the n-th digit, in groups.
+template <class Digit>
+void fill_groups(char* text, size_t bytes, const Digit& digit) {
+  size_t n = 0;
+  for (size_t i = 0; i + 1 < bytes; ++i) {
+    text[i] = i % (kGroup + 1) == kGroup ? '-' : static_cast<char>('0' + digit(n++));
+  }
+  text[bytes - 1] = 0;
+}
+
+}  // namespace
+
+// The first two groups are the seed, which has up to 20 digits.
+void fill_text(char* text, size_t bytes, uint64_t owner, uint64_t seed) {
+  Random random(seed, owner);
+  uint64_t bits = 0;
+  std::array<uint8_t, 2 * kGroup> decimals{};
+  for (size_t i = decimals.size(); i > 0; seed /= 10) decimals[--i] = seed % 10;
+  fill_groups(text, bytes, [&](size_t n) -> uint64_t {
+    if (n < decimals.size()) return decimals[n];
+    if (n % 4 == 2) bits = random.next();  // sixteen bits a digit
+    const uint64_t digit = (bits & 0xffff) * 10 >> 16;
+    bits >>= 16;
+    return digit;
+  });
+}
+
+bool is_text_of(const char* text, size_t bytes, uint64_t owner) {
+  uint64_t seed = 0;
+  for (size_t i = 0; i < 2 * kGroup + 1; ++i) {
+    if (i != kGroup) seed = seed * 10 + static_cast<uint64_t>(text[i] - '0');
+  }
+  std::array<char, 120> expected;
+  fill_text(expected.data(), bytes, owner, seed);
+  return std::memcmp(text, expected.data(), bytes) == 0;
+}
+
+void fill(Row* row, uint64_t id, uint32_t k, uint64_t seed) {
+  row->k = k;
+  fill_text(row->c.data(), row->c.size(), id, seed);
+  fill_text(row->pad.data(), row->pad.size(), ~id, seed);
+}
+
+bool is_whole(const Row& row, uint64_t id) {
+  return is_text_of(row.c.data(), row.c.size(), id) &&
+         is_text_of(row.pad.data(), row.pad.size(), ~id);
+}
+
+std::string table_name(uint32_t number) { return "sbtest" + std::to_string(number); }
+
+}  // namespace logjam::oltp
