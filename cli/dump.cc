@@ -29,6 +29,8 @@ const char* name_of(RecordKind kind) {
       return "commit";
     case RecordKind::kMark:
       return "mark";
+    case RecordKind::kPadding:
+      return "padding";
   }
   return "?";
 }

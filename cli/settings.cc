@@ -49,6 +49,7 @@ DEFINE_bool(flush_help, true,
 DEFINE_uint64(hop_bytes, 4 << 20, "eleda: how far the end of the filled log may hop, a power of 2");
 DEFINE_uint64(io_unit_bytes, 64 << 10,
               "eleda*: largest write; centr-faa: where it counts filled bytes; a power of 2");
+DEFINE_double(epoch_ms, 40, "silo: how long an epoch lasts");
 DEFINE_uint32(carray_slots, 4, "slots of a consolidation array (aether-c, -cd, -cde, -cd-socket)");
 DECLARE_string(csv);
 
@@ -129,6 +130,9 @@ LogConfig log_config() {
   refuse_unless_power_of_two("hop_bytes", FLAGS_hop_bytes, 1 << 10);
   refuse_unless_power_of_two("stripe_kb", FLAGS_stripe_kb, 4);
   refuse_unless_power_of_two("io_unit_bytes", FLAGS_io_unit_bytes, 4 << 10);
+  if (!(FLAGS_epoch_ms >= 0.1 && FLAGS_epoch_ms <= 10'000)) {
+    refuse("--epoch_ms is from 0.1 to 10000");
+  }
   constexpr uint32_t kMaxSlots = 1024;
   if (FLAGS_carray_slots == 0 || FLAGS_carray_slots > kMaxSlots) {
     refuse("--carray_slots=" + std::to_string(FLAGS_carray_slots) + " is outside 1 to " +
@@ -147,6 +151,7 @@ LogConfig log_config() {
   config.stripe_bytes = FLAGS_stripe_kb << 10;
   config.io_unit_bytes = FLAGS_io_unit_bytes;
   config.carray_slots = FLAGS_carray_slots;
+  config.epoch_us = static_cast<uint64_t>(FLAGS_epoch_ms * 1e3);
   return config;
 }
 

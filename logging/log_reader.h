@@ -34,7 +34,7 @@ class LogReader {
   const LogFileHeader& header() const { return header_; }  // the first file's
 
   // The next records, some MiB at a time; false at the end of the usable log. tail() then says
-  // what ended it. Void records and marks are delivered too (the caller skips them).
+  // what ended it. Voids, marks and padding are delivered too (the caller skips them).
   bool next(RecordBatch* batch);
   const StreamTail& tail() const { return tail_; }
 

@@ -185,6 +185,8 @@ struct LogConfig {
   uint64_t hop_bytes = 4 << 20;
   uint64_t io_unit_bytes = 64 << 10;
 
+  uint64_t epoch_us = 40'000;  // --epoch_ms: Silo's
+
   // Of the core that the worker is pinned to; pretended sockets get equal shares of the workers.
   uint32_t socket_of(uint32_t worker) const;
 };

@@ -49,7 +49,8 @@ void RecordWriter::add(const LoggedWrite& write) {
 
 void RecordWriter::seal(uint64_t run, uint64_t position) {
   RecordHeader* header = header_at(hole_);
-  const bool empty = header->kind == RecordKind::kVoid || header->kind == RecordKind::kMark;
+  const bool empty = header->kind == RecordKind::kVoid || header->kind == RecordKind::kMark ||
+                     header->kind == RecordKind::kPadding;
   if (!empty && next_ != hole_ + header->bytes) {
     platform::fatal("a log record of " + std::to_string(next_ - hole_) +
                     " bytes was encoded into a hole of " + std::to_string(header->bytes));

@@ -17,7 +17,8 @@
 //
 // kMark has no body and belongs to no transaction: what a scheme with several streams says about
 // this one. Whatever the stream holds behind it has a larger sequence number, and what it holds of
-// numbers up to the mark's is before it.
+// numbers up to the mark's is before it. kPadding is space that nobody needed, its bytes mean
+// nothing.
 //
 // The checksum is XXH3-64 over the record behind it, seeded with the run and the record's position:
 // bytes of an earlier run, of an earlier lap of the ring buffer, or moved from elsewhere in the
@@ -37,6 +38,7 @@ enum class RecordKind : uint8_t {
   kOperation = 4,
   kCommit = 5,
   kMark = 6,
+  kPadding = 7,
 };
 
 // RecordHeader::flags.
@@ -87,7 +89,7 @@ class RecordWriter {
   RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence, uint64_t txn,
                uint8_t flags = 0);
   void add(const LoggedWrite& write);
-  // Computes the checksum. The hole must be full, but for a kVoid or kMark record.
+  // Computes the checksum. The hole must be full, but for kVoid, kMark and kPadding records.
   void seal(uint64_t run, uint64_t position);
 
  private:

@@ -61,6 +61,7 @@ class CommittedOnly {
     switch (record.kind) {
       case RecordKind::kVoid:
       case RecordKind::kMark:
+      case RecordKind::kPadding:
         break;
       case RecordKind::kTransaction:
         ++transactions;
@@ -218,9 +219,10 @@ RecoveryResult recover(Database& database, const LogFiles& files, const LogSchem
   const uint64_t start = platform::now_ns();
   const size_t streams = files.paths.size();
   result.tails.resize(streams);
-  // The cut of several streams depends on where each ends, so they are read twice. The cut of a
-  // single one is where its reader stops.
-  if (streams > 1) {
+  // The cut of several streams depends on where each ends, and that of an unordered one may lie
+  // before it, so they are read twice. An ordered single one is cut where its reader stops.
+  const bool cut_at_end = streams == 1 && scheme.traits().serial_order;
+  if (!cut_at_end) {
     in_parallel(streams, [&](uint32_t s) { result.tails[s] = read_to_end(files.paths[s]); });
     result.cut = scheme.cut(result.tails);
   } else {
@@ -244,7 +246,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const LogSchem
 
   for (size_t s = 0; s < streams; ++s) {
     const LogReader& reader = replays[s]->reader();
-    if (streams == 1) result.tails[s] = reader.tail();
+    if (cut_at_end) result.tails[s] = reader.tail();
     if (!reader.error().empty()) result.tails[s].why = reader.error();
     const CommittedOnly& stream = replays[s]->committed();
     result.records += stream.records;
@@ -253,7 +255,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const LogSchem
     result.beyond_cut += stream.beyond_cut;
     result.incomplete += stream.open_transactions();
   }
-  if (streams == 1) result.cut = scheme.cut(result.tails);
+  if (cut_at_end) result.cut = scheme.cut(result.tails);
   result.error = applier.error();
   result.seconds = static_cast<double>(platform::now_ns() - start) * 1e-9;
   return result;

@@ -57,6 +57,22 @@ void ManyStreams::write_mark(uint32_t index, uint64_t begin, uint64_t sequence) 
   mark_count_.fetch_add(1, platform::memory_order_relaxed);
 }
 
+void ManyStreams::write_padding(uint32_t index, uint64_t begin, uint64_t bytes) {
+  RecordWriter(stream(index).at(begin), static_cast<uint32_t>(bytes), RecordKind::kPadding, 0, 0)
+      .seal(run_, begin);
+}
+
+void ManyStreams::lock_with_space(uint32_t index, platform::SpinLock& latch, const uint64_t& offset,
+                                  uint64_t bytes) {
+  latch.lock();
+  while (!stream(index).ring().fits(offset + bytes)) {
+    const uint64_t end = offset + bytes;
+    latch.unlock();
+    stream(index).wait_for_space(end);
+    latch.lock();
+  }
+}
+
 Counters ManyStreams::counters() const {
   Counters all;
   for (const auto& entry : streams_) all.add(entry->stream.counters());

@@ -37,6 +37,7 @@
 #include "logging/log_scheme.h"
 #include "logging/record.h"
 #include "logging/stream.h"
+#include "platform/spin.h"
 
 namespace logjam {
 
@@ -87,8 +88,13 @@ class ManyStreams : public LogScheme {
             .bytes = bytes,
             .stream = index};
   }
-  // Fills a hole of kMarkBytes.
+  // Fills a hole of kMarkBytes; of any number of bytes, at least kMarkBytes.
   void write_mark(uint32_t index, uint64_t begin, uint64_t sequence);
+  void write_padding(uint32_t index, uint64_t begin, uint64_t bytes);
+  // Locks the latch of stream `index` with room for `bytes` behind `offset`, which it guards. What
+  // is to make room may need that latch to be flushed: so nobody waits under it.
+  void lock_with_space(uint32_t index, platform::SpinLock& latch, const uint64_t& offset,
+                       uint64_t bytes);
   // A flusher of this stream should look again.
   void poke(uint32_t index) { stream(index).published(false); }
 

@@ -63,7 +63,7 @@ class Poplar final : public ManyStreams {
   Ticket reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     const uint32_t home_stream = home(worker);
     Buffer& buffer = *buffers_[home_stream];
-    lock_with_space(home_stream, buffer, bytes);
+    lock_with_space(home_stream, buffer.latch, buffer.offset, bytes);
     const uint64_t begin = buffer.offset;
     const uint64_t ssn =
         std::max({deps.max_read, deps.max_overwritten, buffer.ssn.load(memory_order_relaxed)}) + 1;
@@ -123,18 +123,6 @@ class Poplar final : public ManyStreams {
     platform::atomic<uint64_t> filled{0};
     alignas(platform::kCacheLine) platform::atomic<uint64_t> wanted{0};
   };
-
-  // The latch, when `bytes` have room in the ring. What is to make room may be in the open segment,
-  // which a flusher closes under the latch: so nobody waits under it.
-  void lock_with_space(uint32_t index, Buffer& buffer, uint64_t bytes) {
-    buffer.latch.lock();
-    while (!stream(index).ring().fits(buffer.offset + bytes)) {
-      const uint64_t end = buffer.offset + bytes;
-      buffer.latch.unlock();
-      stream(index).wait_for_space(end);
-      buffer.latch.lock();
-    }
-  }
 
   // Under the latch. Returns the segment.
   static uint32_t take(Buffer& buffer, uint64_t bytes, uint64_t ssn) {

@@ -218,6 +218,7 @@ CrashRound derive_round(uint64_t seed) {
   LogConfig config;
   config.workers = static_cast<uint32_t>(threads);
   const uint32_t streams = find_scheme(round.scheme)->stream_count(kMostDirectories, config);
+  round.run_flags.push_back("--epoch_ms=" + random.one_of({"1", "5"}));
   round.directories = 1 + static_cast<uint32_t>(random.below(std::min(streams, kMostDirectories)));
   // One stream is striped over them.
   if (streams == 1 && !find_scheme(round.scheme)->in_place && random.below(3) == 0) {

@@ -85,7 +85,7 @@ struct ReadLog {
     uint32_t bytes;
     RecordKind kind;
   };
-  std::map<uint64_t, Record> records;  // by position; without marks
+  std::map<uint64_t, Record> records;  // by position; without marks and padding
   StreamTail tail;
   std::string error;
   bool filled_rightly = true;
@@ -98,7 +98,7 @@ inline ReadLog read_log(const std::vector<std::string>& paths) {
   while (reader.next(&batch)) {
     for (size_t i = 0; i < batch.records.size(); ++i) {
       const RecordHeader& header = *batch.records[i];
-      if (header.kind == RecordKind::kMark) continue;
+      if (header.kind == RecordKind::kMark || header.kind == RecordKind::kPadding) continue;
       log.records[batch.positions[i]] = {header.sequence, header.txn, header.bytes, header.kind};
       if (header.kind == RecordKind::kTransaction) {
         log.filled_rightly = log.filled_rightly && logjam::filled_rightly(header);
@@ -120,6 +120,7 @@ inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& dire
   options.device = usable_device(scheme, device);
   options.config.workers = workers;
   options.config.buffer_bytes = uint64_t{1} << 20;
+  options.config.epoch_us = 1000;
   options.header.workers = workers;
   options.header.log_records = "txn";
   return options;

@@ -1,0 +1,310 @@
+// `silo`: no order within an epoch, and all of an epoch or nothing (Tu et al. 2013, section 4;
+// Zheng et al. 2014; compared in Poplar, section 3.3). Workers are dealt to loggers in turn, one
+// for each device. A worker's private buffer is a piece of its logger's ring that it takes for its
+// own, so that handing it over is one store and copies nothing; what is left of it is padding.
+//
+// Sequence number (TID). Epoch in the upper bits, and a count: larger than what is read, what is
+// overwritten, and this worker's last. It must be drawn before OCC validates: a transaction that
+// overwrites what this one has read then locks, and hence draws, after this one's validation, so
+// its epoch is not smaller. Then every prefix of epochs is a prefix of the serial order.
+//
+// Flushing. Full buffers are handed over at once. A thread of its own ends epochs, every
+// --epoch_ms. When epoch e has ended, a logger writes a mark of e, and takes the buffers before it
+// from workers that are not using theirs. The mark is durable only when all before it is, and there
+// lies every buffer that can have a ticket of e: a worker has its buffer when it reads the epoch.
+//
+// Safe when. Persisted epoch: the least over loggers of the last mark that is durable, which is on
+// disk with the marks. A transaction is safe when its epoch is persisted: what it has read from has
+// no larger epoch. Cut: the least over streams of their last marks. No record up to there is
+// missing in any stream, so the set is closed.
+//
+// Idle or blocked workers hold up no epoch: a logger takes their buffers, and idle loggers write
+// marks (while any stream has an epoch that is not marked yet). A worker that is descheduled
+// between reserve and publish holds up its logger, its epoch, and later ones.
+//
+// Protocol.
+//   epoch_           advanced by the epoch thread. A worker loads it after it got its buffer under
+//                    the latch, a logger before it places the mark under the latch. So a buffer
+//                    that lies behind the mark of e was got by a worker that then loads more.
+//   Worker::state    kNone -> kBusy and kOpen -> kBusy by the worker (compare-and-swap), kBusy ->
+//                    kOpen or kNone by the worker (release). kOpen -> kTaken by whoever flushes
+//                    (acquire), under the latch; then it pads and stores kNone (release). `piece`
+//                    and `used` belong to who is in kBusy or kTaken.
+//   Logger::latch    guards `offset`, `pieces`, `marked`, `mark_end`; nobody waits under it.
+//   Piece::done      stored (release) when it is filled to its end.
+//   Logger::filled   stored (release) under the latch, after the marks passed were noted.
+#include <algorithm>
+#include <deque>
+
+#include "logging/schemes/many_streams.h"
+#include "platform/clock.h"
+
+namespace logjam {
+namespace {
+
+using platform::memory_order_acquire;
+using platform::memory_order_relaxed;
+using platform::memory_order_release;
+
+constexpr uint32_t kCountBits = 32;
+constexpr uint64_t epoch_of(uint64_t tid) { return tid >> kCountBits; }
+constexpr uint64_t first_tid(uint64_t epoch) { return epoch << kCountBits; }
+constexpr uint64_t last_tid(uint64_t epoch) { return first_tid(epoch + 1) - 1; }
+
+class Silo final : public ManyStreams {
+ public:
+  explicit Silo(const LogConfig& config)
+      : ManyStreams(config),
+        epoch_ticks_(platform::ns_to_ticks(static_cast<double>(config.epoch_us) * 1e3)),
+        workers_(config.workers) {
+    for (uint32_t s = 0; s < streams(); ++s) loggers_.push_back(std::make_unique<Logger>());
+    if (streams() == 0) return;
+    const uint64_t share =
+        stream(0).ring().capacity() / (kPiecesOfRing * (config.workers / streams() + 1));
+    piece_bytes_ = std::min(kPieceBytes, share & ~uint64_t{7});
+  }
+
+  Traits traits() const override {
+    return {.streams = streams(),
+            .flushers = streams() + 1,
+            .serial_order = false,
+            .sequence_before_validation = true,
+            .unsafe = ""};
+  }
+
+  Ticket reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    Worker& me = workers_[worker];
+    const uint32_t index = home(worker);
+    own(me);
+    Logger& logger = *loggers_[index];
+    const bool marked =
+        me.piece != nullptr && me.piece->begin < logger.mark_end.load(memory_order_relaxed);
+    if (me.piece != nullptr && (marked || !fits(me, bytes))) hand_over(index, me);
+    if (me.piece == nullptr) take_piece(worker, index, me, bytes);
+
+    me.tid = std::max({me.tid, deps.max_read, deps.max_overwritten}) + 1;
+    me.tid = std::max(me.tid, first_tid(epoch_.load()));
+    return ticket(index, me.used, bytes, me.tid);
+  }
+
+  Point publish(uint32_t worker, const Ticket& ticket, bool, bool commits) override {
+    Worker& me = workers_[worker];
+    me.used += ticket.bytes;
+    want(epoch_of(ticket.sequence));
+    const bool full = me.used == me.piece->end;
+    if (full) {
+      finish(*loggers_[ticket.stream], *me.piece);
+      me.piece = nullptr;
+    }
+    me.state.store(full ? kNone : kOpen, memory_order_release);
+    stream(ticket.stream).published(commits);
+    return {ticket.sequence, kEveryStream};
+  }
+
+  Point observe(uint32_t, const Dependencies& deps) override {
+    return {deps.max_read, kEveryStream};
+  }
+
+  void flush(uint32_t flusher, bool stopping) override {
+    if (flusher < streams()) return ManyStreams::flush(flusher, stopping);
+    const uint64_t now = platform::ticks();
+    if (epoch_end_ == 0) epoch_end_ = now + epoch_ticks_;
+    if (now < epoch_end_ && !(stopping && unmarked())) {
+      const auto left = static_cast<uint64_t>(platform::ticks_to_ns(epoch_end_ - now));
+      return platform::sleep_ns(std::min(stopping ? kStoppingNs : kLongestNs, left));
+    }
+    epoch_end_ = now + epoch_ticks_;
+    epoch_.fetch_add(1);
+    platform::full_fence();
+    for (uint32_t s = 0; s < streams(); ++s) {
+      if (loggers_[s]->marked.load(memory_order_relaxed) < wanted()) poke(s);
+    }
+  }
+
+  bool idle() const override { return !unmarked() && ManyStreams::idle(); }
+
+  Cut cut(const std::vector<StreamTail>& tails) const override {
+    Cut cut;
+    for (const StreamTail& tail : tails) {
+      cut.bytes.push_back(tail.bytes);
+      cut.sequence = std::min(cut.sequence, tail.last_mark);
+    }
+    cut.why = "epoch " + std::to_string(epoch_of(cut.sequence)) + ", persisted in " +
+              std::to_string(tails.size()) + " stream(s)";
+    return cut;
+  }
+  bool survives(const RecordHeader& header, uint32_t, const Cut& cut) const override {
+    return header.sequence <= cut.sequence;
+  }
+
+ private:
+  static constexpr uint64_t kPieceBytes = uint64_t{32} << 10;
+  static constexpr uint64_t kPiecesOfRing = 4;  // so many for each worker, at least
+  static constexpr uint64_t kManyPieces = 8;    // that wait for an open one
+  static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000;
+
+  struct Piece {
+    Piece(uint64_t begin, uint64_t end, uint32_t owner) : begin(begin), end(end), owner(owner) {}
+    const uint64_t begin, end;
+    const uint32_t owner;
+    uint64_t mark = 0;  // the epoch, if it is one
+    platform::atomic<bool> done{false};
+  };
+  enum State : uint32_t { kNone, kOpen, kBusy, kTaken };
+  struct alignas(platform::kCacheLine) Worker {
+    platform::atomic<uint32_t> state{kNone};
+    Piece* piece = nullptr;
+    uint64_t used = 0;  // up to where the piece is filled
+    uint64_t tid = 0;   // the last
+  };
+  struct alignas(platform::kCacheLine) Logger {
+    platform::SpinLock latch;
+    uint64_t offset = 0;
+    std::deque<Piece> pieces;                // by position, until passed
+    platform::atomic<uint64_t> marked{0};    // the last epoch
+    platform::atomic<uint64_t> mark_end{0};  // where that mark ends
+    platform::atomic<uint64_t> filled{0};
+    alignas(platform::kCacheLine) platform::atomic<uint64_t> done{0};  // so many pieces
+    platform::atomic<uint64_t> passed{0};                              // so many of these
+
+    uint64_t waiting() const {
+      return done.load(memory_order_acquire) - passed.load(memory_order_relaxed);
+    }
+  };
+
+  // The worker's side ------------------------------------------------------------------------
+
+  static void own(Worker& me) {
+    platform::SpinWait wait;
+    uint32_t state = me.state.load(memory_order_acquire);
+    while (state == kTaken || !me.state.compare_exchange_weak(state, kBusy, memory_order_acquire)) {
+      wait.once();
+      state = me.state.load(memory_order_acquire);
+    }
+  }
+
+  // What is left of a piece is nothing, or takes a record of padding.
+  static bool fits(const Worker& me, uint64_t bytes) {
+    const uint64_t end = me.used + bytes;
+    return end == me.piece->end || end + kMarkBytes <= me.piece->end;
+  }
+
+  void take_piece(uint32_t worker, uint32_t index, Worker& me, uint64_t bytes) {
+    Logger& logger = *loggers_[index];
+    const uint64_t size = bytes + kMarkBytes <= piece_bytes_ ? piece_bytes_ : bytes;
+    lock_with_space(index, logger.latch, logger.offset, size);
+    me.piece = &logger.pieces.emplace_back(logger.offset, logger.offset + size, worker);
+    me.used = logger.offset;
+    logger.offset += size;
+    logger.latch.unlock();
+  }
+
+  // By its worker, or by whoever has taken it.
+  void hand_over(uint32_t index, Worker& worker) {
+    Piece& piece = *worker.piece;
+    if (worker.used != piece.end) write_padding(index, worker.used, piece.end - worker.used);
+    worker.piece = nullptr;
+    finish(*loggers_[index], piece);
+  }
+
+  static void finish(Logger& logger, Piece& piece) {
+    piece.done.store(true, memory_order_release);
+    logger.done.fetch_add(1, memory_order_release);
+  }
+
+  void want(uint64_t epoch) {
+    uint64_t wanted = wanted_.load(memory_order_relaxed);
+    while (wanted < epoch && !wanted_.compare_exchange_weak(wanted, epoch)) {
+    }
+  }
+  uint64_t wanted() const { return wanted_.load(memory_order_acquire); }
+
+  // The logger's side ------------------------------------------------------------------------
+
+  bool unmarked() const {
+    return std::ranges::any_of(loggers_, [&](const auto& logger) {
+      return logger->marked.load(memory_order_acquire) < wanted();
+    });
+  }
+
+  uint64_t filled(uint32_t index) override {
+    Logger& logger = *loggers_[index];
+    const uint64_t ended = epoch_.load(memory_order_acquire) - 1;
+    const uint64_t marked = logger.marked.load(memory_order_relaxed);
+    const bool must_mark = marked < wanted() && marked < ended;
+    if (must_mark || logger.waiting() != 0 || in_the_way(index, logger)) {
+      logger.latch.lock();
+      if (must_mark) mark(index, logger, ended);
+      pass_pieces(index, logger);
+      logger.latch.unlock();
+    }
+    return logger.filled.load(memory_order_acquire);
+  }
+
+  // Whether an open piece keeps others waiting that should be flushed.
+  bool in_the_way(uint32_t index, const Logger& logger) const {
+    return logger.filled.load(memory_order_relaxed) < logger.mark_end.load(memory_order_relaxed) ||
+           logger.waiting() >= kManyPieces || stream(index).ring().waited_for();
+  }
+
+  // Under the latch, like all that follows.
+  void mark(uint32_t index, Logger& logger, uint64_t ended) {
+    if (logger.marked.load(memory_order_relaxed) >= ended) return;
+    const uint64_t begin = logger.offset;
+    if (!stream(index).ring().fits(begin + kMarkBytes)) return;
+    write_mark(index, begin, last_tid(ended));
+    logger.offset += kMarkBytes;
+    Piece& piece = logger.pieces.emplace_back(begin, logger.offset, 0);
+    piece.mark = ended;
+    finish(logger, piece);
+    logger.mark_end.store(logger.offset, memory_order_relaxed);
+    logger.marked.store(ended, memory_order_release);
+  }
+
+  void pass_pieces(uint32_t index, Logger& logger) {
+    while (!logger.pieces.empty()) {
+      const Piece& piece = logger.pieces.front();
+      if (!piece.done.load(memory_order_acquire) &&
+          !(in_the_way(index, logger) && take_from_owner(index, piece))) {
+        return;
+      }
+      if (piece.mark != 0) covers(index, piece.end, last_tid(piece.mark));
+      logger.filled.store(piece.end, memory_order_release);
+      logger.passed.store(logger.passed.load(memory_order_relaxed) + 1, memory_order_relaxed);
+      logger.pieces.pop_front();
+    }
+  }
+
+  bool take_from_owner(uint32_t index, const Piece& piece) {
+    Worker& owner = workers_[piece.owner];
+    uint32_t open = kOpen;
+    if (!owner.state.compare_exchange_strong(open, kTaken, memory_order_acquire)) return false;
+    hand_over(index, owner);
+    owner.state.store(kNone, memory_order_release);
+    return true;
+  }
+
+  const uint64_t epoch_ticks_;
+  uint64_t piece_bytes_ = 0;
+  std::vector<Worker> workers_;
+  std::vector<std::unique_ptr<Logger>> loggers_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> epoch_{1};
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> wanted_{0};
+  uint64_t epoch_end_ = 0;  // the epoch thread's own
+};
+
+const SchemeRegistration registration({
+    .name = "silo",
+    .streams = "1 per device",
+    .buffer = "private, handed to its logger",
+    .sequence = "epoch, count: over reads, overwrites",
+    .flushed_by = "logger each, leader",
+    .safe_when = "epoch <= persisted epoch",
+    .cut = "persisted epoch",
+    .source = "Silo; Poplar 3.3",
+    .stream_count = [](uint32_t directories, const LogConfig&) { return directories; },
+    .make = [](const LogConfig& config) { return std::make_unique<Silo>(config); },
+});
+
+}  // namespace
+}  // namespace logjam
