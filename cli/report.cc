@@ -191,7 +191,8 @@ void print_types(const Workload& workload, const RunResult& result) {
     const TypeCounts& type = result.by_type[i];
     const auto good = static_cast<double>(type.transactions - type.misses);
     const double share = all > 0 ? 100 * ended(type) / all : 0;
-    const double success = ended(type) > 0 ? 100 * good / ended(type) : 0;
+    if (ended(type) == 0) continue;
+    const double success = 100 * good / ended(type);
     std::printf("txn %-22s %10llu  share %6.2f %%  success %6.2f %%", std::string(names[i]).c_str(),
                 static_cast<unsigned long long>(type.transactions), share, success);
     if (i < norms.size()) {

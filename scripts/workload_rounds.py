@@ -3,8 +3,9 @@
 
 A round runs a workload at a small scale, kills it (SIGKILL) at a random moment after it was loaded,
 recovers its log, and passes if `logjam recover` does: the log is usable, and the workload's own
-checks hold. Schemes take turns; protocol, commit policy, record granularity and moment are drawn
-from the seed. (That nothing acknowledged is lost is proved by the ledger: scripts/crash_rounds.py.)
+checks hold. Schemes take turns; protocol, commit policy, record granularity, number of devices and
+moment follow from the seed. (That nothing acknowledged is lost is proved by the ledger:
+scripts/crash_rounds.py.)
 """
 
 import argparse
@@ -22,8 +23,8 @@ import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-COLUMNS = ["workload", "log", "cc", "commit", "log_records", "killed_after_ms", "recovered",
-           "result", "seed"]
+COLUMNS = ["workload", "log", "cc", "commit", "log_records", "devices", "killed_after_ms",
+           "recovered", "result", "seed"]
 # Small enough to conflict, and to load in no time.
 SCALES = {
     "ledger": [["--ledger_keys=1000"]],
@@ -87,16 +88,18 @@ def play(logjam, directory, workload, scheme, protocol, seed):
     commit = draw.choice(["sync", "pipelined"])
     records = draw.choice(["txn", "op"])
     moment = draw.uniform(0.02, 0.8)
+    devices = [os.path.join(directory, str(i)) for i in range(draw.choice([1, 2]))]
     shutil.rmtree(directory, ignore_errors=True)
-    os.makedirs(directory)
+    for device in devices:
+        os.makedirs(device)
     run = [logjam, "run", f"--workload={workload}", f"--log={scheme}", f"--cc={protocol}",
-           f"--commit={commit}", f"--log_records={records}", f"--log_dir={directory}",
+           f"--commit={commit}", f"--log_records={records}", f"--log_dir={','.join(devices)}",
            f"--seed={seed}", f"--threads={THREADS}", "--seconds=60", "--warmup=0",
            "--log_prealloc_mb=16", "--log_buffer_mb=4", *draw.choice(SCALES[workload])]
-    recover = [logjam, "recover", f"--log_dir={directory}", "--threads=2", "--verify"]
+    recover = [logjam, "recover", f"--log_dir={','.join(devices)}", "--threads=2", "--verify"]
     row = {"workload": workload, "log": scheme, "cc": protocol, "commit": commit,
-           "log_records": records, "killed_after_ms": round(moment * 1000), "recovered": "",
-           "seed": seed}
+           "log_records": records, "devices": len(devices),
+           "killed_after_ms": round(moment * 1000), "recovered": "", "seed": seed}
     ended, said = kill_when_loaded(run, moment)
     if ended is not None:
         row["result"] = f"ended by itself ({ended})"

@@ -26,6 +26,7 @@ namespace {
 
 constexpr uint64_t kMaxBranches = 100'000'000, kMaxAccounts = 10'000'000;
 constexpr int64_t kMaxDelta = 999'999;
+enum Type : uint32_t { kHome, kAway };  // whether the account is of the teller's branch
 
 struct Choosers {
   Choosers(const Scale& scale, double theta)
@@ -56,7 +57,7 @@ class TpcbClient : public Client {
     account_ = branch * scale_.accounts + choose_.accounts.draw(random_);
     delta_ = static_cast<int32_t>(random_.between(-kMaxDelta, kMaxDelta));
     ++next_history_;
-    return 0;
+    return branch == home ? kHome : kAway;
   }
 
   // Clause 1.2.
@@ -139,7 +140,11 @@ class Tpcb : public Workload {
     }
   }
 
-  std::vector<std::string_view> types() const override { return {"account-update"}; }
+  std::vector<std::string_view> types() const override { return {"home-account", "away-account"}; }
+  std::vector<Norm> norms() const override {
+    const double away = scale_.branches > 1 ? 15 : 0;
+    return {{100 - away, 100}, {away, 100}};
+  }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {

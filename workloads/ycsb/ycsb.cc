@@ -320,6 +320,17 @@ class Ycsb : public Workload {
     return {"read-write", "read-only", "insert", "scan"};
   }
 
+  // Where a transaction is one operation.
+  std::vector<Norm> norms() const override {
+    if (options_.ops > 1) return {};
+    const double reads = 100 * options_.read_ratio, inserts = 100 * options_.insert_ratio,
+                 scans = 100 * options_.scan_ratio;
+    const double changes = std::max(0.0, 100 - reads - inserts - scans);
+    std::vector<Norm> norms = {{changes, 100}, {reads, 100}, {inserts, 100}, {scans, 100}};
+    norms.resize(types().size());
+    return norms;
+  }
+
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
     return std::make_unique<YcsbClient>(shared_, database.table(kTable), worker, workers, seed);
