@@ -16,27 +16,6 @@ Lanes::Lanes(const LogConfig& config, uint32_t index)
 
 uint64_t Lanes::durable() const { return std::ranges::min(lanes_, {}, &Lane::position).position; }
 
-Lanes::Lane* Lanes::ready(uint64_t goal) {
-  Lane* found = nullptr;
-  for (Lane& lane : lanes_) {
-    if (lane.order != 0 || lane.position >= goal) continue;
-    if (found == nullptr || lane.position < found->position) found = &lane;
-  }
-  return found;
-}
-
-void Lanes::takes(Lane& lane, uint64_t end) {
-  lane.next = stripes_.next(end);
-  lane.order = ++started_;
-  under_way_.store(under_way() + 1, platform::memory_order_release);
-  if (under_way() == 1) find_oldest();
-}
-
-void Lanes::repeats(Lane& lane) {
-  takes(lane, 0);
-  lane.next = lane.position;
-}
-
 bool Lanes::finish() {
   uint32_t finished = 0;
   for (Lane& lane : lanes_) {
@@ -52,7 +31,7 @@ bool Lanes::finish() {
   return true;
 }
 
-void Lanes::find_oldest() {
+void Lanes::look_for_oldest() {
   uint32_t oldest = 0;
   for (uint32_t lane = 1; lane < lanes_.size(); ++lane) {
     const uint64_t order = lanes_[lane].order;

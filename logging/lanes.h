@@ -43,15 +43,22 @@ class Lanes {
   uint64_t durable() const;
 
   // Of the lanes that are idle and have bytes before `goal` to write, the one farthest behind.
-  Lane* ready(uint64_t goal);
+  Lane* ready(uint64_t goal) {
+    Lane* found = nullptr;
+    for (Lane& lane : lanes_) {
+      if (lane.order != 0 || lane.position >= goal) continue;
+      if (found == nullptr || lane.position < found->position) found = &lane;
+    }
+    return found;
+  }
   Lane& lane_of(uint64_t position) { return lanes_[stripes_.lane(position)]; }
   uint64_t stripe_end(uint64_t position) const { return stripes_.stripe_end(position); }
   uint64_t file_offset(uint64_t position) const { return stripes_.file_offset(position); }
 
   // The caller starts a write on `lane`, after which it will have all its bytes before `end`.
-  void takes(Lane& lane, uint64_t end);
+  void takes(Lane& lane, uint64_t end) { starts(lane, stripes_.next(end)); }
   // The same for bytes that are no news.
-  void repeats(Lane& lane);
+  void repeats(Lane& lane) { starts(lane, lane.position); }
 
   // Looks at the writes under way; whether one has finished.
   bool finish();
@@ -62,7 +69,16 @@ class Lanes {
   }
 
  private:
-  void find_oldest();
+  void starts(Lane& lane, uint64_t next) {
+    lane.next = next;
+    lane.order = ++started_;
+    under_way_.store(under_way() + 1, platform::memory_order_release);
+    if (under_way() == 1) find_oldest();
+  }
+  void find_oldest() {
+    if (lanes_.size() > 1) look_for_oldest();
+  }
+  void look_for_oldest();
 
   std::vector<Lane> lanes_;
   const Stripes stripes_;

@@ -144,11 +144,14 @@ bool Stream::finish() {
 bool Stream::write(uint64_t filled, bool force, bool may_block) {
   Lanes::Lane* lane = lanes_.ready(filled);
   if (lane == nullptr) return false;
-  if (force || asked_for(filled)) raise_goal(filled, lane->idle_since);
-
-  const uint64_t goal = goal_.load(platform::memory_order_relaxed);
-  lane = lanes_.ready(goal);
-  if (lane == nullptr) return false;
+  uint64_t goal = filled;
+  if (force || asked_for(filled)) {
+    raise_goal(filled, lane->idle_since);
+  } else {
+    goal = goal_.load(platform::memory_order_relaxed);
+    lane = lanes_.ready(goal);
+    if (lane == nullptr) return false;
+  }
   if (!may_block) looked_.store(platform::ticks(), platform::memory_order_relaxed);
   while (lane != nullptr) {
     const uint64_t begin = ring_.block_down(lane->position);
@@ -160,7 +163,7 @@ bool Stream::write(uint64_t filled, bool force, bool may_block) {
     if (begin != lane->position) add(rewrites_, 1);
 
     lanes_.takes(*lane, end);
-    Lanes::Lane* following = lanes_.ready(goal);
+    Lanes::Lane* following = lanes_.all_busy() ? nullptr : lanes_.ready(goal);
     const uint64_t offset = lanes_.file_offset(begin);
     if (may_block && following == nullptr && lanes_.under_way() == 1) {
       lane->device->start_and_wait(offset, bytes, Sync::kData, kDaemonTimeoutNs);
