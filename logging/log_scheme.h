@@ -177,6 +177,9 @@ struct LogConfig {
   // For tests: every so manyth insert goes through the consolidation array though nothing is in
   // its way. 0: none.
   uint32_t force_consolidation = 0;
+  // For tests: whoever reserves shows for a while a place that is not his
+  // (logging/buffer/in_flight.h).
+  bool force_stale_bounds = false;
   std::vector<Device*> devices;  // `stripes` for each stream
   uint32_t stripes = 1;
   uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb

@@ -1,19 +1,16 @@
-// What all schemes with one stream share. The sequence number is the LSN: a record's is the byte
-// offset of its *end*, so that it is never 0 and "LSN <= durable" means that all of it is durable.
-// Log order is the order of reserve(), hence a serial order; recovery uses all up to the first gap.
+// What all schemes share that put LSN-numbered records into the ring of one Stream, for a leader or
+// the daemon to flush.
 #pragma once
 
 #include <memory>
 
-#include "logging/log_scheme.h"
+#include "logging/schemes/lsn_scheme.h"
 #include "logging/stream.h"
 
 namespace logjam {
 
-class SingleStream : public LogScheme {
+class SingleStream : public LsnScheme {
  public:
-  Traits traits() const override { return {}; }
-  Point observe(uint32_t worker, const Dependencies& deps) override;
   bool is_durable(const Point& point) const override {
     return point.sequence <= stream_->durable();
   }
@@ -22,8 +19,6 @@ class SingleStream : public LogScheme {
   void wait_durable(uint32_t worker, const Point& point) override { stream_->wait(worker, point); }
   bool idle() const override { return stream_->idle(); }
   uint64_t max_record_bytes() const override { return stream_->ring().max_record_bytes(); }
-  Cut cut(const std::vector<StreamTail>& tails) const override;
-  bool survives(const RecordHeader&, uint32_t, const Cut&) const override { return true; }
   Counters counters() const override { return stream_->counters(); }
 
  protected:
@@ -33,11 +28,7 @@ class SingleStream : public LogScheme {
   virtual uint64_t filled() const = 0;
 
   Ticket ticket(uint64_t begin, uint32_t bytes) const {
-    return {.sequence = begin + bytes,
-            .position = begin,
-            .hole = stream_->at(begin),
-            .bytes = bytes,
-            .stream = 0};
+    return LsnScheme::ticket(begin, bytes, stream_->at(begin));
   }
   Stream& stream() { return *stream_; }
 

@@ -40,6 +40,8 @@ TEST(SettingsDeathTest, CombinationsThatCannotWork) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto refused = testing::ExitedWithCode(2);
   EXPECT_EXIT(with({{"log", "centr"}, {"device", "sync"}}), refused, "needs --log_dir");
+  EXPECT_EXIT(with({{"log", "scm"}, {"device", "sync"}, {"log_dir", "/tmp"}}), refused,
+              "needs --device=nvm.:NS., not --device=sync");
   EXPECT_EXIT(with({{"device", "null"}, {"flush_bytes", "4096"}}), refused, "need --flush_us");
   EXPECT_EXIT(with({{"device", "null"}, {"flush_bytes", "4096"}, {"flush_us", "100"}}),
               testing::ExitedWithCode(0), "");

@@ -1,0 +1,228 @@
+// The log that is filled and persisted in place: its watermark is exact, stops at the first hole,
+// and passes nothing that was not persisted.
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "logging/buffer/in_flight.h"
+#include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
+
+namespace logjam {
+namespace {
+
+TEST(InFlight, TheFirstHoleStopsItAndNoneBehindDoes) {
+  InFlight log(3);
+  EXPECT_EQ(log.look(), 0u);
+  EXPECT_EQ(log.reserve(0, 64).begin, 0u);
+  EXPECT_EQ(log.reserve(1, 48).begin, 64u);
+  log.filled(1);
+  EXPECT_EQ(log.look(), 0u) << "passed an unfilled hole";
+  EXPECT_EQ(log.reserve(2, 80).begin, 112u);
+  log.filled(0);
+  EXPECT_EQ(log.look(), 112u) << "waits for a record behind";
+  log.filled(2);
+  EXPECT_EQ(log.look(), 192u);
+  EXPECT_EQ(log.reserved(), 192u);
+}
+
+TEST(InFlight, AHoleThatIsNeverFilledStaysThoughItsWorkerGoesOn) {
+  InFlight log(2);
+  log.reserve(0, 64);
+  log.reserve(0, 64);
+  log.reserve(1, 64);
+  log.filled(1);
+  EXPECT_EQ(log.look(), 0u);
+}
+
+// Lookers race with workers; a flag for each record says whether it is filled.
+// With one worker there is no older hole to stop a look that goes wrong.
+class InFlightLooks : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(InFlightLooks, NoLookPassesAHole) {
+  const uint32_t threads = GetParam();
+  constexpr uint32_t kLookers = 2;
+  constexpr uint64_t kEach = 50'000, kBytes = 8;
+  constexpr uint32_t kIdle = 2000;  // a look takes its time
+  InFlight log(threads + kIdle);
+  std::vector<std::atomic<bool>> filled(threads * kEach);
+  std::atomic<uint64_t> passed{0};
+  std::atomic<uint32_t> looking{0};
+  std::atomic<bool> done{false};
+  std::vector<std::thread> workers, lookers;
+  for (uint32_t i = 0; i < kLookers; ++i) {
+    lookers.emplace_back([&] {
+      uint64_t seen = 0;
+      for (++looking; !done.load();) {
+        for (const uint64_t end = log.look(); seen < end; seen += kBytes) {
+          if (!filled[seen / kBytes].load(std::memory_order_relaxed)) ++passed;
+        }
+      }
+    });
+  }
+  while (looking.load() < kLookers) std::this_thread::yield();
+  for (uint32_t worker = 0; worker < threads; ++worker) {
+    workers.emplace_back([&, worker] {
+      for (uint64_t i = 0; i < kEach; ++i) {
+        const uint64_t begin = log.reserve(worker, kBytes).begin;
+        if (i % 64 == worker) std::this_thread::yield();
+        filled[begin / kBytes].store(true, std::memory_order_relaxed);
+        log.filled(worker);
+      }
+    });
+  }
+  for (std::thread& thread : workers) thread.join();
+  done.store(true);
+  for (std::thread& thread : lookers) thread.join();
+  EXPECT_EQ(passed.load(), 0u) << "holes were passed";
+  EXPECT_EQ(log.look(), threads * kEach * kBytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, InFlightLooks, testing::Values(1, 2, 6));
+
+// A device in memory that remembers which bytes were persisted.
+class RememberingDevice final : public Device, public PersistentMemory {
+ public:
+  static constexpr uint64_t kBytes = uint64_t{4} << 20;
+
+  RememberingDevice() : bytes_(kBytes), persisted_(kBytes) {}
+
+  uint32_t block_bytes() const override { return 8; }
+  void start(uint64_t, std::span<const std::byte>, Sync) override {}
+  bool finished() override { return true; }
+  void wait(uint64_t) override {}
+  bool start_blocks() const override { return false; }
+  PersistentMemory* memory() override { return this; }
+
+  std::byte* mapped(uint64_t offset, uint64_t bytes) override {
+    EXPECT_LE(offset + bytes, kBytes);
+    return bytes_.data() + offset;
+  }
+  bool persist(std::span<const std::byte> bytes) override {
+    const auto begin = static_cast<uint64_t>(bytes.data() - bytes_.data());
+    std::this_thread::yield();  // others run while it is on its way
+    // What is not filled when it is persisted was never persisted.
+    for (uint64_t i = begin; i < begin + bytes.size(); ++i) {
+      if (bytes_[i] == kFilled) persisted_[i].store(true, std::memory_order_relaxed);
+    }
+    return true;
+  }
+  // Of stream position 0 up to `end`, that are not persisted.
+  uint64_t missing_before(uint64_t end) const {
+    uint64_t missing = 0;
+    for (uint64_t i = kLogHeaderBytes; i < kLogHeaderBytes + end; ++i) {
+      missing += !persisted_[i].load(std::memory_order_relaxed);
+    }
+    return missing;
+  }
+
+  static constexpr std::byte kFilled{0x5a};
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::vector<std::atomic<bool>> persisted_;
+};
+
+TEST(Scm, EveryByteWasPersistedBeforeTheWatermarkPassedIt) {
+  constexpr uint32_t kWorkers = 5;
+  constexpr uint64_t kEach = 300;
+  RememberingDevice device;
+  LogConfig config;
+  config.workers = kWorkers;
+  config.devices = {&device};
+  const auto scheme = find_scheme("scm")->make(config);
+  std::atomic<uint64_t> missing{0};
+  std::vector<std::thread> threads;
+  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+    threads.emplace_back([&, worker] {
+      std::mt19937_64 random(worker);
+      for (uint64_t i = 0; i < kEach; ++i) {
+        const auto bytes = static_cast<uint32_t>(48 + random() % 50 * 8);
+        const Ticket ticket = scheme->reserve(worker, {}, bytes);
+        if (random() % 4 == 0) std::this_thread::yield();
+        std::memset(ticket.hole, static_cast<int>(RememberingDevice::kFilled), bytes);
+        const Point point = scheme->publish(worker, ticket, true, true);
+        scheme->wait_durable(worker, point);
+        if (i % 16 == 0) missing += device.missing_before(point.sequence);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(missing.load(), 0u) << "acknowledged bytes were not persistent";
+  EXPECT_TRUE(scheme->idle());
+}
+
+// Each worker holds its hole open until all before it is durable. So nobody may wait for a record
+// behind, and whoever let the others think so must wake them: no time-out does it here.
+TEST(Scm, ARecordNeverWaitsForOneBehindIt) {
+  const Watchdog watchdog("a record waits for one behind it");
+  constexpr uint32_t kWorkers = 6;
+  LogDirectory directory;
+  LogOptions options = log_options(*find_scheme("scm"), directory, "nvm", kWorkers);
+  options.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;
+  options.config.force_stale_bounds = true;
+  Log log(options);
+  log.start();
+  std::vector<std::thread> threads;
+  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+    threads.emplace_back([&, worker] {
+      for (uint64_t i = 0; i < 3000; ++i) {
+        const Ticket ticket = log.scheme().reserve(worker, {}, 64);
+        fill_record(ticket, log.run(), i);
+        log.scheme().wait_durable(worker, {.sequence = ticket.position, .stream = 0});
+        log.scheme().publish(worker, ticket, true, true);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(log.scheme().idle());
+}
+
+// A crash with a hole in the log: recovery uses what is before it, says what it leaves, and is not
+// misled by an earlier run's bytes, which fill the hole.
+TEST(Scm, RecoveryStopsAtTheFirstHole) {
+  LogDirectory directory;
+  const LogOptions options = log_options(*find_scheme("scm"), directory, "nvm", 3);
+  {
+    Log earlier(options);
+    for (uint64_t i = 0; i < 300; ++i) publish_record(earlier, 0, i, 64);
+  }
+  Log log(options);
+  const Published before = publish_record(log, 0, 1, 8192);  // a new log has zeros at its start
+  const Ticket open = log.scheme().reserve(1, {}, 64);
+  const Published behind = publish_record(log, 2, 2, 64);
+  EXPECT_TRUE(log.scheme().is_durable(before.point));
+  EXPECT_FALSE(log.scheme().is_durable(behind.point));
+  const ReadLog found = read_log(directory.file());
+  EXPECT_EQ(found.error, "");
+  EXPECT_EQ(found.records.size(), 1u);
+  EXPECT_EQ(found.tail.bytes, before.position + before.bytes);
+  EXPECT_NE(
+      found.tail.why.find("corrupt record at byte 8192; 1 valid record(s) of 64 bytes behind"),
+      std::string::npos)
+      << found.tail.why;
+  EXPECT_EQ(log.scheme().cut({found.tail}).bytes, std::vector<uint64_t>{8192});
+
+  fill_record(open, log.run(), 3);
+  log.scheme().publish(1, open, true, true);
+  EXPECT_TRUE(log.scheme().is_durable(behind.point));
+  log.stop();
+  EXPECT_EQ(read_log(directory.file()).tail.why, "end of log");
+  EXPECT_EQ(read_log(directory.file()).records.size(), 3u);
+}
+
+TEST(ScmDeathTest, OtherDevicesAreRefused) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  LogDirectory directory;
+  for (const char* device : {"file", "sync", "sim:10", "null", "faulty:sync"}) {
+    LogOptions options = log_options(*find_scheme("scm"), directory, "nvm", 1);
+    options.device = device;
+    EXPECT_EXIT(
+        const Log log(options), testing::ExitedWithCode(2),
+        "--log=scm persists its records in place and needs --device=nvm.:NS., not --device=");
+  }
+}
+
+}  // namespace
+}  // namespace logjam
