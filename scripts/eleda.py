@@ -32,19 +32,22 @@ def latency_hiding(bench, args, common):
 
 
 def io_units(bench, args, common):
+    """As fast as it goes, and at an offered load below that: then a unit's filling time is seen."""
     flags = [*common, *KV, *ROW, f"--device={args.device}", "--threads=2", "--log=eleda"]
     ways = {}
-    for unit in (64, 512):
-        unit_flags = [*flags, f"--io_unit_bytes={unit << 10}"]
-        ways[f"{unit} KiB, flushed when the device is idle"] = unit_flags
-        ways[f"{unit} KiB, flushed when full"] = [
-            *unit_flags, f"--flush_bytes={unit << 10}", "--flush_us=10000"]
+    for load, rate in (("closed loop", 0), ("100,000/s offered", 100000)):
+        for unit in (64, 512):
+            unit_flags = [*flags, f"--rate={rate}", f"--io_unit_bytes={unit << 10}"]
+            ways[load, unit, "device is idle"] = unit_flags
+            ways[load, unit, "unit is full"] = [
+                *unit_flags, f"--flush_bytes={unit << 10}", "--flush_us=100000"]
     rows = bench.interleave(ways, args.rounds)
     print(f"\nE18: I/O unit, two database threads on {args.device}")
-    table(["I/O unit", "tps", "log MB/s", "flush KiB", "p50 us", "p95", "p99", "p99.9"],
-          [[name, f"{median(r, 'tps'):.0f}", f"{median(r, 'log_mb_s'):.0f}",
+    table(["load", "I/O unit KiB", "flushed when", "tps", "log MB/s", "flush KiB", "p50 us", "p95",
+           "p99", "p99.9"],
+          [[*way, f"{median(r, 'tps'):.0f}", f"{median(r, 'log_mb_s'):.0f}",
             f"{median(r, 'flush_bytes_mean') / 1024:.0f}", *latency_columns(r)]
-           for name, r in rows.items()])
+           for way, r in rows.items()])
 
 
 def crawling(bench, args, common):
