@@ -84,16 +84,21 @@ void add_origin(Row* row) {
   row->emplace_back("flags", changed_flags());
 }
 
-Row make_row(const Settings& settings, const RunResult& result, const std::string& description,
+Row make_row(const Settings& settings, const Workload& workload, const RunResult& result,
              const std::string& verified) {
   const RunOptions& options = settings.run;
   const auto per = [](double value, double count) { return count > 0 ? value / count : 0; };
   const auto transactions = static_cast<double>(result.transactions);
   const auto aborts = static_cast<double>(result.abort_count());
   const auto text = [](std::string_view view) { return std::string(view); };
+  const auto headline = workload.headline();
+  double of_headline = 0;
+  if (headline && headline->type < result.by_type.size()) {
+    of_headline = static_cast<double>(result.by_type[headline->type].transactions);
+  }
   Row row = {
       {"workload", text(settings.workload->name)},
-      {"scale", description},
+      {"scale", workload.describe()},
       {"cc", text(settings.protocol->name)},
       {"log", text(settings.scheme->name)},
       {"commit", FLAGS_commit},
@@ -105,6 +110,9 @@ Row make_row(const Settings& settings, const RunResult& result, const std::strin
       {"seconds", number(result.seconds, 3)},
       {"transactions", std::to_string(result.transactions)},
       {"tps", number(per(transactions, result.seconds))},
+      {"headline", headline ? text(headline->name) : ""},
+      {"headline_rate",
+       headline ? number(per(of_headline * headline->seconds, result.seconds)) : ""},
       {"misses", std::to_string(result.misses)},
       {"rollbacks", std::to_string(result.rollbacks)},
       {"aborts", number(aborts, 0)},
@@ -199,6 +207,13 @@ void print_types(const Workload& workload, const RunResult& result) {
       std::printf("  (specified %.4g %%, %.4g %%)", norms[i].share_pct, norms[i].success_pct);
     }
     std::printf("\n");
+  }
+  for (const Share& drawn : workload.shares()) {
+    if (drawn.all == 0) continue;
+    std::printf("share %-45s %6.2f %% of %llu  (specified %.4g %%)\n",
+                std::string(drawn.name).c_str(),
+                100 * static_cast<double>(drawn.hits) / static_cast<double>(drawn.all),
+                static_cast<unsigned long long>(drawn.all), drawn.norm_pct);
   }
 }
 

@@ -21,7 +21,7 @@ void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row)
 void add_counters(const Counters& counters, Row* row);
 void add_origin(Row* row);  // revision, machine, flags
 
-Row make_row(const Settings& settings, const RunResult& result, const std::string& description,
+Row make_row(const Settings& settings, const Workload& workload, const RunResult& result,
              const std::string& verified);
 
 void print_summary(const Row& row);
@@ -33,7 +33,8 @@ void append_csv(const std::string& path, const Row& row);
 
 // Prints each check on a line; true if all passed.
 bool print_checks(const std::vector<Check>& checks);
-// Each type's count, share and success rate, beside what the specification says.
+// Each type's count, share and success rate, and what else was drawn how often, beside what the
+// specification says.
 void print_types(const Workload& workload, const RunResult& result);
 void print_row_counts(Database& database);
 

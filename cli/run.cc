@@ -31,7 +31,7 @@ int run_command() {
   Settings settings = run_settings();
   const auto workload = settings.workload->make();
   if (!FLAGS_csv.empty()) {
-    refuse_foreign_csv(FLAGS_csv, make_row(settings, RunResult{}, "", ""));
+    refuse_foreign_csv(FLAGS_csv, make_row(settings, *workload, RunResult{}, ""));
   }
   refuse_too_large(*workload, settings.log.config.buffer_bytes);
 
@@ -54,7 +54,7 @@ int run_command() {
   std::string verified;
   if (FLAGS_verify) verified = print_checks(workload->verify(database)) ? "passed" : "FAILED";
   print_row_counts(database);
-  const Row row = make_row(settings, result, workload->describe(), verified);
+  const Row row = make_row(settings, *workload, result, verified);
   print_summary(row);
   print_types(*workload, result);
   if (!settings.unsafe.empty()) {

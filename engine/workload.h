@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,21 @@ struct Check {
 struct Norm {
   double share_pct = 0;
   double success_pct = 100;  // neither a miss nor rolled back
+};
+
+// How often a run's clients drew something whose frequency a specification prescribes.
+struct Share {
+  std::string_view name;
+  uint64_t hits = 0;
+  uint64_t all = 0;
+  double norm_pct = 0;
+};
+
+// The rate a workload is known by: the transactions of one type in so many seconds.
+struct Headline {
+  std::string_view name;
+  uint32_t type = 0;
+  double seconds = 1;
 };
 
 // One worker's stream of transactions. A transaction is drawn once and may be executed many times.
@@ -56,6 +72,9 @@ class Workload {
   virtual std::vector<std::string_view> types() const = 0;
   // One a type, or none.
   virtual std::vector<Norm> norms() const { return {}; }
+  // Of the runs that are over, for people; asked after the clients are gone.
+  virtual std::vector<Share> shares() const { return {}; }
+  virtual std::optional<Headline> headline() const { return std::nullopt; }
   virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                               uint64_t seed) = 0;
 

@@ -35,7 +35,7 @@ PROTOCOLS = ["occ", "2pl-nowait", "2pl-waitdie"]
 WORKLOADS = {
     "ycsb": ("YCSB-A", ["--ycsb_preset=a", "--ycsb_records=200000", "--ycsb_value_bytes=100",
                         "--ycsb_ops=4"]),
-    "tpcc": ("TPC-C", ["--tpcc_warehouses=1"]),
+    "tpcc": ("TPC-C", ["--tpcc_warehouses=1", "--tpcc_mix=np"]),
 }
 # (log, commit): label, what it means, colour (Okabe and Ito's, which the colour-blind tell apart),
 # hatch. Without a log nothing is ever durable, so the commit policy makes no difference: one run.

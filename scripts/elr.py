@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """What pipelining and early lock release buy while the device is slow (Aether, sections 3 and 4).
 
-One client on a 1 ms device: pipelined over sync. Sixteen clients, TPC-C, one warehouse, 1 ms: early
-lock release on over off, for each protocol and commit policy.
+One client on a 1 ms device: pipelined over sync. Sixteen clients, TPC-C (NewOrder and Payment), one
+warehouse, 1 ms: early lock release on over off, for each protocol and commit policy.
 """
 
 import argparse
@@ -28,8 +28,8 @@ def main():
         for commit in ("sync", "pipelined"):
             for elr in ("true", "false"):
                 ways["16 clients", "tpcc", cc, commit, elr] = [
-                    *common, "--workload=tpcc", "--tpcc_warehouses=1", "--threads=16", f"--cc={cc}",
-                    f"--commit={commit}", f"--elr={elr}"]
+                    *common, "--workload=tpcc", "--tpcc_warehouses=1", "--tpcc_mix=np",
+                    "--threads=16", f"--cc={cc}", f"--commit={commit}", f"--elr={elr}"]
 
     with Bench(args.logjam, args.log_dir) as bench:
         rows = bench.interleave(ways, args.rounds)

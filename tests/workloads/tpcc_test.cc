@@ -1,7 +1,8 @@
-// TPC-C: its population, its two transactions under every protocol, and that each consistency
+// TPC-C: its population, its five transactions under every protocol, and that each consistency
 // condition is noticed when it does not hold.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "tests/workloads/harness.h"
+#include "tests/workloads/rows.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/schema.h"
 
@@ -18,22 +20,6 @@ namespace {
 using namespace tpcc;
 
 const Flags kTiny = {{"tpcc_warehouses", "2"}, {"tpcc_items", "200"}, {"tpcc_customers", "20"}};
-
-template <class Row>
-void each(Table& table, const std::function<void(Key, const Row&)>& visit) {
-  table.for_each_row([&](Key key, const std::byte* bytes) {
-    Row row;
-    std::memcpy(&row, bytes, sizeof row);
-    visit(key, row);
-  });
-}
-
-Tuple* tuple(Table& table, Key key) { return Table::tuple_of(table.primary().find(key, nullptr)); }
-template <class Row>
-Row& row(Table& table, Key key) {
-  return *reinterpret_cast<Row*>(tuple(table, key)->row());
-}
-void erase(Table& table, Key key) { tuple(table, key)->version.store(Version(1, true).word()); }
 
 class TpccTest : public WorkloadTest {
  protected:
@@ -47,15 +33,17 @@ class TpccTest : public WorkloadTest {
 
 TEST_F(TpccTest, RefusesInOneSentence) {
   EXPECT_EQ(refusal({}), "");
-  EXPECT_EQ(refusal({{"tpcc_mix", "45/43/0/0/0"}}), "");
-  EXPECT_EQ(refusal({{"tpcc_mix", "0/1"}}), "");
-  EXPECT_EQ(refusal({{"tpcc_mix", "45/43/4/4/4"}}),
-            "--tpcc_mix=45/43/4/4/4 is refused: order-status, delivery and stock-level are not "
-            "available yet");
-  for (const char* mix : {"", "50", "50/", "/50", "50/50/", "0/0", "50/x", "-1/2", "1/2/3", "1 /2",
-                          "1/1/0/0/0/0", "99999999999/1", "2000000/1"}) {
+  for (const char* mix : {"standard", "np", "neworder", "45,43,4,4,4", "0,1,0,0,0"}) {
+    EXPECT_EQ(refusal({{"tpcc_mix", mix}}), "") << mix;
+  }
+  for (const char* mix : {"", "50", "50,", "50,50", ",50,0,0,0", "50,50,0,0,", "0,0,0,0,0",
+                          "50,x,0,0,0", "-1,2,0,0,0", "1,2,3,4", "1 ,2,3,4,5", "1,1,0,0,0,0",
+                          "99999999999,1,0,0,0", "2000000,1,0,0,0", "45/43/4/4/4", "full"}) {
     EXPECT_NE(refusal({{"tpcc_mix", mix}}), "") << mix;
   }
+  EXPECT_EQ(refusal({{"tpcc_mix", "50,50"}}),
+            "--tpcc_mix is standard, np, neworder, or five weights like 45,43,4,4,4, not "
+            "\"50,50\"");
   EXPECT_NE(refusal({{"tpcc_home", "away"}}), "");
   EXPECT_NE(refusal({{"tpcc_warehouses", "0"}}), "");
   EXPECT_NE(refusal({{"tpcc_warehouses", "1048576"}}), "");
@@ -128,15 +116,20 @@ TEST_F(TpccTest, RunsUnderEveryProtocolOnOneThread) {
     const auto database = load(*workload, 1);
     Tables tables(*database);
     const uint64_t orders = tables.order.count_rows(), paid = tables.history.count_rows();
+    const uint64_t delivered = orders - tables.new_order.count_rows();
     Outcome outcome;
-    run(*workload, *database, protocol, 1, 2000, 1, outcome);
+    run(*workload, *database, protocol, 1, 4000, 1, outcome);
     EXPECT_EQ(outcome.aborts, 0u);
-    EXPECT_EQ(outcome.commits + outcome.rollbacks, 2000u);
+    EXPECT_EQ(outcome.commits + outcome.rollbacks, 4000u);
     EXPECT_GT(outcome.rollbacks, 0u);
-    EXPECT_LT(outcome.rollbacks, 30u);
-    EXPECT_EQ(tables.order.count_rows() - orders + tables.history.count_rows() - paid,
-              outcome.commits);
-    EXPECT_NEAR(static_cast<double>(tables.history.count_rows() - paid), 1000, 120);
+    EXPECT_LT(outcome.rollbacks, 40u);
+    EXPECT_NEAR(static_cast<double>(tables.order.count_rows() - orders + outcome.rollbacks), 1800,
+                150);
+    EXPECT_NEAR(static_cast<double>(tables.history.count_rows() - paid), 1720, 150);
+    // Ten orders a Delivery, while there are any.
+    EXPECT_NEAR(
+        static_cast<double>(tables.order.count_rows() - tables.new_order.count_rows() - delivered),
+        1600, 350);
     expect_consistent(*workload, *database);
   }
 }
@@ -148,15 +141,52 @@ TEST_F(TpccTest, RunsUnderEveryProtocolOnSeveralThreads) {
       set({{"tpcc_home", home}});
       const auto workload = make_workload("tpcc");
       const auto database = load(*workload, 2);
-      Tables tables(*database);
-      const uint64_t before = tables.order.count_rows() + tables.history.count_rows();
       Outcome outcome;
-      run(*workload, *database, protocol, 4, 250, 7, outcome);
-      EXPECT_EQ(outcome.commits + outcome.rollbacks, 1000u);
-      EXPECT_EQ(tables.order.count_rows() + tables.history.count_rows() - before, outcome.commits);
+      run(*workload, *database, protocol, 4, 400, 7, outcome);
+      EXPECT_EQ(outcome.commits + outcome.rollbacks, 1600u);
       expect_consistent(*workload, *database);
     }
   }
+}
+
+TEST_F(TpccTest, WhatCommitsIsThere) {
+  set({{"tpcc_mix", "np"}});
+  for (const ProtocolInfo& protocol : all_protocols()) {
+    SCOPED_TRACE(protocol.name);
+    const auto workload = make_workload("tpcc");
+    const auto database = load(*workload, 2);
+    Tables tables(*database);
+    const uint64_t before = tables.order.count_rows() + tables.history.count_rows();
+    Outcome outcome;
+    run(*workload, *database, protocol, 4, 250, 7, outcome);
+    EXPECT_EQ(tables.order.count_rows() + tables.history.count_rows() - before, outcome.commits);
+    expect_consistent(*workload, *database);
+  }
+}
+
+TEST_F(TpccTest, DrawsTheSharesOfTheSpecification) {
+  const auto workload = make_workload("tpcc");
+  const auto database = load(*workload, 1);
+  std::map<uint32_t, double> drawn;
+  {
+    const auto client = workload->make_client(*database, 0, 1, 3);
+    for (int i = 0; i < 100'000; ++i) drawn[client->next()] += 0.001;
+  }
+  const auto norms = workload->norms();
+  const uint32_t standard[] = {45, 43, 4, 4, 4};
+  for (uint32_t type = 0; type < 5; ++type) {
+    EXPECT_EQ(norms[type].share_pct, standard[type]);
+    EXPECT_NEAR(drawn[type], standard[type], 0.6);
+  }
+  for (const Share& share : workload->shares()) {
+    if (share.all == 0) continue;  // nothing was executed, so nothing skipped
+    EXPECT_NEAR(100.0 * static_cast<double>(share.hits) / static_cast<double>(share.all),
+                share.norm_pct, 0.6)
+        << share.name;
+  }
+  EXPECT_EQ(workload->headline()->name, "tpmC");
+  set({{"tpcc_mix", "np"}});
+  EXPECT_NE(make_workload("tpcc")->headline()->name, "tpmC") << "another mix, another number";
 }
 
 // The same seed gives the same database, also if every transaction is executed twice, the first
@@ -177,7 +207,7 @@ TEST_F(TpccTest, AFunctionOfTheSeedHoweverOftenATransactionIsTried) {
 }
 
 TEST_F(TpccTest, NewOrderTakesStockAndKeepsRemoteOrdersApart) {
-  set({{"tpcc_mix", "1/0"}});
+  set({{"tpcc_mix", "neworder"}});
   const auto workload = make_workload("tpcc");
   const auto database = load(*workload, 1);
   Tables tables(*database);
@@ -207,7 +237,7 @@ TEST_F(TpccTest, NewOrderTakesStockAndKeepsRemoteOrdersApart) {
 }
 
 TEST_F(TpccTest, PaymentBooksTheCustomerAndNotesBadCredit) {
-  set({{"tpcc_mix", "0/1"}});
+  set({{"tpcc_mix", "0,1,0,0,0"}});
   const auto workload = make_workload("tpcc");
   const auto database = load(*workload, 1);
   Tables tables(*database);
@@ -236,7 +266,7 @@ TEST_F(TpccTest, PaymentBooksTheCustomerAndNotesBadCredit) {
 
 // Namesakes that no number drawn reaches are paid for by name only, and only the one in the middle.
 TEST_F(TpccTest, PaymentByLastNameChoosesTheMiddleFirstName) {
-  set({{"tpcc_mix", "0/1"}, {"tpcc_warehouses", "1"}, {"tpcc_customers", "10"}});
+  set({{"tpcc_mix", "0,1,0,0,0"}, {"tpcc_warehouses", "1"}, {"tpcc_customers", "10"}});
   struct Case {
     std::vector<std::string> namesakes;  // first names; the loaded customer's is between ! and ~
     std::string chosen;
@@ -281,15 +311,23 @@ TEST_F(TpccTest, EveryConditionCatchesWhatBreaksIt) {
   const Key district = district_key(2, 3), order = order_key(2, 3, 20);
   const std::vector<Planted> planted = {
       {"rows loaded", [](Tables& t) { erase(t.stock, stock_key(1, 7)); }},
-      {"condition 1", [](Tables& t) { row<Warehouse>(t.warehouse, warehouse_key(2)).ytd += 1; }},
-      {"condition 2", [&](Tables& t) { ++row<District>(t.district, district).next_order; }},
-      {"condition 2", [&](Tables& t) { erase(t.order, order); }},
-      {"condition 2", [&](Tables& t) { erase(t.new_order, order); }},
-      {"condition 3", [](Tables& t) { erase(t.new_order, order_key(2, 3, 18)); }},
-      {"condition 4", [&](Tables& t) { erase(t.order_line, line_key(order, 1)); }},
-      {"condition 4", [&](Tables& t) { ++row<Order>(t.order, order).lines; }},
+      {"condition 1:", [](Tables& t) { row<Warehouse>(t.warehouse, warehouse_key(2)).ytd += 1; }},
+      {"condition 2:", [&](Tables& t) { ++row<District>(t.district, district).next_order; }},
+      {"condition 2:", [&](Tables& t) { erase(t.order, order); }},
+      {"condition 2:", [&](Tables& t) { erase(t.new_order, order); }},
+      {"condition 3:", [](Tables& t) { erase(t.new_order, order_key(2, 3, 18)); }},
+      {"condition 4:", [&](Tables& t) { erase(t.order_line, line_key(order, 1)); }},
+      {"condition 4:", [&](Tables& t) { ++row<Order>(t.order, order).lines; }},
+      {"condition 7:",
+       [&](Tables& t) { row<OrderLine>(t.order_line, line_key(order, 2)).delivered = 9; }},
+      {"condition 7:",
+       [](Tables& t) {
+         row<OrderLine>(t.order_line, line_key(order_key(1, 4, 2), 5)).delivered = kNoDate;
+       }},
       // The sum is right, but two orders have each other's number of lines.
-      {"condition 6",
+      {"condition 5:", [&](Tables& t) { row<Order>(t.order, order).carrier = 3; }},
+      {"condition 5:", [&](Tables& t) { erase(t.new_order, order); }},
+      {"condition 6:",
        [](Tables& t) {
          for (uint64_t o = 2;; ++o) {
            Order& first = row<Order>(t.order, order_key(1, 1, 1));
@@ -298,15 +336,31 @@ TEST_F(TpccTest, EveryConditionCatchesWhatBreaksIt) {
            return std::swap(first.lines, other.lines);
          }
        }},
-      {"condition 8",
+      {"condition 8:",
        [](Tables& t) { erase(t.history, loaded_history_key(customer_key(1, 1, 1))); }},
-      {"condition 9", [&](Tables& t) { row<District>(t.district, district).ytd -= 1; }},
-      {"sum(C_YTD",
+      {"condition 9:", [&](Tables& t) { row<District>(t.district, district).ytd -= 1; }},
+      {"condition 10:",
+       [](Tables& t) { ++row<Customer>(t.customer, customer_key(1, 2, 3)).balance; }},
+      {"condition 10:",
+       [](Tables& t) { row<OrderLine>(t.order_line, line_key(order_key(1, 4, 2), 5)).amount = 1; }},
+      {"condition 10:",
+       [](Tables& t) {
+         ++row<History>(t.history, loaded_history_key(customer_key(1, 2, 3))).amount;
+       }},
+      {"condition 11:",
+       [](Tables& t) { ++row<Customer>(t.customer, customer_key(1, 2, 3)).deliveries; }},
+      {"condition 11:", [&](Tables& t) { erase(t.new_order, order); }},
+      {"condition 12:",
        [](Tables& t) { row<Customer>(t.customer, customer_key(1, 2, 3)).ytd_payment = 0; }},
-      {"S_YTD", [](Tables& t) { ++row<Stock>(t.stock, stock_key(2, 9)).ytd; }},
-      {"S_YTD", [](Tables& t) { ++row<Stock>(t.stock, stock_key(2, 9)).orders; }},
+      {"stock:", [](Tables& t) { ++row<Stock>(t.stock, stock_key(2, 9)).ytd; }},
+      {"stock orders:", [](Tables& t) { ++row<Stock>(t.stock, stock_key(2, 9)).orders; }},
   };
   const auto workload = make_workload("tpcc");
+  for (uint32_t number = 1; number <= 12; ++number) {
+    const std::string name = "condition " + std::to_string(number) + ":";
+    const auto tried = [&](const Planted& p) { return p.caught_by == name; };
+    EXPECT_TRUE(std::any_of(planted.begin(), planted.end(), tried)) << name;
+  }
   for (size_t i = 0; i < planted.size(); ++i) {
     const auto database = load(*workload, 1);
     Tables tables(*database);
@@ -330,6 +384,10 @@ TEST_F(TpccTest, AViolationIsReportedWithItsNumbers) {
   const std::vector<Check> checks = workload->verify(*database);
   EXPECT_EQ(find_check(checks, "condition 1")->detail,
             "warehouse 2: W_YTD 2001.05, sum(D_YTD) 2000.00 (1 of 2 warehouses differ)");
+  row<Customer>(tables.customer, customer_key(1, 2, 3)).balance = 5;
+  EXPECT_EQ(find_check(workload->verify(*database), "condition 10:")->detail,
+            "warehouse 1 district 2 customer 3: C_BALANCE 0.05, sum(OL_AMOUNT) delivered - "
+            "sum(H_AMOUNT) -10.00 (1 of 400 customers differ)");
 }
 
 }  // namespace

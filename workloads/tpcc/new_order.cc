@@ -33,9 +33,12 @@ class NewOrderType : public TransactionType {
           remote ? terminal_.draw_remote_warehouse(warehouse_) : warehouse_;
       lines_[i].quantity = terminal_.draw_number(10);
       all_local_ &= lines_[i].supply_warehouse == warehouse_;
+      terminal_.drawn.remote_lines.count(lines_[i].supply_warehouse != warehouse_);
     }
     // The unused item number of the 1 % that are rolled back.
-    if (random.percent(1)) lines_[line_count_ - 1].item = terminal_.scale.items + 1;
+    const bool unused = random.percent(1);
+    if (unused) lines_[line_count_ - 1].item = terminal_.scale.items + 1;
+    terminal_.drawn.unused_items.count(unused);
   }
 
   // Clause 2.4.2.2. An insert that finds its key taken means that the district was read before
@@ -106,7 +109,7 @@ class NewOrderType : public TransactionType {
                   .unused = {}};
     std::memcpy(row.dist_info, stock->dist[district_ - 1], sizeof row.dist_info);
     *sum += row.amount;
-    terminal_.displayed += is_brand(*item, *stock) ? 'B' : 'G';
+    terminal_.screen.text += is_brand(*item, *stock) ? 'B' : 'G';
     return txn.insert(tables_.order_line, key, row) == Status::kAbort ? Status::kAbort
                                                                       : Status::kOk;
   }
@@ -122,7 +125,7 @@ class NewOrderType : public TransactionType {
     constexpr int64_t kOne = 10'000;
     const Cents total =
         sum * (kOne - customer.discount) / kOne * (kOne + warehouse.tax + district.tax) / kOne;
-    terminal_.displayed += static_cast<uint64_t>(total);
+    terminal_.screen.text += static_cast<uint64_t>(total);
   }
 
   Terminal& terminal_;

@@ -131,6 +131,8 @@ inline constexpr uint32_t kWarehouseBits = 20, kDistrictBits = 4, kCustomerBits 
                           kOrderBits = 28, kLineBits = 4, kItemBits = 20;
 static_assert(kWarehouseBits + kDistrictBits + kCustomerBits + kOrderBits == 64);
 
+inline constexpr uint64_t kMaxOrder = (uint64_t{1} << kOrderBits) - 1;
+
 constexpr Key warehouse_key(uint32_t w) { return w; }
 constexpr Key district_key(uint32_t w, uint32_t d) { return Key{w} << kDistrictBits | d; }
 constexpr Key customer_key(uint32_t w, uint32_t d, uint32_t c) {

@@ -16,6 +16,46 @@
 
 namespace logjam::tpcc {
 
+// How often something was drawn, of how many times it could have been.
+struct Tries {
+  uint64_t hits = 0;
+  uint64_t all = 0;
+
+  void count(bool hit) {
+    hits += hit;
+    ++all;
+  }
+  void add(const Tries& other) {
+    hits += other.hits;
+    all += other.all;
+  }
+};
+
+// What the specification prescribes shares of.
+struct Drawn {
+  Tries remote_lines, unused_items, remote_payments, named, skipped;
+
+  void add(const Drawn& other) {
+    remote_lines.add(other.remote_lines);
+    unused_items.add(other.unused_items);
+    remote_payments.add(other.remote_payments);
+    named.add(other.named);
+    skipped.add(other.skipped);
+  }
+};
+
+// What a real terminal would display. Most of it is one sum, which keeps the compiler from dropping
+// what computes it.
+struct Screen {
+  uint64_t text = 0;
+  // Of the last Order-Status.
+  Key customer = 0;
+  uint64_t order = 0;
+  uint32_t lines = 0;
+  // Of the last Stock-Level.
+  uint32_t low_stock = 0;
+};
+
 // One client's; its random numbers are drawn in TransactionType::draw() only, so that a retry sees
 // the same input.
 struct Terminal {
@@ -25,6 +65,7 @@ struct Terminal {
         tables(database),
         worker(worker_in),
         fixed_warehouse(fixed_home ? worker % scale.warehouses + 1 : 0),
+        fixed_district(worker / scale.warehouses % kDistricts + 1),
         random(seed, worker),
         constants(NuRandConstants::of_run(seed)) {}
 
@@ -51,11 +92,12 @@ struct Terminal {
   Tables tables;
   const uint32_t worker;
   const uint32_t fixed_warehouse;  // 0: any
+  const uint32_t fixed_district;   // Stock-Level's
   Random random;
   const NuRandConstants constants;
   Date clock = kLoadDate;
-  // What a real terminal would display; keeps the compiler from dropping what computes it.
-  uint64_t displayed = 0;
+  Screen screen;
+  Drawn drawn;
 };
 
 // One type of transaction at one terminal.
@@ -68,19 +110,23 @@ class TransactionType {
 
 std::unique_ptr<TransactionType> make_new_order(Terminal& terminal);
 std::unique_ptr<TransactionType> make_payment(Terminal& terminal);
+std::unique_ptr<TransactionType> make_order_status(Terminal& terminal);
+std::unique_ptr<TransactionType> make_delivery(Terminal& terminal);
+std::unique_ptr<TransactionType> make_stock_level(Terminal& terminal);
 
-// The five types of clause 2, in its order, by which --tpcc_mix names them. Those to come have no
-// `make`; they must be the last.
+// The five types of clause 2, in its order, with the shares of clause 5.2.3: what it leaves of the
+// least shares of the other four is NewOrder's.
 struct TypeInfo {
   std::string_view name;
   std::unique_ptr<TransactionType> (*make)(Terminal& terminal);
+  uint32_t standard_pct;
 };
 inline constexpr std::array<TypeInfo, 5> kTypes = {{
-    {"new-order", make_new_order},
-    {"payment", make_payment},
-    {"order-status", nullptr},
-    {"delivery", nullptr},
-    {"stock-level", nullptr},
+    {"new-order", make_new_order, 45},
+    {"payment", make_payment, 43},
+    {"order-status", make_order_status, 4},
+    {"delivery", make_delivery, 4},
+    {"stock-level", make_stock_level, 4},
 }};
 
 // For rows that exist as long as the database does: false if the transaction must give up.

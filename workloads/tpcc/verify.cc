@@ -9,6 +9,9 @@
 namespace logjam::tpcc {
 namespace {
 
+using Format = std::string (*)(int64_t);
+
+std::string number(int64_t value) { return std::to_string(value); }
 std::string money(Cents cents) {
   char text[32];
   std::snprintf(text, sizeof text, "%s%lld.%02lld", cents < 0 ? "-" : "",
@@ -16,199 +19,170 @@ std::string money(Cents cents) {
                 static_cast<long long>(std::abs(cents) % 100));
   return text;
 }
-std::string number(uint64_t value) { return std::to_string(value); }
 
-// One condition over many places: passes if it holds in all of them, and says where it first did
-// not.
-class Condition {
- public:
-  Condition(std::string name, std::string places)
-      : name_(std::move(name)), places_(std::move(places)) {}
-
-  template <class Describe>
-  void expect(bool holds, const Describe& describe) {
-    ++checked_;
-    if (holds) return;
-    if (broken_++ == 0) first_ = describe();
-  }
-
-  Check check(const std::string& in_all) const {
-    const std::string of = " of " + number(checked_) + " " + places_;
-    if (broken_ > 0) return {name_, false, first_ + " (" + number(broken_) + of + " differ)"};
-    return {name_, true, "holds, " + number(checked_) + " " + places_ + " checked, " + in_all};
-  }
-
- private:
-  std::string name_;
-  std::string places_;
-  uint64_t checked_ = 0;
-  uint64_t broken_ = 0;
-  std::string first_;
+// Something that can be counted in every place.
+template <class Sums>
+struct Quantity {
+  std::string label;
+  int64_t (*of)(const Sums&);
 };
+
+// All warehouses, all districts or all customers.
+template <class Sums>
+struct Places {
+  const std::vector<Sums>& sums;
+  std::string kind;
+  std::string (*name)(size_t place, const Scale& scale);
+};
+
+std::string warehouse_name(size_t place, const Scale&) {
+  return "warehouse " + std::to_string(place + 1);
+}
+std::string district_name(size_t place, const Scale& scale) {
+  return warehouse_name(place / kDistricts, scale) + " district " +
+         std::to_string(place % kDistricts + 1);
+}
+std::string customer_name(size_t place, const Scale& scale) {
+  return district_name(place / scale.customers, scale) + " customer " +
+         std::to_string(place % scale.customers + 1);
+}
 
 class Verifier {
  public:
-  Verifier(const Totals& totals, const Scale& scale) : totals_(totals), scale_(scale) {}
+  Verifier(const Totals& totals, const Scale& scale)
+      : totals_(totals),
+        scale_(scale),
+        warehouses_{totals.warehouses, "warehouses", warehouse_name},
+        districts_{totals.districts, "districts", district_name},
+        customers_{totals.customers, "customers", customer_name} {}
 
   std::vector<Check> checks() const {
-    return {rows(),        condition_1(), condition_2(), condition_3(), condition_4(),
-            condition_6(), condition_8(), condition_9(), payments(),    stock()};
+    using W = const WarehouseSums&;
+    using D = const DistrictSums&;
+    using C = const CustomerSums&;
+    return {
+        rows(),
+        equal("condition 1", warehouses_, money,
+              {{"W_YTD", [](W w) { return w.ytd; }},
+               {"sum(D_YTD)", [](W w) { return w.district_ytd; }}}),
+        // max(NO_O_ID) is only bound to it while something waits for delivery.
+        equal("condition 2", districts_, number,
+              {{"D_NEXT_O_ID - 1", [](D d) { return d.next_order - 1; }},
+               {"max(O_ID)", [](D d) { return d.last_order; }},
+               {"max(NO_O_ID)", [](D d) { return d.new_orders ? d.last_new : d.last_order; }}}),
+        equal("condition 3", districts_, number,
+              {{"rows of NEW-ORDER", [](D d) { return d.new_orders; }},
+               {"max(NO_O_ID) - min(NO_O_ID) + 1",
+                [](D d) { return d.new_orders ? d.last_new - d.first_new + 1 : 0; }}}),
+        equal("condition 4", districts_, number,
+              {{"sum(O_OL_CNT)", [](D d) { return d.lines_promised; }},
+               {"rows of ORDER-LINE", [](D d) { return d.lines; }}}),
+        equal("condition 5", districts_, number,
+              {{"orders", [](D d) { return d.orders; }},
+               {"orders with either O_CARRIER_ID or a row of NEW-ORDER",
+                [](D d) { return d.orders_in_one_state; }}}),
+        equal("condition 6", districts_, number,
+              {{"orders", [](D d) { return d.orders; }},
+               {"orders with O_OL_CNT order lines", [](D d) { return d.orders_of_right_length; }}}),
+        equal("condition 7", districts_, number,
+              {{"order lines", [](D d) { return d.lines; }},
+               {"order lines with OL_DELIVERY_D if and only if their order has O_CARRIER_ID",
+                [](D d) { return d.lines_in_their_orders_state; }}}),
+        equal(
+            "condition 8", warehouses_, money,
+            {{"W_YTD", [](W w) { return w.ytd; }}, {"sum(H_AMOUNT)", [](W w) { return w.paid; }}}),
+        equal(
+            "condition 9", districts_, money,
+            {{"D_YTD", [](D d) { return d.ytd; }}, {"sum(H_AMOUNT)", [](D d) { return d.paid; }}}),
+        equal("condition 10", customers_, money,
+              {{"C_BALANCE", [](C c) { return c.balance; }},
+               {"sum(OL_AMOUNT) delivered - sum(H_AMOUNT)",
+                [](C c) { return c.delivered - c.paid; }}}),
+        condition_11(),
+        equal("condition 12", customers_, money,
+              {{"C_BALANCE + C_YTD_PAYMENT", [](C c) { return c.balance + c.ytd_payment; }},
+               {"sum(OL_AMOUNT) delivered", [](C c) { return c.delivered; }}}),
+        equal("stock", warehouses_, number,
+              {{"sum(S_YTD)", [](W w) { return w.stock_ytd; }},
+               {"sum(OL_QUANTITY) since the load", [](W w) { return w.supplied; }}}),
+        equal("stock orders", warehouses_, number,
+              {{"sum(S_ORDER_CNT)", [](W w) { return w.stock_orders; }},
+               {"order lines since the load", [](W w) { return w.supplies; }}}),
+    };
   }
 
  private:
-  template <class Describe>
-  void for_warehouses(const Describe& visit) const {
-    for (size_t i = 0; i < totals_.warehouses.size(); ++i) {
-      visit(totals_.warehouses[i], "warehouse " + number(i + 1) + ": ");
-    }
-  }
-  template <class Describe>
-  void for_districts(const Describe& visit) const {
-    for (size_t i = 0; i < totals_.districts.size(); ++i) {
-      visit(totals_.districts[i], "warehouse " + number(i / kDistricts + 1) + " district " +
-                                      number(i % kDistricts + 1) + ": ");
-    }
-  }
-
   Check rows() const {
-    const uint64_t districts = totals_.districts.size(), customers = districts * scale_.customers,
+    const uint64_t districts = totals_.districts.size(), customers = totals_.customers.size(),
                    stocks = uint64_t{scale_.warehouses} * scale_.items;
+    const auto of = [](uint64_t found, uint64_t expected, const char* what) {
+      return std::to_string(found) + " of " + std::to_string(expected) + " " + what + ", ";
+    };
     return {"rows loaded for good are there",
             totals_.warehouse_rows == scale_.warehouses && totals_.district_rows == districts &&
                 totals_.customer_rows == customers && totals_.item_rows == scale_.items &&
                 totals_.stock_rows == stocks && totals_.strays == 0,
-            number(totals_.warehouse_rows) + " of " + number(scale_.warehouses) + " warehouses, " +
-                number(totals_.district_rows) + " of " + number(districts) + " districts, " +
-                number(totals_.customer_rows) + " of " + number(customers) + " customers, " +
-                number(totals_.item_rows) + " of " + number(scale_.items) + " items, " +
-                number(totals_.stock_rows) + " of " + number(stocks) + " stocks, " +
-                number(totals_.strays) + " rows that belong nowhere"};
+            of(totals_.warehouse_rows, scale_.warehouses, "warehouses") +
+                of(totals_.district_rows, districts, "districts") +
+                of(totals_.customer_rows, customers, "customers") +
+                of(totals_.item_rows, scale_.items, "items") +
+                of(totals_.stock_rows, stocks, "stocks") + std::to_string(totals_.strays) +
+                " rows that belong nowhere"};
   }
 
-  Check condition_1() const {
-    Condition condition("condition 1: W_YTD = sum(D_YTD)", "warehouses");
-    Cents all = 0;
-    for_warehouses([&](const WarehouseSums& w, const std::string& where) {
-      all += w.ytd;
-      condition.expect(w.ytd == w.district_ytd, [&] {
-        return where + "W_YTD " + money(w.ytd) + ", sum(D_YTD) " + money(w.district_ytd);
-      });
-    });
-    return condition.check("sum(W_YTD) " + money(all));
+  // The specification counts delivered orders right after the load, 2100 a district. Each Delivery
+  // since has made one more, and has counted it at the customer's.
+  Check condition_11() const {
+    const auto loaded = static_cast<int64_t>(scale_.customers - scale_.undelivered());
+    std::vector<DistrictSums> sums = totals_.districts;
+    for (DistrictSums& district : sums) district.deliveries += loaded;
+    return equal("condition 11", Places<DistrictSums>{sums, districts_.kind, districts_.name},
+                 number,
+                 {{"rows of ORDER - rows of NEW-ORDER",
+                   [](const DistrictSums& d) { return d.orders - d.new_orders; }},
+                  {std::to_string(loaded) + " + sum(C_DELIVERY_CNT)",
+                   [](const DistrictSums& d) { return d.deliveries; }}});
   }
 
-  // max(NO_O_ID) is only bound to it while something waits for delivery.
-  Check condition_2() const {
-    Condition condition("condition 2: D_NEXT_O_ID - 1 = max(O_ID) = max(NO_O_ID)", "districts");
-    uint64_t all = 0;
-    for_districts([&](const DistrictSums& d, const std::string& where) {
-      all += d.orders;
-      const bool holds =
-          d.next_order == d.last_order + 1 && (d.new_orders == 0 || d.last_new == d.last_order);
-      condition.expect(holds, [&] {
-        return where + "D_NEXT_O_ID " + number(d.next_order) + ", max(O_ID) " +
-               number(d.last_order) + ", max(NO_O_ID) " + number(d.last_new);
-      });
-    });
-    return condition.check(number(all) + " orders");
-  }
-
-  Check condition_3() const {
-    Condition condition("condition 3: max(NO_O_ID) - min(NO_O_ID) + 1 = rows of NEW-ORDER",
-                        "districts");
-    uint64_t all = 0;
-    for_districts([&](const DistrictSums& d, const std::string& where) {
-      all += d.new_orders;
-      const bool holds = d.new_orders == 0 || d.last_new - d.first_new + 1 == d.new_orders;
-      condition.expect(holds, [&] {
-        return where + "NO_O_ID from " + number(d.first_new) + " to " + number(d.last_new) + ", " +
-               number(d.new_orders) + " rows";
-      });
-    });
-    return condition.check(number(all) + " rows");
-  }
-
-  Check condition_4() const {
-    Condition condition("condition 4: sum(O_OL_CNT) = rows of ORDER-LINE", "districts");
-    uint64_t all = 0;
-    for_districts([&](const DistrictSums& d, const std::string& where) {
-      all += d.lines;
-      condition.expect(d.lines_promised == d.lines, [&] {
-        return where + "sum(O_OL_CNT) " + number(d.lines_promised) + ", " + number(d.lines) +
-               " rows";
-      });
-    });
-    return condition.check(number(all) + " order lines");
-  }
-
-  Check condition_6() const {
-    Condition condition("condition 6: every order has O_OL_CNT order lines of its own",
-                        "districts");
-    uint64_t all = 0;
-    for_districts([&](const DistrictSums& d, const std::string& where) {
-      all += d.orders;
-      condition.expect(d.orders_mark == d.lines_mark, [&] {
-        return where + "order lines belong to other orders than those that count them";
-      });
-    });
-    return condition.check(number(all) + " orders");
-  }
-
-  Check condition_8() const {
-    Condition condition("condition 8: W_YTD = sum(H_AMOUNT)", "warehouses");
-    Cents all = 0;
-    for_warehouses([&](const WarehouseSums& w, const std::string& where) {
-      all += w.paid;
-      condition.expect(w.ytd == w.paid, [&] {
-        return where + "W_YTD " + money(w.ytd) + ", sum(H_AMOUNT) " + money(w.paid);
-      });
-    });
-    return condition.check("sum(H_AMOUNT) " + money(all));
-  }
-
-  Check condition_9() const {
-    Condition condition("condition 9: D_YTD = sum(H_AMOUNT)", "districts");
-    Cents all = 0;
-    for_districts([&](const DistrictSums& d, const std::string& where) {
-      all += d.paid;
-      condition.expect(d.ytd == d.paid, [&] {
-        return where + "D_YTD " + money(d.ytd) + ", sum(H_AMOUNT) " + money(d.paid);
-      });
-    });
-    return condition.check("sum(H_AMOUNT) " + money(all));
-  }
-
-  // The specification has no such condition before Delivery comes in (its 10 and 12).
-  Check payments() const {
-    Condition condition("sum(C_YTD_PAYMENT) = sum(H_AMOUNT) by customers' warehouse", "warehouses");
-    Cents all = 0;
-    for_warehouses([&](const WarehouseSums& w, const std::string& where) {
-      all += w.customers_paid;
-      condition.expect(w.customers_paid == w.paid_by_customers, [&] {
-        return where + "sum(C_YTD_PAYMENT) " + money(w.customers_paid) + ", sum(H_AMOUNT) " +
-               money(w.paid_by_customers);
-      });
-    });
-    return condition.check("sum(C_YTD_PAYMENT) " + money(all));
-  }
-
-  Check stock() const {
-    Condition condition("S_YTD and S_ORDER_CNT = what order lines since the load took",
-                        "warehouses");
+  // Passes if all quantities are the same in every place, and says where they first are not.
+  template <class Sums>
+  Check equal(const std::string& name, const Places<Sums>& places, Format format,
+              const std::vector<Quantity<Sums>>& quantities) const {
+    Check check{.name = name + ":", .passed = true, .detail = ""};
+    for (const Quantity<Sums>& quantity : quantities) {
+      check.name += (&quantity == quantities.data() ? " " : " = ") + quantity.label;
+    }
+    const auto is_equal = [&](const Sums& sums) {
+      for (const Quantity<Sums>& quantity : quantities) {
+        if (quantity.of(sums) != quantities[0].of(sums)) return false;
+      }
+      return true;
+    };
     int64_t all = 0;
-    for_warehouses([&](const WarehouseSums& w, const std::string& where) {
-      all += w.stock_ytd;
-      condition.expect(w.stock_ytd == w.supplied && w.stock_orders == w.supplies, [&] {
-        return where + "sum(S_YTD) " + std::to_string(w.stock_ytd) + ", sum(OL_QUANTITY) " +
-               std::to_string(w.supplied) + ", sum(S_ORDER_CNT) " + number(w.stock_orders) + ", " +
-               number(w.supplies) + " order lines";
-      });
-    });
-    return condition.check("sum(S_YTD) " + std::to_string(all));
+    size_t broken = 0;
+    for (size_t place = 0; place < places.sums.size(); ++place) {
+      const Sums& sums = places.sums[place];
+      all += quantities[0].of(sums);
+      if (is_equal(sums) || broken++ > 0) continue;
+      check.detail = places.name(place, scale_) + ":";
+      for (const Quantity<Sums>& quantity : quantities) {
+        check.detail += (&quantity == quantities.data() ? " " : ", ") + quantity.label + " " +
+                        format(quantity.of(sums));
+      }
+    }
+    const std::string checked = std::to_string(places.sums.size()) + " " + places.kind;
+    check.passed = broken == 0;
+    check.detail += check.passed ? "holds, " + checked + " checked, " + quantities[0].label +
+                                       " adds up to " + format(all)
+                                 : " (" + std::to_string(broken) + " of " + checked + " differ)";
+    return check;
   }
 
   const Totals& totals_;
   const Scale& scale_;
+  const Places<WarehouseSums> warehouses_;
+  const Places<DistrictSums> districts_;
+  const Places<CustomerSums> customers_;
 };
 
 }  // namespace

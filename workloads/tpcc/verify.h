@@ -1,5 +1,4 @@
-// The consistency conditions of clause 3.3.2 that NewOrder and Payment can break, and what the load
-// fixed for good.
+// The twelve consistency conditions of clause 3.3.2, and what the load fixed for good.
 #pragma once
 
 #include <vector>

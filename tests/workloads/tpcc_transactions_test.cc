@@ -1,0 +1,246 @@
+// TPC-C's transactions one by one, interleaved by hand on one thread, under every protocol.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/workloads/harness.h"
+#include "tests/workloads/rows.h"
+#include "workloads/tpcc/terminal.h"
+
+namespace logjam {
+namespace {
+
+using namespace tpcc;
+
+struct Blocked {};
+
+// One terminal with a transaction of its own. To wait for a lock would hang the test: it counts as
+// an abort.
+class Session {
+ public:
+  Session(Database& database, const ProtocolInfo& protocol, LogScheme& log,
+          platform::atomic<uint64_t>& ages, const Scale& scale, uint32_t worker)
+      : terminal(database, scale, worker, true, 1) {
+    context_.id = worker;
+    context_.database = &database;
+    context_.log = &log;
+    context_.arena = &arena_;
+    context_.breakdown = &breakdown_;
+    context_.ages = &ages;
+    context_.settle = [] { throw Blocked(); };
+    txn = protocol.make(context_);
+  }
+
+  void begin() {
+    txn->begin(false);
+    alive = true;
+  }
+  template <class Step>
+  bool step(const Step& run) {
+    if (!alive) return false;
+    Status status = Status::kAbort;
+    try {
+      status = run();
+    } catch (const Blocked&) {
+    }
+    if (status != Status::kOk) {
+      txn->abort();
+      alive = false;
+    }
+    return alive;
+  }
+  bool execute(TransactionType& type) {
+    begin();
+    return step([&] { return type.execute(*txn); });
+  }
+  bool commit() {
+    const bool committed = step([&] { return txn->commit(); });
+    alive = false;
+    return committed;
+  }
+  void perform(TransactionType& type) {
+    type.draw();
+    ASSERT_TRUE(execute(type) && commit());
+  }
+
+  Terminal terminal;
+  std::unique_ptr<ProtocolTransaction> txn;
+  bool alive = false;
+
+ private:
+  WorkerContext context_;
+  Arena arena_;
+  Breakdown breakdown_;
+};
+
+class TpccTransactions : public WorkloadTest, public testing::WithParamInterface<std::string> {
+ protected:
+  TpccTransactions() {
+    set({{"tpcc_warehouses", "1"}, {"tpcc_items", "100"}, {"tpcc_customers", "10"}});
+    workload = make_workload("tpcc");
+    database = load(*workload, 1);
+    LogConfig config;
+    config.workers = 2;
+    log = find_scheme("none")->make(config);
+    tables = std::make_unique<Tables>(*database);
+  }
+
+  std::unique_ptr<Session> session() {
+    return std::make_unique<Session>(*database, *find_protocol(GetParam()), *log, ages, scale,
+                                     sessions++);
+  }
+  // A customer's latest order.
+  uint64_t latest_of(Key district, uint32_t c) {
+    uint64_t latest = 0;
+    each<Order>(tables->order, [&](Key key, const Order& order) {
+      if (district_of_order(key) == district && order.customer == c) {
+        latest = std::max(latest, number_of_order(key));
+      }
+    });
+    return latest;
+  }
+
+  const Scale scale{.warehouses = 1, .items = 100, .customers = 10};
+  std::unique_ptr<Workload> workload;
+  std::unique_ptr<Database> database;
+  std::unique_ptr<LogScheme> log;
+  std::unique_ptr<Tables> tables;
+  platform::atomic<uint64_t> ages{0};
+  uint32_t sessions = 0;
+};
+
+TEST_P(TpccTransactions, DeliveryTakesTheOldestOfEachDistrictAndSkipsWhereNothingWaits) {
+  const auto one = session();
+  const auto delivery = make_delivery(one->terminal);
+  ASSERT_EQ(tables->new_order.count_rows(), 30u) << "orders 8, 9 and 10 of each district wait";
+  // District 4 has delivered one order more than the others.
+  one->begin();
+  ASSERT_TRUE(one->step([&] { return one->txn->erase(tables->new_order, order_key(1, 4, 8)); }));
+  ASSERT_TRUE(one->commit());
+
+  const uint32_t customer = row<Order>(tables->order, order_key(1, 2, 8)).customer;
+  const Cents balance = row<Customer>(tables->customer, customer_key(1, 2, customer)).balance;
+  Cents sum = 0;
+  each<OrderLine>(tables->order_line, [&](Key key, const OrderLine& line) {
+    if (order_of_line(key) == order_key(1, 2, 8)) sum += line.amount;
+  });
+
+  one->perform(*delivery);
+  EXPECT_EQ(tables->new_order.count_rows(), 19u);
+  for (uint32_t d = 1; d <= kDistricts; ++d) {
+    const uint64_t gone = d == 4 ? 9 : 8;
+    const Order& order = row<Order>(tables->order, order_key(1, d, gone));
+    EXPECT_GE(order.carrier, 1);
+    EXPECT_LE(order.carrier, 10);
+    for (uint32_t number = 1; number <= order.lines; ++number) {
+      EXPECT_NE(
+          row<OrderLine>(tables->order_line, line_key(order_key(1, d, gone), number)).delivered,
+          kNoDate);
+    }
+    EXPECT_EQ(row<Order>(tables->order, order_key(1, d, gone + 1)).carrier, 0);
+  }
+  const Customer& paid = row<Customer>(tables->customer, customer_key(1, 2, customer));
+  EXPECT_GT(sum, 0);
+  EXPECT_EQ(paid.balance, balance + sum);
+  EXPECT_EQ(paid.deliveries, 1u);
+
+  one->perform(*delivery);
+  EXPECT_EQ(tables->new_order.count_rows(), 9u);
+  one->perform(*delivery);
+  EXPECT_EQ(tables->new_order.count_rows(), 0u) << "district 4 was skipped";
+  one->perform(*delivery);
+  delivery->draw();
+  EXPECT_EQ(one->terminal.drawn.skipped.hits, 11u);
+  EXPECT_EQ(one->terminal.drawn.skipped.all, 40u);
+
+  // A NewOrder after that is delivered like any other.
+  const auto new_order = make_new_order(one->terminal);
+  one->perform(*new_order);
+  EXPECT_EQ(tables->new_order.count_rows(), 1u);
+  one->perform(*delivery);
+  EXPECT_EQ(tables->new_order.count_rows(), 0u);
+  // All but what the order erased behind Delivery's back breaks.
+  for (const std::string& broken : failing(*workload, *database)) {
+    EXPECT_TRUE(broken.starts_with("condition 5:") || broken.starts_with("condition 11:"))
+        << broken;
+  }
+}
+
+TEST_P(TpccTransactions, OrderStatusSeesTheLatestOrder) {
+  const auto one = session();
+  const auto new_order = make_new_order(one->terminal);
+  const auto order_status = make_order_status(one->terminal);
+  for (int i = 0; i < 100; ++i) {
+    new_order->draw();
+    if (one->execute(*new_order)) one->commit();
+    one->perform(*order_status);
+    const Screen& screen = one->terminal.screen;
+    const Key district = district_of_customer(screen.customer);
+    const uint64_t latest =
+        latest_of(district, static_cast<uint32_t>(low_bits(screen.customer, kCustomerBits)));
+    EXPECT_EQ(screen.order, latest);
+    EXPECT_EQ(screen.lines,
+              row<Order>(tables->order, order_key(1, number_of_district(district), latest)).lines);
+  }
+  EXPECT_GT(tables->order.count_rows(), 190u);
+}
+
+// Stock-Level looks at the last orders' lines, another transaction changes which there are and
+// reads a row that the first one writes then: each precedes the other.
+TEST_P(TpccTransactions, NoPhantomInStockLevel) {
+  const auto district_lines = [&](uint64_t o) {
+    return row<Order>(tables->order, order_key(1, 1, o)).lines;
+  };
+  uint64_t order = 10;
+  while (district_lines(order) == kMaxLines) --order;
+  const Key there = line_key(order_key(1, 1, order), 1);
+  const Key missing = line_key(order_key(1, 1, order), kMaxLines);
+  for (const bool insert : {true, false}) {
+    for (const bool changer_first : {true, false}) {
+      SCOPED_TRACE(std::string(insert ? "insert" : "erase") + ", " +
+                   (changer_first ? "which" : "Stock-Level") + " commits first");
+      database = load(*workload, 1);
+      tables = std::make_unique<Tables>(*database);
+      sessions = 0;
+      const auto one = session(), two = session();
+      const auto stock_level = make_stock_level(one->terminal);
+      stock_level->draw();
+      ASSERT_TRUE(one->execute(*stock_level));
+
+      const OrderLine kept{};
+      two->begin();
+      two->step([&] {
+        return insert ? two->txn->insert(tables->order_line, missing, kept)
+                      : two->txn->erase(tables->order_line, there);
+      });
+      const Warehouse* read = nullptr;
+      two->step([&] { return two->txn->read(tables->warehouse, warehouse_key(1), &read); });
+      const auto change = [&] { return two->commit(); };
+      const auto look = [&] {
+        Warehouse* changed = nullptr;
+        one->step([&] { return one->txn->update(tables->warehouse, warehouse_key(1), &changed); });
+        return one->commit();
+      };
+      bool changed = false;
+      if (changer_first) changed = change();
+      const bool looked = look();
+      if (!changer_first) changed = change();
+      EXPECT_FALSE(looked && changed) << "not serializable";
+      EXPECT_TRUE(looked || changed) << "one of them could have committed";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Protocols, TpccTransactions, testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const auto& info : all_protocols()) names.emplace_back(info.name);
+                           return names;
+                         }()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace logjam

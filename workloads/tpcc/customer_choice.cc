@@ -1,0 +1,49 @@
+#include "workloads/tpcc/customer_choice.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace logjam::tpcc {
+
+void CustomerChoice::draw(uint32_t warehouse, uint32_t district) {
+  warehouse_ = warehouse;
+  district_ = district;
+  by_name_ = terminal_.random.percent(60);
+  terminal_.drawn.named.count(by_name_);
+  if (by_name_) {
+    terminal_.draw_last_name(last_name_);
+  } else {
+    number_ = terminal_.draw_customer();
+  }
+}
+
+// The one in the middle, rounded up, of those with that last name, by first name.
+bool CustomerChoice::find(Transaction& txn) {
+  if (!by_name_) return true;
+  namesakes_.clear();
+  const Key district = district_key(warehouse_, district_);
+  const Status status = txn.read_secondary(
+      terminal_.tables.customer, kByLastName, last_name_key(district, last_name_),
+      [this](Key primary, const std::byte* row) {
+        const auto* customer = reinterpret_cast<const Customer*>(row);
+        if (std::memcmp(customer->last, last_name_, sizeof last_name_) == 0) {
+          namesakes_.push_back({static_cast<uint32_t>(low_bits(primary, kCustomerBits)), customer});
+        }
+        return true;
+      });
+  // The load gives every last name that is drawn to somebody in every district.
+  if (!found(status == Status::kOk && namesakes_.empty() ? Status::kNotFound : status,
+             "customer")) {
+    return false;
+  }
+  const auto middle = namesakes_.begin() + static_cast<ptrdiff_t>((namesakes_.size() - 1) / 2);
+  std::nth_element(namesakes_.begin(), middle, namesakes_.end(),
+                   [](const Namesake& a, const Namesake& b) {
+                     const int order = std::memcmp(a.row->first, b.row->first, sizeof a.row->first);
+                     return order != 0 ? order < 0 : a.number < b.number;
+                   });
+  number_ = middle->number;
+  return true;
+}
+
+}  // namespace logjam::tpcc

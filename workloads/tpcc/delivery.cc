@@ -1,0 +1,91 @@
+// Delivery (clause 2.7): the oldest waiting order of each district goes out. Clause 2.7.4.2 leaves
+// it open how many of the ten are one database transaction: here all are.
+#include "workloads/tpcc/terminal.h"
+
+namespace logjam::tpcc {
+namespace {
+
+class DeliveryType : public TransactionType {
+ public:
+  explicit DeliveryType(Terminal& terminal) : terminal_(terminal), tables_(terminal.tables) {}
+
+  // Clause 2.7.1.
+  void draw() override {
+    warehouse_ = terminal_.draw_warehouse();
+    carrier_ = static_cast<uint8_t>(terminal_.draw_number(10));
+    date_ = terminal_.draw_date();
+    terminal_.drawn.skipped.add(skipped_);
+    skipped_ = {};
+  }
+
+  Status execute(Transaction& txn) override {
+    skipped_ = {};
+    for (uint32_t district = 1; district <= kDistricts; ++district) {
+      Key order = 0;
+      const Status status = take_oldest(txn, district, &order);
+      if (status == Status::kAbort) return Status::kAbort;
+      skipped_.count(status == Status::kNotFound);
+      if (status == Status::kOk && !deliver(txn, district, order)) return Status::kAbort;
+    }
+    return Status::kOk;
+  }
+
+ private:
+  // kNotFound: nothing waits, the district is skipped.
+  Status take_oldest(Transaction& txn, uint32_t district, Key* order) {
+    bool any = false;
+    const Status status =
+        txn.scan(tables_.new_order, order_key(warehouse_, district, 0),
+                 order_key(warehouse_, district, kMaxOrder), false, [&](Key key, const std::byte*) {
+                   *order = key;
+                   any = true;
+                   return false;
+                 });
+    if (status != Status::kOk) return status;
+    // One that is gone by now, which locking excludes, was read as it no longer is: the transaction
+    // runs on, and its commit is refused.
+    return any ? txn.erase(tables_.new_order, *order) : Status::kNotFound;
+  }
+
+  // Clause 2.7.4.2. False if the transaction must give up.
+  bool deliver(Transaction& txn, uint32_t district, Key key) {
+    Order* order;
+    if (!found(txn.update(tables_.order, key, &order), "order")) return false;
+    order->carrier = carrier_;
+
+    Cents amount = 0;
+    for (uint32_t number = 1; number <= order->lines; ++number) {
+      OrderLine* line;
+      if (!found(txn.update(tables_.order_line, line_key(key, number), &line), "order_line")) {
+        return false;
+      }
+      line->delivered = date_;
+      amount += line->amount;
+    }
+
+    Customer* customer;
+    if (!found(txn.update(tables_.customer, customer_key(warehouse_, district, order->customer),
+                          &customer),
+               "customer")) {
+      return false;
+    }
+    customer->balance += amount;
+    ++customer->deliveries;
+    return true;
+  }
+
+  Terminal& terminal_;
+  Tables& tables_;
+  uint32_t warehouse_ = 0;
+  uint8_t carrier_ = 0;
+  Date date_ = kNoDate;
+  Tries skipped_;  // districts, in the latest execution
+};
+
+}  // namespace
+
+std::unique_ptr<TransactionType> make_delivery(Terminal& terminal) {
+  return std::make_unique<DeliveryType>(terminal);
+}
+
+}  // namespace logjam::tpcc

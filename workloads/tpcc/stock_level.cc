@@ -1,0 +1,73 @@
+// Stock-Level (clause 2.8): of the items in a district's last 20 orders, how many are low in stock?
+// Serializable, though clause 2.8.2.3 would be content with less.
+#include <algorithm>
+#include <vector>
+
+#include "workloads/tpcc/terminal.h"
+
+namespace logjam::tpcc {
+namespace {
+
+class StockLevelType : public TransactionType {
+ public:
+  explicit StockLevelType(Terminal& terminal) : terminal_(terminal), tables_(terminal.tables) {
+    items_.reserve(kOrders * kMaxLines);
+  }
+
+  // Clause 2.8.1: a terminal's district is its own for good.
+  void draw() override {
+    warehouse_ = terminal_.draw_warehouse();
+    threshold_ = static_cast<int32_t>(terminal_.random.between(10, 20));
+  }
+
+  // Clause 2.8.2.2.
+  Status execute(Transaction& txn) override {
+    const uint32_t district_number = terminal_.fixed_district;
+    const District* district;
+    if (!found(txn.read(tables_.district, district_key(warehouse_, district_number), &district),
+               "district")) {
+      return Status::kAbort;
+    }
+    const uint64_t next = district->next_order, first = next > kOrders ? next - kOrders : 1;
+    items_.clear();
+    const Status status =
+        txn.scan(tables_.order_line, line_key(order_key(warehouse_, district_number, first), 1),
+                 line_key(order_key(warehouse_, district_number, next - 1), kMaxLines), false,
+                 [this](Key, const std::byte* row) {
+                   items_.push_back(reinterpret_cast<const OrderLine*>(row)->item);
+                   return true;
+                 });
+    if (status != Status::kOk) return status;
+
+    std::sort(items_.begin(), items_.end());
+    items_.erase(std::unique(items_.begin(), items_.end()), items_.end());
+    uint32_t low = 0;
+    for (const uint32_t item : items_) {
+      const Stock* stock;
+      if (!found(txn.read(tables_.stock, stock_key(warehouse_, item), &stock), "stock")) {
+        return Status::kAbort;
+      }
+      low += stock->quantity < threshold_;
+    }
+    terminal_.screen.low_stock = low;
+    terminal_.screen.text += low;
+    return Status::kOk;
+  }
+
+ private:
+  static constexpr uint64_t kOrders = 20;
+
+  Terminal& terminal_;
+  Tables& tables_;
+  uint32_t warehouse_ = 0;
+  int32_t threshold_ = 0;
+  std::vector<uint32_t> items_;  // reused: no allocation per transaction
+};
+
+}  // namespace
+
+std::unique_ptr<TransactionType> make_stock_level(Terminal& terminal) {
+  return std::make_unique<StockLevelType>(terminal);
+}
+
+}  // namespace logjam::tpcc
