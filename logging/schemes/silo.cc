@@ -230,8 +230,7 @@ class Silo final : public ManyStreams {
   uint64_t filled(uint32_t index) override {
     Logger& logger = *loggers_[index];
     const uint64_t ended = epoch_.load(memory_order_acquire) - 1;
-    const uint64_t marked = logger.marked.load(memory_order_relaxed);
-    const bool must_mark = marked < wanted() && marked < ended;
+    const bool must_mark = mark_is_due(logger, ended);
     if (must_mark || logger.waiting() != 0 || in_the_way(index, logger)) {
       logger.latch.lock();
       if (must_mark) mark(index, logger, ended);
@@ -241,10 +240,17 @@ class Silo final : public ManyStreams {
     return logger.filled.load(memory_order_acquire);
   }
 
-  // Whether an open piece keeps others waiting that should be flushed.
+  bool mark_is_due(const Logger& logger, uint64_t ended) const {
+    const uint64_t marked = logger.marked.load(memory_order_relaxed);
+    return marked < wanted() && marked < ended;
+  }
+
+  // Whether an open piece keeps others waiting that should be flushed: also a mark for which the
+  // ring has no room, or workers that wait for their epoch would wait for ever.
   bool in_the_way(uint32_t index, const Logger& logger) const {
     return logger.filled.load(memory_order_relaxed) < logger.mark_end.load(memory_order_relaxed) ||
-           logger.waiting() >= kManyPieces || stream(index).ring().waited_for();
+           logger.waiting() >= kManyPieces || stream(index).ring().waited_for() ||
+           mark_is_due(logger, epoch_.load(memory_order_acquire) - 1);
   }
 
   // Under the latch, like all that follows.
