@@ -3,7 +3,8 @@
 //   bit 63      held exclusively
 //   bit 62      somebody sleeps until this lock is released
 //   bits 46-61  number of shared holders
-//   bits 0-45   the smallest age among the holders since the lock was last free
+//   bits 0-45   the smallest age among the holders since the lock was last free; or, under
+//               2pl-detect, the holders' slots (waits_for.h)
 //
 // A free lock is 0, exactly.
 //
@@ -11,14 +12,19 @@
 // in two_phase_locking.cc; on x86 that is what acquire costs as well). Releasing is a
 // read-modify-write with release, so all that holders did is visible to whoever gets the lock next.
 //
-// Deadlock. An age is a time stamp: smaller is older; no two transactions share one, and a retried
-// transaction keeps its own. A transaction may wait only if its age is no larger than the recorded
-// one. The recorded age never exceeds the age of any holder (holders that left may have made it
-// smaller), and a transaction waits for holders other than itself; so whoever waits is older than
-// everybody it waits for. Waiting goes from older to younger only, which has no cycle. A lock
-// taken over by an older holder while one waits makes that false for the moment: therefore the
-// decision is taken again after every sleep, and a sleep is at most kMaxSleepNs long. An
-// upgrading holder is covered: the recorded age is at most its own, so it waits only as the oldest.
+// Deadlock, under wait-die. An age is a time stamp: smaller is older; no two transactions share
+// one, and a retried transaction keeps its own. A transaction may wait only if its age is no larger
+// than the recorded one. The recorded age never exceeds the age of any holder (holders that left
+// may have made it smaller), and a transaction waits for holders other than itself; so whoever
+// waits is older than everybody it waits for. Waiting goes from older to younger only, which has no
+// cycle. A lock taken over by an older holder while one waits makes that false for the moment:
+// therefore the decision is taken again after every sleep, and a sleep is at most kMaxSleepNs long.
+// An upgrading holder is covered: the recorded age is at most its own, so it waits only as the
+// oldest.
+//
+// Deadlock, under detection. Whoever holds the lock is among its slots: a holder sets its own
+// before it holds, and takes it out when it lets go, if its worker cannot hold the lock twice; with
+// --elr=false it can, for what it has parked, and the slot stays until the lock is free.
 //
 // No starvation. While somebody sleeps, new shared holders are turned away, so the lock becomes
 // free; and a transaction that dies keeps its age and is the oldest some day.
@@ -52,9 +58,34 @@ class LockState {
   bool sleepers() const { return (word_ & kSleepers) != 0; }
   uint64_t shared() const { return (word_ >> kSharedShift) & kMaxShared; }
   uint64_t oldest() const { return word_ & kAgeMask; }
+  uint64_t slots() const { return word_ & kAgeMask; }
 
  private:
   uint64_t word_ = 0;
+};
+
+// What a holder leaves in the low bits: its age, or its slot.
+class Holder {
+ public:
+  constexpr Holder(uint64_t age) : bits_(age) {}  // NOLINT: an age is a holder
+  // `alone`: nobody else with this slot can hold the same lock.
+  static constexpr Holder of_slot(uint64_t slot, bool alone) {
+    Holder holder(slot);
+    holder.is_slot_ = true;
+    holder.alone_ = alone;
+    return holder;
+  }
+
+  constexpr uint64_t bits() const { return bits_; }
+  constexpr uint64_t beside(uint64_t others) const {
+    return is_slot_ ? others | bits_ : std::min(others, bits_);
+  }
+  constexpr uint64_t gone_from(uint64_t all) const { return alone_ ? all & ~bits_ : all; }
+
+ private:
+  uint64_t bits_;
+  bool is_slot_ = false;
+  bool alone_ = false;
 };
 
 class RowLock {
@@ -67,21 +98,21 @@ class RowLock {
   LockState state() const { return LockState(word_.load(platform::memory_order_seq_cst)); }
 
   // These return whether the lock was got; if not, `*seen` is what stood in the way. None waits.
-  bool try_shared(uint64_t age, LockState* seen) {
+  bool try_shared(Holder holder, LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
       *seen = LockState(word);
       if (seen->exclusive() || seen->sleepers() || seen->shared() == LockState::kMaxShared) {
         return false;
       }
-      const uint64_t oldest = seen->free() ? age : std::min(age, seen->oldest());
-      const uint64_t next = ((word & ~LockState::kAgeMask) | oldest) + LockState::kOneShared;
+      const uint64_t low = seen->free() ? holder.bits() : holder.beside(word & LockState::kAgeMask);
+      const uint64_t next = ((word & ~LockState::kAgeMask) | low) + LockState::kOneShared;
       if (word_.compare_exchange_weak(word, next, platform::memory_order_seq_cst)) return true;
     }
   }
-  bool try_exclusive(uint64_t age, LockState* seen) {
+  bool try_exclusive(Holder holder, LockState* seen) {
     uint64_t word = 0;
-    if (word_.compare_exchange_strong(word, LockState::kExclusive | age,
+    if (word_.compare_exchange_strong(word, LockState::kExclusive | holder.bits(),
                                       platform::memory_order_seq_cst)) {
       return true;
     }
@@ -100,15 +131,17 @@ class RowLock {
   }
 
   // For a tuple nobody else can reach yet.
-  void start_exclusive(uint64_t age) {
-    word_.store(LockState::kExclusive | age, platform::memory_order_relaxed);
+  void start_exclusive(Holder holder) {
+    word_.store(LockState::kExclusive | holder.bits(), platform::memory_order_relaxed);
   }
 
-  void release_shared() {
+  void release_shared(Holder holder = 0) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
       const LockState now(word);
-      const uint64_t next = now.shared() == 1 ? 0 : word - LockState::kOneShared;
+      const uint64_t low = holder.gone_from(word & LockState::kAgeMask);
+      const uint64_t next =
+          now.shared() == 1 ? 0 : ((word & ~LockState::kAgeMask) | low) - LockState::kOneShared;
       if (word_.compare_exchange_weak(word, next, platform::memory_order_release,
                                       platform::memory_order_relaxed)) {
         if (now.sleepers()) wake();

@@ -22,12 +22,13 @@
 
 #include "cc/row_lock.h"
 #include "cc/transaction_base.h"
+#include "cc/waits_for.h"
 #include "platform/spin.h"
 
 namespace logjam {
 namespace {
 
-enum class Policy : uint8_t { kNoWait, kWaitDie };
+enum class Policy : uint8_t { kNoWait, kWaitDie, kDetect };
 
 template <Policy policy>
 class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
@@ -106,7 +107,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     return true;
   }
 
-  void start(Tuple& tuple) { RowLock(tuple.lock).start_exclusive(age_); }
+  void start(Tuple& tuple) { RowLock(tuple.lock).start_exclusive(holder()); }
   void started(Tuple& tuple) { hold(tuple.lock, true); }
 
   bool place(Index& index, Keyed* entry, InsertResult* result);
@@ -117,9 +118,30 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     bool exclusive;
   };
 
-  // The one decision. Wait-die: see the proof in row_lock.h.
+  Holder holder() const {
+    if constexpr (policy == Policy::kDetect) {
+      const bool alone = context_.early_lock_release && WaitsFor::may_wait(context_.id);
+      return Holder::of_slot(WaitsFor::slot_of(context_.id), alone);
+    }
+    return age_;
+  }
+
+  // The one decision. The proofs are in row_lock.h and waits_for.h.
   bool may_wait(LockState seen) const {
-    return policy == Policy::kWaitDie && age_ <= seen.oldest();
+    if constexpr (policy == Policy::kNoWait) return false;
+    if constexpr (policy == Policy::kWaitDie) return age_ <= seen.oldest();
+    if (!WaitsFor::may_wait(context_.id)) return false;
+    // An exclusive lock of nobody's is never released.
+    if (seen.exclusive() && seen.slots() == 0) return false;
+    // Its own slot is its own share, which it upgrades or inserts beside, or that of something its
+    // worker has parked, which becomes durable.
+    const uint64_t others = seen.slots() & ~WaitsFor::slot_of(context_.id);
+    return !WaitsFor::graph().closes_cycle(context_.id, others);
+  }
+  void wait_ends() const {
+    if constexpr (policy == Policy::kDetect) {
+      if (WaitsFor::may_wait(context_.id)) WaitsFor::graph().ends(context_.id);
+    }
   }
 
   // Waits, if it may, until `attempt` succeeds. `busy` is no-wait's reason for giving up.
@@ -144,13 +166,13 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   void unlock_all() {
     for (const Held& held : held_) {
       RowLock lock(*held.word);
-      held.exclusive ? lock.release_exclusive() : lock.release_shared();
+      held.exclusive ? lock.release_exclusive() : lock.release_shared(holder());
     }
     held_.clear();
     held_at_.clear();
   }
 
-  uint64_t age_ = 0;  // no-wait needs none
+  uint64_t age_ = 0;  // wait-die's
   std::vector<Held> held_;
   PointerMap held_at_;
 };
@@ -159,7 +181,7 @@ template <Policy policy>
 bool TwoPhaseLocking<policy>::lock_shared(RowLock::Word& word) {
   if (holds(word)) return true;
   RowLock lock(word);
-  const auto attempt = [&](LockState* seen) { return lock.try_shared(age_, seen); };
+  const auto attempt = [&](LockState* seen) { return lock.try_shared(holder(), seen); };
   if (!wait_for(lock, AbortReason::kLockBusy, attempt)) return false;
   hold(word, false);
   return true;
@@ -170,7 +192,7 @@ bool TwoPhaseLocking<policy>::lock_exclusive(RowLock::Word& word) {
   RowLock lock(word);
   const uint32_t at = held_at_.find(&word);
   if (at == PointerMap::kNone) {
-    const auto attempt = [&](LockState* seen) { return lock.try_exclusive(age_, seen); };
+    const auto attempt = [&](LockState* seen) { return lock.try_exclusive(holder(), seen); };
     if (!wait_for(lock, AbortReason::kLockBusy, attempt)) return false;
     hold(word, true);
   } else if (!held_[at].exclusive) {
@@ -190,6 +212,11 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock lock, AbortReason busy, const Att
 
   constexpr uint32_t kRoundsBeforeSleep = 80;
   const Charge charge(*context_.breakdown, Activity::kLockWait);
+  // However it ends, settle() throwing in a test included.
+  const struct Waiting {
+    const TwoPhaseLocking& of;
+    ~Waiting() { of.wait_ends(); }
+  } waiting{*this};
   platform::SpinWait spin;
   while (may_wait(seen)) {
     const uint32_t bed = lock.bed();
@@ -203,7 +230,7 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock lock, AbortReason busy, const Att
     if (context_.settle) context_.settle();
     if (may_wait(seen)) lock.sleep(bed, seen);
   }
-  return fail(AbortReason::kDied);
+  return fail(policy == Policy::kDetect ? AbortReason::kDeadlock : AbortReason::kDied);
 }
 
 template <Policy policy>
@@ -218,7 +245,7 @@ bool TwoPhaseLocking<policy>::place(Index& index, Keyed* entry, InsertResult* re
         return false;
       }
       LockState seen;
-      if (guarded && !own && RowLock(node.lock).try_shared(age_, &seen)) hold(node.lock, false);
+      if (guarded && !own && RowLock(node.lock).try_shared(holder(), &seen)) hold(node.lock, false);
       guarded = guarded || own;
       return true;
     };
@@ -249,6 +276,11 @@ const ProtocolRegistration wait_die({
     "2pl-waitdie",
     "strict two-phase locking; an older transaction waits for a younger one, a younger one aborts",
     make<Policy::kWaitDie>,
+});
+const ProtocolRegistration detect({
+    "2pl-detect",
+    "strict two-phase locking; a transaction waits, unless it would wait for itself in the end",
+    make<Policy::kDetect>,
 });
 
 }  // namespace

@@ -35,6 +35,8 @@ std::string_view name_of(AbortReason reason) {
       return "lock_busy";
     case AbortReason::kDied:
       return "died";
+    case AbortReason::kDeadlock:
+      return "deadlock";
     case AbortReason::kValidation:
       return "validation";
     case AbortReason::kPhantom:

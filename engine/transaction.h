@@ -22,6 +22,7 @@ enum class [[nodiscard]] Status : uint8_t{
 enum class AbortReason : uint8_t {
   kLockBusy,    // a lock was held (2PL no-wait; OCC after a bounded wait)
   kDied,        // wait-die: the holder was older
+  kDeadlock,    // deadlock detection: it would have waited for itself
   kValidation,  // OCC: a row read has changed
   kPhantom,     // a scanned or missed part of an index has changed, or is locked
   kCount,

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cc/row_lock.h"
+#include "cc/waits_for.h"
 #include "tests/cc/script.h"
 
 namespace logjam {
@@ -164,6 +165,131 @@ TEST_F(WaitDie, AMissIsLookedAtAgainBehindTheLock) {
   EXPECT_TRUE(oldest.commit());
 }
 
+TEST(RowLockTest, SlotsOfItsHolders) {
+  RowLock::Word word{0};
+  RowLock lock(word);
+  LockState seen;
+  const Holder first = Holder::of_slot(1, true), second = Holder::of_slot(2, true);
+  EXPECT_TRUE(lock.try_shared(first, &seen));
+  EXPECT_TRUE(lock.try_shared(second, &seen));
+  EXPECT_EQ(lock.state().slots(), 3u);
+  lock.release_shared(first);
+  EXPECT_EQ(lock.state().slots(), 2u);
+  EXPECT_TRUE(lock.try_upgrade(&seen));
+  EXPECT_EQ(lock.state().slots(), 2u);
+  lock.release_exclusive();
+  EXPECT_TRUE(lock.state().free());
+  // A worker that may hold it twice is among its holders until it is free.
+  const Holder twice = Holder::of_slot(4, false);
+  EXPECT_TRUE(lock.try_shared(twice, &seen));
+  EXPECT_TRUE(lock.try_shared(twice, &seen));
+  EXPECT_TRUE(lock.try_shared(first, &seen));
+  lock.release_shared(twice);
+  EXPECT_EQ(lock.state().slots(), 5u);
+  lock.release_shared(twice);
+  lock.release_shared(first);
+  EXPECT_TRUE(lock.state().free());
+}
+
+TEST(WaitsForTest, CyclesOfAnyLength) {
+  WaitsFor graph;
+  const auto slot = [](uint32_t worker) { return WaitsFor::slot_of(worker); };
+  EXPECT_FALSE(graph.closes_cycle(0, slot(1) | slot(2)));
+  EXPECT_FALSE(graph.closes_cycle(1, slot(3)));
+  EXPECT_FALSE(graph.closes_cycle(3, slot(4) | slot(44)));
+  EXPECT_FALSE(graph.closes_cycle(2, slot(44)));
+  EXPECT_TRUE(graph.closes_cycle(44, slot(20) | slot(0)));
+  graph.ends(44);
+  EXPECT_TRUE(graph.closes_cycle(4, slot(0)));
+  graph.ends(4);
+  graph.ends(1);
+  EXPECT_FALSE(graph.closes_cycle(4, slot(0)));
+  EXPECT_TRUE(graph.closes_cycle(44, slot(0))) << "by 2 now";
+  EXPECT_FALSE(WaitsFor::may_wait(45));
+  EXPECT_FALSE(WaitsFor::may_wait(1000));
+  EXPECT_EQ(slot(45), slot(1000));
+}
+
+class Detect : public testing::Test {
+ protected:
+  Detect() : world("2pl-detect") { world.load_tens(*world.ordered, 20); }
+  Table& ordered() { return *world.ordered; }
+  World world;
+};
+
+TEST_F(Detect, AnybodyWaitsForAnybody) {
+  Actor t1(world), t2(world);
+  t1.add(ordered(), 10, 41);
+  t2.add(ordered(), 20, 41);
+  int settled = 0;
+  t2.context.settle = [&] {
+    ++settled;
+    if (!t1.commit()) throw Blocked();
+  };
+  EXPECT_EQ(t2.read(ordered(), 10), 42);
+  EXPECT_EQ(settled, 1);
+  Actor t3(world);
+  t3.read(ordered(), 20);
+  EXPECT_TRUE(t3.blocked);
+}
+
+TEST_F(Detect, WhoClosesACycleAborts) {
+  Actor t1(world), t2(world), t3(world);
+  t1.add(ordered(), 10, 1);
+  t2.add(ordered(), 20, 1);
+  t3.add(ordered(), 30, 1);
+  t1.context.settle = [&] {
+    if (!t2.alive) throw Blocked();
+    t2.read(ordered(), 30);  // waits for t3, inside
+    throw Blocked();
+  };
+  t2.context.settle = [&] {
+    t3.read(ordered(), 10);
+    EXPECT_FALSE(t3.blocked) << "it did not wait for itself";
+    EXPECT_FALSE(t3.alive);
+    EXPECT_EQ(t3.txn->abort_reason(), AbortReason::kDeadlock);
+    throw Blocked();
+  };
+  t1.read(ordered(), 20);
+  EXPECT_TRUE(t1.blocked);
+  EXPECT_TRUE(t2.blocked);
+  EXPECT_FALSE(t3.alive);
+  // Nothing is left of it.
+  t1.begin();
+  t1.context.settle = [] { throw Blocked(); };
+  EXPECT_EQ(t1.read(ordered(), 20), 1);
+  EXPECT_TRUE(t1.commit());
+}
+
+TEST_F(Detect, OfTwoReadersWhoBothUpgradeOneAborts) {
+  Actor t1(world), t2(world);
+  t1.read(ordered(), 10);
+  t2.read(ordered(), 10);
+  t1.context.settle = [&] {
+    if (t2.alive) {
+      EXPECT_EQ(t2.add(ordered(), 10, 1), Status::kAbort);
+      EXPECT_FALSE(t2.blocked);
+      EXPECT_EQ(t2.txn->abort_reason(), AbortReason::kDeadlock);
+    }
+  };
+  EXPECT_EQ(t1.add(ordered(), 10, 1), Status::kOk);
+  EXPECT_TRUE(t1.commit());
+}
+
+TEST_F(Detect, TwoScannersWhoInsertIntoTheOthersRange) {
+  Actor t1(world), t2(world);
+  t1.scan(ordered(), 0, 100);
+  t2.scan(ordered(), 0, 100);
+  t1.context.settle = [&] {
+    if (t2.alive) {
+      EXPECT_EQ(t2.insert(ordered(), 16, 1), Status::kAbort);
+      EXPECT_EQ(t2.txn->abort_reason(), AbortReason::kDeadlock);
+    }
+  };
+  EXPECT_EQ(t1.insert(ordered(), 15, 1), Status::kOk);
+  EXPECT_TRUE(t1.commit());
+}
+
 TEST(NoWait, GivesUpAtOnce) {
   World world("2pl-nowait");
   world.load_tens(*world.ordered, 20);
@@ -238,7 +364,8 @@ TEST_P(WaitsForParked, SettlingLetsAWaiterThrough) {
 
 INSTANTIATE_TEST_SUITE_P(Protocols, KeepsLocks, testing::ValuesIn(protocol_names()),
                          [](const auto& info) { return test_name(info.param); });
-INSTANTIATE_TEST_SUITE_P(Protocols, WaitsForParked, testing::Values("occ", "2pl-waitdie"),
+INSTANTIATE_TEST_SUITE_P(Protocols, WaitsForParked,
+                         testing::Values("occ", "2pl-waitdie", "2pl-detect"),
                          [](const auto& info) { return test_name(info.param); });
 
 }  // namespace
