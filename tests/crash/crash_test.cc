@@ -1,7 +1,8 @@
-// kill -9, recover, prove: one round for each scheme x protocol x commit policy x granularity.
+// kill -9, recover, prove: one round for each scheme x protocol x granularity, under the commit
+// policies in turn; scripts/crash_rounds.py plays the whole product.
 //
 // LOGJAM          the binary (default: build/logjam)
-// LOGJAM_CRASH_SEED, LOGJAM_CRASH_ROUNDS    the first round's seed, and how many rounds
+// LOGJAM_CRASH_SEED, LOGJAM_CRASH_ROUNDS    play these instead: first seed, and how many rounds
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -30,10 +31,16 @@ std::string binary() {
 }
 
 std::vector<CrashRound> rounds() {
-  const uint64_t first = number_from("LOGJAM_CRASH_SEED", 1);
-  const uint64_t count = number_from("LOGJAM_CRASH_ROUNDS", crash_combinations());
+  const uint64_t first = number_from("LOGJAM_CRASH_SEED", 0);
+  const uint64_t count = number_from("LOGJAM_CRASH_ROUNDS", 0);
   std::vector<CrashRound> all;
   for (uint64_t i = 0; i < count; ++i) all.push_back(derive_round(first + i));
+  if (count != 0) return all;
+  // A seed's policy is its rest by their number.
+  constexpr uint64_t kPolicies = 3;
+  for (uint64_t i = 0; i < crash_combinations() / kPolicies; ++i) {
+    all.push_back(derive_round(i * kPolicies + i % kPolicies));
+  }
   return all;
 }
 
