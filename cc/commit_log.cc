@@ -1,5 +1,6 @@
 #include "cc/commit_log.h"
 
+#include <algorithm>
 #include <string>
 
 #include "logging/record.h"
@@ -29,13 +30,21 @@ LoggedWrite logged(const Write& write, LogRecords granularity) {
 }  // namespace
 
 CommitLog::CommitLog(WorkerContext& context)
-    : context_(context), log_(*context.log), max_record_bytes_(log_.max_record_bytes()) {
+    : context_(context),
+      log_(*context.log),
+      stamps_(log_.read_stamps()),
+      max_record_bytes_(log_.max_record_bytes()) {
   const Traits traits = log_.traits();
   logs_ = traits.logs;
   before_validation_ = traits.sequence_before_validation;
 }
 
-void CommitLog::draw(const Dependencies& deps, std::span<const Write> writes) {
+void CommitLog::draw(Dependencies deps, std::span<const Write> writes) {
+  if (stamps_reads()) {
+    for (const Write& write : writes) {
+      deps.max_war = std::max(deps.max_war, stamps_->of(write.tuple));
+    }
+  }
   txn_ = uint64_t{context_.id} << kWorkerShift | ++context_.transactions_begun;
   flags_ = deps.reads ? 0 : kWriteOnly;
   writes_ = writes;

@@ -7,6 +7,7 @@
 #include "cc/access_set.h"
 #include "engine/protocol.h"
 #include "logging/log_scheme.h"
+#include "logging/read_stamps.h"
 
 namespace logjam {
 
@@ -23,7 +24,11 @@ class CommitLog {
 
   // At the serialization point. `writes` must be the same, with their tuples unchanged, until
   // finish().
-  void draw(const Dependencies& deps, std::span<const Write> writes);
+  void draw(Dependencies deps, std::span<const Write> writes);
+  // Behind draw(), before reads are validated or unlocked: each tuple that was read, if the scheme
+  // wants to know.
+  bool stamps_reads() const { return stamps_ != nullptr; }
+  void stamp_read(const Tuple& tuple) { stamps_->raise(&tuple, ticket_.sequence); }
   // The version of everything written.
   uint64_t sequence() const { return ticket_.sequence; }
   // Fills the hole, or voids it. Returns what the commit must wait for.
@@ -40,6 +45,7 @@ class CommitLog {
 
   WorkerContext& context_;
   LogScheme& log_;
+  ReadStamps* const stamps_;  // null: nobody asked
   bool logs_;
   bool before_validation_;
   uint64_t max_record_bytes_;

@@ -176,6 +176,9 @@ Status Occ::commit() {
 
   const bool early = log_.draws_before_validation();
   if (early) log_.draw(deps_, writes_.all());
+  if (log_.stamps_reads()) {
+    for (const Read& read : reads_) log_.stamp_read(*read.tuple);
+  }
   if (!validate()) {
     if (early) log_.finish(false);
     return give_up();

@@ -41,6 +41,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
 
   void begin(bool retry) override {
     Base::forget();
+    reads_.clear();
     if (policy == Policy::kWaitDie && !(retry && age_ != 0)) {
       age_ = context_.ages->fetch_add(1, platform::memory_order_relaxed) + 1;
     }
@@ -58,6 +59,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
       note_overwritten(write, write.tuple->load_version());
     }
     log_.draw(deps_, writes_.all());
+    for (const Tuple* tuple : reads_) log_.stamp_read(*tuple);
     const uint64_t sequence = log_.sequence();
     point_ = log_.finish(true);
     for (const Write& write : writes_.all()) install(write, sequence);
@@ -90,6 +92,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     }
     const Version version = tuple.load_version();
     note_read(version);
+    if (log_.stamps_reads()) reads_.push_back(&tuple);
     *row = version.absent() ? nullptr : tuple.row();
     return true;
   }
@@ -174,6 +177,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
 
   uint64_t age_ = 0;  // wait-die's
   std::vector<Held> held_;
+  std::vector<const Tuple*> reads_;  // only if the log wants them stamped
   PointerMap held_at_;
 };
 

@@ -25,13 +25,15 @@
 
 namespace logjam {
 
+class ReadStamps;
 struct RecordHeader;
 
 // What a transaction depends on, known at its serialization point.
 struct Dependencies {
   uint64_t max_read = 0;         // largest sequence number it read, 0 if none
   uint64_t max_overwritten = 0;  // largest sequence number it overwrites, 0 if none
-  bool reads = false;            // false only if it wrote without reading anything
+  uint64_t max_war = 0;  // largest one that read what it overwrites (ReadStamps), 0 if not asked
+  bool reads = false;    // false only if it wrote without reading anything
 };
 
 // What reserve() hands out. The hole is `bytes` contiguous bytes, 8-byte aligned, owned by the
@@ -90,6 +92,10 @@ class LogScheme {
   virtual ~LogScheme() = default;
 
   virtual Traits traits() const = 0;
+
+  // Where committing writers stamp what they read, if numbers are to grow along write-after-read
+  // too; such a scheme also asks for sequence_before_validation. Null: nobody stamps.
+  virtual ReadStamps* read_stamps() { return nullptr; }
 
   // Called at the serialization point. Never fails; waits while the buffer is full.
   // `bytes` is a multiple of 8 and at most max_record_bytes(). A worker may hold one ticket.

@@ -256,6 +256,45 @@ TEST_P(CommitLogDeathTest, ARecordLargerThanTheBufferEndsTheRun) {
 
 const auto granularities = testing::Values(LogRecords::kTransaction, LogRecords::kOperation);
 
+// NVM-D: numbers grow along write-after-read.
+class ReadStampsTest : public testing::TestWithParam<std::string> {
+ protected:
+  ReadStampsTest() : world(GetParam(), {.before_validation = true, .stamps = true}) {
+    world.load_tens(*world.ordered, 20);
+  }
+  World world;
+};
+
+TEST_P(ReadStampsTest, AWriterIsToldWhoReadWhatItOverwrites) {
+  Actor first(world), reader(world), other(world), writer(world);
+  first.add(*world.ordered, 50, 1);
+  ASSERT_TRUE(first.commit());
+  reader.read(*world.ordered, 10);
+  reader.add(*world.ordered, 20, 1);
+  ASSERT_TRUE(reader.commit());
+  const uint64_t read_at = world.log.entries.back().ticket.sequence;
+  other.set(*world.ordered, 30, 1);
+  ASSERT_TRUE(other.commit());
+  EXPECT_EQ(world.log.entries.back().deps.max_war, 0u);
+  writer.set(*world.ordered, 10, 1);
+  ASSERT_TRUE(writer.commit());
+  EXPECT_EQ(world.log.entries.back().deps.max_war, read_at);
+  EXPECT_LT(world.log.entries.back().deps.max_read, read_at) << "nobody's version was raised";
+}
+
+TEST_P(ReadStampsTest, ReadersDoNotDisturbEachOther) {
+  Actor one(world), two(world);
+  one.read(*world.ordered, 10);
+  two.read(*world.ordered, 10);
+  one.add(*world.ordered, 20, 1);
+  two.add(*world.ordered, 30, 1);
+  EXPECT_TRUE(one.commit());
+  EXPECT_TRUE(two.commit());
+}
+
+INSTANTIATE_TEST_SUITE_P(Protocols, ReadStampsTest, testing::ValuesIn(protocol_names()),
+                         [](const auto& info) { return test_name(info.param); });
+
 std::string name_of_variant(const testing::TestParamInfo<CommitLogTest::ParamType>& info) {
   const auto& [protocol, granularity, early] = info.param;
   return test_name(protocol) + (granularity == LogRecords::kOperation ? "_op" : "_txn") +

@@ -18,7 +18,8 @@ class FakeLog final : public LogScheme {
   struct Options {
     bool before_validation = false;
     bool logs = true;
-    bool keep = true;  // what was logged, for the test to look at
+    bool stamps = false;  // reads are stamped
+    bool keep = true;     // what was logged, for the test to look at
   };
   struct Entry {
     uint32_t worker = 0;
@@ -48,6 +49,8 @@ class FakeLog final : public LogScheme {
     traits.logs = options_.logs;
     return traits;
   }
+
+  ReadStamps* read_stamps() override { return options_.stamps ? &stamps_ : nullptr; }
 
   Ticket reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     const platform::lock_guard<platform::mutex> guard(mutex_);
@@ -98,6 +101,7 @@ class FakeLog final : public LogScheme {
 
  private:
   Options options_;
+  ReadStamps stamps_;
   platform::mutex mutex_;
   std::vector<std::unique_ptr<Entry>> open_;
   uint64_t sequence_ = 0;

@@ -63,12 +63,13 @@ TEST_F(PrivateLogsTest, NvlogAcknowledgesInTheOrderOfAllNumbers) {
   EXPECT_EQ(cut().sequence, 3u);
 }
 
-TEST_F(PrivateLogsTest, NvmdNumbersFollowReadsOverwritesAndTheWorker) {
+TEST_F(PrivateLogsTest, NvmdNumbersFollowEveryDependencyAndTheWorker) {
   open("nvmd", "sync");
   for (int i = 0; i < 5; ++i) publish(0, {});
   EXPECT_EQ(publish(1, {}).sequence, 1u);
   EXPECT_EQ(publish(1, {.max_read = 5, .reads = true}).sequence, 6u);
   EXPECT_EQ(publish(1, {.max_overwritten = 4}).sequence, 7u);
+  EXPECT_EQ(publish(2, {.max_war = 7}).sequence, 8u);
 }
 
 TEST_F(PrivateLogsTest, NvmdWaitsForSmallerNumbersOfAllWorkersAndForTheMark) {
