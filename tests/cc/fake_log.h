@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "logging/log_scheme.h"
+#include "logging/read_stamps.h"
 #include "logging/record.h"
 #include "platform/mutex.h"
 
