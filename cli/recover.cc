@@ -11,6 +11,10 @@
 #include "platform/clock.h"
 #include "platform/fatal.h"
 
+DEFINE_string(
+    replay, "parallel",
+    "parallel: all threads, the last writer wins; merge: one thread, all streams' records "
+    "in the order of their sequence numbers, as in P-WAL");
 DECLARE_bool(verify);
 DECLARE_string(history);
 DECLARE_uint32(threads);
@@ -54,6 +58,7 @@ bool print_result(const RecoveryResult& result) {
   std::printf("not used               %llu records beyond the cut, %llu transactions uncommitted\n",
               static_cast<unsigned long long>(result.beyond_cut),
               static_cast<unsigned long long>(result.incomplete));
+  std::printf("replay                 %s\n", FLAGS_replay.c_str());
   std::printf("replay_seconds         %.3f\n", result.seconds);
   std::printf("replay_gb_s            %.3f\n", bytes * 1e-9 / result.seconds);
   return true;
@@ -62,6 +67,10 @@ bool print_result(const RecoveryResult& result) {
 }  // namespace
 
 int recover_command() {
+  if (FLAGS_replay != "parallel" && FLAGS_replay != "merge") {
+    platform::refuse("--replay=" + FLAGS_replay + " is not an order; parallel and merge are");
+  }
+  const auto order = FLAGS_replay == "merge" ? ReplayOrder::kMerged : ReplayOrder::kParallel;
   const LogFiles files = find_log_files(log_directories());
   if (!files.error.empty()) platform::refuse(files.error);
   take_flags(files.header);
@@ -83,7 +92,7 @@ int recover_command() {
   std::printf("workload               %s; loaded in %.1f s\n", workload->describe().c_str(),
               static_cast<double>(platform::now_ns() - load_start) * 1e-9);
 
-  bool good = print_result(recover(database, files, *scheme, FLAGS_threads));
+  bool good = print_result(recover(database, files, *scheme, FLAGS_threads, order));
   print_row_counts(database);
   if (FLAGS_verify) good = print_checks(workload->verify(database)) && good;
   if (!FLAGS_history.empty()) {

@@ -101,12 +101,15 @@ class Applier {
     for (size_t i = 0; i < replay.bodies.size(); ++i) {
       // Replay waits for memory, not for the processor: the next body's rows can come meanwhile.
       if (i + 1 < replay.bodies.size()) prefetch(*replay.bodies[i + 1].second);
-      const auto& [sequence, record] = replay.bodies[i];
-      RecordBody body(*record);
-      LoggedWrite write;
-      while (body.next(&write)) apply(write, sequence, arena);
-      if (!body.well_formed()) fail("a record with a valid checksum contradicts itself");
+      apply(replay.bodies[i], arena);
     }
+  }
+
+  void apply(const std::pair<uint64_t, const RecordHeader*>& body_of, Arena& arena) {
+    RecordBody body(*body_of.second);
+    LoggedWrite write;
+    while (body.next(&write)) apply(write, body_of.first, arena);
+    if (!body.well_formed()) fail("a record with a valid checksum contradicts itself");
   }
 
   std::string error() {
@@ -211,10 +214,51 @@ class StreamReplay {
   CommittedOnly committed_;
 };
 
+using Replays = std::vector<std::unique_ptr<StreamReplay>>;
+
+void apply_in_parallel(Replays& streams, Applier& applier, size_t threads) {
+  in_parallel(std::max(threads, streams.size()), [&](uint32_t thread) {
+    Arena arena;
+    Replay replay;
+    // Each begins with another stream, so that all devices are read at once.
+    for (size_t i = 0; i < streams.size(); ++i) {
+      StreamReplay& stream = *streams[(thread + i) % streams.size()];
+      while (stream.next(&replay)) applier.apply(replay, arena);
+    }
+  });
+}
+
+// Algorithm 3 of P-WAL: again and again the smallest of the streams' heads.
+void apply_merged(Replays& streams, Applier& applier) {
+  struct Head {
+    StreamReplay* stream;
+    Replay replay = {};
+    size_t next = 0;
+
+    bool any() {
+      while (next == replay.bodies.size()) {
+        if (!stream->next(&replay)) return false;
+        next = 0;
+      }
+      return true;
+    }
+    uint64_t sequence() const { return replay.bodies[next].first; }
+  };
+  std::vector<Head> heads;
+  for (auto& stream : streams) heads.push_back({stream.get()});
+  std::erase_if(heads, [](Head& head) { return !head.any(); });
+  Arena arena;
+  while (!heads.empty()) {
+    const auto least = std::ranges::min_element(heads, {}, &Head::sequence);
+    applier.apply(least->replay.bodies[least->next++], arena);
+    if (!least->any()) heads.erase(least);
+  }
+}
+
 }  // namespace
 
 RecoveryResult recover(Database& database, const LogFiles& files, const LogScheme& scheme,
-                       uint32_t threads) {
+                       uint32_t threads, ReplayOrder order) {
   RecoveryResult result;
   const uint64_t start = platform::now_ns();
   const size_t streams = files.paths.size();
@@ -229,20 +273,16 @@ RecoveryResult recover(Database& database, const LogFiles& files, const LogSchem
     result.cut.bytes = {~uint64_t{0}};
   }
 
-  std::vector<std::unique_ptr<StreamReplay>> replays;
+  Replays replays;
   for (uint32_t s = 0; s < streams; ++s) {
     replays.push_back(std::make_unique<StreamReplay>(files.paths[s], s, scheme, result.cut));
   }
   Applier applier(database);
-  in_parallel(std::max<size_t>(threads, streams), [&](uint32_t thread) {
-    Arena arena;
-    Replay replay;
-    // Each begins with another stream, so that all devices are read at once.
-    for (size_t i = 0; i < streams; ++i) {
-      StreamReplay& stream = *replays[(thread + i) % streams];
-      while (stream.next(&replay)) applier.apply(replay, arena);
-    }
-  });
+  if (order == ReplayOrder::kMerged) {
+    apply_merged(replays, applier);
+  } else {
+    apply_in_parallel(replays, applier, threads);
+  }
 
   for (size_t s = 0; s < streams; ++s) {
     const LogReader& reader = replays[s]->reader();

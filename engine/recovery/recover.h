@@ -1,5 +1,6 @@
 // Recovery: one mechanism for every value-logging scheme. Find the cut, then replay in parallel;
-// the last writer (largest sequence number) wins, so order does not matter.
+// the last writer (largest sequence number) wins, so order does not matter. Merging the streams in
+// order is there to compare with.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,13 @@ struct RecoveryResult {
   double seconds = 0;
 };
 
+enum class ReplayOrder : uint8_t {
+  kParallel,  // all threads, all streams side by side
+  kMerged,    // one thread, by sequence number across streams (P-WAL, Algorithm 3)
+};
+
 // Replays into `database`, which holds its initial load. `scheme` only answers for the cut.
 RecoveryResult recover(Database& database, const LogFiles& files, const LogScheme& scheme,
-                       uint32_t threads);
+                       uint32_t threads, ReplayOrder order = ReplayOrder::kParallel);
 
 }  // namespace logjam

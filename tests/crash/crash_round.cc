@@ -227,6 +227,7 @@ CrashRound derive_round(uint64_t seed) {
     // Its writes take as long as they are large, so the lanes finish them in any order.
     if (random.below(2) == 0) round.run_flags.emplace_back("--device=faulty:sim:100:20");
   }
+  round.replay = random.one_of({"parallel", "merge"});
   return round;
 }
 
@@ -244,8 +245,8 @@ CrashResult play(const CrashRound& round, const std::string& binary, const std::
   std::vector<std::string> run = {binary, "run", "--log_dir=" + log, "--history=" + history};
   run.insert(run.end(), round.run_flags.begin(), round.run_flags.end());
   const std::vector<std::string> recover = {
-      binary,     "recover",    "--log_dir=" + log_reversed, "--history=" + history,
-      "--verify", "--threads=2"};
+      binary,     "recover",     "--log_dir=" + log_reversed, "--history=" + history,
+      "--verify", "--threads=2", "--replay=" + round.replay};
 
   CrashResult result;
   result.commands = "  " + join(run) + "\n  " + join(recover) + "\n";

@@ -17,6 +17,7 @@ struct CrashRound {
   bool ends_by_itself = false;  // no kill: everything acknowledged, nothing else, must be there
   uint32_t kill_after_ms = 0;
   uint32_t directories = 1;            // of the log; recovery is told them in another order
+  std::string replay;                  // recovery's --replay
   std::vector<std::string> run_flags;  // all but the paths
 
   std::string name() const;  // for people and test names: centr_occ_sync_txn
