@@ -176,7 +176,7 @@ int micro_command() {
   }
   LogOptions log = log_options(scheme);
   if (!FLAGS_csv.empty()) refuse_foreign_csv(FLAGS_csv, make_row(log, options, {}, ""));
-  const std::string unsafe = floor == Floor::kNone ? scheme.make(LogConfig{})->traits().unsafe : "";
+  const std::string unsafe = floor == Floor::kNone ? scheme.make(log.config)->traits().unsafe : "";
   const log_insert::Result result =
       floor == Floor::kNone ? insert_into_log(log, options)
                             : insert_into_floor(floor, log.config.buffer_bytes, options);

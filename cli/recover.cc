@@ -76,7 +76,7 @@ int recover_command() {
   take_flags(files.header);
   const WorkloadInfo& info = workload_named(files.header.flags.at("workload"));
   if (const std::string why = info.check_flags(); !why.empty()) platform::refuse(why);
-  LogConfig config;
+  LogConfig config = log_config();
   config.workers = files.header.workers;
   const auto scheme = scheme_named(files.header.scheme).make(config);
 

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/report.h"
@@ -37,7 +38,9 @@ int run_command() {
 
   Log log(settings.log);
   settings.run.run = log.run();
-  if (settings.unsafe.empty()) settings.unsafe = log.scheme().traits().unsafe;
+  const std::string unsafe = log.scheme().traits().unsafe;
+  if (!unsafe.empty()) settings.unsafe += (settings.unsafe.empty() ? "" : ", ") + unsafe;
+  workload->note_unsafe(settings.unsafe);
 
   Database database;
   const uint64_t load_start = platform::now_ns();

@@ -49,6 +49,11 @@ DEFINE_bool(flush_help, true,
 DEFINE_uint64(hop_bytes, 4 << 20, "eleda: how far the end of the filled log may hop, a power of 2");
 DEFINE_uint64(io_unit_bytes, 64 << 10,
               "eleda*: largest write; centr-faa: where it counts filled bytes; a power of 2");
+DEFINE_uint64(pwal_ngroup, 16, "pwal: commits that a worker flushes together");
+DEFINE_string(
+    pwal_ack, "safe",
+    "pwal: acknowledge when all that a transaction may have read from is durable (safe), or "
+    "after its worker's own flush, as in the paper (unsafe)");
 DEFINE_double(epoch_ms, 40, "silo: how long an epoch lasts");
 DEFINE_uint32(carray_slots, 4, "slots of a consolidation array (aether-c, -cd, -cde, -cd-socket)");
 DECLARE_string(csv);
@@ -120,6 +125,8 @@ void refuse_unless_power_of_two(const std::string& flag, uint64_t value, uint64_
          std::to_string(least) + " to " + std::to_string(kMost));
 }
 
+}  // namespace
+
 LogConfig log_config() {
   if (FLAGS_log_buffer_mb == 0) refuse("--log_buffer_mb must be at least 1");
   if ((FLAGS_flush_txns != 0 || FLAGS_flush_bytes != 0) && FLAGS_flush_us == 0) {
@@ -151,11 +158,15 @@ LogConfig log_config() {
   config.stripe_bytes = FLAGS_stripe_kb << 10;
   config.io_unit_bytes = FLAGS_io_unit_bytes;
   config.carray_slots = FLAGS_carray_slots;
+  if (FLAGS_pwal_ngroup == 0) refuse("--pwal_ngroup must be at least 1");
+  if (FLAGS_pwal_ack != "safe" && FLAGS_pwal_ack != "unsafe") {
+    refuse("--pwal_ack=" + FLAGS_pwal_ack + " is not a rule; safe and unsafe are");
+  }
+  config.pwal_group = FLAGS_pwal_ngroup;
+  config.pwal_unsafe = FLAGS_pwal_ack == "unsafe";
   config.epoch_us = static_cast<uint64_t>(FLAGS_epoch_ms * 1e3);
   return config;
 }
-
-}  // namespace
 
 void refuse_unknown_flags(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
@@ -247,9 +258,11 @@ Settings run_settings() {
   settings.log = log_options(*settings.scheme);
   auto& flags = settings.log.header.flags;
   flags["workload"] = FLAGS_workload;
-  for (std::string_view flag : settings.workload->load_flags) {
-    const std::string name(flag);
-    flags[name] = gflags::GetCommandLineFlagInfoOrDie(name.c_str()).current_value;
+  for (const auto& names : {settings.workload->load_flags, settings.scheme->cut_flags}) {
+    for (std::string_view flag : names) {
+      const std::string name(flag);
+      flags[name] = gflags::GetCommandLineFlagInfoOrDie(name.c_str()).current_value;
+    }
   }
   if (settings.run.commit == CommitPolicy::kAsync) settings.unsafe = "async";
   return settings;

@@ -28,6 +28,7 @@ Settings run_settings();
 
 // The parts of it that do not need an engine, for `logjam micro`.
 CommitPolicy commit_policy();
+LogConfig log_config();
 LogOptions log_options(const SchemeInfo& scheme);
 void refuse_thread_count();
 

@@ -78,6 +78,9 @@ class Workload {
   virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                               uint64_t seed) = 0;
 
+  // Before make_client(): why what is acknowledged may be lost (R8), for a history to say so.
+  virtual void note_unsafe(const std::string& why) { (void)why; }
+
   // The workload's own consistency checks, while no transaction runs.
   virtual std::vector<Check> verify(Database& database) = 0;
 

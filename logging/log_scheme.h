@@ -195,6 +195,8 @@ struct LogConfig {
   uint64_t io_unit_bytes = 64 << 10;
 
   uint64_t epoch_us = 40'000;  // --epoch_ms: Silo's
+  uint64_t pwal_group = 16;    // --pwal_ngroup: commits that a worker flushes together
+  bool pwal_unsafe = false;    // --pwal_ack=unsafe: after the worker's own flush
 
   // Of the core that the worker is pinned to; pretended sockets get equal shares of the workers.
   uint32_t socket_of(uint32_t worker) const;
@@ -210,6 +212,8 @@ struct SchemeInfo {
   // How many streams this scheme wants of `directories` log directories and `workers` workers.
   std::function<uint32_t(uint32_t directories, const LogConfig&)> stream_count;
   std::function<std::unique_ptr<LogScheme>(const LogConfig&)> make;
+  // Flags on which the cut depends: recovery takes them from the log.
+  std::vector<std::string_view> cut_flags = {};
 };
 
 // The registry. A scheme's file holds one static SchemeRegistration.

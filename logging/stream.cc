@@ -102,10 +102,10 @@ void Stream::sleep_for_space(uint64_t end) {
   }
 }
 
-void Stream::tick() {
+void Stream::tick(bool urgent) {
   if (!tickable_) return;
   if (lanes_.under_way() == 0) {
-    if (!due(filled_())) return;
+    if (urgent ? !work_pending() : !due(filled_())) return;
   } else {
     const uint64_t now = platform::ticks();
     if (now - looked_.load(platform::memory_order_relaxed) < look_ticks_) return;
@@ -113,7 +113,7 @@ void Stream::tick() {
   }
   if (!latch_.try_lock()) return;
   const uint64_t flushes = flushes_.load(platform::memory_order_relaxed);
-  const bool advanced = step(false, false);
+  const bool advanced = step(urgent, false);
   if (flushes_.load(platform::memory_order_relaxed) != flushes) add(helped_flushes_, 1);
   add(helped_, 1);
   latch_.unlock();
@@ -124,10 +124,10 @@ void Stream::tick() {
 
 // Returns whether `durable` advanced: the caller then wakes the waiters, after the next write has
 // been started and the latch released.
-bool Stream::step(bool stopping, bool may_block) {
+bool Stream::step(bool force, bool may_block) {
   bool advanced = lanes_.under_way() != 0 && finish();
   if (lanes_.all_busy()) return advanced;
-  if (write(filled_(), stopping, may_block) && may_block) advanced |= finish();
+  if (write(filled_(), force, may_block) && may_block) advanced |= finish();
   return advanced;
 }
 
@@ -216,9 +216,9 @@ void Stream::mark_end() {
 
 // Workers that wait --------------------------------------------------------------------------
 
-void Stream::wait(uint32_t worker, const Point& point) {
+void Stream::wait(uint32_t worker, const Point& point, bool urgent) {
   // A flush policy is about waiting for company, which is the daemon's business.
-  const bool may_lead = help_ && immediate();
+  const bool may_lead = help_ && (immediate() || urgent);
   bool parked = false;
   while (!scheme_.is_durable(point)) {
     if (!may_lead) {

@@ -68,10 +68,11 @@ class Stream {
   }
   // After filled() may have advanced. `commits`: counts for --flush_txns.
   void published(bool commits);
-  // A busy worker looks in.
-  void tick();
+  // A busy worker looks in. `urgent`, here and below: the flush policy is for those that do not
+  // wait.
+  void tick(bool urgent = false);
   // Blocks `worker` until the scheme says `point` is durable, whose `stream` is this one's index.
-  void wait(uint32_t worker, const Point& point);
+  void wait(uint32_t worker, const Point& point, bool urgent = false);
   // One step of the daemon; sleeps at most 20 ms.
   void flush(bool stopping);
 
@@ -92,7 +93,7 @@ class Stream {
   bool due(uint64_t filled) const;
 
   // All under the latch.
-  bool step(bool stopping, bool may_block);
+  bool step(bool force, bool may_block);
   bool finish();  // whether `durable` advanced
   bool write(uint64_t filled, bool force, bool may_block);
   void raise_goal(uint64_t filled, uint64_t idle_since);

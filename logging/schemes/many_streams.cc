@@ -2,8 +2,8 @@
 
 namespace logjam {
 
-ManyStreams::ManyStreams(const LogConfig& config)
-    : LogScheme(config.workers), run_(config.run), turns_(config.workers) {
+ManyStreams::ManyStreams(const LogConfig& config, bool urgent)
+    : LogScheme(config.workers), run_(config.run), urgent_(urgent), turns_(config.workers) {
   for (uint32_t index = 0; index < config.devices.size() / config.stripes; ++index) {
     streams_.push_back(std::make_unique<Entry>(config, index, *this));
   }
@@ -19,17 +19,17 @@ void ManyStreams::tick(uint32_t worker) {
 }
 
 void ManyStreams::wait_durable(uint32_t worker, const Point& point) {
-  if (point.stream != kEveryStream) return stream(point.stream).wait(worker, point);
+  if (point.stream != kEveryStream) return stream(point.stream).wait(worker, point, urgent_);
   const uint32_t own = home(worker);
   const auto behind = [&](uint32_t index) { return !is_durable({point.sequence, index}); };
   while (!is_durable(point)) {
     for (uint32_t i = 0; i < streams(); ++i) {
       const uint32_t index = (own + i) % streams();
-      if (behind(index)) stream(index).tick();
+      if (behind(index)) stream(index).tick(urgent_);
     }
     for (uint32_t i = 0; i < streams(); ++i) {
       const uint32_t index = (own + i) % streams();
-      if (behind(index)) stream(index).wait(worker, {point.sequence, index});
+      if (behind(index)) stream(index).wait(worker, {point.sequence, index}, urgent_);
     }
   }
 }

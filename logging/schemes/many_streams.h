@@ -62,8 +62,9 @@ class ManyStreams : public LogScheme {
  protected:
   static constexpr uint32_t kMarkBytes = sizeof(RecordHeader);
 
-  // The streams of config.devices (none when recovering).
-  explicit ManyStreams(const LogConfig& config);
+  // The streams of config.devices (none when recovering). `urgent`: who waits flushes, whatever the
+  // flush policy.
+  explicit ManyStreams(const LogConfig& config, bool urgent = false);
 
   virtual uint64_t filled(uint32_t stream) = 0;
   // The stream that the worker writes to, or most often.
@@ -113,6 +114,7 @@ class ManyStreams : public LogScheme {
   }
 
   const uint64_t run_;
+  const bool urgent_;
   std::vector<std::unique_ptr<Entry>> streams_;
   std::vector<platform::Padded<uint32_t>> turns_;
   platform::atomic<uint64_t> mark_count_{0};

@@ -57,6 +57,8 @@ TEST(SettingsDeathTest, SizesOfTheLogsParts) {
   EXPECT_EXIT(with({{"device", "null"}, {"hop_bytes", "3000"}}), refused, "not a power of two");
   EXPECT_EXIT(with({{"device", "null"}, {"io_unit_bytes", "512"}}), refused, "not a power of two");
   EXPECT_EXIT(with({{"device", "null"}, {"carray_slots", "1024"}}), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(with({{"device", "null"}, {"pwal_ngroup", "0"}}), refused, "must be at least 1");
+  EXPECT_EXIT(with({{"device", "null"}, {"pwal_ack", "soon"}}), refused, "safe and unsafe are");
 }
 
 void micro(std::vector<std::pair<const char*, const char*>> flags) {

@@ -107,6 +107,7 @@ TEST(PowerCut, WhatWasDurableIsReadable) {
         options.config.flush_help = seed % 2 == 0;
         options.seed = seed;
         options.config.stripe_bytes = 4096;
+        options.config.pwal_group = 1'000'000;  // who flushes waits
         if (!scheme->in_place && scheme->stream_count(1, options.config) == 1) {
           for (uint64_t i = 0; i < seed % 3; ++i) {
             options.directories.push_back(directory.path() + "/" + std::to_string(i));

@@ -250,8 +250,10 @@ TEST_P(StripingTest, StripesOfHalfAMegabyteAndFlushPolicies) {
 
 std::vector<const SchemeInfo*> striped_schemes() {
   auto schemes = logging_schemes();
-  std::erase_if(schemes, [](const SchemeInfo* info) {
-    return info->in_place || info->stream_count(2, LogConfig{}) != 1;
+  LogConfig config;
+  config.workers = 4;
+  std::erase_if(schemes, [&](const SchemeInfo* info) {
+    return info->in_place || info->stream_count(2, config) != 1;
   });
   return schemes;
 }

@@ -38,10 +38,10 @@ std::string flag(const char* name) {
   return gflags::GetCommandLineOption(name, &value) ? value : "";
 }
 
-HistoryParameters history_parameters() {
+HistoryParameters history_parameters(const std::string& unsafe) {
   HistoryParameters parameters;
   parameters.keys = FLAGS_ledger_keys;
-  if (flag("commit") == "async") parameters.unsafe = "--commit=async";
+  parameters.unsafe = unsafe;
   for (const char* name : {"log", "cc", "commit", "elr", "log_records", "device", "threads", "seed",
                            "ledger_reads", "ledger_writes", "ledger_theta"}) {
     parameters.run += std::string("--") + name + "=" + flag(name) + " ";
@@ -87,10 +87,12 @@ class Ledger final : public Workload {
     const platform::lock_guard<platform::mutex> guard(making_);
     if (!FLAGS_history.empty() && history_ == nullptr) {
       history_ = std::make_unique<HistoryWriter>(FLAGS_history, workers, FLAGS_history_mb << 20,
-                                                 history_parameters());
+                                                 history_parameters(unsafe_));
     }
     return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, history_.get());
   }
+
+  void note_unsafe(const std::string& why) override { unsafe_ = why; }
 
   std::vector<Check> verify(Database& database) override {
     const LedgerRows rows = read_rows(database);
@@ -130,6 +132,7 @@ class Ledger final : public Workload {
 
   KeyPicker pick_;
   platform::mutex making_;
+  std::string unsafe_;
   std::unique_ptr<HistoryWriter> history_;
 };
 
