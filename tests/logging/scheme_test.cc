@@ -185,7 +185,9 @@ TEST_P(SchemeTest, SequenceNumbersExceedWhatATransactionDependsOn) {
   log.start();
   uint64_t last = 0;
   for (uint64_t i = 0; i < 200; ++i) {
-    const Dependencies deps{i % 3 == 0 ? last : 0, i % 3 == 0 ? 0 : last, i % 3 == 0};
+    const Dependencies deps{.max_read = i % 3 == 0 ? last : 0,
+                            .max_overwritten = i % 3 == 0 ? 0 : last,
+                            .reads = i % 3 == 0};
     const Published one = publish_record(log, i % 4, i, 64, deps);
     EXPECT_GT(one.sequence, last);
     last = one.sequence;
