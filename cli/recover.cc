@@ -15,6 +15,10 @@ DEFINE_string(
     replay, "parallel",
     "parallel: all threads, the last writer wins; merge: one thread, all streams' records "
     "in the order of their sequence numbers, as in P-WAL");
+DEFINE_double(
+    read_mb_s, 0,
+    "recover: each log directory gives at most so much, like a paper's device; 0: as fast "
+    "as it goes");
 DECLARE_bool(verify);
 DECLARE_string(history);
 DECLARE_uint32(threads);
@@ -70,6 +74,7 @@ int recover_command() {
   if (FLAGS_replay != "parallel" && FLAGS_replay != "merge") {
     platform::refuse("--replay=" + FLAGS_replay + " is not an order; parallel and merge are");
   }
+  if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s is a bandwidth, or 0 for no limit");
   const auto order = FLAGS_replay == "merge" ? ReplayOrder::kMerged : ReplayOrder::kParallel;
   const LogFiles files = find_log_files(log_directories());
   if (!files.error.empty()) platform::refuse(files.error);
@@ -92,7 +97,8 @@ int recover_command() {
   std::printf("workload               %s; loaded in %.1f s\n", workload->describe().c_str(),
               static_cast<double>(platform::now_ns() - load_start) * 1e-9);
 
-  bool good = print_result(recover(database, files, *scheme, FLAGS_threads, order));
+  bool good =
+      print_result(recover(database, files, *scheme, FLAGS_threads, order, FLAGS_read_mb_s * 1e6));
   print_row_counts(database);
   if (FLAGS_verify) good = print_checks(workload->verify(database)) && good;
   if (!FLAGS_history.empty()) {

@@ -36,6 +36,7 @@ bool all_zero(const std::byte* bytes, uint64_t count) {
 
 struct LogReader::State {
   std::vector<std::string> paths;
+  std::vector<ReadPace*> paces;
   std::vector<int> files;
   Stripes stripes;
   uint64_t stream_bytes = 0;  // up to the last byte that any of the files has
@@ -85,6 +86,7 @@ struct LogReader::State {
       if (n == 0) break;
       done += static_cast<uint64_t>(n);
     }
+    if (!paces.empty()) paces[lane]->read(done);
     return done;
   }
 
@@ -123,8 +125,10 @@ struct LogReader::State {
   }
 };
 
-LogReader::LogReader(const std::vector<std::string>& paths) : state_(std::make_unique<State>()) {
+LogReader::LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces)
+    : state_(std::make_unique<State>()) {
   State& state = *state_;
+  state.paces = std::move(paces);
   state.paths = paths;
   for (uint32_t lane = 0; lane < paths.size(); ++lane) {
     LogFileHeader header;

@@ -10,6 +10,7 @@
 
 #include "logging/log_file.h"
 #include "logging/log_scheme.h"
+#include "logging/read_pace.h"
 #include "logging/record.h"
 
 namespace logjam {
@@ -25,7 +26,8 @@ struct RecordBatch {
 class LogReader {
  public:
   // Opens the stream's files, in stripe order; error() is then empty or one sentence.
-  explicit LogReader(const std::vector<std::string>& paths);
+  // `paces`: of each file, or none.
+  explicit LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces = {});
   ~LogReader();
   LogReader(const LogReader&) = delete;
   LogReader& operator=(const LogReader&) = delete;

@@ -129,7 +129,8 @@ class LogScheme {
 
   virtual uint64_t max_record_bytes() const = 0;
 
-  // Recovery: how much of the streams may be used, and whether a record inside survives.
+  // Recovery: how much of the streams may be used, and whether a record inside survives. Monotone:
+  // what survives the cut of tails survives that of longer ones, so replay need not wait for ends.
   virtual Cut cut(const std::vector<StreamTail>& tails) const = 0;
   virtual bool survives(const RecordHeader& header, uint32_t stream, const Cut& cut) const = 0;
 

@@ -1,11 +1,18 @@
-// Protocol. Every thread takes the next batch of a stream under that stream's mutex, which guards
-// the reader and what it has collected, and then applies it beside the others. Two appliers meet at
-// a tuple's version word: whoever sets its lock bit (acquire) may compare, write the row and store
-// the new version (release), and a smaller sequence number leaves it alone.
+// Every stream is read once. Which records survive depends on where all streams end (the cut), but
+// a cut that follows from what has been read so far never takes what a later one does not: what
+// survives it is applied at once, and only the rest is held until more is known.
+//
+// Protocol. Every thread takes the next batch of a stream that nobody else is reading, under that
+// stream's mutex, which guards the reader and what it has collected, and then applies it beside the
+// others. Frontier has a mutex of its own, taken inside a stream's. Two appliers meet at a tuple's
+// version word: whoever sets its lock bit (acquire) may compare, write the row and store the new
+// version (release), and a smaller sequence number leaves it alone.
 #include "engine/recovery/recover.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 
 #include "logging/record.h"
@@ -30,16 +37,20 @@ struct Replay {
 // records, at the commit record for records of single operations.
 class CommittedOnly {
  public:
-  CommittedOnly(uint32_t stream, const LogScheme& scheme, const Cut& cut)
-      : stream_(stream), scheme_(scheme), cut_(cut) {}
+  CommittedOnly(uint32_t stream, const LogScheme& scheme) : stream_(stream), scheme_(scheme) {}
 
-  Replay take(const RecordBatch& batch) {
+  bool survives(const RecordBatch& batch, size_t i, const Cut& cut) const {
+    const RecordHeader& record = *batch.records[i];
+    return batch.positions[i] + record.bytes <= cut.bytes[stream_] &&
+           scheme_.survives(record, stream_, cut);
+  }
+
+  Replay take(const RecordBatch& batch, const Cut& cut) {
     Replay replay;
     replay.memory.push_back(batch.memory);
     for (size_t i = 0; i < batch.records.size(); ++i) {
       const RecordHeader& record = *batch.records[i];
-      if (batch.positions[i] + record.bytes > cut_.bytes[stream_] ||
-          !scheme_.survives(record, stream_, cut_)) {
+      if (!survives(batch, i, cut)) {
         ++beyond_cut;
         continue;
       }
@@ -89,7 +100,6 @@ class CommittedOnly {
 
   const uint32_t stream_;
   const LogScheme& scheme_;
-  const Cut& cut_;
   std::unordered_map<uint64_t, std::vector<std::pair<Memory, const RecordHeader*>>> open_;
 };
 
@@ -180,28 +190,87 @@ void in_parallel(size_t count, const Body& body) {
   for (auto& thread : threads) thread.join();
 }
 
-StreamTail read_to_end(const std::vector<std::string>& paths) {
-  LogReader reader(paths);
-  RecordBatch batch;
-  while (reader.next(&batch)) {
+// How far all streams have been read, and what of them may be used if that is all there is.
+class Frontier {
+ public:
+  Frontier(const LogScheme& scheme, size_t streams)
+      : scheme_(scheme), tails_(streams), held_(streams), ended_(streams), unread_(streams) {}
+
+  void read(uint32_t stream, const StreamTail& tail, bool ended) {
+    platform::lock_guard<platform::mutex> hold(mutex_);
+    tails_[stream] = tail;
+    if (ended) {
+      ended_[stream] = true;
+      --unread_;
+    }
+    cut_ = std::make_shared<const Cut>(scheme_.cut(tails_));
   }
-  return reader.tail();
-}
+  void holds(uint32_t stream, uint64_t bytes) {
+    platform::lock_guard<platform::mutex> hold(mutex_);
+    held_[stream] = bytes;
+  }
+
+  struct Known {
+    std::shared_ptr<const Cut> cut;
+    bool all;  // no more will be known
+  };
+  Known known() const {
+    platform::lock_guard<platform::mutex> hold(mutex_);
+    return {cut_, unread_ == 0};
+  }
+
+  // Memory is bounded while streams come forward together. One that is far ahead waits for the
+  // others; of those that all are, the one that holds least does not.
+  bool may_read_on(uint32_t stream) const {
+    constexpr uint64_t kMostHeldBytes = uint64_t{128} << 20;
+    platform::lock_guard<platform::mutex> hold(mutex_);
+    if (held_[stream] < kMostHeldBytes) return true;
+    for (size_t other = 0; other < held_.size(); ++other) {
+      if (!ended_[other] && held_[other] < held_[stream]) return false;
+    }
+    return true;
+  }
+
+  // When all threads are done with it.
+  std::vector<StreamTail> take_tails() { return std::move(tails_); }
+
+ private:
+  const LogScheme& scheme_;
+  mutable platform::mutex mutex_;
+  std::vector<StreamTail> tails_;
+  std::vector<uint64_t> held_;
+  std::vector<bool> ended_;
+  size_t unread_;
+  std::shared_ptr<const Cut> cut_;
+};
 
 // One stream being replayed. Guarded by its mutex.
 class StreamReplay {
  public:
-  StreamReplay(const std::vector<std::string>& paths, uint32_t stream, const LogScheme& scheme,
-               const Cut& cut)
-      : reader_(paths), committed_(stream, scheme, cut) {}
+  enum class Next { kTaken, kRead, kLater, kDone };
 
-  // False at the end of the usable log.
-  bool next(Replay* replay) {
+  StreamReplay(const std::vector<std::string>& paths, uint32_t stream, const LogScheme& scheme,
+               Frontier& frontier, std::vector<ReadPace*> paces)
+      : stream_(stream),
+        frontier_(frontier),
+        reader_(paths, std::move(paces)),
+        committed_(stream, scheme) {}
+
+  // kRead: it has come forward, but what is next depends on other streams. kLater: so it does, or
+  // somebody else reads.
+  Next next(Replay* replay) {
+    platform::unique_lock<platform::mutex> hold(mutex_, std::try_to_lock);
+    if (!hold.owns_lock()) return Next::kLater;
+    if (take(replay)) return Next::kTaken;
+    if (ended_ || (!held_.empty() && !frontier_.may_read_on(stream_))) return last_word();
+    read();
+    return take(replay) ? Next::kTaken : held_.empty() ? last_word() : Next::kRead;
+  }
+
+  // Whoever needs one stream's next batch may have to read others'.
+  void read_on() {
     platform::lock_guard<platform::mutex> hold(mutex_);
-    RecordBatch batch;
-    if (!reader_.next(&batch)) return false;
-    *replay = committed_.take(batch);
-    return true;
+    if (!ended_) read();
   }
 
   // When all threads are done with it.
@@ -209,21 +278,70 @@ class StreamReplay {
   const CommittedOnly& committed() const { return committed_; }
 
  private:
+  struct Held {
+    RecordBatch batch;
+    size_t surviving = 0;  // so many of its first records survive for certain
+  };
+
+  Next last_word() const { return ended_ && held_.empty() ? Next::kDone : Next::kLater; }
+
+  void read() {
+    RecordBatch batch;
+    ended_ = !reader_.next(&batch);
+    if (!ended_) {
+      held_bytes_ += batch.memory->size();
+      held_.push_back({std::move(batch)});
+      frontier_.holds(stream_, held_bytes_);
+    }
+    frontier_.read(stream_, reader_.tail(), ended_);
+  }
+
+  bool take(Replay* replay) {
+    if (held_.empty()) return false;
+    auto& [batch, surviving] = held_.front();
+    const Frontier::Known known = frontier_.known();
+    const size_t all = batch.records.size();
+    while (surviving < all && committed_.survives(batch, surviving, *known.cut)) ++surviving;
+    if (surviving < all && !known.all) return false;
+    *replay = committed_.take(batch, *known.cut);
+    held_bytes_ -= batch.memory->size();
+    held_.pop_front();
+    frontier_.holds(stream_, held_bytes_);
+    return true;
+  }
+
+  const uint32_t stream_;
+  Frontier& frontier_;
   platform::mutex mutex_;
   LogReader reader_;
   CommittedOnly committed_;
+  std::deque<Held> held_;
+  uint64_t held_bytes_ = 0;
+  bool ended_ = false;
 };
 
 using Replays = std::vector<std::unique_ptr<StreamReplay>>;
 
 void apply_in_parallel(Replays& streams, Applier& applier, size_t threads) {
   in_parallel(std::max(threads, streams.size()), [&](uint32_t thread) {
+    constexpr uint64_t kNapNs = 50'000;
     Arena arena;
     Replay replay;
-    // Each begins with another stream, so that all devices are read at once.
-    for (size_t i = 0; i < streams.size(); ++i) {
-      StreamReplay& stream = *streams[(thread + i) % streams.size()];
-      while (stream.next(&replay)) applier.apply(replay, arena);
+    for (size_t done = 0; done < streams.size();) {
+      done = 0;
+      bool later = true;
+      // Each begins with another stream, so that all devices are read at once.
+      for (size_t i = 0; i < streams.size(); ++i) {
+        StreamReplay& stream = *streams[(thread + i) % streams.size()];
+        auto next = stream.next(&replay);
+        for (; next == StreamReplay::Next::kTaken; next = stream.next(&replay)) {
+          applier.apply(replay, arena);
+          later = false;
+        }
+        later = later && next != StreamReplay::Next::kRead;
+        if (next == StreamReplay::Next::kDone) ++done;
+      }
+      if (later && done < streams.size()) platform::sleep_ns(kNapNs);
     }
   });
 }
@@ -231,21 +349,27 @@ void apply_in_parallel(Replays& streams, Applier& applier, size_t threads) {
 // Algorithm 3 of P-WAL: again and again the smallest of the streams' heads.
 void apply_merged(Replays& streams, Applier& applier) {
   struct Head {
+    Replays* streams;
     StreamReplay* stream;
     Replay replay = {};
     size_t next = 0;
 
     bool any() {
       while (next == replay.bodies.size()) {
-        if (!stream->next(&replay)) return false;
-        next = 0;
+        const auto got = stream->next(&replay);
+        if (got == StreamReplay::Next::kDone) return false;
+        if (got == StreamReplay::Next::kTaken) {
+          next = 0;
+        } else {
+          for (auto& other : *streams) other->read_on();
+        }
       }
       return true;
     }
     uint64_t sequence() const { return replay.bodies[next].first; }
   };
   std::vector<Head> heads;
-  for (auto& stream : streams) heads.push_back({stream.get()});
+  for (auto& stream : streams) heads.push_back({&streams, stream.get()});
   std::erase_if(heads, [](Head& head) { return !head.any(); });
   Arena arena;
   while (!heads.empty()) {
@@ -258,24 +382,16 @@ void apply_merged(Replays& streams, Applier& applier) {
 }  // namespace
 
 RecoveryResult recover(Database& database, const LogFiles& files, const LogScheme& scheme,
-                       uint32_t threads, ReplayOrder order) {
+                       uint32_t threads, ReplayOrder order, double read_bytes_per_second) {
   RecoveryResult result;
   const uint64_t start = platform::now_ns();
   const size_t streams = files.paths.size();
-  result.tails.resize(streams);
-  // The cut of several streams depends on where each ends, and that of an unordered one may lie
-  // before it, so they are read twice. An ordered single one is cut where its reader stops.
-  const bool cut_at_end = streams == 1 && scheme.traits().serial_order;
-  if (!cut_at_end) {
-    in_parallel(streams, [&](uint32_t s) { result.tails[s] = read_to_end(files.paths[s]); });
-    result.cut = scheme.cut(result.tails);
-  } else {
-    result.cut.bytes = {~uint64_t{0}};
-  }
-
+  Frontier frontier(scheme, streams);
+  ReadPaces paces(read_bytes_per_second);
   Replays replays;
   for (uint32_t s = 0; s < streams; ++s) {
-    replays.push_back(std::make_unique<StreamReplay>(files.paths[s], s, scheme, result.cut));
+    replays.push_back(std::make_unique<StreamReplay>(files.paths[s], s, scheme, frontier,
+                                                     paces.of(files.paths[s])));
   }
   Applier applier(database);
   if (order == ReplayOrder::kMerged) {
@@ -284,9 +400,10 @@ RecoveryResult recover(Database& database, const LogFiles& files, const LogSchem
     apply_in_parallel(replays, applier, threads);
   }
 
+  result.cut = *frontier.known().cut;
+  result.tails = frontier.take_tails();
   for (size_t s = 0; s < streams; ++s) {
     const LogReader& reader = replays[s]->reader();
-    if (cut_at_end) result.tails[s] = reader.tail();
     if (!reader.error().empty()) result.tails[s].why = reader.error();
     const CommittedOnly& stream = replays[s]->committed();
     result.records += stream.records;
@@ -295,7 +412,6 @@ RecoveryResult recover(Database& database, const LogFiles& files, const LogSchem
     result.beyond_cut += stream.beyond_cut;
     result.incomplete += stream.open_transactions();
   }
-  if (cut_at_end) result.cut = scheme.cut(result.tails);
   result.error = applier.error();
   result.seconds = static_cast<double>(platform::now_ns() - start) * 1e-9;
   return result;

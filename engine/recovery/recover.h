@@ -30,8 +30,10 @@ enum class ReplayOrder : uint8_t {
   kMerged,    // one thread, by sequence number across streams (P-WAL, Algorithm 3)
 };
 
-// Replays into `database`, which holds its initial load. `scheme` only answers for the cut.
+// Replays into `database`, which holds its initial load. `scheme` only answers for the cut. Each
+// log directory gives at most `read_bytes_per_second`; 0: as fast as it goes.
 RecoveryResult recover(Database& database, const LogFiles& files, const LogScheme& scheme,
-                       uint32_t threads, ReplayOrder order = ReplayOrder::kParallel);
+                       uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,
+                       double read_bytes_per_second = 0);
 
 }  // namespace logjam
