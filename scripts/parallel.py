@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+"""The parallel family's results on this machine: Poplar's Fig. 5, 7, 9 and 10, P-WAL's Fig. 6.
+
+Poplar's devices (21.5 us, 1.2 GB/s) become sim:21:100: two cores can fill several of them. Its
+buffers (30 MB, flushed every 5 ms or half full) shrink with the bandwidth; its epoch is 50 ms.
+"""
+
+import argparse
+
+from experiment import Bench, median, ratio, table
+
+DEVICE = "sim:21:100"
+BUFFERS = ["--log_buffer_mb=2", "--epoch_ms=50", "--pipeline_depth=16384"]
+GROUPS = ["--flush_bytes=1048576", "--flush_us=5000"]
+WORKLOADS = {
+    "ycsb write-only": ["--workload=ycsb", "--ycsb_preset=write-only", "--ycsb_records=200000"],
+    "tpcc np": ["--workload=tpcc", "--tpcc_warehouses=2", "--tpcc_mix=np", "--verify=false"],
+}
+# NVM-D's workers force every transaction; P-WAL's every 16.
+LOGS = {
+    "centr": ["--log=centr", *GROUPS],
+    "nvmd": ["--log=nvmd", "--commit=sync"],
+    "silo": ["--log=silo", *GROUPS],
+    "poplar": ["--log=poplar", *GROUPS],
+    "pwal": ["--log=pwal"],
+}
+
+
+def directories(bench, devices):
+    return "--log_dir=" + ",".join(f"{bench.log_dir}/{i}" for i in range(devices))
+
+
+def devices_of(log, devices):
+    """The centralized log has one."""
+    return 1 if log == "centr" else devices
+
+
+def milliseconds(rows, *percentiles):
+    return [f"{median(rows, f'commit_{p}_us') / 1000:.2f}" for p in percentiles]
+
+
+def scaling(bench, args, common):
+    """P5 is two devices, P9 all of them."""
+    for workload, of_workload in WORKLOADS.items():
+        ways = {}
+        for devices in (1, 2, 3, 4):
+            for log, of_log in LOGS.items():
+                if devices > 1 and log == "centr":
+                    continue
+                ways[log, devices] = [*common, *of_workload, f"--device={DEVICE}", *BUFFERS,
+                                      *of_log, f"--threads={args.threads}",
+                                      directories(bench, devices)]
+        rows = bench.interleave(ways, args.rounds)
+        print(f"\nP5, P9: {workload}, {args.threads} threads, {DEVICE}, as fast as it goes")
+        table(["log", "devices", "tps", "x centr", "x nvmd", "x 1 device", "log MB/s", "p50 ms",
+               "p99 ms", "cpu %"],
+              [[log, n, f"{median(r, 'tps'):.0f}", f"{ratio(r, rows['centr', 1]):.2f}",
+                f"{ratio(r, rows['nvmd', n]):.1f}", f"{ratio(r, rows[log, 1]):.2f}",
+                f"{median(r, 'log_mb_s'):.0f}", *milliseconds(r, "p50", "p99"),
+                f"{median(r, 'cpu_pct'):.0f}"] for (log, n), r in rows.items()])
+
+
+def commit_latency(bench, args, common):
+    """Below saturation: what a scheme waits for, not for how long its queue is."""
+    for workload, of_workload in WORKLOADS.items():
+        ways = {}
+        for rate in (1000, 10000):
+            for log, of_log in LOGS.items():
+                ways[rate, log] = [*common, *of_workload, f"--device={DEVICE}", *BUFFERS, *of_log,
+                                   f"--threads={args.threads}", f"--rate={rate}",
+                                   directories(bench, devices_of(log, 2))]
+        rows = bench.interleave(ways, args.rounds)
+        print(f"\nP7: {workload}, {args.threads} threads, 2 devices, commit latency")
+        table(["offered/s", "log", "tps", "p50 ms", "p99 ms", "p50 x poplar"],
+              [[rate, log, f"{median(r, 'tps'):.0f}", *milliseconds(r, "p50", "p99"),
+                f"{ratio(r, rows[rate, 'poplar'], 'commit_p50_us'):.2f}"]
+               for (rate, log), r in rows.items()])
+
+
+def scans(bench, args, common):
+    """A column updated and a scan of so many rows, on emulated NVM."""
+    flags = [*common, "--workload=ycsb", "--ycsb_preset=hybrid", "--ycsb_records=200000",
+             "--device=nvm", "--log_buffer_mb=1", "--flush_bytes=104857", "--flush_us=5000",
+             "--epoch_ms=50", f"--threads={args.threads}"]
+    ways = {}
+    for length in (0, 10, 30, 100):
+        for log in ("centr", "nvmd", "silo", "poplar"):
+            ways[length, log] = [*flags, f"--ycsb_scan_length={length}", f"--log={log}",
+                                 directories(bench, devices_of(log, 2))]
+    rows = bench.interleave(ways, args.rounds)
+    print(f"\nP10: hybrid, {args.threads} threads, nvm")
+    table(["scan rows", "log", "tps", "x poplar", "p50 ms", "p99 ms", "p50 x poplar", "log work %",
+           "work %", "cpu %"],
+          [[length, log, f"{median(r, 'tps'):.0f}", f"{ratio(r, rows[length, 'poplar']):.2f}",
+            *milliseconds(r, "p50", "p99"),
+            f"{ratio(r, rows[length, 'poplar'], 'commit_p50_us'):.2f}",
+            f"{median(r, 'time_log_work_pct'):.0f}", f"{median(r, 'time_work_pct'):.0f}",
+            f"{median(r, 'cpu_pct'):.0f}"] for (length, log), r in rows.items()])
+
+
+def pwal(bench, args, common):
+    """65,536 rows of 512 B, a log record for each operation, groups of 16 commits."""
+    kinds = ("update-1", "update-5-read-5", "update-10")
+    logs = {
+        "centr": ["--log=centr", "--flush_txns=16"],
+        "pwal": ["--log=pwal", "--pwal_ngroup=16"],
+        "pwal, unsafe": ["--log=pwal", "--pwal_ngroup=16", "--pwal_ack=unsafe"],
+    }
+    ways = {}
+    for kind in kinds:
+        for commit in ("pipelined", "sync"):
+            for log, of_log in logs.items():
+                ways[kind, commit, log] = [
+                    *common, "--workload=micro-update", f"--micro_update_kind={kind}",
+                    "--log_records=op", "--cc=2pl-nowait", f"--commit={commit}", "--threads=16",
+                    f"--device={args.device}", *of_log, directories(bench, 1)]
+    rows = bench.interleave(ways, args.rounds)
+    print(f"\nW6: 16 clients, {args.device}")
+    table(["kind", "commit", "log", "tps", "x centr", "p50 ms", "p99 ms", "log MB/s", "flush KiB",
+           "cpu %"],
+          [[kind, commit, log, f"{median(r, 'tps'):.0f}",
+            f"{ratio(r, rows[kind, commit, 'centr']):.2f}", *milliseconds(r, "p50", "p99"),
+            f"{median(r, 'log_mb_s'):.0f}", f"{median(r, 'flush_bytes_mean') / 1024:.0f}",
+            f"{median(r, 'cpu_pct'):.0f}"] for (kind, commit, log), r in rows.items()])
+
+
+EXPERIMENTS = {"p5": scaling, "p7": commit_latency, "p10": scans, "w6": pwal}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logjam", default="build/logjam")
+    parser.add_argument("--log_dir", default=".")
+    parser.add_argument("--device", default="file", help="of W6")
+    parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--only", default=",".join(EXPERIMENTS))
+    args = parser.parse_args()
+    common = [f"--seconds={args.seconds}", "--warmup=0.5"]
+    with Bench(args.logjam, args.log_dir) as bench:
+        for name in args.only.split(","):
+            EXPERIMENTS[name](bench, args, common)
+
+
+if __name__ == "__main__":
+    main()
