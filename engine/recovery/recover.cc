@@ -2,17 +2,16 @@
 // a cut that follows from what has been read so far never takes what a later one does not: what
 // survives it is applied at once, and only the rest is held until more is known.
 //
-// Protocol. Every thread takes the next batch of a stream that nobody else is reading, under that
-// stream's mutex, which guards the reader and what it has collected, and then applies it beside the
-// others. Frontier has a mutex of its own, taken inside a stream's. Two appliers meet at a tuple's
-// version word: whoever sets its lock bit (acquire) may compare, write the row and store the new
-// version (release), and a smaller sequence number leaves it alone.
+// Protocol. Each stream has a reader thread; the LogReader is its own until it has ended. What it
+// has read lies in the stream's queue, under that stream's mutex, until one of the appliers takes
+// it and applies it beside the others. Frontier has a mutex of its own, taken inside a stream's.
+// Two appliers meet at a tuple's version word: whoever sets its lock bit (acquire) may compare,
+// write the row and store the new version (release), and a smaller sequence number leaves it alone.
 #include "engine/recovery/recover.h"
 
 #include <algorithm>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "logging/record.h"
@@ -219,16 +218,13 @@ class Frontier {
     return {cut_, unread_ == 0};
   }
 
-  // Memory is bounded while streams come forward together. One that is far ahead waits for the
-  // others; of those that all are, the one that holds least does not.
-  bool may_read_on(uint32_t stream) const {
-    constexpr uint64_t kMostHeldBytes = uint64_t{128} << 20;
+  // Whether some stream that is still being read holds less than this one.
+  bool others_hold_less(uint32_t stream) const {
     platform::lock_guard<platform::mutex> hold(mutex_);
-    if (held_[stream] < kMostHeldBytes) return true;
     for (size_t other = 0; other < held_.size(); ++other) {
-      if (!ended_[other] && held_[other] < held_[stream]) return false;
+      if (!ended_[other] && held_[other] < held_[stream]) return true;
     }
-    return true;
+    return false;
   }
 
   // When all threads are done with it.
@@ -244,33 +240,52 @@ class Frontier {
   std::shared_ptr<const Cut> cut_;
 };
 
-// One stream being replayed. Guarded by its mutex.
+constexpr uint64_t kNapNs = 50'000;
+
+// One stream being replayed.
 class StreamReplay {
  public:
-  enum class Next { kTaken, kRead, kLater, kDone };
+  enum class Next { kTaken, kLater, kDone };
 
   StreamReplay(const std::vector<std::string>& paths, uint32_t stream, const LogScheme& scheme,
-               Frontier& frontier, std::vector<ReadPace*> paces)
+               Frontier& frontier, uint64_t most_held_bytes, std::vector<ReadPace*> paces)
       : stream_(stream),
+        most_held_bytes_(most_held_bytes),
         frontier_(frontier),
         reader_(paths, std::move(paces)),
         committed_(stream, scheme) {}
 
-  // kRead: it has come forward, but what is next depends on other streams. kLater: so it does, or
-  // somebody else reads.
-  Next next(Replay* replay) {
-    platform::unique_lock<platform::mutex> hold(mutex_, std::try_to_lock);
-    if (!hold.owns_lock()) return Next::kLater;
-    if (take(replay)) return Next::kTaken;
-    if (ended_ || (!held_.empty() && !frontier_.may_read_on(stream_))) return last_word();
-    read();
-    return take(replay) ? Next::kTaken : held_.empty() ? last_word() : Next::kRead;
+  // The reader thread.
+  void read() {
+    for (bool more = true; more;) {
+      RecordBatch batch;
+      more = reader_.next(&batch);
+      {
+        platform::lock_guard<platform::mutex> hold(mutex_);
+        if (more) {
+          held_bytes_ += batch.memory->size();
+          held_.push_back({std::move(batch)});
+        }
+        ended_ = !more;
+        frontier_.holds(stream_, held_bytes_);
+        frontier_.read(stream_, reader_.tail(), ended_);
+      }
+      while (!may_read_on()) platform::sleep_ns(kNapNs);
+    }
   }
 
-  // Whoever needs one stream's next batch may have to read others'.
-  void read_on() {
+  // kLater: it is not read yet, or what comes next depends on other streams.
+  Next next(Replay* replay) {
     platform::lock_guard<platform::mutex> hold(mutex_);
-    if (!ended_) read();
+    if (held_.empty()) return ended_ ? Next::kDone : Next::kLater;
+    const Frontier::Known known = frontier_.known();
+    if (!is_certain(known) && !known.all) return Next::kLater;
+    const RecordBatch& batch = held_.front().batch;
+    *replay = committed_.take(batch, *known.cut);
+    held_bytes_ -= batch.memory->size();
+    held_.pop_front();
+    frontier_.holds(stream_, held_bytes_);
+    return Next::kTaken;
   }
 
   // When all threads are done with it.
@@ -283,37 +298,26 @@ class StreamReplay {
     size_t surviving = 0;  // so many of its first records survive for certain
   };
 
-  Next last_word() const { return ended_ && held_.empty() ? Next::kDone : Next::kLater; }
-
-  void read() {
-    RecordBatch batch;
-    ended_ = !reader_.next(&batch);
-    if (!ended_) {
-      held_bytes_ += batch.memory->size();
-      held_.push_back({std::move(batch)});
-      frontier_.holds(stream_, held_bytes_);
-    }
-    frontier_.read(stream_, reader_.tail(), ended_);
+  // Memory is bounded while streams come forward together. Over the bound, one waits for appliers,
+  // or for others if it is ahead of them; of those ahead, the one that holds least does not.
+  bool may_read_on() {
+    platform::lock_guard<platform::mutex> hold(mutex_);
+    if (held_bytes_ < most_held_bytes_) return true;
+    return !is_certain(frontier_.known()) && !frontier_.others_hold_less(stream_);
   }
 
-  bool take(Replay* replay) {
-    if (held_.empty()) return false;
+  bool is_certain(const Frontier::Known& known) {
     auto& [batch, surviving] = held_.front();
-    const Frontier::Known known = frontier_.known();
     const size_t all = batch.records.size();
     while (surviving < all && committed_.survives(batch, surviving, *known.cut)) ++surviving;
-    if (surviving < all && !known.all) return false;
-    *replay = committed_.take(batch, *known.cut);
-    held_bytes_ -= batch.memory->size();
-    held_.pop_front();
-    frontier_.holds(stream_, held_bytes_);
-    return true;
+    return surviving == all;
   }
 
   const uint32_t stream_;
+  const uint64_t most_held_bytes_;
   Frontier& frontier_;
-  platform::mutex mutex_;
   LogReader reader_;
+  platform::mutex mutex_;
   CommittedOnly committed_;
   std::deque<Held> held_;
   uint64_t held_bytes_ = 0;
@@ -322,34 +326,28 @@ class StreamReplay {
 
 using Replays = std::vector<std::unique_ptr<StreamReplay>>;
 
-void apply_in_parallel(Replays& streams, Applier& applier, size_t threads) {
-  in_parallel(std::max(threads, streams.size()), [&](uint32_t thread) {
-    constexpr uint64_t kNapNs = 50'000;
-    Arena arena;
-    Replay replay;
-    for (size_t done = 0; done < streams.size();) {
-      done = 0;
-      bool later = true;
-      // Each begins with another stream, so that all devices are read at once.
-      for (size_t i = 0; i < streams.size(); ++i) {
-        StreamReplay& stream = *streams[(thread + i) % streams.size()];
-        auto next = stream.next(&replay);
-        for (; next == StreamReplay::Next::kTaken; next = stream.next(&replay)) {
-          applier.apply(replay, arena);
-          later = false;
-        }
-        later = later && next != StreamReplay::Next::kRead;
-        if (next == StreamReplay::Next::kDone) ++done;
+void apply_in_parallel(Replays& streams, Applier& applier, uint32_t thread) {
+  Arena arena;
+  Replay replay;
+  for (size_t done = 0; done < streams.size();) {
+    done = 0;
+    bool idle = true;
+    for (size_t i = 0; i < streams.size(); ++i) {
+      StreamReplay& stream = *streams[(thread + i) % streams.size()];
+      auto next = stream.next(&replay);
+      for (; next == StreamReplay::Next::kTaken; next = stream.next(&replay)) {
+        applier.apply(replay, arena);
+        idle = false;
       }
-      if (later && done < streams.size()) platform::sleep_ns(kNapNs);
+      if (next == StreamReplay::Next::kDone) ++done;
     }
-  });
+    if (idle && done < streams.size()) platform::sleep_ns(kNapNs);
+  }
 }
 
 // Algorithm 3 of P-WAL: again and again the smallest of the streams' heads.
 void apply_merged(Replays& streams, Applier& applier) {
   struct Head {
-    Replays* streams;
     StreamReplay* stream;
     Replay replay = {};
     size_t next = 0;
@@ -361,7 +359,7 @@ void apply_merged(Replays& streams, Applier& applier) {
         if (got == StreamReplay::Next::kTaken) {
           next = 0;
         } else {
-          for (auto& other : *streams) other->read_on();
+          platform::sleep_ns(kNapNs);
         }
       }
       return true;
@@ -369,7 +367,7 @@ void apply_merged(Replays& streams, Applier& applier) {
     uint64_t sequence() const { return replay.bodies[next].first; }
   };
   std::vector<Head> heads;
-  for (auto& stream : streams) heads.push_back({&streams, stream.get()});
+  for (auto& stream : streams) heads.push_back({stream.get()});
   std::erase_if(heads, [](Head& head) { return !head.any(); });
   Arena arena;
   while (!heads.empty()) {
@@ -386,19 +384,21 @@ RecoveryResult recover(Database& database, const LogFiles& files, const LogSchem
   RecoveryResult result;
   const uint64_t start = platform::now_ns();
   const size_t streams = files.paths.size();
+  const bool merged = order == ReplayOrder::kMerged;
+  // Merging may want one stream's next while it holds all that others could give up.
+  const uint64_t most_held_bytes = merged ? ~uint64_t{0} : uint64_t{128} << 20;
   Frontier frontier(scheme, streams);
   ReadPaces paces(read_bytes_per_second);
   Replays replays;
   for (uint32_t s = 0; s < streams; ++s) {
     replays.push_back(std::make_unique<StreamReplay>(files.paths[s], s, scheme, frontier,
-                                                     paces.of(files.paths[s])));
+                                                     most_held_bytes, paces.of(files.paths[s])));
   }
   Applier applier(database);
-  if (order == ReplayOrder::kMerged) {
-    apply_merged(replays, applier);
-  } else {
-    apply_in_parallel(replays, applier, threads);
-  }
+  in_parallel(streams + (merged ? 1 : threads), [&](uint32_t thread) {
+    if (thread < streams) return replays[thread]->read();
+    merged ? apply_merged(replays, applier) : apply_in_parallel(replays, applier, thread);
+  });
 
   result.cut = *frontier.known().cut;
   result.tails = frontier.take_tails();
