@@ -79,7 +79,7 @@ TEST_P(SchemeTest, WrapsAroundATinyBufferAndEveryByteArrives) {
       tiny.preallocate_bytes = uint64_t{1} << 20;
       Log log(tiny);
       log.start();
-      const auto published = publish_from_threads(log, kWorkers, 60, 3000);
+      const auto published = publish_from_threads(log, kWorkers, 30, 3000);
       log.drain();
       for (const Published& one : published) EXPECT_TRUE(log.scheme().is_durable(one.point));
       const uint32_t streams = log.scheme().traits().streams;
@@ -215,7 +215,7 @@ TEST_P(SchemeTest, SynchronousCommitsFromManyThreadsLoseNoWakeUp) {
       std::atomic<uint64_t> not_durable{0};
       for (uint32_t worker = 0; worker < kClients; ++worker) {
         threads.emplace_back([&, worker] {
-          for (uint64_t i = 0; i < 60; ++i) {
+          for (uint64_t i = 0; i < 30; ++i) {
             const Published one = publish_record(log, worker, i, i % 8 == 0 ? 2048 : 64);
             if (i % 16 == worker) continue;  // this one is not waited for
             log.scheme().wait_durable(worker, one.point);

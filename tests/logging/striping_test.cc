@@ -231,7 +231,7 @@ TEST_P(StripingTest, EveryByteArrivesThroughATinyBuffer) {
       LogOptions tiny = options(device, lanes, kStripe);
       tiny.config.buffer_bytes = 16384;
       tiny.config.flush_help = help;
-      publish_and_find(tiny, 50, 3000);
+      publish_and_find(tiny, 30, 3000);
     }
   }
 }
