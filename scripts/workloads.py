@@ -1,0 +1,71 @@
+#!/usr/bin/python3
+"""Every workload under every protocol and some logs: throughput, aborts, log, checks. And the
+three ways of 2PL with deadlocks side by side, on skewed YCSB.
+"""
+
+import argparse
+
+from experiment import Bench, median, ratio, table
+
+WORKLOADS = {
+    "ycsb A": ["--workload=ycsb", "--ycsb_workload=A", "--ycsb_records=200000"],
+    "ycsb, 16 ops": ["--workload=ycsb", "--ycsb_records=200000"],
+    "tpcb": ["--workload=tpcb", "--tpcb_branches=4"],
+    "tpcc": ["--workload=tpcc", "--tpcc_warehouses=2"],
+    "tatp": ["--workload=tatp", "--tatp_subscribers=100000"],
+    "oltp": ["--workload=oltp", "--oltp_rows=100000"],
+    "micro-update": ["--workload=micro-update"],
+}
+PROTOCOLS = ("occ", "2pl-nowait", "2pl-waitdie")
+LOGS = ("none", "eleda", "poplar", "silo")
+
+
+def everything(bench, args, common):
+    lines = []
+    for workload, flags in WORKLOADS.items():
+        for cc in PROTOCOLS:
+            ways = {log: [*common, *flags, f"--cc={cc}", f"--log={log}", "--threads=2"]
+                    for log in LOGS}
+            for log, rows in bench.interleave(ways, args.rounds).items():
+                lines.append([workload, cc, log, f"{median(rows, 'tps'):.0f}",
+                              f"{median(rows, 'abort_pct'):.2f}",
+                              f"{median(rows, 'log_bytes_txn'):.0f}",
+                              f"{median(rows, 'cpu_pct'):.0f}", rows[0]["verified"]])
+    print("Every workload, 2 threads, device file, pipelined")
+    table(["workload", "cc", "log", "tps", "aborts %", "log B/txn", "cpu %", "verify"], lines)
+
+
+def locking(bench, args, common):
+    ways = {(theta, threads, cc): [
+        *common, "--workload=ycsb", "--ycsb_records=200000", f"--ycsb_theta={theta}", f"--cc={cc}",
+        "--log=none", f"--threads={threads}", "--ycsb_rmw"]
+        for theta in (0.6, 0.9) for threads in (2, 8)
+        for cc in ("2pl-nowait", "2pl-waitdie", "2pl-detect", "occ")}
+    rows = bench.interleave(ways, max(args.rounds, 3))
+    print("\nTwo-phase locking: YCSB, 16 operations, half of them read-modify-write, no log")
+    table(["theta", "threads", "cc", "tps", "x nowait", "aborts %", "p99 us", "cpu %"],
+          [[theta, threads, cc, f"{median(r, 'tps'):.0f}",
+            f"{ratio(r, rows[theta, threads, '2pl-nowait']):.2f}", f"{median(r, 'abort_pct'):.1f}",
+            f"{median(r, 'exec_p99_us'):.0f}", f"{median(r, 'cpu_pct'):.0f}"]
+           for (theta, threads, cc), r in rows.items()])
+
+
+EXPERIMENTS = {"everything": everything, "locking": locking}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--logjam", default="build/logjam")
+    parser.add_argument("--log_dir", default=".")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--only", default=",".join(EXPERIMENTS))
+    args = parser.parse_args()
+    common = [f"--seconds={args.seconds}", "--warmup=0.5"]
+    with Bench(args.logjam, args.log_dir) as bench:
+        for name in args.only.split(","):
+            EXPERIMENTS[name](bench, args, common)
+
+
+if __name__ == "__main__":
+    main()
