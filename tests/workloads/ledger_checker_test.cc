@@ -153,6 +153,20 @@ TEST(LedgerChecker, RowContradictsHistory) {
   EXPECT_EQ(show(first), "0:1");
 }
 
+// As if a command had been executed again after one that it had come before.
+TEST(LedgerChecker, RowNotMadeOfWhatWasRead) {
+  World world;
+  world.run(0, {}, {1});
+  world.run(1, {1}, {2});
+  world.run(0, {3}, {2});
+  world.row(2).seen = LedgerRow::remember(0, 1, 0);
+  world.row(2).remember(3, 0);
+  world.row(2).seal(2);
+  world.expect(
+      "R3: ledger key 2, last written by 0:2, is not what its 2 writers made of what they had "
+      "read");
+}
+
 TEST(LedgerChecker, Loop) {
   World world;
   const TransactionId a = world.id(0), b = world.id(1);

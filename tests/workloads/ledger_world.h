@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,10 +41,12 @@ class World {
   void write(Key key, TransactionId writer) {
     row(key).overwritten = row(key).writer;
     row(key).writer = writer;
+    for (const Access& read : reads_[writer]) row(key).remember(read.key, read.writer);
     row(key).seal(key);
   }
 
   void record(const Attempt& attempt, Fate fate) {
+    reads_[attempt.id] = attempt.reads;
     HistoryArea& area = writer_.area(worker_of(attempt.id));
     area.intend(attempt);
     if (fate == kAcknowledged) area.acknowledge(attempt.id);
@@ -55,6 +58,7 @@ class World {
     Attempt attempt;
     attempt.clear(id(worker));
     for (const Key key : reads) attempt.reads.push_back({key, row(key).writer});
+    reads_[attempt.id] = attempt.reads;
     for (const Key key : writes) {
       attempt.writes.push_back({key, row(key).writer});
       if (fate != kLost) write(key, attempt.id);
@@ -100,6 +104,7 @@ class World {
   std::string path_;
   HistoryWriter writer_;
   LedgerRows rows_;
+  std::map<TransactionId, std::vector<Access>> reads_;
   uint64_t counts_[3] = {};
 };
 

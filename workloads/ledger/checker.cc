@@ -24,7 +24,7 @@ class Checker {
     for (const auto& transaction : transactions_) result_.acknowledged += transaction.acknowledged;
     result_.passed = known_keys() && rows_alone() && walk_chains() && atomic() &&
                      acknowledged_is_there() && closed() && settled() &&
-                     nothing_impossible_seen() && serializable();
+                     nothing_impossible_seen() && serializable() && remembered();
     return result_;
   }
 
@@ -189,6 +189,24 @@ class Checker {
     const std::vector<uint32_t> cycle =
         find_cycle(static_cast<uint32_t>(transactions_.size()), std::move(edges));
     return cycle.empty() || violated(tell(cycle));
+  }
+
+  // Whoever contradicts this, no row that is there does, and no precedence of the run: it was not
+  // replayed as it was run.
+  bool remembered() {
+    for (const auto& [key, row] : rows_.ledger) {
+      uint64_t seen = 0;
+      for (const uint32_t writer : chains_[key]) {
+        for (const Access& read : transactions_[writer].reads) {
+          seen = LedgerRow::remember(seen, read.key, read.writer);
+        }
+      }
+      if (seen == row.seen) continue;
+      return violated("R3: " + key_name(key) + ", last written by " + show(row.writer) +
+                      ", is not what its " + std::to_string(chains_[key].size()) +
+                      " writers made of what they had read");
+    }
+    return true;
   }
 
   void add_edges(Key key, std::vector<Edge>* edges) const {

@@ -2,7 +2,8 @@
 //
 //   R1  what was acknowledged is there, and acknowledged readers read only what is there
 //   R2  of each transaction all writes are there or none; entries agree with ledger rows
-//   R3  each key's writes form one chain, from the row that is there down to the initial load
+//   R3  each key's writes form one chain, from the row that is there down to the initial load, and
+//       the row remembers what all of them had read (if the log held commands: they read it again)
 //   R4  what a transaction that is there has read from is there
 //   and no serial order is contradicted: write-write, write-read and read-write precedences of what
 //   is there and what was acknowledged have no cycle (Adya: PL-3), no range read saw a phantom.

@@ -115,6 +115,7 @@ Status LedgerClient::update_ledger(Transaction& txn, Key key, LedgerRow** row) {
   attempt_.writes.push_back({key, (*row)->writer});
   (*row)->overwritten = (*row)->writer;
   (*row)->writer = attempt_.id;
+  for (const Access& read : attempt_.reads) (*row)->remember(read.key, read.writer);
   now_and_then_yield();
   return Status::kOk;
 }

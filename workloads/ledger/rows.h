@@ -38,18 +38,28 @@ struct LedgerRow {
   TransactionId toggler = 0;      // the last one that inserted or erased the entry
   uint32_t generation = 0;        // of that entry
   uint32_t present = 0;
-  uint64_t filler[8] = {};  // follows from all of the above, so that a torn row is noticed
+  // Follows from what all its writers had read before they wrote, so that it is only what it was in
+  // the run if each has read the same again (where logs hold commands instead of values).
+  uint64_t seen = 0;
+  static constexpr unsigned kFillers = 7;
+  uint64_t filler[kFillers] = {};  // follows from all of the above: a torn row is noticed
+
+  // A transaction that is about to write it has read that writer's row of `key`.
+  void remember(Key key, TransactionId read) { seen = remember(seen, key, read); }
+  static uint64_t remember(uint64_t seen, Key key, TransactionId read) {
+    return mix(seen + mix(read ^ mix(~key)));
+  }
 
   uint64_t expected_filler(Key key, unsigned i) const {
     const uint64_t all = mix(writer) ^ mix(overwritten + 1) ^ mix(toggler + 2) ^
-                         mix(uint64_t{generation} << 32 | present) ^ mix(~key);
+                         mix(uint64_t{generation} << 32 | present) ^ mix(seen + 3) ^ mix(~key);
     return mix(all + i);
   }
   void seal(Key key) {
-    for (unsigned i = 0; i < 8; ++i) filler[i] = expected_filler(key, i);
+    for (unsigned i = 0; i < kFillers; ++i) filler[i] = expected_filler(key, i);
   }
   bool intact(Key key) const {
-    for (unsigned i = 0; i < 8; ++i) {
+    for (unsigned i = 0; i < kFillers; ++i) {
       if (filler[i] != expected_filler(key, i)) return false;
     }
     return true;
