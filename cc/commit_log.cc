@@ -1,6 +1,7 @@
 #include "cc/commit_log.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "logging/record.h"
@@ -36,6 +37,7 @@ CommitLog::CommitLog(WorkerContext& context)
       max_record_bytes_(log_.max_record_bytes()) {
   const Traits traits = log_.traits();
   logs_ = traits.logs;
+  commands_ = traits.commands;
   before_validation_ = traits.sequence_before_validation;
 }
 
@@ -49,7 +51,9 @@ void CommitLog::draw(Dependencies deps, std::span<const Write> writes) {
   flags_ = deps.reads ? 0 : kWriteOnly;
   writes_ = writes;
   uint64_t bytes = sizeof(RecordHeader);
-  if (context_.log_records == LogRecords::kTransaction) {
+  if (commands_) {
+    bytes += encoded_bytes(command());
+  } else if (context_.log_records == LogRecords::kTransaction) {
     for (const Write& write : writes_) {
       if (write.changes()) bytes += encoded_bytes(logged(write, context_.log_records).header);
     }
@@ -63,6 +67,8 @@ Point CommitLog::finish(bool ok) {
   const Charge charge(*context_.breakdown, Activity::kLogWork);
   if (!ok) {
     fill(ticket_, RecordKind::kVoid, {});
+  } else if (commands_) {
+    fill(ticket_, RecordKind::kCommand, {});
   } else if (context_.log_records == LogRecords::kTransaction) {
     fill(ticket_, RecordKind::kTransaction, writes_);
   } else {
@@ -117,7 +123,17 @@ void CommitLog::fill(const Ticket& ticket, RecordKind kind, std::span<const Writ
   for (const Write& write : writes) {
     if (write.changes()) record.add(logged(write, context_.log_records));
   }
+  if (kind == RecordKind::kCommand) record.add(command());
   record.seal(context_.run, ticket.position);
+}
+
+LoggedCommand CommitLog::command() const {
+  const auto rows = std::ranges::count_if(writes_, &Write::changes);
+  if (rows > std::numeric_limits<uint16_t>::max()) {
+    platform::fatal("a transaction wrote more than 65535 rows, which one log record cannot hold");
+  }
+  return {static_cast<uint16_t>(context_.command_type), static_cast<uint16_t>(rows),
+          context_.command_input};
 }
 
 }  // namespace logjam

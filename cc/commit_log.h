@@ -8,13 +8,14 @@
 #include "engine/protocol.h"
 #include "logging/log_scheme.h"
 #include "logging/read_stamps.h"
+#include "logging/record.h"
 
 namespace logjam {
 
 // A commit is draw(), then finish(). With --log_records=op the begin and operation records go out
 // within draw(), each through its own reserve and publish, because a worker may hold one ticket:
 // the one draw() leaves open is the commit record's, and recovery ignores operations whose commit
-// record is void or missing.
+// record is void or missing. A log of commands gets the worker's instead of the writes.
 class CommitLog {
  public:
   explicit CommitLog(WorkerContext& context);
@@ -42,11 +43,13 @@ class CommitLog {
   Point publish(const Ticket& ticket, bool ok, bool commits);
   void log_operations(const Dependencies& deps);
   void fill(const Ticket& ticket, RecordKind kind, std::span<const Write> writes);
+  LoggedCommand command() const;
 
   WorkerContext& context_;
   LogScheme& log_;
   ReadStamps* const stamps_;  // null: nobody asked
   bool logs_;
+  bool commands_;
   bool before_validation_;
   uint64_t max_record_bytes_;
 

@@ -31,6 +31,8 @@ const char* name_of(RecordKind kind) {
       return "mark";
     case RecordKind::kPadding:
       return "padding";
+    case RecordKind::kCommand:
+      return "command";
   }
   return "?";
 }
@@ -62,6 +64,13 @@ void print_record(const RecordHeader& record, uint64_t position) {
               static_cast<unsigned long long>(record.txn >> 48),
               static_cast<unsigned long long>(record.txn & ((uint64_t{1} << 48) - 1)),
               name_of(record.kind), record.bytes);
+  if (LoggedCommand command; read_command(record, &command)) {
+    std::printf("%16stype %u, %u rows, %zu bytes", "", command.type, command.rows,
+                command.input.size());
+    print_image("input", command.input.data(), static_cast<uint32_t>(command.input.size()));
+    std::printf("\n");
+    return;
+  }
   if (record.kind == RecordKind::kVoid) return;
   RecordBody body(record);
   LoggedWrite write;

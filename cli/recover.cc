@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/settings.h"
+#include "engine/recovery/replay_commands.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 
@@ -43,7 +44,7 @@ void take_flags(const LogFileHeader& header) {
   }
 }
 
-bool print_result(const RecoveryResult& result) {
+bool print_result(const RecoveryResult& result, const std::string& how) {
   for (size_t s = 0; s < result.tails.size(); ++s) {
     const StreamTail& tail = result.tails[s];
     std::printf("stream %-15zu %llu bytes, %llu records; %s\n", s,
@@ -62,7 +63,7 @@ bool print_result(const RecoveryResult& result) {
   std::printf("not used               %llu records beyond the cut, %llu transactions uncommitted\n",
               static_cast<unsigned long long>(result.beyond_cut),
               static_cast<unsigned long long>(result.incomplete));
-  std::printf("replay                 %s\n", FLAGS_replay.c_str());
+  std::printf("replay                 %s\n", how.c_str());
   std::printf("replay_seconds         %.3f\n", result.seconds);
   std::printf("replay_gb_s            %.3f\n", bytes * 1e-9 / result.seconds);
   return true;
@@ -85,6 +86,12 @@ int recover_command() {
   config.workers = files.header.workers;
   const auto scheme = scheme_named(files.header.scheme).make(config);
 
+  // Values are applied, commands executed.
+  const ProtocolInfo* protocol = scheme->traits().commands ? &protocol_named() : nullptr;
+  if (protocol != nullptr && order == ReplayOrder::kMerged) {
+    platform::refuse("--replay=merge is for values; the log of scheme " + files.header.scheme +
+                     " holds commands, which are executed in their order anyway");
+  }
   const auto workload = info.make();
   refuse_too_large(*workload, 0);
   Database database;
@@ -97,8 +104,14 @@ int recover_command() {
   std::printf("workload               %s; loaded in %.1f s\n", workload->describe().c_str(),
               static_cast<double>(platform::now_ns() - load_start) * 1e-9);
 
+  const double read_speed = FLAGS_read_mb_s * 1e6;
   bool good =
-      print_result(recover(database, files, *scheme, FLAGS_threads, order, FLAGS_read_mb_s * 1e6));
+      protocol == nullptr
+          ? print_result(recover(database, files, *scheme, FLAGS_threads, order, read_speed),
+                         FLAGS_replay)
+          : print_result(
+                replay_commands(*workload, database, files, *scheme, *protocol, read_speed),
+                "commands");
   print_row_counts(database);
   if (FLAGS_verify) good = print_checks(workload->verify(database)) && good;
   if (!FLAGS_history.empty()) {

@@ -199,6 +199,11 @@ const WorkloadInfo& workload_named(const std::string& name) {
   refuse("--workload=" + name + " is not a workload; " + names_of(all_workloads()) + " are");
 }
 
+const ProtocolInfo& protocol_named() {
+  if (const ProtocolInfo* info = find_protocol(FLAGS_cc)) return *info;
+  refuse("--cc=" + FLAGS_cc + " is not a protocol; " + names_of(all_protocols()) + " are");
+}
+
 const SchemeInfo& scheme_named(const std::string& name) {
   if (const SchemeInfo* info = find_scheme(name)) return *info;
   refuse("--log=" + name + " is not a scheme; " + names_of(all_schemes()) + " are");
@@ -249,13 +254,17 @@ Settings run_settings() {
   Settings settings;
   settings.workload = &workload_named(FLAGS_workload);
   settings.scheme = &scheme_named(FLAGS_log);
-  settings.protocol = find_protocol(FLAGS_cc);
-  if (settings.protocol == nullptr) {
-    refuse("--cc=" + FLAGS_cc + " is not a protocol; " + names_of(all_protocols()) + " are");
-  }
+  settings.protocol = &protocol_named();
   if (const std::string why = settings.workload->check_flags(); !why.empty()) refuse(why);
   settings.run = run_options();
   settings.log = log_options(*settings.scheme);
+  if (settings.scheme->make(LogConfig{})->traits().commands) {
+    if (FLAGS_log_records == "op") {
+      refuse("--log=" + FLAGS_log +
+             " writes one command a transaction, which --log_records=op cannot split");
+    }
+    settings.log.header.log_records = "command";
+  }
   auto& flags = settings.log.header.flags;
   flags["workload"] = FLAGS_workload;
   for (const auto& names : {settings.workload->load_flags, settings.scheme->cut_flags}) {

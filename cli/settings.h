@@ -35,6 +35,7 @@ void refuse_thread_count();
 // --log_dir as a list; refuses an empty one.
 std::vector<std::string> log_directories();
 const WorkloadInfo& workload_named(const std::string& name);
+const ProtocolInfo& protocol_named();  // --cc
 const SchemeInfo& scheme_named(const std::string& name);
 
 // Refuses a workload that does not fit in memory.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -27,7 +28,10 @@ struct WorkerContext {
   Breakdown* breakdown = nullptr;
   platform::atomic<uint64_t>* ages = nullptr;  // shared by all workers: wait-die's time stamps
   uint64_t transactions_begun = 0;             // numbers this worker's transactions in log records
-  uint64_t log_bytes = 0;                      // put into holes by this worker
+  // Of the transaction about to commit, where the log holds commands; valid until it ends.
+  uint32_t command_type = 0;
+  std::span<const std::byte> command_input;
+  uint64_t log_bytes = 0;  // put into holes by this worker
   uint64_t log_records_written = 0;
   // Settles what this worker has in flight. A transaction that waits for a lock calls it, because
   // without early lock release the locks it waits for may be held by parked transactions.

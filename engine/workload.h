@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,13 @@ class Client {
   // transaction. kNotFound: a miss the workload expects; commit it and count it apart.
   virtual Status execute(Transaction& txn) = 0;
 
+  // For logs of commands. What the attempt last executed was asked to do, valid until the next;
+  // empty will do for what only reads.
+  virtual std::span<const std::byte> command() = 0;
+  // The other way round, in place of next(); false if `input` is no such thing. What execute() then
+  // writes must follow from this and the rows it reads alone.
+  virtual bool take(uint32_t type, std::span<const std::byte> input) = 0;
+
   // For workloads that keep a history (ledger): the last executed transaction is about to commit
   // (its number is returned, 0: none), and a number was acknowledged.
   virtual uint64_t committing() { return 0; }
@@ -80,6 +88,11 @@ class Workload {
 
   // Before make_client(): why what is acknowledged may be lost (R8), for a history to say so.
   virtual void note_unsafe(const std::string& why) { (void)why; }
+
+  // The client that recovery gives the commands of all others to.
+  virtual std::unique_ptr<Client> make_replayer(Database& database) {
+    return make_client(database, 0, 1, 0);
+  }
 
   // The workload's own consistency checks, while no transaction runs.
   virtual std::vector<Check> verify(Database& database) = 0;

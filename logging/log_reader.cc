@@ -25,7 +25,7 @@ constexpr uint64_t kLookAheadChecksumBytes = 4 * kLookAheadBytes;
 bool plausible(const RecordHeader& header, uint64_t room) {
   return header.bytes >= sizeof(RecordHeader) && header.bytes % 8 == 0 &&
          header.bytes <= std::min(room, kMaxRecordBytes) && header.kind >= RecordKind::kVoid &&
-         header.kind <= RecordKind::kPadding && (header.flags & ~kKnownRecordFlags) == 0;
+         header.kind <= RecordKind::kCommand && (header.flags & ~kKnownRecordFlags) == 0;
 }
 
 bool all_zero(const std::byte* bytes, uint64_t count) {

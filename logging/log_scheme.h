@@ -64,6 +64,9 @@ struct Traits {
   bool serial_order = true;
   // Draw the number before OCC validates its reads (and publish a void record if that fails).
   bool sequence_before_validation = false;
+  // Records hold commands (record.h) instead of values: recovery executes them again in log order,
+  // so that must be the serialization order, read-write precedences included.
+  bool commands = false;
   // False: nothing is logged, commits are durable at once by definition (scheme `none`).
   bool logs = true;
   // R8: not empty if what is acknowledged may be lost; printed in every output row.

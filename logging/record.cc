@@ -47,6 +47,14 @@ void RecordWriter::add(const LoggedWrite& write) {
   }
 }
 
+void RecordWriter::add(const LoggedCommand& command) {
+  const auto bytes = static_cast<uint32_t>(command.input.size());
+  const CommandHeader header{command.type, command.rows, bytes};
+  std::memcpy(next_, &header, sizeof header);
+  next_ += sizeof header;
+  if (bytes != 0) next_ = add_row(next_, command.input.data(), bytes);
+}
+
 void RecordWriter::seal(uint64_t run, uint64_t position) {
   RecordHeader* header = header_at(hole_);
   const bool empty = header->kind == RecordKind::kVoid || header->kind == RecordKind::kMark ||
@@ -101,6 +109,16 @@ bool RecordBody::next(LoggedWrite* write) {
   next_ = image;
   --left_;
   return true;
+}
+
+bool read_command(const RecordHeader& header, LoggedCommand* command) {
+  const uint64_t room = header.bytes - sizeof(RecordHeader);
+  if (header.kind != RecordKind::kCommand || room < sizeof(CommandHeader)) return false;
+  const auto* body = reinterpret_cast<const std::byte*>(&header) + sizeof(RecordHeader);
+  CommandHeader own;
+  std::memcpy(&own, body, sizeof own);
+  *command = {own.type, own.rows, {body + sizeof own, own.input_bytes}};
+  return encoded_bytes(*command) == room;
 }
 
 }  // namespace logjam

@@ -8,12 +8,18 @@
 //   write   := table u16, op u8, image u8, row_bytes u32, key u64,
 //              after image [row_bytes rounded up to 8]      unless op is kErase
 //              before image [same size]                     if image is kBeforeAndAfter
+//   body    := type u16, rows u16, input_bytes u32,
+//              input [input_bytes rounded up to 8]          kind kCommand
 //
 // kTransaction holds all writes of one transaction (--log_records=txn). With --log_records=op a
 // transaction is kBegin, one kOperation for each write, kCommit, with the same `txn`, all in one
 // stream; it counts if its kCommit does, with that record's sequence number. All records of a
 // transaction that read nothing carry kWriteOnly: some schemes may use them where others depend on
 // what is lost (Poplar, section 5).
+//
+// kCommand holds what a transaction was asked to do, not what it wrote: its type and input, as its
+// workload encodes them. Executing all commands again, in the log's order, writes the same; `rows`
+// tells how many rows this one changed, so that an execution that went another way is noticed.
 //
 // kMark has no body and belongs to no transaction: what a scheme with several streams says about
 // this one. Whatever the stream holds behind it has a larger sequence number, and what it holds of
@@ -39,6 +45,7 @@ enum class RecordKind : uint8_t {
   kCommit = 5,
   kMark = 6,
   kPadding = 7,
+  kCommand = 8,
 };
 
 // RecordHeader::flags.
@@ -75,6 +82,20 @@ struct LoggedWrite {
   const std::byte* before = nullptr;  // row_bytes; null unless kBeforeAndAfter
 };
 
+struct CommandHeader {
+  uint16_t type;  // an index into Workload::types()
+  uint16_t rows;
+  uint32_t input_bytes;
+};
+static_assert(sizeof(CommandHeader) == 8);
+
+// A command, as the encoder takes it and read_command() gives it. The input is borrowed.
+struct LoggedCommand {
+  uint16_t type = 0;
+  uint16_t rows = 0;
+  std::span<const std::byte> input;
+};
+
 constexpr uint32_t padded_row(uint32_t row_bytes) { return (row_bytes + 7) & ~uint32_t{7}; }
 
 constexpr uint32_t encoded_bytes(const WriteHeader& header) {
@@ -83,12 +104,17 @@ constexpr uint32_t encoded_bytes(const WriteHeader& header) {
   return sizeof(WriteHeader) + images * padded_row(header.row_bytes);
 }
 
-// Fills one hole front to back: header fields, writes, then seal().
+constexpr uint64_t encoded_bytes(const LoggedCommand& command) {
+  return sizeof(CommandHeader) + ((command.input.size() + 7) & ~uint64_t{7});
+}
+
+// Fills one hole front to back: header fields, writes or a command, then seal().
 class RecordWriter {
  public:
   RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence, uint64_t txn,
                uint8_t flags = 0);
   void add(const LoggedWrite& write);
+  void add(const LoggedCommand& command);
   // Computes the checksum. The hole must be full, but for kVoid, kMark and kPadding records.
   void seal(uint64_t run, uint64_t position);
 
@@ -113,5 +139,8 @@ class RecordBody {
   uint16_t left_;
   bool well_formed_ = true;
 };
+
+// The body of a kCommand record whose checksum has passed; false if it contradicts itself.
+bool read_command(const RecordHeader& header, LoggedCommand* command);
 
 }  // namespace logjam

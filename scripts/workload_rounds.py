@@ -87,6 +87,8 @@ def play(logjam, directory, workload, scheme, protocol, seed):
     draw = random.Random(seed)
     commit = draw.choice(["sync", "pipelined"])
     records = draw.choice(["txn", "op"])
+    if scheme == "command":
+        records = "txn"  # which cannot be split
     moment = draw.uniform(0.02, 0.8)
     devices = [os.path.join(directory, str(i)) for i in range(draw.choice([1, 2]))]
     shutil.rmtree(directory, ignore_errors=True)

@@ -30,6 +30,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       scheme_(scheme),
       control_(control),
       protocol_(protocol),
+      commands_(scheme.traits().commands),
       breakdown_(options.breakdown),
       random_(options.seed * 0x9e3779b97f4a7c15 + id + 1) {
   stats_.by_type = std::vector<TypeCounters>(workload.types().size());
@@ -141,6 +142,10 @@ bool Worker::execute(InFlight* txn) {
   }
   txn->miss = status == Status::kNotFound;
   txn->number = client_->committing();
+  if (commands_) {
+    context_.command_type = txn->type;
+    context_.command_input = client_->command();
+  }
   if (txn_->commit() == Status::kAbort) return false;
 
   txn->point = txn_->point();

@@ -94,6 +94,7 @@ class alignas(platform::kCacheLine) Worker {
   LogScheme& scheme_;
   RunControl& control_;
   const ProtocolInfo& protocol_;
+  const bool commands_;  // the log wants them
   Arena arena_;
   Breakdown breakdown_;
   WorkerStats stats_;

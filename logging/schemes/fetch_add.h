@@ -9,8 +9,10 @@
 // alone, as in ELEDA's pipeline, and the daemon (flusher 1) alone flushes.
 //
 // Protocol.
-//   next_     the LSN sequencer, workers. Relaxed: a record's number exceeds those of records it
-//             depends on because their versions, which it has seen, were drawn before (coherence).
+//   next_     the LSN sequencer, workers. A record's number exceeds those of records it depends on
+//             because their versions, which it has seen, were drawn before (coherence). Acquire and
+//             release: who draws the larger number also sees, when it then validates, the write
+//             locks taken before the smaller was drawn (read-write precedences, for `command`).
 //   sbl_      stored (release) under advancing_, a try lock; loaded (acquire) by flushers. It
 //             passes a record after acquiring what its worker released in the tracker.
 //   asleep_   the tracker's thread stores true, fences, advances once more, parks. A publisher
@@ -35,7 +37,7 @@
 namespace logjam {
 
 template <class Tracker>
-class FetchAdd final : public SingleStream {
+class FetchAdd : public SingleStream {
  public:
   explicit FetchAdd(const LogConfig& config, uint64_t max_write_bytes = Stream::kMaxWriteBytes)
       : SingleStream(config, max_write_bytes), help_(config.flush_help) {
@@ -49,7 +51,7 @@ class FetchAdd final : public SingleStream {
   Ticket reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     // Before it owns a hole, which others would wait for.
     if (!tracker_->room(worker)) wait_for_room(worker);
-    const uint64_t begin = next_.fetch_add(bytes, platform::memory_order_relaxed);
+    const uint64_t begin = next_.fetch_add(bytes, platform::memory_order_acq_rel);
     stream().wait_for_space(begin + bytes);
     return ticket(begin, bytes);
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -19,8 +20,9 @@ class FakeLog final : public LogScheme {
   struct Options {
     bool before_validation = false;
     bool logs = true;
-    bool stamps = false;  // reads are stamped
-    bool keep = true;     // what was logged, for the test to look at
+    bool stamps = false;                     // reads are stamped
+    bool keep = true;                        // what was logged, for the test to look at
+    std::function<void()> before_draw = {};  // at the serialization point, before the number
   };
   struct Entry {
     uint32_t worker = 0;
@@ -54,6 +56,7 @@ class FakeLog final : public LogScheme {
   ReadStamps* read_stamps() override { return options_.stamps ? &stamps_ : nullptr; }
 
   Ticket reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    if (options_.before_draw) options_.before_draw();
     const platform::lock_guard<platform::mutex> guard(mutex_);
     EXPECT_EQ(open_[worker], nullptr) << "a worker may hold one ticket";
     EXPECT_LE(std::max(deps.max_read, deps.max_overwritten), sequence_);

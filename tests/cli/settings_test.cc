@@ -47,6 +47,14 @@ TEST(SettingsDeathTest, CombinationsThatCannotWork) {
               testing::ExitedWithCode(0), "");
 }
 
+TEST(SettingsDeathTest, WhatALogOfCommandsRefuses) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto refused = testing::ExitedWithCode(2);
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "command"}, {"log_records", "op"}}), refused,
+              "log=command writes one command a transaction, which --log_records=op cannot split");
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "command"}}), testing::ExitedWithCode(0), "");
+}
+
 TEST(SettingsDeathTest, SizesOfTheLogsParts) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto refused = testing::ExitedWithCode(2);

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <tuple>
+#include <utility>
 
 #include "engine/protocol.h"
 #include "logging/log_scheme.h"
@@ -24,17 +26,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Schemes that leave something to recover.
-std::vector<std::string> logging_schemes() {
-  std::vector<std::string> names;
+// Schemes that leave something to recover, and each granularity they have: a command is one record.
+std::vector<std::pair<std::string, std::string>> schemes_and_records() {
+  std::vector<std::pair<std::string, std::string>> pairs;
   for (const SchemeInfo& scheme : all_schemes()) {
-    if (scheme.stream_count(1, LogConfig{}) > 0) names.emplace_back(scheme.name);
+    if (scheme.stream_count(1, LogConfig{}) == 0) continue;
+    pairs.emplace_back(scheme.name, "txn");
+    if (!scheme.make(LogConfig{})->traits().commands) pairs.emplace_back(scheme.name, "op");
   }
-  return names;
+  return pairs;
 }
 
 const std::vector<std::string> kCommits = {"sync", "pipelined", "async"};
-const std::vector<std::string> kRecords = {"txn", "op"};
 
 class Random {
  public:
@@ -141,7 +144,7 @@ std::string CrashRound::name() const {
 }
 
 uint64_t crash_combinations() {
-  return logging_schemes().size() * all_protocols().size() * kCommits.size() * kRecords.size();
+  return schemes_and_records().size() * all_protocols().size() * kCommits.size();
 }
 
 CrashRound derive_round(uint64_t seed) {
@@ -155,8 +158,8 @@ CrashRound derive_round(uint64_t seed) {
   };
   round.commit = kCommits[take(kCommits.size())];
   round.protocol = all_protocols()[take(all_protocols().size())].name;
-  round.log_records = kRecords[take(kRecords.size())];
-  round.scheme = logging_schemes()[take(logging_schemes().size())];
+  const auto pairs = schemes_and_records();
+  std::tie(round.scheme, round.log_records) = pairs[take(pairs.size())];
 
   Random random(seed * 0x9e3779b97f4a7c15 + 1);
   round.ends_by_itself = random.below(8) == 0;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -105,6 +106,38 @@ TEST(RecordBody, WritesMissingOrTooManyContradictIt) {
     while (body.next(&got)) {
     }
     EXPECT_FALSE(body.well_formed()) << writes;
+  }
+}
+
+TEST(Command, OfEveryLengthComesBackAndALengthOfItsOwnContradictsIt) {
+  for (size_t length = 0; length < 20; ++length) {
+    const std::vector<std::byte> input(length, std::byte{0xcc});
+    const LoggedCommand command{3, 5, input};
+    const auto bytes = static_cast<uint32_t>(sizeof(RecordHeader) + encoded_bytes(command));
+    std::vector<uint64_t> memory(bytes / sizeof(uint64_t));
+    auto* hole = reinterpret_cast<std::byte*>(memory.data());
+    RecordWriter writer(hole, bytes, RecordKind::kCommand, 7, 1);
+    writer.add(command);
+    writer.seal(5, 0);
+    auto& header = *reinterpret_cast<RecordHeader*>(hole);
+    EXPECT_EQ(header.checksum, record_checksum(header, 5, 0));
+    LoggedCommand got;
+    ASSERT_TRUE(read_command(header, &got));
+    EXPECT_EQ(got.type, 3);
+    EXPECT_EQ(got.rows, 5);
+    EXPECT_TRUE(std::ranges::equal(got.input, input));
+
+    auto& own = *reinterpret_cast<CommandHeader*>(hole + sizeof(RecordHeader));
+    for (const uint32_t wrong : {own.input_bytes + 8, ~uint32_t{0}, ~uint32_t{0} - 8}) {
+      own.input_bytes = wrong;
+      EXPECT_FALSE(read_command(header, &got)) << wrong;
+    }
+    own.input_bytes = static_cast<uint32_t>(length);
+    header.kind = RecordKind::kTransaction;
+    EXPECT_FALSE(read_command(header, &got));
+    header.kind = RecordKind::kCommand;
+    header.bytes = sizeof(RecordHeader);
+    EXPECT_FALSE(read_command(header, &got));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "workloads/command.h"
+
 namespace logjam::ledger {
 
 KeyPicker::KeyPicker(uint64_t keys, double theta) {
@@ -75,7 +77,7 @@ uint32_t LedgerClient::next() {
 Status LedgerClient::execute(Transaction& txn) {
   if (intended_) area_->retract();
   intended_ = false;
-  attempt_.clear(make_id(worker_, ++attempts_));
+  attempt_.clear(replayed_ != 0 ? replayed_ : make_id(worker_, ++attempts_));
   switch (input_.type) {
     case kTransfer:
       return transfer(txn);
@@ -87,6 +89,34 @@ Status LedgerClient::execute(Transaction& txn) {
       return lookup(txn, input_.reads[0]);
   }
   return Status::kRollback;
+}
+
+// Of those that write: the attempt, how many keys and which generation, and the keys.
+std::span<const std::byte> LedgerClient::command() {
+  const uint64_t reads = input_.reads.size(), writes = input_.writes.size();
+  command_ = {attempt_.id, reads | writes << 16 | uint64_t{input_.new_generation} << 32};
+  command_.insert(command_.end(), input_.reads.begin(), input_.reads.end());
+  command_.insert(command_.end(), input_.writes.begin(), input_.writes.end());
+  return std::as_bytes(std::span(command_));
+}
+
+bool LedgerClient::take(uint32_t type, std::span<const std::byte> input) {
+  if (type != kTransfer && type != kToggle) return false;
+  CommandWords words(input);
+  replayed_ = words.next();
+  const uint64_t how = words.next();
+  input_.type = static_cast<Type>(type);
+  input_.new_generation = (how >> 32) != 0;
+  input_.reads.resize(how & 0xffff);
+  input_.writes.resize(how >> 16 & 0xffff);
+  if (replayed_ == 0 || input_.writes.empty()) return false;
+  for (auto* keys : {&input_.reads, &input_.writes}) {
+    for (Key& key : *keys) {
+      key = words.next();
+      if (key >= FLAGS_ledger_keys) return false;
+    }
+  }
+  return words.ended();
 }
 
 Status LedgerClient::read_ledger(Transaction& txn, Key key, LedgerRow* row) {

@@ -59,6 +59,9 @@ class LedgerClient final : public Client {
   uint32_t next() override;
   Status execute(Transaction& txn) override;
 
+  std::span<const std::byte> command() override;
+  bool take(uint32_t type, std::span<const std::byte> input) override;
+
   uint64_t committing() override {
     if (area_ == nullptr) return 0;
     area_->intend(attempt_);
@@ -106,6 +109,8 @@ class LedgerClient final : public Client {
   std::mt19937_64 random_;
   Input input_;
   Attempt attempt_;
+  TransactionId replayed_ = 0;  // the attempt that take() was about, 0: none
+  std::vector<uint64_t> command_;
   uint64_t attempts_ = 0;
   uint64_t accesses_ = 0;
   uint64_t acknowledgements_ = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/command.h"
 #include "workloads/common.h"
 #include "workloads/random.h"
 #include "workloads/ycsb/row.h"
@@ -73,7 +74,7 @@ class UpdateClient : public Client {
   UpdateClient(const Scale& scale, const Kind& kind, Tally& tally, Table& table, uint32_t worker,
                uint64_t seed)
       : scale_(scale), kind_(kind), tally_(tally), table_(table), random_(seed, worker) {}
-  ~UpdateClient() override { tally_.add(acknowledged_ * kind_.updates); }
+  ~UpdateClient() override { tally_.add(acknowledged_); }
 
   uint32_t next() override {
     int64_t sum = 0;
@@ -104,19 +105,40 @@ class UpdateClient : public Client {
     return Status::kOk;
   }
 
-  void acknowledged(uint64_t) override { ++acknowledged_; }
+  // How many keys, the keys, and the updates' deltas.
+  std::span<const std::byte> command() override {
+    command_ = {uint64_t{kind_.reads} << 32 | kind_.updates};
+    for (uint32_t i = 0; i < kind_.updates + kind_.reads; ++i) command_.push_back(keys_[i]);
+    for (uint32_t i = 0; i < kind_.updates; ++i) {
+      command_.push_back(static_cast<uint64_t>(deltas_[i]));
+    }
+    return std::as_bytes(std::span(command_));
+  }
+  bool take(uint32_t, std::span<const std::byte> input) override {
+    CommandWords words(input);
+    const uint64_t counts = words.next();
+    kind_.updates = static_cast<uint32_t>(counts);
+    kind_.reads = static_cast<uint32_t>(counts >> 32);
+    if (uint64_t{kind_.updates} + kind_.reads > kMostOperations) return false;
+    for (uint32_t i = 0; i < kind_.updates + kind_.reads; ++i) keys_[i] = words.next();
+    for (uint32_t i = 0; i < kind_.updates; ++i) deltas_[i] = static_cast<int64_t>(words.next());
+    return words.ended();
+  }
+  uint64_t committing() override { return kind_.updates; }
+  void acknowledged(uint64_t updates) override { acknowledged_ += updates; }
 
  private:
   const Scale& scale_;
-  const Kind& kind_;
+  Kind kind_;
   Tally& tally_;
   Table& table_;
   Random random_;
-  uint64_t acknowledged_ = 0;
-  uint64_t sum_ = 0;  // outlives the call, so that reads are not optimized away
+  uint64_t acknowledged_ = 0;  // updates
+  uint64_t sum_ = 0;           // outlives the call, so that reads are not optimized away
 
   std::array<Key, kMostOperations> keys_{};
   std::array<int64_t, kMostOperations> deltas_{};
+  std::vector<uint64_t> command_;
 };
 
 class MicroUpdate : public Workload {

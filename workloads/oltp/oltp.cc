@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/command.h"
 #include "workloads/common.h"
 #include "workloads/oltp/rows.h"
 #include "workloads/random.h"
@@ -70,7 +71,7 @@ enum Kind : uint8_t {
 class OltpClient : public Client {
  public:
   OltpClient(const Options& options, Database& database, uint32_t worker, uint64_t seed)
-      : options_(options), random_(seed, worker) {
+      : options_(options), range_size_(options.range_size), random_(seed, worker) {
     for (uint32_t i = 1; i <= options.scale.tables; ++i) {
       tables_.push_back(&database.table(table_name(i)));
     }
@@ -97,19 +98,48 @@ class OltpClient : public Client {
     return Status::kOk;
   }
 
+  // The selects too: a procedure is executed again as it is.
+  std::span<const std::byte> command() override {
+    command_.clear();
+    CommandFields fields(&command_);
+    fields(range_size_);
+    for (Statement& statement : statements_) input(statement, fields);
+    return command_;
+  }
+  bool take(uint32_t, std::span<const std::byte> command) override {
+    CommandFields fields(command);
+    fields(range_size_);
+    statements_.clear();
+    while (!fields.ended()) {
+      Statement statement{};
+      input(statement, fields);
+      if (!fields.whole() || statement.kind > kDeleteInsert || statement.table >= tables_.size()) {
+        return false;
+      }
+      statements_.push_back(statement);
+    }
+    return true;
+  }
+
  private:
   struct Statement {
-    Table* table;
     Key id;
-    uint64_t seed;  // of the new text
-    uint32_t k;     // of the new row
+    uint64_t seed;   // of the new text
+    uint32_t k;      // of the new row
+    uint16_t table;  // in tables_
     Kind kind;
   };
 
+  static void input(Statement& statement, CommandFields& fields) {
+    fields(statement.kind, statement.table, statement.id);
+    if (statement.kind >= kNonIndexUpdate) fields(statement.seed);
+    if (statement.kind == kDeleteInsert) fields(statement.k);
+  }
+
   void draw_group(Kind kind, uint32_t count) {
-    Table* table = tables_[random_.below(tables_.size())];
+    const auto table = static_cast<uint16_t>(random_.below(tables_.size()));
     for (uint32_t i = 0; i < count; ++i) {
-      Statement statement{table, draw_id(), 0, 0, kind};
+      Statement statement{draw_id(), 0, 0, table, kind};
       if (kind >= kNonIndexUpdate) statement.seed = random_.next();
       if (kind == kDeleteInsert) statement.k = static_cast<uint32_t>(draw_id());
       statements_.push_back(statement);
@@ -118,30 +148,31 @@ class OltpClient : public Client {
   uint64_t draw_id() { return oltp::draw_id(random_, options_.scale.rows, options_.special); }
 
   Status execute(Transaction& txn, const Statement& statement) {
+    Table& table = *tables_[statement.table];
     const Row* row;
     Row* changed;
     Status status = Status::kOk;
     switch (statement.kind) {
       case kPoint:
-        status = txn.read(*statement.table, statement.id, &row);
+        status = txn.read(table, statement.id, &row);
         if (status == Status::kOk) shown_ += static_cast<uint64_t>(row->c[30]);
         return status;
       case kIndexUpdate:
-        status = txn.update(*statement.table, statement.id, &changed);
+        status = txn.update(table, statement.id, &changed);
         if (status == Status::kOk) ++changed->k;
         return status;
       case kNonIndexUpdate:
-        status = txn.update(*statement.table, statement.id, &changed);
+        status = txn.update(table, statement.id, &changed);
         if (status == Status::kOk) {
           fill_text(changed->c.data(), changed->c.size(), statement.id, statement.seed);
         }
         return status;
       case kDeleteInsert: {
-        status = txn.erase(*statement.table, statement.id);
+        status = txn.erase(table, statement.id);
         if (status != Status::kOk) return status;
         Row fresh;
         fill(&fresh, statement.id, statement.k, statement.seed);
-        return txn.insert(*statement.table, statement.id, fresh);
+        return txn.insert(table, statement.id, fresh);
       }
       default:
         return select_range(txn, statement);
@@ -152,7 +183,7 @@ class OltpClient : public Client {
   Status select_range(Transaction& txn, const Statement& statement) {
     found_.clear();
     const Status status =
-        txn.scan(*statement.table, statement.id, statement.id + options_.range_size - 1, false,
+        txn.scan(*tables_[statement.table], statement.id, statement.id + range_size_ - 1, false,
                  [this](Key, const std::byte* row) {
                    found_.push_back(reinterpret_cast<const Row*>(row));
                    return true;
@@ -174,10 +205,12 @@ class OltpClient : public Client {
   }
 
   const Options& options_;
+  uint32_t range_size_;
   Random random_;
   std::vector<Table*> tables_;
   std::vector<Statement> statements_;  // reused, as found_ is: no allocation per transaction
   std::vector<const Row*> found_;
+  std::vector<std::byte> command_;
   uint64_t shown_ = 0;  // keeps what is read from being optimized away
 };
 

@@ -78,6 +78,35 @@ Status TatpClient::execute(Transaction& txn) {
   return Status::kOk;
 }
 
+void TatpClient::input(CommandFields& fields) {
+  switch (type_) {
+    case kUpdateSubscriberData:
+      return fields(s_id_, kind_, bit_, data_a_);
+    case kUpdateLocation:
+      return fields(sub_nbr_, location_);
+    case kInsertCallForwarding:
+      return fields(sub_nbr_, kind_, start_time_, end_time_, numberx_);
+    case kDeleteCallForwarding:
+      return fields(sub_nbr_, kind_, start_time_);
+    default:
+      return;
+  }
+}
+
+std::span<const std::byte> TatpClient::command() {
+  command_.clear();
+  CommandFields fields(&command_);
+  input(fields);
+  return command_;
+}
+
+bool TatpClient::take(uint32_t type, std::span<const std::byte> command) {
+  type_ = static_cast<Type>(type);
+  CommandFields fields(command);
+  input(fields);
+  return fields.ended() && !command.empty();
+}
+
 Status TatpClient::get_subscriber_data(Transaction& txn) {
   const Subscriber* row;
   if (!there(txn.read(tables_.subscriber, s_id_, &row), "tatp: a subscriber")) {

@@ -4,9 +4,12 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "engine/workload.h"
+#include "workloads/command.h"
 #include "workloads/common.h"
 #include "workloads/random.h"
 #include "workloads/tatp/rows.h"
@@ -54,12 +57,17 @@ class TatpClient : public Client {
   uint32_t next() override;
   Status execute(Transaction& txn) override;
 
+  std::span<const std::byte> command() override;
+  bool take(uint32_t type, std::span<const std::byte> input) override;
+
   // The number is one more than what the transaction adds to the forwardings.
   uint64_t committing() override { return added_ + 1; }
   void acknowledged(uint64_t number) override { forwardings_ += number - 1; }
 
  private:
   uint64_t draw_subscriber();
+  // What the types that write are asked to do.
+  void input(CommandFields& fields);
 
   Status get_subscriber_data(Transaction& txn);
   Status get_new_destination(Transaction& txn);
@@ -90,6 +98,7 @@ class TatpClient : public Client {
   uint32_t location_ = 0;
   Digits numberx_{};
   uint64_t added_ = 0;  // 1: inserted one, -1: deleted one
+  std::vector<std::byte> command_;
 };
 
 }  // namespace logjam::tatp

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/command.h"
 #include "workloads/common.h"
 #include "workloads/random.h"
 #include "workloads/tpcb/rows.h"
@@ -47,56 +48,69 @@ class TpcbClient : public Client {
   // Clause 5.3: any teller; in 85 of 100 cases, and where there is one branch, an account of the
   // teller's branch, else one of another.
   uint32_t next() override {
-    teller_ = choose_.tellers.draw(random_);
-    const uint64_t home = teller_ / kTellers;
+    const Key teller = choose_.tellers.draw(random_);
+    const uint64_t home = teller / kTellers;
     uint64_t branch = home;
     if (scale_.branches > 1 && !random_.percent(85)) {
       branch = random_.below(scale_.branches - 1);
       if (branch >= home) ++branch;
     }
-    account_ = branch * scale_.accounts + choose_.accounts.draw(random_);
-    delta_ = static_cast<int32_t>(random_.between(-kMaxDelta, kMaxDelta));
-    ++next_history_;
+    const Key account = branch * scale_.accounts + choose_.accounts.draw(random_);
+    const auto delta = static_cast<int32_t>(random_.between(-kMaxDelta, kMaxDelta));
+    input_ = {++next_history_, account, static_cast<uint32_t>(teller), delta};
     return branch == home ? kHome : kAway;
   }
 
   // Clause 1.2.
   Status execute(Transaction& txn) override {
     Account* account;
-    if (!there(txn.update(tables_.account, account_, &account), "tpcb: an account")) {
+    if (!there(txn.update(tables_.account, input_.account, &account), "tpcb: an account")) {
       return Status::kAbort;
     }
-    account->balance += delta_;
+    account->balance += input_.delta;
     balance_shown_ = account->balance;
 
-    const uint64_t branch_number = teller_ / kTellers;
-    History history{.account = account_,
-                    .time = next_history_ & ((Key{1} << 40) - 1),
-                    .teller = static_cast<uint32_t>(teller_),
+    const uint64_t branch_number = input_.teller / kTellers;
+    History history{.account = input_.account,
+                    .time = input_.history & ((Key{1} << 40) - 1),
+                    .teller = input_.teller,
                     .branch = static_cast<uint32_t>(branch_number),
-                    .delta = delta_,
+                    .delta = input_.delta,
                     .filler = {}};
-    if (!inserted(txn.insert(tables_.history, next_history_, history), "tpcb: a history row")) {
+    if (!inserted(txn.insert(tables_.history, input_.history, history), "tpcb: a history row")) {
       return Status::kAbort;
     }
 
     Teller* teller;
-    if (!there(txn.update(tables_.teller, teller_, &teller), "tpcb: a teller")) {
+    if (!there(txn.update(tables_.teller, input_.teller, &teller), "tpcb: a teller")) {
       return Status::kAbort;
     }
-    teller->balance += delta_;
+    teller->balance += input_.delta;
 
     Branch* branch;
     if (!there(txn.update(tables_.branch, branch_number, &branch), "tpcb: a branch")) {
       return Status::kAbort;
     }
-    branch->balance += delta_;
+    branch->balance += input_.delta;
     return Status::kOk;
   }
 
+  std::span<const std::byte> command() override { return std::as_bytes(std::span(&input_, 1)); }
+  bool take(uint32_t, std::span<const std::byte> input) override {
+    CommandFields fields(input);
+    fields(input_);
+    return fields.ended();
+  }
   void acknowledged(uint64_t) override { ++acknowledged_; }
 
  private:
+  struct Input {
+    Key history = 0;
+    Key account = 0;
+    uint32_t teller = 0;
+    int32_t delta = 0;
+  };
+
   const Scale& scale_;
   const Choosers& choose_;
   Tally& tally_;
@@ -104,9 +118,7 @@ class TpcbClient : public Client {
   Random random_;
   uint64_t acknowledged_ = 0;
 
-  Key teller_ = 0;
-  Key account_ = 0;
-  int32_t delta_ = 0;
+  Input input_;
   Key next_history_;           // the worker's own keys, in order
   int64_t balance_shown_ = 0;  // what the teller would see
 };

@@ -14,6 +14,14 @@ class CustomerChoice {
   explicit CustomerChoice(Terminal& terminal) : terminal_(terminal) { namesakes_.reserve(64); }
 
   void draw(uint32_t warehouse, uint32_t district);
+  void input(CommandFields& fields) {
+    fields(warehouse_, district_, by_name_);
+    if (by_name_) {
+      fields(last_name_);
+    } else {
+      fields(number_);
+    }
+  }
 
   // Finds the customer's number if they are named. False if the transaction must give up.
   bool find(Transaction& txn);

@@ -30,6 +30,8 @@ class DeliveryType : public TransactionType {
     return Status::kOk;
   }
 
+  void input(CommandFields& fields) override { fields(warehouse_, carrier_, date_); }
+
  private:
   // kNotFound: nothing waits, the district is skipped.
   Status take_oldest(Transaction& txn, uint32_t district, Key* order) {

@@ -1,4 +1,5 @@
 // NewOrder (clause 2.4): a customer orders 5 to 15 items.
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -80,6 +81,12 @@ class NewOrderType : public TransactionType {
     }
     display(sum, *warehouse, *district, *customer);
     return Status::kOk;
+  }
+
+  void input(CommandFields& fields) override {
+    fields(warehouse_, district_, customer_, entered_, all_local_, line_count_);
+    line_count_ = std::min<uint32_t>(line_count_, kMaxLines);
+    for (uint32_t i = 0; i < line_count_; ++i) fields(lines_[i]);
   }
 
  private:

@@ -42,6 +42,8 @@ class OrderStatusType : public TransactionType {
                     });
   }
 
+  void input(CommandFields&) override {}  // it writes nothing
+
  private:
   Status find_latest(Transaction& txn, Key* key) {
     bool any = false;

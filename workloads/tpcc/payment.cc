@@ -59,6 +59,12 @@ class PaymentType : public TransactionType {
                                                                             : Status::kOk;
   }
 
+  void input(CommandFields& fields) override {
+    fields(warehouse_, district_);
+    customer_.input(fields);
+    fields(amount_, date_, history_);
+  }
+
  private:
   // The payment's particulars go in front of what C_DATA says, whose end falls off.
   void note_bad_credit(Customer& customer) const {

@@ -54,6 +54,8 @@ class StockLevelType : public TransactionType {
     return Status::kOk;
   }
 
+  void input(CommandFields&) override {}  // it writes nothing
+
  private:
   static constexpr uint64_t kOrders = 20;
 

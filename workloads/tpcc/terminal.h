@@ -10,6 +10,7 @@
 
 #include "engine/transaction.h"
 #include "platform/fatal.h"
+#include "workloads/command.h"
 #include "workloads/random.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/schema.h"
@@ -106,6 +107,8 @@ class TransactionType {
   virtual ~TransactionType() = default;
   virtual void draw() = 0;
   virtual Status execute(Transaction& txn) = 0;
+  // All of what draw() drew that decides what is written.
+  virtual void input(CommandFields& fields) = 0;
 };
 
 std::unique_ptr<TransactionType> make_new_order(Terminal& terminal);

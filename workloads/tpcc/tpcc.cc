@@ -5,7 +5,9 @@
 #include <charconv>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "engine/workload.h"
 #include "platform/mutex.h"
@@ -126,6 +128,19 @@ class TpccClient : public Client {
 
   Status execute(Transaction& txn) override { return current_->execute(txn); }
 
+  std::span<const std::byte> command() override {
+    command_.clear();
+    CommandFields fields(&command_);
+    current_->input(fields);
+    return command_;
+  }
+  bool take(uint32_t type, std::span<const std::byte> input) override {
+    current_ = types_[type].get();
+    CommandFields fields(input);
+    current_->input(fields);
+    return fields.ended() && !input.empty();
+  }
+
  private:
   Terminal terminal_;
   const Mix mix_;
@@ -133,6 +148,7 @@ class TpccClient : public Client {
   DrawnByAll& drawn_;
   std::array<std::unique_ptr<TransactionType>, kTypes.size()> types_;
   TransactionType* current_ = nullptr;
+  std::vector<std::byte> command_;
 };
 
 class Tpcc : public Workload {

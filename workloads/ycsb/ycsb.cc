@@ -5,6 +5,7 @@
 
 #include "engine/workload.h"
 #include "platform/fatal.h"
+#include "workloads/command.h"
 #include "workloads/common.h"
 #include "workloads/random.h"
 #include "workloads/ycsb/options.h"
@@ -162,6 +163,47 @@ class YcsbClient : public Client {
     return scan(txn, scan_from_, options_.scan_length, operations_[0].offset);
   }
 
+  // The stamp, how many operations and how, the scan at the end if any, and a word an operation:
+  // its kind, field and key, and for a scan another one.
+  std::span<const std::byte> command() override {
+    command_ = {stamp_, options_.ops | (options_.rmw ? kRmw : 0) | (scans_last() ? kScansLast : 0)};
+    if (scans_last()) command_.insert(command_.end(), {scan_from_, options_.scan_length});
+    for (uint32_t i = 0; i < options_.ops; ++i) {
+      const Operation& operation = operations_[i];
+      const uint64_t field = operation.offset / fields_.bytes;
+      command_.push_back(uint64_t{operation.kind} << kKindShift | field << kFieldShift | keys_[i]);
+      if (operation.kind == kScan) command_.push_back(operation.length);
+    }
+    return std::as_bytes(std::span(command_));
+  }
+  bool take(uint32_t, std::span<const std::byte> input) override {
+    CommandWords words(input);
+    stamp_ = words.next();
+    const uint64_t how = words.next();
+    options_.ops = static_cast<uint32_t>(how);
+    options_.rmw = (how & kRmw) != 0;
+    options_.scan_ratio = 0;
+    options_.scan_length = 0;
+    if ((how & kScansLast) != 0) {
+      scan_from_ = words.next();
+      options_.scan_length = static_cast<uint32_t>(words.next());
+    }
+    if (uint64_t{options_.ops} * sizeof(uint64_t) > input.size()) return false;
+    keys_.resize(options_.ops);
+    operations_.resize(options_.ops);
+    drawn_inserts_ = 0;
+    for (uint32_t i = 0; i < options_.ops; ++i) {
+      const uint64_t word = words.next();
+      const auto field = static_cast<uint32_t>(word >> kFieldShift & 15);
+      keys_[i] = word & ((uint64_t{1} << kFieldShift) - 1);
+      operations_[i] = {field * fields_.bytes, 0, static_cast<Kind>(word >> kKindShift)};
+      if (operations_[i].kind == kScan) operations_[i].length = static_cast<uint32_t>(words.next());
+      drawn_inserts_ += operations_[i].kind == kInsert;
+      if (field >= fields_.count) return false;
+    }
+    return words.ended() && (drawn_inserts_ == 0 || !new_row_.empty());
+  }
+
   uint64_t committing() override { return drawn_inserts_; }
   void acknowledged(uint64_t inserts) override { acknowledged_inserts_ += inserts; }
 
@@ -172,6 +214,10 @@ class YcsbClient : public Client {
     uint32_t length;  // of a scan
     Kind kind;
   };
+
+  // Where a command has what. Keys are smaller: kMaxRecords.
+  static constexpr unsigned kKindShift = 62, kFieldShift = 58;
+  static constexpr uint64_t kRmw = uint64_t{1} << 32, kScansLast = uint64_t{1} << 33;
 
   // More would overflow the core's line fill buffers.
   static constexpr uint32_t kPrefetchAhead = 16;
@@ -271,7 +317,7 @@ class YcsbClient : public Client {
   }
 
   Shared& shared_;
-  const Options& options_;
+  Options options_;
   Table& table_;
   const Fields& fields_;
   Random random_;
@@ -281,6 +327,7 @@ class YcsbClient : public Client {
   std::vector<Key> keys_;
   std::vector<Operation> operations_;
   std::vector<std::byte> new_row_;
+  std::vector<uint64_t> command_;
   Key scan_from_ = 0;
   uint64_t stamp_ = 0;
   uint64_t inserts_ = 0;        // of all transactions before this one

@@ -1,0 +1,233 @@
+// A log of commands: executed again in its order, it makes the database that the run left behind;
+// and what is not as it was in the run is noticed.
+#include "engine/recovery/replay_commands.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/run/run.h"
+#include "tests/logging/log_fixture.h"
+#include "tests/workloads/harness.h"
+#include "tests/workloads/small_scales.h"
+#include "workloads/ledger/checker.h"
+#include "workloads/random.h"
+
+namespace logjam {
+namespace {
+
+const SchemeInfo& commands() { return *find_scheme("command"); }
+
+// All rows, and the numbers of their writers.
+uint64_t state_of(Database& database) {
+  uint64_t sum = fingerprint(database);
+  for (const auto& table : database.tables()) {
+    table->for_each_row([&](Key key, const std::byte*) {
+      Keyed* entry = table->primary().find(key, nullptr);
+      sum += mix64(Table::tuple_of(entry)->load_version().word() ^ mix64(key + table->id()));
+    });
+  }
+  return sum;
+}
+
+// What is left of a run: its state, and its log.
+struct Left {
+  uint64_t state = 0;
+  uint64_t transactions = 0;
+  LogFiles files;
+};
+
+Left run_and_log(Workload& workload, const ProtocolInfo& protocol, const LogDirectory& directory,
+                 uint32_t threads, uint64_t transactions) {
+  LogOptions log_options = logjam::log_options(commands(), directory, "sync", threads);
+  log_options.header.flags["workload"] = "any";
+  Log log(log_options);
+  RunOptions options;
+  options.threads = threads;
+  options.pin = false;
+  options.pipeline_depth = 1024;
+  options.run = log.run();
+  options.transactions = transactions;
+  options.seconds = 60;  // `transactions` ends it
+  const auto database = load(workload, 1);
+  log.start();
+  const RunResult result = run(workload, *database, protocol, log.scheme(), options);
+  log.drain();
+  log.stop();
+  return {state_of(*database), result.transactions, find_log_files({directory.path()})};
+}
+
+RecoveryResult replay(Workload& workload, Database& database, const LogFiles& files,
+                      const ProtocolInfo& protocol) {
+  EXPECT_EQ(files.error, "");
+  return replay_commands(workload, database, files, *commands().make(LogConfig{}), protocol);
+}
+
+class ReplayCommands : public WorkloadTest {};
+
+// Each scale under one protocol, or where scales are few, each protocol.
+TEST_F(ReplayCommands, MakesTheDatabaseThatTheRunLeft) {
+  for (const WorkloadInfo& info : all_workloads()) {
+    const std::vector<Flags> scales = small_scales(info.name);
+    const auto& protocols = all_protocols();
+    for (size_t i = 0; i < std::max(scales.size(), protocols.size()); ++i) {
+      const Flags& flags = scales[i % scales.size()];
+      const ProtocolInfo& protocol = protocols[i % protocols.size()];
+      const gflags::FlagSaver saver;
+      set(flags);
+      SCOPED_TRACE(std::string(info.name) + " " + std::string(protocol.name) +
+                   (flags.empty() ? "" : " --" + flags.back().first + "=" + flags.back().second));
+      const LogDirectory directory;
+      const Left left = run_and_log(*make_workload(info.name), protocol, directory, 3, 150);
+      const auto workload = make_workload(info.name);
+      const auto database = load(*workload, 2);
+      const RecoveryResult result = replay(*workload, *database, left.files, protocol);
+      EXPECT_EQ(result.error, "");
+      EXPECT_EQ(result.tails[0].why, "end of log");
+      EXPECT_LE(result.transactions, result.records);
+      EXPECT_GT(result.transactions, 0u);
+      EXPECT_EQ(state_of(*database), left.state);
+      expect_consistent(*workload, *database);
+    }
+  }
+}
+
+// Which protocol executes again does not matter: each gives what is in the commands.
+TEST_F(ReplayCommands, UnderAnyProtocol) {
+  set({{"tpcb_branches", "2"}, {"tpcb_accounts", "20"}});
+  const LogDirectory directory;
+  const Left left = run_and_log(*make_workload("tpcb"), *find_protocol("occ"), directory, 2, 200);
+  for (const ProtocolInfo& protocol : all_protocols()) {
+    const auto workload = make_workload("tpcb");
+    const auto database = load(*workload, 1);
+    EXPECT_EQ(replay(*workload, *database, left.files, protocol).error, "");
+    EXPECT_EQ(state_of(*database), left.state);
+  }
+}
+
+// The commands of a run by one worker, to be changed and logged again.
+class ChangedLog : public ReplayCommands {
+ protected:
+  struct Command {
+    RecordKind kind;
+    uint64_t sequence;
+    uint16_t type, rows;
+    std::vector<std::byte> input;
+  };
+
+  void run_one(std::string_view workload, uint64_t transactions) {
+    name_ = workload;
+    files_ = run_and_log(*make_workload(name_), *find_protocol("occ"), directory_, 1, transactions)
+                 .files;
+    LogReader reader(files_.paths[0]);
+    RecordBatch batch;
+    while (reader.next(&batch)) {
+      for (const RecordHeader* record : batch.records) {
+        LoggedCommand command;
+        ASSERT_TRUE(read_command(*record, &command));
+        commands_.push_back({record->kind,
+                             record->sequence,
+                             command.type,
+                             command.rows,
+                             {command.input.begin(), command.input.end()}});
+      }
+    }
+  }
+
+  RecoveryResult replay_again(Database& database, Workload& workload) {
+    std::ofstream out(files_.paths[0][0], std::ios::binary | std::ios::trunc);
+    const auto block = files_.header.encode();
+    out.write(reinterpret_cast<const char*>(block.data()), static_cast<long>(block.size()));
+    uint64_t position = 0;
+    for (const Command& command : commands_) {
+      const LoggedCommand logged{command.type, command.rows, command.input};
+      const auto bytes = static_cast<uint32_t>(sizeof(RecordHeader) + encoded_bytes(logged));
+      std::vector<uint64_t> record(bytes / sizeof(uint64_t));
+      RecordWriter writer(reinterpret_cast<std::byte*>(record.data()), bytes, command.kind,
+                          command.sequence, 1);
+      writer.add(logged);
+      writer.seal(files_.header.run, position);
+      out.write(reinterpret_cast<const char*>(record.data()), bytes);
+      position += bytes;
+    }
+    out.close();
+    return replay(workload, database, files_, *find_protocol("occ"));
+  }
+
+  std::string error() {
+    const auto workload = make_workload(name_);
+    const auto database = load(*workload, 1);
+    return replay_again(*database, *workload).error;
+  }
+
+  std::string number(size_t i) const {
+    return "the command of sequence number " + std::to_string(commands_[i].sequence) + " ";
+  }
+
+  std::string name_;
+  LogDirectory directory_;
+  LogFiles files_;
+  std::vector<Command> commands_;
+};
+
+TEST_F(ChangedLog, WhatDoesNotGoThroughAsItDidIsAnError) {
+  set({{"tpcb_branches", "2"}, {"tpcb_accounts", "20"}});
+  run_one("tpcb", 20);
+  ASSERT_EQ(commands_.size(), 20u);
+  EXPECT_EQ(error(), "");
+  const auto good = commands_;
+
+  std::swap(commands_[4], commands_[5]);
+  EXPECT_EQ(error(), number(5) + "comes behind a command of sequence number " +
+                         std::to_string(commands_[4].sequence));
+  commands_ = good;
+  commands_[7].rows = 3;
+  EXPECT_EQ(error(), number(7) + "changed 4 rows now, and 3 in the run");
+  commands_ = good;
+  commands_[7].type = 9;
+  EXPECT_EQ(error(), number(7) + "is of type 9 with 24 bytes, which the workload does not know");
+  commands_ = good;
+  commands_[7].input.resize(8);
+  EXPECT_EQ(error(), number(7) + "is of type " + std::to_string(good[7].type) +
+                         " with 8 bytes, which the workload does not know");
+  commands_ = good;
+  commands_[7].kind = RecordKind::kTransaction;
+  EXPECT_EQ(error(), number(7) + "contradicts itself, or is none");
+  commands_ = good;
+  commands_[7].kind = RecordKind::kVoid;  // leaves a gap in nothing
+  EXPECT_EQ(error(), "");
+}
+
+// Two commands in each other's place: no row is torn, nothing is missing, and yet it is not what
+// the history says.
+TEST_F(ChangedLog, OutOfOrderContradictsTheHistory) {
+  const std::string history =
+      std::filesystem::temp_directory_path() / ("logjam-commands-" + std::to_string(getpid()));
+  set({{"ledger_keys", "16"}, {"history", history}, {"history_mb", "4"}, {"commit", "pipelined"}});
+  run_one("ledger", 60);
+  set({{"history", ""}});
+  const auto proof_of = [&] {
+    const auto workload = make_workload("ledger");
+    const auto database = load(*workload, 1);
+    EXPECT_EQ(replay_again(*database, *workload).error, "");
+    return check_history(*database, history).violation;
+  };
+  EXPECT_EQ(proof_of(), "");
+  size_t noticed = 0, swapped = 0;
+  const auto good = commands_;
+  for (size_t i = 0; i + 1 < good.size() && swapped < 20; ++i, ++swapped) {
+    commands_ = good;
+    std::swap(commands_[i], commands_[i + 1]);
+    std::swap(commands_[i].sequence, commands_[i + 1].sequence);
+    noticed += !proof_of().empty();
+  }
+  EXPECT_GT(noticed, 0u) << "of " << swapped;
+  std::filesystem::remove(history);
+}
+
+}  // namespace
+}  // namespace logjam
