@@ -231,6 +231,7 @@ CrashRound derive_round(uint64_t seed) {
     if (random.below(2) == 0) round.run_flags.emplace_back("--device=faulty:sim:100:20");
   }
   round.replay = random.one_of({"parallel", "merge"});
+  if (find_scheme(round.scheme)->make(config)->traits().commands) round.replay = "parallel";
   round.run_flags.push_back("--pwal_ngroup=" + random.one_of({"2", "16"}));
   return round;
 }
