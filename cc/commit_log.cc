@@ -82,7 +82,8 @@ Point CommitLog::observe(const Dependencies& deps) {
   return log_.observe(context_.id, deps);
 }
 
-void CommitLog::log_operations(const Dependencies& deps) {
+void CommitLog::log_operations(Dependencies deps) {
+  deps.commits = false;
   const Ticket begin = reserve(deps, sizeof(RecordHeader));
   {
     const Charge charge(*context_.breakdown, Activity::kLogWork);

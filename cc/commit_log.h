@@ -41,7 +41,7 @@ class CommitLog {
  private:
   Ticket reserve(const Dependencies& deps, uint64_t bytes);
   Point publish(const Ticket& ticket, bool ok, bool commits);
-  void log_operations(const Dependencies& deps);
+  void log_operations(Dependencies deps);
   void fill(const Ticket& ticket, RecordKind kind, std::span<const Write> writes);
   LoggedCommand command() const;
 

@@ -72,6 +72,13 @@ void print_record(const RecordHeader& record, uint64_t position) {
     return;
   }
   if (record.kind == RecordKind::kVoid) return;
+  if (record.kind == RecordKind::kMark && !mark_body(record).empty()) {
+    std::printf("%16s", "");
+    for (const uint64_t word : mark_body(record)) {
+      std::printf("%llu ", static_cast<unsigned long long>(word));
+    }
+    std::printf("\n");
+  }
   RecordBody body(record);
   LoggedWrite write;
   while (body.next(&write)) {

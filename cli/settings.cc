@@ -29,7 +29,7 @@ DEFINE_string(commit, "pipelined",
 DEFINE_bool(elr, true, "early lock release: at pre-commit, not when durable");
 DEFINE_string(log_records, "txn", "txn: a record a transaction; op: begin, each write, commit");
 DEFINE_uint64(seed, 1, "of all that is random");
-DEFINE_uint32(sockets, 0, "0: ask the machine; N: pretend");
+DEFINE_uint32(sockets, 0, "0: ask the machine; N: pretend; dlog-* have a log for each");
 DEFINE_uint64(transactions, 0, "each worker ends after so many; 0: --seconds alone ends the run");
 DEFINE_double(rate, 0, "transactions a second offered (open loop); 0: as fast as it goes");
 DEFINE_uint32(pipeline_depth, 4096,
@@ -144,6 +144,11 @@ LogConfig log_config() {
   if (FLAGS_carray_slots == 0 || FLAGS_carray_slots > kMaxSlots) {
     refuse("--carray_slots=" + std::to_string(FLAGS_carray_slots) + " is outside 1 to " +
            std::to_string(kMaxSlots));
+  }
+  constexpr uint32_t kMaxSockets = 64;
+  if (FLAGS_sockets > kMaxSockets) {
+    refuse("--sockets=" + std::to_string(FLAGS_sockets) + " is outside 0 to " +
+           std::to_string(kMaxSockets));
   }
   LogConfig config;
   config.workers = FLAGS_threads;

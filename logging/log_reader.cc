@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "logging/stripes.h"
 #include "platform/fatal.h"
@@ -164,6 +165,7 @@ bool LogReader::next(RecordBatch* batch) {
 
   auto memory = std::make_shared<std::vector<std::byte>>(std::move(state.carry));
   state.carry.clear();
+  std::vector<uint64_t> words;  // of marks
   uint64_t want = kReadBytes;
   uint64_t at = 0;  // in memory; state.position is its place in the stream
   while (true) {
@@ -188,7 +190,10 @@ bool LogReader::next(RecordBatch* batch) {
       batch->positions.push_back(state.position);
       ++tail_.records;
       tail_.last_sequence = header->sequence;
-      if (header->kind == RecordKind::kMark) tail_.last_mark = header->sequence;
+      if (header->kind == RecordKind::kMark) {
+        tail_.last_mark = header->sequence;
+        std::ranges::copy(mark_body(*header), std::back_inserter(words));
+      }
       at += header->bytes;
       state.position += header->bytes;
     }
@@ -205,6 +210,9 @@ bool LogReader::next(RecordBatch* batch) {
     const uint64_t rest = std::min<uint64_t>(memory->size() - at, sizeof(RecordHeader));
     tail_.why = state.why_ended(all_zero(memory->data() + at, rest));
     break;
+  }
+  if (!words.empty()) {
+    tail_.mark_words.push_back(std::make_shared<const std::vector<uint64_t>>(std::move(words)));
   }
   batch->memory = std::move(memory);
   return !batch->records.empty();

@@ -34,6 +34,7 @@ struct Dependencies {
   uint64_t max_overwritten = 0;  // largest sequence number it overwrites, 0 if none
   uint64_t max_war = 0;  // largest one that read what it overwrites (ReadStamps), 0 if not asked
   bool reads = false;    // false only if it wrote without reading anything
+  bool commits = true;   // the record is to commit it: publish() will say the same, or void
 };
 
 // What reserve() hands out. The hole is `bytes` contiguous bytes, 8-byte aligned, owned by the
@@ -87,6 +88,8 @@ struct StreamTail {
   uint64_t last_sequence = 0;  // of the last valid record, 0 if none
   uint64_t last_mark = 0;      // of the last valid kMark, 0 if none
   uint64_t records = 0;
+  // The bodies of its kMarks, one after the other, a batch each: shared, for tails are copied.
+  std::vector<std::shared_ptr<const std::vector<uint64_t>>> mark_words;
   std::string why;  // what ended it: "end of log", "torn record at byte 812: ..."
 };
 

@@ -21,10 +21,10 @@
 // workload encodes them. Executing all commands again, in the log's order, writes the same; `rows`
 // tells how many rows this one changed, so that an execution that went another way is noticed.
 //
-// kMark has no body and belongs to no transaction: what a scheme with several streams says about
-// this one. Whatever the stream holds behind it has a larger sequence number, and what it holds of
-// numbers up to the mark's is before it. kPadding is space that nobody needed, its bytes mean
-// nothing.
+// kMark belongs to no transaction: what a scheme with several streams says about this one. Without
+// a body: whatever the stream holds behind it has a larger sequence number, and what it holds of
+// numbers up to the mark's is before it. Its body, if any, is words of the scheme's (dlog's tails).
+// kPadding is space that nobody needed, its bytes mean nothing.
 //
 // The checksum is XXH3-64 over the record behind it, seeded with the run and the record's position:
 // bytes of an earlier run, of an earlier lap of the ring buffer, or moved from elsewhere in the
@@ -122,6 +122,12 @@ class RecordWriter {
   std::byte* hole_;
   std::byte* next_;
 };
+
+// The words of a kMark.
+inline std::span<const uint64_t> mark_body(const RecordHeader& header) {
+  return {reinterpret_cast<const uint64_t*>(&header + 1),
+          (header.bytes - sizeof(RecordHeader)) / sizeof(uint64_t)};
+}
 
 uint64_t record_checksum(const RecordHeader& header, uint64_t run, uint64_t position);
 

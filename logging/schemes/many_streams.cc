@@ -20,17 +20,8 @@ void ManyStreams::tick(uint32_t worker) {
 
 void ManyStreams::wait_durable(uint32_t worker, const Point& point) {
   if (point.stream != kEveryStream) return stream(point.stream).wait(worker, point, urgent_);
-  const uint32_t own = home(worker);
-  const auto behind = [&](uint32_t index) { return !is_durable({point.sequence, index}); };
   while (!is_durable(point)) {
-    for (uint32_t i = 0; i < streams(); ++i) {
-      const uint32_t index = (own + i) % streams();
-      if (behind(index)) stream(index).tick(urgent_);
-    }
-    for (uint32_t i = 0; i < streams(); ++i) {
-      const uint32_t index = (own + i) % streams();
-      if (behind(index)) stream(index).wait(worker, {point.sequence, index}, urgent_);
-    }
+    wait_for_each(worker, [&](uint32_t index) { return Point{point.sequence, index}; });
   }
 }
 

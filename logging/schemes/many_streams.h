@@ -96,6 +96,19 @@ class ManyStreams : public LogScheme {
   // is to make room may need that latch to be flushed: so nobody waits under it.
   void lock_with_space(uint32_t index, platform::SpinLock& latch, const uint64_t& offset,
                        uint64_t bytes);
+  // Waits in each stream for `point_of(stream)`, a point whose stream is that one.
+  template <class PointOf>
+  void wait_for_each(uint32_t worker, const PointOf& point_of) {
+    const uint32_t own = home(worker);
+    for (uint32_t i = 0; i < streams(); ++i) {
+      const uint32_t index = (own + i) % streams();
+      if (!is_durable(point_of(index))) stream(index).tick(urgent_);
+    }
+    for (uint32_t i = 0; i < streams(); ++i) {
+      const uint32_t index = (own + i) % streams();
+      if (!is_durable(point_of(index))) stream(index).wait(worker, point_of(index), urgent_);
+    }
+  }
   // A flusher of this stream should look again.
   void poke(uint32_t index) { stream(index).published(false); }
 

@@ -216,10 +216,12 @@ CrashRound derive_round(uint64_t seed) {
     default:
       break;  // whenever the device is idle
   }
-  // A stream for each directory, or for each worker: as many directories as that takes.
+  // A stream for each directory, socket, or worker: as many directories as that takes.
   constexpr uint32_t kMostDirectories = 3;
   LogConfig config;
   config.workers = static_cast<uint32_t>(threads);
+  config.sockets = static_cast<uint32_t>(2 + random.below(2));
+  round.run_flags.push_back("--sockets=" + std::to_string(config.sockets));
   const uint32_t streams = find_scheme(round.scheme)->stream_count(kMostDirectories, config);
   round.run_flags.push_back("--epoch_ms=" + random.one_of({"1", "5"}));
   round.directories = 1 + static_cast<uint32_t>(random.below(std::min(streams, kMostDirectories)));

@@ -126,10 +126,12 @@ inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& dire
   return options;
 }
 
-// The same with so many directories as the scheme can use, `most` if it can use any number.
+// The same with so many directories as the scheme can use, `most` if it can use any number, and as
+// many pretended sockets.
 inline LogOptions log_options_of_many(const SchemeInfo& scheme, const LogDirectory& directory,
                                       const std::string& device, uint32_t workers, uint32_t most) {
   LogOptions options = log_options(scheme, directory, device, workers);
+  options.config.sockets = most;
   const uint32_t streams = scheme.stream_count(most, options.config);
   if (streams == 1) return options;
   options.directories.clear();

@@ -17,6 +17,7 @@ std::vector<const SchemeInfo*> schemes_of_many_streams() {
   for (const SchemeInfo* scheme : logging_schemes()) {
     LogConfig config;
     config.workers = kWorkers;
+    config.sockets = kDevices;
     if (scheme->stream_count(kDevices, config) > 1) schemes.push_back(scheme);
   }
   return schemes;

@@ -98,7 +98,7 @@ class alignas(platform::kCacheLine) Inserter {
   }
 
   Point insert(uint32_t bytes, RecordKind kind, bool commits) {
-    Dependencies deps;
+    Dependencies deps{.commits = commits};
     const bool synchronises =
         options_.sync_every != 0 && inserted_ % options_.sync_every == options_.sync_every - 1;
     if (synchronises) deps.max_overwritten = control_.last_sequence.load(memory_order_relaxed);

@@ -1,0 +1,314 @@
+// What is the distributed log's own: numbers, tails, the cut. Interleavings as scripts on one
+// thread, without flushers: flush() is called by hand.
+#include <atomic>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "logging/buffer/tail_queue.h"
+#include "tests/logging/log_fixture.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint32_t kWorkers = 4;
+
+// `sockets` logs, workers dealt to them in equal shares.
+class DlogTest : public testing::Test {
+ protected:
+  void open(std::string_view scheme, uint32_t sockets) {
+    options_ = log_options_of_many(*find_scheme(scheme), directory_, "sync", kWorkers, sockets);
+    log_.reset();  // before another opens its files
+    log_ = std::make_unique<Log>(options_);
+  }
+
+  LogScheme& scheme() { return log_->scheme(); }
+  uint32_t streams() { return scheme().traits().streams; }
+  Published publish(uint32_t worker, const Dependencies& deps = {}) {
+    return publish_record(*log_, worker, ++txn_, 64, deps);
+  }
+  // All that the stream's own flusher would do.
+  void flush(uint32_t stream) {
+    for (int i = 0; i < 3; ++i) scheme().flush(stream, true);
+  }
+  std::vector<StreamTail> tails() {
+    std::vector<StreamTail> tails;
+    for (uint32_t s = 0; s < streams(); ++s)
+      tails.push_back(read_log(stream_file(options_, s)).tail);
+    return tails;
+  }
+  bool survives(const Published& one) {
+    return one.position + one.bytes <= scheme().cut(tails()).bytes[one.stream];
+  }
+  bool durable(const Published& one) { return scheme().is_durable(one.point); }
+
+  LogDirectory directory_;
+  LogOptions options_;
+  std::unique_ptr<Log> log_;
+  uint64_t txn_ = 0;
+};
+
+std::vector<uint64_t> words_of(const StreamTail& tail) {
+  std::vector<uint64_t> all;
+  for (const auto& words : tail.mark_words) all.insert(all.end(), words->begin(), words->end());
+  return all;
+}
+
+constexpr uint32_t kSyncOfTwo = 32 + 2 * 8, kSyncOfFour = 32 + 4 * 8;
+
+TEST_F(DlogTest, NumbersFollowReadsOverwritesAndTheLog) {
+  open("dlog-s", 2);
+  const auto draw = [&](uint32_t worker, const Dependencies& deps) {
+    const Ticket ticket = scheme().reserve(worker, deps, 64);
+    fill_record(ticket, log_->run(), ++txn_);
+    scheme().publish(worker, ticket, true, deps.commits);
+    return ticket.sequence;
+  };
+  EXPECT_EQ(draw(0, {.commits = false}), 1u);
+  EXPECT_EQ(draw(1, {.commits = false}), 2u) << "the log's own last";
+  EXPECT_EQ(draw(2, {.commits = false}), 1u) << "another log's";
+  EXPECT_EQ(draw(2, {.max_read = 10, .reads = true, .commits = false}), 11u);
+  EXPECT_EQ(draw(3, {.max_overwritten = 20, .commits = false}), 21u);
+  EXPECT_EQ(draw(2, {.commits = false}), 22u) << "the log was raised";
+  EXPECT_EQ(draw(0, {.commits = false}), 3u);
+  EXPECT_EQ(draw(2, {}), 23u);
+  EXPECT_EQ(draw(0, {}), 24u) << "a commit raises all logs";
+}
+
+TEST_F(DlogTest, ASyncRecordHasTheTailsOfAllLogs) {
+  open("dlog-s", 4);
+  const uint64_t each = 64 + kSyncOfFour;
+  publish(0);
+  publish(2);
+  publish(2);
+  publish(3);
+  for (uint32_t s = 0; s < 4; ++s) flush(s);
+  const std::vector<StreamTail> found = tails();
+  EXPECT_EQ(words_of(found[0]), (std::vector<uint64_t>{each, 0, 0, 0}));
+  EXPECT_EQ(words_of(found[1]), (std::vector<uint64_t>{}));
+  EXPECT_EQ(words_of(found[2]), (std::vector<uint64_t>{each, 0, each, 0, each, 0, 2 * each, 0}));
+  EXPECT_EQ(words_of(found[3]), (std::vector<uint64_t>{each, 0, 2 * each, each}));
+}
+
+TEST_F(DlogTest, OneLogNeedsNoSyncRecords) {
+  open("dlog-s", 1);
+  const Published one = publish(3);
+  flush(0);
+  EXPECT_TRUE(durable(one));
+  EXPECT_TRUE(survives(one));
+  EXPECT_EQ(tails()[0].bytes, 64u);
+}
+
+TEST_F(DlogTest, AnIdleLogHoldsNobodyUp) {
+  open("dlog-s", 4);
+  const Published one = publish(2);
+  flush(2);
+  EXPECT_TRUE(durable(one));
+  EXPECT_TRUE(survives(one));
+  EXPECT_TRUE(scheme().is_durable(scheme().observe(0, {.max_read = one.sequence})));
+}
+
+TEST_F(DlogTest, SafeOnlyWhenEveryLogIsDurableUpToTheTails) {
+  for (const uint32_t sockets : {2, 4}) {
+    open("dlog-s", sockets);
+    for (uint32_t home = 0; home < kWorkers; ++home) {
+      for (uint32_t away = 0; away < kWorkers; ++away) {
+        const Published other = publish(away);
+        const Published reader = publish(home, {.max_read = other.sequence, .reads = true});
+        if (reader.stream == other.stream) {
+          flush(reader.stream);
+          continue;
+        }
+        const Point observed = scheme().observe(home, {.max_read = other.sequence, .reads = true});
+        const Published later = publish(away);
+        flush(reader.stream);
+        EXPECT_FALSE(durable(reader)) << home << " has read from " << away;
+        EXPECT_FALSE(scheme().is_durable(observed));
+        EXPECT_FALSE(survives(reader));
+        flush(other.stream);
+        EXPECT_TRUE(durable(other));
+        EXPECT_TRUE(durable(reader));
+        EXPECT_TRUE(scheme().is_durable(observed));
+        for (const Published& one : {other, reader, later}) EXPECT_TRUE(survives(one));
+      }
+    }
+  }
+}
+
+// Worker 2 is descheduled between reserve and publish.
+TEST_F(DlogTest, AHoleHoldsUpWhoeverIsReservedAfterIt) {
+  open("dlog-s", 2);
+  const Published earliest = publish(0);
+  const Published before = publish(0);
+  flush(0);
+  EXPECT_TRUE(durable(before));
+  const Published not_yet_flushed = publish(0);
+  const Ticket open = scheme().reserve(2, {}, 64);
+  const Published behind = publish(1);
+  flush(0);
+  flush(1);
+  EXPECT_TRUE(durable(not_yet_flushed));
+  EXPECT_FALSE(durable(behind));
+  EXPECT_TRUE(scheme().is_durable(scheme().observe(0, {.max_read = earliest.sequence})))
+      << "known to be safe before the hole was";
+  EXPECT_FALSE(scheme().is_durable(scheme().observe(0, {.max_read = behind.sequence})));
+  fill_record(open, log_->run(), 99);
+  const Point point = scheme().publish(2, open, true, true);
+  EXPECT_FALSE(durable(behind));
+  flush(1);
+  EXPECT_TRUE(durable(behind));
+  EXPECT_TRUE(scheme().is_durable(point));
+}
+
+TEST_F(DlogTest, RecoveryEndsEachLogAtTheLastSyncRecordThatIsMet) {
+  open("dlog-s", 4);
+  const Published early = publish(1);
+  const Published independent = publish(0);
+  const Published lost = publish(1, {.max_overwritten = early.sequence});
+  const Published reader = publish(2, {.max_read = lost.sequence, .reads = true});
+  const Published unrelated = publish(0);
+  const Published on_the_fourth = publish(3, {.max_read = reader.sequence, .reads = true});
+  for (const uint32_t s : {0, 2, 3}) flush(s);
+  // Log 1 is lost from `lost` on: it never got there, or its bytes went bad.
+  flush(1);
+  for (const Published& one : {early, independent, lost, reader, unrelated, on_the_fourth}) {
+    EXPECT_TRUE(survives(one));
+  }
+  std::filesystem::resize_file(stream_file(options_, 1),
+                               kLogHeaderBytes + lost.position + lost.bytes / 2);
+  EXPECT_TRUE(survives(early));
+  EXPECT_TRUE(survives(independent));
+  for (const Published& one : {lost, reader, unrelated, on_the_fourth}) EXPECT_FALSE(survives(one));
+}
+
+// A record whose own sync record is torn was never acknowledged.
+TEST_F(DlogTest, ARecordWithoutItsSyncRecordIsNotUsed) {
+  open("dlog-s", 2);
+  const Published kept = publish(0), torn = publish(0);
+  flush(0);
+  std::filesystem::resize_file(stream_file(options_, 0),
+                               kLogHeaderBytes + torn.position + torn.bytes + kSyncOfTwo - 8);
+  EXPECT_EQ(tails()[0].bytes, torn.position + torn.bytes);
+  EXPECT_TRUE(survives(kept));
+  EXPECT_FALSE(survives(torn));
+}
+
+TEST_F(DlogTest, ARandomLogForEachTransactionAndOneForAllItsRecords) {
+  open("dlog-r", 4);
+  std::set<uint32_t> used;
+  for (uint64_t i = 0; i < 40; ++i) {
+    std::set<uint32_t> logs;
+    for (const bool commits : {false, false, true}) {
+      const Ticket ticket = scheme().reserve(0, {.commits = commits}, 64);
+      fill_record(ticket, log_->run(), i);
+      const bool ok = !commits || i % 2 == 0;
+      scheme().publish(0, ticket, ok, ok && commits);
+      logs.insert(ticket.stream);
+    }
+    EXPECT_EQ(logs.size(), 1u);
+    used.insert(logs.begin(), logs.end());
+  }
+  EXPECT_EQ(used.size(), 4u);
+}
+
+// Whatever each log has lost of its end, what is used of the others depends on nothing that is
+// missing, and all that was safe is used. In truth: with threads, through consolidated groups.
+class DlogCut : public DlogTest, public testing::WithParamInterface<const char*> {};
+
+struct Committed {
+  Published published;
+  uint64_t read;  // the transaction it read from
+};
+
+TEST_P(DlogCut, IsClosedWhereverTheLogsEnd) {
+  constexpr uint32_t kSockets = 3;
+  constexpr uint64_t kEach = 400;
+  options_ = log_options_of_many(*find_scheme(GetParam()), directory_, "sync", kWorkers, kSockets);
+  options_.config.force_consolidation = 3;
+  log_ = std::make_unique<Log>(options_);
+  log_->start();
+  // What the last committed was: txn << 32 | number.
+  std::atomic<uint64_t> last{0};
+  std::vector<std::vector<Committed>> committed(kWorkers);
+  std::vector<std::thread> threads;
+  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+    threads.emplace_back([&, worker] {
+      for (uint64_t i = 0; i < kEach; ++i) {
+        const uint64_t seen = last.load();
+        const Dependencies deps{.max_read = seen & 0xffffffff, .reads = true};
+        const uint64_t txn = worker * kEach + i + 1;
+        const Published one = publish_record(*log_, worker, txn, 64, deps);
+        committed[worker].push_back({one, seen >> 32});
+        EXPECT_GT(one.sequence, deps.max_read);
+        last.store(txn << 32 | one.sequence);
+        scheme().tick(worker);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  log_->drain();
+  std::vector<const Committed*> by_txn(kWorkers * kEach + 1);
+  for (const auto& one : committed) {
+    for (const Committed& each : one) by_txn[each.published.txn] = &each;
+  }
+
+  std::vector<std::vector<uint64_t>> whole;  // the tails in each sync record
+  for (const StreamTail& tail : tails()) whole.push_back(words_of(tail));
+  constexpr uint64_t kBoth = 64 + 32 + kSockets * 8;
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<StreamTail> cut_off(kSockets);
+    for (uint32_t s = 0; s < kSockets; ++s) {
+      const uint64_t syncs = random() % (whole[s].size() / kSockets + 1);
+      const auto words = whole[s].begin();
+      cut_off[s].bytes = syncs * kBoth + (random() % 2 == 0 ? 64 : 0);
+      cut_off[s].mark_words = {std::make_shared<const std::vector<uint64_t>>(
+          words, words + static_cast<ptrdiff_t>(syncs * kSockets))};
+    }
+    const Cut cut = scheme().cut(cut_off);
+    const auto used = [&](const Published& one) {
+      return one.position + one.bytes <= cut.bytes[one.stream];
+    };
+    for (uint64_t txn = 1; txn < by_txn.size(); ++txn) {
+      const auto& [one, read] = *by_txn[txn];
+      if (read != 0 && used(one)) {
+        ASSERT_TRUE(used(by_txn[read]->published))
+            << txn << " is used, and " << read << " that it read from is not: " << cut.why;
+      }
+      const uint64_t* own = &whole[one.stream][one.position / kBoth * kSockets];
+      bool safe = true;
+      for (uint32_t s = 0; s < kSockets; ++s) safe = safe && own[s] <= cut_off[s].bytes;
+      ASSERT_TRUE(used(one) || !safe) << txn << " was acknowledged: " << cut.why;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DlogCut, testing::Values("dlog-s", "dlog-r"), [](const auto& info) {
+  return info.param[5] == 's' ? "dlog_s" : "dlog_r";
+});
+
+TEST(TailQueue, AFullOneStillMeetsAllItWasGiven) {
+  TailQueue queue(2);
+  std::vector<uint64_t> numbers;
+  for (uint64_t i = 1; i <= 10'000; ++i) {
+    numbers.push_back(queue.push(std::vector<uint64_t>{i, 2 * i}, i));
+  }
+  uint64_t durable = 0;
+  const auto both = [&](uint32_t log) { return log == 0 ? durable : 2 * durable; };
+  EXPECT_FALSE(queue.met(numbers[0], both));
+  std::vector<uint64_t> tails(2);
+  queue.tails_of(numbers[99], tails);
+  EXPECT_EQ(tails, (std::vector<uint64_t>{100, 200}));
+  durable = 100;
+  EXPECT_TRUE(queue.met(numbers[99], both));
+  EXPECT_EQ(queue.bound(), 100u);
+  EXPECT_FALSE(queue.met(numbers[100], both));
+  durable = 9'999;
+  EXPECT_FALSE(queue.met(numbers[9'998], both)) << "only the last one's tails are known";
+  durable = 10'000;
+  for (const uint64_t number : numbers) EXPECT_TRUE(queue.met(number, both));
+  EXPECT_EQ(queue.bound(), 10'000u);
+}
+
+}  // namespace
+}  // namespace logjam
