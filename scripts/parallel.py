@@ -102,7 +102,7 @@ def pwal(bench, args, common):
     """65,536 rows of 512 B, a log record for each operation, groups of 16 commits."""
     kinds = ("update-1", "update-5-read-5", "update-10")
     logs = {
-        "centr": ["--log=centr", "--flush_txns=16"],
+        "centr": ["--log=centr", "--flush_txns=16", "--flush_us=5000"],
         "pwal": ["--log=pwal", "--pwal_ngroup=16"],
         "pwal, unsafe": ["--log=pwal", "--pwal_ngroup=16", "--pwal_ack=unsafe"],
     }

@@ -3,9 +3,11 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 
 #include "platform/clock.h"
-#include "platform/spin.h"
+#include "platform/mutex.h"
 
 namespace logjam {
 namespace {
@@ -19,23 +21,41 @@ constexpr uint64_t kShortestSleepNs = 5'000;
 
 }  // namespace
 
+std::shared_ptr<SimMedium> SimMedium::of(const std::string& path) {
+  static platform::mutex mutex;
+  static std::map<std::string, std::weak_ptr<SimMedium>> media;
+  const platform::lock_guard<platform::mutex> hold(mutex);
+  std::weak_ptr<SimMedium>& known = media[std::filesystem::path(path).parent_path()];
+  std::shared_ptr<SimMedium> medium = known.lock();
+  if (medium == nullptr) known = medium = std::make_shared<SimMedium>();
+  return medium;
+}
+
+uint64_t SimMedium::transfer(uint64_t ns) {
+  latch_.lock();
+  const uint64_t end = busy_until_ns_ = std::max(platform::now_ns(), busy_until_ns_) + ns;
+  latch_.unlock();
+  return end;
+}
+
 SimDevice::SimDevice(const DeviceOptions& options, double latency_us, double mb_per_second)
     : file_({options.path, 0, options.seed}, 0),
+      medium_(SimMedium::of(options.path)),
       latency_ns_(static_cast<uint64_t>(latency_us * 1e3)),
       ns_per_byte_(mb_per_second == 0 ? 0 : 1e3 / mb_per_second),
       late_(options.late),
       overshoot_ns_(kFirstOvershootNs) {}
 
 void SimDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync) {
-  const uint64_t begin = std::max(platform::now_ns(), busy_until_ns_);
-  busy_until_ns_ = begin + static_cast<uint64_t>(ns_per_byte_ * static_cast<double>(bytes.size()));
+  const uint64_t transferred =
+      medium_->transfer(static_cast<uint64_t>(ns_per_byte_ * static_cast<double>(bytes.size())));
   if (late_) {
     late_offset_ = offset;
     late_bytes_ = bytes;
   } else {
     file_.write(offset, bytes);
   }
-  deadline_ns_.store(busy_until_ns_ + latency_ns_, platform::memory_order_release);
+  deadline_ns_.store(transferred + latency_ns_, platform::memory_order_release);
 }
 
 bool SimDevice::finished() {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "logging/device/faulty_device.h"
+#include "platform/clock.h"
 #include "platform/memory.h"
 #include "tests/logging/log_fixture.h"
 
@@ -63,6 +64,28 @@ TEST(Device, WritesArriveWhereTheyBelongAlsoBeyondThePreallocation) {
     EXPECT_EQ(std::memcmp(found.data(), memory.data(), kBytes), 0);
     for (size_t i = kBytes; i < found.size(); ++i) ASSERT_EQ(found[i], std::byte{0});
   }
+}
+
+// A directory is one device, however many streams write to it; another is another.
+TEST(SimDevice, FilesOfADirectoryShareItsBandwidth) {
+  const LogDirectory directory, other;
+  constexpr uint64_t kBytes = 200 * 1024, kTransferNs = kBytes * 100;  // 10 MB/s
+  const platform::MirroredMemory memory(kBytes);
+  const auto first = open_device("sim:10:10", {directory.file(), 0, 1});
+  const auto second = open_device("sim:10:10", {directory.file() + "2", 0, 1});
+  const auto third = open_device("sim:10:10", {other.file(), 0, 1});
+  const uint64_t start = platform::now_ns();
+  for (Device* device : {first.get(), second.get(), third.get()}) {
+    device->start(0, {memory.data(), kBytes}, Sync::kData);
+  }
+  const auto ended = [&](Device& device) {
+    while (!device.finished()) device.wait(1'000'000);
+    return platform::now_ns() - start;
+  };
+  ended(*third);
+  EXPECT_FALSE(second->finished() && platform::now_ns() - start < 2 * kTransferNs);
+  EXPECT_GE(ended(*first), kTransferNs);
+  EXPECT_GE(ended(*second), 2 * kTransferNs);
 }
 
 TEST(FaultyDevice, KeepsWhatWasSyncedAndMayLoseTheRest) {
