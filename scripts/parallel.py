@@ -80,12 +80,13 @@ def commit_latency(bench, args, common):
 def scans(bench, args, common):
     """A column updated and a scan of so many rows, on emulated NVM."""
     flags = [*common, "--workload=ycsb", "--ycsb_preset=hybrid", "--ycsb_records=200000",
-             "--device=nvm", "--log_buffer_mb=1", "--flush_bytes=104857", "--flush_us=5000",
-             "--epoch_ms=50", f"--threads={args.threads}"]
+             "--device=nvm", "--log_buffer_mb=1", "--epoch_ms=50", f"--threads={args.threads}"]
+    groups = ["--flush_bytes=104857", "--flush_us=5000"]
     ways = {}
     for length in (0, 10, 30, 100):
         for log in ("centr", "nvmd", "silo", "poplar"):
             ways[length, log] = [*flags, f"--ycsb_scan_length={length}", f"--log={log}",
+                                 *([] if log == "nvmd" else groups),
                                  directories(bench, devices_of(log, 2))]
     rows = bench.interleave(ways, args.rounds)
     print(f"\nP10: hybrid, {args.threads} threads, nvm")
