@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""The parallel family's results on this machine: Poplar's Fig. 5, 7, 9 and 10, P-WAL's Fig. 6.
+"""The parallel family's results on this machine: Poplar's Fig. 5, 7, 9 and 10, P-WAL's Fig. 6 and
+8, Aether's Table 1.
 
 Poplar's devices (21.5 us, 1.2 GB/s) become sim:21:100: two cores can fill several of them. Its
 buffers (30 MB, flushed every 5 ms or half full) shrink with the bandwidth; its epoch is 50 ms.
@@ -125,7 +126,36 @@ def pwal(bench, args, common):
             f"{median(r, 'cpu_pct'):.0f}"] for (kind, commit, log), r in rows.items()])
 
 
-EXPERIMENTS = {"p5": scaling, "p7": commit_latency, "p10": scans, "w6": pwal}
+def one_warehouse(bench, args, common):
+    ways = {log: [*common, "--workload=tpcc", "--tpcc_mix=neworder", "--tpcc_warehouses=1",
+                  "--tpcc_home=any", "--cc=2pl-waitdie", "--threads=16", "--verify=false",
+                  f"--device={args.device}", f"--log={log}", directories(bench, 1)]
+            for log in ("centr", "pwal")}
+    rows = bench.interleave(ways, args.rounds)
+    print(f"\nW8: NewOrder, 16 clients, {args.device}")
+    table(["log", "tps", "x centr", "p50 ms", "p99 ms", "aborts %", "cpu %"],
+          [[log, f"{median(r, 'tps'):.0f}", f"{ratio(r, rows['centr']):.2f}",
+            *milliseconds(r, "p50", "p99"), f"{median(r, 'abort_pct'):.1f}",
+            f"{median(r, 'cpu_pct'):.0f}"] for log, r in rows.items()])
+
+
+def sockets(bench, args, common):
+    """Pretended: what synchronising two logs costs, not what it saves."""
+    kinds = {"mix": [], "UpdateLocation": ["--tatp_only=UpdateLocation"],
+             "GetSubscriberData": ["--tatp_only=GetSubscriberData"]}
+    ways = {(kind, log): [*common, "--workload=tatp", *of_kind, f"--log={log}", "--sockets=2",
+                          "--threads=2", "--device=null"]
+            for kind, of_kind in kinds.items() for log in ("aether-cd", "dlog-s", "dlog-r")}
+    rows = bench.interleave(ways, args.rounds)
+    print("\nAT1: TATP, 2 threads, 2 pretended sockets, null")
+    table(["transactions", "log", "tps", "x aether-cd", "log B/txn", "cpu %"],
+          [[kind, log, f"{median(r, 'tps'):.0f}", f"{ratio(r, rows[kind, 'aether-cd']):.2f}",
+            f"{median(r, 'log_bytes_txn'):.0f}", f"{median(r, 'cpu_pct'):.0f}"]
+           for (kind, log), r in rows.items()])
+
+
+EXPERIMENTS = {"p5": scaling, "p7": commit_latency, "p10": scans, "w6": pwal,
+               "w8": one_warehouse, "at1": sockets}
 
 
 def main():
