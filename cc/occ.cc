@@ -44,7 +44,10 @@ class Occ final : public TransactionBase<Occ> {
 
   Status commit() override;
 
-  void abort() override { unlock(); }
+  void abort() override {
+    unlock();
+    report_abandoned();
+  }
 
   void release_locks() override {
     unlock();
@@ -188,6 +191,7 @@ Status Occ::commit() {
   point_ = log_.finish(true);
 
   install(sequence);
+  report_erased(sequence);
   holds_locks_ = !context_.early_lock_release;
   if (!holds_locks_) release_locks();
   return Status::kOk;

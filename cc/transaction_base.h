@@ -107,14 +107,15 @@ class TransactionBase : public ProtocolTransaction {
       tuple = table.new_tuple(key, *context_.arena);
       self().start(*tuple);
       InsertResult placed;
-      if (!self().place(table.primary(), tuple, &placed)) return Status::kAbort;
-      is_new = placed.inserted;
-      if (is_new) {
+      const bool may = self().place(table.primary(), tuple, &placed);
+      if (placed.inserted) {
         self().started(*tuple);
         own = &writes_.add(table, tuple, nullptr, false);
       } else {
+        table.take_back(tuple);
         tuple = Table::tuple_of(placed.entry);
       }
+      if (!may) return Status::kAbort;
     }
     if (own == nullptr) own = writes_.find(tuple);
     if (own == nullptr) {
@@ -168,10 +169,36 @@ class TransactionBase : public ProtocolTransaction {
     deps_.max_read = std::max(deps_.max_read, version.sequence());
   }
   // At the serialization point. A write that did not look at the row has still learnt that there is
-  // one. If that may be another transaction's doing, it has read from it.
+  // one. If that may be another transaction's doing, it has read from it. An insert may follow an
+  // erase that nobody remembers but the table.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
     if (write.was_present && write.table->rows_come_and_go()) note_read(version);
+    if (!write.was_present) {
+      deps_.max_overwritten = std::max(deps_.max_overwritten, write.table->forgotten_up_to());
+    }
+  }
+
+  // After the rows are installed: what was erased is the reclaimer's, some day.
+  void report_erased(uint64_t sequence) {
+    if (context_.reclaimer == nullptr) return;
+    for (const Write& write : writes_.all()) {
+      if (write.row != nullptr || !write.table->reclaims()) continue;
+      if (write.was_present) {
+        context_.reclaimer->erased({write.table, write.tuple->key, sequence});
+      } else {
+        context_.reclaimer->abandoned(*write.table, write.tuple->key);
+      }
+    }
+  }
+  // Of an abort: so are tuples that were to become rows.
+  void report_abandoned() {
+    if (context_.reclaimer == nullptr) return;
+    for (const Write& write : writes_.all()) {
+      if (!write.was_present && write.table->reclaims()) {
+        context_.reclaimer->abandoned(*write.table, write.tuple->key);
+      }
+    }
   }
 
   // Rows changed so far are found by the secondary keys they have now. commit() begins with it:

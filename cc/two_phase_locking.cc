@@ -63,12 +63,16 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     const uint64_t sequence = log_.sequence();
     point_ = log_.finish(true);
     for (const Write& write : writes_.all()) install(write, sequence);
+    Base::report_erased(sequence);
     holds_locks_ = !context_.early_lock_release;
     if (!holds_locks_) unlock_all();
     return Status::kOk;
   }
 
-  void abort() override { unlock_all(); }
+  void abort() override {
+    unlock_all();
+    Base::report_abandoned();
+  }
 
   void release_locks() override {
     unlock_all();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/stats/breakdown.h"
+#include "engine/storage/reclaimer.h"
 #include "engine/transaction.h"
 #include "logging/log_scheme.h"
 
@@ -25,6 +26,7 @@ struct WorkerContext {
   LogRecords log_records = LogRecords::kTransaction;
   bool early_lock_release = true;
   Arena* arena = nullptr;
+  Reclaimer* reclaimer = nullptr;  // null: absent tuples stay
   Breakdown* breakdown = nullptr;
   platform::atomic<uint64_t>* ages = nullptr;  // shared by all workers: wait-die's time stamps
   uint64_t transactions_begun = 0;             // numbers this worker's transactions in log records

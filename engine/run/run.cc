@@ -94,7 +94,7 @@ void load(Workload& workload, Database& database, uint32_t threads, bool progres
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,
               LogScheme& scheme, const RunOptions& options) {
   platform::ns_per_tick();  // calibrates now, not inside the run
-  RunControl control;
+  RunControl control(options.threads);
   Workers workers;
   for (uint32_t id = 0; id < options.threads; ++id) {
     workers.push_back(

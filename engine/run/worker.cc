@@ -31,6 +31,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       control_(control),
       protocol_(protocol),
       commands_(scheme.traits().commands),
+      reclaimer_(control.epochs, id),
       breakdown_(options.breakdown),
       random_(options.seed * 0x9e3779b97f4a7c15 + id + 1) {
   stats_.by_type = std::vector<TypeCounters>(workload.types().size());
@@ -41,6 +42,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
   context_.log_records = options.log_records;
   context_.early_lock_release = options.early_lock_release;
   context_.arena = &arena_;
+  context_.reclaimer = &reclaimer_;
   context_.breakdown = &breakdown_;
   context_.ages = &control.ages;
   context_.settle = [this] {
@@ -64,6 +66,7 @@ void Worker::run() {
       control_.exhausted.fetch_add(1, platform::memory_order_relaxed);
       break;
     }
+    reclaimer_.work();
     breakdown_.start_transaction();
     const uint64_t start = options_.rate > 0 ? wait_for_arrival() : ticks();
     if (start == 0) continue;  // the phase changed while it waited
@@ -75,6 +78,7 @@ void Worker::run() {
     const Charge charge(breakdown_, Activity::kLogWork);
     context_.settle();
   }
+  control_.epochs.leave(context_.id);
   breakdown_.stop();
   while (in_flight() > 0) {
     scheme_.wait_durable(context_.id, next_point());
@@ -104,6 +108,7 @@ uint64_t Worker::wait_for_arrival() {
     if (now >= next_arrival_) return next_arrival_;
     if (!control_.in(phase_)) return 0;
     context_.settle();
+    control_.epochs.between_transactions(context_.id);
     const double left_ns = platform::ticks_to_ns(next_arrival_ - now) - kSleepLatenessNs;
     if (left_ns <= 0) {
       platform::pause();
@@ -120,6 +125,7 @@ void Worker::one_transaction(uint64_t start) {
   txn.start = start;
   txn.type = client_->next();
   for (uint32_t attempt = 0;; ++attempt) {
+    control_.epochs.between_transactions(context_.id);
     txn_->begin(attempt > 0);
     if (execute(&txn)) break;
     stats_.aborts[static_cast<size_t>(txn_->abort_reason())].add(1);
@@ -149,6 +155,7 @@ bool Worker::execute(InFlight* txn) {
   if (txn_->commit() == Status::kAbort) return false;
 
   txn->point = txn_->point();
+  txn->erased = reclaimer_.take_erased();
   stats_.log_bytes.add(context_.log_bytes);
   stats_.log_records.add(context_.log_records_written);
   context_.log_bytes = context_.log_records_written = 0;
@@ -171,7 +178,7 @@ void Worker::pre_committed(InFlight txn) {
   if (options_.commit == CommitPolicy::kAsync) {
     acknowledge(txn);
     txn.acknowledged = true;
-    if (txn.locks == nullptr) return;
+    if (txn.locks == nullptr && txn.erased.empty()) return;
   }
   const uint32_t queue = txn.point.queue;
   queues_[queue].push_back(std::move(txn));
@@ -215,6 +222,7 @@ void Worker::settle() {
       InFlight& txn = queue.front();
       if (!txn.acknowledged) acknowledge(txn);
       release(txn);
+      reclaimer_.durable(txn.erased);
       queue.pop_front();
     }
   }

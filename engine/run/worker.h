@@ -20,11 +20,14 @@ namespace logjam {
 enum class Phase : uint32_t { kWarmup, kMeasure, kDrain };
 
 struct RunControl {
+  explicit RunControl(uint32_t workers) : epochs(workers) {}
+
   platform::atomic<Phase> phase{Phase::kWarmup};
   // Workers that can do no more: their client says so, or they did RunOptions::transactions. The
   // run ends early when all are.
   platform::atomic<uint32_t> exhausted{0};
   platform::atomic<uint64_t> ages{0};
+  Epochs epochs;
 
   bool in(Phase p) const { return phase.load(platform::memory_order_relaxed) == p; }
 };
@@ -72,8 +75,9 @@ class alignas(platform::kCacheLine) Worker {
     uint64_t number = 0;  // the client's, for its history
     uint32_t type = 0;
     bool miss = false;
-    bool acknowledged = false;                   // --commit=async: only its locks still wait
+    bool acknowledged = false;  // --commit=async: only its locks or what it erased still wait
     std::unique_ptr<ProtocolTransaction> locks;  // --elr=false
+    std::vector<Erasure> erased;
   };
 
   void enter_phase(Phase phase);
@@ -96,6 +100,7 @@ class alignas(platform::kCacheLine) Worker {
   const ProtocolInfo& protocol_;
   const bool commands_;  // the log wants them
   Arena arena_;
+  Reclaimer reclaimer_;
   Breakdown breakdown_;
   WorkerStats stats_;
   WorkerContext context_;

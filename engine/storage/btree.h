@@ -1,19 +1,22 @@
 // The ordered index: a B-link tree (Lehman and Yao, TODS 1981) with optimistic readers.
 //
 // Protocol. Every node covers a range of ranks, [low, high], and knows the next node of its level.
-// `low` is fixed; `high` shrinks when the node splits, and a split publishes the new node through
-// `next` before it shrinks `high`, so from a node whose `high` is too low the wanted one is found
-// to the right. Nodes are never merged, freed or moved to another level.
+// `high` shrinks when the node splits, and a split publishes the new node through `next` before it
+// shrinks `high`, so from a node whose `high` is too low the wanted one is found to the right.
+// Nodes are never moved to another level.
 //
 // Readers write nothing. They walk down inner nodes without validating them: a rank read while
 // separators shift can only lead to a wrong leaf, and a leaf tells by its own fences whether it is
 // the right one. At the leaf they follow index.h: structure word, contents, structure word again. A
-// hit needs no validation, because the entry names its own key and is never removed.
+// hit needs no validation, because the entry names its own key; one that is being taken out is
+// locked (reclaimer.h).
 //
-// A writer holds one latch at a time, a leaf's or an inner node's, so there is no deadlock. Under
-// the latch a node's fences are exact. A node is unlatched before its new sibling is posted in the
-// parent: until then the sibling is reached through `next`. Only the holder of the root's latch
-// replaces the root.
+// An inserter holds one latch at a time, a leaf's or an inner node's, so there is no deadlock.
+// Under the latch a node's fences are exact. A node is unlatched before its new sibling is posted
+// in the parent: until then the sibling is reached through `next`. Only the holder of the root's
+// latch replaces the root.
+//
+// Leaves that are left empty are taken out: btree_removal.h.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +28,7 @@
 
 #include "engine/storage/arena.h"
 #include "engine/storage/btree_node.h"
+#include "engine/storage/free_list.h"
 #include "engine/storage/index.h"
 #include "engine/storage/node_latch.h"
 #include "platform/spin.h"
@@ -103,6 +107,14 @@ class Tree final : public Index {
     } else {
       scan_up(Order::first_of(low), Order::last_of(high), visit);
     }
+  }
+
+  bool removes() const override { return unique(); }
+
+  bool remove(Key key, Keyed* entry, std::vector<Retired>* retired) override;
+
+  void recycle(const Retired& node) override {
+    (node.kind == Retired::Kind::kLeaf ? free_leaves_ : free_inners_).give(node.memory);
   }
 
   void for_each(FunctionRef<void(Keyed*)> visit) override {
@@ -207,7 +219,8 @@ class Tree final : public Index {
       if (picture.high < to) __builtin_prefetch(picture.next);
       if (!visit({leaf, picture.structure}, {picture.entries.data(), picture.size})) return;
       if (picture.high >= to) return;
-      // Whatever splits meanwhile: the next leaf starts here, for good.
+      // Whatever happens meanwhile: the next leaf covers this rank, or read() says that it does
+      // not.
       from = picture.high + 1;
       leaf = picture.next;
     }
@@ -234,7 +247,7 @@ class Tree final : public Index {
   // Divides a full, latched leaf and the entry to be inserted among it and a new right neighbour,
   // which nobody can reach yet. Where inserts come in ascending order (a load, or the end of a
   // key's own range: orders of a district) the left part stays full.
-  static LeafNode* split(LeafNode& leaf, uint32_t position, Rank rank, Keyed* entry, Arena& arena) {
+  LeafNode* split(LeafNode& leaf, uint32_t position, Rank rank, Keyed* entry, Arena& arena) {
     const Rank high = leaf.high.load();
     const bool run = position == leaf.latest + 1;
     const bool at_end = position == kLeafCapacity;
@@ -248,8 +261,7 @@ class Tree final : public Index {
     Rank highest_left = leaf.ranks[keep - 1];
     if (goes_left && position == keep) highest_left = rank;
 
-    auto* right =
-        new (arena.allocate(sizeof(LeafNode), alignof(LeafNode))) LeafNode(highest_left + 1, high);
+    auto* right = new (memory<LeafNode>(free_leaves_, arena)) LeafNode(highest_left + 1, high);
     for (uint32_t i = keep; i < kLeafCapacity; ++i) {
       right->put(i - keep, leaf.ranks[i], leaf.entry(i));
     }
@@ -309,8 +321,7 @@ class Tree final : public Index {
   }
 
   // As for leaves. The separator in the middle moves up: it becomes the fence between the two.
-  static InnerNode* split(InnerNode& node, uint32_t position, Rank separator, void* right,
-                          Arena& arena) {
+  InnerNode* split(InnerNode& node, uint32_t position, Rank separator, void* right, Arena& arena) {
     const Rank high = node.high.load();
     const bool run = position == node.latest + 1;
     if (position == kInnerCapacity && (run || high == kHighest)) {
@@ -338,14 +349,31 @@ class Tree final : public Index {
     return sibling;
   }
 
-  static InnerNode* new_inner(Arena& arena, uint32_t level, Rank low, Rank high, void* child) {
-    return new (arena.allocate(sizeof(InnerNode), alignof(InnerNode)))
-        InnerNode(level, low, high, child);
+  InnerNode* new_inner(Arena& arena, uint32_t level, Rank low, Rank high, void* child) {
+    return new (memory<InnerNode>(free_inners_, arena)) InnerNode(level, low, high, child);
   }
+
+  template <class Node>
+  static void* memory(FreeList& free, Arena& arena) {
+    void* piece = free.take();
+    return piece != nullptr ? piece : arena.allocate(sizeof(Node), alignof(Node));
+  }
+
+  // --- taking out: btree_removal.h ---
+
+  struct Held;
+  bool take_out_leaf(Rank rank, std::vector<Retired>* retired);
+  bool find_route(LeafNode& leaf, Held& held, std::vector<InnerNode*>& chain, InnerNode** top,
+                  uint32_t* child);
+  template <class Node>
+  void hand_range_over(Node& node, Node& left, bool to_the_right, Held& held);
 
   LeafNode first_leaf_{kLowest, kHighest};
   InnerNode first_root_{1, kLowest, kHighest, &first_leaf_};
   platform::atomic<InnerNode*> root_{&first_root_};
+  platform::SpinLock remover_;
+  FreeList free_leaves_;
+  FreeList free_inners_;
 };
 
 }  // namespace logjam::btree

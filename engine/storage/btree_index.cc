@@ -1,4 +1,5 @@
 #include "engine/storage/btree.h"
+#include "engine/storage/btree_removal.h"
 #include "engine/storage/index.h"
 
 namespace logjam {

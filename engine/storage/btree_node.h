@@ -94,8 +94,9 @@ class SortedRanks {
   std::array<typename Order::Cell, kCapacity> cells_{};
 };
 
-// A leaf: entries with ranks in [low, high]. `low` never changes; `high` shrinks at a split, to the
-// rank below the `low` of the leaf then put behind it.
+// A leaf: entries with ranks in [low, high]. `high` shrinks at a split, to the rank below the `low`
+// of the leaf then put behind it. The range grows when an empty neighbour is taken out. One that
+// was taken out itself has the highest `low`, so that it covers nothing.
 template <class Order, uint32_t kCapacity>
 struct alignas(platform::kCacheLine) Leaf : IndexNode {
   using Rank = typename Order::Rank;
@@ -130,6 +131,15 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     put(position, rank, fresh);
     count.store(n + 1, platform::memory_order_release);
     latest = position;
+  }
+
+  // Under the latch. The cell behind the last entry keeps its pointer, for readers on their way.
+  void remove_at(uint32_t position) {
+    const uint32_t n = size();
+    for (uint32_t i = position; i + 1 < n; ++i) put(i, ranks[i + 1], entry(i + 1));
+    ranks.clear_from(n - 1);
+    count.store(n - 1, platform::memory_order_release);
+    if (latest >= position && latest > 0) --latest;
   }
 };
 
@@ -175,6 +185,19 @@ struct alignas(platform::kCacheLine) Inner {
     put(position, separator, right);
     count.store(n + 1, platform::memory_order_release);
     latest = position;
+  }
+
+  // Under the latch: takes out child `i`, whose ranks go to its right neighbour here, or, if it is
+  // the last, to its left one.
+  void remove_child(uint32_t i) {
+    const uint32_t n = size();
+    for (uint32_t j = i; j < n; ++j) {
+      children[j].store(child(j + 1), platform::memory_order_release);
+    }
+    for (uint32_t j = i; j + 1 < n; ++j) separators.store(j, separators[j + 1]);
+    separators.clear_from(n - 1);
+    count.store(n - 1, platform::memory_order_release);
+    if (latest >= i && latest > 0) --latest;
   }
 };
 

@@ -29,6 +29,7 @@ size_t alignment_of(size_t bytes) {
 Table::Table(uint16_t id, TableSchema schema) : id_(id), schema_(std::move(schema)) {
   const IndexOptions options{.unique = true, .expected_entries = schema_.expected_rows};
   primary_ = make_index(schema_.kind, options);
+  reclaims_ = primary_->removes() && schema_.secondaries.empty();
   for (const SecondarySchema& secondary : schema_.secondaries) {
     if (secondary.moves && secondary.unique) {
       platform::fatal("table " + schema_.name + ": the keys of the unique index " + secondary.name +
@@ -41,9 +42,60 @@ Table::Table(uint16_t id, TableSchema schema) : id_(id), schema_(std::move(schem
   }
 }
 
-Tuple* Table::new_tuple(Key key, Arena& arena) const {
-  const size_t bytes = sizeof(Tuple) + (size_t{row_bytes()} + 7) / 8 * 8;
-  return new (arena.allocate(bytes, alignment_of(bytes))) Tuple(key, Version(0, true));
+Tuple* Table::new_tuple(Key key, Arena& arena) {
+  void* memory = free_tuples_.take();
+  if (memory == nullptr) {
+    const size_t bytes = sizeof(Tuple) + (size_t{row_bytes()} + 7) / 8 * 8;
+    memory = arena.allocate(bytes, alignment_of(bytes));
+  }
+  return new (memory) Tuple(key, Version(0, true));
+}
+
+namespace {
+
+// Locks an absent tuple in both ways, for good: whichever the protocol uses, the other is free.
+// False: somebody holds it.
+bool lock_for_good(Tuple& tuple, Version version) {
+  if (version.locked()) return false;
+  uint64_t free = 0;
+  if (!tuple.lock.compare_exchange_strong(free, kLockedForGood, platform::memory_order_seq_cst)) {
+    return false;
+  }
+  uint64_t word = version.word();
+  if (tuple.version.compare_exchange_strong(word, word | Version::kLocked,
+                                            platform::memory_order_seq_cst)) {
+    return true;
+  }
+  // Whoever lay down meanwhile gets up by itself (RowLock::kMaxSleepNs).
+  tuple.lock.store(0, platform::memory_order_release);
+  return false;
+}
+
+}  // namespace
+
+bool Table::forget(Key key, uint64_t sequence, std::vector<Retired>* retired) {
+  Keyed* entry = primary_->find(key, nullptr);
+  if (entry != nullptr) {
+    Tuple& tuple = *tuple_of(entry);
+    const Version version = tuple.load_version();
+    // There again, or erased again by somebody who will come here too.
+    if (!version.absent() || version.sequence() != sequence) return true;
+    if (!lock_for_good(tuple, version)) return false;
+    uint64_t known = forgotten_.load(platform::memory_order_relaxed);
+    while (known < sequence &&
+           !forgotten_.compare_exchange_weak(known, sequence, platform::memory_order_release)) {
+    }
+    retired->push_back({&tuple, Retired::Kind::kTuple});
+  }
+  return primary_->remove(key, entry, retired);
+}
+
+void Table::recycle(const Retired& retired) {
+  if (retired.kind == Retired::Kind::kTuple) {
+    free_tuples_.give(retired.memory);
+  } else {
+    primary_->recycle(retired);
+  }
 }
 
 Posting* Table::new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
@@ -53,6 +105,13 @@ Posting* Table::new_posting(size_t secondary, const Tuple& tuple, const std::byt
   posting->primary = tuple.key;
   posting->tuple = const_cast<Tuple*>(&tuple);
   return posting;
+}
+
+bool Index::remove(Key, Keyed*, std::vector<Retired>*) {
+  platform::fatal("entries cannot be taken out of this index");
+}
+void Index::recycle(const Retired&) {
+  platform::fatal("entries cannot be taken out of this index");
 }
 
 void Table::load(Key key, const void* row, Arena& arena) {

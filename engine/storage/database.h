@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/storage/arena.h"
+#include "engine/storage/free_list.h"
 #include "engine/storage/function_ref.h"
 #include "engine/storage/index.h"
 #include "engine/storage/tuple.h"
@@ -48,7 +49,9 @@ class Table {
   Index& secondary(size_t which) { return *secondaries_[which]; }
 
   // A tuple in no index yet, absent, with sequence 0.
-  Tuple* new_tuple(Key key, Arena& arena) const;
+  Tuple* new_tuple(Key key, Arena& arena);
+  // Takes back a new tuple that did not get into the index.
+  void take_back(Tuple* tuple) { free_tuples_.give(tuple); }
   static Tuple* tuple_of(Keyed* primary_entry) { return static_cast<Tuple*>(primary_entry); }
   Posting* new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
                        Arena& arena) const;
@@ -68,6 +71,17 @@ class Table {
     if (!rows_come_and_go()) changes_.store(true, platform::memory_order_relaxed);
   }
 
+  // For the reclaimer: whether absent tuples can be taken out of the primary index. Postings of
+  // rows long gone point at their tuples, so secondary indexes stand in the way.
+  bool reclaims() const { return reclaims_; }
+  // Takes out the tuple under `key`, if it is absent still since its writer with that sequence
+  // number. False: try again, somebody holds it or a node. What is taken out is appended to
+  // `retired`.
+  bool forget(Key key, uint64_t sequence, std::vector<Retired>* retired);
+  void recycle(const Retired& retired);
+  // The largest sequence number of a tuple taken out: an insert that finds no tuple depends on it.
+  uint64_t forgotten_up_to() const { return forgotten_.load(platform::memory_order_acquire); }
+
   // Present rows, while no transaction runs.
   uint64_t count_rows();
   void for_each_row(FunctionRef<void(Key, const std::byte*)> visit);
@@ -79,6 +93,9 @@ class Table {
   std::unique_ptr<Index> primary_;
   std::vector<std::unique_ptr<Index>> secondaries_;
   platform::atomic<bool> changes_{false};
+  bool reclaims_ = false;
+  platform::atomic<uint64_t> forgotten_{0};
+  FreeList free_tuples_;
 };
 
 class Database {

@@ -1,10 +1,11 @@
 // What an index is to concurrency control: keys to entries, and nodes that can be watched.
 //
 // A *node* is the unit of phantom protection: a leaf of the ordered index, a bucket of the hash
-// index. Its `structure` word changes whenever a key that was not there is inserted in it (or it
-// splits), never otherwise. OCC remembers (node, structure) of what it scanned or missed and
-// validates it at commit, as Silo does; 2PL takes `lock` shared, and an insert asks for it (see
-// cc/two_phase_locking.cc). Keys are never removed: a deleted row is an absent tuple.
+// index. Its `structure` word changes whenever a key that was not there is inserted in it, it
+// splits, an entry is taken out, or its range changes, never otherwise. OCC remembers (node,
+// structure) of what it scanned or missed and validates it at commit, as Silo does; 2PL takes
+// `lock` shared, and an insert asks for it (see cc/two_phase_locking.cc). A deleted row is an
+// absent tuple; only the reclaimer takes it out of the index, some time later (reclaimer.h).
 //
 // Protocol. `structure`: bit 0 is the latch, the rest a counter. An inserter latches (acquire),
 // changes the node and stores counter + 1 without the latch (release); readers load it (acquire),
@@ -30,6 +31,9 @@ struct IndexNode {
 
   static constexpr uint64_t kLatched = 1;
 };
+
+// A RowLock word that is held exclusively by nobody, for good: of tuples and nodes taken out.
+inline constexpr uint64_t kLockedForGood = uint64_t{1} << 63;
 
 // A node as a reader saw it: unlatched, with this structure word.
 struct NodeSight {
@@ -63,6 +67,14 @@ struct Posting : Keyed {
   Tuple* tuple;
 };
 
+// What was taken out of a table or its index, and may still be looked at by readers who came
+// before.
+struct Retired {
+  enum class Kind : uint8_t { kTuple, kLeaf, kInner };
+  void* memory;
+  Kind kind;
+};
+
 // A unique index holds Tuples or Postings, one a key. A non-unique one holds Postings, several a
 // key, one a (key, primary).
 class Index {
@@ -89,6 +101,15 @@ class Index {
   virtual void find_all(Key key, const NodeVisitor& visit) = 0;
   // All entries with keys in [low, high]; ordered indexes only (others end the process).
   virtual void scan(Key low, Key high, bool descending, const NodeVisitor& visit) = 0;
+
+  // Whether it can do the two things below.
+  virtual bool removes() const { return false; }
+  // Takes out `entry` (null: none), which is under `key` (nobody else takes it out), and then, if
+  // the node that would hold the key is empty, that node. False: the node could not go now, call
+  // again, with null. Nodes taken out are appended to `retired`.
+  virtual bool remove(Key key, Keyed* entry, std::vector<Retired>* retired);
+  // Takes back such a node, when nobody can look at it any more.
+  virtual void recycle(const Retired& node);
 
   // Every entry, while nobody inserts.
   virtual void for_each(FunctionRef<void(Keyed*)> visit) = 0;

@@ -13,7 +13,7 @@ using Key = uint64_t;
 // The version word: lock bit, absent bit, sequence number of the last writer.
 //
 // An absent tuple is a deleted row, or one whose insert has not committed. It stays in its index,
-// with its sequence number, so that recovery cannot replay an older insert over the delete.
+// with its sequence number, at least until the delete is durable (see reclaimer.h).
 class Version {
  public:
   static constexpr uint64_t kLocked = uint64_t{1} << 63;
@@ -43,7 +43,8 @@ struct Keyed {
 // Protocol. `version`: who holds the lock bit (OCC) or the exclusive row lock (2PL) stores it, with
 // release, after the row's bytes; readers load it with acquire before and, under OCC, again after
 // copying the bytes. `lock`: a RowLock word (cc/row_lock.h), unused under OCC. `key` never changes.
-// The row follows the header, 8-byte aligned and padded to 8 bytes.
+// Taken out of its index, a tuple stays locked for good in both ways, until its memory is used
+// anew. The row follows the header, 8-byte aligned and padded to 8 bytes.
 struct Tuple : Keyed {
   platform::atomic<uint64_t> version;
   platform::atomic<uint64_t> lock;

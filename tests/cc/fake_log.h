@@ -61,6 +61,7 @@ class FakeLog final : public LogScheme {
     EXPECT_EQ(open_[worker], nullptr) << "a worker may hold one ticket";
     EXPECT_LE(std::max(deps.max_read, deps.max_overwritten), sequence_);
     EXPECT_EQ(bytes % 8, 0u);
+    last_deps = deps;
     auto entry = std::make_unique<Entry>();
     entry->worker = worker;
     entry->deps = deps;
@@ -101,6 +102,7 @@ class FakeLog final : public LogScheme {
   bool survives(const RecordHeader&, uint32_t, const Cut&) const override { return true; }
 
   std::vector<Entry> entries;  // as published
+  Dependencies last_deps;
   uint64_t observed = 0;
 
  private:

@@ -233,6 +233,8 @@ class Actor {
     if (txn->holds_locks()) txn->release_locks();
   }
 
+  uint64_t arena_bytes() const { return arena_.allocated_bytes(); }
+
   WorkerContext context;
   std::unique_ptr<ProtocolTransaction> txn;
   bool alive = false;

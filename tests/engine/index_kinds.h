@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/storage/btree.h"
+#include "engine/storage/btree_removal.h"
 #include "engine/storage/index.h"
 
 namespace logjam {

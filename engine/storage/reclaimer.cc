@@ -1,0 +1,48 @@
+#include "engine/storage/reclaimer.h"
+
+#include <algorithm>
+
+namespace logjam {
+
+uint64_t Epochs::safe_before() const {
+  uint64_t least = kNever;
+  for (const auto& seen : seen_) {
+    least = std::min(least, seen->load(platform::memory_order_acquire));
+  }
+  return least;
+}
+
+void Reclaimer::work() {
+  epochs_.between_transactions(worker_);
+  if (!candidates_.empty()) remove_some();
+  if (!limbo_.empty()) give_back();
+}
+
+void Reclaimer::remove_some() {
+  constexpr size_t kAtOnce = 32;
+  const size_t before = limbo_.size();
+  for (size_t left = std::min(candidates_.size(), kAtOnce); left > 0; --left) {
+    const Erasure erasure = candidates_.front();
+    candidates_.pop_front();
+    const bool done = erasure.table->forget(erasure.key, erasure.sequence, &retired_);
+    for (const Retired& retired : retired_) limbo_.push_back({0, erasure.table, retired});
+    retired_.clear();
+    if (!done) candidates_.push_back(erasure);
+  }
+  if (limbo_.size() == before) return;
+  const uint64_t epoch = epochs_.retire();
+  for (size_t i = before; i < limbo_.size(); ++i) limbo_[i].epoch = epoch;
+}
+
+void Reclaimer::give_back() {
+  constexpr uint32_t kLookEvery = 16;
+  if (++since_looked_ < kLookEvery) return;
+  since_looked_ = 0;
+  const uint64_t safe = epochs_.safe_before();
+  while (!limbo_.empty() && limbo_.front().epoch < safe) {
+    limbo_.front().table->recycle(limbo_.front().retired);
+    limbo_.pop_front();
+  }
+}
+
+}  // namespace logjam

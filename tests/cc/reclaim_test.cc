@@ -1,0 +1,287 @@
+// Erased rows are reclaimed while transactions run: nobody notices, and memory does not grow.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "engine/storage/reclaimer.h"
+#include "platform/spin.h"
+#include "platform/thread.h"
+#include "tests/cc/script.h"
+
+namespace logjam {
+namespace {
+
+TableSchema queue_schema() {
+  TableSchema schema = World::plain("queue");
+  schema.kind = IndexKind::kOrdered;
+  return schema;
+}
+
+class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
+ protected:
+  Reclaim()
+      : world(std::get<0>(GetParam()), {.keep = false}, LogRecords::kTransaction,
+              std::get<1>(GetParam())),
+        queue(world.database.create_table(queue_schema())) {}
+
+  // An actor with a reclaimer. What it commits is durable at once.
+  struct Worker {
+    Worker(Reclaim& test, Epochs& epochs, uint32_t id) : actor(test.world), reclaimer(epochs, id) {
+      actor.context.reclaimer = &reclaimer;
+      actor.txn->abort();
+    }
+    bool commit() {
+      const bool committed = actor.commit();
+      if (committed) {
+        actor.durable();
+        reclaimer.durable(reclaimer.take_erased());
+      }
+      return committed;
+    }
+    void work() {
+      for (int i = 0; i < 40; ++i) reclaimer.work();
+    }
+    Actor actor;
+    Reclaimer reclaimer;
+  };
+
+  size_t entries() {
+    size_t count = 0;
+    queue.primary().for_each([&](Keyed*) { ++count; });
+    return count;
+  }
+
+  World world;
+  Table& queue;
+};
+
+TEST_P(Reclaim, AKeyLeavesTheIndexWhenItsEraseIsDurable) {
+  Epochs epochs(1);
+  Worker worker(*this, epochs, 0);
+  for (Key key = 0; key < 500; ++key) {
+    worker.actor.begin();
+    ASSERT_EQ(worker.actor.insert(queue, key, 1), Status::kOk);
+    ASSERT_TRUE(worker.commit());
+  }
+  worker.actor.begin();
+  for (Key key = 0; key < 500; ++key) {
+    ASSERT_EQ(worker.actor.erase(queue, key), Status::kOk);
+  }
+  ASSERT_TRUE(worker.actor.commit());
+  worker.actor.durable();
+  worker.work();
+  EXPECT_EQ(entries(), 500u) << "not durable yet";
+  worker.reclaimer.durable(worker.reclaimer.take_erased());
+  worker.work();
+  EXPECT_EQ(entries(), 0u);
+
+  // Who inserts such a key again follows its erase.
+  const uint64_t forgotten = queue.forgotten_up_to();
+  EXPECT_EQ(forgotten, 501u);
+  Actor other(world);
+  EXPECT_EQ(other.insert(queue, 7, 2), Status::kOk);
+  ASSERT_TRUE(other.commit());
+  EXPECT_GE(world.log.last_deps.max_overwritten, forgotten);
+}
+
+TEST_P(Reclaim, AnAbandonedInsertLeavesNothing) {
+  Epochs epochs(1);
+  Worker worker(*this, epochs, 0);
+  worker.actor.begin();
+  EXPECT_EQ(worker.actor.insert(queue, 5, 1), Status::kOk);
+  EXPECT_EQ(worker.actor.insert(queue, 6, 1), Status::kOk);
+  worker.actor.abort();
+  EXPECT_EQ(entries(), 2u);
+  worker.actor.begin();
+  EXPECT_EQ(worker.actor.insert(queue, 6, 2), Status::kOk);
+  ASSERT_TRUE(worker.commit());
+  worker.work();
+  EXPECT_EQ(entries(), 1u);
+  EXPECT_EQ(world.content(queue), (std::map<Key, int64_t>{{6, 2}}));
+}
+
+TEST_P(Reclaim, AnEraseAfterWhichTheRowCameBackIsNotReclaimed) {
+  Epochs epochs(1);
+  Worker worker(*this, epochs, 0);
+  const auto once = [&](auto&& change) {
+    worker.actor.begin();
+    ASSERT_EQ(change(), Status::kOk);
+    ASSERT_TRUE(worker.commit());
+  };
+  once([&] { return worker.actor.insert(queue, 5, 1); });
+  once([&] { return worker.actor.erase(queue, 5); });
+  once([&] { return worker.actor.insert(queue, 5, 3); });
+  worker.work();
+  EXPECT_EQ(world.content(queue), (std::map<Key, int64_t>{{5, 3}}));
+}
+
+TEST_P(Reclaim, AnEraseThatIsDurableDoesNotReclaimALaterOne) {
+  Epochs epochs(1);
+  Worker worker(*this, epochs, 0);
+  const auto once = [&](auto&& change) {
+    worker.actor.begin();
+    ASSERT_EQ(change(), Status::kOk);
+    ASSERT_TRUE(worker.commit());
+  };
+  once([&] { return worker.actor.insert(queue, 5, 1); });
+  once([&] { return worker.actor.erase(queue, 5); });
+  once([&] { return worker.actor.insert(queue, 5, 3); });
+  worker.actor.begin();
+  ASSERT_EQ(worker.actor.erase(queue, 5), Status::kOk);
+  ASSERT_TRUE(worker.actor.commit());
+  worker.actor.durable();
+  worker.work();
+  EXPECT_EQ(entries(), 1u);
+  worker.reclaimer.durable(worker.reclaimer.take_erased());
+  worker.work();
+  EXPECT_EQ(entries(), 0u);
+}
+
+TEST_P(Reclaim, MemoryIsNotUsedAgainWhileSomebodyMayLook) {
+  Epochs epochs(2);
+  Worker worker(*this, epochs, 0);
+  const auto insert = [&](Key key) {
+    worker.actor.begin();
+    worker.actor.insert(queue, key, 1);
+    EXPECT_TRUE(worker.commit());
+    return queue.primary().find(key, nullptr);
+  };
+  epochs.between_transactions(1);
+  const Keyed* old = insert(5);
+  worker.actor.begin();
+  worker.actor.erase(queue, 5);
+  ASSERT_TRUE(worker.commit());
+  worker.work();
+  ASSERT_EQ(entries(), 0u);
+  EXPECT_NE(insert(6), old) << "the other worker's transaction is older";
+  epochs.between_transactions(1);
+  worker.work();
+  EXPECT_EQ(insert(7), old);
+}
+
+// Somebody looks at the tombstone while it is taken away and the key comes back.
+TEST_P(Reclaim, WhatWasMissedIsDependedOn) {
+  Epochs epochs(2);
+  Worker worker(*this, epochs, 0);
+  for (const Key key : {5, 6}) {
+    worker.actor.begin();
+    worker.actor.insert(queue, key, 1);
+    ASSERT_TRUE(worker.commit());
+  }
+  worker.actor.begin();
+  worker.actor.erase(queue, 5);
+  ASSERT_TRUE(worker.commit());
+
+  Actor reader(world);
+  EXPECT_FALSE(reader.read(queue, 5).has_value());
+  worker.work();
+  worker.actor.begin();
+  worker.actor.insert(queue, 5, 2);
+  worker.actor.read(*world.notes, 0);
+  const bool inserted = worker.commit();
+  reader.set(*world.notes, 0, 1);
+  EXPECT_FALSE(reader.commit() && inserted) << "each precedes the other";
+}
+
+TEST_P(Reclaim, AQueueThatMovesDoesNotGrow) {
+  Epochs epochs(1);
+  Worker worker(*this, epochs, 0);
+  constexpr Key kLong = 100, kMoves = 20'000;
+  uint64_t bytes = 0;
+  for (Key key = 0; key < kMoves; ++key) {
+    worker.reclaimer.work();
+    worker.actor.begin();
+    ASSERT_EQ(worker.actor.insert(queue, key, 1), Status::kOk);
+    if (key >= kLong) {
+      ASSERT_EQ(worker.actor.erase(queue, key - kLong), Status::kOk);
+    }
+    ASSERT_TRUE(worker.commit());
+    if (key == kMoves / 2) bytes = worker.actor.arena_bytes();
+  }
+  EXPECT_EQ(worker.actor.arena_bytes(), bytes) << "tuples and nodes were used again";
+  EXPECT_LT(entries(), kLong + 50);
+}
+
+// Rows go in at one end and leave at the other; now and then somebody counts them.
+TEST_P(Reclaim, AQueueMovesUnderItsReaders) {
+  constexpr uint32_t kWorkers = 4;
+  constexpr int kTransactions = 3'000;
+  constexpr size_t kLong = 50;
+  Epochs epochs(kWorkers);
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (uint32_t i = 0; i < kWorkers; ++i) {
+    workers.push_back(std::make_unique<Worker>(*this, epochs, i));
+    workers.back()->actor.context.settle = nullptr;
+  }
+  platform::atomic<uint64_t> wrong{0}, erased{0};
+  // Row 0 counts the keys given out, row 1 the rows there are.
+  const auto attempt = [&](Actor& actor, bool retry, uint64_t draw) {
+    actor.begin(retry);
+    Row *given, *there;
+    const auto count = [&](Key key, Row** row) {
+      return actor.txn->update(*world.notes, key, row);
+    };
+    if (count(0, &given) != Status::kOk || count(1, &there) != Status::kOk) return false;
+    const auto number = static_cast<Key>(there->value);
+    if (draw % 16 == 0) {
+      uint64_t seen = 0;
+      const Status status = actor.txn->scan(queue, 0, ~Key{0}, draw % 32 == 0,
+                                            [&](Key, const std::byte*) { return ++seen != 0; });
+      if (status != Status::kOk || actor.txn->commit() != Status::kOk) return false;
+      if (seen != number) wrong.fetch_add(1);
+    } else if (number < kLong / 2 || (number < kLong && draw % 2 == 0)) {
+      ++there->value;
+      const auto key = static_cast<Key>(given->value++);
+      const Status status = actor.txn->insert(queue, key, World::row_of(key, 1));
+      // Optimistic readers may have read a number that is no more: commit refuses.
+      if (status == Status::kAbort || actor.txn->commit() != Status::kOk) return false;
+      if (status != Status::kOk) wrong.fetch_add(1);
+    } else {
+      Key oldest = ~Key{0};
+      Status status = actor.txn->scan(queue, 0, ~Key{0}, false, [&](Key key, const std::byte*) {
+        oldest = key;
+        return false;
+      });
+      if (status != Status::kOk) return false;
+      --there->value;
+      status = actor.txn->erase(queue, oldest);
+      if (status == Status::kAbort || actor.txn->commit() != Status::kOk) return false;
+      if (status != Status::kOk) wrong.fetch_add(1);
+      erased.fetch_add(1);
+    }
+    return true;
+  };
+  std::vector<platform::thread> threads;
+  for (auto& worker : workers) {
+    threads.emplace_back([&, id = &worker - workers.data()] {
+      std::mt19937_64 random(static_cast<uint64_t>(id) + 1);
+      Worker& own = *workers[static_cast<size_t>(id)];
+      for (int i = 0; i < kTransactions; ++i) {
+        own.reclaimer.work();
+        const uint64_t draw = random();
+        for (bool retry = false; !attempt(own.actor, retry, draw); retry = true) {
+          own.actor.txn->abort();
+          platform::yield();
+        }
+        own.actor.durable();
+        own.reclaimer.durable(own.reclaimer.take_erased());
+      }
+      epochs.leave(static_cast<uint32_t>(id));
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0u);
+  EXPECT_GT(erased.load(), kWorkers * kTransactions / 4u);
+  for (auto& worker : workers) worker->work();
+  EXPECT_EQ(entries(), world.content(queue).size()) << "nothing is left of what is gone";
+}
+
+INSTANTIATE_TEST_SUITE_P(Protocols, Reclaim,
+                         testing::Combine(testing::ValuesIn(protocol_names()), testing::Bool()),
+                         [](const auto& info) {
+                           return test_name(std::get<0>(info.param)) +
+                                  (std::get<1>(info.param) ? "" : "_keeps_locks");
+                         });
+
+}  // namespace
+}  // namespace logjam
