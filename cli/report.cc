@@ -138,6 +138,9 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   row.emplace_back("cpu_us_txn", number(per(result.usage.cpu_seconds * 1e6, transactions), 3));
   row.emplace_back("cpu_pct", number(100 * per(result.usage.cpu_seconds,
                                                result.seconds * platform::core_count())));
+  row.emplace_back("memory_start_mb",
+                   number(static_cast<double>(result.memory_start_bytes) * 1e-6, 0));
+  row.emplace_back("memory_end_mb", number(static_cast<double>(result.memory_end_bytes) * 1e-6, 0));
   for (size_t i = 0; i < result.activity_share.size(); ++i) {
     row.emplace_back("time_" + text(name_of(static_cast<Activity>(i))) + "_pct",
                      options.breakdown ? number(100 * result.activity_share[i]) : "");
@@ -219,8 +222,12 @@ void print_types(const Workload& workload, const RunResult& result) {
 
 void print_row_counts(Database& database) {
   for (const auto& table : database.tables()) {
-    std::printf("rows %-17s %llu\n", table->schema().name.c_str(),
-                static_cast<unsigned long long>(table->count_rows()));
+    const TableSchema& schema = table->schema();
+    const uint64_t rows = table->count_rows();
+    const uint64_t bytes = table_bytes(rows, schema.row_bytes, schema.secondaries.size());
+    std::printf("rows %-17s %-10llu about %s MB\n", schema.name.c_str(),
+                static_cast<unsigned long long>(rows),
+                number(static_cast<double>(bytes) * 1e-6).c_str());
   }
 }
 

@@ -36,6 +36,7 @@ bool print_checks(const std::vector<Check>& checks);
 // Each type's count, share and success rate, and what else was drawn how often, beside what the
 // specification says.
 void print_types(const Workload& workload, const RunResult& result);
+// And about what the rows take in memory.
 void print_row_counts(Database& database);
 
 }  // namespace logjam

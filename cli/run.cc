@@ -64,7 +64,13 @@ int run_command() {
     std::printf("UNSAFE: acknowledged transactions may be lost (%s)\n", settings.unsafe.c_str());
   }
   if (!FLAGS_csv.empty()) append_csv(FLAGS_csv, row);
-  return verified == "FAILED" ? platform::kExitViolation : 0;
+  if (verified == "FAILED") return platform::kExitViolation;
+  if (result.out_of_memory) {
+    platform::fatal(
+        "the run ended early, because hardly any memory was left: a shorter one, or a "
+        "slower (--rate), would fit");
+  }
+  return 0;
 }
 
 }  // namespace logjam

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
 #include <sstream>
 
 #include "cli/revision.h"
 #include "platform/fatal.h"
+#include "platform/memory.h"
 #include "platform/thread.h"
 
 DEFINE_string(workload, "ycsb", "what the clients do; `logjam list workloads`");
@@ -289,16 +289,11 @@ std::vector<std::string> log_directories() {
 }
 
 void refuse_too_large(const Workload& workload, uint64_t other_bytes) {
-  std::ifstream meminfo("/proc/meminfo");
-  std::string name, unit;
-  uint64_t kib = 0;
-  while (meminfo >> name >> kib >> unit) {
-    if (name == "MemAvailable:") break;
-  }
+  const uint64_t available = platform::available_bytes();
   const uint64_t needed = workload.expected_bytes() + other_bytes;
-  if (name == "MemAvailable:" && needed > kib * 1024) {
+  if (needed > available) {
     refuse("this scale needs about " + std::to_string(needed >> 20) + " MiB and " +
-           std::to_string(kib >> 10) + " MiB of memory are available");
+           std::to_string(available >> 20) + " MiB of memory are available");
   }
 }
 

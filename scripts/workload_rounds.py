@@ -22,6 +22,8 @@ import tempfile
 import threading
 import time
 
+from experiment import schemes as listed_schemes
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COLUMNS = ["workload", "log", "cc", "commit", "log_records", "devices", "killed_after_ms",
            "recovered", "result", "seed"]
@@ -82,22 +84,26 @@ def kill_when_loaded(command, seconds):
     return ended, "".join(said)
 
 
-def play(logjam, directory, workload, scheme, protocol, seed):
-    """Returns (row, what the programs said if the round failed)."""
+def play(logjam, directory, workload, scheme, device, protocol, seed):
+    """Returns (row, what the programs said if the round failed). `device`: "" if any will do."""
     draw = random.Random(seed)
     commit = draw.choice(["sync", "pipelined"])
     records = draw.choice(["txn", "op"])
     if scheme == "command":
         records = "txn"  # which cannot be split
     moment = draw.uniform(0.02, 0.8)
-    devices = [os.path.join(directory, str(i)) for i in range(draw.choice([1, 2]))]
+    count = draw.choice([1, 2])
+    if scheme == "scm":
+        count = 1  # which cannot be striped
+    devices = [os.path.join(directory, str(i)) for i in range(count)]
     shutil.rmtree(directory, ignore_errors=True)
-    for device in devices:
-        os.makedirs(device)
+    for path in devices:
+        os.makedirs(path)
     run = [logjam, "run", f"--workload={workload}", f"--log={scheme}", f"--cc={protocol}",
            f"--commit={commit}", f"--log_records={records}", f"--log_dir={','.join(devices)}",
            f"--seed={seed}", f"--threads={THREADS}", "--seconds=60", "--warmup=0",
-           "--log_prealloc_mb=16", "--log_buffer_mb=4", *draw.choice(SCALES[workload])]
+           "--log_prealloc_mb=16", "--log_buffer_mb=4", *draw.choice(SCALES[workload]),
+           *([f"--device={device}"] if device else [])]
     recover = [logjam, "recover", f"--log_dir={','.join(devices)}", "--threads=2", "--verify"]
     row = {"workload": workload, "log": scheme, "cc": protocol, "commit": commit,
            "log_records": records, "devices": len(devices),
@@ -115,7 +121,7 @@ def play(logjam, directory, workload, scheme, protocol, seed):
 
 def main():
     given = arguments()
-    schemes = [s for s in listed(given.logjam, "schemes") if s != "none"]
+    schemes = list(listed_schemes(given.logjam).items())
     protocols = listed(given.logjam, "protocols")
     workloads = given.workloads.split(",") if given.workloads else listed(given.logjam, "workloads")
     missing = [w for w in workloads if w not in SCALES]
@@ -130,7 +136,7 @@ def main():
             # Another scheme and protocol every round; from workload to workload other pairs.
             seed = given.seed + index * given.rounds + number
             row, said = play(given.logjam, os.path.join(directory, "log"), workload,
-                             schemes[number % len(schemes)],
+                             *schemes[number % len(schemes)],
                              protocols[(number // len(schemes) + number + index) % len(protocols)],
                              seed)
             rows.append(row)

@@ -1,9 +1,12 @@
 #!/usr/bin/python3
-"""Every workload under every protocol and some logs: throughput, aborts, log, checks. And the
-three ways of 2PL with deadlocks side by side, on skewed YCSB.
+"""Every workload under every protocol and some logs: throughput, aborts, log, checks. The mixes of
+a million transactions beside the specifications'. And the three ways of 2PL with deadlocks side by
+side, on skewed YCSB.
 """
 
 import argparse
+import re
+import subprocess
 
 from experiment import Bench, median, ratio, table
 
@@ -35,6 +38,33 @@ def everything(bench, args, common):
     table(["workload", "cc", "log", "tps", "aborts %", "log B/txn", "cpu %", "verify"], lines)
 
 
+MIXES = {
+    "tpcc": ["--workload=tpcc", "--tpcc_warehouses=4"],
+    "tpcb": ["--workload=tpcb", "--tpcb_branches=4"],
+    "tatp": ["--workload=tatp"],
+    "oltp": ["--workload=oltp"],
+    **{f"ycsb {name}": ["--workload=ycsb", f"--ycsb_workload={name}", "--ycsb_value_bytes=100"]
+       for name in "ABCDEF"},
+}
+# What `run` prints of transactions by type, and of what they drew.
+TYPE = re.compile(r"txn (\S+) +\d+ +share +(\S+) % +success +(\S+) %(?: +\(specified (.*)\))?")
+SHARE = re.compile(r"share (.+?) {2,}(\S+) % of (\d+)(?: +\(specified (.*)\))?")
+
+
+def mixes(bench, args, common):
+    lines = []
+    for workload, flags in MIXES.items():
+        line = [args.logjam, "run", "--log=none", "--threads=2", "--transactions=500000",
+                "--seconds=600", "--warmup=0", *flags]
+        done = subprocess.run(line, capture_output=True, text=True, check=True)
+        for kind, share, success, specified in TYPE.findall(done.stdout):
+            lines.append([workload, kind, share, success, specified])
+        for what, share, of, specified in SHARE.findall(done.stdout):
+            lines.append([workload, f"{what} (of {of})", share, "", specified])
+    print("\nA million transactions, and what the specifications say")
+    table(["workload", "what", "share %", "success %", "specified share, success"], lines)
+
+
 def locking(bench, args, common):
     ways = {(theta, threads, cc): [
         *common, "--workload=ycsb", "--ycsb_records=200000", f"--ycsb_theta={theta}", f"--cc={cc}",
@@ -50,7 +80,7 @@ def locking(bench, args, common):
            for (theta, threads, cc), r in rows.items()])
 
 
-EXPERIMENTS = {"everything": everything, "locking": locking}
+EXPERIMENTS = {"everything": everything, "mixes": mixes, "locking": locking}
 
 
 def main():

@@ -10,14 +10,6 @@
 
 namespace logjam {
 
-// Bytes of a table's rows: a tuple's header, its padded row, an entry in the primary index, and a
-// posting in each secondary one.
-inline uint64_t table_bytes(uint64_t rows, uint32_t row_bytes, uint32_t secondaries = 0) {
-  constexpr uint64_t kIndexEntry = 32;
-  return rows * (sizeof(Tuple) + (uint64_t{row_bytes} + 7) / 8 * 8 + kIndexEntry +
-                 secondaries * (sizeof(Posting) + kIndexEntry));
-}
-
 // For rows that exist as long as the database does: false if the transaction must give up.
 inline bool there(Status status, const char* what) {
   if (status == Status::kAbort) return false;

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <limits>
 #include <string>
 
 #include "platform/fatal.h"
@@ -42,6 +44,22 @@ void* map_pages(size_t bytes) {
   if (pages == MAP_FAILED)
     fatal("cannot map " + std::to_string(bytes) + " bytes: " + strerror(errno));
   return pages;
+}
+
+uint64_t available_bytes() {
+  std::ifstream meminfo("/proc/meminfo");
+  std::string name, unit;
+  for (uint64_t kib = 0; meminfo >> name >> kib >> unit;) {
+    if (name == "MemAvailable:") return kib * 1024;
+  }
+  return std::numeric_limits<uint64_t>::max();
+}
+
+uint64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t mapped = 0, resident = 0;
+  statm >> mapped >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 MirroredMemory::MirroredMemory(size_t bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace logjam::platform {
 
@@ -12,6 +13,12 @@ void* map_huge(size_t bytes);
 void unmap_huge(void* address, size_t bytes);
 // Zeroed ordinary pages, never given back: for what may stay small.
 void* map_pages(size_t bytes);
+
+// What the machine could still give without swapping; the largest number there is if it does not
+// say.
+uint64_t available_bytes();
+// What this process has in memory.
+uint64_t resident_bytes();
 
 // A ring whose bytes [size, 2*size) are the same memory as [0, size): a hole of up to `size` bytes
 // starting anywhere is contiguous. `size` is rounded up to a multiple of the page size.

@@ -8,6 +8,7 @@
 #include "engine/run/worker.h"
 #include "engine/stats/usage.h"
 #include "platform/clock.h"
+#include "platform/memory.h"
 #include "platform/thread.h"
 
 namespace logjam {
@@ -16,16 +17,27 @@ namespace {
 // Written by a signal handler, so lock-free; read by the main thread of a run.
 platform::atomic<bool> stop_requested{false};
 
-// Sleeps for a phase; ends early on request_stop() or when no worker can do more.
-void sit_through(double seconds, const RunControl& control, uint32_t workers, Progress* progress) {
+// Workloads that insert grow for as long as they run. Enough for the checks afterwards.
+constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
+
+// Sleeps for a phase; ends early on request_stop(), when no worker can do more, or when there is
+// hardly any memory left (true).
+bool sit_through(double seconds, const RunControl& control, uint32_t workers, Progress* progress) {
+  constexpr uint64_t kSecond = 1'000'000'000;
   const uint64_t end = platform::now_ns() + static_cast<uint64_t>(seconds * 1e9);
+  uint64_t next_look = 0;
   while (!stop_requested.load(platform::memory_order_relaxed) &&
          control.exhausted.load(platform::memory_order_relaxed) < workers) {
     const uint64_t now = platform::now_ns();
-    if (now >= end) return;
+    if (now >= end) return false;
+    if (now >= next_look) {
+      if (platform::available_bytes() < kMemoryToLeave) return true;
+      next_look = now + kSecond;
+    }
     if (progress != nullptr) progress->look(now);
     platform::sleep_ns(std::min<uint64_t>(end - now, 20'000'000));
   }
+  return false;
 }
 
 void collect(const Workers& workers, RunResult* result) {
@@ -109,21 +121,25 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
     control.phase.store(phase, platform::memory_order_relaxed);
     return platform::now_ns();
   };
-  sit_through(options.warmup_seconds, control, options.threads, shown);
+  RunResult result;
+  result.out_of_memory = sit_through(options.warmup_seconds, control, options.threads, shown);
+  result.memory_start_bytes = platform::resident_bytes();
   const Usage before = usage_now();
   const Counters counted_before = scheme.counters();
   const uint64_t start = enter(Phase::kMeasure);
-  sit_through(options.seconds, control, options.threads, shown);
+  if (!result.out_of_memory) {
+    result.out_of_memory = sit_through(options.seconds, control, options.threads, shown);
+  }
   const Usage after = usage_now();
   const Counters counted = scheme.counters().since(counted_before);
   const uint64_t end = enter(Phase::kDrain);
   for (auto& thread : threads) thread.join();
   if (shown != nullptr) shown->end();
 
-  RunResult result;
+  result.memory_end_bytes = platform::resident_bytes();
   result.seconds = static_cast<double>(end - start) * 1e-9;
   result.drain_seconds = static_cast<double>(platform::now_ns() - end) * 1e-9;
-  result.interrupted = stop_requested.load(platform::memory_order_relaxed);
+  result.interrupted = result.out_of_memory || stop_requested.load(platform::memory_order_relaxed);
   result.usage = after.since(before);
   result.counters = counted;
   collect(workers, &result);

@@ -54,6 +54,9 @@ struct RunResult {
   uint64_t log_bytes = 0;
   uint64_t log_records = 0;
   Usage usage;
+  uint64_t memory_start_bytes = 0;  // the process's, when the measured phase begins
+  uint64_t memory_end_bytes = 0;
+  bool out_of_memory = false;  // ended early, before the machine had none left
   std::array<double, static_cast<size_t>(Activity::kCount)> activity_share{};
   double drain_seconds = 0;
   Counters counters;  // the scheme's own, of the measured phase

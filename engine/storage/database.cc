@@ -26,6 +26,12 @@ size_t alignment_of(size_t bytes) {
 
 }  // namespace
 
+uint64_t table_bytes(uint64_t rows, uint32_t row_bytes, size_t secondaries) {
+  constexpr uint64_t kIndexEntry = 32;
+  return rows * (sizeof(Tuple) + (uint64_t{row_bytes} + 7) / 8 * 8 + kIndexEntry +
+                 secondaries * (sizeof(Posting) + kIndexEntry));
+}
+
 Table::Table(uint16_t id, TableSchema schema) : id_(id), schema_(std::move(schema)) {
   const IndexOptions options{.unique = true, .expected_entries = schema_.expected_rows};
   primary_ = make_index(schema_.kind, options);

@@ -36,6 +36,10 @@ struct TableSchema {
   std::vector<SecondarySchema> secondaries = {};
 };
 
+// About what a table's rows take: tuples' headers, padded rows, an entry in the primary index, and
+// a posting in each secondary one.
+uint64_t table_bytes(uint64_t rows, uint32_t row_bytes, size_t secondaries = 0);
+
 class Table {
  public:
   Table(uint16_t id, TableSchema schema);

@@ -75,12 +75,9 @@ void create_tables(Database& database, const Scale& scale) {
 }
 
 uint64_t loaded_bytes(const Scale& scale) {
-  constexpr uint64_t kIndexEntry = 32;
   uint64_t bytes = 0;
   for (const TableSchema& schema : schemas(scale)) {
-    const uint64_t row = sizeof(Tuple) + (schema.row_bytes + 7) / 8 * 8 + kIndexEntry;
-    const uint64_t postings = schema.secondaries.size() * (sizeof(Posting) + kIndexEntry);
-    bytes += schema.expected_rows * (row + postings);
+    bytes += table_bytes(schema.expected_rows, schema.row_bytes, schema.secondaries.size());
   }
   return bytes;
 }

@@ -418,10 +418,8 @@ class Ycsb : public Workload {
 
   std::string describe() const override { return ycsb::describe(options_); }
 
-  // A tuple's header, its padded row, and an index entry with the index's slack.
   uint64_t expected_bytes() const override {
-    constexpr uint64_t kIndexEntry = 32;
-    return options_.records * (sizeof(Tuple) + (options_.value_bytes + 7) / 8 * 8 + kIndexEntry);
+    return table_bytes(options_.records, options_.value_bytes);
   }
 
  private:
