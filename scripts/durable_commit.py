@@ -5,17 +5,11 @@ Group commit with 1, 2 and 16 synchronous clients; then two busy workers on two 
 commits, where the question is how late an acknowledgement comes.
 """
 
-import argparse
-
-from experiment import Bench, median, table
+from experiment import Bench, common_arguments, median, table
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logjam", default="build/logjam")
-    parser.add_argument("--log_dir", default="/tmp")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=3)
+    parser = common_arguments(__doc__, log_dir="/tmp", rounds=5, seconds=3)
     parser.add_argument("--devices", default="file,sync")
     args = parser.parse_args()
     common = [

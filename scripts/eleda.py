@@ -4,9 +4,7 @@
 YCSB-A with one operation a transaction on rows of 1 KiB, as in ELEDA's section 6.2.
 """
 
-import argparse
-
-from experiment import Bench, median, ratio, table
+from experiment import common_arguments, median, ratio, run_experiments, table
 
 KV = ["--workload=ycsb", "--ycsb_preset=a", "--ycsb_ops=1", "--ycsb_records=200000"]
 ROW = ["--ycsb_value_bytes=1024"]
@@ -107,18 +105,9 @@ EXPERIMENTS = {"e8": latency_hiding, "e18": io_units, "e20": crawling, "e21": bi
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logjam", default="build/logjam")
-    parser.add_argument("--log_dir", default=".")
+    parser = common_arguments(__doc__)
     parser.add_argument("--device", default="file", help="of E8 and E18")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--only", default=",".join(EXPERIMENTS))
-    args = parser.parse_args()
-    common = [f"--seconds={args.seconds}", "--warmup=0.5"]
-    with Bench(args.logjam, args.log_dir) as bench:
-        for name in args.only.split(","):
-            EXPERIMENTS[name](bench, args, common)
+    run_experiments(parser, EXPERIMENTS)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,11 @@ One client on a 1 ms device: pipelined over sync. Sixteen clients, TPC-C (NewOrd
 warehouse, 1 ms: early lock release on over off, for each protocol and commit policy.
 """
 
-import argparse
-
-from experiment import Bench, median, ratio, table
+from experiment import Bench, common_arguments, median, ratio, table
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logjam", default="build/logjam")
-    parser.add_argument("--log_dir", default="/dev/shm")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=3)
+    parser = common_arguments(__doc__, log_dir="/dev/shm", rounds=5, seconds=3)
     args = parser.parse_args()
     common = ["--log=centr", "--device=sim:1000", f"--seconds={args.seconds}", "--warmup=0.5"]
 

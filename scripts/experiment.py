@@ -4,6 +4,7 @@ Two noisy cores: a single run proves nothing. The ways are interleaved (A B C, A
 the machine's mood falls on all of them alike, and a ratio is the median of the rounds' ratios.
 """
 
+import argparse
 import csv
 import os
 import shutil
@@ -75,3 +76,24 @@ def table(heading, lines):
             cell.ljust(width) if i == 0 else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(line, widths))
         ))
+
+
+def common_arguments(description, log_dir=".", rounds=3, seconds=2):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--logjam", default="build/logjam")
+    parser.add_argument("--log_dir", default=log_dir)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--seconds", type=float, default=seconds)
+    return parser
+
+
+def run_experiments(parser, experiments):
+    """experiments: name -> function of a Bench, the arguments, and flags for all runs."""
+    parser.add_argument("--only", default=",".join(experiments))
+    args = parser.parse_args()
+    common = [f"--seconds={args.seconds}", "--warmup=0.5"]
+    with Bench(args.logjam, args.log_dir) as bench:
+        for name in args.only.split(","):
+            if name not in experiments:
+                raise SystemExit(f"no experiment {name}: there are {', '.join(experiments)}")
+            experiments[name](bench, args, common)

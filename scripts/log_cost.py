@@ -5,9 +5,7 @@ Two shapes: ten operations on 1 M records of 4 B (half reads), and sixteen reque
 columns. The time breakdown says where the difference goes.
 """
 
-import argparse
-
-from experiment import Bench, median, ratio, table
+from experiment import Bench, common_arguments, median, ratio, table
 
 SHAPES = {
     "4 B x 10 ops": ["--ycsb_value_bytes=4", "--ycsb_ops=10"],
@@ -22,11 +20,7 @@ LOGS = {
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logjam", default="build/logjam")
-    parser.add_argument("--log_dir", default="/tmp")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=3)
+    parser = common_arguments(__doc__, log_dir="/tmp", rounds=5, seconds=3)
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--cc", default="occ,2pl-nowait")
     args = parser.parse_args()

@@ -5,9 +5,7 @@ On `null` nothing is written: it is the buffer that is measured. Beside the sche
 a plain copy of the same bytes, and a fetch-and-add with a copy.
 """
 
-import argparse
-
-from experiment import Bench, median, ratio, schemes, table
+from experiment import Bench, common_arguments, median, ratio, schemes, table
 
 SIZES = {"48 B": ["--record_bytes=48"], "120 B mix": ["--record_bytes=dist:"],
          "1 KiB": ["--record_bytes=1024"], "12 KiB": ["--record_bytes=12288"],
@@ -15,11 +13,7 @@ SIZES = {"48 B": ["--record_bytes=48"], "120 B mix": ["--record_bytes=dist:"],
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logjam", default="build/logjam")
-    parser.add_argument("--log_dir", default=".")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=0.3)
+    parser = common_arguments(__doc__, seconds=0.3)
     parser.add_argument("--threads", default="1,2,8")
     parser.add_argument("--local", action="store_true", help="fill L1-resident memory instead")
     args = parser.parse_args()

@@ -6,9 +6,7 @@ Poplar's devices (21.5 us, 1.2 GB/s) become sim:21:100: two cores can fill sever
 buffers (30 MB, flushed every 5 ms or half full) shrink with the bandwidth; its epoch is 50 ms.
 """
 
-import argparse
-
-from experiment import Bench, median, ratio, table
+from experiment import common_arguments, median, ratio, run_experiments, table
 
 DEVICE = "sim:21:100"
 BUFFERS = ["--log_buffer_mb=2", "--epoch_ms=50", "--pipeline_depth=16384"]
@@ -159,19 +157,10 @@ EXPERIMENTS = {"p5": scaling, "p7": commit_latency, "p10": scans, "w6": pwal,
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logjam", default="build/logjam")
-    parser.add_argument("--log_dir", default=".")
+    parser = common_arguments(__doc__)
     parser.add_argument("--device", default="file", help="of W6")
     parser.add_argument("--threads", type=int, default=4)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--only", default=",".join(EXPERIMENTS))
-    args = parser.parse_args()
-    common = [f"--seconds={args.seconds}", "--warmup=0.5"]
-    with Bench(args.logjam, args.log_dir) as bench:
-        for name in args.only.split(","):
-            EXPERIMENTS[name](bench, args, common)
+    run_experiments(parser, EXPERIMENTS)
 
 
 if __name__ == "__main__":

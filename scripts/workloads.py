@@ -4,11 +4,10 @@ a million transactions beside the specifications'. And the three ways of 2PL wit
 side, on skewed YCSB.
 """
 
-import argparse
 import re
 import subprocess
 
-from experiment import Bench, median, ratio, table
+from experiment import common_arguments, median, ratio, run_experiments, table
 
 WORKLOADS = {
     "ycsb A": ["--workload=ycsb", "--ycsb_workload=A", "--ycsb_records=200000"],
@@ -84,17 +83,7 @@ EXPERIMENTS = {"everything": everything, "mixes": mixes, "locking": locking}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--logjam", default="build/logjam")
-    parser.add_argument("--log_dir", default=".")
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--only", default=",".join(EXPERIMENTS))
-    args = parser.parse_args()
-    common = [f"--seconds={args.seconds}", "--warmup=0.5"]
-    with Bench(args.logjam, args.log_dir) as bench:
-        for name in args.only.split(","):
-            EXPERIMENTS[name](bench, args, common)
+    run_experiments(common_arguments(__doc__, rounds=1, seconds=5), EXPERIMENTS)
 
 
 if __name__ == "__main__":

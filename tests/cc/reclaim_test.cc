@@ -38,6 +38,13 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
       }
       return committed;
     }
+    // One transaction that does this.
+    template <class Change>
+    void once(const Change& change) {
+      actor.begin();
+      ASSERT_EQ(change(), Status::kOk);
+      ASSERT_TRUE(commit());
+    }
     void work() {
       for (int i = 0; i < 40; ++i) reclaimer.work();
     }
@@ -103,14 +110,9 @@ TEST_P(Reclaim, AnAbandonedInsertLeavesNothing) {
 TEST_P(Reclaim, AnEraseAfterWhichTheRowCameBackIsNotReclaimed) {
   Epochs epochs(1);
   Worker worker(*this, epochs, 0);
-  const auto once = [&](auto&& change) {
-    worker.actor.begin();
-    ASSERT_EQ(change(), Status::kOk);
-    ASSERT_TRUE(worker.commit());
-  };
-  once([&] { return worker.actor.insert(queue, 5, 1); });
-  once([&] { return worker.actor.erase(queue, 5); });
-  once([&] { return worker.actor.insert(queue, 5, 3); });
+  worker.once([&] { return worker.actor.insert(queue, 5, 1); });
+  worker.once([&] { return worker.actor.erase(queue, 5); });
+  worker.once([&] { return worker.actor.insert(queue, 5, 3); });
   worker.work();
   EXPECT_EQ(world.content(queue), (std::map<Key, int64_t>{{5, 3}}));
 }
@@ -118,14 +120,9 @@ TEST_P(Reclaim, AnEraseAfterWhichTheRowCameBackIsNotReclaimed) {
 TEST_P(Reclaim, AnEraseThatIsDurableDoesNotReclaimALaterOne) {
   Epochs epochs(1);
   Worker worker(*this, epochs, 0);
-  const auto once = [&](auto&& change) {
-    worker.actor.begin();
-    ASSERT_EQ(change(), Status::kOk);
-    ASSERT_TRUE(worker.commit());
-  };
-  once([&] { return worker.actor.insert(queue, 5, 1); });
-  once([&] { return worker.actor.erase(queue, 5); });
-  once([&] { return worker.actor.insert(queue, 5, 3); });
+  worker.once([&] { return worker.actor.insert(queue, 5, 1); });
+  worker.once([&] { return worker.actor.erase(queue, 5); });
+  worker.once([&] { return worker.actor.insert(queue, 5, 3); });
   worker.actor.begin();
   ASSERT_EQ(worker.actor.erase(queue, 5), Status::kOk);
   ASSERT_TRUE(worker.actor.commit());

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "logging/buffer/tail_queue.h"
-#include "tests/logging/log_fixture.h"
+#include "tests/logging/scripted_log.h"
 
 namespace logjam {
 namespace {
@@ -14,38 +14,12 @@ namespace {
 constexpr uint32_t kWorkers = 4;
 
 // `sockets` logs, workers dealt to them in equal shares.
-class DlogTest : public testing::Test {
+class DlogTest : public ScriptedLog {
  protected:
   void open(std::string_view scheme, uint32_t sockets) {
     options_ = log_options_of_many(*find_scheme(scheme), directory_, "sync", kWorkers, sockets);
-    log_.reset();  // before another opens its files
-    log_ = std::make_unique<Log>(options_);
+    ScriptedLog::open();
   }
-
-  LogScheme& scheme() { return log_->scheme(); }
-  uint32_t streams() { return scheme().traits().streams; }
-  Published publish(uint32_t worker, const Dependencies& deps = {}) {
-    return publish_record(*log_, worker, ++txn_, 64, deps);
-  }
-  // All that the stream's own flusher would do.
-  void flush(uint32_t stream) {
-    for (int i = 0; i < 3; ++i) scheme().flush(stream, true);
-  }
-  std::vector<StreamTail> tails() {
-    std::vector<StreamTail> tails;
-    for (uint32_t s = 0; s < streams(); ++s)
-      tails.push_back(read_log(stream_file(options_, s)).tail);
-    return tails;
-  }
-  bool survives(const Published& one) {
-    return one.position + one.bytes <= scheme().cut(tails()).bytes[one.stream];
-  }
-  bool durable(const Published& one) { return scheme().is_durable(one.point); }
-
-  LogDirectory directory_;
-  LogOptions options_;
-  std::unique_ptr<Log> log_;
-  uint64_t txn_ = 0;
 };
 
 std::vector<uint64_t> words_of(const StreamTail& tail) {

@@ -1,45 +1,18 @@
 // What is Poplar's own: numbers, the two queues, the cut. Interleavings as scripts on one thread,
 // without flushers: flush() is called by hand.
-#include "tests/logging/log_fixture.h"
+#include "tests/logging/scripted_log.h"
 
 namespace logjam {
 namespace {
 
 constexpr Dependencies kReads{.max_read = 0, .max_overwritten = 0, .reads = true};
 
-class PoplarTest : public testing::Test {
+class PoplarTest : public ScriptedLog {
  protected:
   PoplarTest() {
     options_ = log_options_of_many(*find_scheme("poplar"), directory_, "sync", 4, 2);
-    log_ = std::make_unique<Log>(options_);
+    open();
   }
-
-  LogScheme& scheme() { return log_->scheme(); }
-  Published publish(uint32_t worker, const Dependencies& deps) {
-    return publish_record(*log_, worker, ++txn_, 64, deps);
-  }
-  // All that the stream's own logger would do.
-  void flush(uint32_t stream) {
-    for (int i = 0; i < 3; ++i) scheme().flush(stream, true);
-  }
-  Cut cut() {
-    std::vector<StreamTail> tails;
-    for (uint32_t s = 0; s < 2; ++s) tails.push_back(read_log(stream_file(options_, s)).tail);
-    return scheme().cut(tails);
-  }
-  bool survives(const Published& one, uint8_t flags) {
-    RecordHeader header{};
-    header.sequence = one.sequence;
-    header.flags = flags;
-    const Cut now = cut();
-    return one.position + one.bytes <= now.bytes[one.stream] &&
-           scheme().survives(header, one.stream, now);
-  }
-
-  LogDirectory directory_;
-  LogOptions options_;
-  std::unique_ptr<Log> log_;
-  uint64_t txn_ = 0;
 };
 
 // Figure 3 of the paper, with LA.ssn = 5 and LB.ssn = 6.

@@ -1,6 +1,6 @@
 // What is NV-Logging's and NVM-D's own: numbers, who holds up whom, the cut. Interleavings as
 // scripts on one thread, without flushers: flush() is called by hand.
-#include "tests/logging/log_fixture.h"
+#include "tests/logging/scripted_log.h"
 
 namespace logjam {
 namespace {
@@ -9,38 +9,12 @@ constexpr uint32_t kWorkers = 3;
 constexpr uint32_t kMarks = kWorkers;  // the stream of marks
 constexpr Dependencies kReads{.max_read = 0, .max_overwritten = 0, .reads = true};
 
-class PrivateLogsTest : public testing::Test {
+class PrivateLogsTest : public ScriptedLog {
  protected:
   void open(const std::string& name, const std::string& device) {
     options_ = log_options(*find_scheme(name), directory_, device, kWorkers);
-    log_ = std::make_unique<Log>(options_);
+    ScriptedLog::open();
   }
-
-  LogScheme& scheme() { return log_->scheme(); }
-  Published publish(uint32_t worker, const Dependencies& deps) {
-    return publish_record(*log_, worker, ++txn_, 64, deps);
-  }
-  Point fill(uint32_t worker, const Ticket& open) {
-    fill_record(open, log_->run(), ++txn_);
-    return scheme().publish(worker, open, true, true);
-  }
-  bool durable(const Point& point) { return scheme().is_durable(point); }
-  // All that the stream's own daemon would do.
-  void flush(uint32_t stream) {
-    for (int i = 0; i < 3; ++i) scheme().flush(stream, true);
-  }
-  Cut cut() {
-    std::vector<StreamTail> tails;
-    for (uint32_t s = 0; s < scheme().traits().streams; ++s) {
-      tails.push_back(read_log(stream_file(options_, s)).tail);
-    }
-    return scheme().cut(tails);
-  }
-
-  LogDirectory directory_;
-  LogOptions options_;
-  std::unique_ptr<Log> log_;
-  uint64_t txn_ = 0;
 };
 
 TEST_F(PrivateLogsTest, NvlogAcknowledgesInTheOrderOfAllNumbers) {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "tests/logging/log_fixture.h"
+#include "tests/logging/scripted_log.h"
 #include "tests/logging/watchdog.h"
 
 namespace logjam {
@@ -13,55 +13,18 @@ namespace {
 constexpr uint32_t kWorkers = 3;
 constexpr Dependencies kReads{.max_read = 0, .max_overwritten = 0, .reads = true};
 
-class PwalTest : public testing::Test {
+class PwalTest : public ScriptedLog {
  protected:
   void open(bool unsafe) {
     options_ = log_options_of_many(*find_scheme("pwal"), directory_, "sync", kWorkers, 2);
     options_.config.pwal_unsafe = unsafe;
     options_.config.pwal_group = 4;
     options_.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;
-    log_ = std::make_unique<Log>(options_);
-  }
-  LogScheme& scheme() { return log_->scheme(); }
-  Published publish(uint32_t worker, const Dependencies& deps = {}) {
-    return publish_record(*log_, worker, ++txn_, 64, deps);
+    ScriptedLog::open();
   }
   Published read_from(uint32_t worker, const Published& other) {
     return publish(worker, {.max_read = other.sequence, .reads = true});
   }
-  Point fill(uint32_t worker, const Ticket& open) {
-    fill_record(open, log_->run(), ++txn_);
-    return scheme().publish(worker, open, true, true);
-  }
-  bool durable(const Published& one) { return scheme().is_durable(one.point); }
-  // All that the file's own thread would do.
-  void flush(uint32_t stream) {
-    for (int i = 0; i < 3; ++i) scheme().flush(stream, true);
-  }
-  void flush_all() {
-    for (uint32_t s = 0; s < kWorkers; ++s) flush(s);
-  }
-  double counter(const char* name) { return scheme().counters().value(name); }
-  // What a recovery would use now.
-  Cut cut() {
-    std::vector<StreamTail> tails;
-    for (uint32_t s = 0; s < kWorkers; ++s) {
-      tails.push_back(read_log(stream_file(options_, s)).tail);
-    }
-    return scheme().cut(tails);
-  }
-  bool survives(const Published& one) {
-    RecordHeader header{};
-    header.sequence = one.sequence;
-    const Cut now = cut();
-    return one.position + one.bytes <= now.bytes[one.stream] &&
-           scheme().survives(header, one.stream, now);
-  }
-
-  LogDirectory directory_;
-  LogOptions options_;
-  std::unique_ptr<Log> log_;
-  uint64_t txn_ = 0;
 };
 
 TEST_F(PwalTest, NumbersAreDrawnFromOneCounter) {

@@ -1,51 +1,25 @@
 // What is Silo's own: epochs. Interleavings as scripts on one thread, without flushers.
-#include "tests/logging/log_fixture.h"
+#include "tests/logging/scripted_log.h"
 
 namespace logjam {
 namespace {
 
-class SiloTest : public testing::Test {
+class SiloTest : public ScriptedLog {
  protected:
   static constexpr uint32_t kStreams = 2;
 
   SiloTest() {
     options_ = log_options_of_many(*find_scheme("silo"), directory_, "sync", 4, kStreams);
     options_.config.epoch_us = 1;
-    log_ = std::make_unique<Log>(options_);
+    open();
   }
 
-  LogScheme& scheme() { return log_->scheme(); }
-  Published publish(uint32_t worker, const Dependencies& deps = {}) {
-    return publish_record(*log_, worker, ++txn_, 64, deps);
-  }
   static uint64_t epoch_of(uint64_t tid) { return tid >> 32; }
   // The epoch thread's step; the first only looks at the clock.
   void end_epoch() {
     const uint64_t before = epoch_of(publish(3).sequence);
     while (epoch_of(publish(3).sequence) == before) scheme().flush(kStreams, false);
   }
-  void flush(uint32_t stream) {
-    for (int i = 0; i < 3; ++i) scheme().flush(stream, true);
-  }
-  Cut cut() {
-    std::vector<StreamTail> tails;
-    for (uint32_t s = 0; s < kStreams; ++s) {
-      tails.push_back(read_log(stream_file(options_, s)).tail);
-    }
-    return scheme().cut(tails);
-  }
-  bool survives(const Published& one) {
-    RecordHeader header{};
-    header.sequence = one.sequence;
-    const Cut now = cut();
-    return one.position + one.bytes <= now.bytes[one.stream] &&
-           scheme().survives(header, one.stream, now);
-  }
-
-  LogDirectory directory_;
-  LogOptions options_;
-  std::unique_ptr<Log> log_;
-  uint64_t txn_ = 0;
 };
 
 TEST_F(SiloTest, ATransactionIsSafeWhenItsEpochIsInEveryStream) {

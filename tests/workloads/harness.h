@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -146,6 +147,10 @@ inline const Check* find_check(const std::vector<Check>& checks, std::string_vie
   }
   return nullptr;
 }
+
+// Runs the workload, plants something wrong, and expects the check named so to find it.
+void expect_caught(std::string_view workload, uint64_t transactions, std::string_view by,
+                   const std::function<void(Database&)>& plant);
 
 // All rows of all tables, whatever order they come in.
 uint64_t fingerprint(Database& database);

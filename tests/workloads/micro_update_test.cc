@@ -44,16 +44,8 @@ TEST_F(MicroUpdateTest, VerifyCatchesWhatIsWrong) {
       {"rows count", [](Table& t) { ++row<uint64_t[2]>(t, 7)[0]; }},
   };
   for (const auto& [caught_by, plant] : planted) {
-    const auto workload = make_workload("micro-update");
-    const auto database = load(*workload, 1);
-    Outcome outcome;
-    run(*workload, *database, all_protocols().front(), 1, 100, 1, outcome);
-    expect_consistent(*workload, *database);
-    plant(*database->tables()[0]);
-    const auto checks = workload->verify(*database);
-    const Check* check = find_check(checks, caught_by);
-    ASSERT_NE(check, nullptr) << caught_by;
-    EXPECT_FALSE(check->passed) << caught_by << ": " << check->detail;
+    expect_caught("micro-update", 100, caught_by,
+                  [&](Database& database) { plant(*database.tables()[0]); });
   }
 }
 

@@ -88,16 +88,8 @@ TEST_F(OltpTest, VerifyCatchesWhatIsWrong) {
       {"every row is found", [](Table& t) { row<Row>(t, 7).k += 100'000; }},
   };
   for (const auto& [caught_by, plant] : planted) {
-    const auto workload = make_workload("oltp");
-    const auto database = load(*workload, 1);
-    Outcome outcome;
-    run(*workload, *database, all_protocols().front(), 1, 100, 1, outcome);
-    expect_consistent(*workload, *database);
-    plant(*database->tables()[0]);
-    const auto checks = workload->verify(*database);
-    const Check* check = find_check(checks, caught_by);
-    ASSERT_NE(check, nullptr) << caught_by;
-    EXPECT_FALSE(check->passed) << caught_by << ": " << check->detail;
+    expect_caught("oltp", 100, caught_by,
+                  [&](Database& database) { plant(*database.tables()[0]); });
   }
 }
 

@@ -201,17 +201,10 @@ TEST_F(TatpTest, VerifyCatchesWhatIsWrong) {
        [&](Tables& t) { erase(t.call_forwarding, first(t.call_forwarding)); }},
   };
   for (const auto& [caught_by, plant] : planted) {
-    const auto workload = make_workload("tatp");
-    const auto database = load(*workload, 1);
-    Tables tables(*database);
-    Outcome outcome;
-    run(*workload, *database, all_protocols().front(), 1, 100, 1, outcome);
-    expect_consistent(*workload, *database);
-    plant(tables);
-    const auto checks = workload->verify(*database);
-    const Check* check = find_check(checks, caught_by);
-    ASSERT_NE(check, nullptr) << caught_by;
-    EXPECT_FALSE(check->passed) << caught_by << ": " << check->detail;
+    expect_caught("tatp", 100, caught_by, [&](Database& database) {
+      Tables tables(database);
+      plant(tables);
+    });
   }
 }
 

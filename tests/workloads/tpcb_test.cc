@@ -87,17 +87,10 @@ TEST_F(TpcbTest, VerifyCatchesWhatIsWrong) {
       {"a history row", [](Tables& t) { erase(t.history, 3); }},
   };
   for (const auto& [caught_by, plant] : planted) {
-    const auto workload = make_workload("tpcb");
-    const auto database = load(*workload, 1);
-    Tables tables(*database);
-    Outcome outcome;
-    run(*workload, *database, all_protocols().front(), 1, 50, 1, outcome);
-    expect_consistent(*workload, *database);
-    plant(tables);
-    const auto checks = workload->verify(*database);
-    const Check* check = find_check(checks, caught_by);
-    ASSERT_NE(check, nullptr) << caught_by;
-    EXPECT_FALSE(check->passed) << caught_by << ": " << check->detail;
+    expect_caught("tpcb", 50, caught_by, [&](Database& database) {
+      Tables tables(database);
+      plant(tables);
+    });
   }
 }
 
