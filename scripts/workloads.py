@@ -19,15 +19,17 @@ WORKLOADS = {
     "micro-update": ["--workload=micro-update"],
 }
 PROTOCOLS = ("occ", "2pl-nowait", "2pl-waitdie")
-LOGS = ("none", "eleda", "poplar", "silo")
+# Enough in flight for Silo's epochs, and I/O units of ELEDA's that fill this machine's disk.
+LOGS = {log: [f"--log={log}", "--pipeline_depth=131072", *flags] for log, flags in
+        {"none": [], "eleda": ["--io_unit_bytes=524288"], "poplar": [], "silo": []}.items()}
 
 
 def everything(bench, args, common):
     lines = []
     for workload, flags in WORKLOADS.items():
         for cc in PROTOCOLS:
-            ways = {log: [*common, *flags, f"--cc={cc}", f"--log={log}", "--threads=2"]
-                    for log in LOGS}
+            ways = {log: [*common, *flags, f"--cc={cc}", *log_flags, "--threads=2"]
+                    for log, log_flags in LOGS.items()}
             for log, rows in bench.interleave(ways, args.rounds).items():
                 lines.append([workload, cc, log, f"{median(rows, 'tps'):.0f}",
                               f"{median(rows, 'abort_pct'):.2f}",
