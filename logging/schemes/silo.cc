@@ -1,7 +1,7 @@
 // `silo`: no order within an epoch, and all of an epoch or nothing (Tu et al. 2013, section 4;
 // Zheng et al. 2014; compared in Poplar, section 3.3). Workers are dealt to loggers in turn, one
-// for each device. A worker's private buffer is a piece of its logger's ring that it takes for its
-// own, so that handing it over is one store and copies nothing; what is left of it is padding.
+// for each device. A worker's private buffer is a piece of its logger's ring (buffer/pieces.h);
+// what is left of it when it is handed over is padding.
 //
 // Sequence number (TID). Epoch in the upper bits, and a count: larger than what is read, what is
 // overwritten, and this worker's last. It must be drawn before OCC validates: a transaction that
@@ -26,16 +26,12 @@
 //   epoch_           advanced by the epoch thread. A worker loads it after it got its buffer under
 //                    the latch, a logger before it places the mark under the latch. So a buffer
 //                    that lies behind the mark of e was got by a worker that then loads more.
-//   Worker::state    kNone -> kBusy and kOpen -> kBusy by the worker (compare-and-swap), kBusy ->
-//                    kOpen or kNone by the worker (release). kOpen -> kTaken by whoever flushes
-//                    (acquire), under the latch; then it pads and stores kNone (release). `piece`
-//                    and `used` belong to who is in kBusy or kTaken.
-//   Logger::latch    guards `offset`, `pieces`, `marked`, `mark_end`; nobody waits under it.
-//   Piece::done      stored (release) when it is filled to its end.
-//   Logger::filled   stored (release) under the latch, after the marks passed were noted.
+//   marked           the last epoch with a mark, stored (release) under the latch of its logger's
+//                    pieces, when the mark has its place; so is `mark_end`, where it ends.
+//   wanted_          the largest epoch with a ticket, raised before the ticket can be waited for.
 #include <algorithm>
-#include <deque>
 
+#include "logging/buffer/pieces.h"
 #include "logging/schemes/many_streams.h"
 #include "platform/clock.h"
 
@@ -75,28 +71,24 @@ class Silo final : public ManyStreams {
   Ticket reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     Worker& me = workers_[worker];
     const uint32_t index = home(worker);
-    own(me);
-    Logger& logger = *loggers_[index];
+    me.buffer.begin();
+    const Piece* piece = me.buffer.piece;
     const bool marked =
-        me.piece != nullptr && me.piece->begin < logger.mark_end.load(memory_order_relaxed);
-    if (me.piece != nullptr && (marked || !fits(me, bytes))) hand_over(index, me);
-    if (me.piece == nullptr) take_piece(worker, index, me, bytes);
+        piece != nullptr && piece->begin < loggers_[index]->mark_end.load(memory_order_relaxed);
+    if (piece != nullptr && (marked || !fits(me.buffer, bytes))) hand_over(index, me.buffer);
+    if (me.buffer.piece == nullptr) deal(worker, index, me.buffer, bytes);
 
     me.tid = std::max({me.tid, deps.max_read, deps.max_overwritten}) + 1;
     me.tid = std::max(me.tid, first_tid(epoch_.load()));
-    return ticket(index, me.used, bytes, me.tid);
+    return ticket(index, me.buffer.used, bytes, me.tid);
   }
 
   Point publish(uint32_t worker, const Ticket& ticket, bool, bool commits) override {
-    Worker& me = workers_[worker];
-    me.used += ticket.bytes;
+    PieceOwner& buffer = workers_[worker].buffer;
+    buffer.used += ticket.bytes;
     want(epoch_of(ticket.sequence));
-    const bool full = me.used == me.piece->end;
-    if (full) {
-      finish(*loggers_[ticket.stream], *me.piece);
-      me.piece = nullptr;
-    }
-    me.state.store(full ? kNone : kOpen, memory_order_release);
+    if (buffer.used == buffer.piece->end) hand_over(ticket.stream, buffer);
+    buffer.end();
     stream(ticket.stream).published(commits);
     return {ticket.sequence, kEveryStream};
   }
@@ -143,73 +135,39 @@ class Silo final : public ManyStreams {
   static constexpr uint64_t kManyPieces = 8;    // that wait for an open one
   static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000;
 
-  struct Piece {
-    Piece(uint64_t begin, uint64_t end, uint32_t owner) : begin(begin), end(end), owner(owner) {}
-    const uint64_t begin, end;
-    const uint32_t owner;
-    uint64_t mark = 0;  // the epoch, if it is one
-    platform::atomic<bool> done{false};
-  };
-  enum State : uint32_t { kNone, kOpen, kBusy, kTaken };
   struct alignas(platform::kCacheLine) Worker {
-    platform::atomic<uint32_t> state{kNone};
-    Piece* piece = nullptr;
-    uint64_t used = 0;  // up to where the piece is filled
-    uint64_t tid = 0;   // the last
+    PieceOwner buffer;
+    uint64_t tid = 0;  // the last
   };
-  struct alignas(platform::kCacheLine) Logger {
-    platform::SpinLock latch;
-    uint64_t offset = 0;
-    std::deque<Piece> pieces;                // by position, until passed
-    platform::atomic<uint64_t> marked{0};    // the last epoch
-    platform::atomic<uint64_t> mark_end{0};  // where that mark ends
-    platform::atomic<uint64_t> filled{0};
-    alignas(platform::kCacheLine) platform::atomic<uint64_t> done{0};  // so many pieces
-    platform::atomic<uint64_t> passed{0};                              // so many of these
-
-    uint64_t waiting() const {
-      return done.load(memory_order_acquire) - passed.load(memory_order_relaxed);
-    }
+  struct Logger {
+    Pieces pieces;
+    platform::atomic<uint64_t> marked{0};
+    platform::atomic<uint64_t> mark_end{0};
   };
 
   // The worker's side ------------------------------------------------------------------------
 
-  static void own(Worker& me) {
-    platform::SpinWait wait;
-    uint32_t state = me.state.load(memory_order_acquire);
-    while (state == kTaken || !me.state.compare_exchange_weak(state, kBusy, memory_order_acquire)) {
-      wait.once();
-      state = me.state.load(memory_order_acquire);
-    }
-  }
-
   // What is left of a piece is nothing, or takes a record of padding.
-  static bool fits(const Worker& me, uint64_t bytes) {
-    const uint64_t end = me.used + bytes;
-    return end == me.piece->end || end + kMarkBytes <= me.piece->end;
+  static bool fits(const PieceOwner& buffer, uint64_t bytes) {
+    const uint64_t end = buffer.used + bytes;
+    return end == buffer.piece->end || end + kMarkBytes <= buffer.piece->end;
   }
 
-  void take_piece(uint32_t worker, uint32_t index, Worker& me, uint64_t bytes) {
-    Logger& logger = *loggers_[index];
+  void deal(uint32_t worker, uint32_t index, PieceOwner& buffer, uint64_t bytes) {
+    Pieces& pieces = loggers_[index]->pieces;
     const uint64_t size = bytes + kMarkBytes <= piece_bytes_ ? piece_bytes_ : bytes;
-    lock_with_space(index, logger.latch, logger.offset, size);
-    me.piece = &logger.pieces.emplace_back(logger.offset, logger.offset + size, worker);
-    me.used = logger.offset;
-    logger.offset += size;
-    logger.latch.unlock();
+    lock_with_space(index, pieces.latch, pieces.end, size);
+    buffer.piece = &pieces.deal(size, worker);
+    buffer.used = buffer.piece->begin;
+    pieces.latch.unlock();
   }
 
   // By its worker, or by whoever has taken it.
-  void hand_over(uint32_t index, Worker& worker) {
-    Piece& piece = *worker.piece;
-    if (worker.used != piece.end) write_padding(index, worker.used, piece.end - worker.used);
-    worker.piece = nullptr;
-    finish(*loggers_[index], piece);
-  }
-
-  static void finish(Logger& logger, Piece& piece) {
-    piece.done.store(true, memory_order_release);
-    logger.done.fetch_add(1, memory_order_release);
+  void hand_over(uint32_t index, PieceOwner& buffer) {
+    Piece& piece = *buffer.piece;
+    if (buffer.used != piece.end) write_padding(index, buffer.used, piece.end - buffer.used);
+    buffer.piece = nullptr;
+    loggers_[index]->pieces.hand_over(piece);
   }
 
   void want(uint64_t epoch) {
@@ -231,13 +189,13 @@ class Silo final : public ManyStreams {
     Logger& logger = *loggers_[index];
     const uint64_t ended = epoch_.load(memory_order_acquire) - 1;
     const bool must_mark = mark_is_due(logger, ended);
-    if (must_mark || logger.waiting() != 0 || in_the_way(index, logger)) {
-      logger.latch.lock();
+    if (must_mark || logger.pieces.waiting() != 0 || in_the_way(index, logger)) {
+      logger.pieces.latch.lock();
       if (must_mark) mark(index, logger, ended);
       pass_pieces(index, logger);
-      logger.latch.unlock();
+      logger.pieces.latch.unlock();
     }
-    return logger.filled.load(memory_order_acquire);
+    return logger.pieces.filled();
   }
 
   bool mark_is_due(const Logger& logger, uint64_t ended) const {
@@ -248,46 +206,35 @@ class Silo final : public ManyStreams {
   // Whether an open piece keeps others waiting that should be flushed: also a mark for which the
   // ring has no room, or workers that wait for their epoch would wait for ever.
   bool in_the_way(uint32_t index, const Logger& logger) const {
-    return logger.filled.load(memory_order_relaxed) < logger.mark_end.load(memory_order_relaxed) ||
-           logger.waiting() >= kManyPieces || stream(index).ring().waited_for() ||
+    return logger.pieces.filled() < logger.mark_end.load(memory_order_relaxed) ||
+           logger.pieces.waiting() >= kManyPieces || stream(index).ring().waited_for() ||
            mark_is_due(logger, epoch_.load(memory_order_acquire) - 1);
   }
 
   // Under the latch, like all that follows.
   void mark(uint32_t index, Logger& logger, uint64_t ended) {
     if (logger.marked.load(memory_order_relaxed) >= ended) return;
-    const uint64_t begin = logger.offset;
-    if (!stream(index).ring().fits(begin + kMarkBytes)) return;
-    write_mark(index, begin, last_tid(ended));
-    logger.offset += kMarkBytes;
-    Piece& piece = logger.pieces.emplace_back(begin, logger.offset, 0);
-    piece.mark = ended;
-    finish(logger, piece);
-    logger.mark_end.store(logger.offset, memory_order_relaxed);
+    Pieces& pieces = logger.pieces;
+    if (!stream(index).ring().fits(pieces.end + kMarkBytes)) return;
+    write_mark(index, pieces.end, last_tid(ended));
+    pieces.hand_over(pieces.deal(kMarkBytes, 0, ended));
+    logger.mark_end.store(pieces.end, memory_order_relaxed);
     logger.marked.store(ended, memory_order_release);
   }
 
   void pass_pieces(uint32_t index, Logger& logger) {
-    while (!logger.pieces.empty()) {
-      const Piece& piece = logger.pieces.front();
-      if (!piece.done.load(memory_order_acquire) &&
-          !(in_the_way(index, logger) && take_from_owner(index, piece))) {
-        return;
-      }
-      if (piece.mark != 0) covers(index, piece.end, last_tid(piece.mark));
-      logger.filled.store(piece.end, memory_order_release);
-      logger.passed.store(logger.passed.load(memory_order_relaxed) + 1, memory_order_relaxed);
-      logger.pieces.pop_front();
-    }
-  }
-
-  bool take_from_owner(uint32_t index, const Piece& piece) {
-    Worker& owner = workers_[piece.owner];
-    uint32_t open = kOpen;
-    if (!owner.state.compare_exchange_strong(open, kTaken, memory_order_acquire)) return false;
-    hand_over(index, owner);
-    owner.state.store(kNone, memory_order_release);
-    return true;
+    logger.pieces.pass(
+        [&](const Piece& piece) {
+          if (!in_the_way(index, logger)) return false;
+          PieceOwner& owner = workers_[piece.owner].buffer;
+          if (!owner.take()) return false;
+          hand_over(index, owner);
+          owner.give_back();
+          return true;
+        },
+        [&](const Piece& piece) {
+          if (piece.mark != 0) covers(index, piece.end, last_tid(piece.mark));
+        });
   }
 
   const uint64_t epoch_ticks_;
