@@ -23,8 +23,8 @@ TEST_F(TpcbTest, RefusesInOneSentence) {
   EXPECT_EQ(refusal({}), "");
   EXPECT_EQ(refusal({{"tpcb_branches", "0"}}), "--tpcb_branches is 1 to 100000000");
   EXPECT_NE(refusal({{"tpcb_accounts", "0"}}), "");
-  EXPECT_NE(refusal({{"tpcb_theta", "-1"}}), "");
-  EXPECT_NE(refusal({{"tpcb_theta", "nan"}}), "");
+  EXPECT_NE(refusal({{"zipf_theta", "-1"}}), "");
+  EXPECT_NE(refusal({{"zipf_theta", "nan"}}), "");
 }
 
 TEST_F(TpcbTest, InputIsThatOfTheSpecification) {
@@ -54,7 +54,7 @@ TEST_F(TpcbTest, InputIsThatOfTheSpecification) {
 
 TEST_F(TpcbTest, SkewHasFavourites) {
   for (const char* theta : {"0.85", "1", "3"}) {
-    set({{"tpcb_theta", theta}});
+    set({{"zipf_theta", theta}});
     const auto workload = make_workload("tpcb");
     const auto database = load(*workload, 1);
     Tables tables(*database);

@@ -18,7 +18,7 @@
 DEFINE_uint64(tpcb_branches, 10, "tpcb: branches, of ten tellers each");
 DEFINE_uint64(tpcb_accounts, 100'000,
               "tpcb: accounts of a branch (the specification's 100000, or fewer for tests)");
-DEFINE_double(tpcb_theta, 0,
+DEFINE_double(zipf_theta, 0,
               "tpcb: zipfian skew of the tellers, and of the accounts within a branch, as in "
               "Aether's experiments; 0 (the specification: uniform) to 5");
 
@@ -203,7 +203,7 @@ std::string check_flags() {
   if (FLAGS_tpcb_accounts < 1 || FLAGS_tpcb_accounts > kMaxAccounts) {
     return "--tpcb_accounts is 1 to " + std::to_string(kMaxAccounts);
   }
-  if (!(FLAGS_tpcb_theta >= 0 && FLAGS_tpcb_theta <= 5)) return "--tpcb_theta is 0 to 5";
+  if (!(FLAGS_zipf_theta >= 0 && FLAGS_zipf_theta <= 5)) return "--zipf_theta is 0 to 5";
   return "";
 }
 
@@ -216,7 +216,7 @@ const WorkloadRegistration registration({
     .make =
         [] {
           const Scale scale{.branches = FLAGS_tpcb_branches, .accounts = FLAGS_tpcb_accounts};
-          return std::make_unique<Tpcb>(scale, FLAGS_tpcb_theta);
+          return std::make_unique<Tpcb>(scale, FLAGS_zipf_theta);
         },
 });
 
