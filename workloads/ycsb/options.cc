@@ -17,7 +17,7 @@ DEFINE_string(ycsb_distribution, "zipf",
               "does), latest (the newest row is the most popular) or uniform");
 DEFINE_string(ycsb_index, "auto",
               "ycsb: hash or ordered primary index; auto is ordered for the hybrid preset and "
-              "workload E, else hash");
+              "where rows are inserted (workloads D and E), else hash");
 DEFINE_string(ycsb_workload, "",
               "ycsb: A, B, C, D, E or F, YCSB's core workloads: one operation a transaction, "
               "theta 0.99, scrambled (D: latest), reads of rows, updates of one of ten columns, "
@@ -116,7 +116,6 @@ void apply(const CoreWorkload& core, Options* options) {
   if (!given("ycsb_ops")) options->ops = 1;
   if (!given("ycsb_theta")) options->theta = kCoreTheta;
   if (!given("ycsb_scan_length") && core.scan_ratio > 0) options->scan_length = kCoreScanLength;
-  if (FLAGS_ycsb_index == "auto") options->ordered = core.scan_ratio > 0;
   if (FLAGS_ycsb_touch == "auto") options->by_column = options->reads_rows = true;
 }
 
@@ -165,6 +164,8 @@ Options options_from_flags() {
   }
   const CoreWorkload* core = find_core(FLAGS_ycsb_workload);
   if (core != nullptr) apply(*core, &options);
+  // Also where rows are inserted: the hash index never grows. E, which scans, inserts too.
+  if (FLAGS_ycsb_index == "auto" && options.insert_ratio > 0) options.ordered = true;
   // Recovery knows the flags that shape the load only, so defaults of the others must go with any.
   if (!given("ycsb_ops")) options.ops = at_most(options.ops, options.records);
   if (!given("ycsb_scan_length"))
