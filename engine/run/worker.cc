@@ -31,7 +31,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       control_(control),
       protocol_(protocol),
       commands_(scheme.traits().commands),
-      reclaimer_(control.epochs, id),
+      reclaimer_(control.epochs, Point::kQueues),
       breakdown_(options.breakdown),
       random_(options.seed * 0x9e3779b97f4a7c15 + id + 1) {
   stats_.by_type = std::vector<TypeCounters>(workload.types().size());
@@ -155,7 +155,7 @@ bool Worker::execute(InFlight* txn) {
   if (txn_->commit() == Status::kAbort) return false;
 
   txn->point = txn_->point();
-  txn->erased = reclaimer_.take_erased();
+  txn->erased = reclaimer_.committed(txn->point.queue);
   stats_.log_bytes.add(context_.log_bytes);
   stats_.log_records.add(context_.log_records_written);
   context_.log_bytes = context_.log_records_written = 0;
@@ -178,7 +178,7 @@ void Worker::pre_committed(InFlight txn) {
   if (options_.commit == CommitPolicy::kAsync) {
     acknowledge(txn);
     txn.acknowledged = true;
-    if (txn.locks == nullptr && txn.erased.empty()) return;
+    if (txn.locks == nullptr && txn.erased == 0) return;
   }
   const uint32_t queue = txn.point.queue;
   queues_[queue].push_back(std::move(txn));
@@ -222,7 +222,7 @@ void Worker::settle() {
       InFlight& txn = queue.front();
       if (!txn.acknowledged) acknowledge(txn);
       release(txn);
-      reclaimer_.durable(txn.erased);
+      if (txn.erased != 0) reclaimer_.durable(txn.point.queue, txn.erased);
       queue.pop_front();
     }
   }

@@ -77,7 +77,7 @@ class alignas(platform::kCacheLine) Worker {
     bool miss = false;
     bool acknowledged = false;  // --commit=async: only its locks or what it erased still wait
     std::unique_ptr<ProtocolTransaction> locks;  // --elr=false
-    std::vector<Erasure> erased;
+    uint32_t erased = 0;                         // rows, for the reclaimer
   };
 
   void enter_phase(Phase phase);

@@ -12,10 +12,10 @@ uint64_t Epochs::safe_before() const {
   return least;
 }
 
-void Reclaimer::work() {
-  epochs_.between_transactions(worker_);
-  if (!candidates_.empty()) remove_some();
-  if (!limbo_.empty()) give_back();
+void Reclaimer::durable(uint32_t queue, uint32_t count) {
+  auto& waiting = waiting_[queue];
+  candidates_.insert(candidates_.end(), waiting.begin(), waiting.begin() + count);
+  waiting.erase(waiting.begin(), waiting.begin() + count);
 }
 
 void Reclaimer::remove_some() {

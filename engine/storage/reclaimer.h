@@ -68,21 +68,29 @@ struct Erasure {
 
 class Reclaimer {
  public:
-  Reclaimer(Epochs& epochs, uint32_t worker) : epochs_(epochs), worker_(worker) {}
+  // A worker's transactions become durable in order within each of so many queues.
+  Reclaimer(Epochs& epochs, uint32_t queues) : epochs_(epochs), waiting_(queues) {}
 
   // The transaction that is committing has erased it.
   void erased(const Erasure& erasure) { erased_.push_back(erasure); }
-  // What it has erased in all, for its worker to keep until it is durable.
-  std::vector<Erasure> take_erased() { return std::exchange(erased_, {}); }
-  // It is durable.
-  void durable(const std::vector<Erasure>& erasures) {
-    candidates_.insert(candidates_.end(), erasures.begin(), erasures.end());
+  // It has committed, and becomes durable in this queue. How many rows it has erased, for its
+  // worker to say again when it is durable.
+  uint32_t committed(uint32_t queue) {
+    if (erased_.empty()) return 0;
+    const auto count = static_cast<uint32_t>(erased_.size());
+    waiting_[queue].insert(waiting_[queue].end(), erased_.begin(), erased_.end());
+    erased_.clear();
+    return count;
   }
+  void durable(uint32_t queue, uint32_t count);
   // The tuple of an insert that came to nothing: its row never was there.
   void abandoned(Table& table, Key key) { candidates_.push_back({&table, key, 0}); }
 
   // The worker's share, between two transactions.
-  void work();
+  void work() {
+    if (!candidates_.empty()) remove_some();
+    if (!limbo_.empty()) give_back();
+  }
 
  private:
   struct Limbo {
@@ -95,8 +103,8 @@ class Reclaimer {
   void give_back();
 
   Epochs& epochs_;
-  const uint32_t worker_;
-  std::vector<Erasure> erased_;
+  std::vector<Erasure> erased_;               // by the transaction that commits
+  std::vector<std::deque<Erasure>> waiting_;  // by queue, until their transactions are durable
   std::deque<Erasure> candidates_;
   std::vector<Retired> retired_;
   std::deque<Limbo> limbo_;

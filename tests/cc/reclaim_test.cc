@@ -26,7 +26,8 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
 
   // An actor with a reclaimer. What it commits is durable at once.
   struct Worker {
-    Worker(Reclaim& test, Epochs& epochs, uint32_t id) : actor(test.world), reclaimer(epochs, id) {
+    Worker(Reclaim& test, Epochs& all, uint32_t number)
+        : epochs(all), id(number), actor(test.world), reclaimer(all, 1) {
       actor.context.reclaimer = &reclaimer;
       actor.txn->abort();
     }
@@ -34,7 +35,7 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
       const bool committed = actor.commit();
       if (committed) {
         actor.durable();
-        reclaimer.durable(reclaimer.take_erased());
+        reclaimer.durable(0, reclaimer.committed(0));
       }
       return committed;
     }
@@ -45,9 +46,14 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
       ASSERT_EQ(change(), Status::kOk);
       ASSERT_TRUE(commit());
     }
-    void work() {
-      for (int i = 0; i < 40; ++i) reclaimer.work();
+    void work(int times = 40) {
+      for (int i = 0; i < times; ++i) {
+        epochs.between_transactions(id);
+        reclaimer.work();
+      }
     }
+    Epochs& epochs;
+    const uint32_t id;
     Actor actor;
     Reclaimer reclaimer;
   };
@@ -78,7 +84,7 @@ TEST_P(Reclaim, AKeyLeavesTheIndexWhenItsEraseIsDurable) {
   worker.actor.durable();
   worker.work();
   EXPECT_EQ(entries(), 500u) << "not durable yet";
-  worker.reclaimer.durable(worker.reclaimer.take_erased());
+  worker.reclaimer.durable(0, worker.reclaimer.committed(0));
   worker.work();
   EXPECT_EQ(entries(), 0u);
 
@@ -129,7 +135,7 @@ TEST_P(Reclaim, AnEraseThatIsDurableDoesNotReclaimALaterOne) {
   worker.actor.durable();
   worker.work();
   EXPECT_EQ(entries(), 1u);
-  worker.reclaimer.durable(worker.reclaimer.take_erased());
+  worker.reclaimer.durable(0, worker.reclaimer.committed(0));
   worker.work();
   EXPECT_EQ(entries(), 0u);
 }
@@ -186,7 +192,7 @@ TEST_P(Reclaim, AQueueThatMovesDoesNotGrow) {
   constexpr Key kLong = 100, kMoves = 20'000;
   uint64_t bytes = 0;
   for (Key key = 0; key < kMoves; ++key) {
-    worker.reclaimer.work();
+    worker.work(1);
     worker.actor.begin();
     ASSERT_EQ(worker.actor.insert(queue, key, 1), Status::kOk);
     if (key >= kLong) {
@@ -254,14 +260,14 @@ TEST_P(Reclaim, AQueueMovesUnderItsReaders) {
       std::mt19937_64 random(static_cast<uint64_t>(id) + 1);
       Worker& own = *workers[static_cast<size_t>(id)];
       for (int i = 0; i < kTransactions; ++i) {
-        own.reclaimer.work();
+        own.work(1);
         const uint64_t draw = random();
         for (bool retry = false; !attempt(own.actor, retry, draw); retry = true) {
           own.actor.txn->abort();
           platform::yield();
         }
         own.actor.durable();
-        own.reclaimer.durable(own.reclaimer.take_erased());
+        own.reclaimer.durable(0, own.reclaimer.committed(0));
       }
       epochs.leave(static_cast<uint32_t>(id));
     });
