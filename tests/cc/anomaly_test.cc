@@ -360,12 +360,7 @@ TEST_P(Anomaly, AnAbortLeavesNothing) {
   EXPECT_EQ(world().content(ordered())[55], 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Protocols, Anomaly,
-                         testing::Combine(testing::ValuesIn(protocol_names()), testing::Bool()),
-                         [](const auto& info) {
-                           return test_name(std::get<0>(info.param)) +
-                                  (std::get<1>(info.param) ? "" : "_keeps_locks");
-                         });
+INSTANTIATE_TEST_SUITE_P(Protocols, Anomaly, every_protocol_and_release(), protocol_and_release);
 
 }  // namespace
 }  // namespace logjam

@@ -279,12 +279,7 @@ TEST_P(Reclaim, AQueueMovesUnderItsReaders) {
   EXPECT_EQ(entries(), world.content(queue).size()) << "nothing is left of what is gone";
 }
 
-INSTANTIATE_TEST_SUITE_P(Protocols, Reclaim,
-                         testing::Combine(testing::ValuesIn(protocol_names()), testing::Bool()),
-                         [](const auto& info) {
-                           return test_name(std::get<0>(info.param)) +
-                                  (std::get<1>(info.param) ? "" : "_keeps_locks");
-                         });
+INSTANTIATE_TEST_SUITE_P(Protocols, Reclaim, every_protocol_and_release(), protocol_and_release);
 
 }  // namespace
 }  // namespace logjam

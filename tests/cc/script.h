@@ -258,4 +258,13 @@ inline std::string test_name(std::string name) {
   return name;
 }
 
+// Suites over (protocol, early lock release).
+inline auto every_protocol_and_release() {
+  return testing::Combine(testing::ValuesIn(protocol_names()), testing::Bool());
+}
+inline std::string protocol_and_release(
+    const testing::TestParamInfo<std::tuple<std::string, bool>>& info) {
+  return test_name(std::get<0>(info.param)) + (std::get<1>(info.param) ? "" : "_keeps_locks");
+}
+
 }  // namespace logjam
