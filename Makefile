@@ -3,41 +3,58 @@
 #
 #   make            build/logjam
 #   make demo       install what is missing, build, compare the schemes on this machine's disk
-#   make test       install what is missing, build, run every test   [SAN=thread|address|undefined]
+#   make test       install what is missing, build, run what every change needs
+#                   [SAN=thread|address|undefined] [PARTS="logging cc"] [TEST_ARGS=--gtest_filter=...]
+#   make test-all   every crash round, and the other tests under each sanitizer
+#   make tidy       clang-tidy over all sources but the tests, with the checks of .clang-tidy
+#   make compile_commands.json     for editors and clang's tools
 #   make deps | format | lint | bench | clean
+#
+# CXX=clang++ builds in build-clang/; scripts/install_deps.sh --developer installs clang and
+# clang-tidy.
 
 SAN ?=
-BUILD := build$(if $(SAN),-$(SAN))
 CXX := g++
+CLANG := $(findstring clang,$(notdir $(CXX)))
+BUILD := build$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))
 
 CXXFLAGS ?= -O3 -march=native
-CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-pointer -I. -Iengine
-# g++ 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651).
-CXXFLAGS += -Wno-restrict
-LDLIBS := -lgflags -luring -lnuma -lxxhash -lpthread
+CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-pointer -I.
+# g++ 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651), and
+# uninitialized values in its own AVX-512 intrinsics (105593) and, with sanitizers, in std::regex
+# (105562).
+CXXFLAGS += $(if $(CLANG),,-Wno-restrict -Wno-maybe-uninitialized)
+LDLIBS := -lglog -lgflags -luring -lnuma -ltbb -lxxhash -lpthread
 ifeq ($(SAN),)
 LDLIBS += -ljemalloc
 else ifneq ($(filter $(SAN),thread address undefined),)
 CXXFLAGS := $(subst -O3,-O1,$(CXXFLAGS)) -fsanitize=$(SAN) -fno-sanitize-recover=all
 LDFLAGS += -fsanitize=$(SAN)
-# With sanitizers, g++ 12 takes std::regex's own states for uninitialized (GCC bug 105562).
-CXXFLAGS += -Wno-maybe-uninitialized
 else
 $(error SAN is thread, address or undefined, not "$(SAN)")
 endif
 ifeq ($(SAN),thread)
 # Stand-alone fences are modelled by platform/atomic.h's full_fence() in this build.
-CXXFLAGS += -Wno-tsan
+CXXFLAGS += $(if $(CLANG),-D__SANITIZE_THREAD__,-Wno-tsan)
+# oneTBB's own code, in its library and in its headers, is not instrumented: platform/tbb_tasks.h.
+$(BUILD)/platform/tbb_tasks.o: CXXFLAGS += -fno-sanitize=thread
 endif
 
 # Tests are compiled more often than they are run.
-$(BUILD)/tests/%.o: CXXFLAGS := $(subst -O3,-O1,$(CXXFLAGS))
+$(BUILD)/tests/%.o: CXXFLAGS := $(subst -O3,-O0,$(CXXFLAGS))
+# The lint runs regular expressions over every line of the tree: too slow without any optimization.
+$(BUILD)/tests/style/lint.o: private CXXFLAGS += -O1
 
-ROOMS := engine cc logging workloads
+ROOMS := platform logging engine cc workloads
 SOURCES := $(sort $(shell find $(ROOMS) -name '*.cc'))
 CLI := $(sort $(wildcard cli/*.cc))
-TESTS := $(sort $(shell find tests -name '*_test.cc'))
-TEST_SUPPORT := $(sort $(filter-out $(TESTS),$(shell find tests -name '*.cc')))
+# With PARTS="logging cc", the tests are those in these folders of tests/, in a binary of their own.
+PARTS ?=
+TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),$(subst $() ,-,$(strip $(PARTS))),all)
+TEST_ROOMS := $(if $(PARTS),$(PARTS:%=tests/%),tests)
+TESTS := $(sort $(shell find $(TEST_ROOMS) -name '*_test.cc'))
+TEST_SUPPORT := $(sort $(wildcard tests/*.cc) \
+                       $(shell find $(TEST_ROOMS) tests/workloads -name '*.cc' ! -name '*_test.cc'))
 BENCHES := $(sort $(wildcard scripts/bench/*.cc))
 
 OBJECTS := $(SOURCES:%.cc=$(BUILD)/%.o)
@@ -45,15 +62,15 @@ CLI_OBJECTS := $(CLI:%.cc=$(BUILD)/%.o)
 TEST_OBJECTS := $(TESTS:%.cc=$(BUILD)/%.o) $(TEST_SUPPORT:%.cc=$(BUILD)/%.o)
 BENCH_OBJECTS := $(BENCHES:%.cc=$(BUILD)/%.o)
 
-.PHONY: all deps demo test bench format lint clean
+.PHONY: all deps demo test test-all bench format lint tidy clean FORCE
 all: $(BUILD)/logjam
 
 $(BUILD)/logjam: $(OBJECTS) $(CLI_OBJECTS)
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # The command line's own logic is tested too; its main() is not linked into the tests.
-$(BUILD)/tests/all: $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TEST_OBJECTS)
-	$(CXX) $(LDFLAGS) -o $@ $^ -lgtest -lgtest_main $(LDLIBS)
+$(TEST_BINARY): $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TEST_OBJECTS)
+	$(CXX) $(LDFLAGS) -o $@ $^ -lgtest $(LDLIBS)
 
 $(BUILD)/bench: $(OBJECTS) $(BENCH_OBJECTS)
 	$(CXX) $(LDFLAGS) -o $@ $^ -lbenchmark -lbenchmark_main $(LDLIBS)
@@ -61,6 +78,21 @@ $(BUILD)/bench: $(OBJECTS) $(BENCH_OBJECTS)
 $(BUILD)/%.o: %.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
+
+# Every test includes tests/precompiled.h first, g++ in its precompiled form. A compiler cache cannot
+# look into that form, and clang's tools want a header that is always there: these take the text.
+PRECOMPILED := tests/precompiled.h
+COMPILER := $(CXX) $(realpath $(shell command -v $(firstword $(CXX))))
+ifeq ($(or $(findstring ccache,$(COMPILER)),$(findstring clang,$(COMPILER))),)
+PRECOMPILED := $(BUILD)/tests/precompiled.h
+$(TEST_OBJECTS): $(PRECOMPILED).gch
+endif
+$(TEST_OBJECTS): private CXXFLAGS += -include $(PRECOMPILED)
+
+$(BUILD)/tests/precompiled.h.gch: tests/precompiled.h
+	@mkdir -p $(@D)
+	cp $< $(@:.gch=)
+	$(CXX) $(subst -O3,-O0,$(CXXFLAGS)) -x c++-header -o $@ $(@:.gch=)
 
 # The revision a CSV row names; rewritten, and its object rebuilt, only when it changes.
 REVISION := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
@@ -72,10 +104,21 @@ $(BUILD)/cli/revision.o: $(BUILD)/revision
 deps:
 	@scripts/install_deps.sh
 
+# Some tests start the program itself.
+TESTED_PROGRAM := $(if $(filter cli crash,$(or $(PARTS),crash)),$(BUILD)/logjam)
+
 # Dependencies first, then a fresh make, so that both commands work alone on a new machine.
 test: deps
-	@$(MAKE) --no-print-directory -j$$(nproc) $(BUILD)/logjam $(BUILD)/tests/all SAN=$(SAN)
-	@LOGJAM=$(CURDIR)/$(BUILD)/logjam scripts/run_tests.sh $(BUILD)/tests/all "$(SAN)" $(TEST_ARGS)
+	@$(MAKE) --no-print-directory -j$$(nproc) $(TESTED_PROGRAM) $(TEST_BINARY)
+	@LOGJAM=$(CURDIR)/$(BUILD)/logjam scripts/run_tests.py $(TEST_BINARY) "$(SAN)" $(TEST_ARGS)
+
+# A crash round forks, kills and recovers a whole program: the release build's, not a sanitizer's.
+test-all:
+	@LOGJAM_TEST_ALL=1 $(MAKE) --no-print-directory test
+	@for sanitizer in thread address undefined; do \
+	  $(MAKE) --no-print-directory test SAN=$$sanitizer PARTS="cc cli engine logging workloads" || \
+	    exit 1; \
+	done
 
 demo: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(BUILD)/logjam
@@ -90,7 +133,16 @@ format:
 lint:
 	scripts/lint.sh
 
+# As clang is called: the tools that read it are clang's, and do not know all of g++'s flags.
+compile_commands.json: FORCE
+	@$(MAKE) --no-print-directory -Bn CXX=clang++ build-clang/logjam build-clang/tests/all \
+	  build-clang/bench | scripts/compile_commands.py > $@
+
+# Of one file: clang-tidy cli/run.cc
+tidy: compile_commands.json
+	run-clang-tidy -quiet -j2 '^((?!/tests/).)*$$'
+
 clean:
-	rm -rf build build-thread build-address build-undefined
+	rm -rf build build-*
 
 -include $(OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(BENCH_OBJECTS:.o=.d)

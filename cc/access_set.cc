@@ -24,11 +24,11 @@ bool WriteSet::changes_anything() const {
   return std::any_of(writes_.begin(), writes_.end(), [](const Write& w) { return w.changes(); });
 }
 
-bool NodeSet::remember(NodeSight sight) {
-  const uint32_t at = by_node_.find(sight.node);
-  if (at != PointerMap::kNone) return nodes_[at].structure == sight.structure;
-  by_node_.insert(sight.node, static_cast<uint32_t>(nodes_.size()));
-  nodes_.push_back(sight);
+bool NodeSet::remember(NodeVersion node) {
+  const uint32_t at = by_node_.find(node.node);
+  if (at != PointerMap::kNone) return nodes_[at].structure == node.structure;
+  by_node_.insert(node.node, static_cast<uint32_t>(nodes_.size()));
+  nodes_.push_back(node);
   return true;
 }
 
@@ -37,8 +37,8 @@ bool NodeSet::apply(std::span<const NodeChange> changes) {
   for (size_t i = 0; i < changes.size(); ++i) {
     const NodeChange& change = changes[i];
     if (change.created) {
-      const bool watched = by_node_.find(changes[i - 1].node) != PointerMap::kNone;
-      if (watched && !remember({change.node, change.after})) return false;
+      const bool tracked = by_node_.find(changes[i - 1].node) != PointerMap::kNone;
+      if (tracked && !remember({change.node, change.after})) return false;
       continue;
     }
     const uint32_t at = by_node_.find(change.node);
@@ -50,8 +50,8 @@ bool NodeSet::apply(std::span<const NodeChange> changes) {
 }
 
 bool NodeSet::unchanged() const {
-  // seq_cst: behind the write locks (see occ.cc).
-  return std::all_of(nodes_.begin(), nodes_.end(), [](const NodeSight& seen) {
+  // seq_cst orders these loads behind the write locks (proof in occ.cc).
+  return std::all_of(nodes_.begin(), nodes_.end(), [](const NodeVersion& seen) {
     return seen.node->structure.load(platform::memory_order_seq_cst) == seen.structure;
   });
 }

@@ -1,4 +1,5 @@
-// What a transaction has written and read so far. One worker's; nothing here is shared.
+// What a transaction has written and read so far. One worker owns every object of this file, and
+// only that worker calls it.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +9,20 @@
 
 #include "cc/pointer_map.h"
 #include "engine/storage/database.h"
-#include "logging/record.h"
+#include "logging/format/record.h"
 
 namespace logjam {
 
-// One tuple the transaction will change at commit.
+// One tuple that the transaction changes when it commits.
 struct Write {
   Tuple* tuple;
   Table* table;
-  std::byte* row;    // what the row will be, private; null: it will be absent
-  uint64_t version;  // OCC: the tuple's word before it was locked, then the one to unlock it with
-  bool was_present;  // before this transaction
+  std::byte* row;    // a private copy of what the row will be; null: it will be absent
+  uint64_t version;  // OCC: the word before the lock; after install(), the word that unlocks
+  bool was_present;  // the row was present before this transaction
 
-  // An own insert that was erased again, or refused by a unique secondary index, changes nothing.
+  // False for a row that this transaction inserted and erased again, and for an insert that a
+  // unique secondary index refused.
   bool changes() const { return was_present || row != nullptr; }
   WriteOp op() const {
     if (row == nullptr) return WriteOp::kErase;
@@ -30,7 +32,8 @@ struct Write {
 
 class WriteSet {
  public:
-  // The write to `tuple`, or null. The pointer is good until the next add().
+  // Returns the write to `tuple`, or null. The pointer is valid until the next add().
+  // sort_by_address() makes find() useless; contains() stays right.
   Write* find(const Tuple* tuple) {
     if (writes_.empty()) return nullptr;
     const uint32_t at = by_tuple_.find(tuple);
@@ -38,17 +41,16 @@ class WriteSet {
   }
   bool contains(const Tuple* tuple) const { return by_tuple_.find(tuple) != PointerMap::kNone; }
 
-  // `tuple` must not be there.
+  // Adds a write to `tuple`, which must not be in the set yet.
   Write& add(Table& table, Tuple* tuple, std::byte* row, bool was_present) {
     by_tuple_.insert(tuple, static_cast<uint32_t>(writes_.size()));
     return writes_.emplace_back(Write{tuple, &table, row, 0, was_present});
   }
 
-  // The order in which OCC locks, the same for all transactions. find() is of no use afterwards,
-  // contains() still is.
+  // Sorts the writes into the order in which OCC locks them, the same for all transactions.
   void sort_by_address();
 
-  // Whether commit has anything to log.
+  // Returns whether the commit has anything to log.
   bool changes_anything() const;
 
   bool empty() const { return writes_.empty(); }
@@ -65,23 +67,25 @@ class WriteSet {
   PointerMap by_tuple_;
 };
 
-// OCC: a tuple and the version it was read at.
+// OCC: a tuple, and the version word with which it was read.
 struct Read {
   const Tuple* tuple;
   uint64_t version;
 };
 
-// OCC: index nodes whose set of keys the transaction depends on, as it saw them.
+// OCC: the index nodes on whose keys the transaction depends, each with the structure word that the
+// transaction saw.
 class NodeSet {
  public:
-  // False if the node was seen before and has changed since: the two sights contradict.
-  bool remember(NodeSight sight);
+  // Adds a node. Returns false if the set has the node with another structure word: the two
+  // observations contradict each other.
+  bool remember(NodeVersion node);
 
-  // Takes this transaction's own insert into account. False if somebody else had changed a
-  // remembered node since it was seen.
+  // Takes an insert of this transaction into account. Returns false if another transaction had
+  // changed a node of the set after this transaction saw it.
   bool apply(std::span<const NodeChange> changes);
 
-  // Whether all nodes are as they were seen.
+  // Returns whether every node still has the structure word that the transaction saw.
   bool unchanged() const;
 
   void clear() {
@@ -91,7 +95,7 @@ class NodeSet {
   }
 
  private:
-  std::vector<NodeSight> nodes_;
+  std::vector<NodeVersion> nodes_;
   PointerMap by_node_;
 };
 

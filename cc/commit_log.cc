@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "logging/record.h"
+#include "logging/format/record.h"
 #include "platform/fatal.h"
 
 namespace logjam {
@@ -20,7 +20,8 @@ LoggedWrite logged(const Write& write, LogRecords granularity) {
   out.header.row_bytes = write.table->row_bytes();
   out.header.key = write.tuple->key;
   out.after = write.row;
-  // Only its new owner writes the row in place, and not before publishing.
+  // The before image is the row in place. No other transaction may write the row now, and this
+  // transaction writes it only after the record is published.
   if (granularity == LogRecords::kOperation && write.was_present) {
     out.header.image = WriteImage::kBeforeAndAfter;
     out.before = write.tuple->row();
@@ -35,7 +36,7 @@ CommitLog::CommitLog(WorkerContext& context)
       log_(*context.log),
       stamps_(log_.read_stamps()),
       max_record_bytes_(log_.max_record_bytes()) {
-  const Traits traits = log_.traits();
+  const LogTraits& traits = log_.traits();
   logs_ = traits.logs;
   commands_ = traits.commands;
   before_validation_ = traits.sequence_before_validation;
@@ -60,72 +61,75 @@ void CommitLog::draw(Dependencies deps, std::span<const Write> writes) {
   } else if (logs_) {
     log_operations(deps);
   }
-  ticket_ = reserve(deps, bytes);
+  reservation_ = reserve(deps, bytes);
 }
 
-Point CommitLog::finish(bool ok) {
-  const Charge charge(*context_.breakdown, Activity::kLogWork);
+CommitPoint CommitLog::finish(bool ok) {
+  const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
   if (!ok) {
-    fill(ticket_, RecordKind::kVoid, {});
+    fill(reservation_, RecordKind::kVoid, {});
   } else if (commands_) {
-    fill(ticket_, RecordKind::kCommand, {});
+    fill(reservation_, RecordKind::kCommand, {});
   } else if (context_.log_records == LogRecords::kTransaction) {
-    fill(ticket_, RecordKind::kTransaction, writes_);
+    fill(reservation_, RecordKind::kTransaction, writes_);
   } else {
-    fill(ticket_, RecordKind::kCommit, {});
+    fill(reservation_, RecordKind::kCommit, {});
   }
-  return publish(ticket_, ok, ok);
+  return publish(reservation_, ok, ok);
 }
 
-Point CommitLog::observe(const Dependencies& deps) {
-  const Charge charge(*context_.breakdown, Activity::kLogWork);
-  return log_.observe(context_.id, deps);
+CommitPoint CommitLog::commit_read_only(const Dependencies& deps) {
+  const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
+  return log_.commit_read_only(context_.id, deps);
 }
 
 void CommitLog::log_operations(Dependencies deps) {
   deps.commits = false;
-  const Ticket begin = reserve(deps, sizeof(RecordHeader));
+  const LogReservation begin = reserve(deps, sizeof(RecordHeader));
   {
-    const Charge charge(*context_.breakdown, Activity::kLogWork);
+    const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
     fill(begin, RecordKind::kBegin, {});
     publish(begin, true, false);
   }
   for (const Write& write : writes_) {
     if (!write.changes()) continue;
     const LoggedWrite image = logged(write, LogRecords::kOperation);
-    const Ticket ticket = reserve(deps, sizeof(RecordHeader) + encoded_bytes(image.header));
-    const Charge charge(*context_.breakdown, Activity::kLogWork);
-    fill(ticket, RecordKind::kOperation, {&write, 1});
-    publish(ticket, true, false);
+    const LogReservation reservation =
+        reserve(deps, sizeof(RecordHeader) + encoded_bytes(image.header));
+    const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
+    fill(reservation, RecordKind::kOperation, {&write, 1});
+    publish(reservation, true, false);
   }
 }
 
-Ticket CommitLog::reserve(const Dependencies& deps, uint64_t bytes) {
+LogReservation CommitLog::reserve(const Dependencies& deps, uint64_t bytes) {
   if (logs_ && bytes > max_record_bytes_) {
     platform::fatal("a log record of " + std::to_string(bytes) + " bytes exceeds the " +
                     std::to_string(max_record_bytes_) +
                     " that the log buffer can take: raise --log_buffer_mb");
   }
-  const Charge charge(*context_.breakdown, Activity::kLogContention);
+  const ActivityScope scope(*context_.breakdown, Activity::kLogContention);
   return log_.reserve(context_.id, deps, static_cast<uint32_t>(bytes));
 }
 
-Point CommitLog::publish(const Ticket& ticket, bool ok, bool commits) {
-  if (ticket.hole != nullptr) {
-    context_.log_bytes += ticket.bytes;
+CommitPoint CommitLog::publish(const LogReservation& reservation, bool ok, bool commits) {
+  if (reservation.hole != nullptr) {
+    context_.log_bytes += reservation.bytes;
     ++context_.log_records_written;
   }
-  return log_.publish(context_.id, ticket, ok, commits);
+  return log_.publish(context_.id, reservation, ok, commits);
 }
 
-void CommitLog::fill(const Ticket& ticket, RecordKind kind, std::span<const Write> writes) {
-  if (ticket.hole == nullptr) return;
-  RecordWriter record(ticket.hole, ticket.bytes, kind, ticket.sequence, txn_, flags_);
+void CommitLog::fill(const LogReservation& reservation, RecordKind kind,
+                     std::span<const Write> writes) {
+  if (reservation.hole == nullptr) return;
+  RecordWriter record(reservation.hole, reservation.bytes, kind, reservation.sequence, txn_,
+                      flags_);
   for (const Write& write : writes) {
     if (write.changes()) record.add(logged(write, context_.log_records));
   }
   if (kind == RecordKind::kCommand) record.add(command());
-  record.seal(context_.run, ticket.position);
+  record.seal(context_.run, reservation.position);
 }
 
 LoggedCommand CommitLog::command() const {

@@ -1,4 +1,4 @@
-// The one place where concurrency control meets the log.
+// The only place where concurrency control calls the log.
 #pragma once
 
 #include <cstdint>
@@ -6,57 +6,67 @@
 
 #include "cc/access_set.h"
 #include "engine/protocol.h"
+#include "logging/format/record.h"
 #include "logging/log_scheme.h"
 #include "logging/read_stamps.h"
-#include "logging/record.h"
 
 namespace logjam {
 
-// A commit is draw(), then finish(). With --log_records=op the begin and operation records go out
-// within draw(), each through its own reserve and publish, because a worker may hold one ticket:
-// the one draw() leaves open is the commit record's, and recovery ignores operations whose commit
-// record is void or missing. A log of commands gets the worker's instead of the writes.
+// The log side of one worker's transactions. A commit is draw(), then finish(). Only the worker
+// that owns the object calls it.
+//
+// With --log_records=op, draw() also writes the begin record and the operation records, each
+// through a reserve and a publish of its own, because a worker may hold only one reservation. The
+// reservation that draw() leaves open is the commit record's. Recovery ignores operations whose
+// commit record is void or missing.
+//
+// For a scheme that logs commands, the record holds the command in the worker's context in place of
+// the writes.
 class CommitLog {
  public:
   explicit CommitLog(WorkerContext& context);
 
-  // The number must be drawn before reads are validated, and voided if that fails.
+  // Returns whether draw() must come before the validation of reads. If the validation then fails,
+  // finish(false) voids the record.
   bool draws_before_validation() const { return before_validation_; }
 
-  // At the serialization point. `writes` must be the same, with their tuples unchanged, until
-  // finish().
+  // Draws the transaction's sequence number and reserves space for its record. The caller is at the
+  // serialization point. `writes` and their tuples must stay unchanged until finish(). Waits while
+  // the log buffer is full. Ends the process with one sentence if the record exceeds what the
+  // buffer can take.
   void draw(Dependencies deps, std::span<const Write> writes);
-  // Behind draw(), before reads are validated or unlocked: each tuple that was read, if the scheme
-  // wants to know.
+  // If stamps_reads(), the protocol calls stamp_read() for every tuple that the transaction read:
+  // after draw(), and before it validates or unlocks the reads (proof in logging/read_stamps.h).
   bool stamps_reads() const { return stamps_ != nullptr; }
-  void stamp_read(const Tuple& tuple) { stamps_->raise(&tuple, ticket_.sequence); }
-  // The version of everything written.
-  uint64_t sequence() const { return ticket_.sequence; }
-  // Fills the hole, or voids it. Returns what the commit must wait for.
-  Point finish(bool ok);
+  void stamp_read(const Tuple& tuple) { stamps_->raise(&tuple, reservation_.sequence); }
+  // The sequence number that draw() drew: the version of all that the transaction writes.
+  uint64_t sequence() const { return reservation_.sequence; }
+  // Writes the record into its hole, or a void record if not `ok`, and publishes it. Returns the
+  // point that the commit must wait for.
+  CommitPoint finish(bool ok);
 
-  // For a transaction that wrote nothing.
-  Point observe(const Dependencies& deps);
+  // For a transaction that wrote nothing: returns the point that its commit must wait for.
+  CommitPoint commit_read_only(const Dependencies& deps);
 
  private:
-  Ticket reserve(const Dependencies& deps, uint64_t bytes);
-  Point publish(const Ticket& ticket, bool ok, bool commits);
+  LogReservation reserve(const Dependencies& deps, uint64_t bytes);
+  CommitPoint publish(const LogReservation& reservation, bool ok, bool commits);
   void log_operations(Dependencies deps);
-  void fill(const Ticket& ticket, RecordKind kind, std::span<const Write> writes);
+  void fill(const LogReservation& reservation, RecordKind kind, std::span<const Write> writes);
   LoggedCommand command() const;
 
   WorkerContext& context_;
   LogScheme& log_;
-  ReadStamps* const stamps_;  // null: nobody asked
+  ReadStamps* const stamps_;  // null: the scheme wants no stamps
   bool logs_;
   bool commands_;
   bool before_validation_;
   uint64_t max_record_bytes_;
 
   uint64_t txn_ = 0;
-  uint8_t flags_ = 0;  // of all its records
+  uint8_t flags_ = 0;  // of all records of the transaction
   std::span<const Write> writes_;
-  Ticket ticket_;
+  LogReservation reservation_;
 };
 
 }  // namespace logjam

@@ -1,22 +1,25 @@
 // Optimistic concurrency control, as in Silo (Tu et al., SOSP 2013).
 //
-// A transaction reads without a trace in shared memory, and remembers the version of every tuple,
-// and the structure word of every index node, that its answers depend on. Commit locks the write
-// set, checks that what was read is still so, draws the sequence number, logs, installs the rows
-// and unlocks each with its new version.
+// A transaction reads without writing to shared memory. It remembers the version word of every
+// tuple, and the structure word of every index node, that its results depend on. Commit locks the
+// write set, validates that the remembered words are unchanged, draws the sequence number, logs,
+// installs the rows, and unlocks each tuple with its new version. If the log scheme asks for it,
+// commit draws the number before it validates, and voids the record if the validation fails.
 //
-// Protocol on Tuple::version. The lock bit is set by compare-and-swap, by a transaction that
-// commits; only it stores the row and then, with release, the word without the bit. A reader loads
-// the word, copies the row, and loads the word again: equal and unlocked means the copy is of that
-// version.
+// Protocol on Tuple::version. A committing transaction sets the lock bit by compare-and-swap. Only
+// that transaction then stores the row and, with release, the word without the lock bit. A reader
+// loads the word (acquire), copies the row, and loads the word again. If the two words are equal
+// and unlocked, the copy is the row of that version.
 //
-// Two transactions that each write what the other read: each sets its lock bits before it loads the
-// words it validates, all seq_cst, so at least one of them sees the other's lock, and aborts. For
-// index nodes the same: an insert changes the structure word (under a latch taken by a
-// read-modify-write) before its transaction locks its first tuple.
+// Of two transactions that each write a row that the other read, at most one commits. Each sets its
+// lock bits before it loads the words that it validates, and all of these accesses are seq_cst. So
+// at least one of the two sees the other's lock, and aborts. The same holds for index nodes: an
+// insert changes the structure word, under a latch that it takes by a seq_cst read-modify-write,
+// before its transaction locks its first tuple.
 //
-// Write locks are taken in address order, and every wait is bounded: without early lock release a
-// lock may belong to a transaction that is parked until it is durable.
+// Transactions take write locks in address order, so they do not deadlock. Every wait is bounded:
+// without early lock release, the lock may belong to a transaction that is parked until it is
+// durable.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -36,7 +39,7 @@ class Occ final : public TransactionBase<Occ> {
   using TransactionBase::TransactionBase;
 
   void begin(bool) override {
-    forget();
+    reset();
     reads_.clear();
     nodes_.clear();
     locked_ = 0;
@@ -54,28 +57,28 @@ class Occ final : public TransactionBase<Occ> {
     holds_locks_ = false;
   }
 
-  // What TransactionBase asks.
+  // What TransactionBase requires of a protocol.
 
-  Seen see(NodeSight sight) {
+  NodeCheck track_node(NodeVersion node) {
     deps_.reads = true;
-    if (nodes_.remember(sight)) return Seen::kYes;
+    if (nodes_.remember(node)) return NodeCheck::kUnchanged;
     fail(AbortReason::kPhantom);
-    return Seen::kAbort;
+    return NodeCheck::kAbort;
   }
 
-  bool look(Table& table, Tuple& tuple, const std::byte** row) {
+  bool read_tuple(Table& table, Tuple& tuple, const std::byte** row) {
     if (const Write* own = writes_.find(&tuple)) {
       *row = own->row;
       return true;
     }
     std::byte* copy = rows_.allocate(table.row_bytes());
     Version version;
-    if (!open(table, tuple, copy, &version)) return false;
+    if (!read_for_update(table, tuple, copy, &version)) return false;
     *row = version.absent() ? nullptr : copy;
     return true;
   }
 
-  bool open(Table& table, Tuple& tuple, std::byte* copy, Version* version) {
+  bool read_for_update(Table& table, Tuple& tuple, std::byte* copy, Version* version) {
     if (!try_load(table, tuple, copy, version) && !wait_to_load(table, tuple, copy, version)) {
       return false;
     }
@@ -84,25 +87,26 @@ class Occ final : public TransactionBase<Occ> {
     return true;
   }
 
-  bool open_blind(Tuple& tuple, Version* version) {
+  bool prepare_blind_write(Tuple& tuple, Version* version) {
     *version = tuple.load_version();
     return true;
   }
 
-  void start(Tuple&) {}
+  void init_tuple(Tuple&) {}
 
-  // Whoever else finds the tuple may take it over, as long as it is absent: the first to commit
-  // wins, and lock_writes() tells the others.
-  void started(Tuple&) {}
+  // Another transaction that finds the tuple while it is absent may also insert into it. The first
+  // to commit wins. lock_writes() aborts the others.
+  void tuple_inserted(Tuple&) {}
 
-  bool place(Index& index, Keyed* entry, InsertResult* result) {
+  bool insert_entry(Index& index, Keyed* entry, InsertResult* result) {
     changes_.clear();
     *result = index.insert(entry, *context_.arena, nullptr, &changes_);
     return nodes_.apply(changes_) || fail(AbortReason::kPhantom);
   }
 
  private:
-  // A commit in progress is over within microseconds, if its worker has a core.
+  // The bound on every wait, in rounds of SpinWait. A commit in progress ends within microseconds
+  // if its worker has a core.
   static constexpr uint32_t kMaxRounds = 400;
 
   static bool try_load(Table& table, Tuple& tuple, std::byte* copy, Version* version) {
@@ -130,7 +134,7 @@ class Occ final : public TransactionBase<Occ> {
 
   bool lock_writes();
   bool validate();
-  // Before install() the old versions come back, after it the new ones appear.
+  // Before install(), unlocks every tuple with its old version; after it, with the new one.
   void unlock() {
     for (const Write& write : writes_.all().first(locked_)) {
       write.tuple->version.store(write.version, memory_order_release);
@@ -146,17 +150,18 @@ class Occ final : public TransactionBase<Occ> {
   std::vector<Read> reads_;
   NodeSet nodes_;
   std::vector<NodeChange> changes_;
-  size_t locked_ = 0;  // of the sorted write set
+  size_t locked_ = 0;  // how many of the sorted writes are locked
 };
 
 template <class Try>
 bool Occ::spin_until(const Try& attempt) {
-  const Charge charge(*context_.breakdown, Activity::kLockWait);
+  const ActivityScope scope(*context_.breakdown, Activity::kLockWait);
   for (platform::SpinWait wait; wait.rounds() < kMaxRounds;) {
     wait.once();
     if (attempt()) return true;
-    constexpr uint32_t kSettleEvery = 64;
-    if (wait.rounds() % kSettleEvery == 0 && context_.settle) context_.settle();
+    constexpr uint32_t kAcknowledgeEvery = 64;
+    if (wait.rounds() % kAcknowledgeEvery == 0 && context_.acknowledge_durable)
+      context_.acknowledge_durable();
   }
   return fail(AbortReason::kLockBusy);
 }
@@ -165,14 +170,14 @@ Status Occ::commit() {
   if (!post_moved_keys()) return give_up();
   if (writes_.empty()) {
     if (!validate()) return give_up();
-    point_ = log_.observe(deps_);
+    commit_point_ = log_.commit_read_only(deps_);
     return Status::kOk;
   }
   writes_.sort_by_address();
   if (!lock_writes()) return give_up();
   if (!writes_.changes_anything()) {
     if (!validate()) return give_up();
-    point_ = log_.observe(deps_);
+    commit_point_ = log_.commit_read_only(deps_);
     unlock();
     return Status::kOk;
   }
@@ -188,7 +193,7 @@ Status Occ::commit() {
   }
   if (!early) log_.draw(deps_, writes_.all());
   const uint64_t sequence = log_.sequence();
-  point_ = log_.finish(true);
+  commit_point_ = log_.finish(true);
 
   install(sequence);
   report_erased(sequence);
@@ -201,7 +206,8 @@ bool Occ::lock_writes() {
   for (Write& write : writes_.all()) {
     if (!try_lock(write) && !spin_until([&] { return try_lock(write); })) return false;
     ++locked_;
-    // All that a blind write and an insert depend on.
+    // A blind write depends on the presence of its row, and an insert on the absence. Neither
+    // depends on more.
     const Version version(write.version);
     if (version.absent() == write.was_present) return fail(AbortReason::kValidation);
     note_overwritten(write, version);

@@ -1,4 +1,5 @@
-// Which of a transaction's few dozen accesses, if any, was to this address.
+// A map from addresses to indexes, which tells whether a transaction accessed an address, and where
+// its access is listed. One worker owns it.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +9,15 @@
 
 namespace logjam {
 
-// Open addressing. Slots carry the stamp of the transaction that filled them, so that emptying the
-// map is one increment, and a lookup usually touches one slot.
+// Open addressing with linear probing. A slot carries the stamp of the transaction that filled it.
+// So emptying the map is one increment, and a lookup usually touches one slot.
 class PointerMap {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
 
   PointerMap() : slots_(size_t{1} << kInitialBits) {}
 
+  // Returns the value of `key`, or kNone.
   uint32_t find(const void* key) const {
     for (size_t i = home(key);; i = (i + 1) & (slots_.size() - 1)) {
       const Slot& slot = slots_[i];
@@ -24,7 +26,7 @@ class PointerMap {
     }
   }
 
-  // `key` must not be there.
+  // Adds `key`, which must not be in the map yet.
   void insert(const void* key, uint32_t value) {
     if (++used_ * 2 > slots_.size()) grow();
     place(key, value);

@@ -1,33 +1,35 @@
-// A shared/exclusive lock in one word, in tuples and index nodes. 2PL only.
+// A shared/exclusive lock in one word, for tuples and index nodes. Only 2PL uses it.
 //
 //   bit 63      held exclusively
-//   bit 62      somebody sleeps until this lock is released
+//   bit 62      a transaction sleeps until this lock is released
 //   bits 46-61  number of shared holders
 //   bits 0-45   the smallest age among the holders since the lock was last free; or, under
 //               2pl-detect, the holders' slots (waits_for.h)
 //
-// A free lock is 0, exactly.
+// A free lock is exactly 0.
 //
-// Protocol. Any worker changes the word, by compare-and-swap (seq_cst: see the index-node argument
-// in two_phase_locking.cc; on x86 that is what acquire costs as well). Releasing is a
-// read-modify-write with release, so all that holders did is visible to whoever gets the lock next.
+// Protocol. Any worker changes the word, by compare-and-swap. The order is seq_cst, which the
+// index-node proof in two_phase_locking.cc needs; on x86 it costs the same as acquire. A release is
+// a read-modify-write with release, so all that the holders did is visible to the next holder.
 //
-// Deadlock, under wait-die. An age is a time stamp: smaller is older; no two transactions share
-// one, and a retried transaction keeps its own. A transaction may wait only if its age is no larger
-// than the recorded one. The recorded age never exceeds the age of any holder (holders that left
-// may have made it smaller), and a transaction waits for holders other than itself; so whoever
-// waits is older than everybody it waits for. Waiting goes from older to younger only, which has no
-// cycle. A lock taken over by an older holder while one waits makes that false for the moment:
-// therefore the decision is taken again after every sleep, and a sleep is at most kMaxSleepNs long.
-// An upgrading holder is covered: the recorded age is at most its own, so it waits only as the
-// oldest.
+// Deadlock under wait-die. An age is a time stamp: a smaller age is older, no two transactions
+// share one, and a retried transaction keeps its age. A transaction may wait only if its age is not
+// larger than the recorded age. The recorded age never exceeds the age of any holder; it may be
+// smaller, because a holder that left may have recorded it. A transaction waits only for holders
+// other than itself. So a waiting transaction is older than every holder it waits for. All waits
+// then go from older to younger transactions, and a cycle cannot exist. An older transaction that
+// takes the lock over while a younger one sleeps breaks this rule for a moment. Therefore the
+// waiter decides again after every sleep, and no sleep is longer than kMaxSleepNs. The argument
+// covers a holder that upgrades: the recorded age is at most its own age, so it waits only if it is
+// the oldest holder.
 //
-// Deadlock, under detection. Whoever holds the lock is among its slots: a holder sets its own
-// before it holds, and takes it out when it lets go, if its worker cannot hold the lock twice; with
-// --elr=false it can, for what it has parked, and the slot stays until the lock is free.
+// Deadlock under detection. Every holder's slot is set in the word. A holder sets its slot in the
+// same write that takes the lock. It clears the slot when it releases, if its worker cannot hold
+// this lock twice. With --elr=false a worker can hold a lock twice, because its parked transactions
+// hold locks; the slot then stays set until the lock is free.
 //
-// No starvation. While somebody sleeps, new shared holders are turned away, so the lock becomes
-// free; and a transaction that dies keeps its age and is the oldest some day.
+// No starvation. While a transaction sleeps, new shared holders are refused, so the lock becomes
+// free. A transaction that dies keeps its age, so it becomes the oldest at some time.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +41,7 @@
 
 namespace logjam {
 
-// The word, as it was at one moment.
+// The lock word as one load saw it.
 class LockState {
  public:
   static constexpr uint64_t kExclusive = uint64_t{1} << 63;
@@ -57,35 +59,36 @@ class LockState {
   bool exclusive() const { return (word_ & kExclusive) != 0; }
   bool sleepers() const { return (word_ & kSleepers) != 0; }
   uint64_t shared() const { return (word_ >> kSharedShift) & kMaxShared; }
-  uint64_t oldest() const { return word_ & kAgeMask; }
+  uint64_t oldest_age() const { return word_ & kAgeMask; }
   uint64_t slots() const { return word_ & kAgeMask; }
 
  private:
   uint64_t word_ = 0;
 };
 
-// What a holder leaves in the low bits: its age, or its slot.
+// What a holder contributes to the low bits of the word: its age, or its slot.
 class Holder {
  public:
   constexpr Holder(uint64_t age) : bits_(age) {}  // NOLINT: an age is a holder
-  // `alone`: nobody else with this slot can hold the same lock.
-  static constexpr Holder of_slot(uint64_t slot, bool alone) {
+  // `holds_once`: no second holder of the same lock can have this slot.
+  static constexpr Holder of_slot(uint64_t slot, bool holds_once) {
     Holder holder(slot);
     holder.is_slot_ = true;
-    holder.alone_ = alone;
+    holder.holds_once_ = holds_once;
     return holder;
   }
 
   constexpr uint64_t bits() const { return bits_; }
-  constexpr uint64_t beside(uint64_t others) const {
+  // The low bits with this holder added to `others`, and with it removed from `all`.
+  constexpr uint64_t merged_with(uint64_t others) const {
     return is_slot_ ? others | bits_ : std::min(others, bits_);
   }
-  constexpr uint64_t gone_from(uint64_t all) const { return alone_ ? all & ~bits_ : all; }
+  constexpr uint64_t removed_from(uint64_t all) const { return holds_once_ ? all & ~bits_ : all; }
 
  private:
   uint64_t bits_;
   bool is_slot_ = false;
-  bool alone_ = false;
+  bool holds_once_ = false;
 };
 
 class RowLock {
@@ -97,7 +100,8 @@ class RowLock {
 
   LockState state() const { return LockState(word_.load(platform::memory_order_seq_cst)); }
 
-  // These return whether the lock was got; if not, `*seen` is what stood in the way. None waits.
+  // try_shared(), try_exclusive() and try_upgrade() never wait, and any worker may call them. They
+  // return whether the caller now holds the lock. If not, `*seen` is the conflicting state.
   bool try_shared(Holder holder, LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
@@ -105,8 +109,9 @@ class RowLock {
       if (seen->exclusive() || seen->sleepers() || seen->shared() == LockState::kMaxShared) {
         return false;
       }
-      const uint64_t low = seen->free() ? holder.bits() : holder.beside(word & LockState::kAgeMask);
-      const uint64_t next = ((word & ~LockState::kAgeMask) | low) + LockState::kOneShared;
+      const uint64_t low_bits =
+          seen->free() ? holder.bits() : holder.merged_with(word & LockState::kAgeMask);
+      const uint64_t next = ((word & ~LockState::kAgeMask) | low_bits) + LockState::kOneShared;
       if (word_.compare_exchange_weak(word, next, platform::memory_order_seq_cst)) return true;
     }
   }
@@ -119,7 +124,7 @@ class RowLock {
     *seen = LockState(word);
     return false;
   }
-  // The caller holds it shared.
+  // Makes the caller's shared lock exclusive.
   bool try_upgrade(LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
@@ -130,8 +135,8 @@ class RowLock {
     }
   }
 
-  // For a tuple nobody else can reach yet.
-  void start_exclusive(Holder holder) {
+  // Locks a tuple that no other worker can reach yet.
+  void init_exclusive(Holder holder) {
     word_.store(LockState::kExclusive | holder.bits(), platform::memory_order_relaxed);
   }
 
@@ -139,9 +144,10 @@ class RowLock {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
       const LockState now(word);
-      const uint64_t low = holder.gone_from(word & LockState::kAgeMask);
+      const uint64_t low_bits = holder.removed_from(word & LockState::kAgeMask);
       const uint64_t next =
-          now.shared() == 1 ? 0 : ((word & ~LockState::kAgeMask) | low) - LockState::kOneShared;
+          now.shared() == 1 ? 0
+                            : ((word & ~LockState::kAgeMask) | low_bits) - LockState::kOneShared;
       if (word_.compare_exchange_weak(word, next, platform::memory_order_release,
                                       platform::memory_order_relaxed)) {
         if (now.sleepers()) wake();
@@ -153,30 +159,34 @@ class RowLock {
     if (LockState(word_.exchange(0, platform::memory_order_release)).sleepers()) wake();
   }
 
-  // Sleeping, after an attempt failed. The bed is read before that attempt: a release behind it
-  // either changes the word, and sleep() returns at once, or finds the sleepers bit and changes the
-  // bed.
-  uint32_t bed() const { return bed_of(word_).load(platform::memory_order_acquire); }
-  void sleep(uint32_t bed_before, LockState seen) {
+  // Sleeping, after an attempt has failed. The caller reads parker() before that attempt, and
+  // passes the result and the attempt's `seen` to sleep(). No wake-up is lost. A release before
+  // sleep() has set the sleepers bit changes the word, and sleep() returns at once. A release after
+  // that finds the bit and changes the parker, and wait_on() returns at once. A sleep lasts at most
+  // kMaxSleepNs.
+  uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
+  void sleep(uint32_t parker_before, LockState seen) {
     uint64_t word = seen.word();
     if (!seen.sleepers() && !word_.compare_exchange_strong(word, word | LockState::kSleepers,
                                                            platform::memory_order_relaxed)) {
       return;
     }
-    platform::wait_on(bed_of(word_), bed_before, kMaxSleepNs);
+    platform::wait_on(parker_of(word_), parker_before, kMaxSleepNs);
   }
 
  private:
-  // Locks share beds; a sleeper woken for another lock tries again and lies down.
-  static platform::atomic<uint32_t>& bed_of(const Word& word) {
-    constexpr int kBedBits = 8;
-    static std::array<platform::Padded<platform::atomic<uint32_t>>, size_t{1} << kBedBits> beds;
+  // Many locks share a parker. A sleeper that a release of another lock wakes tries again, and
+  // sleeps again.
+  static platform::atomic<uint32_t>& parker_of(const Word& word) {
+    constexpr int kParkerBits = 8;
+    static std::array<platform::Padded<platform::atomic<uint32_t>>, size_t{1} << kParkerBits>
+        parkers;
     const uint64_t hash = reinterpret_cast<uintptr_t>(&word) * 0x9e3779b97f4a7c15;
-    return *beds[hash >> (64 - kBedBits)];
+    return *parkers[hash >> (64 - kParkerBits)];
   }
   void wake() {
-    bed_of(word_).fetch_add(1, platform::memory_order_release);
-    platform::wake_all(bed_of(word_));
+    parker_of(word_).fetch_add(1, platform::memory_order_release);
+    platform::wake_all(parker_of(word_));
   }
 
   Word& word_;

@@ -1,4 +1,4 @@
-// Private copies of rows, valid until their transaction ends.
+// Private copies of rows, valid until their transaction ends. One worker owns the memory.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace logjam {
 
-// Bump memory that is emptied, not freed: after some transactions it allocates nothing, and it
-// starts from the same, cached bytes every time. Rows are 8-byte aligned and padded, as tuples'
-// are.
+// Bump memory that clear() empties but does not free. After some transactions it allocates nothing
+// more, and every transaction starts with the same, cached bytes. Rows are 8-byte aligned and
+// padded, as in tuples.
 class RowMemory {
  public:
   std::byte* allocate(uint32_t row_bytes) {
@@ -57,7 +57,8 @@ class RowMemory {
   std::byte* end_ = nullptr;
 };
 
-// Rows of one word are common in benchmarks and not worth a call to memcpy.
+// Copy a row that another thread may be writing or reading (platform/copy.h). Rows of one word are
+// common in benchmarks, and a call of memcpy for them is too expensive.
 inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
   if (row_bytes <= 8) {
     platform::racy_load(to, from, 8);

@@ -1,17 +1,23 @@
-// What OCC and 2PL have in common: writes are private until commit, and the transaction API in
-// terms of five questions that each protocol answers in its own way.
+// What OCC and 2PL have in common. Writes are private until commit. The transaction API is written
+// in terms of seven functions, which each protocol provides in its own way.
 //
-// `Protocol` (the class deriving from TransactionBase<Protocol>: no virtual calls within) provides
+// `Protocol` is the class that derives from TransactionBase<Protocol>, so none of these calls is
+// virtual. Its functions are
 //
-//   Seen see(NodeSight)                 the transaction depends on the keys in this node
-//   bool look(table, tuple, &row)       reads a tuple, own writes included; row null: absent
-//   bool open(table, tuple, copy, &v)   reads a tuple it will change; `copy` (may be null) gets it
-//   bool open_blind(tuple, &v)          the same without depending on what is there
-//   void start(tuple)                   a new tuple, before anybody else can see it
-//   void started(tuple)                 it is in the index
-//   bool place(index, entry, &result)   inserts into an index, phantoms considered
+//   track_node(NodeVersion)         the transaction depends on the keys in this index node
+//   read_tuple(table, tuple, &row)  reads a tuple, own writes included; row null: absent
+//   read_for_update(table, tuple, copy, &version)
+//                                   reads a tuple that the transaction will change; `copy` (may be
+//                                   null) receives the row
+//   prepare_blind_write(tuple, &version)
+//                                   the same without a dependency on the row's bytes
+//   init_tuple(tuple)               a new tuple, before another transaction can reach it
+//   tuple_inserted(tuple)           the new tuple is in the index
+//   insert_entry(index, entry, &result)
+//                                   inserts into an index; refuses, or detects, phantoms
 //
-// where false means abort, with the reason noted by fail().
+// track_node() returns a NodeCheck. init_tuple() and tuple_inserted() return nothing. The others
+// return bool: false means that the transaction must abort, and fail() has noted the reason.
 #pragma once
 
 #include <algorithm>
@@ -27,9 +33,9 @@
 
 namespace logjam {
 
-enum class Seen : uint8_t {
-  kYes,
-  kMoved,  // the node is not as it was: look again
+enum class NodeCheck : uint8_t {
+  kUnchanged,
+  kChanged,  // the node has changed since it was read: read it again
   kAbort,
 };
 
@@ -39,14 +45,14 @@ class TransactionBase : public ProtocolTransaction {
   explicit TransactionBase(WorkerContext& context) : context_(context), log_(context) {}
 
   AbortReason abort_reason() const final { return reason_; }
-  Point point() const final { return point_; }
+  CommitPoint commit_point() const final { return commit_point_; }
   bool holds_locks() const final { return holds_locks_; }
 
   Status read(Table& table, Key key, const std::byte** row) final {
     Tuple* tuple;
     if (!find(table, key, &tuple)) return Status::kAbort;
     if (tuple == nullptr) return Status::kNotFound;
-    if (!self().look(table, *tuple, row)) return Status::kAbort;
+    if (!self().read_tuple(table, *tuple, row)) return Status::kAbort;
     return *row == nullptr ? Status::kNotFound : Status::kOk;
   }
 
@@ -54,13 +60,13 @@ class TransactionBase : public ProtocolTransaction {
     Tuple* tuple;
     if (!find(table, key, &tuple)) return Status::kAbort;
     if (tuple == nullptr) return Status::kNotFound;
-    if (const Write* own = writes_.find(tuple)) return change_own(*own, row);
+    if (const Write* own = writes_.find(tuple)) return update_own_write(*own, row);
     std::byte* copy = rows_.allocate(table.row_bytes());
     Version version;
-    if (!self().open(table, *tuple, copy, &version)) return Status::kAbort;
+    if (!self().read_for_update(table, *tuple, copy, &version)) return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
     *row = writes_.add(table, tuple, copy, true).row;
-    watch(table, *tuple, *row);
+    track_secondary_keys(table, *tuple, *row);
     return Status::kOk;
   }
 
@@ -68,19 +74,20 @@ class TransactionBase : public ProtocolTransaction {
     Tuple* tuple;
     if (!find(table, key, &tuple)) return Status::kAbort;
     if (tuple == nullptr) return Status::kNotFound;
-    if (const Write* own = writes_.find(tuple)) return change_own(*own, row);
+    if (const Write* own = writes_.find(tuple)) return update_own_write(*own, row);
     Version version;
-    if (!self().open_blind(*tuple, &version)) return Status::kAbort;
-    // That there is nothing is something the transaction has read.
-    if (version.absent() && !self().open(table, *tuple, nullptr, &version)) return Status::kAbort;
+    if (!self().prepare_blind_write(*tuple, &version)) return Status::kAbort;
+    // The absence of the row is something that the transaction has read.
+    if (version.absent() && !self().read_for_update(table, *tuple, nullptr, &version))
+      return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
     *row = writes_.add(table, tuple, rows_.allocate(table.row_bytes()), true).row;
-    watch(table, *tuple, nullptr);
+    track_secondary_keys(table, *tuple, nullptr);
     return Status::kOk;
   }
 
   Status erase(Table& table, Key key) final {
-    table.rows_will_come_and_go();
+    table.note_membership_change();
     Tuple* tuple;
     if (!find(table, key, &tuple)) return Status::kAbort;
     if (tuple == nullptr) return Status::kNotFound;
@@ -90,37 +97,37 @@ class TransactionBase : public ProtocolTransaction {
       return Status::kOk;
     }
     Version version;
-    if (!self().open(table, *tuple, nullptr, &version)) return Status::kAbort;
+    if (!self().read_for_update(table, *tuple, nullptr, &version)) return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
     writes_.add(table, tuple, nullptr, true);
     return Status::kOk;
   }
 
-  // The tuple enters the indexes now, absent, and becomes present at commit. After an abort it
-  // stays there, absent; the next insert of that key takes it over.
+  // The tuple enters the indexes now, absent, and becomes present at commit. After an abort the
+  // tuple stays in the indexes, absent; the next insert of that key uses it.
   Status insert(Table& table, Key key, const std::byte* row) final {
-    table.rows_will_come_and_go();
+    table.note_membership_change();
     Write* own = nullptr;
     auto* tuple = static_cast<Tuple*>(table.primary().find(key, nullptr));
     bool is_new = tuple == nullptr;
     if (is_new) {
       tuple = table.new_tuple(key, *context_.arena);
-      self().start(*tuple);
-      InsertResult placed;
-      const bool may = self().place(table.primary(), tuple, &placed);
-      if (placed.inserted) {
-        self().started(*tuple);
+      self().init_tuple(*tuple);
+      InsertResult result;
+      const bool insert_ok = self().insert_entry(table.primary(), tuple, &result);
+      if (result.inserted) {
+        self().tuple_inserted(*tuple);
         own = &writes_.add(table, tuple, nullptr, false);
       } else {
-        table.take_back(tuple);
-        tuple = Table::tuple_of(placed.entry);
+        table.free(tuple);
+        tuple = Table::tuple_of(result.entry);
       }
-      if (!may) return Status::kAbort;
+      if (!insert_ok) return Status::kAbort;
     }
     if (own == nullptr) own = writes_.find(tuple);
     if (own == nullptr) {
       Version version;
-      if (!self().open(table, *tuple, nullptr, &version)) return Status::kAbort;
+      if (!self().read_for_update(table, *tuple, nullptr, &version)) return Status::kAbort;
       if (!version.absent()) return Status::kExists;
       own = &writes_.add(table, tuple, nullptr, false);
     }
@@ -138,8 +145,8 @@ class TransactionBase : public ProtocolTransaction {
     return walk(table.primary(), low, high, descending, [&](Keyed* entry) {
       Tuple* tuple = Table::tuple_of(entry);
       const std::byte* row;
-      if (!self().look(table, *tuple, &row)) return Step::kAbort;
-      return row == nullptr || visit(tuple->key, row) ? Step::kOn : Step::kStop;
+      if (!self().read_tuple(table, *tuple, &row)) return Step::kAbort;
+      return row == nullptr || visit(tuple->key, row) ? Step::kContinue : Step::kStop;
     });
   }
 
@@ -153,7 +160,7 @@ class TransactionBase : public ProtocolTransaction {
 
   Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) final {
     if (!post_moved_keys()) return Status::kAbort;
-    return walk_one(table.secondary(which), key, [&](Keyed* entry) {
+    return walk_key(table.secondary(which), key, [&](Keyed* entry) {
       return visit_posting(table, which, static_cast<Posting*>(entry), visit);
     });
   }
@@ -168,18 +175,20 @@ class TransactionBase : public ProtocolTransaction {
     deps_.reads = true;
     deps_.max_read = std::max(deps_.max_read, version.sequence());
   }
-  // At the serialization point. A write that did not look at the row has still learnt that there is
-  // one. If that may be another transaction's doing, it has read from it. An insert may follow an
-  // erase that nobody remembers but the table.
+  // Called at the serialization point, for every write. A blind write still depends on the presence
+  // of its row. If rows of the table come and go, another transaction may have inserted that row,
+  // so the blind write counts as a read of it. An insert may follow an erase whose tuple has
+  // already left the index; Table::removed_up_to() stands for such erases.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
-    if (write.was_present && write.table->rows_come_and_go()) note_read(version);
+    if (write.was_present && write.table->membership_changes()) note_read(version);
     if (!write.was_present) {
-      deps_.max_overwritten = std::max(deps_.max_overwritten, write.table->forgotten_up_to());
+      deps_.max_overwritten = std::max(deps_.max_overwritten, write.table->removed_up_to());
     }
   }
 
-  // After the rows are installed: what was erased is the reclaimer's, some day.
+  // Called after the rows are installed. Hands the tuples of the erased rows to the reclaimer, and
+  // the tuples of rows that this transaction inserted and erased again.
   void report_erased(uint64_t sequence) {
     if (context_.reclaimer == nullptr) return;
     for (const Write& write : writes_.all()) {
@@ -191,7 +200,7 @@ class TransactionBase : public ProtocolTransaction {
       }
     }
   }
-  // Of an abort: so are tuples that were to become rows.
+  // Called by an abort. Hands the tuples that were to become rows to the reclaimer.
   void report_abandoned() {
     if (context_.reclaimer == nullptr) return;
     for (const Write& write : writes_.all()) {
@@ -201,30 +210,35 @@ class TransactionBase : public ProtocolTransaction {
     }
   }
 
-  // Rows changed so far are found by the secondary keys they have now. commit() begins with it:
-  // under OCC, before the first write lock (see occ.cc); under 2PL, while the tuples are locked, so
-  // that whoever finds a new posting waits for its row. A posting of a transaction that then aborts
-  // is one more that is not about its row. False means abort.
+  // Inserts a posting for every tracked secondary key that this transaction has changed, so that
+  // the changed rows are found by the keys they have now. Returns false if the transaction must
+  // abort.
+  //
+  // Secondary reads call it, so that a transaction finds its own changes, and commit() begins with
+  // it. Under OCC that is before the first write lock, as the proof in occ.cc requires. Under 2PL
+  // the tuples are locked by then, so a transaction that finds the new posting waits for its row.
+  // If the transaction aborts, the posting stays, does not match its row, and is skipped by
+  // readers.
   bool post_moved_keys() {
-    for (Watched& watched : watched_) {
-      const Write* own = writes_.find(watched.tuple);
+    for (TrackedKey& tracked : tracked_keys_) {
+      const Write* own = writes_.find(tracked.tuple);
       if (own == nullptr || own->row == nullptr) continue;
-      const auto& schema = own->table->schema().secondaries[watched.which];
-      const Key key = schema.key_of(watched.tuple->key, own->row);
-      if (watched.posted && watched.key == key) continue;
-      if (!place_posting(*own->table, watched.which, *watched.tuple, own->row)) return false;
-      watched.key = key;
-      watched.posted = true;
+      const auto& schema = own->table->schema().secondaries[tracked.which];
+      const Key key = schema.key_of(tracked.tuple->key, own->row);
+      if (tracked.posted && tracked.key == key) continue;
+      if (!insert_posting(*own->table, tracked.which, *tracked.tuple, own->row)) return false;
+      tracked.key = key;
+      tracked.posted = true;
     }
     return true;
   }
 
-  void forget() {
-    watched_.clear();
+  void reset() {
+    tracked_keys_.clear();
     writes_.clear();
     rows_.clear();
     deps_ = {};
-    point_ = {};
+    commit_point_ = {};
     holds_locks_ = false;
   }
 
@@ -234,150 +248,158 @@ class TransactionBase : public ProtocolTransaction {
   RowMemory rows_;
   Dependencies deps_;
   AbortReason reason_ = AbortReason::kCount;
-  Point point_;
-  bool holds_locks_ = false;  // committed, and kept until durable
+  CommitPoint commit_point_;
+  bool holds_locks_ = false;  // committed, and the locks are kept until it is durable
 
  private:
-  enum class Step : uint8_t { kOn, kStop, kAbort };
+  enum class Step : uint8_t { kContinue, kStop, kAbort };
 
-  // `row`: as it was before the change, null if nobody looked.
-  void watch(Table& table, Tuple& tuple, const std::byte* row) {
+  // Tracks the secondary keys of `tuple` that an update may change. `row` is the row before the
+  // change, or null if the transaction has not read it.
+  void track_secondary_keys(Table& table, Tuple& tuple, const std::byte* row) {
     if (!table.keys_move()) return;
     for (uint32_t which = 0; which < table.secondary_count(); ++which) {
       const SecondarySchema& schema = table.schema().secondaries[which];
       if (!schema.moves) continue;
       const Key key = row == nullptr ? 0 : schema.key_of(tuple.key, row);
-      watched_.push_back({&tuple, which, row != nullptr, key});
+      tracked_keys_.push_back({&tuple, which, row != nullptr, key});
     }
   }
 
-  // A tuple handed out to be changed, whose key in secondary index `which` may move. Handed out
-  // twice, it is here twice; then the first of them knows what is posted.
-  struct Watched {
+  // A tuple that the transaction may change, and its key in secondary index `which`. A tuple that
+  // is handed out twice has two entries. Then the first entry is exact about what is posted. The
+  // second at most repeats an insert, which the index refuses.
+  struct TrackedKey {
     Tuple* tuple;
     uint32_t which;
-    bool posted;  // under `key`
+    bool posted;  // the index has a posting under `key`
     Key key;
   };
 
   Protocol& self() { return static_cast<Protocol&>(*this); }
 
-  // Null if the key is in no index, which the transaction then depends on.
+  // Finds the tuple of `key`. `*tuple` is null if the index does not have the key; the transaction
+  // then depends on its absence. Returns false if the transaction must abort.
   bool find(Table& table, Key key, Tuple** tuple) {
     while (true) {
-      NodeSight missed_in;
+      NodeVersion missed_in;
       Keyed* entry = table.primary().find(key, &missed_in);
       *tuple = static_cast<Tuple*>(entry);
       if (entry != nullptr) return true;
-      const Seen seen = self().see(missed_in);
-      if (seen != Seen::kMoved) return seen == Seen::kYes;
+      const NodeCheck check = self().track_node(missed_in);
+      if (check != NodeCheck::kChanged) return check == NodeCheck::kUnchanged;
     }
   }
 
-  Status change_own(const Write& own, std::byte** row) {
+  Status update_own_write(const Write& own, std::byte** row) {
     if (own.row == nullptr) return Status::kNotFound;
     *row = own.row;
-    watch(*own.table, *own.tuple, own.row);
+    track_secondary_keys(*own.table, *own.tuple, own.row);
     return Status::kOk;
   }
 
-  // A posting outlives the row it was made for: the row may be gone, or be there again with
+  // Whether `row`, the present row of the posting's tuple or null, has the posting's key. A posting
+  // outlives the row for which it was made: the row may have been erased, or may be present with
   // another secondary key.
-  static bool is_about(const SecondarySchema& schema, const Posting& posting,
-                       const std::byte* row) {
+  static bool posting_matches(const SecondarySchema& schema, const Posting& posting,
+                              const std::byte* row) {
     return row != nullptr && schema.key_of(posting.primary, row) == posting.key;
   }
 
   Step visit_posting(Table& table, size_t which, Posting* posting, const RowVisitor& visit) {
     const std::byte* row;
-    if (!self().look(table, *posting->tuple, &row)) return Step::kAbort;
-    if (!is_about(table.schema().secondaries[which], *posting, row)) return Step::kOn;
-    return visit(posting->primary, row) ? Step::kOn : Step::kStop;
+    if (!self().read_tuple(table, *posting->tuple, &row)) return Step::kAbort;
+    if (!posting_matches(table.schema().secondaries[which], *posting, row)) return Step::kContinue;
+    return visit(posting->primary, row) ? Step::kContinue : Step::kStop;
   }
 
-  // Makes sure that `row`, about to be inserted as `tuple`, is found by its secondary key.
+  // Inserts the posting for `row`, which the caller is about to insert as `tuple`. Returns kOk;
+  // kExists if the index is unique and another row has the key; or kAbort.
   Status add_posting(Table& table, size_t which, Tuple& tuple, const std::byte* row) {
     Index& index = table.secondary(which);
     const SecondarySchema& schema = table.schema().secondaries[which];
     const Key key = schema.key_of(tuple.key, row);
     bool taken = false;
     if (schema.unique) {
-      const Status status = walk_one(index, key, [&](Keyed* entry) {
+      const Status status = walk_key(index, key, [&](Keyed* entry) {
         const auto& posting = *static_cast<Posting*>(entry);
-        if (posting.tuple == &tuple) return Step::kOn;
+        if (posting.tuple == &tuple) return Step::kContinue;
         const std::byte* other;
-        if (!self().look(table, *posting.tuple, &other)) return Step::kAbort;
-        taken = taken || is_about(schema, posting, other);
-        return Step::kOn;
+        if (!self().read_tuple(table, *posting.tuple, &other)) return Step::kAbort;
+        taken = taken || posting_matches(schema, posting, other);
+        return Step::kContinue;
       });
       if (status != Status::kOk) return status;
     }
     if (taken) return Status::kExists;
-    return place_posting(table, which, tuple, row) ? Status::kOk : Status::kAbort;
+    return insert_posting(table, which, tuple, row) ? Status::kOk : Status::kAbort;
   }
 
-  // The tuple may have the posting already, for postings never leave.
-  bool place_posting(Table& table, size_t which, Tuple& tuple, const std::byte* row) {
+  // Inserts a posting, unless the index has it already: postings never leave an index. Returns
+  // false if the transaction must abort.
+  bool insert_posting(Table& table, size_t which, Tuple& tuple, const std::byte* row) {
     Posting* posting = table.new_posting(which, tuple, row, *context_.arena);
-    InsertResult placed;
-    const bool may = self().place(table.secondary(which), posting, &placed);
-    if (!placed.inserted) context_.arena->take_back(posting, sizeof(Posting));
-    return may;
+    InsertResult result;
+    const bool insert_ok = self().insert_entry(table.secondary(which), posting, &result);
+    if (!result.inserted) context_.arena->free(posting, sizeof(Posting));
+    return insert_ok;
   }
 
-  // Takes every entry of `index` in the range once, node by node, each node seen before its
-  // entries. If a node has moved, the walk starts again behind the last entry taken.
-  template <class Take>
-  Status walk(Index& index, Key low, Key high, bool descending, const Take& take) {
-    struct Place {
+  // Calls `visit` once for every entry of `index` in [low, high], node by node. The transaction
+  // tracks a node before it visits the node's entries. If the node has changed meanwhile, the walk
+  // starts again behind the last visited entry.
+  template <class Visit>
+  Status walk(Index& index, Key low, Key high, bool descending, const Visit& visit) {
+    struct Position {
       Key key, primary;
-      bool operator==(const Place&) const = default;
-      auto operator<=>(const Place&) const = default;
+      bool operator==(const Position&) const = default;
+      auto operator<=>(const Position&) const = default;
     };
     const bool postings = !index.unique();
-    Place last{};
+    Position last{};
     bool any = false;
-    Step step = Step::kOn;
-    bool again = true;
-    while (again) {
-      again = false;
-      index.scan(low, high, descending, [&](NodeSight sight, std::span<Keyed* const> entries) {
-        const Seen seen = self().see(sight);
-        again = seen == Seen::kMoved;
-        if (seen == Seen::kAbort) step = Step::kAbort;
-        if (seen != Seen::kYes) return false;
+    Step step = Step::kContinue;
+    bool restart = true;
+    while (restart) {
+      restart = false;
+      index.scan(low, high, descending, [&](NodeVersion version, std::span<Keyed* const> entries) {
+        const NodeCheck check = self().track_node(version);
+        restart = check == NodeCheck::kChanged;
+        if (check == NodeCheck::kAbort) step = Step::kAbort;
+        if (check != NodeCheck::kUnchanged) return false;
         for (Keyed* entry : entries) {
-          const Place here{entry->key, postings ? static_cast<Posting*>(entry)->primary : 0};
+          const Position here{entry->key, postings ? static_cast<Posting*>(entry)->primary : 0};
           if (any && (descending ? here >= last : here <= last)) continue;
           last = here;
           any = true;
-          step = take(entry);
-          if (step != Step::kOn) return false;
+          step = visit(entry);
+          if (step != Step::kContinue) return false;
         }
         return true;
       });
-      if (again && any) (descending ? high : low) = last.key;
+      if (restart && any) (descending ? high : low) = last.key;
     }
     return step == Step::kAbort ? Status::kAbort : Status::kOk;
   }
 
-  // The same for all entries of one key, in any index.
-  template <class Take>
-  Status walk_one(Index& index, Key key, const Take& take) {
-    if (index.ordered()) return walk(index, key, key, false, take);
-    Step step = Step::kOn;
-    bool again = true;
-    while (again) {
-      again = false;
-      // One key is in one bucket: if that has moved, nothing was taken yet.
-      index.find_all(key, [&](NodeSight sight, std::span<Keyed* const> entries) {
-        const Seen seen = self().see(sight);
-        again = seen == Seen::kMoved;
-        if (seen == Seen::kAbort) step = Step::kAbort;
-        if (seen != Seen::kYes) return false;
+  // The same for all entries of `key`, in an index of any kind.
+  template <class Visit>
+  Status walk_key(Index& index, Key key, const Visit& visit) {
+    if (index.ordered()) return walk(index, key, key, false, visit);
+    Step step = Step::kContinue;
+    bool restart = true;
+    while (restart) {
+      restart = false;
+      // All entries of a key are in one bucket. If the bucket has changed, no entry was visited
+      // yet.
+      index.find_all(key, [&](NodeVersion version, std::span<Keyed* const> entries) {
+        const NodeCheck check = self().track_node(version);
+        restart = check == NodeCheck::kChanged;
+        if (check == NodeCheck::kAbort) step = Step::kAbort;
+        if (check != NodeCheck::kUnchanged) return false;
         for (Keyed* entry : entries) {
-          step = take(entry);
-          if (step != Step::kOn) return false;
+          step = visit(entry);
+          if (step != Step::kContinue) return false;
         }
         return true;
       });
@@ -385,7 +407,7 @@ class TransactionBase : public ProtocolTransaction {
     return step == Step::kAbort ? Status::kAbort : Status::kOk;
   }
 
-  std::vector<Watched> watched_;
+  std::vector<TrackedKey> tracked_keys_;
 };
 
 }  // namespace logjam

@@ -1,21 +1,23 @@
-// Strict two-phase locking: rows are locked when they are accessed, and all locks are kept to the
-// end. The protocols differ in one decision, what to do when a lock is not to be had: see
-// may_wait().
+// Strict two-phase locking. A transaction locks a row when it accesses the row, and keeps all locks
+// to its end. The protocols differ in one decision: what a transaction does when it cannot have a
+// lock (may_wait()).
 //
-// A shared lock lets read() hand out the row in place. Writes stay private until commit, so there
-// is nothing to undo.
+// A shared lock lets read() return a pointer to the row in place. Writes stay private until commit,
+// so an abort has nothing to undo.
 //
-// Phantoms: index-node locks. A scan or a miss takes the node's lock shared and then looks whether
-// the node is still as it saw it (if not, it looks again, with the lock). An insert asks, under the
-// node's latch, whether anybody else holds the lock, and is refused if so. Scanner: takes the lock,
-// loads the structure word. Inserter: takes the latch (it is in the structure word), loads the
-// lock. Both first steps are seq_cst read-modify-writes and both second ones seq_cst loads, so one
-// of the two sees the other: either the insert is refused, or the scanner finds the node latched or
-// changed. Once shared, a node is frozen for all but its holder.
+// Phantoms: index nodes have locks. A scan or a miss takes the node's lock shared, and then checks
+// that the node still has the structure word that it read. If not, it reads the node again, with
+// the lock. An insert checks, under the node's latch, that no other transaction holds the node's
+// lock, and is refused otherwise. The scanner takes the lock and then loads the structure word. The
+// inserter takes the latch, which is a bit of the structure word, and then loads the lock. Both
+// first steps are seq_cst read-modify-writes, and both second steps are seq_cst loads. So at least
+// one of the two sees the other: either the insert is refused, or the scanner finds the node
+// latched or changed. A node that is locked shared admits no insert, except by its only holder.
 //
-// An inserter keeps no node lock: its new tuple is exclusively locked before it enters an index, so
-// whoever finds it waits for the tuple. When a holder's own insert splits a node, the index calls
-// the gate for the created node before anybody can reach it, and the share is extended to it there.
+// An inserter keeps no node lock. Its new tuple is exclusively locked before the tuple enters an
+// index, so a transaction that finds the tuple waits for it. If a holder's own insert splits the
+// node, the index calls the gate for the new node before another thread can reach it. There the
+// holder takes the new node's lock shared, too.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -33,14 +35,15 @@ enum class Policy : uint8_t { kNoWait, kWaitDie, kDetect };
 template <Policy policy>
 class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   using Base = TransactionBase<TwoPhaseLocking<policy>>;
-  using Base::context_, Base::deps_, Base::holds_locks_, Base::log_, Base::point_, Base::writes_;
+  using Base::context_, Base::deps_, Base::holds_locks_, Base::log_, Base::commit_point_,
+      Base::writes_;
   using Base::fail, Base::note_overwritten, Base::note_read;
 
  public:
   using Base::Base;
 
   void begin(bool retry) override {
-    Base::forget();
+    Base::reset();
     reads_.clear();
     if (policy == Policy::kWaitDie && !(retry && age_ != 0)) {
       age_ = context_.ages->fetch_add(1, platform::memory_order_relaxed) + 1;
@@ -50,8 +53,9 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   Status commit() override {
     if (!Base::post_moved_keys()) return Status::kAbort;
     if (!writes_.changes_anything()) {
-      // Nothing of it becomes visible later, so its locks need not wait for the point.
-      point_ = log_.observe(deps_);
+      // The transaction has nothing to make visible later, so its locks need not wait for the
+      // commit point.
+      commit_point_ = log_.commit_read_only(deps_);
       unlock_all();
       return Status::kOk;
     }
@@ -61,7 +65,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     log_.draw(deps_, writes_.all());
     for (const Tuple* tuple : reads_) log_.stamp_read(*tuple);
     const uint64_t sequence = log_.sequence();
-    point_ = log_.finish(true);
+    commit_point_ = log_.finish(true);
     for (const Write& write : writes_.all()) install(write, sequence);
     Base::report_erased(sequence);
     holds_locks_ = !context_.early_lock_release;
@@ -79,16 +83,16 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     holds_locks_ = false;
   }
 
-  // What TransactionBase asks.
+  // What TransactionBase requires of a protocol.
 
-  Seen see(NodeSight sight) {
+  NodeCheck track_node(NodeVersion node) {
     deps_.reads = true;
-    if (!lock_shared(sight.node->lock)) return Seen::kAbort;
-    const uint64_t now = sight.node->structure.load(platform::memory_order_seq_cst);
-    return now == sight.structure ? Seen::kYes : Seen::kMoved;
+    if (!lock_shared(node.node->lock)) return NodeCheck::kAbort;
+    const uint64_t now = node.node->structure.load(platform::memory_order_seq_cst);
+    return now == node.structure ? NodeCheck::kUnchanged : NodeCheck::kChanged;
   }
 
-  bool look(Table&, Tuple& tuple, const std::byte** row) {
+  bool read_tuple(Table&, Tuple& tuple, const std::byte** row) {
     if (!lock_shared(tuple.lock)) return false;
     if (const Write* own = writes_.find(&tuple)) {
       *row = own->row;
@@ -101,67 +105,72 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     return true;
   }
 
-  bool open(Table& table, Tuple& tuple, std::byte* copy, Version* version) {
-    if (!open_blind(tuple, version)) return false;
+  bool read_for_update(Table& table, Tuple& tuple, std::byte* copy, Version* version) {
+    if (!prepare_blind_write(tuple, version)) return false;
     note_read(*version);
     if (copy != nullptr && !version->absent()) load_row(copy, tuple.row(), table.row_bytes());
     return true;
   }
 
-  bool open_blind(Tuple& tuple, Version* version) {
+  bool prepare_blind_write(Tuple& tuple, Version* version) {
     if (!lock_exclusive(tuple.lock)) return false;
     *version = tuple.load_version();
     return true;
   }
 
-  void start(Tuple& tuple) { RowLock(tuple.lock).start_exclusive(holder()); }
-  void started(Tuple& tuple) { hold(tuple.lock, true); }
+  void init_tuple(Tuple& tuple) { RowLock(tuple.lock).init_exclusive(holder()); }
+  void tuple_inserted(Tuple& tuple) { add_held(tuple.lock, true); }
 
-  bool place(Index& index, Keyed* entry, InsertResult* result);
+  bool insert_entry(Index& index, Keyed* entry, InsertResult* result);
 
  private:
-  struct Held {
+  struct HeldLock {
     RowLock::Word* word;
     bool exclusive;
   };
 
   Holder holder() const {
     if constexpr (policy == Policy::kDetect) {
-      const bool alone = context_.early_lock_release && WaitsFor::may_wait(context_.id);
-      return Holder::of_slot(WaitsFor::slot_of(context_.id), alone);
+      const bool holds_once = context_.early_lock_release && WaitsFor::may_wait(context_.id);
+      return Holder::of_slot(WaitsFor::slot_of(context_.id), holds_once);
     }
     return age_;
   }
 
-  // The one decision. The proofs are in row_lock.h and waits_for.h.
+  // Whether the transaction may wait for a lock in state `seen`. The proofs are in row_lock.h and
+  // waits_for.h.
   bool may_wait(LockState seen) const {
     if constexpr (policy == Policy::kNoWait) return false;
-    if constexpr (policy == Policy::kWaitDie) return age_ <= seen.oldest();
+    if constexpr (policy == Policy::kWaitDie) return age_ <= seen.oldest_age();
     if (!WaitsFor::may_wait(context_.id)) return false;
-    // An exclusive lock of nobody's is never released.
+    // An exclusive lock without a holder (kLockedForever) is never released.
     if (seen.exclusive() && seen.slots() == 0) return false;
-    // Its own slot is its own share, which it upgrades or inserts beside, or that of something its
-    // worker has parked, which becomes durable.
+    // The transaction's own slot in the word is no reason to abort. It is the slot of its own
+    // shared lock, which it upgrades or beside which it inserts; or it is the slot of a parked
+    // transaction of the same worker, and that becomes durable.
     const uint64_t others = seen.slots() & ~WaitsFor::slot_of(context_.id);
     return !WaitsFor::graph().closes_cycle(context_.id, others);
   }
-  void wait_ends() const {
+  void stop_waiting() const {
     if constexpr (policy == Policy::kDetect) {
-      if (WaitsFor::may_wait(context_.id)) WaitsFor::graph().ends(context_.id);
+      if (WaitsFor::may_wait(context_.id)) WaitsFor::graph().stop_waiting(context_.id);
     }
   }
 
-  // Waits, if it may, until `attempt` succeeds. `busy` is no-wait's reason for giving up.
+  // Calls `attempt` until it succeeds, and waits in between if may_wait(). Returns false, with the
+  // reason noted, if the transaction must abort. `busy` is the reason that 2pl-nowait notes.
   template <class Attempt>
   bool wait_for(RowLock lock, AbortReason busy, const Attempt& attempt);
 
   bool lock_shared(RowLock::Word& word);
   bool lock_exclusive(RowLock::Word& word);
-  void hold(RowLock::Word& word, bool exclusive) {
-    held_at_.insert(&word, static_cast<uint32_t>(held_.size()));
+  void add_held(RowLock::Word& word, bool exclusive) {
+    held_index_.insert(&word, static_cast<uint32_t>(held_.size()));
     held_.push_back({&word, exclusive});
   }
-  bool holds(const RowLock::Word& word) const { return held_at_.find(&word) != PointerMap::kNone; }
+  bool holds(const RowLock::Word& word) const {
+    return held_index_.find(&word) != PointerMap::kNone;
+  }
 
   static void install(const Write& write, uint64_t sequence) {
     if (!write.changes()) return;
@@ -171,18 +180,18 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   }
 
   void unlock_all() {
-    for (const Held& held : held_) {
+    for (const HeldLock& held : held_) {
       RowLock lock(*held.word);
       held.exclusive ? lock.release_exclusive() : lock.release_shared(holder());
     }
     held_.clear();
-    held_at_.clear();
+    held_index_.clear();
   }
 
-  uint64_t age_ = 0;  // wait-die's
-  std::vector<Held> held_;
-  std::vector<const Tuple*> reads_;  // only if the log wants them stamped
-  PointerMap held_at_;
+  uint64_t age_ = 0;  // the time stamp of wait-die
+  std::vector<HeldLock> held_;
+  std::vector<const Tuple*> reads_;  // filled only if the log stamps reads
+  PointerMap held_index_;
 };
 
 template <Policy policy>
@@ -191,18 +200,18 @@ bool TwoPhaseLocking<policy>::lock_shared(RowLock::Word& word) {
   RowLock lock(word);
   const auto attempt = [&](LockState* seen) { return lock.try_shared(holder(), seen); };
   if (!wait_for(lock, AbortReason::kLockBusy, attempt)) return false;
-  hold(word, false);
+  add_held(word, false);
   return true;
 }
 
 template <Policy policy>
 bool TwoPhaseLocking<policy>::lock_exclusive(RowLock::Word& word) {
   RowLock lock(word);
-  const uint32_t at = held_at_.find(&word);
+  const uint32_t at = held_index_.find(&word);
   if (at == PointerMap::kNone) {
     const auto attempt = [&](LockState* seen) { return lock.try_exclusive(holder(), seen); };
     if (!wait_for(lock, AbortReason::kLockBusy, attempt)) return false;
-    hold(word, true);
+    add_held(word, true);
   } else if (!held_[at].exclusive) {
     const auto attempt = [&](LockState* seen) { return lock.try_upgrade(seen); };
     if (!wait_for(lock, AbortReason::kLockBusy, attempt)) return false;
@@ -219,33 +228,33 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock lock, AbortReason busy, const Att
   if (policy == Policy::kNoWait) return fail(busy);
 
   constexpr uint32_t kRoundsBeforeSleep = 80;
-  const Charge charge(*context_.breakdown, Activity::kLockWait);
-  // However it ends, settle() throwing in a test included.
+  const ActivityScope scope(*context_.breakdown, Activity::kLockWait);
+  // Removes the edges however the wait ends, even if acknowledge_durable() throws in a test.
   const struct Waiting {
     const TwoPhaseLocking& of;
-    ~Waiting() { of.wait_ends(); }
+    ~Waiting() { of.stop_waiting(); }
   } waiting{*this};
   platform::SpinWait spin;
   while (may_wait(seen)) {
-    const uint32_t bed = lock.bed();
+    const uint32_t parker = lock.parker();
     if (attempt(&seen)) return true;
     if (spin.rounds() < kRoundsBeforeSleep) {
       spin.once();
       continue;
     }
-    // Without early lock release, the holder may be parked until its worker settles, and that
-    // worker may be this one, or wait for this one.
-    if (context_.settle) context_.settle();
-    if (may_wait(seen)) lock.sleep(bed, seen);
+    // Without early lock release, the holder may be parked until its worker acknowledges it. That
+    // worker may be the caller's own worker, or may be waiting for it.
+    if (context_.acknowledge_durable) context_.acknowledge_durable();
+    if (may_wait(seen)) lock.sleep(parker, seen);
   }
   return fail(policy == Policy::kDetect ? AbortReason::kDeadlock : AbortReason::kDied);
 }
 
 template <Policy policy>
-bool TwoPhaseLocking<policy>::place(Index& index, Keyed* entry, InsertResult* result) {
+bool TwoPhaseLocking<policy>::insert_entry(Index& index, Keyed* entry, InsertResult* result) {
   while (true) {
     IndexNode* refusing = nullptr;
-    bool guarded = false;  // a node of this insert is shared by this transaction
+    bool guarded = false;  // this transaction holds a node of this insert shared
     const auto gate = [&](IndexNode& node) {
       const bool own = holds(node.lock);
       if (RowLock(node.lock).state().shared() > (own ? 1 : 0)) {
@@ -253,7 +262,8 @@ bool TwoPhaseLocking<policy>::place(Index& index, Keyed* entry, InsertResult* re
         return false;
       }
       LockState seen;
-      if (guarded && !own && RowLock(node.lock).try_shared(holder(), &seen)) hold(node.lock, false);
+      if (guarded && !own && RowLock(node.lock).try_shared(holder(), &seen))
+        add_held(node.lock, false);
       guarded = guarded || own;
       return true;
     };

@@ -1,16 +1,19 @@
-// Who waits for whom, under 2pl-detect.
+// The waits-for graph of 2pl-detect.
 //
-// A worker is a *slot*, one bit of a lock's word: holders set theirs (row_lock.h). A transaction
-// that must wait puts the slots it waits for under its own, and looks whether they lead back to it;
-// if so, it aborts. Workers from the 46th on share the last slot, and never wait.
+// A worker is a *slot*, one bit of a lock word; a holder sets its worker's bit (row_lock.h). A
+// transaction that must wait stores the slots of the holders as the edges of its own slot, and
+// follows the edges. If they lead back to its own slot, it aborts. Workers from the 46th on share
+// the last slot, and never wait.
 //
-// Protocol. A slot's edges are stored by its worker only, and read by all, seq_cst. Of the
-// transactions that close a cycle together, the last to store its edges, in the one order of all
-// such stores, sees those of the others: at least one finds the cycle. Holders change while one
-// waits; a waiter states its edges anew, and looks again, whenever it wakes, which is after
-// RowLock::kMaxSleepNs at the latest: no cycle lasts longer. Edges may be stale, and a slot also
-// stands for what its worker has parked (--elr=false): now and then a transaction aborts that would
-// not have had to.
+// Protocol. Only a slot's own worker stores its edges. Any worker reads them. All accesses are
+// seq_cst. Consider the transactions that close a cycle together. All their stores have one order,
+// and the transaction that stores last sees the edges of all the others. So at least one
+// transaction finds the cycle. Holders may change while a transaction waits. A waiter therefore
+// stores its edges anew, and follows them again, whenever it wakes, which is after
+// RowLock::kMaxSleepNs at the latest. No cycle lasts longer than that.
+//
+// Two causes make a transaction abort now and then without a deadlock. Edges may be stale. A slot
+// also stands for the parked transactions of its worker (--elr=false).
 #pragma once
 
 #include <array>
@@ -30,7 +33,8 @@ class WaitsFor {
   }
   static constexpr bool may_wait(uint32_t worker) { return worker < kSlots - 1; }
 
-  // Whether `worker`, which may wait, would wait for itself if it waited for `slots`.
+  // Stores `slots` as the edges of `worker`, and returns whether `worker` would then wait for
+  // itself. Only the thread of `worker` calls it, and only if may_wait(worker).
   bool closes_cycle(uint32_t worker, Slots slots) {
     edges_[worker]->store(slots, platform::memory_order_seq_cst);
     Slots reached = slots;
@@ -43,10 +47,11 @@ class WaitsFor {
     return (reached & slot_of(worker)) != 0;
   }
 
-  void ends(uint32_t worker) { edges_[worker]->store(0, platform::memory_order_seq_cst); }
+  // Removes the edges of `worker`. Only the thread of `worker` calls it.
+  void stop_waiting(uint32_t worker) { edges_[worker]->store(0, platform::memory_order_seq_cst); }
 
-  // One graph for all: the locks of two databases are never waited for together, and a process runs
-  // one at a time.
+  // The graph of the process. One graph suffices: a process runs one database at a time, and no
+  // transaction waits for locks of two databases.
   static WaitsFor& graph() {
     static WaitsFor graph;
     return graph;

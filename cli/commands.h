@@ -1,4 +1,5 @@
-// The subcommands. Each returns the process's exit status.
+// The subcommands of logjam. Each returns the exit status of the process, and runs on the main
+// thread.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@ int run_command();
 int recover_command();
 int micro_command();
 int dump_command();
-// `what`: empty for all, or schemes, protocols, workloads, devices.
+// `what` is schemes, protocols, workloads or devices; empty lists all four.
 int list_command(const std::string& what);
 
 }  // namespace logjam

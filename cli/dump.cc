@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/settings.h"
-#include "logging/log_reader.h"
+#include "logging/format/log_reader.h"
 #include "platform/fatal.h"
 
 DEFINE_uint64(dump_records, ~uint64_t{0}, "records to print of each stream");
@@ -27,8 +27,8 @@ const char* name_of(RecordKind kind) {
       return "operation";
     case RecordKind::kCommit:
       return "commit";
-    case RecordKind::kMark:
-      return "mark";
+    case RecordKind::kWatermark:
+      return "watermark";
     case RecordKind::kPadding:
       return "padding";
     case RecordKind::kCommand:
@@ -72,9 +72,9 @@ void print_record(const RecordHeader& record, uint64_t position) {
     return;
   }
   if (record.kind == RecordKind::kVoid) return;
-  if (record.kind == RecordKind::kMark && !mark_body(record).empty()) {
+  if (record.kind == RecordKind::kWatermark && !watermark_body(record).empty()) {
     std::printf("%16s", "");
-    for (const uint64_t word : mark_body(record)) {
+    for (const uint64_t word : watermark_body(record)) {
       std::printf("%llu ", static_cast<unsigned long long>(word));
     }
     std::printf("\n");
@@ -100,7 +100,7 @@ std::string join(const std::vector<std::string>& paths) {
 }  // namespace
 
 int dump_command() {
-  const LogFiles files = find_log_files(log_directories());
+  const LogFiles files = find_log_files(wal_directories());
   if (!files.error.empty()) platform::refuse(files.error);
   for (const std::vector<std::string>& paths : files.paths) {
     LogReader reader(paths);

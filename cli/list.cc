@@ -8,7 +8,7 @@
 #include "engine/protocol.h"
 #include "engine/workload.h"
 #include "logging/device/device.h"
-#include "logging/log_scheme.h"
+#include "logging/scheme_registry.h"
 #include "platform/fatal.h"
 
 namespace logjam {
@@ -57,7 +57,7 @@ int list_command(const std::string& what) {
     print_all({"SCHEME (--log)", "DEVICE", "STREAMS", "BUFFER", "SEQUENCE", "FLUSHED BY",
                "SAFE WHEN", "CUT", "SOURCE"},
               all_schemes(), [](const SchemeInfo& s) {
-                return Cells{s.name,      s.in_place ? "nvm" : "any",
+                return Cells{s.name,      s.traits.in_place ? "nvm" : "any",
                              s.streams,   s.buffer,
                              s.sequence,  s.flushed_by,
                              s.safe_when, s.cut,

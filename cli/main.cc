@@ -1,33 +1,50 @@
-// logjam run | recover | micro | dump | list
+// logjam run | recover | micro | dump | list | help
 #include <gflags/gflags.h>
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
+#include "cli/diagnostics.h"
+#include "cli/help.h"
 #include "cli/revision.h"
 #include "cli/settings.h"
 #include "platform/fatal.h"
+
+DECLARE_bool(help);
 
 namespace {
 
 constexpr char kUsage[] =
     "logjam run      load, warm up, measure, drain, verify; print a summary; append a CSV row\n"
-    "logjam recover  rebuild from --log_dir, verify, print time, GB/s, records and the cut\n"
+    "logjam recover  rebuild from --wal_dir, verify, print time, GB/s, records and the cut\n"
     "logjam micro    log-insert micro-benchmark, no engine: threads x record size x skew\n"
-    "logjam dump     print the records of --log_dir as text\n"
+    "logjam dump     print the records of --wal_dir as text\n"
     "logjam list     schemes, protocols, workloads, devices [schemes|protocols|workloads|devices]\n"
+    "logjam help     the flags, as --help does behind any command\n"
     "\n"
-    "logjam --help prints the flags; --flagfile=FILE reads them from a file.";
+    "--flagfile=FILE reads flags from a file.";
+
+int print_help() {
+  FLAGS_help = false;  // it is shown like any other flag
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  std::printf("%s\n%s", kUsage, logjam::describe_flags(flags).c_str());
+  return 0;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using logjam::platform::refuse;
+  logjam::start_diagnostics(argv[0]);
   gflags::SetUsageMessage(kUsage);
   gflags::SetVersionString(logjam::revision());
   logjam::refuse_unknown_flags(argc, argv);
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
+  if (FLAGS_help) return print_help();
+  gflags::HandleCommandLineHelpFlags();  // --version, --helpmatch and the others of gflags
 
   if (argc < 2) {
     std::fprintf(stderr, "%s\n", kUsage);
@@ -36,9 +53,10 @@ int main(int argc, char** argv) {
   const std::string command = argv[1];
   if (command == "list" && argc <= 3) return logjam::list_command(argc == 3 ? argv[2] : "");
   if (argc > 2) refuse("\"" + std::string(argv[2]) + "\" is not a flag; flags begin with --");
+  if (command == "help") return print_help();
   if (command == "run") return logjam::run_command();
   if (command == "recover") return logjam::recover_command();
   if (command == "micro") return logjam::micro_command();
   if (command == "dump") return logjam::dump_command();
-  refuse("\"" + command + "\" is not a command; run, recover, micro, dump and list are");
+  refuse("\"" + command + "\" is not a command; run, recover, micro, dump, list and help are");
 }

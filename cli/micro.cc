@@ -8,8 +8,8 @@
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/settings.h"
+#include "logging/format/record.h"
 #include "logging/log.h"
-#include "logging/record.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/thread.h"
@@ -102,7 +102,7 @@ log_insert::Result insert_into_log(const LogOptions& log_options, log_insert::Op
   }
   options.run = log.run();
   log.start();
-  const auto result = insert_into(log.scheme(), options);
+  auto result = insert_into(log.scheme(), options);
   log.drain();
   log.stop();
   return result;
@@ -176,7 +176,7 @@ int micro_command() {
   }
   LogOptions log = log_options(scheme);
   if (!FLAGS_csv.empty()) refuse_foreign_csv(FLAGS_csv, make_row(log, options, {}, ""));
-  const std::string unsafe = floor == Floor::kNone ? scheme.make(log.config)->traits().unsafe : "";
+  const std::string unsafe = floor == Floor::kNone ? scheme.unsafe() : "";
   const log_insert::Result result =
       floor == Floor::kNone ? insert_into_log(log, options)
                             : insert_into_floor(floor, log.config.buffer_bytes, options);

@@ -1,6 +1,7 @@
 #include "engine/recovery/recover.h"
 
 #include <gflags/gflags.h>
+#include <glog/logging.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -44,6 +45,10 @@ void take_flags(const LogFileHeader& header) {
   }
 }
 
+std::string seconds_since(uint64_t start_ns) {
+  return number(static_cast<double>(platform::now_ns() - start_ns) * 1e-9, 3) + " s";
+}
+
 bool print_result(const RecoveryResult& result, const std::string& how) {
   for (size_t s = 0; s < result.tails.size(); ++s) {
     const StreamTail& tail = result.tails[s];
@@ -77,21 +82,22 @@ int recover_command() {
   }
   if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s is a bandwidth, or 0 for no limit");
   const auto order = FLAGS_replay == "merge" ? ReplayOrder::kMerged : ReplayOrder::kParallel;
-  const LogFiles files = find_log_files(log_directories());
+  const LogFiles files = find_log_files(wal_directories());
   if (!files.error.empty()) platform::refuse(files.error);
   take_flags(files.header);
   const WorkloadInfo& info = workload_named(files.header.flags.at("workload"));
   if (const std::string why = info.check_flags(); !why.empty()) platform::refuse(why);
-  LogConfig config = log_config();
-  config.workers = files.header.workers;
-  const auto scheme = scheme_named(files.header.scheme).make(config);
+  const SchemeInfo& scheme = scheme_named(files.header.scheme);
+  if (const std::string why = scheme.check_flags(); !why.empty()) platform::refuse(why);
 
   // Values are applied, commands executed.
-  const ProtocolInfo* protocol = scheme->traits().commands ? &protocol_named() : nullptr;
+  const ProtocolInfo* protocol = scheme.traits.commands ? &protocol_named() : nullptr;
   if (protocol != nullptr && order == ReplayOrder::kMerged) {
     platform::refuse("--replay=merge is for values; the log of scheme " + files.header.scheme +
                      " holds commands, which are executed in their order anyway");
   }
+  VLOG(1) << "recovering a log of " << files.paths.size() << " stream(s) of scheme "
+          << files.header.scheme << ", workload " << info.name;
   const auto workload = info.make();
   refuse_too_large(*workload, 0);
   Database database;
@@ -104,19 +110,25 @@ int recover_command() {
   std::printf("workload               %s; loaded in %.1f s\n", workload->describe().c_str(),
               static_cast<double>(platform::now_ns() - load_start) * 1e-9);
 
+  VLOG(1) << "loaded in " << seconds_since(load_start) << "; replaying";
+
+  const uint64_t replay_start = platform::now_ns();
   const double read_speed = FLAGS_read_mb_s * 1e6;
-  bool good =
-      protocol == nullptr
-          ? print_result(recover(database, files, *scheme, FLAGS_threads, order, read_speed),
-                         FLAGS_replay)
-          : print_result(
-                replay_commands(*workload, database, files, *scheme, *protocol, read_speed),
-                "commands");
+  bool good = protocol == nullptr
+                  ? print_result(
+                        recover(database, files, scheme.recovery, FLAGS_threads, order, read_speed),
+                        FLAGS_replay)
+                  : print_result(replay_commands(*workload, database, files, scheme.recovery,
+                                                 *protocol, read_speed),
+                                 "commands");
+  VLOG(1) << "replayed in " << seconds_since(replay_start) << "; verifying";
+  const uint64_t verify_start = platform::now_ns();
   print_row_counts(database);
   if (FLAGS_verify) good = print_checks(workload->verify(database)) && good;
   if (!FLAGS_history.empty()) {
     good = print_checks(workload->verify_history(database, FLAGS_history)) && good;
   }
+  VLOG(1) << "verified in " << seconds_since(verify_start);
   return good ? 0 : platform::kExitViolation;
 }
 

@@ -197,7 +197,7 @@ void print_types(const Workload& workload, const RunResult& result) {
   double all = 0;
   for (const TypeCounts& type : result.by_type) all += ended(type);
   const auto names = workload.types();
-  const auto norms = workload.norms();
+  const auto specified_mix = workload.specified_mix();
   for (size_t i = 0; i < names.size(); ++i) {
     const TypeCounts& type = result.by_type[i];
     const auto good = static_cast<double>(type.transactions - type.misses);
@@ -206,8 +206,9 @@ void print_types(const Workload& workload, const RunResult& result) {
     const double success = 100 * good / ended(type);
     std::printf("txn %-22s %10llu  share %6.2f %%  success %6.2f %%", std::string(names[i]).c_str(),
                 static_cast<unsigned long long>(type.transactions), share, success);
-    if (i < norms.size()) {
-      std::printf("  (specified %.4g %%, %.4g %%)", norms[i].share_pct, norms[i].success_pct);
+    if (i < specified_mix.size()) {
+      std::printf("  (specified %.4g %%, %.4g %%)", specified_mix[i].share_pct,
+                  specified_mix[i].success_pct);
     }
     std::printf("\n");
   }
@@ -216,7 +217,7 @@ void print_types(const Workload& workload, const RunResult& result) {
     std::printf("share %-45s %6.2f %% of %llu  (specified %.4g %%)\n",
                 std::string(drawn.name).c_str(),
                 100 * static_cast<double>(drawn.hits) / static_cast<double>(drawn.all),
-                static_cast<unsigned long long>(drawn.all), drawn.norm_pct);
+                static_cast<unsigned long long>(drawn.all), drawn.specified_pct);
   }
 }
 

@@ -1,4 +1,5 @@
 #include <gflags/gflags.h>
+#include <glog/logging.h>
 
 #include <csignal>
 #include <cstdio>
@@ -49,15 +50,15 @@ int run_command() {
 
   Log log(settings.log);
   settings.run.run = log.run();
-  const std::string unsafe = log.scheme().traits().unsafe;
+  const std::string unsafe = settings.scheme->unsafe();
   if (!unsafe.empty()) settings.unsafe += (settings.unsafe.empty() ? "" : ", ") + unsafe;
   workload->note_unsafe(settings.unsafe);
 
   Database database;
   const uint64_t load_start = platform::now_ns();
   load(*workload, database, settings.run.threads, settings.run.progress);
-  std::fprintf(stderr, "loaded %s in %.1f s\n", workload->describe().c_str(),
-               static_cast<double>(platform::now_ns() - load_start) * 1e-9);
+  LOG(INFO) << "loaded " << workload->describe() << " in "
+            << number(static_cast<double>(platform::now_ns() - load_start) * 1e-9) << " s";
 
   stop_on_signals();
   log.start();

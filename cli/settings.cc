@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <sstream>
 
 #include "cli/revision.h"
+#include "logging/flag_checks.h"
 #include "platform/fatal.h"
 #include "platform/memory.h"
 #include "platform/thread.h"
@@ -18,10 +18,10 @@ DEFINE_string(log, "centr", "how the log is written; `logjam list schemes`");
 DEFINE_uint32(threads, 2, "workers (run), appliers and loaders (recover)");
 DEFINE_double(seconds, 5, "measured time");
 DEFINE_double(warmup, 1, "seconds before it that do not count");
-DEFINE_string(log_dir, "",
+DEFINE_string(wal_dir, "",
               "directories for the log, separated by commas, one device each: the only stream of a "
               "scheme is striped over them, several are dealt out");
-DEFINE_uint64(stripe_kb, 512, "of a log striped over several --log_dir; a power of 2");
+DEFINE_uint64(stripe_kb, 512, "of a log striped over several --wal_dir; a power of 2");
 DEFINE_string(device, "file", "where the log goes; `logjam list devices`");
 DEFINE_string(commit, "pipelined",
               "sync: a worker waits for each commit; pipelined: it goes on and acknowledges later; "
@@ -45,17 +45,7 @@ DEFINE_uint64(flush_us, 0,
               "flush when the oldest waits so long (0: not a reason; all three 0: whenever the "
               "device is idle)");
 DEFINE_bool(flush_help, true,
-            "waiting and ticking workers may do a late flusher's step; false: only its thread");
-DEFINE_uint64(hop_bytes, 4 << 20, "eleda: how far the end of the filled log may hop, a power of 2");
-DEFINE_uint64(io_unit_bytes, 64 << 10,
-              "eleda*: largest write; centr-faa: where it counts filled bytes; a power of 2");
-DEFINE_uint64(pwal_ngroup, 16, "pwal: commits that a worker flushes together");
-DEFINE_string(
-    pwal_ack, "safe",
-    "pwal: acknowledge when all that a transaction may have read from is durable (safe), or "
-    "after its worker's own flush, as in the paper (unsafe)");
-DEFINE_double(epoch_ms, 40, "silo: how long an epoch lasts");
-DEFINE_uint32(carray_slots, 4, "slots of a consolidation array (aether-c, -cd, -cde, -cd-socket)");
+            "waiting and polling workers may do a late flusher's step; false: only its thread");
 DECLARE_string(csv);
 
 namespace logjam {
@@ -94,6 +84,10 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+void refuse_if(const std::string& why) {
+  if (!why.empty()) refuse(why);
+}
+
 RunOptions run_options() {
   refuse_thread_count();
   if (!(FLAGS_seconds > 0)) refuse("--seconds must be more than 0");
@@ -118,13 +112,6 @@ RunOptions run_options() {
   return options;
 }
 
-void refuse_unless_power_of_two(const std::string& flag, uint64_t value, uint64_t least) {
-  constexpr uint64_t kMost = uint64_t{1} << 30;
-  if (std::has_single_bit(value) && value >= least && value <= kMost) return;
-  refuse("--" + flag + "=" + std::to_string(value) + " is not a power of two from " +
-         std::to_string(least) + " to " + std::to_string(kMost));
-}
-
 }  // namespace
 
 LogConfig log_config() {
@@ -134,22 +121,9 @@ LogConfig log_config() {
         "--flush_txns and --flush_bytes need --flush_us as well, or the last transactions would "
         "wait for ever");
   }
-  refuse_unless_power_of_two("hop_bytes", FLAGS_hop_bytes, 1 << 10);
-  refuse_unless_power_of_two("stripe_kb", FLAGS_stripe_kb, 4);
-  refuse_unless_power_of_two("io_unit_bytes", FLAGS_io_unit_bytes, 4 << 10);
-  if (!(FLAGS_epoch_ms >= 0.1 && FLAGS_epoch_ms <= 10'000)) {
-    refuse("--epoch_ms is from 0.1 to 10000");
-  }
-  constexpr uint32_t kMaxSlots = 1024;
-  if (FLAGS_carray_slots == 0 || FLAGS_carray_slots > kMaxSlots) {
-    refuse("--carray_slots=" + std::to_string(FLAGS_carray_slots) + " is outside 1 to " +
-           std::to_string(kMaxSlots));
-  }
+  refuse_if(check_power_of_two("stripe_kb", FLAGS_stripe_kb, 4));
   constexpr uint32_t kMaxSockets = 64;
-  if (FLAGS_sockets > kMaxSockets) {
-    refuse("--sockets=" + std::to_string(FLAGS_sockets) + " is outside 0 to " +
-           std::to_string(kMaxSockets));
-  }
+  refuse_if(check_range("sockets", FLAGS_sockets, 0, kMaxSockets));
   LogConfig config;
   config.workers = FLAGS_threads;
   config.sockets =
@@ -159,17 +133,7 @@ LogConfig log_config() {
   config.flush_bytes = FLAGS_flush_bytes;
   config.flush_us = FLAGS_flush_us;
   config.flush_help = FLAGS_flush_help;
-  config.hop_bytes = FLAGS_hop_bytes;
   config.stripe_bytes = FLAGS_stripe_kb << 10;
-  config.io_unit_bytes = FLAGS_io_unit_bytes;
-  config.carray_slots = FLAGS_carray_slots;
-  if (FLAGS_pwal_ngroup == 0) refuse("--pwal_ngroup must be at least 1");
-  if (FLAGS_pwal_ack != "safe" && FLAGS_pwal_ack != "unsafe") {
-    refuse("--pwal_ack=" + FLAGS_pwal_ack + " is not a rule; safe and unsafe are");
-  }
-  config.pwal_group = FLAGS_pwal_ngroup;
-  config.pwal_unsafe = FLAGS_pwal_ack == "unsafe";
-  config.epoch_us = static_cast<uint64_t>(FLAGS_epoch_ms * 1e3);
   return config;
 }
 
@@ -223,10 +187,7 @@ CommitPolicy commit_policy() {
 
 void refuse_thread_count() {
   constexpr uint32_t kMaxWorkers = 1024;  // a worker's number is 16 bits of a transaction's id
-  if (FLAGS_threads == 0 || FLAGS_threads > kMaxWorkers) {
-    refuse("--threads=" + std::to_string(FLAGS_threads) + " is outside 1 to " +
-           std::to_string(kMaxWorkers));
-  }
+  refuse_if(check_range("threads", FLAGS_threads, 1, kMaxWorkers));
 }
 
 LogOptions log_options(const SchemeInfo& scheme) {
@@ -239,14 +200,13 @@ LogOptions log_options(const SchemeInfo& scheme) {
   log.device = FLAGS_device;
   log.preallocate_bytes = uint64_t{FLAGS_log_prealloc_mb} << 20;
   log.seed = FLAGS_seed;
-  if (const std::string why = check_device_spec(FLAGS_device); !why.empty()) refuse(why);
-  if (const std::string why = check_scheme_on_device(scheme, FLAGS_device); !why.empty()) {
-    refuse(why);
-  }
-  log.directories = split(FLAGS_log_dir, ',');
+  refuse_if(scheme.check_flags());
+  refuse_if(check_device_spec(FLAGS_device));
+  refuse_if(check_scheme_on_device(scheme, FLAGS_device));
+  log.directories = split(FLAGS_wal_dir, ',');
   if (scheme.stream_count(1, log.config) > 0 && device_keeps(FLAGS_device) &&
       log.directories.empty()) {
-    refuse("--log=" + FLAGS_log + " on --device=" + FLAGS_device + " needs --log_dir=DIR[,DIR...]");
+    refuse("--log=" + FLAGS_log + " on --device=" + FLAGS_device + " needs --wal_dir=DIR[,DIR...]");
   }
   log.header.device = FLAGS_device;
   log.header.log_records = FLAGS_log_records;
@@ -260,10 +220,10 @@ Settings run_settings() {
   settings.workload = &workload_named(FLAGS_workload);
   settings.scheme = &scheme_named(FLAGS_log);
   settings.protocol = &protocol_named();
-  if (const std::string why = settings.workload->check_flags(); !why.empty()) refuse(why);
+  refuse_if(settings.workload->check_flags());
   settings.run = run_options();
   settings.log = log_options(*settings.scheme);
-  if (settings.scheme->make(LogConfig{})->traits().commands) {
+  if (settings.scheme->traits.commands) {
     if (FLAGS_log_records == "op") {
       refuse("--log=" + FLAGS_log +
              " writes one command a transaction, which --log_records=op cannot split");
@@ -272,7 +232,7 @@ Settings run_settings() {
   }
   auto& flags = settings.log.header.flags;
   flags["workload"] = FLAGS_workload;
-  for (const auto& names : {settings.workload->load_flags, settings.scheme->cut_flags}) {
+  for (const auto& names : {settings.workload->load_flags, settings.scheme->recovery_flags}) {
     for (std::string_view flag : names) {
       const std::string name(flag);
       flags[name] = gflags::GetCommandLineFlagInfoOrDie(name.c_str()).current_value;
@@ -282,9 +242,9 @@ Settings run_settings() {
   return settings;
 }
 
-std::vector<std::string> log_directories() {
-  auto directories = split(FLAGS_log_dir, ',');
-  if (directories.empty()) refuse("which log? name its directory with --log_dir=DIR[,DIR...]");
+std::vector<std::string> wal_directories() {
+  auto directories = split(FLAGS_wal_dir, ',');
+  if (directories.empty()) refuse("which log? name its directory with --wal_dir=DIR[,DIR...]");
   return directories;
 }
 

@@ -1,4 +1,5 @@
-// The command line, checked as a whole before anything is loaded.
+// The command line, which is checked as a whole before anything is loaded. "Refuses" means: ends
+// the process with one sentence and kExitBadInput. The main thread calls these functions.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +18,32 @@ struct Settings {
   const SchemeInfo* scheme = nullptr;
   RunOptions run;
   LogOptions log;
-  std::string unsafe;  // R8: why what is acknowledged may be lost; empty if it may not
+  std::string unsafe;  // R8: why acknowledged transactions may be lost; empty if they cannot
 };
 
-// Refuses flags no part of the program knows, with the nearest one that exists.
+// Refuses flags that no part of the program knows, and names the nearest flag that exists.
 void refuse_unknown_flags(int argc, char** argv);
 
-// The settings of `logjam run`. Refuses, with one sentence, what cannot be used.
+// Returns the settings of `logjam run`. Refuses values and combinations that cannot be used.
 Settings run_settings();
 
-// The parts of it that do not need an engine, for `logjam micro`.
+// The parts of the settings that do not need an engine, for `logjam micro`.
 CommitPolicy commit_policy();
 LogConfig log_config();
 LogOptions log_options(const SchemeInfo& scheme);
 void refuse_thread_count();
 
-// --log_dir as a list; refuses an empty one.
-std::vector<std::string> log_directories();
+// The directories of --wal_dir. Refuses an empty list.
+std::vector<std::string> wal_directories();
+// The registered workload, protocol or scheme of that name. Refuses unknown names.
 const WorkloadInfo& workload_named(const std::string& name);
 const ProtocolInfo& protocol_named();  // --cc
 const SchemeInfo& scheme_named(const std::string& name);
 
-// Refuses a workload that does not fit in memory.
+// Refuses a workload that does not fit in memory beside `other_bytes` bytes.
 void refuse_too_large(const Workload& workload, uint64_t other_bytes);
 
-// Flags that differ from their defaults, "--a=b --c=d", for the CSV row.
+// The flags that differ from their defaults, as "--a=b --c=d", for the CSV row.
 std::string changed_flags();
 
 }  // namespace logjam

@@ -1,4 +1,4 @@
-// What a concurrency-control protocol gives the worker loop.
+// The interface of a concurrency-control protocol, as the worker loop drives it.
 #pragma once
 
 #include <cstdint>
@@ -17,47 +17,53 @@ namespace logjam {
 
 enum class LogRecords : uint8_t { kTransaction, kOperation };
 
-// What a transaction needs of the worker that runs it. Outlives the transaction.
+// What a transaction needs of the worker that runs it. The context outlives its transactions, and
+// only the worker's thread uses it.
 struct WorkerContext {
   uint32_t id = 0;
   Database* database = nullptr;
   LogScheme* log = nullptr;
-  uint64_t run = 0;  // seeds record checksums
+  uint64_t run = 0;  // the log's run number, which seeds record checksums
   LogRecords log_records = LogRecords::kTransaction;
   bool early_lock_release = true;
   Arena* arena = nullptr;
   Reclaimer* reclaimer = nullptr;  // null: absent tuples stay
   Breakdown* breakdown = nullptr;
-  platform::atomic<uint64_t>* ages = nullptr;  // shared by all workers: wait-die's time stamps
-  uint64_t transactions_begun = 0;             // numbers this worker's transactions in log records
-  // Of the transaction about to commit, where the log holds commands; valid until it ends.
+  platform::atomic<uint64_t>* ages = nullptr;  // shared by all workers: time stamps of wait-die
+  uint64_t transactions_begun = 0;             // numbers the worker's transactions in log records
+  // The command of the transaction about to commit, if the log holds commands. The input is valid
+  // until that transaction ends.
   uint32_t command_type = 0;
   std::span<const std::byte> command_input;
-  uint64_t log_bytes = 0;  // put into holes by this worker
+  uint64_t log_bytes = 0;  // bytes of the records that this worker has written
   uint64_t log_records_written = 0;
-  // Settles what this worker has in flight. A transaction that waits for a lock calls it, because
-  // without early lock release the locks it waits for may be held by parked transactions.
-  std::function<void()> settle;
+  // Acknowledges the worker's transactions that have become durable. A transaction that waits for a
+  // lock calls it: without early lock release, a parked transaction may hold that lock.
+  std::function<void()> acknowledge_durable;
 };
 
-// The life cycle the worker drives:
-//   begin(); workload calls; then commit() or abort(); and after a commit without early lock
-//   release, release_locks() once the point is durable.
+// One transaction object of one worker, used again and again. Only the worker's thread calls it.
+//
+// The worker calls begin(), then the workload calls the Transaction API, then the worker calls
+// commit() or abort(). If a commit keeps its locks (--elr=false), the worker calls release_locks()
+// once the commit point is durable.
 class ProtocolTransaction : public Transaction {
  public:
-  // `retry`: the same transaction again after an abort (it keeps its age for wait-die).
+  // Starts a transaction. `retry`: it is the same transaction again after an abort, and keeps its
+  // age for wait-die.
   virtual void begin(bool retry) = 0;
 
-  // kOk: pre-committed, point() says what to wait for. kAbort: undone, abort_reason() says why.
+  // kOk: the transaction is pre-committed, and commit_point() is the point that it must wait for.
+  // kAbort: the transaction must be undone with abort(), and abort_reason() says why.
   virtual Status commit() = 0;
-  // Undoes everything. Call after any call returned kAbort, or to roll back.
+  // Undoes everything. The worker calls it after any call returned kAbort, and to roll back.
   virtual void abort() = 0;
 
   virtual AbortReason abort_reason() const = 0;
-  virtual Point point() const = 0;
+  virtual CommitPoint commit_point() const = 0;
 
-  // True after a commit that kept its locks (--elr=false): the transaction must not be begun again
-  // before release_locks().
+  // True after a commit that keeps its locks (--elr=false). The worker must call release_locks()
+  // before it begins the next transaction with this object.
   virtual bool holds_locks() const = 0;
   virtual void release_locks() = 0;
 };
@@ -68,11 +74,14 @@ struct ProtocolInfo {
   std::function<std::unique_ptr<ProtocolTransaction>(WorkerContext&)> make;
 };
 
+// A protocol's file holds one static ProtocolRegistration for each of its protocols.
 class ProtocolRegistration {
  public:
   explicit ProtocolRegistration(ProtocolInfo info);
 };
+// All registered protocols, sorted by name.
 const std::vector<ProtocolInfo>& all_protocols();
+// The protocol called `name`, or null.
 const ProtocolInfo* find_protocol(std::string_view name);
 
 }  // namespace logjam

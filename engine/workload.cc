@@ -6,7 +6,8 @@
 namespace logjam {
 namespace {
 
-// Inside a function, because registrations run before main() in no particular order.
+// The registry is inside a function, because registrations run before main() in no particular
+// order.
 std::vector<WorkloadInfo>& registry() {
   static std::vector<WorkloadInfo> workloads;
   return workloads;

@@ -1,4 +1,4 @@
-// What a workload gives the engine: tables, their initial rows, clients, and a check.
+// The interface of a workload: its tables, their initial rows, its clients, and its checks.
 #pragma once
 
 #include <cstdint>
@@ -15,57 +15,63 @@
 
 namespace logjam {
 
-// One result of verify(), printed one by one.
+// One result of verify(), printed on a line of its own.
 struct Check {
   std::string name;
   bool passed = false;
   std::string detail;  // what was found, with numbers
 };
 
-// What a specification says of one type of transaction, to be printed beside what was observed.
-struct Norm {
+// What a specification says of one type of transaction. The summary prints it beside what the run
+// has observed.
+struct SpecifiedMix {
   double share_pct = 0;
-  double success_pct = 100;  // neither a miss nor rolled back
+  double success_pct = 100;  // of transactions that neither miss nor roll back
 };
 
-// How often a run's clients drew something whose frequency a specification prescribes.
+// How often the clients of a run drew something whose frequency a specification prescribes.
 struct Share {
   std::string_view name;
   uint64_t hits = 0;
   uint64_t all = 0;
-  double norm_pct = 0;
+  double specified_pct = 0;
 };
 
-// The rate a workload is known by: the transactions of one type in so many seconds.
+// The rate by which a workload is known: transactions of one type in a time of `seconds`.
 struct Headline {
   std::string_view name;
   uint32_t type = 0;
   double seconds = 1;
 };
 
-// One worker's stream of transactions. A transaction is drawn once and may be executed many times.
+// One worker's stream of transactions. A client draws a transaction once, and may execute it many
+// times. Only its worker's thread calls it.
 class Client {
  public:
   virtual ~Client() = default;
 
-  // Draws the next transaction's input; returns its type, an index into Workload::types().
+  // Draws the input of the next transaction. Returns its type, an index into Workload::types().
   virtual uint32_t next() = 0;
-  // Executes it. kOk: commit it. kRollback: undo it, it is complete. kAbort: passed up from the
-  // transaction. kNotFound: a miss the workload expects; commit it and count it apart.
+  // Executes the drawn transaction once. kOk: commit it. kRollback: undo it, it is complete.
+  // kAbort: `txn` has returned kAbort. kNotFound: the transaction met a miss that the workload
+  // expects; commit it and count it apart.
   virtual Status execute(Transaction& txn) = 0;
 
-  // For logs of commands. What the attempt last executed was asked to do, valid until the next;
-  // empty will do for what only reads.
+  // For logs of commands: the input of the last executed attempt, encoded; valid until the next
+  // execute(). It may be empty for a transaction that only reads.
   virtual std::span<const std::byte> command() = 0;
-  // The other way round, in place of next(); false if `input` is no such thing. What execute() then
-  // writes must follow from this and the rows it reads alone.
+  // For the replay of commands: takes the transaction from `input` in place of next(). Returns
+  // false if `input` is no input of that type. What execute() then writes must follow from `input`
+  // and from the rows that it reads, and from nothing else.
   virtual bool take(uint32_t type, std::span<const std::byte> input) = 0;
 
-  // For workloads that keep a history (ledger): the last executed transaction is about to commit
-  // (its number is returned, 0: none), and a number was acknowledged.
+  // For workloads that keep a history (ledger). committing(): the last executed transaction is
+  // about to commit; returns its number in the history, or 0 for none. acknowledged(): the
+  // transaction with this number was acknowledged.
   virtual uint64_t committing() { return 0; }
   virtual void acknowledged(uint64_t number) { (void)number; }
-  // Nothing more can be recorded or executed: the run ends early, cleanly.
+  // True if the client can record or execute nothing more. The run then ends early, without an
+  // error.
   virtual bool exhausted() const { return false; }
 };
 
@@ -73,59 +79,71 @@ class Workload {
  public:
   virtual ~Workload() = default;
 
+  // Creates the tables, in the same order in every process. Called once, before load().
   virtual void create_tables(Database& database) = 0;
-  // Loads part `part` of `parts`, in parallel with the others, deterministic whatever `parts` is.
+  // Loads part `part` (from 0) of `parts`. Several threads call it at the same time, each with a
+  // part and an arena of its own. The loaded rows are the same whatever `parts` is.
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
 
+  // The names of the transaction types.
   virtual std::vector<std::string_view> types() const = 0;
-  // One a type, or none.
-  virtual std::vector<Norm> norms() const { return {}; }
-  // Of the runs that are over, for people; asked after the clients are gone.
+  // One element for each type, or none at all.
+  virtual std::vector<SpecifiedMix> specified_mix() const { return {}; }
+  // What the clients of finished runs have drawn, for the summary. Called after the clients are
+  // destroyed.
   virtual std::vector<Share> shares() const { return {}; }
+  // The rate to print, if the workload has one.
   virtual std::optional<Headline> headline() const { return std::nullopt; }
+  // Makes the client of worker `worker` (from 0) of `workers`. The caller owns it.
   virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                               uint64_t seed) = 0;
 
-  // Before make_client(): why what is acknowledged may be lost (R8), for a history to say so.
+  // Called before make_client(), so that a history can name it: why acknowledged transactions may
+  // be lost (R8).
   virtual void note_unsafe(const std::string& why) { (void)why; }
 
-  // The client that recovery gives the commands of all others to.
+  // Makes the client to which recovery gives the commands of all clients.
   virtual std::unique_ptr<Client> make_replayer(Database& database) {
     return make_client(database, 0, 1, 0);
   }
 
-  // The workload's own consistency checks, while no transaction runs.
+  // Runs the workload's own consistency checks. No transaction runs meanwhile.
   virtual std::vector<Check> verify(Database& database) = 0;
 
-  // Proves the database, after recovery, against the history its clients kept in the file `path`
-  // (ledger). Workloads that keep none say so in a failed check.
+  // Checks the recovered database against the history that the workload's clients kept in the file
+  // `path` (ledger). A workload that keeps no history returns a failed check that says so.
   virtual std::vector<Check> verify_history(Database& database, const std::string& path) {
     (void)database;
     return {{"history", false, "this workload keeps no history, so " + path + " proves nothing"}};
   }
 
-  // One line for the summary: scale, distribution.
+  // One line for the summary, with scale and distribution.
   virtual std::string describe() const = 0;
-  // Bytes the loaded tables will need, to refuse what cannot fit.
+  // The bytes that the loaded tables will need, so that the command line can refuse what does not
+  // fit.
   virtual uint64_t expected_bytes() const = 0;
 };
 
 struct WorkloadInfo {
   std::string_view name;
   std::string_view what;
-  std::string_view memory;  // of the loaded tables, indexes included, for each unit of scale
-  // The gflags this workload reads; those that shape the initial load are stored in the log.
+  std::string_view memory;  // what the loaded tables and indexes take, for each unit of scale
+  // The gflags that shape the initial load. They are stored in the log, because recovery repeats
+  // the load.
   std::vector<std::string_view> load_flags;
-  // Why the flags as they are cannot be used, in one sentence; empty if they can.
+  // Returns, in one sentence, why the flags as they are set cannot be used; empty if they can.
   std::function<std::string()> check_flags;
   std::function<std::unique_ptr<Workload>()> make;
 };
 
+// A workload's file holds one static WorkloadRegistration.
 class WorkloadRegistration {
  public:
   explicit WorkloadRegistration(WorkloadInfo info);
 };
+// All registered workloads, sorted by name.
 const std::vector<WorkloadInfo>& all_workloads();
+// The workload called `name`, or null.
 const WorkloadInfo* find_workload(std::string_view name);
 
 }  // namespace logjam

@@ -1,5 +1,6 @@
-// A scheme's own figures for the output row: sums, or quotients of two sums, and nothing else, so
-// that what came before the measured time can be taken out of them, and streams can be added up.
+// The figures that a scheme adds to the output row. A figure is a sum, or a quotient of two sums,
+// and nothing else. So the part from before the measured time can be subtracted, and the figures of
+// several streams can be added. One thread at a time may use a Counters object.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace logjam {
 struct SchemeCounter {
   std::string name;
   double sum = 0;
-  std::optional<double> of = {};  // if there is one, the figure is sum / of
+  std::optional<double> of = {};  // the divisor, if there is one: then the figure is sum / of
 
   double value() const {
     if (!of) return sum;
@@ -29,13 +30,13 @@ class Counters {
 
   auto begin() const { return counters_.begin(); }
   auto end() const { return counters_.end(); }
-  // 0 if there is none of that name.
+  // Returns the value of the counter `name`, 0 if there is no counter of that name.
   double value(std::string_view name) const {
     const auto found = std::ranges::find(counters_, name, &SchemeCounter::name);
     return found == counters_.end() ? 0 : found->value();
   }
 
-  // What `others` counted as well: those of one name become one.
+  // Adds the counters of `others`: two counters of the same name become one.
   void add(const Counters& others) {
     for (const SchemeCounter& other : others) {
       const auto mine = std::ranges::find(counters_, other.name, &SchemeCounter::name);
@@ -48,7 +49,7 @@ class Counters {
     }
   }
 
-  // What came after `earlier`, the same counters some time ago.
+  // Returns what was counted after `earlier`, the value of the same counters some time ago.
   Counters since(const Counters& earlier) const {
     Counters difference = earlier;
     for (SchemeCounter& counter : difference.counters_) {

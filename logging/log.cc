@@ -39,7 +39,7 @@ void create_directories(const std::vector<std::string>& directories) {
   }
 }
 
-// Files of an earlier run with more of them would be taken for ours, or for missing ones.
+// If an earlier run had more files, recovery would take the left-over files for files of this run.
 void remove_other_files(const std::vector<std::string>& directories,
                         const std::set<std::string>& ours) {
   for (const std::string& directory : directories) {
@@ -57,7 +57,7 @@ void remove_other_files(const std::vector<std::string>& directories,
 }  // namespace
 
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device) {
-  if (!scheme.in_place || device_is_memory(device)) return "";
+  if (!scheme.traits.in_place || device_is_memory(device)) return "";
   return "--log=" + std::string(scheme.name) +
          " persists its records in place and needs "
          "--device=nvm[:NS], not --device=" +
@@ -80,9 +80,9 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   config.stripes = 1;
   if (header.streams != 0) {
     if (keeps && directories.empty()) {
-      platform::refuse("--log=" + header.scheme + " needs --log_dir");
+      platform::refuse("--log=" + header.scheme + " needs --wal_dir");
     }
-    if (header.streams == 1 && !options_.scheme->in_place) {
+    if (header.streams == 1 && !options_.scheme->traits.in_place) {
       config.stripes = std::max(directory_count, 1u);
     } else if (directory_count > header.streams) {
       platform::refuse("--log=" + header.scheme + " writes " + std::to_string(header.streams) +
@@ -92,8 +92,8 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   header.stripes = config.stripes;
   header.stripe_bytes = config.stripe_bytes;
 
-  // A stream lies in one directory, or its stripes in all. A device that keeps nothing needs no
-  // place, and leaves an earlier run's files alone.
+  // A stream lies in one directory, or its stripes lie in all directories. A device that keeps
+  // nothing has no files, and does not touch the files of an earlier run.
   std::vector<std::string> paths(header.streams * config.stripes);
   for (uint32_t file = 0; keeps && file < paths.size(); ++file) {
     paths[file] = log_file_path(directories[file % directory_count], file / config.stripes);
@@ -108,7 +108,8 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
     devices_.push_back(open_device(
         options_.device,
         {paths[file], options_.preallocate_bytes / config.stripes, options_.seed + file}));
-    // The header and zeros where the first record will be: a log without records ends cleanly.
+    // The header is written with zeros where the first record will be, so that a log without
+    // records ends cleanly.
     const std::vector<std::byte> block = header.encode();
     const platform::MirroredMemory aligned(2 * kLogHeaderBytes);
     std::memcpy(aligned.data(), block.data(), block.size());
@@ -121,14 +122,15 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
 Log::~Log() { stop(); }
 
 void Log::start() {
-  for (uint32_t flusher = 0; flusher < scheme_->traits().flushers; ++flusher) {
+  for (uint32_t flusher = 0; flusher < scheme_->flushers(); ++flusher) {
     flushers_.emplace_back([this, flusher] {
       platform::name_this_thread("log-" + std::to_string(flusher));
       platform::favour_this_thread();
       while (!stopping_.load(platform::memory_order_acquire)) {
         scheme_->flush(flusher, draining_.load(platform::memory_order_acquire));
       }
-      // The last words, and the mark behind them. Bounded: a device may be dead by design (faulty).
+      // These flushes write the last records, and the watermark record behind them. Their number is
+      // bounded, because a device may be dead on purpose (`faulty`).
       for (int i = 0; i < kLastFlushes; ++i) {
         scheme_->flush(flusher, true);
         if (i > 0 && scheme_->idle()) break;
@@ -141,7 +143,7 @@ void Log::drain() {
   draining_.store(true, platform::memory_order_release);
   while (!scheme_->idle()) {
     if (flushers_.empty()) {
-      for (uint32_t flusher = 0; flusher < scheme_->traits().flushers; ++flusher) {
+      for (uint32_t flusher = 0; flusher < scheme_->flushers(); ++flusher) {
         scheme_->flush(flusher, true);
       }
     } else {

@@ -1,4 +1,4 @@
-// A running log: devices, their files, the scheme on top of them and its flusher threads.
+// A running log: the devices and their files, the scheme on top of them, and its flusher threads.
 #pragma once
 
 #include <cstdint>
@@ -8,41 +8,45 @@
 #include <vector>
 
 #include "logging/device/device.h"
-#include "logging/log_file.h"
-#include "logging/log_scheme.h"
+#include "logging/format/log_file.h"
+#include "logging/scheme_registry.h"
 #include "platform/thread.h"
 
 namespace logjam {
 
 struct LogOptions {
   const SchemeInfo* scheme = nullptr;
-  std::vector<std::string> directories;  // --log_dir: for one stream each, or striped over
+  std::vector<std::string> directories;  // --wal_dir: one for each stream, or for each stripe
   std::string device;                    // --device
   uint64_t preallocate_bytes = 0;        // --log_prealloc_mb, per stream
   uint64_t seed = 1;
-  LogConfig config;      // devices and stripes are filled in by Log
-  LogFileHeader header;  // so are scheme, device, run, streams and stripes
+  LogConfig config;      // Log fills in devices, stripes and run
+  LogFileHeader header;  // Log fills in scheme, device, run, streams and stripes
 };
 
-// Why the scheme cannot be on that device, in one sentence; empty if it can.
+// Returns why the scheme cannot write to `device`, in one sentence, or an empty string if it can.
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device);
 
 class Log {
  public:
-  // Opens (creates or recycles) the files, writes and syncs their headers. Failures end the process
-  // with a sentence.
+  // Opens (creates or recycles) the files, and writes and syncs their headers. A failure ends the
+  // process with one sentence. One thread makes the log and calls start(), drain() and stop().
   explicit Log(LogOptions options);
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
   LogScheme& scheme() { return *scheme_; }
+  uint32_t streams() const { return options_.header.streams; }
   uint64_t run() const { return options_.header.run; }
   const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
-  void start();  // flusher threads
-  // Waits until all that is published is durable. Call when no worker publishes any more.
+  // Starts the flusher threads.
+  void start();
+  // Waits until everything published is durable. Called when no worker publishes any more.
   void drain();
+  // Ends the flusher threads, which write the end of the log, and closes the scheme. The destructor
+  // calls it too.
   void stop();
 
  private:

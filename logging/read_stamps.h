@@ -1,15 +1,18 @@
-// The largest sequence number of those that read a tuple, for schemes whose numbers grow along
-// write-after-read (NVM-D's GSN, which "tracks all dependencies").
+// The read stamp of a tuple: the largest sequence number of the transactions that have read it. It
+// is for schemes whose numbers grow along write-after-read (NVM-D's GSN, which "tracks all
+// dependencies").
 //
-// Not in the tuple's version: that is its last *writer's* number. Raised by a reader it would fail
-// the validation of every other reader, and name a writer that never was. A word more for each
-// tuple would be paid for by all schemes. So stamps lie in a table of their own, found by the hash
-// of the tuple's address. Tuples that share a slot get numbers larger than they need: no harm.
+// The stamp is not in the tuple's version, because the version is the number of the tuple's last
+// *writer*. If a reader raised it, every other reader would fail its validation, and the version
+// would name a writer that never was. With one more word in each tuple all schemes would pay for
+// the stamps. So stamps lie in a separate table, and the hash of the tuple's address finds a stamp.
+// Tuples that share a slot get numbers larger than they need, which does no harm.
 //
 // Protocol. A reader draws its number, raises the stamps, and only then validates (OCC) or releases
-// its locks (2PL). A writer locks the tuple, loads the stamp, and then draws. All seq_cst: so
-// either OCC's reader sees the lock, and aborts, or the writer sees the stamp. A stamp that is
-// large enough already is only loaded: what the writer loads later is not smaller (coherence).
+// its locks (2PL). A writer locks the tuple, loads the stamp, and then draws. All these accesses
+// are seq_cst. So either OCC's reader sees the lock and aborts, or the writer sees the stamp. A
+// stamp that is large enough already is only loaded: a later load by a writer returns no smaller
+// number (coherence).
 #pragma once
 
 #include <cstddef>
@@ -24,12 +27,11 @@ class ReadStamps {
  public:
   ReadStamps() : stamps_(size_t{1} << kSlotBits) {}
 
+  // Any thread: raises the stamp of `tuple` to at least `sequence`.
   void raise(const void* tuple, uint64_t sequence) {
-    platform::atomic<uint64_t>& stamp = stamps_[slot(tuple)];
-    uint64_t known = stamp.load(platform::memory_order_seq_cst);
-    while (known < sequence && !stamp.compare_exchange_weak(known, sequence)) {
-    }
+    platform::atomic_max(stamps_[slot(tuple)], sequence, platform::memory_order_seq_cst);
   }
+  // Any thread. Returns the stamp of `tuple`, or a larger number.
   uint64_t of(const void* tuple) const {
     return stamps_[slot(tuple)].load(platform::memory_order_seq_cst);
   }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Logging commands against logging values: bytes a transaction, and time to recover.
+"""Logging of commands compared with logging of values: bytes per transaction, and time to recover.
 
-Both run the same workload (TPC-C) for as long, in turn; each log is recovered and verified. A log
-of commands is smaller, and recovery executes it again on one thread; values are applied on all.
+Both run the same workload (TPC-C) for the same time, in turn. Each log is recovered and verified. A
+log of commands is smaller, but recovery executes the commands on one thread, while values are
+applied on all threads.
 """
 
 import argparse
@@ -16,8 +17,9 @@ WAYS = {"values": "--log=centr", "commands": "--log=command"}
 
 
 def recover(bench, threads):
-    """Recovers what the last run left; transactions, bytes and seconds, those of the load apart."""
-    line = [bench.logjam, "recover", f"--log_dir={bench.log_dir}", f"--threads={threads}",
+    """Recovers the log of the last run. Returns its transactions, its bytes, and the seconds of the
+    replay, without those of the load."""
+    line = [bench.logjam, "recover", f"--wal_dir={bench.wal_dir}", f"--threads={threads}",
             "--verify"]
     done = subprocess.run(line, capture_output=True, text=True)
     if done.returncode != 0:
@@ -31,7 +33,7 @@ def recover(bench, threads):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--logjam", default="build/logjam")
-    parser.add_argument("--log_dir", default="/var/tmp")
+    parser.add_argument("--wal_dir", default="/var/tmp")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--threads", type=int, default=2, help="of the run and of the recovery")
@@ -46,7 +48,7 @@ def main():
         common.append(f"--transactions={args.transactions}")
 
     rows = {name: [] for name in WAYS}
-    with Bench(args.logjam, args.log_dir) as bench:
+    with Bench(args.logjam, args.wal_dir) as bench:
         for _ in range(args.rounds):
             for name, log in WAYS.items():
                 run = bench.run([*common, log])

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Plays many rounds of the crash test (tests/crash) and counts what they proved.
+"""Plays many rounds of the crash test (tests/crash) and counts the results.
 
-Each round runs the ledger workload in a configuration drawn from its seed, kills it (SIGKILL),
-recovers, and proves R1-R4 and serializability against the history. A seed replays its
-configuration: scripts/crash_rounds.py --rounds=1 --seed=S
-Seeds walk through all schemes; --scheme=NAME plays only those of the rounds that are about one.
+Each round runs the ledger workload in a configuration that follows from its seed, kills it
+(SIGKILL), recovers, and checks R1-R4 and serializability against the history. The same seed gives
+the same configuration again: scripts/crash_rounds.py --rounds=1 --seed=S
+Consecutive seeds walk through all schemes. With --scheme=NAME, only the rounds of that scheme are
+played.
 """
 
 import argparse

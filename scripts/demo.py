@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""The demo: what does a durable commit cost on this machine's disk, and does it survive a kill -9?
+"""The demo: the cost of a durable commit on this machine's disk, and recovery after a kill -9.
 
 Runs concurrency control x {no log, centr} x commit policy on YCSB and TPC-C, then every log scheme
-on YCSB; prints tables, writes CSVs and figures; then kills a running ledger workload with SIGKILL,
-recovers it and verifies it. Called by `make demo`; about two minutes.
+on YCSB. Prints tables, and writes CSVs and figures. Then kills a running ledger workload with
+SIGKILL, recovers its log, and verifies the database. `make demo` calls this script, which takes
+about two minutes.
 """
 
 import argparse
@@ -31,14 +32,15 @@ import demo_schemes
 from experiment import schemes
 
 PROTOCOLS = ["occ", "2pl-nowait", "2pl-waitdie"]
-# Small enough to load in a moment; the log sees real transactions all the same.
+# The workloads are small, so that they load fast.
 WORKLOADS = {
     "ycsb": ("YCSB-A", ["--ycsb_preset=a", "--ycsb_records=200000", "--ycsb_value_bytes=100",
                         "--ycsb_ops=4"]),
     "tpcc": ("TPC-C", ["--tpcc_warehouses=1", "--tpcc_mix=np"]),
 }
-# (log, commit): label, what it means, colour (Okabe and Ito's, which the colour-blind tell apart),
-# hatch. Without a log nothing is ever durable, so the commit policy makes no difference: one run.
+# (log, commit): label, explanation, colour, hatch. The colours are Okabe and Ito's, which
+# colour-blind readers can distinguish. Without a log nothing becomes durable, so the commit policy
+# makes no difference, and one run is enough.
 VARIANTS = {
     ("none", "pipelined"): ("no durability", "", "#9a9a9a", ""),
     ("centr", "sync"): ("sync", "each commit waits", "#0072B2", ""),
@@ -48,11 +50,11 @@ VARIANTS = {
 
 
 class Failed(Exception):
-    """The demo cannot go on; says why in one sentence."""
+    """The demo cannot continue; the message is the reason, in one sentence."""
 
 
 def run(command):
-    """Runs logjam; its words are only shown when it fails."""
+    """Runs logjam. Returns its output, which is printed only if the command fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False)
     if done.returncode != 0:
@@ -83,7 +85,7 @@ COLUMNS = [
     ("log MB/s", 8, lambda r: f"{r['log_mb_s']:.1f}"),
     ("", 6, lambda r: "UNSAFE" if r["unsafe"] else ""),
 ]
-LEFT = 4  # columns of words
+LEFT = 4  # so many columns are text, aligned to the left
 KEY = ["workload", "cc", "log", "commit"]
 
 
@@ -93,10 +95,10 @@ def print_line(cells):
     print("  ".join(aligned).rstrip(), flush=True)
 
 
-def measure(options, log_dir, csv):
-    """Runs everything, round by round, so that the machine's mood falls on all alike. Returns the
-    best row of each combination (others on the machine only ever take away) and how many threads of
-    others wanted a core meanwhile."""
+def measure(options, wal_dir, csv):
+    """Runs all combinations, round by round, so that a slow phase of the machine affects all of
+    them alike. Returns the best row of each combination, since other processes can only make a run
+    slower, and the mean number of other threads that were ready to run."""
     combinations = [(workload, cc, log, commit) for workload in WORKLOADS for cc in PROTOCOLS
                     for log, commit in VARIANTS]
     print(f"{len(combinations)} combinations, {options.seconds:g} s each, {options.rounds} times",
@@ -104,7 +106,7 @@ def measure(options, log_dir, csv):
     others = []
     start = time.monotonic()
     for done in range(options.rounds):
-        # A slow machine gets fewer rounds.
+        # A slow machine runs fewer rounds.
         if done > 0 and (time.monotonic() - start) * (done + 1) / done > options.budget:
             options.rounds = done
             break
@@ -112,11 +114,11 @@ def measure(options, log_dir, csv):
             if sys.stderr.isatty():
                 sys.stderr.write(f"\r\033[Kround {done + 1}: {workload} {cc} {log} {commit}")
             running = pathlib.Path("/proc/loadavg").read_text(encoding="ascii").split()[3]
-            others.append(int(running.split("/")[0]) - 1)  # this script runs too
+            others.append(int(running.split("/")[0]) - 1)  # without this script
             run([options.logjam, "run", f"--workload={workload}", f"--cc={cc}", f"--log={log}",
                  f"--commit={commit}", f"--threads={options.threads}", "--device=file",
                  f"--seconds={options.seconds}", f"--warmup={options.warmup}",
-                 f"--log_dir={log_dir}", f"--csv={csv}", *WORKLOADS[workload][1]])
+                 f"--wal_dir={wal_dir}", f"--csv={csv}", *WORKLOADS[workload][1]])
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
     rows = pd.read_csv(csv)
@@ -140,7 +142,7 @@ def share(values):
 
 
 def headline(rows):
-    """What the bars say, from the numbers of this very run."""
+    """The result that the bars show, in one sentence with the numbers of this run."""
     tps = rows["tps"]
 
     def against_none(commit):
@@ -183,7 +185,7 @@ def plot(rows, options, busy, path):
                 latency.plot(x, row.commit_p50_us, "_", color=colour, ms=10, mew=2, zorder=3)
                 latency.plot(x, row.commit_p99_us, "D", color=colour, mfc=face, ms=7, mew=1.6,
                              zorder=3)
-                # Neighbours are often equally late: their labels lean away from each other.
+                # Neighbours often have equal latencies, so their labels are moved apart.
                 lean = {"sync": ("right", 8), "pipelined": ("left", -8)}.get(commit, ("center", 0))
                 if log == "none":
                     lean = ("center", 0)
@@ -230,11 +232,11 @@ def plot(rows, options, busy, path):
     plt.close(figure)
 
 
-def kill_and_recover(options, log_dir, history):
-    """The ledger workload, killed while it commits; recovery must prove that nothing is lost."""
+def kill_and_recover(options, wal_dir, history):
+    """Kills the ledger workload while it commits. Recovery must prove that nothing is lost."""
     command = [options.logjam, "run", "--workload=ledger", "--cc=occ", "--log=centr",
                "--commit=pipelined", f"--threads={options.threads}", "--device=file",
-               "--seconds=60", "--warmup=0", f"--log_dir={log_dir}", f"--history={history}"]
+               "--seconds=60", "--warmup=0", f"--wal_dir={wal_dir}", f"--history={history}"]
     print("\nkill -9 while it commits:\n  " + " ".join(command), flush=True)
     output = history.with_suffix(".out")
     with open(output, "w", encoding="utf-8") as out:
@@ -249,7 +251,7 @@ def kill_and_recover(options, log_dir, history):
             finally:
                 ledger.send_signal(signal.SIGKILL)
     print(f"  killed after {wait:.1f} s")
-    command = [options.logjam, "recover", f"--log_dir={log_dir}", f"--history={history}",
+    command = [options.logjam, "recover", f"--wal_dir={wal_dir}", f"--history={history}",
                "--verify"]
     print("recover and verify:\n  " + " ".join(command), flush=True)
     recovered = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -282,8 +284,8 @@ def main():
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     csv, figure = out / "runs.csv", out / "demo.png"
-    csv.unlink(missing_ok=True)  # the last demo's
-    # The log must lie on the same disk as the project, which /tmp may not.
+    csv.unlink(missing_ok=True)  # the file of an earlier demo
+    # The log must be on the same disk as the project; /tmp may be on another one.
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="log-", dir=out))
     try:
         rows, others = measure(options, scratch, csv)
@@ -310,6 +312,6 @@ def main():
 
 
 if __name__ == "__main__":
-    # A terminated demo cleans up after itself too.
+    # A demo that is terminated by SIGTERM still removes its files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

@@ -1,5 +1,5 @@
-"""The second half of the demo: every log scheme on this machine's disk, one workload, both ways to
-wait for a commit. Whatever `logjam list schemes` names is in it."""
+"""The second half of the demo: every scheme that `logjam list schemes` prints, on this machine's
+disk, with one workload, under the commit policies sync and pipelined."""
 
 import time
 
@@ -9,17 +9,17 @@ import pandas as pd
 WORKLOAD = ("YCSB-A, 4 operations on rows of 100 B, occ",
             ["--workload=ycsb", "--ycsb_preset=a", "--ycsb_records=200000",
              "--ycsb_value_bytes=100", "--ycsb_ops=4", "--cc=occ",
-             # ELEDA has one write of this size in flight; it is to fit the device.
+             # ELEDA has one write of this size in flight, so the size must suit the device.
              "--io_unit_bytes=524288"])
-# Silo acknowledges an epoch of 40 ms at a time: with the default in flight (4096 a worker) the
-# pipeline would set the pace, not the log.
+# Silo acknowledges all transactions of an epoch of 40 ms at once. The default pipeline depth of
+# 4096 transactions per worker would limit its throughput before the log does.
 DEEP = {"silo": 65536}
 COMMITS = {"sync": "#0072B2", "pipelined": "#009E73"}
 
 
-def compare(options, listed, run, log_dir, csv):
-    """Measures and prints; returns a row for each scheme and commit policy. `listed` is the
-    schemes with the device that each needs, empty if any will do."""
+def compare(options, listed, run, wal_dir, csv):
+    """Measures and prints. Returns a row for each scheme and commit policy. `listed` maps schemes
+    to the device that each needs, or "" if it runs on any device."""
     ways = [(log, commit) for log in listed for commit in COMMITS]
     print(f"\n{len(listed)} log schemes, {WORKLOAD[0]}, {options.scheme_seconds:g} s each",
           flush=True)
@@ -30,7 +30,7 @@ def compare(options, listed, run, log_dir, csv):
         for log, commit in ways:
             run([options.logjam, "run", *WORKLOAD[1], f"--log={log}", f"--commit={commit}",
                  f"--threads={options.threads}", f"--device={listed[log] or 'file'}",
-                 f"--seconds={options.scheme_seconds}", "--warmup=0.2", f"--log_dir={log_dir}",
+                 f"--seconds={options.scheme_seconds}", "--warmup=0.2", f"--wal_dir={wal_dir}",
                  f"--csv={csv}",
                  *([f"--pipeline_depth={DEEP[log]}"] if log in DEEP else [])])
     rows = pd.read_csv(csv)

@@ -1,15 +1,16 @@
 #!/usr/bin/python3
-"""Durable commits a second on this machine's disk: one 100 B update each on 200,000 rows.
+"""Durable commits per second on this machine's disk. A transaction updates one of 200,000 rows of
+100 B.
 
-Group commit with 1, 2 and 16 synchronous clients; then two busy workers on two cores with pipelined
-commits, where the question is how late an acknowledgement comes.
+Measures group commit with 1, 2 and 16 synchronous clients. Then measures two busy workers on two
+cores with pipelined commits, which shows how late acknowledgements come.
 """
 
 from experiment import Bench, common_arguments, median, table
 
 
 def main():
-    parser = common_arguments(__doc__, log_dir="/tmp", rounds=5, seconds=3)
+    parser = common_arguments(__doc__, wal_dir="/tmp", rounds=5, seconds=3)
     parser.add_argument("--devices", default="file,sync")
     args = parser.parse_args()
     common = [
@@ -24,7 +25,7 @@ def main():
         ways[device, "pipelined", 2] = [
             *common, f"--device={device}", "--commit=pipelined", "--threads=2"]
 
-    with Bench(args.logjam, args.log_dir) as bench:
+    with Bench(args.logjam, args.wal_dir) as bench:
         rows = bench.interleave(ways, args.rounds)
     table(
         ["device", "commit", "clients", "commits/s", "p50 us", "p99 us", "p99/p50", "commits/flush",

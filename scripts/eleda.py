@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""ELEDA's results on this machine: Fig. 8 at one thread, 18, 20, 21, and one stream on two devices.
+"""Repeats ELEDA's experiments on this machine: Fig. 8 at one thread, Fig. 18, 20 and 21, and one
+stream on two devices.
 
-YCSB-A with one operation a transaction on rows of 1 KiB, as in ELEDA's section 6.2.
+The workload is YCSB-A with one operation per transaction on rows of 1 KiB (ELEDA, section 6.2).
 """
 
 from experiment import common_arguments, median, ratio, run_experiments, table
@@ -30,7 +31,8 @@ def latency_hiding(bench, args, common):
 
 
 def io_units(bench, args, common):
-    """As fast as it goes, and at an offered load below that: then a unit's filling time is seen."""
+    """A closed loop, and a lower offered load, at which the time to fill an I/O unit shows in the
+    latency."""
     flags = [*common, *KV, *ROW, f"--device={args.device}", "--threads=2", "--log=eleda"]
     ways = {}
     for load, rate in (("closed loop", 0), ("100,000/s offered", 100000)):
@@ -49,7 +51,7 @@ def io_units(bench, args, common):
 
 
 def crawling(bench, args, common):
-    """The grasshopper worker alone advances SBL, as in the paper."""
+    """As in the paper, only the grasshopper's worker advances SBL (--flush_help=false)."""
     ways = {}
     for payload in (128, 1024, 4096):
         for threads in (1, 2, 4, 8):
@@ -79,18 +81,18 @@ def bitmap(bench, args, common):
 
 
 def striped(bench, args, common):
-    """Every transaction overwrites one row of 4 KiB; each device does 200 MB/s."""
+    """Every transaction overwrites one row of 4 KiB. Each device writes 200 MB/s."""
     flags = [*common, "--workload=ycsb", "--ycsb_read_ratio=0", "--ycsb_ops=1",
              "--ycsb_records=20000", "--ycsb_value_bytes=4096", "--threads=2",
              "--device=sim:20:200", "--pipeline_depth=1024"]
-    one, two = bench.log_dir + "/a", bench.log_dir + "/b"
+    one, two = bench.wal_dir + "/a", bench.wal_dir + "/b"
     ways = {}
     for log in ("centr", "eleda"):
         for unit in ((64, 512) if log == "eleda" else (512,)):
             for devices in (1, 2):
                 ways[log, unit, devices] = [
                     *flags, f"--log={log}", f"--io_unit_bytes={unit << 10}",
-                    f"--log_dir={one}" + (f",{two}" if devices == 2 else "")]
+                    f"--wal_dir={one}" + (f",{two}" if devices == 2 else "")]
     rows = bench.interleave(ways, args.rounds)
     print("\nE14: records of 4 KiB on sim:20:200 devices, striped")
     table(["log", "I/O unit KiB", "devices", "log MB/s", "share %", "p50 us", "p95", "p99", "p99.9",

@@ -1,15 +1,17 @@
 #!/usr/bin/python3
-"""What pipelining and early lock release buy while the device is slow (Aether, sections 3 and 4).
+"""The speed-ups of pipelined commits and of early lock release on a slow device (Aether, sections 3
+and 4).
 
-One client on a 1 ms device: pipelined over sync. Sixteen clients, TPC-C (NewOrder and Payment), one
-warehouse, 1 ms: early lock release on over off, for each protocol and commit policy.
+With one client on a device of 1 ms, pipelined commits are compared with sync commits. With sixteen
+clients on TPC-C (NewOrder and Payment, one warehouse) and the same device, early lock release is
+compared with its absence, for each protocol and commit policy.
 """
 
 from experiment import Bench, common_arguments, median, ratio, table
 
 
 def main():
-    parser = common_arguments(__doc__, log_dir="/dev/shm", rounds=5, seconds=3)
+    parser = common_arguments(__doc__, wal_dir="/dev/shm", rounds=5, seconds=3)
     args = parser.parse_args()
     common = ["--log=centr", "--device=sim:1000", f"--seconds={args.seconds}", "--warmup=0.5"]
 
@@ -25,7 +27,7 @@ def main():
                     *common, "--workload=tpcc", "--tpcc_warehouses=1", "--tpcc_mix=np",
                     "--threads=16", f"--cc={cc}", f"--commit={commit}", f"--elr={elr}"]
 
-    with Bench(args.logjam, args.log_dir) as bench:
+    with Bench(args.logjam, args.wal_dir) as bench:
         rows = bench.interleave(ways, args.rounds)
     table(
         ["clients", "workload", "cc", "commit", "elr", "tps", "abort %", "commit p50 us", "p99 us",

@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
-# Installs what the build, the tests and the demo need on Debian 12 and is not there yet. Silent
-# and quick when nothing is missing, so `make test` and `make demo` can call it every time.
+# Installs the packages for the build, the tests and the demo that are missing on Debian 12. The
+# script is silent and fast if no package is missing, so `make test` and `make demo` always call it.
+# --developer adds the packages that only `make CXX=clang++` and `make tidy` need.
 set -euo pipefail
 
 packages=(
-  libjemalloc-dev libgflags-dev liburing-dev libnuma-dev
+  libjemalloc-dev libgflags-dev libgoogle-glog-dev liburing-dev libnuma-dev libtbb-dev
   libxxhash-dev libgtest-dev libbenchmark-dev
   python3 python3-pandas python3-matplotlib clang-format
 )
+case ${1:-} in
+  "") ;;
+  --developer) packages+=(clang clang-tidy) ;;
+  *) echo "usage: scripts/install_deps.sh [--developer]" >&2; exit 2 ;;
+esac
 
 fail() {
   echo "install_deps: $*" >&2
@@ -17,7 +23,7 @@ fail() {
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
   fail "this is not a Debian system (no apt-get); install the equivalents of: ${packages[*]}"
 
-# dpkg-query exits non-zero when it has never heard of one of the packages: not an error here.
+# dpkg-query exits with non-zero status if it does not know one of the packages. This is no error.
 installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null || true)
 missing=()
 for package in "${packages[@]}"; do
@@ -29,7 +35,7 @@ as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null ||
     fail "not root and no sudo; ask an administrator to run: apt-get install ${missing[*]}"
-  # Without a terminal sudo could only hang or fail; say which.
+  # Without a terminal sudo must fail instead of asking for a password.
   if [ -t 0 ]; then as_root=(sudo); else as_root=(sudo -n); fi
   "${as_root[@]}" true 2>/dev/null ||
     fail "sudo refused; ask an administrator to run: apt-get install ${missing[*]}"
@@ -43,8 +49,8 @@ apt() {
 }
 
 echo "install_deps: installing ${missing[*]}" >&2
-# Package lists may be absent (a fresh container) or stale (a package's file is gone): only then
-# are they fetched.
+# The package lists are fetched only if they are absent (a fresh container) or outdated (a
+# package's file has been removed from the server).
 apt install --no-install-recommends "${missing[@]}" || {
   apt update || { tail -n 5 "$log" >&2; fail "apt-get update failed, see above"; }
   apt install --no-install-recommends "${missing[@]}" ||

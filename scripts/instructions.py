@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Instructions, counted by callgrind: what the log itself adds to a commit, and those of one insert.
+"""Instructions, counted by callgrind: those of one log insert, and those that the log adds to a
+transaction.
 
-Each figure is the difference between two runs that differ only in how many transactions they do, so
-that loading and starting cancel out.
+Each result is the difference between two runs that differ only in the number of transactions, so
+that the load and the start cancel out.
 """
 
 import argparse
@@ -20,7 +21,7 @@ def instructions(logjam, flags, transactions):
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", f"--callgrind-out-file={directory}/out", logjam, "run",
-             *flags, f"--log_dir={directory}", f"--transactions={transactions}", "--seconds=3600", "--warmup=0",
+             *flags, f"--wal_dir={directory}", f"--transactions={transactions}", "--seconds=3600", "--warmup=0",
              "--noverify", "--nobreakdown"],
             capture_output=True, text=True)
     found = re.search(r"Collected : (\d+)", done.stderr)
@@ -30,7 +31,8 @@ def instructions(logjam, flags, transactions):
 
 
 def inserter_instructions(logjam, flags, inserts):
-    """Of the inserting thread alone, not of those that flush: it is the last one started."""
+    """The instructions of the inserting thread, which is the last thread started. Those of the
+    flushers are not counted."""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", "--separate-threads=yes",
@@ -45,14 +47,14 @@ def inserter_instructions(logjam, flags, inserts):
 
 
 def inserts(logjam):
-    """One thread inserts 120 B records. Few enough that no buffer or list of a scheme fills up."""
+    """One thread inserts records of 120 B, so few that no buffer or list of a scheme fills up."""
     ways = {"plain copy": ["--floor=copy"], "fetch-add, copy": ["--floor=fetch-add"]}
     for name, device in schemes(logjam).items():
-        if device:  # its instructions would not be the inserter's alone
+        if device:  # the instructions would include the device's
             continue
         ways[name] = [f"--log={name}"]
         if name.startswith("eleda"):
-            # The thread that looks for holes does so alone.
+            # Only the grasshopper's worker crawls, not the inserting thread.
             ways[f"{name}, its worker only"] = [f"--log={name}", "--flush_help=false"]
     lines, floor = [], None
     for name, flags in ways.items():

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The formatting of all tracked C++ files, and the project's own rules (tests/style) if the tests
-# are built. `make test` runs both as tests; this is the quick way to see them alone.
+# Checks the formatting of all tracked C++ files, and the project's own rules (tests/style) if the
+# tests are built. `make test` runs both too; this script runs them alone.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""What the log costs: YCSB without a log, then `centr` pipelined on `null` and on `file`.
+"""The cost of the log: YCSB without a log, and with `centr`, pipelined, on `null` and on `file`.
 
-Two shapes: ten operations on 1 M records of 4 B (half reads), and sixteen requests on 1 M rows of ten
-columns. The time breakdown says where the difference goes.
+A transaction has ten operations on 1 M records of 4 B, or sixteen operations on 1 M rows of ten
+columns; half of the operations are reads. The time breakdown shows where the cost arises.
 """
 
 from experiment import Bench, common_arguments, median, ratio, table
@@ -20,7 +20,7 @@ LOGS = {
 
 
 def main():
-    parser = common_arguments(__doc__, log_dir="/tmp", rounds=5, seconds=3)
+    parser = common_arguments(__doc__, wal_dir="/tmp", rounds=5, seconds=3)
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--cc", default="occ,2pl-nowait")
     args = parser.parse_args()
@@ -35,7 +35,7 @@ def main():
         for threads in args.threads.split(",")
         for log in LOGS
     }
-    with Bench(args.logjam, args.log_dir) as bench:
+    with Bench(args.logjam, args.wal_dir) as bench:
         rows = bench.interleave(ways, args.rounds)
     table(
         ["shape", "cc", "threads", "log", "tps", "of none", "MB/s", "p99 us"]

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Log insert without an engine: every scheme x record sizes x threads (Aether, Fig. 9 and 10).
 
-On `null` nothing is written: it is the buffer that is measured. Beside the schemes stand two floors:
-a plain copy of the same bytes, and a fetch-and-add with a copy.
+Device `null` writes nothing, so the experiment measures the log buffer. Two lower bounds are shown
+beside the schemes: a plain copy of the same bytes, and a fetch-and-add with a copy.
 """
 
 from experiment import Bench, common_arguments, median, ratio, schemes, table
@@ -20,7 +20,7 @@ def main():
     common = [f"--seconds={args.seconds}", "--warmup=0.1", *(["--local"] if args.local else [])]
     names = schemes(args.logjam)
 
-    with Bench(args.logjam, args.log_dir) as bench:
+    with Bench(args.logjam, args.wal_dir) as bench:
         for threads in args.threads.split(","):
             for size, size_flags in SIZES.items():
                 flags = [*common, *size_flags, f"--threads={threads}"]

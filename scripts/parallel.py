@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""The parallel family's results on this machine: Poplar's Fig. 5, 7, 9 and 10, P-WAL's Fig. 6 and
-8, Aether's Table 1.
+"""Experiments with several log streams on this machine: Poplar's Fig. 5, 7, 9 and 10, P-WAL's
+Fig. 6 and 8, and Aether's Table 1.
 
-Poplar's devices (21.5 us, 1.2 GB/s) become sim:21:100: two cores can fill several of them. Its
-buffers (30 MB, flushed every 5 ms or half full) shrink with the bandwidth; its epoch is 50 ms.
+Poplar's devices (21.5 us, 1.2 GB/s) become sim:21:100, so that two cores can saturate several of
+them. Its buffers (30 MB, flushed every 5 ms or when half full) shrink with the bandwidth. Its epoch
+is 50 ms.
 """
 
 from experiment import common_arguments, median, ratio, run_experiments, table
@@ -15,7 +16,7 @@ WORKLOADS = {
     "ycsb write-only": ["--workload=ycsb", "--ycsb_preset=write-only", "--ycsb_records=200000"],
     "tpcc np": ["--workload=tpcc", "--tpcc_warehouses=2", "--tpcc_mix=np", "--verify=false"],
 }
-# NVM-D's workers force every transaction; P-WAL's every 16.
+# NVM-D's workers force the log for every transaction, and P-WAL's workers for every 16.
 LOGS = {
     "centr": ["--log=centr", *GROUPS],
     "nvmd": ["--log=nvmd", "--commit=sync"],
@@ -26,11 +27,11 @@ LOGS = {
 
 
 def directories(bench, devices):
-    return "--log_dir=" + ",".join(f"{bench.log_dir}/{i}" for i in range(devices))
+    return "--wal_dir=" + ",".join(f"{bench.wal_dir}/{i}" for i in range(devices))
 
 
 def devices_of(log, devices):
-    """The centralized log has one."""
+    """The number of devices that a scheme uses; the centralized log uses one."""
     return 1 if log == "centr" else devices
 
 
@@ -39,7 +40,7 @@ def milliseconds(rows, *percentiles):
 
 
 def scaling(bench, args, common):
-    """P5 is two devices, P9 all of them."""
+    """P5 is the result for two devices, and P9 that for all numbers of devices."""
     for workload, of_workload in WORKLOADS.items():
         ways = {}
         for devices in (1, 2, 3, 4):
@@ -60,7 +61,7 @@ def scaling(bench, args, common):
 
 
 def commit_latency(bench, args, common):
-    """Below saturation: what a scheme waits for, not for how long its queue is."""
+    """Commit latency at offered loads below saturation, where queues are short."""
     for workload, of_workload in WORKLOADS.items():
         ways = {}
         for rate in (1000, 10000):
@@ -77,7 +78,7 @@ def commit_latency(bench, args, common):
 
 
 def scans(bench, args, common):
-    """A column updated and a scan of so many rows, on emulated NVM."""
+    """Transactions update a column and scan a number of rows, on emulated NVM."""
     flags = [*common, "--workload=ycsb", "--ycsb_preset=hybrid", "--ycsb_records=200000",
              "--device=nvm", "--log_buffer_mb=1", "--epoch_ms=50", f"--threads={args.threads}"]
     groups = ["--flush_bytes=104857", "--flush_us=5000"]
@@ -99,7 +100,8 @@ def scans(bench, args, common):
 
 
 def pwal(bench, args, common):
-    """65,536 rows of 512 B, a log record for each operation, groups of 16 commits."""
+    """P-WAL's micro-benchmark: 65,536 rows of 512 B, one log record for each operation, and groups
+    of 16 commits."""
     kinds = ("update-1", "update-5-read-5", "update-10")
     logs = {
         "centr": ["--log=centr", "--flush_txns=16", "--flush_us=5000"],
@@ -138,7 +140,8 @@ def one_warehouse(bench, args, common):
 
 
 def sockets(bench, args, common):
-    """Pretended: what synchronising two logs costs, not what it saves."""
+    """The sockets are pretended: the result is the cost of synchronising two logs, not its
+    benefit."""
     kinds = {"mix": [], "UpdateLocation": ["--tatp_only=UpdateLocation"],
              "GetSubscriberData": ["--tatp_only=GetSubscriberData"]}
     ways = {(kind, log): [*common, "--workload=tatp", *of_kind, f"--log={log}", "--sockets=2",

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Recovery of the same YCSB log, written by several schemes: Poplar's Table 2 and Fig. 11.
+"""Recovery of the same YCSB run, logged by several schemes: Poplar's Table 2 and Fig. 11.
 
-Over one and two devices that give so many MB/s each, and as fast as this machine's disk gives it,
-beside dd reading the same bytes. Files are dropped from the page cache before each reading.
+Logs are read from one and from two devices, limited to --mb_s each, and without a limit. The last
+case is compared with dd, which reads the same bytes. Files are dropped from the page cache before
+each reading.
 """
 
 import argparse
@@ -44,12 +45,12 @@ def write(args, log, directories):
     run([args.logjam, "run", f"--log={log}", "--workload=ycsb", "--ycsb_preset=write-only",
          f"--ycsb_records={args.records}", "--threads=2", "--device=sim:0", "--seconds=600",
          "--warmup=0", f"--transactions={int(args.gb * 1e9 / RECORD_BYTES / 2)}", "--verify=false",
-         "--log_dir=" + ",".join(directories)])
+         "--wal_dir=" + ",".join(directories)])
 
 
 def recover(args, directories, mb_s, replay="parallel"):
     drop_cache(files_in(directories))
-    out = run([args.logjam, "recover", "--log_dir=" + ",".join(directories), "--verify=false",
+    out = run([args.logjam, "recover", "--wal_dir=" + ",".join(directories), "--verify=false",
                f"--read_mb_s={mb_s}", f"--replay={replay}"])
     return {"seconds": float(re.search(r"^replay_seconds +(\S+)", out, re.M)[1]),
             "bytes": [int(n) for n in re.findall(r"^stream .* (\d+) bytes,", out, re.M)],
@@ -57,7 +58,8 @@ def recover(args, directories, mb_s, replay="parallel"):
 
 
 def dd(directories, gb):
-    """Seconds that dd takes for the first `gb` of the log, all files at once."""
+    """The seconds that dd takes to read `gb` GB of the log, from the beginning of all files at
+    once."""
     files = files_in(directories)
     drop_cache(files)
     start = time.monotonic()
@@ -73,16 +75,16 @@ def dd(directories, gb):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--logjam", default="build/logjam")
-    parser.add_argument("--log_dir", default=".")
+    parser.add_argument("--wal_dir", default=".")
     parser.add_argument("--gb", type=float, default=2, help="of log")
     parser.add_argument("--records", type=int, default=200000)
     parser.add_argument("--mb_s", type=float, default=200, help="of a device that is held back")
     parser.add_argument("--rounds", type=int, default=3, help="of what is not held back")
     args = parser.parse_args()
     lines, centr = [], None
-    with Bench(args.logjam, args.log_dir) as bench:
+    with Bench(args.logjam, args.wal_dir) as bench:
         for devices in (1, 2):
-            directories = [f"{bench.log_dir}/{i}" for i in range(devices)]
+            directories = [f"{bench.wal_dir}/{i}" for i in range(devices)]
             for log in LOGS:
                 write(args, log, directories)
                 held = recover(args, directories, args.mb_s)

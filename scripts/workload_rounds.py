@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Kills and recovers every workload, over all log schemes, and lets each verify what is left.
+"""Kills and recovers every workload with all log schemes, and lets it verify its database.
 
-A round runs a workload at a small scale, kills it (SIGKILL) at a random moment after it was loaded,
-recovers its log, and passes if `logjam recover` does: the log is usable, and the workload's own
-checks hold. Schemes take turns; protocol, commit policy, record granularity, number of devices and
-moment follow from the seed. (That nothing acknowledged is lost is proved by the ledger:
-scripts/crash_rounds.py.)
+A round runs a workload at a small scale, kills it (SIGKILL) at a random moment after the load, and
+recovers its log. The round passes if `logjam recover` succeeds: the log is usable, and the
+workload's own checks hold. Schemes and protocols take turns. Commit policy, record granularity,
+number of devices and the moment of the kill follow from the seed. These rounds do not prove that
+nothing acknowledged is lost: the ledger does (scripts/crash_rounds.py).
 """
 
 import argparse
@@ -27,7 +27,7 @@ from experiment import schemes as listed_schemes
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COLUMNS = ["workload", "log", "cc", "commit", "log_records", "devices", "killed_after_ms",
            "recovered", "result", "seed"]
-# Small enough to conflict, and to load in no time.
+# Small scales load fast, and their transactions conflict often.
 SCALES = {
     "ledger": [["--ledger_keys=1000"]],
     "micro-update": [["--micro_update_rows=1000", f"--micro_update_kind={kind}"]
@@ -61,7 +61,8 @@ def listed(logjam, what):
 
 
 def kill_when_loaded(command, seconds):
-    """Runs the command and kills it `seconds` after it said that it has loaded."""
+    """Runs the command and kills it `seconds` after it has reported its load. Returns the exit
+    status if the command ended before that (else None), and its stderr."""
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     said = []
     loaded = threading.Event()
@@ -69,7 +70,7 @@ def kill_when_loaded(command, seconds):
     def listen():
         for line in run.stderr:
             said.append(line)
-            if line.startswith("loaded "):
+            if "] loaded " in line:
                 loaded.set()
         loaded.set()
 
@@ -85,26 +86,27 @@ def kill_when_loaded(command, seconds):
 
 
 def play(logjam, directory, workload, scheme, device, protocol, seed):
-    """Returns (row, what the programs said if the round failed). `device`: "" if any will do."""
+    """Plays one round. `device` is the device that the scheme needs, or "" if it needs none in
+    particular. Returns the round's row, and the command lines with the programs' output."""
     draw = random.Random(seed)
     commit = draw.choice(["sync", "pipelined"])
     records = draw.choice(["txn", "op"])
     if scheme == "command":
-        records = "txn"  # which cannot be split
+        records = "txn"  # a command cannot be split into operations
     moment = draw.uniform(0.02, 0.8)
     count = draw.choice([1, 2])
     if scheme == "scm":
-        count = 1  # which cannot be striped
+        count = 1  # its log cannot be striped
     devices = [os.path.join(directory, str(i)) for i in range(count)]
     shutil.rmtree(directory, ignore_errors=True)
     for path in devices:
         os.makedirs(path)
     run = [logjam, "run", f"--workload={workload}", f"--log={scheme}", f"--cc={protocol}",
-           f"--commit={commit}", f"--log_records={records}", f"--log_dir={','.join(devices)}",
+           f"--commit={commit}", f"--log_records={records}", f"--wal_dir={','.join(devices)}",
            f"--seed={seed}", f"--threads={THREADS}", "--seconds=60", "--warmup=0",
            "--log_prealloc_mb=16", "--log_buffer_mb=4", *draw.choice(SCALES[workload]),
            *([f"--device={device}"] if device else [])]
-    recover = [logjam, "recover", f"--log_dir={','.join(devices)}", "--threads=2", "--verify"]
+    recover = [logjam, "recover", f"--wal_dir={','.join(devices)}", "--threads=2", "--verify"]
     row = {"workload": workload, "log": scheme, "cc": protocol, "commit": commit,
            "log_records": records, "devices": len(devices),
            "killed_after_ms": round(moment * 1000), "recovered": "", "seed": seed}
@@ -133,7 +135,8 @@ def main():
     rows = []
     for index, workload in enumerate(workloads):
         for number in range(given.rounds):
-            # Another scheme and protocol every round; from workload to workload other pairs.
+            # The scheme changes with every round. Each workload pairs schemes and protocols
+            # differently.
             seed = given.seed + index * given.rounds + number
             row, said = play(given.logjam, os.path.join(directory, "log"), workload,
                              *schemes[number % len(schemes)],

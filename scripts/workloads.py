@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Every workload under every protocol and some logs: throughput, aborts, log, checks. The mixes of
-a million transactions beside the specifications'. And the three ways of 2PL with deadlocks side by
-side, on skewed YCSB.
+"""Three experiments with the workloads: every workload under every protocol and some log schemes;
+the transaction mixes of a million transactions beside those of the specifications; and the ways in
+which two-phase locking treats deadlocks, compared on skewed YCSB.
 """
 
 import re
@@ -19,7 +19,7 @@ WORKLOADS = {
     "micro-update": ["--workload=micro-update"],
 }
 PROTOCOLS = ("occ", "2pl-nowait", "2pl-waitdie")
-# Enough in flight for Silo's epochs, and I/O units of ELEDA's that fill this machine's disk.
+# A pipeline deep enough for Silo's epochs, and an I/O unit of ELEDA that suits this machine's disk.
 LOGS = {log: [f"--log={log}", "--pipeline_depth=131072", *flags] for log, flags in
         {"none": [], "eleda": ["--io_unit_bytes=524288"], "poplar": [], "silo": []}.items()}
 
@@ -47,7 +47,7 @@ MIXES = {
     **{f"ycsb {name}": ["--workload=ycsb", f"--ycsb_workload={name}", "--ycsb_value_bytes=100"]
        for name in "ABCDEF"},
 }
-# What `run` prints of transactions by type, and of what they drew.
+# The lines of `logjam run` about transactions by type, and about the shares that they drew.
 TYPE = re.compile(r"txn (\S+) +\d+ +share +(\S+) % +success +(\S+) %(?: +\(specified (.*)\))?")
 SHARE = re.compile(r"share (.+?) {2,}(\S+) % of (\d+)(?: +\(specified (.*)\))?")
 

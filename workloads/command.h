@@ -1,4 +1,6 @@
-// How clients put their input into a command, and take it out again (Client::command, take).
+// How a client encodes its input into a command, and decodes it again (Client::command, take).
+//
+// A command is logged in place of row images. All classes here are used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +12,23 @@
 
 namespace logjam {
 
-// Copies fields into a command, or a command into fields: one list of them does both.
+// Copies fields into a command, or a command into fields. A client writes one list of fields, which
+// serves both directions: the constructor chooses the direction.
 class CommandFields {
  public:
+  // Encodes: fields are appended to `*command`, which the caller keeps.
   explicit CommandFields(std::vector<std::byte>* command) : to_(command) {}
+  // Decodes: fields are read from `command`, whose bytes the caller keeps.
   explicit CommandFields(std::span<const std::byte> command) : from_(command) {}
 
+  // Copies the fields in the order given. Fields that a command is too short for keep their values.
   template <class... Fields>
   void operator()(Fields&... fields) {
     (copy(fields), ...);
   }
-  // All fields so far were there.
+  // Whether the command was long enough for all fields decoded so far. True while encoding.
   bool whole() const { return whole_; }
-  // And nothing else is.
+  // Whether the command was exactly as long as the fields decoded so far.
   bool ended() const { return whole_ && from_.empty(); }
 
  private:
@@ -45,15 +51,17 @@ class CommandFields {
   bool whole_ = true;
 };
 
-// Takes a command of words apart. Behind the last one there come zeros, and ended() is false.
+// Decodes a command that consists of 64-bit words.
 class CommandWords {
  public:
   explicit CommandWords(std::span<const std::byte> command) : fields_(command) {}
+  // The next word. Past the end of the command: 0, and ended() is false from then on.
   uint64_t next() {
     uint64_t word = 0;
     fields_(word);
     return word;
   }
+  // Whether the command was exactly as long as the words taken so far.
   bool ended() const { return fields_.ended(); }
 
  private:

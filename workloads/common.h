@@ -1,16 +1,23 @@
-// What several workloads need around their transactions.
+// Checks of row operations, and the count of acknowledged changes, as several workloads need them.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/workload.h"
 #include "platform/atomic.h"
 #include "platform/fatal.h"
+#include "platform/parallel.h"
+#include "platform/thread.h"
 
 namespace logjam {
 
-// For rows that exist as long as the database does: false if the transaction must give up.
+// For the status of a read, update or erase of a row that the load created and no transaction
+// deletes for good. Returns true for kOk, and false for kAbort: the transaction must return at
+// once. Any other status means that the engine lost the row `what`, and ends the process with
+// kExitViolation.
 inline bool there(Status status, const char* what) {
   if (status == Status::kAbort) return false;
   if (status != Status::kOk) {
@@ -20,7 +27,9 @@ inline bool there(Status status, const char* what) {
   return true;
 }
 
-// For keys that nobody else inserts: false if the transaction must give up.
+// For the status of an insert under a key that belongs to this worker alone. Returns true for kOk,
+// and false for kAbort: the transaction must return at once. Any other status means that a row
+// `what` has appeared under the key, and ends the process with kExitViolation.
 inline bool inserted(Status status, const char* what) {
   if (status == Status::kAbort) return false;
   if (status != Status::kOk) {
@@ -30,18 +39,66 @@ inline bool inserted(Status status, const char* what) {
   return true;
 }
 
-// What the clients of a run were acknowledged, for verify() to compare with what the tables hold.
-// Clients add theirs when they are destroyed, at the end of a run, and verify() looks then.
-class Tally {
+// Counts something on all cores, for verify(): count_part(part, parts, &sum) counts part `part` of
+// `parts`, into a Sum of its own that is `nothing` at first. Sum::add joins the parts in their
+// order, so the result is what one thread would find. Parts run at the same time, unless there are
+// so few things to count (`items`) that forking would cost more than counting.
+template <class Sum, class CountPart>
+Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items = ~uint64_t{0}) {
+  constexpr uint32_t kPartsPerCore = 4;  // so that a slow part does not hold up the rest
+  constexpr uint64_t kFewItems = 1000;
+  if (items < kFewItems) {
+    Sum sum = nothing;
+    count_part(0, 1, &sum);
+    return sum;
+  }
+  const auto cores = static_cast<uint32_t>(platform::core_count());
+  std::vector<Sum> sums(size_t{cores} * kPartsPerCore, nothing);
+  const auto parts = static_cast<uint32_t>(sums.size());
+  platform::parallel_for_parts(parts, cores, [&](uint32_t part) {
+    Sum sum = nothing;
+    count_part(part, parts, &sum);
+    sums[part] = std::move(sum);
+  });
+  Sum all = nothing;
+  for (const Sum& sum : sums) all.add(sum);
+  return all;
+}
+
+// Rows that are not as they should be, and which was the first.
+struct BrokenRows {
+  uint64_t count = 0;
+  std::string first;
+
+  // `what` makes the text for the first one.
+  template <class What>
+  void note(const What& what) {
+    if (count++ == 0) first = what();
+  }
+  void add(const BrokenRows& later) {
+    if (count == 0) first = later.first;
+    count += later.count;
+  }
+};
+
+// Counts the acknowledged changes of a run, so that Workload::verify() can compare the sum with the
+// contents of the tables.
+//
+// Each client counts for itself, and adds its count once, in its destructor at the end of the run.
+// verify() reads the sum after that. add() may be called from any thread. Relaxed atomics are
+// enough, since the run's threads are joined before verify() reads.
+class AckCounter {
  public:
-  // What was taken away counts as negative, modulo 2^64.
+  // Adds one client's count. A client whose deletes exceed its inserts adds a negative number,
+  // modulo 2^64.
   void add(uint64_t acknowledged) {
     acknowledged_.fetch_add(acknowledged, platform::memory_order_relaxed);
     clients_.fetch_add(1, platform::memory_order_relaxed);
   }
 
-  // The check that `found` things are there, `loaded` and what was acknowledged. After a recovery
-  // nobody knows how many there should be, and there is nothing to check.
+  // Appends the check `name`: that the tables hold `found` things, the sum of the `loaded` and the
+  // acknowledged ones. Appends nothing if no client has run: after a recovery the expected number
+  // is not known.
   void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
              uint64_t loaded = 0) const {
     if (clients_.load(platform::memory_order_relaxed) == 0) return;

@@ -1,4 +1,5 @@
-// Random numbers for clients and loaders: small, fast, the same on every machine.
+// A random number generator for clients and loaders. The generator is small and fast, and draws the
+// same numbers on every machine.
 #pragma once
 
 #include <array>
@@ -6,7 +7,8 @@
 
 namespace logjam {
 
-// The finalizer of splitmix64 (Steele, Lea, Flood 2014): every input bit flips half the output's.
+// One step of splitmix64 (Steele, Lea, Flood 2014), used as a hash: a change of one input bit
+// changes about half of the output bits.
 constexpr uint64_t mix64(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -14,8 +16,9 @@ constexpr uint64_t mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64 as its authors ask. `stream` tells
-// apart generators of one seed: a client's number, a chunk of the load.
+// xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64 as its authors ask. `stream`
+// distinguishes generators of the same seed: it is a client's number, or a chunk of the load. A
+// generator is used by one thread at a time.
 class Random {
  public:
   explicit Random(uint64_t seed, uint64_t stream = 0) {
@@ -35,8 +38,8 @@ class Random {
     return result;
   }
 
-  // Uniform in [0, n), n > 0, exactly: Lemire's multiplication, which divides only in the rare case
-  // that it must reject.
+  // Uniform in [0, n) without bias; n > 0. This is Lemire's multiplication method (2019), which
+  // divides only if the low half of the product is below n, which is rare for small n.
   uint64_t below(uint64_t n) {
     Wide product = Wide{next()} * n;
     if (static_cast<uint64_t>(product) < n) {
@@ -54,6 +57,7 @@ class Random {
   // Uniform in [0, 1), all 53 bits random.
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
+  // True in `share` of 100 cases.
   bool percent(uint32_t share) { return below(100) < share; }
 
  private:

@@ -1,4 +1,4 @@
-// Zipfian ranks in O(1) a draw.
+// Zipfian ranks: in constant time per draw (Zipf), or of any skew by binary search (ZipfTable).
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,9 @@
 
 namespace logjam {
 
-// Sum of i^-theta for i in [1, n]. Past kExact terms the Euler-Maclaurin formula is good to more
-// digits than a double holds, so a billion records cost no more than a hundred thousand.
+// The sum of i^-theta for i in [1, n]; theta is not 1 if n > kExact. The first kExact terms are
+// added one by one. The Euler-Maclaurin formula gives the rest to more digits than a double holds,
+// so a billion records cost no more than a hundred thousand.
 inline double zeta(uint64_t n, double theta) {
   constexpr uint64_t kExact = 100'000;
   double sum = 0;
@@ -25,8 +26,8 @@ inline double zeta(uint64_t n, double theta) {
 }
 
 // Gray et al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994), fig. 9. The
-// two most popular ranks come out exactly, the rest follow the continuous approximation. Immutable:
-// one is made for each (n, theta) and shared by all clients. 0 <= theta < 1.
+// two most popular ranks have their exact probabilities, and the other ranks follow the paper's
+// continuous approximation. 0 <= theta < 1. A Zipf is immutable, so the clients of a run share one.
 class Zipf {
  public:
   Zipf(uint64_t n, double theta)
@@ -38,7 +39,7 @@ class Zipf {
                     : (1 - std::pow(2 / static_cast<double>(n), 1 - theta)) /
                           (1 - zeta(2, theta) / zeta_n_)) {}
 
-  // In [0, n); 0 is the most popular.
+  // A rank in [0, n); 0 is the most popular.
   uint64_t draw(Random& random) const {
     const double u = random.unit();
     const double uz = u * zeta_n_;
@@ -56,8 +57,8 @@ class Zipf {
   double eta_;
 };
 
-// Zipfian ranks of any skew, also 1 and more, by binary search: for tables of at most a few
-// million.
+// Zipfian ranks of any skew, including 1 and more, by binary search in a table of n doubles: for at
+// most a few million ranks. Immutable, so the clients of a run share one.
 class ZipfTable {
  public:
   ZipfTable(uint64_t n, double theta) {
@@ -68,7 +69,7 @@ class ZipfTable {
     n_ = n;
   }
 
-  // In [0, n); 0 is the most popular.
+  // A rank in [0, n); 0 is the most popular.
   uint64_t draw(Random& random) const {
     if (cumulative_.empty()) return random.below(n_);
     const double at = random.unit() * cumulative_.back();
@@ -78,11 +79,11 @@ class ZipfTable {
 
  private:
   uint64_t n_;
-  std::vector<double> cumulative_;  // empty: uniform
+  std::vector<double> cumulative_;  // by rank; empty if theta is 0, which is uniform
 };
 
-// FNV-1a over the eight octets of `value`, which is how YCSB's ScrambledZipfianGenerator scatters
-// popular ranks over the key space (site.ycsb.Utils.fnvhash64).
+// FNV-1a over the eight octets of `value`. YCSB's ScrambledZipfianGenerator scatters the popular
+// ranks over the key space with this hash (site.ycsb.Utils.fnvhash64).
 constexpr uint64_t fnv1a(uint64_t value) {
   uint64_t hash = 0xcbf29ce484222325;
   for (int octet = 0; octet < 8; ++octet, value >>= 8) {

@@ -1,6 +1,8 @@
-// Recovery: one mechanism for every value-logging scheme. Find the cut, then replay in parallel;
-// the last writer (largest sequence number) wins, so order does not matter. Merging the streams in
-// order is there to compare with.
+// Recovery of logged values, the same for every scheme. Each stream is read once (stream_replay.h).
+// Which records survive depends on where all streams end, the cut; but what survives the cut of
+// what has been read so far survives the final one, so it is applied at once, and only the rest is
+// held in memory until more is known (recovery_progress.h). Of all writes to a row the one with the
+// largest sequence number wins (applier.h), so threads apply in any order.
 #pragma once
 
 #include <cstdint>
@@ -8,31 +10,35 @@
 #include <vector>
 
 #include "engine/storage/database.h"
-#include "logging/log_reader.h"
-#include "logging/log_scheme.h"
+#include "logging/format/log_reader.h"
+#include "logging/recovery_rule.h"
 
 namespace logjam {
 
 struct RecoveryResult {
-  std::string error;  // not empty: nothing may be concluded from the database
+  std::string error;  // one sentence; if it is not empty the database may be wrong or incomplete
   std::vector<StreamTail> tails;
   Cut cut;
-  uint64_t transactions = 0;
-  uint64_t records = 0;     // valid ones in the usable log
-  uint64_t bytes = 0;       // of these
-  uint64_t beyond_cut = 0;  // valid records not used
-  uint64_t incomplete = 0;  // transactions without a commit record (--log_records=op)
+  uint64_t transactions = 0;  // committed ones that survived the cut
+  uint64_t records = 0;       // that survived the cut
+  uint64_t bytes = 0;         // of these
+  uint64_t beyond_cut = 0;    // valid records that did not survive
+  uint64_t incomplete = 0;    // transactions without a commit record (--log_records=op)
   double seconds = 0;
 };
 
 enum class ReplayOrder : uint8_t {
   kParallel,  // all threads, all streams side by side
-  kMerged,    // one thread, by sequence number across streams (P-WAL, Algorithm 3)
+  kMerged,    // one thread, by sequence number across streams (P-WAL, Algorithm 3): to compare with
 };
 
-// Replays into `database`, which holds its initial load. `scheme` only answers for the cut. Each
-// log directory gives at most `read_bytes_per_second`; 0: as fast as it goes.
-RecoveryResult recover(Database& database, const LogFiles& files, const LogScheme& scheme,
+// Replays the log `files` into `database`, which holds its initial load, and returns when that is
+// done. `rule` is the log's scheme's. `threads` of them apply (kParallel), while
+// each stream has a thread more that reads it. Each log directory gives at most
+// `read_bytes_per_second`; 0: as fast as it can. A damaged log is no error: recovery ends where the
+// valid records do, and `tails` says why.
+// One thread calls it; nothing else may use the database meanwhile.
+RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,
                        double read_bytes_per_second = 0);
 

@@ -3,37 +3,33 @@
 #include <algorithm>
 #include <vector>
 
-#include "logging/record.h"
+#include "logging/format/record.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
 
 namespace logjam {
 namespace {
 
-// Gives a re-executed transaction the sequence number that its record has, and looks at what it
-// would have logged. Used by one thread.
+// The log of re-executed transactions. It gives each the sequence number that its record has, looks
+// at what the transaction would have logged, and writes nothing. Used by one thread.
 class ReplayLog final : public LogScheme {
  public:
-  ReplayLog() : LogScheme(1) {}
+  ReplayLog() : LogScheme(LogConfig{.traits = {.commands = true}}) {}
 
-  // The record that the next transaction repeats.
+  // The next transaction repeats this record.
   void expect(const RecordHeader& record) {
     sequence_ = record.sequence;
     logged_ = false;
     in_order_ = true;
   }
-  // Of the transaction that has just committed: whether it wrote anything, whether its number
-  // exceeds those of what it read and overwrote, and how many rows it changed.
+  // Of the transaction that has just committed: whether it wrote anything,
   bool logged() const { return logged_; }
+  // whether its sequence number exceeds those of all that it read and overwrote,
   bool in_order() const { return in_order_; }
+  // and how many rows it changed, if it wrote.
   uint16_t rows() const { return rows_; }
 
-  Traits traits() const override {
-    Traits traits;
-    traits.commands = true;
-    return traits;
-  }
-  Ticket reserve(uint32_t, const Dependencies& deps, uint32_t bytes) override {
+  LogReservation reserve(uint32_t, const Dependencies& deps, uint32_t bytes) override {
     in_order_ = std::max(deps.max_read, deps.max_overwritten) < sequence_;
     hole_.resize(std::max<size_t>(hole_.size(), bytes / sizeof(uint64_t)));
     return {.sequence = sequence_,
@@ -42,20 +38,20 @@ class ReplayLog final : public LogScheme {
             .bytes = bytes,
             .stream = 0};
   }
-  Point publish(uint32_t, const Ticket& ticket, bool ok, bool) override {
+  CommitPoint publish(uint32_t, const LogReservation& reservation, bool ok, bool) override {
     LoggedCommand command;
-    logged_ = ok && read_command(*reinterpret_cast<const RecordHeader*>(ticket.hole), &command);
+    logged_ =
+        ok && read_command(*reinterpret_cast<const RecordHeader*>(reservation.hole), &command);
     rows_ = command.rows;
     return {};
   }
-  Point observe(uint32_t, const Dependencies&) override { return {}; }
-  bool is_durable(const Point&) const override { return true; }
-  void tick(uint32_t) override {}
+  CommitPoint commit_read_only(uint32_t, const Dependencies&) override { return {}; }
+  bool is_durable(const CommitPoint&) const override { return true; }
+  void poll(uint32_t) override {}
+  uint32_t flushers() const override { return 0; }
   void flush(uint32_t, bool) override {}
   bool idle() const override { return true; }
   uint64_t max_record_bytes() const override { return ~uint32_t{0}; }
-  Cut cut(const std::vector<StreamTail>&) const override { return {}; }
-  bool survives(const RecordHeader&, uint32_t, const Cut&) const override { return true; }
 
  private:
   uint64_t sequence_ = 0;
@@ -65,6 +61,7 @@ class ReplayLog final : public LogScheme {
   std::vector<uint64_t> hole_;
 };
 
+// Executes one command after the other in the place of the run's workers. Used by one thread.
 class Replayer {
  public:
   Replayer(Workload& workload, Database& database, const ProtocolInfo& protocol)
@@ -78,7 +75,8 @@ class Replayer {
     txn_ = protocol.make(context_);
   }
 
-  // Empty, or what is wrong with the command.
+  // Executes the command in `record` and commits it. Returns an empty string, or what is wrong: the
+  // rest of a sentence that begins with the command.
   std::string replay(const RecordHeader& record) {
     if (record.sequence <= last_) {
       return "comes behind a command of sequence number " + std::to_string(last_);
@@ -98,6 +96,7 @@ class Replayer {
   }
 
  private:
+  // The client has taken the command, and the transaction has begun.
   std::string execute(const LoggedCommand& command) {
     const Status status = client_->execute(*txn_);
     if (status == Status::kAbort) return aborted();
@@ -131,13 +130,13 @@ class Replayer {
   WorkerContext context_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<ProtocolTransaction> txn_;
-  uint64_t last_ = 0;
+  uint64_t last_ = 0;  // the sequence number of the latest command
 };
 
 }  // namespace
 
 RecoveryResult replay_commands(Workload& workload, Database& database, const LogFiles& files,
-                               const LogScheme& scheme, const ProtocolInfo& protocol,
+                               const RecoveryRule& rule, const ProtocolInfo& protocol,
                                double read_bytes_per_second) {
   RecoveryResult result;
   const uint64_t start = platform::now_ns();
@@ -166,7 +165,7 @@ RecoveryResult replay_commands(Workload& workload, Database& database, const Log
   }
   result.tails = {reader.tail()};
   if (!reader.error().empty()) result.tails[0].why = reader.error();
-  result.cut = scheme.cut(result.tails);
+  result.cut = rule.cut(result.tails);
   result.seconds = static_cast<double>(platform::now_ns() - start) * 1e-9;
   return result;
 }

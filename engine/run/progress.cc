@@ -8,7 +8,8 @@
 
 namespace logjam {
 
-// Expected bytes include what indexes allocate elsewhere, so the bar stops short of its end.
+// Expected bytes include what indexes allocate outside the arenas, so the bar stops short of its
+// end.
 void LoadingBar::show(uint64_t loaded_bytes) {
   constexpr uint64_t kCells = 40;
   const uint64_t cells =
@@ -40,7 +41,7 @@ Progress::Totals Progress::totals() const {
   return sum;
 }
 
-void Progress::look(uint64_t now_ns) {
+void Progress::print_if_due(uint64_t now_ns) {
   if (now_ns - shown_ns_ < 1'000'000'000) return;
   const double elapsed = static_cast<double>(now_ns - shown_ns_) * 1e-9;
   Totals now = totals();

@@ -1,5 +1,5 @@
-// The lines a person watches while tables are loaded and while a run goes on. Nothing of it is part
-// of the result.
+// The lines on stderr that a person watches while tables are loaded and while a run goes on. They
+// are not part of the result. The main thread calls both classes.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@ using Workers = std::vector<std::unique_ptr<Worker>>;
 class LoadingBar {
  public:
   explicit LoadingBar(uint64_t expected_bytes) : expected_bytes_(expected_bytes) {}
+  // Draws the bar again if it has grown by a cell.
   void show(uint64_t loaded_bytes);
   void end();
 
@@ -26,8 +27,8 @@ class LoadingBar {
 class Progress {
  public:
   explicit Progress(const Workers& workers);
-  // Prints on stderr if a second has passed since the last line.
-  void look(uint64_t now_ns);
+  // Prints a line if a second has passed since the last line.
+  void print_if_due(uint64_t now_ns);
   // Clears the line.
   void end();
 

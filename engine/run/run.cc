@@ -1,5 +1,7 @@
 #include "engine/run/run.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -9,35 +11,42 @@
 #include "engine/stats/usage.h"
 #include "platform/clock.h"
 #include "platform/memory.h"
+#include "platform/parallel.h"
 #include "platform/thread.h"
 
 namespace logjam {
 namespace {
 
-// Written by a signal handler, so lock-free; read by the main thread of a run.
+// A signal handler writes it, so it must be lock-free. The main thread of a run reads it.
 platform::atomic<bool> stop_requested{false};
 
-// Workloads that insert grow for as long as they run. Enough for the checks afterwards.
+// A run ends when less memory than this is available: workloads that insert grow for as long as
+// they run. It is enough for the checks that follow the run.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 
-// Sleeps for a phase; ends early on request_stop(), when no worker can do more, or when there is
-// hardly any memory left (true).
-bool sit_through(double seconds, const RunControl& control, uint32_t workers, Progress* progress) {
+// Sleeps for a phase of `seconds`. The phase ends early on request_stop(), when no worker can do
+// more, or when hardly any memory is left; only in the last case does it return true.
+bool sleep_through(double seconds, const RunControl& control, uint32_t workers,
+                   Progress* progress) {
   constexpr uint64_t kSecond = 1'000'000'000;
   const uint64_t end = platform::now_ns() + static_cast<uint64_t>(seconds * 1e9);
-  uint64_t next_look = 0;
+  uint64_t next_memory_check = 0;
   while (!stop_requested.load(platform::memory_order_relaxed) &&
          control.exhausted.load(platform::memory_order_relaxed) < workers) {
     const uint64_t now = platform::now_ns();
     if (now >= end) return false;
-    if (now >= next_look) {
+    if (now >= next_memory_check) {
       if (platform::available_bytes() < kMemoryToLeave) return true;
-      next_look = now + kSecond;
+      next_memory_check = now + kSecond;
     }
-    if (progress != nullptr) progress->look(now);
+    if (progress != nullptr) progress->print_if_due(now);
     platform::sleep_ns(std::min<uint64_t>(end - now, 20'000'000));
   }
   return false;
+}
+
+double seconds_between(uint64_t begin_ns, uint64_t end_ns) {
+  return static_cast<double>(end_ns - begin_ns) * 1e-9;
 }
 
 void collect(const Workers& workers, RunResult* result) {
@@ -71,6 +80,20 @@ void collect(const Workers& workers, RunResult* result) {
   }
 }
 
+// Draws the loading bar until `loaded`. Memory shows progress for every workload: a load fills
+// memory, and the workload has said how much.
+void watch_loading(uint64_t expected_bytes, const std::vector<platform::Padded<Arena>>& arenas,
+                   const platform::atomic<bool>& loaded) {
+  LoadingBar bar(expected_bytes);
+  while (!loaded.load(platform::memory_order_relaxed)) {
+    uint64_t bytes = 0;
+    for (const auto& arena : arenas) bytes += arena->allocated_bytes();
+    bar.show(bytes);
+    platform::sleep_ns(20'000'000);
+  }
+  bar.end();
+}
+
 }  // namespace
 
 uint64_t RunResult::abort_count() const {
@@ -80,32 +103,29 @@ uint64_t RunResult::abort_count() const {
 void request_stop() { stop_requested.store(true, platform::memory_order_relaxed); }
 
 void load(Workload& workload, Database& database, uint32_t threads, bool progress) {
+  VLOG(1) << "load: " << threads << " threads, about " << (workload.expected_bytes() >> 20)
+          << " MiB";
+  const uint64_t begun = platform::now_ns();
   workload.create_tables(database);
-  std::vector<platform::thread> loaders;
   std::vector<platform::Padded<Arena>> arenas(threads);
-  platform::atomic<uint32_t> finished{0};
-  for (uint32_t part = 0; part < threads; ++part) {
-    loaders.emplace_back([&, part] {
-      platform::pin_to_core(static_cast<int>(part));
-      workload.load(database, part, threads, *arenas[part]);
-      finished.fetch_add(1, platform::memory_order_relaxed);
-    });
+  // This thread loads too, so another one watches.
+  platform::atomic<bool> loaded{false};
+  platform::thread watcher;
+  if (progress) {
+    watcher = platform::thread([&] { watch_loading(workload.expected_bytes(), arenas, loaded); });
   }
-  // Whatever a workload loads, it fills memory, and it has said how much.
-  LoadingBar bar(workload.expected_bytes());
-  while (progress && finished.load(platform::memory_order_relaxed) < threads) {
-    uint64_t bytes = 0;
-    for (const auto& arena : arenas) bytes += arena->allocated_bytes();
-    bar.show(bytes);
-    platform::sleep_ns(20'000'000);
-  }
-  for (auto& loader : loaders) loader.join();
-  if (progress) bar.end();
+  // Part `part` has its rows on the socket where worker `part` of the run will be.
+  platform::parallel_for_parts_by_socket(
+      threads, [](uint32_t part) { return platform::socket_of_core(static_cast<int>(part)); },
+      [&](uint32_t part) { workload.load(database, part, threads, *arenas[part]); });
+  loaded.store(true, platform::memory_order_relaxed);
+  if (watcher.joinable()) watcher.join();
+  VLOG(1) << "load ended after " << seconds_between(begun, platform::now_ns()) << " s";
 }
 
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,
               LogScheme& scheme, const RunOptions& options) {
-  platform::ns_per_tick();  // calibrates now, not inside the run
+  platform::ns_per_tick();  // calibrates the clock before the run, not inside it
   RunControl control(options.threads);
   Workers workers;
   for (uint32_t id = 0; id < options.threads; ++id) {
@@ -122,26 +142,31 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
     return platform::now_ns();
   };
   RunResult result;
-  result.out_of_memory = sit_through(options.warmup_seconds, control, options.threads, shown);
+  VLOG(1) << "warm-up: " << options.warmup_seconds << " s, " << options.threads << " workers";
+  result.out_of_memory = sleep_through(options.warmup_seconds, control, options.threads, shown);
   result.memory_start_bytes = platform::resident_bytes();
   const Usage before = usage_now();
   const Counters counted_before = scheme.counters();
   const uint64_t start = enter(Phase::kMeasure);
+  VLOG(1) << "measure: " << options.seconds << " s";
   if (!result.out_of_memory) {
-    result.out_of_memory = sit_through(options.seconds, control, options.threads, shown);
+    result.out_of_memory = sleep_through(options.seconds, control, options.threads, shown);
   }
   const Usage after = usage_now();
   const Counters counted = scheme.counters().since(counted_before);
   const uint64_t end = enter(Phase::kDrain);
+  VLOG(1) << "drain: the measured time was " << seconds_between(start, end) << " s";
   for (auto& thread : threads) thread.join();
   if (shown != nullptr) shown->end();
 
   result.memory_end_bytes = platform::resident_bytes();
-  result.seconds = static_cast<double>(end - start) * 1e-9;
-  result.drain_seconds = static_cast<double>(platform::now_ns() - end) * 1e-9;
+  result.seconds = seconds_between(start, end);
+  result.drain_seconds = seconds_between(end, platform::now_ns());
   result.interrupted = result.out_of_memory || stop_requested.load(platform::memory_order_relaxed);
   result.usage = after.since(before);
   result.counters = counted;
+  VLOG(1) << "drained in " << result.drain_seconds << " s";
+  LOG_IF(WARNING, result.out_of_memory) << "the run ends early: hardly any memory is left";
   collect(workers, &result);
   return result;
 }

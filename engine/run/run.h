@@ -23,17 +23,17 @@ struct RunOptions {
   CommitPolicy commit = CommitPolicy::kPipelined;
   bool early_lock_release = true;
   LogRecords log_records = LogRecords::kTransaction;
-  uint64_t run = 0;  // of the log, seeds record checksums
+  uint64_t run = 0;  // the log's run number, which seeds record checksums
   uint64_t seed = 1;
-  uint64_t transactions = 0;    // each worker ends after so many; 0: time alone ends the run
-  double rate = 0;              // transactions a second offered by all workers; 0: closed loop
+  uint64_t transactions = 0;    // each worker ends after this many; 0: time alone ends it
+  double rate = 0;              // transactions per second that all workers offer; 0: closed loop
   uint32_t pipeline_depth = 1;  // unacknowledged transactions a worker may have in flight
   bool breakdown = true;
   bool pin = true;
-  bool progress = false;  // a line a second on stderr
+  bool progress = false;  // one line per second on stderr
 };
 
-// One type's share of a RunResult.
+// The part of a RunResult that belongs to one type of transaction.
 struct TypeCounts {
   uint64_t transactions = 0;
   uint64_t misses = 0;
@@ -44,34 +44,38 @@ struct RunResult {
   double seconds = 0;  // of the measured phase
   bool interrupted = false;
   uint64_t transactions = 0;  // acknowledged in the measured phase: goodput
-  uint64_t misses = 0;        // of these, ended with a miss the workload expects
-  uint64_t rollbacks = 0;  // undone because the workload wanted it; complete, not in transactions
+  uint64_t misses = 0;        // of these, how many met a miss that the workload expects
+  uint64_t rollbacks = 0;     // undone because the workload asked; not part of `transactions`
   std::array<uint64_t, static_cast<size_t>(AbortReason::kCount)> aborts{};
   std::vector<TypeCounts> by_type;
-  // In ticks. Only transactions begun in the measured phase are in them.
-  HistogramSum execution;  // first start to pre-commit
-  HistogramSum commit;     // first start (open loop: intended start) to acknowledgement
+  // Latencies in ticks, of the transactions that began in the measured phase.
+  HistogramSum execution;  // from the first start to the pre-commit
+  HistogramSum commit;     // from the first (open loop: intended) start to the acknowledgement
   uint64_t log_bytes = 0;
   uint64_t log_records = 0;
   Usage usage;
-  uint64_t memory_start_bytes = 0;  // the process's, when the measured phase begins
+  uint64_t memory_start_bytes = 0;  // of the process, when the measured phase begins
   uint64_t memory_end_bytes = 0;
-  bool out_of_memory = false;  // ended early, before the machine had none left
+  bool out_of_memory = false;  // the run ended early because hardly any memory was left
   std::array<double, static_cast<size_t>(Activity::kCount)> activity_share{};
   double drain_seconds = 0;
-  Counters counters;  // the scheme's own, of the measured phase
+  Counters counters;  // the scheme's counters of the measured phase
 
   uint64_t abort_count() const;
 };
 
-// Creates the tables and loads them in parallel. `progress`: a bar on stderr.
+// Creates the tables and loads them in `threads` parts side by side; `workload` sees to it that the
+// rows are the same for every number of parts. `progress`: a bar on stderr.
 void load(Workload& workload, Database& database, uint32_t threads, bool progress = false);
 
-// Runs `options.threads` workers. All tickets are settled when it returns.
+// Runs `options.threads` workers through warm-up, measurement and drain, and returns what they
+// measured. When it returns, every log reservation is published, and every transaction that
+// committed is acknowledged.
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,
               LogScheme& scheme, const RunOptions& options);
 
-// Ends the measured phase of a run soon; may be called from a signal handler.
+// Ends the warm-up or the measured phase of a run within some 20 ms. A signal handler or any thread
+// may call it.
 void request_stop();
 
 }  // namespace logjam

@@ -31,7 +31,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       control_(control),
       protocol_(protocol),
       commands_(scheme.traits().commands),
-      reclaimer_(control.epochs, Point::kQueues),
+      reclaimer_(control.epochs, CommitPoint::kQueues),
       breakdown_(options.breakdown),
       random_(options.seed * 0x9e3779b97f4a7c15 + id + 1) {
   stats_.by_type = std::vector<TypeCounters>(workload.types().size());
@@ -45,9 +45,9 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
   context_.reclaimer = &reclaimer_;
   context_.breakdown = &breakdown_;
   context_.ages = &control.ages;
-  context_.settle = [this] {
-    scheme_.tick(context_.id);
-    settle();
+  context_.acknowledge_durable = [this] {
+    scheme_.poll(context_.id);
+    acknowledge_durable();
   };
   client_ = workload.make_client(database, id, options.threads, options.seed);
   txn_ = protocol.make(context_);
@@ -69,20 +69,21 @@ void Worker::run() {
     reclaimer_.work();
     breakdown_.start_transaction();
     const uint64_t start = options_.rate > 0 ? wait_for_arrival() : ticks();
-    if (start == 0) continue;  // the phase changed while it waited
+    if (start == 0) continue;  // the phase changed during the wait
     ++begun_;
     one_transaction(start);
-    // A worker that waits for each commit has nothing in flight here, and did its share while it
-    // waited: starting a write that it then has to wait for would only be in the leader's way.
+    // Under --commit=sync the worker has nothing in flight here, and did its share of polling while
+    // it waited. If it polled now, it might start a write for which it then has to wait, in the way
+    // of the thread that leads the flush.
     if (options_.commit == CommitPolicy::kSync) continue;
-    const Charge charge(breakdown_, Activity::kLogWork);
-    context_.settle();
+    const ActivityScope scope(breakdown_, Activity::kLogWork);
+    context_.acknowledge_durable();
   }
   control_.epochs.leave(context_.id);
   breakdown_.stop();
   while (in_flight() > 0) {
-    scheme_.wait_durable(context_.id, next_point());
-    settle();
+    scheme_.wait_durable(context_.id, next_commit_point());
+    acknowledge_durable();
   }
 }
 
@@ -94,50 +95,51 @@ void Worker::enter_phase(Phase phase) {
   measure_start_ = ticks();
 }
 
-// Poisson arrivals, a share of --rate for each worker. Returns the intended start, even if that is
-// past: an open loop does not forgive the time a late start costs its client.
+// Waits for the next Poisson arrival of this worker's share of --rate. Returns the intended start
+// in ticks, even if it is past: in an open loop, a late start counts as latency. Returns 0 if the
+// phase changed.
 uint64_t Worker::wait_for_arrival() {
   const double uniform = (static_cast<double>(random() >> 11) + 1) / 9007199254740993.0;
   const double gap_ns = -std::log(uniform) * 1e9 * options_.threads / options_.rate;
   next_arrival_ += platform::ns_to_ticks(gap_ns);
-  // Closer than the kernel's usual lateness, it is better not to sleep.
+  // The kernel usually wakes a sleeper this late. For a shorter wait the worker does not sleep.
   constexpr double kSleepLatenessNs = 80'000;
-  const Charge charge(breakdown_, Activity::kIdle);
+  const ActivityScope scope(breakdown_, Activity::kIdle);
   while (true) {
     const uint64_t now = ticks();
     if (now >= next_arrival_) return next_arrival_;
     if (!control_.in(phase_)) return 0;
-    context_.settle();
-    control_.epochs.between_transactions(context_.id);
+    context_.acknowledge_durable();
+    control_.epochs.quiescent(context_.id);
     const double left_ns = platform::ticks_to_ns(next_arrival_ - now) - kSleepLatenessNs;
     if (left_ns <= 0) {
       platform::pause();
     } else if (in_flight() == 0) {
       platform::sleep_ns(std::min<uint64_t>(static_cast<uint64_t>(left_ns), 20'000'000));
     } else {
-      scheme_.park_waiter(context_.id, next_point(), static_cast<uint64_t>(left_ns));
+      scheme_.park_until_durable(context_.id, next_commit_point(), static_cast<uint64_t>(left_ns));
     }
   }
 }
 
 void Worker::one_transaction(uint64_t start) {
-  InFlight txn;
+  PendingCommit txn;
   txn.start = start;
   txn.type = client_->next();
   for (uint32_t attempt = 0;; ++attempt) {
-    control_.epochs.between_transactions(context_.id);
+    control_.epochs.quiescent(context_.id);
     txn_->begin(attempt > 0);
     if (execute(&txn)) break;
     stats_.aborts[static_cast<size_t>(txn_->abort_reason())].add(1);
     txn_->abort();
     back_off(attempt);
-    // A run that ends does not wait for a transaction that cannot get through.
+    // A run that ends does not wait for a transaction that keeps aborting.
     if (control_.in(Phase::kDrain)) return;
   }
 }
 
-// One attempt; false if concurrency control aborted it.
-bool Worker::execute(InFlight* txn) {
+// Executes one attempt. Returns false if concurrency control aborted it.
+bool Worker::execute(PendingCommit* txn) {
   const Status status = client_->execute(*txn_);
   if (status == Status::kAbort) return false;
   if (status == Status::kRollback) {
@@ -154,7 +156,7 @@ bool Worker::execute(InFlight* txn) {
   }
   if (txn_->commit() == Status::kAbort) return false;
 
-  txn->point = txn_->point();
+  txn->point = txn_->commit_point();
   txn->erased = reclaimer_.committed(txn->point.queue);
   stats_.log_bytes.add(context_.log_bytes);
   stats_.log_records.add(context_.log_records_written);
@@ -170,9 +172,9 @@ bool Worker::execute(InFlight* txn) {
   return true;
 }
 
-void Worker::pre_committed(InFlight txn) {
+void Worker::pre_committed(PendingCommit txn) {
   if (options_.commit == CommitPolicy::kSync && !scheme_.is_durable(txn.point)) {
-    const Charge charge(breakdown_, Activity::kFlushWait);
+    const ActivityScope scope(breakdown_, Activity::kFlushWait);
     scheme_.wait_durable(context_.id, txn.point);
   }
   if (options_.commit == CommitPolicy::kAsync) {
@@ -183,17 +185,18 @@ void Worker::pre_committed(InFlight txn) {
   const uint32_t queue = txn.point.queue;
   queues_[queue].push_back(std::move(txn));
   if (in_flight() > options_.pipeline_depth) {
-    const Charge charge(breakdown_, Activity::kFlushWait);
-    scheme_.wait_durable(context_.id, next_point());
+    const ActivityScope scope(breakdown_, Activity::kFlushWait);
+    scheme_.wait_durable(context_.id, next_commit_point());
   }
-  settle();
+  acknowledge_durable();
 }
 
-// Randomised exponential back-off. Long ones sleep: a lock kept until its owner is durable
-// (--elr=false) is kept for as long as the device takes.
+// Backs off for a random time that grows exponentially with `attempt`. After ten attempts
+// the worker sleeps, since without early lock release a lock is kept until its owner is durable,
+// which takes as long as the device does.
 void Worker::back_off(uint32_t attempt) {
-  const Charge charge(breakdown_, Activity::kLockWait);
-  context_.settle();
+  const ActivityScope scope(breakdown_, Activity::kLockWait);
+  context_.acknowledge_durable();
   constexpr uint32_t kSpinningAttempts = 10;
   if (attempt >= kSpinningAttempts) {
     platform::sleep_ns(10'000 + random() % 50'000);
@@ -202,7 +205,7 @@ void Worker::back_off(uint32_t attempt) {
   for (uint64_t left = random() & ((uint64_t{2} << attempt) - 1); left > 0; --left) {
     platform::pause();
   }
-  // With more workers than cores, the one in the way may be waiting for this core.
+  // With more workers than cores, the worker that holds the lock may be waiting for this core.
   if (attempt >= 3) platform::yield();
 }
 
@@ -212,14 +215,14 @@ size_t Worker::in_flight() const {
   return count;
 }
 
-Point Worker::next_point() const {
-  return std::ranges::max_element(queues_, {}, &std::deque<InFlight>::size)->front().point;
+CommitPoint Worker::next_commit_point() const {
+  return std::ranges::max_element(queues_, {}, &std::deque<PendingCommit>::size)->front().point;
 }
 
-void Worker::settle() {
+void Worker::acknowledge_durable() {
   for (auto& queue : queues_) {
     while (!queue.empty() && scheme_.is_durable(queue.front().point)) {
-      InFlight& txn = queue.front();
+      PendingCommit& txn = queue.front();
       if (!txn.acknowledged) acknowledge(txn);
       release(txn);
       if (txn.erased != 0) reclaimer_.durable(txn.point.queue, txn.erased);
@@ -228,9 +231,9 @@ void Worker::settle() {
   }
 }
 
-void Worker::acknowledge(const InFlight& txn) {
+void Worker::acknowledge(const PendingCommit& txn) {
   client_->acknowledged(txn.number);
-  if (control_.in(Phase::kDrain)) return;  // settled after the measured time: no goodput
+  if (control_.in(Phase::kDrain)) return;  // after the measured time: no goodput
   stats_.transactions.add(1);
   stats_.by_type[txn.type].transactions.add(1);
   if (txn.miss) {
@@ -240,7 +243,7 @@ void Worker::acknowledge(const InFlight& txn) {
   if (txn.start >= measure_start_) stats_.commit.record(ticks() - txn.start);
 }
 
-void Worker::release(InFlight& txn) {
+void Worker::release(PendingCommit& txn) {
   if (txn.locks == nullptr) return;
   txn.locks->release_locks();
   spare_.push_back(std::move(txn.locks));

@@ -1,5 +1,7 @@
 #include "engine/stats/breakdown.h"
 
+#include <glog/logging.h>
+
 namespace logjam {
 
 std::string_view name_of(Activity activity) {
@@ -19,7 +21,7 @@ std::string_view name_of(Activity activity) {
     case Activity::kCount:
       break;
   }
-  return "?";
+  LOG(FATAL) << "activity " << static_cast<int>(activity) << " has no name";
 }
 
 }  // namespace logjam

@@ -1,8 +1,9 @@
-// Where a worker's time goes, sampled.
+// Where a worker's time goes, by sampling.
 //
-// Reading the clock at every change of activity costs tens of nanoseconds a time; done for one
-// transaction in kSampleEvery it disappears. A sample runs from the start of one transaction to the
-// start of the next, so the shares add up to all of the worker's time.
+// Reading the clock at every change of activity costs tens of nanoseconds each time. The breakdown
+// does it for one transaction in kSampleEvery, which makes the cost negligible. A sample runs from
+// the start of one transaction to the start of the next, so the shares add up to all of the
+// worker's time.
 #pragma once
 
 #include <array>
@@ -15,26 +16,27 @@ namespace logjam {
 
 enum class Activity : uint8_t {
   kWork,           // the transaction itself, indexes, concurrency control
-  kLockWait,       // waiting for a row lock, backing off after an abort
-  kLogContention,  // reserve(): waiting for the buffer's mutex, its space, its watermark
-  kLogWork,        // encoding, publishing, ticking, acknowledging
+  kLockWait,       // waiting for a row lock, or backing off after an abort
+  kLogContention,  // in reserve(): waiting for the buffer's mutex, space or watermark
+  kLogWork,        // encoding, publishing, polling, acknowledging
   kFlushWait,      // waiting for durability
-  kIdle,           // an open loop waiting for the next arrival
+  kIdle,           // in an open loop: waiting for the next arrival
   kCount,
 };
 std::string_view name_of(Activity activity);
 
-// One worker's; only that worker touches it while it runs.
+// The breakdown of one worker. Only that worker's thread touches it during the run.
 class Breakdown {
  public:
-  static constexpr uint64_t kSampleEvery = 61;  // prime: no beat with a workload's own rhythm
+  static constexpr uint64_t kSampleEvery = 61;  // prime: no beat with a period of the workload
 
   explicit Breakdown(bool enabled = false) : enabled_(enabled) {}
 
-  // Called at the start of every transaction.
+  // Ends the running sample, if any, and begins one if it is due. The worker calls it at the start
+  // of every transaction.
   void start_transaction() {
     if (!enabled_) return;
-    if (sampling_) charge();
+    if (sampling_) add_elapsed();
     sampling_ = ++transactions_ % kSampleEvery == 0;
     if (sampling_) {
       activity_ = Activity::kWork;
@@ -42,16 +44,16 @@ class Breakdown {
     }
   }
 
-  // Changes what time is charged to; returns what it was charged to before.
+  // Charges the time from now on to `next`. Returns the activity charged until now.
   Activity enter(Activity next) {
     if (!sampling_) return Activity::kWork;
-    charge();
+    add_elapsed();
     const Activity before = activity_;
     activity_ = next;
     return before;
   }
 
-  // Discards what was counted (end of warm-up).
+  // Discards all counted time, at the end of the warm-up.
   void reset() { ticks_ = {}; }
   // Ends the running sample without counting it.
   void stop() { sampling_ = false; }
@@ -61,7 +63,7 @@ class Breakdown {
   }
 
  private:
-  void charge() {
+  void add_elapsed() {
     const uint64_t now = platform::ticks();
     ticks_[static_cast<size_t>(activity_)] += now - since_;
     since_ = now;
@@ -75,14 +77,14 @@ class Breakdown {
   std::array<uint64_t, static_cast<size_t>(Activity::kCount)> ticks_{};
 };
 
-// Charges a scope to `activity`.
-class Charge {
+// Charges the time of a scope to `activity`.
+class ActivityScope {
  public:
-  Charge(Breakdown& breakdown, Activity activity)
+  ActivityScope(Breakdown& breakdown, Activity activity)
       : breakdown_(breakdown), before_(breakdown.enter(activity)) {}
-  ~Charge() { breakdown_.enter(before_); }
-  Charge(const Charge&) = delete;
-  Charge& operator=(const Charge&) = delete;
+  ~ActivityScope() { breakdown_.enter(before_); }
+  ActivityScope(const ActivityScope&) = delete;
+  ActivityScope& operator=(const ActivityScope&) = delete;
 
  private:
   Breakdown& breakdown_;

@@ -28,11 +28,11 @@ void HistogramSum::add(const Histogram& histogram) {
 HistogramSum HistogramSum::since(const HistogramSum& earlier) const {
   HistogramSum difference;
   for (size_t i = 0; i < bins_.size(); ++i) {
-    // A reset in between makes the later count the smaller one.
+    // After a reset in between, the later count may be the smaller one.
     difference.bins_[i] = bins_[i] >= earlier.bins_[i] ? bins_[i] - earlier.bins_[i] : bins_[i];
   }
   difference.max_ = max_;
-  if (max_ == earlier.max_) {  // it may be old: then the largest bin says all that is known
+  if (max_ == earlier.max_) {  // the maximum may be older: then the largest bin is the best bound
     size_t last = bins_.size();
     while (last > 0 && difference.bins_[last - 1] == 0) --last;
     difference.max_ = last == 0 ? 0 : std::min(max_, Histogram::middle_of(last - 1));

@@ -1,7 +1,8 @@
-// A log-linear histogram of durations: at most 1 % relative error over the whole 64-bit range.
+// A log-linear histogram of durations, with a relative error of at most 1 % over the whole 64-bit
+// range.
 //
-// Protocol: one thread records; any thread may read while it does and sees some recent state (each
-// bin is a relaxed atomic with one writer, so an increment is a plain load and store).
+// Protocol. One thread records. Any thread may read meanwhile, and sees some recent state: each bin
+// is a relaxed atomic with one writer, so an increment is a plain load and a plain store.
 #pragma once
 
 #include <array>
@@ -26,9 +27,9 @@ class Histogram {
 
  private:
   friend class HistogramSum;
-  // Values below 2^kLinearBits have a bin each; above, every power of two is cut in
-  // 2^(kLinearBits-1) bins, so a bin's width is at most 1/128 of its values and its middle errs by
-  // half of that.
+  // Each value below 2^kLinearBits has a bin of its own. Above that, each power of two is divided
+  // into 2^(kLinearBits-1) bins. A bin's width is thus at most 1/128 of its values, and its middle
+  // errs by at most half of that.
   static constexpr int kLinearBits = 8;
   static constexpr size_t kBins =
       (size_t{1} << kLinearBits) + (64 - kLinearBits) * (size_t{1} << (kLinearBits - 1));
@@ -45,18 +46,19 @@ class Histogram {
   platform::atomic<uint64_t> max_{0};
 };
 
-// Several histograms added up, for percentiles.
+// The sum of several histograms, for percentiles. One thread uses it.
 class HistogramSum {
  public:
   HistogramSum() : bins_(Histogram::kBins) {}
   void add(const Histogram& histogram);
-  // What came since `earlier`, a sum over the same histograms.
+  // Returns what was recorded since `earlier`, which is a sum over the same histograms.
   HistogramSum since(const HistogramSum& earlier) const;
 
   uint64_t count() const;
   uint64_t max() const { return max_; }
   double mean() const;
-  // The smallest value such that `fraction` of all are at or below it; 0 when empty.
+  // The smallest value such that the share `fraction` (0 to 1) of all values is at or below it; 0
+  // if the histogram is empty.
   uint64_t percentile(double fraction) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the process has used of the machine so far.
+// The processor time and the context switches of this process.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace logjam {
 
 struct Usage {
-  double cpu_seconds = 0;                   // user and system, of all threads
+  double cpu_seconds = 0;                   // user and system time of all threads
   uint64_t voluntary = 0, involuntary = 0;  // context switches
 
   Usage since(const Usage& earlier) const {
@@ -15,6 +15,7 @@ struct Usage {
   }
 };
 
+// What the process has used since it started. Any thread may call it.
 Usage usage_now();
 
 }  // namespace logjam

@@ -16,14 +16,15 @@ void* Arena::allocate(size_t bytes, size_t align) {
   return start;
 }
 
-void Arena::take_back(void* latest, size_t bytes) {
+void Arena::free(void* latest, size_t bytes) {
   if (static_cast<std::byte*>(latest) + bytes != next_) return;
   next_ -= bytes;
   count(-bytes);
 }
 
 void Arena::refill(size_t bytes) {
-  // Chunks start on a page, so any alignment allowed is met at once.
+  // Chunks start on a page, so the first allocation of a chunk needs no gap for any alignment
+  // allowed.
   if (next_ == nullptr && bytes <= kFirstChunk) {
     next_ = static_cast<std::byte*>(platform::map_pages(kFirstChunk));
     end_ = next_ + kFirstChunk;

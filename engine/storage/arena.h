@@ -1,4 +1,4 @@
-// Memory for tuples and index nodes: bump allocation, never freed before the database is.
+// Memory for tuples and index nodes: bump allocation that is not freed before the process ends.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,25 @@
 
 namespace logjam {
 
-// One thread's arena. Pages are huge where the kernel grants them and local to the socket of the
-// thread that first allocates from them. Not thread-safe, but for allocated_bytes(). The pages
-// outlive the arena: what was allocated belongs to the database, which lives as long as the process
-// does its work.
+// The arena of one thread. Only that thread calls it, except allocated_bytes(). Its pages are huge
+// where the kernel grants them, and local to the socket of the thread that first writes them. The
+// pages outlive the arena: what it has allocated belongs to the database, which lives as long as
+// the process works.
 class Arena {
  public:
-  // `align` is a power of two, at most 64.
+  // Returns `bytes` bytes, zeroed except where free() took back an earlier allocation. `align` is a
+  // power of two, at most 64. Ends the process with one sentence if the kernel has no memory left.
   void* allocate(size_t bytes, size_t align = 8);
-  // Takes back the latest allocation, which nobody else has seen.
-  void take_back(void* latest, size_t bytes);
-  // May be asked by any thread: one writer, nothing is published through it.
+  // Frees `latest`, which must not have been published, if it is still the latest allocation; else
+  // does nothing.
+  void free(void* latest, size_t bytes);
+  // The bytes allocated so far. Any thread may call it: the number has one writer, and no other
+  // data is published through it.
   uint64_t allocated_bytes() const { return allocated_bytes_.load(platform::memory_order_relaxed); }
 
  private:
-  // The first chunk is small and of ordinary pages: most arenas of most tests need no more.
+  // The first chunk is small and consists of ordinary pages: most arenas of most tests need no
+  // more.
   static constexpr size_t kFirstChunk = size_t{64} << 10;
   static constexpr size_t kChunk = size_t{8} << 20;
   void refill(size_t bytes);

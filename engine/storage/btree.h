@@ -1,22 +1,22 @@
 // The ordered index: a B-link tree (Lehman and Yao, TODS 1981) with optimistic readers.
 //
-// Protocol. Every node covers a range of ranks, [low, high], and knows the next node of its level.
-// `high` shrinks when the node splits, and a split publishes the new node through `next` before it
-// shrinks `high`, so from a node whose `high` is too low the wanted one is found to the right.
-// Nodes are never moved to another level.
+// Protocol. Every node covers a range of ranks, [low, high], and has a pointer to the next node of
+// its level. `high` shrinks when the node splits. A split publishes the new node through `next`
+// before it shrinks `high`. So if a node's `high` is below the wanted rank, the wanted node is to
+// the right. A node never moves to another level.
 //
-// Readers write nothing. They walk down inner nodes without validating them: a rank read while
-// separators shift can only lead to a wrong leaf, and a leaf tells by its own fences whether it is
-// the right one. At the leaf they follow index.h: structure word, contents, structure word again. A
-// hit needs no validation, because the entry names its own key; one that is being taken out is
-// locked (reclaimer.h).
+// Readers write nothing. They walk down the inner nodes without validation: if separators shift
+// meanwhile, a reader can only reach a wrong leaf, and a leaf's own fences tell whether it is the
+// right one. At the leaf, readers follow the protocol of index.h: structure word, contents,
+// structure word again. A hit needs no validation, because the entry contains its own key. If the
+// entry is being removed, its tuple is locked (reclaimer.h).
 //
-// An inserter holds one latch at a time, a leaf's or an inner node's, so there is no deadlock.
-// Under the latch a node's fences are exact. A node is unlatched before its new sibling is posted
-// in the parent: until then the sibling is reached through `next`. Only the holder of the root's
-// latch replaces the root.
+// An inserter holds one latch at a time, a leaf's or an inner node's, so inserters do not deadlock.
+// Under the latch, a node's fences are exact. An inserter unlatches a node before it posts the
+// node's new sibling in the parent; until then readers reach the sibling through `next`. Only the
+// holder of the root's latch replaces the root.
 //
-// Leaves that are left empty are taken out: btree_removal.h.
+// Empty leaves are removed: btree_removal.h.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class Tree final : public Index {
   bool unique() const override { return std::is_same_v<Order, ByKey>; }
   bool ordered() const override { return true; }
 
-  Keyed* find(Key key, NodeSight* missed_in) override {
+  Keyed* find(Key key, NodeVersion* missed_in) override {
     const Rank rank = Order::first_of(key);
     platform::SpinWait wait;
     for (;;) {
@@ -60,7 +60,7 @@ class Tree final : public Index {
         if (entry->key == key) return entry;
       } else {
         const bool here = leaf->covers(rank);
-        if (here && (seen & IndexNode::kLatched) == 0 && still(*leaf, seen)) {
+        if (here && (seen & IndexNode::kLatched) == 0 && unchanged_since(*leaf, seen)) {
           if (missed_in != nullptr) *missed_in = {leaf, seen};
           return nullptr;
         }
@@ -86,13 +86,15 @@ class Tree final : public Index {
     }
     if (n < kLeafCapacity) {
       leaf.insert_at(position, rank, entry);
-      note(changes, {.node = &leaf, .before = before, .after = unlatch_changed(leaf, before)});
+      note_change(changes,
+                  {.node = &leaf, .before = before, .after = unlatch_changed(leaf, before)});
     } else {
       LeafNode* right = split(leaf, position, rank, entry, arena);
       if (gate) gate(*right);
       link(leaf, *right);
-      note(changes, {.node = &leaf, .before = before, .after = unlatch_changed(leaf, before)});
-      note(changes, {.node = right, .created = true});
+      note_change(changes,
+                  {.node = &leaf, .before = before, .after = unlatch_changed(leaf, before)});
+      note_change(changes, {.node = right, .created = true});
       post(1, right->low.load() - 1, right, arena);
     }
     return {.entry = entry, .inserted = true};
@@ -114,23 +116,28 @@ class Tree final : public Index {
   bool remove(Key key, Keyed* entry, std::vector<Retired>* retired) override;
 
   void recycle(const Retired& node) override {
-    (node.kind == Retired::Kind::kLeaf ? free_leaves_ : free_inners_).give(node.memory);
+    (node.kind == Retired::Kind::kLeaf ? free_leaves_ : free_inners_).free(node.memory);
   }
 
-  void for_each(FunctionRef<void(Keyed*)> visit) override {
-    for (const LeafNode* leaf = &first_leaf_; leaf != nullptr;
+  void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) override {
+    const std::vector<Rank> fences = upper_fences(parts);
+    const size_t first = fences.size() * part / parts, end = fences.size() * (part + 1) / parts;
+    if (first == end) return;
+    const Rank highest = fences[end - 1];
+    const LeafNode* leaf = first == 0 ? &first_leaf_ : leaf_for(fences[first - 1] + 1);
+    for (; leaf != nullptr && leaf->low.load() <= highest;
          leaf = leaf->next.load(platform::memory_order_acquire)) {
       for (uint32_t i = 0; i < leaf->size(); ++i) visit(leaf->entry(i));
     }
   }
 
-  // Where the key is, only a descent would tell, and that is most of what a find costs: measured, a
-  // descent to prefetch and another to find is slower than finding alone.
+  // Does nothing. Only a descent finds where the key is, and the descent is most of the cost of
+  // find(). Measured: a descent to prefetch and another to find are slower than finding alone.
   void prefetch(Key) const override {}
 
  private:
-  // A leaf as it was at one moment.
-  struct Picture {
+  // A consistent copy of a leaf.
+  struct LeafSnapshot {
     uint64_t structure;
     Rank low;
     Rank high;
@@ -139,7 +146,7 @@ class Tree final : public Index {
     std::array<Keyed*, kLeafCapacity> entries;
   };
 
-  static void note(std::vector<NodeChange>* changes, const NodeChange& change) {
+  static void note_change(std::vector<NodeChange>* changes, const NodeChange& change) {
     if (changes != nullptr) changes->push_back(change);
   }
 
@@ -160,16 +167,17 @@ class Tree final : public Index {
     }
   }
 
-  // Most likely the leaf that covers `rank`; the caller checks.
+  // Returns the leaf that most likely covers `rank`. The caller checks that it does.
   LeafNode* leaf_for(Rank rank) const {
     auto* leaf = static_cast<LeafNode*>(inner_for(rank, 1)->route(rank));
-    load_early(leaf);
+    prefetch_node(leaf);
     return move_right(leaf, rank);
   }
 
-  // All lines of a node at once, instead of one after the other as the search comes to them.
+  // Loads all cache lines of a node at once, instead of one after the other as the search reaches
+  // them.
   template <class Node>
-  static void load_early(const Node* node) {
+  static void prefetch_node(const Node* node) {
     for (size_t offset = 0; offset < sizeof(Node); offset += platform::kCacheLine) {
       __builtin_prefetch(reinterpret_cast<const std::byte*>(node) + offset);
     }
@@ -186,82 +194,104 @@ class Tree final : public Index {
     }
   }
 
+  // The highest rank of each node, from left to right, on the highest level that has several nodes
+  // for each of `parts`, or on the lowest inner level. No leaf has ranks on both sides of one.
+  // No thread inserts meanwhile.
+  std::vector<Rank> upper_fences(uint32_t parts) const {
+    constexpr size_t kNodesPerPart = 4;
+    std::vector<Rank> fences;
+    const InnerNode* leftmost = root_.load(platform::memory_order_acquire);
+    for (;;) {
+      fences.clear();
+      for (const InnerNode* node = leftmost; node != nullptr;
+           node = node->next.load(platform::memory_order_acquire)) {
+        fences.push_back(node->high.load());
+      }
+      if (leftmost->level == 1 || fences.size() >= kNodesPerPart * parts) return fences;
+      leftmost = static_cast<const InnerNode*>(leftmost->child(0));
+    }
+  }
+
   // --- scanning ---
 
-  // False if the leaf does not cover `rank` (any more).
-  static bool read(const LeafNode& leaf, Rank rank, Rank from, Rank to, Picture& picture) {
+  // Copies the entries with ranks in [from, to]. Returns false if the leaf does not, or no longer,
+  // cover `rank`.
+  static bool read_leaf(const LeafNode& leaf, Rank rank, Rank from, Rank to,
+                        LeafSnapshot& snapshot) {
     for (;;) {
-      picture.structure = begin_reading(leaf);
-      picture.low = leaf.low.load();
-      picture.high = leaf.high.load();
-      picture.next = leaf.next.load(platform::memory_order_acquire);
-      picture.size = 0;
+      snapshot.structure = begin_reading(leaf);
+      snapshot.low = leaf.low.load();
+      snapshot.high = leaf.high.load();
+      snapshot.next = leaf.next.load(platform::memory_order_acquire);
+      snapshot.size = 0;
       const uint32_t n = leaf.size();
       for (uint32_t i = leaf.position_of(from); i < n && leaf.ranks[i] <= to; ++i) {
         Keyed* entry = leaf.entry(i);
         __builtin_prefetch(entry);
-        picture.entries[picture.size++] = entry;
+        snapshot.entries[snapshot.size++] = entry;
       }
-      if (still(leaf, picture.structure)) return picture.low <= rank && rank <= picture.high;
+      if (unchanged_since(leaf, snapshot.structure))
+        return snapshot.low <= rank && rank <= snapshot.high;
     }
   }
 
   void scan_up(Rank from, Rank to, const NodeVisitor& visit) {
-    Picture picture;
+    LeafSnapshot snapshot;
     platform::SpinWait wait;
     LeafNode* leaf = leaf_for(from);
     for (;;) {
-      if (!read(*leaf, from, from, to, picture)) {
+      if (!read_leaf(*leaf, from, from, to, snapshot)) {
         wait.once();
         leaf = leaf_for(from);
         continue;
       }
-      if (picture.high < to) __builtin_prefetch(picture.next);
-      if (!visit({leaf, picture.structure}, {picture.entries.data(), picture.size})) return;
-      if (picture.high >= to) return;
-      // Whatever happens meanwhile: the next leaf covers this rank, or read() says that it does
-      // not.
-      from = picture.high + 1;
-      leaf = picture.next;
+      if (snapshot.high < to) __builtin_prefetch(snapshot.next);
+      if (!visit({leaf, snapshot.structure}, {snapshot.entries.data(), snapshot.size})) return;
+      if (snapshot.high >= to) return;
+      // Changes of the tree in between do no harm: either the next leaf covers this rank, or
+      // read_leaf() returns false.
+      from = snapshot.high + 1;
+      leaf = snapshot.next;
     }
   }
 
   void scan_down(Rank from, Rank to, const NodeVisitor& visit) {
-    Picture picture;
+    LeafSnapshot snapshot;
     platform::SpinWait wait;
     for (;;) {
       LeafNode* leaf = leaf_for(to);
-      if (!read(*leaf, to, from, to, picture)) {
+      if (!read_leaf(*leaf, to, from, to, snapshot)) {
         wait.once();
         continue;
       }
-      std::reverse(picture.entries.begin(), picture.entries.begin() + picture.size);
-      if (!visit({leaf, picture.structure}, {picture.entries.data(), picture.size})) return;
-      if (picture.low <= from) return;
-      to = picture.low - 1;
+      std::reverse(snapshot.entries.begin(), snapshot.entries.begin() + snapshot.size);
+      if (!visit({leaf, snapshot.structure}, {snapshot.entries.data(), snapshot.size})) return;
+      if (snapshot.low <= from) return;
+      to = snapshot.low - 1;
     }
   }
 
   // --- splitting ---
 
-  // Divides a full, latched leaf and the entry to be inserted among it and a new right neighbour,
-  // which nobody can reach yet. Where inserts come in ascending order (a load, or the end of a
-  // key's own range: orders of a district) the left part stays full.
+  // Divides the entries of a full, latched leaf, and the entry to be inserted, between the leaf and
+  // a new right neighbour. No other thread can reach the neighbour yet. Where inserts come in
+  // ascending order (a load, or the end of a key range such as the orders of a district), the left
+  // part stays full.
   LeafNode* split(LeafNode& leaf, uint32_t position, Rank rank, Keyed* entry, Arena& arena) {
     const Rank high = leaf.high.load();
-    const bool run = position == leaf.latest + 1;
+    const bool ascending = position == leaf.latest + 1;
     const bool at_end = position == kLeafCapacity;
     uint32_t keep = kLeafCapacity / 2;
-    if (at_end && (run || high == kHighest)) {
+    if (at_end && (ascending || high == kHighest)) {
       keep = kLeafCapacity;
-    } else if (run) {
+    } else if (ascending) {
       keep = position;
     }
     const bool goes_left = position <= keep && !(at_end && keep == kLeafCapacity);
     Rank highest_left = leaf.ranks[keep - 1];
     if (goes_left && position == keep) highest_left = rank;
 
-    auto* right = new (memory<LeafNode>(free_leaves_, arena)) LeafNode(highest_left + 1, high);
+    auto* right = new (node_memory<LeafNode>(free_leaves_, arena)) LeafNode(highest_left + 1, high);
     for (uint32_t i = keep; i < kLeafCapacity; ++i) {
       right->put(i - keep, leaf.ranks[i], leaf.entry(i));
     }
@@ -284,7 +314,7 @@ class Tree final : public Index {
     left.high.store(right.low.load() - 1);
   }
 
-  // Tells the inner nodes of `level` that `right` took the ranks above `separator`.
+  // Posts in the inner nodes of `level` that `right` now has the ranks above `separator`.
   void post(uint32_t level, Rank separator, void* right, Arena& arena) {
     InnerNode& node = latch_inner_for(separator, level);
     const uint32_t position = node.position_of(separator);
@@ -295,21 +325,22 @@ class Tree final : public Index {
     }
     InnerNode* sibling = split(node, position, separator, right, arena);
     link(node, *sibling);
-    const Rank between = sibling->low.load() - 1;
+    const Rank middle = sibling->low.load() - 1;
     if (root_.load(platform::memory_order_acquire) == &node) {
       auto* root = new_inner(arena, level + 1, kLowest, kHighest, &node);
-      root->insert_at(0, between, sibling);
+      root->insert_at(0, middle, sibling);
       root_.store(root, platform::memory_order_release);
       node.latch.unlock();
       return;
     }
     node.latch.unlock();
-    post(level + 1, between, sibling, arena);
+    post(level + 1, middle, sibling, arena);
   }
 
   InnerNode& latch_inner_for(Rank rank, uint32_t level) {
     platform::SpinWait wait;
-    // A sibling of the root can be reached, and split, before the new root above both is in place.
+    // Another thread can reach, and split, a sibling of the root before the new root above both is
+    // in place.
     while (root_.load(platform::memory_order_acquire)->level < level) wait.once();
     for (;;) {
       InnerNode* node = inner_for(rank, level);
@@ -320,19 +351,20 @@ class Tree final : public Index {
     }
   }
 
-  // As for leaves. The separator in the middle moves up: it becomes the fence between the two.
+  // Divides an inner node as a leaf is divided. The middle separator moves up and becomes the fence
+  // between the two nodes.
   InnerNode* split(InnerNode& node, uint32_t position, Rank separator, void* right, Arena& arena) {
     const Rank high = node.high.load();
-    const bool run = position == node.latest + 1;
-    if (position == kInnerCapacity && (run || high == kHighest)) {
+    const bool ascending = position == node.latest + 1;
+    if (position == kInnerCapacity && (ascending || high == kHighest)) {
       auto* sibling = new_inner(arena, node.level, separator + 1, high, right);
       sibling->next.store(node.next.load(platform::memory_order_acquire),
                           platform::memory_order_release);
       return sibling;
     }
     const uint32_t keep = kInnerCapacity / 2;
-    const Rank between = node.separators[keep];
-    auto* sibling = new_inner(arena, node.level, between + 1, high, node.child(keep + 1));
+    const Rank middle = node.separators[keep];
+    auto* sibling = new_inner(arena, node.level, middle + 1, high, node.child(keep + 1));
     for (uint32_t i = keep + 1; i < kInnerCapacity; ++i) {
       sibling->put(i - keep - 1, node.separators[i], node.child(i + 1));
     }
@@ -341,7 +373,7 @@ class Tree final : public Index {
                         platform::memory_order_release);
     node.count.store(keep, platform::memory_order_release);
     node.separators.clear_from(keep);
-    if (separator < between) {
+    if (separator < middle) {
       node.insert_at(position, separator, right);
     } else {
       sibling->insert_at(position - keep - 1, separator, right);
@@ -350,23 +382,23 @@ class Tree final : public Index {
   }
 
   InnerNode* new_inner(Arena& arena, uint32_t level, Rank low, Rank high, void* child) {
-    return new (memory<InnerNode>(free_inners_, arena)) InnerNode(level, low, high, child);
+    return new (node_memory<InnerNode>(free_inners_, arena)) InnerNode(level, low, high, child);
   }
 
   template <class Node>
-  static void* memory(FreeList& free, Arena& arena) {
-    void* piece = free.take();
-    return piece != nullptr ? piece : arena.allocate(sizeof(Node), alignof(Node));
+  static void* node_memory(FreeList& free_list, Arena& arena) {
+    void* block = free_list.allocate();
+    return block != nullptr ? block : arena.allocate(sizeof(Node), alignof(Node));
   }
 
-  // --- taking out: btree_removal.h ---
+  // --- removal: btree_removal.h ---
 
-  struct Held;
-  bool take_out_leaf(Rank rank, std::vector<Retired>* retired);
-  bool find_route(LeafNode& leaf, Held& held, std::vector<InnerNode*>& chain, InnerNode** top,
-                  uint32_t* child);
+  struct HeldLatches;
+  bool remove_empty_leaf(Rank rank, std::vector<Retired>* retired);
+  bool latch_ancestors(LeafNode& leaf, HeldLatches& held, std::vector<InnerNode*>& chain,
+                       InnerNode** top, uint32_t* child);
   template <class Node>
-  void hand_range_over(Node& node, Node& left, bool to_the_right, Held& held);
+  void transfer_range(Node& node, Node& left, bool to_the_right, HeldLatches& held);
 
   LeafNode first_leaf_{kLowest, kHighest};
   InnerNode first_root_{1, kLowest, kHighest, &first_leaf_};

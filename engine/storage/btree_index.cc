@@ -5,8 +5,8 @@
 namespace logjam {
 namespace {
 
-// Nine cache lines a node, which the memory system loads at once: the best of 15 to 127 on one
-// machine (scripts/bench/index_bench.cc).
+// A node takes nine cache lines, which the memory system loads at once. This size is the best of 15
+// to 127 ranks on one machine (scripts/bench/index_bench.cc).
 constexpr uint32_t kRanks = 31;
 using UniqueTree = btree::Tree<btree::ByKey, kRanks, kRanks>;
 using PostingTree = btree::Tree<btree::ByKeyAndPrimary, kRanks, kRanks>;

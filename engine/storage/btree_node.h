@@ -1,8 +1,8 @@
 // Nodes of the ordered index: how keys are kept, searched, inserted and moved within one node.
 //
-// Every field that readers touch is atomic, loaded with acquire and stored with release: readers
-// run beside a writer and judge afterwards whether what they saw can stand (protocol: btree.h). On
-// x86 those are plain loads and stores.
+// Every field that readers touch is atomic, loaded with acquire and stored with release. Readers
+// run beside a writer, and check afterwards whether what they saw is valid (protocol: btree.h). On
+// x86 these are plain loads and stores.
 #pragma once
 
 #include <array>
@@ -34,9 +34,13 @@ struct ByKey {
   };
 };
 
-// How a non-unique index orders postings: by key, then primary. A rank read beside a writer may mix
-// two ranks. The primary is stored first because cells change to lower ranks: a mixture is then no
-// lower than the new rank, and leads to the left of the wanted node, from where it can be found.
+// How a non-unique index orders postings: by key, then by primary key.
+//
+// A rank that is read beside a writer may be a mixture of two ranks. Writers store the primary
+// first and readers load the key first, so a mixture has the old key and the new primary. A cell in
+// use changes only to a lower rank, so a mixture is not lower than the new rank. A cleared cell
+// changes to the highest rank, so a mixture is not lower than the old rank. In both cases the
+// mixture leads at most too far to the left, and the reader finds the wanted node to the right.
 struct ByKeyAndPrimary {
   __extension__ using Rank = unsigned __int128;
 
@@ -64,7 +68,7 @@ struct ByKeyAndPrimary {
   };
 };
 
-// The cells of a node's ranks. Those not in use hold the highest rank, so that a search takes the
+// The ranks of a node. Cells that are not in use hold the highest rank, so that a search takes the
 // same few steps in every node, without a branch that could be mispredicted.
 template <class Order, uint32_t kCapacity>
 class SortedRanks {
@@ -80,7 +84,7 @@ class SortedRanks {
     for (; i < kCapacity; ++i) cells_[i].store(~Rank{0});
   }
 
-  // How many are below `rank`.
+  // Returns how many cells are below `rank`.
   uint32_t count_below(Rank rank) const {
     uint32_t below = 0;
 #pragma GCC unroll 8
@@ -94,15 +98,15 @@ class SortedRanks {
   std::array<typename Order::Cell, kCapacity> cells_{};
 };
 
-// A leaf: entries with ranks in [low, high]. `high` shrinks at a split, to the rank below the `low`
-// of the leaf then put behind it. The range grows when an empty neighbour is taken out. One that
-// was taken out itself has the highest `low`, so that it covers nothing.
+// A leaf has the entries with ranks in [low, high]. At a split, `high` shrinks to the rank below
+// the `low` of the new right neighbour. The range grows when an empty neighbour is removed. A
+// removed leaf has the highest rank as its `low`, so it covers nothing.
 template <class Order, uint32_t kCapacity>
 struct alignas(platform::kCacheLine) Leaf : IndexNode {
   using Rank = typename Order::Rank;
 
   platform::atomic<uint32_t> count{0};
-  uint32_t latest = 0;  // where the latest insert went; only under the latch
+  uint32_t latest = 0;  // position of the latest insert; only under the latch
   platform::atomic<Leaf*> next{nullptr};
   typename Order::Cell low;
   typename Order::Cell high;
@@ -124,7 +128,8 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     entries[i].store(entry, platform::memory_order_release);
   }
 
-  // Under the latch, with room. Entries below `count` are never null, at no moment.
+  // Inserts an entry. The caller holds the latch, and the leaf has room. Entries below `count` are
+  // never null.
   void insert_at(uint32_t position, Rank rank, Keyed* fresh) {
     const uint32_t n = size();
     for (uint32_t i = n; i > position; --i) put(i, ranks[i - 1], entry(i - 1));
@@ -133,7 +138,8 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     latest = position;
   }
 
-  // Under the latch. The cell behind the last entry keeps its pointer, for readers on their way.
+  // Removes an entry. The caller holds the latch. The cell behind the last entry keeps its pointer,
+  // for readers that are on their way to it.
   void remove_at(uint32_t position) {
     const uint32_t n = size();
     for (uint32_t i = position; i + 1 < n; ++i) put(i, ranks[i + 1], entry(i + 1));
@@ -143,16 +149,17 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
   }
 };
 
-// An inner node routes ranks in [low, high] to children: child i holds ranks up to and including
-// separators[i], the last child the rest. `level` is 1 above leaves. Children are Leaf* at level 1.
+// An inner node routes the ranks in [low, high] to its children. Child i has the ranks up to and
+// including separators[i]; the last child has the rest. `level` is 1 directly above the leaves, and
+// the children are Leaf* there.
 template <class Order, uint32_t kCapacity>
 struct alignas(platform::kCacheLine) Inner {
   using Rank = typename Order::Rank;
 
   platform::SpinLock latch;
   const uint32_t level;
-  platform::atomic<uint32_t> count{0};  // of separators; there is one child more
-  uint32_t latest = 0;                  // where the latest insert went; only under the latch
+  platform::atomic<uint32_t> count{0};  // of separators; the node has one child more
+  uint32_t latest = 0;                  // position of the latest insert; only under the latch
   platform::atomic<Inner*> next{nullptr};
   typename Order::Cell low;
   typename Order::Cell high;
@@ -177,8 +184,8 @@ struct alignas(platform::kCacheLine) Inner {
     separators.store(i, separator);
   }
 
-  // Under the latch, with room: `right` takes the ranks above `separator` from the child that has
-  // them. Children up to `count` are never null, at no moment.
+  // Gives the ranks above `separator` to `right`, taking them from the child that has them. The
+  // caller holds the latch, and the node has room. Children up to `count` are never null.
   void insert_at(uint32_t position, Rank separator, void* right) {
     const uint32_t n = size();
     for (uint32_t i = n; i > position; --i) put(i, separators[i - 1], child(i));
@@ -187,8 +194,8 @@ struct alignas(platform::kCacheLine) Inner {
     latest = position;
   }
 
-  // Under the latch: takes out child `i`, whose ranks go to its right neighbour here, or, if it is
-  // the last, to its left one.
+  // Removes child `i`. Its ranks go to its right neighbour in this node or, if it is the last
+  // child, to its left neighbour. The caller holds the latch.
   void remove_child(uint32_t i) {
     const uint32_t n = size();
     for (uint32_t j = i; j < n; ++j) {

@@ -1,13 +1,16 @@
-// Entries taken out of the ordered index, and the leaves that are left empty (the leftmost and the
-// rightmost stay).
+// Removal of entries from the ordered index, and of the leaves that become empty. The leftmost and
+// the rightmost leaf stay.
 //
-// Protocol. An empty leaf's range goes to a neighbour below the same inner node, so that every
-// node's children cover its range, no more; if it has none, the inner node is taken out with it,
-// and so on upwards. Whoever does that holds all the latches involved, in no order: inserters wait
-// for nothing while they hold one, and `remover_` lets one remover in at a time. A node that an
-// inserter has not posted yet, or whose neighbour it has not, stays for the moment: its parent does
-// not tell its range. Readers and writers that come to a node taken out find that it covers
-// nothing, and start again; its memory stays as it is while they can be there (reclaimer.h).
+// Protocol. The range of an empty leaf goes to a neighbour below the same inner node, so that the
+// children of a node cover exactly the node's range. If the leaf has no neighbour there, the inner
+// node is removed with it, and so on upwards. The remover holds all latches involved, which it
+// takes in no particular order. This cannot deadlock: an inserter waits for no latch while it holds
+// one, and `remover_` admits one remover at a time.
+//
+// If an inserter has not posted the node yet, or has not posted the node's neighbour, the parent
+// does not show the node's range. Such a node stays for now. Readers and writers that come to a
+// removed node find that it covers nothing, and start again. The memory of a removed node stays as
+// it is while a reader can be in it (reclaimer.h).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +22,7 @@ namespace logjam::btree {
 
 // The latches a remover holds.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
-struct Tree<Order, kLeafCapacity, kInnerCapacity>::Held {
+struct Tree<Order, kLeafCapacity, kInnerCapacity>::HeldLatches {
   struct LeafLatch {
     LeafNode* leaf;
     uint64_t before;
@@ -40,7 +43,7 @@ struct Tree<Order, kLeafCapacity, kInnerCapacity>::Held {
     node.latch.lock();
     add(node);
   }
-  void let_go(bool changed) {
+  void unlatch_all(bool changed) {
     for (InnerNode* inner : inners) inner->latch.unlock();
     for (const LeafLatch& held : leaves) {
       changed ? static_cast<void>(unlatch_changed(*held.leaf, held.before))
@@ -63,55 +66,57 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove(Key key, Keyed* entry,
     if (!empty) return true;
   }
   remover_.lock();
-  const bool done = take_out_leaf(rank, retired);
+  const bool done = remove_empty_leaf(rank, retired);
   remover_.unlock();
   return done;
 }
 
-// Takes out the leaf that covers `rank` if it is empty. False: it cannot go now.
+// Removes the leaf that covers `rank` if it is empty. Returns false if the leaf is empty but cannot
+// be removed now.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
-bool Tree<Order, kLeafCapacity, kInnerCapacity>::take_out_leaf(Rank rank,
-                                                               std::vector<Retired>* retired) {
-  Held held;
+bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
+                                                                   std::vector<Retired>* retired) {
+  HeldLatches held;
   uint64_t before = 0;
   LeafNode& leaf = latch_leaf_for(rank, &before);
   held.add(leaf, before);
   const Rank low = leaf.low.load(), high = leaf.high.load();
   if (leaf.size() != 0 || low == kLowest || high == kHighest) {
-    held.let_go(false);
+    held.unlatch_all(false);
     return true;
   }
   std::vector<InnerNode*> chain;
   InnerNode* top = nullptr;
   uint32_t child = 0;
-  const bool routed = find_route(leaf, held, chain, &top, &child);
+  const bool routed = latch_ancestors(leaf, held, chain, &top, &child);
   uint64_t unguarded = 0;
-  // A scanner under 2PL may guard the leaf; one that comes now finds it locked.
-  if (!routed || !leaf.lock.compare_exchange_strong(unguarded, kLockedForGood,
+  // Under 2PL a scanner may hold the leaf's lock. A scanner that comes later finds it locked.
+  if (!routed || !leaf.lock.compare_exchange_strong(unguarded, kLockedForever,
                                                     platform::memory_order_seq_cst)) {
-    held.let_go(false);
+    held.unlatch_all(false);
     return false;
   }
 
   const bool to_the_right = child < top->size();
   LeafNode& left = latch_leaf_for(low - 1, &before);
-  hand_range_over(leaf, held.add(left, before), to_the_right, held);
+  transfer_range(leaf, held.add(left, before), to_the_right, held);
   for (InnerNode* node : chain) {
-    hand_range_over(*node, held.add(latch_inner_for(low - 1, node->level)), to_the_right, held);
+    transfer_range(*node, held.add(latch_inner_for(low - 1, node->level)), to_the_right, held);
   }
   top->remove_child(child);
-  held.let_go(true);
+  held.unlatch_all(true);
   retired->push_back({&leaf, Retired::Kind::kLeaf});
   for (InnerNode* node : chain) retired->push_back({node, Retired::Kind::kInner});
   return true;
 }
 
-// Latches the leaf's ancestors: the chain of those with nothing else below them, and the one on top
-// that has something. False: the leaf or its right neighbour is not posted yet.
+// Latches the leaf's ancestors: `chain`, the ancestors that have nothing else below them, and
+// `*top`, the lowest ancestor that has something else. `*child` is the position below `*top`.
+// Returns false if the leaf or its right neighbour is not posted yet.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
-bool Tree<Order, kLeafCapacity, kInnerCapacity>::find_route(LeafNode& leaf, Held& held,
-                                                            std::vector<InnerNode*>& chain,
-                                                            InnerNode** top, uint32_t* child) {
+bool Tree<Order, kLeafCapacity, kInnerCapacity>::latch_ancestors(LeafNode& leaf, HeldLatches& held,
+                                                                 std::vector<InnerNode*>& chain,
+                                                                 InnerNode** top, uint32_t* child) {
   const Rank high = leaf.high.load();
   void* below = &leaf;
   for (uint32_t level = 1;; ++level) {
@@ -128,11 +133,14 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::find_route(LeafNode& leaf, Held
   }
 }
 
-// `node` and `left` are latched; the neighbour that gets the range is as well, afterwards.
+// Gives the range of `node` to its right or its left neighbour, and unlinks `node`. `node` and
+// `left` are latched. If the right neighbour gets the range, this function latches it and adds it
+// to `held`.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
 template <class Node>
-void Tree<Order, kLeafCapacity, kInnerCapacity>::hand_range_over(Node& node, Node& left,
-                                                                 bool to_the_right, Held& held) {
+void Tree<Order, kLeafCapacity, kInnerCapacity>::transfer_range(Node& node, Node& left,
+                                                                bool to_the_right,
+                                                                HeldLatches& held) {
   Node* right = node.next.load(platform::memory_order_acquire);
   if (to_the_right) {
     held.latch_into(*right);

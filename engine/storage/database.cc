@@ -1,11 +1,11 @@
 #include "engine/storage/database.h"
 
+#include <glog/logging.h>
+
 #include <bit>
 #include <cstring>
 #include <new>
 #include <utility>
-
-#include "platform/fatal.h"
 
 namespace logjam {
 namespace {
@@ -16,8 +16,8 @@ std::unique_ptr<Index> make_index(IndexKind kind, const IndexOptions& options) {
   return kind == IndexKind::kHash ? make_hash_index(options) : make_ordered_index(options);
 }
 
-// A tuple that fits a cache line must not straddle two; a longer one starts on a line where that
-// wastes little.
+// A tuple that fits into a cache line must not straddle two lines. A longer tuple starts on a line
+// where that wastes little.
 size_t alignment_of(size_t bytes) {
   if (bytes <= kLine) return std::bit_ceil(bytes);
   const size_t waste = (kLine - bytes % kLine) % kLine;
@@ -37,19 +37,19 @@ Table::Table(uint16_t id, TableSchema schema) : id_(id), schema_(std::move(schem
   primary_ = make_index(schema_.kind, options);
   reclaims_ = primary_->removes() && schema_.secondaries.empty();
   for (const SecondarySchema& secondary : schema_.secondaries) {
-    if (secondary.moves && secondary.unique) {
-      platform::fatal("table " + schema_.name + ": the keys of the unique index " + secondary.name +
-                      " cannot move");
-    }
+    CHECK(!(secondary.moves && secondary.unique))
+        << "table " << schema_.name << ": the keys of the unique index " << secondary.name
+        << " cannot move";
     keys_move_ = keys_move_ || secondary.moves;
-    // Even if unique: the posting of a deleted row stays, and must not stand in another row's way.
+    // The index is not unique even if the schema is: the posting of an erased row stays, and must
+    // not stand in the way of another row.
     secondaries_.push_back(
         make_index(secondary.kind, {.unique = false, .expected_entries = schema_.expected_rows}));
   }
 }
 
 Tuple* Table::new_tuple(Key key, Arena& arena) {
-  void* memory = free_tuples_.take();
+  void* memory = free_tuples_.allocate();
   if (memory == nullptr) {
     const size_t bytes = sizeof(Tuple) + (size_t{row_bytes()} + 7) / 8 * 8;
     memory = arena.allocate(bytes, alignment_of(bytes));
@@ -59,12 +59,12 @@ Tuple* Table::new_tuple(Key key, Arena& arena) {
 
 namespace {
 
-// Locks an absent tuple in both ways, for good: whichever the protocol uses, the other is free.
-// False: somebody holds it.
-bool lock_for_good(Tuple& tuple, Version version) {
+// Locks an absent tuple for ever, in the way of both protocols: the lock of the protocol that is
+// not in use is always free. Returns false if a transaction holds the tuple.
+bool lock_forever(Tuple& tuple, Version version) {
   if (version.locked()) return false;
   uint64_t free = 0;
-  if (!tuple.lock.compare_exchange_strong(free, kLockedForGood, platform::memory_order_seq_cst)) {
+  if (!tuple.lock.compare_exchange_strong(free, kLockedForever, platform::memory_order_seq_cst)) {
     return false;
   }
   uint64_t word = version.word();
@@ -72,25 +72,23 @@ bool lock_for_good(Tuple& tuple, Version version) {
                                             platform::memory_order_seq_cst)) {
     return true;
   }
-  // Whoever lay down meanwhile gets up by itself (RowLock::kMaxSleepNs).
+  // A transaction that has begun to sleep on the lock meanwhile wakes by itself
+  // (RowLock::kMaxSleepNs).
   tuple.lock.store(0, platform::memory_order_release);
   return false;
 }
 
 }  // namespace
 
-bool Table::forget(Key key, uint64_t sequence, std::vector<Retired>* retired) {
+bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired) {
   Keyed* entry = primary_->find(key, nullptr);
   if (entry != nullptr) {
     Tuple& tuple = *tuple_of(entry);
     const Version version = tuple.load_version();
-    // There again, or erased again by somebody who will come here too.
+    // The row is present again, or was erased again by a transaction that comes here, too.
     if (!version.absent() || version.sequence() != sequence) return true;
-    if (!lock_for_good(tuple, version)) return false;
-    uint64_t known = forgotten_.load(platform::memory_order_relaxed);
-    while (known < sequence &&
-           !forgotten_.compare_exchange_weak(known, sequence, platform::memory_order_release)) {
-    }
+    if (!lock_forever(tuple, version)) return false;
+    platform::atomic_max(removed_up_to_, sequence, platform::memory_order_release);
     retired->push_back({&tuple, Retired::Kind::kTuple});
   }
   return primary_->remove(key, entry, retired);
@@ -98,7 +96,7 @@ bool Table::forget(Key key, uint64_t sequence, std::vector<Retired>* retired) {
 
 void Table::recycle(const Retired& retired) {
   if (retired.kind == Retired::Kind::kTuple) {
-    free_tuples_.give(retired.memory);
+    free_tuples_.free(retired.memory);
   } else {
     primary_->recycle(retired);
   }
@@ -114,24 +112,21 @@ Posting* Table::new_posting(size_t secondary, const Tuple& tuple, const std::byt
 }
 
 bool Index::remove(Key, Keyed*, std::vector<Retired>*) {
-  platform::fatal("entries cannot be taken out of this index");
+  LOG(FATAL) << "entries cannot be taken out of this index";
 }
-void Index::recycle(const Retired&) {
-  platform::fatal("entries cannot be taken out of this index");
-}
+void Index::recycle(const Retired&) { LOG(FATAL) << "entries cannot be taken out of this index"; }
 
 void Table::load(Key key, const void* row, Arena& arena) {
   Tuple* tuple = new_tuple(key, arena);
   std::memcpy(tuple->row(), row, row_bytes());
   tuple->version.store(Version(0, false).word(), platform::memory_order_relaxed);
-  if (!primary_->insert(tuple, arena, nullptr, nullptr).inserted) {
-    platform::fatal("table " + schema_.name + ": key " + std::to_string(key) + " is loaded twice");
-  }
+  CHECK(primary_->insert(tuple, arena, nullptr, nullptr).inserted)
+      << "table " << schema_.name << ": key " << key << " is loaded twice";
   index_row(tuple, tuple->row(), arena);
 }
 
-Tuple* Table::obtain(Key key, Arena& arena) {
-  if (Keyed* there = primary_->find(key, nullptr)) return tuple_of(there);
+Tuple* Table::find_or_create(Key key, Arena& arena) {
+  if (Keyed* existing = primary_->find(key, nullptr)) return tuple_of(existing);
   return tuple_of(primary_->insert(new_tuple(key, arena), arena, nullptr, nullptr).entry);
 }
 
@@ -140,7 +135,7 @@ void Table::index_row(Tuple* tuple, const std::byte* row, Arena& arena) {
   for (size_t i = 0; i < secondaries_.size(); ++i) {
     Posting* posting = new_posting(i, *tuple, row, arena);
     if (!secondaries_[i]->insert(posting, arena, nullptr, nullptr).inserted) {
-      arena.take_back(posting, sizeof(Posting));
+      arena.free(posting, sizeof(Posting));
     }
   }
 }
@@ -152,7 +147,12 @@ uint64_t Table::count_rows() {
 }
 
 void Table::for_each_row(FunctionRef<void(Key, const std::byte*)> visit) {
-  primary_->for_each([&](Keyed* entry) {
+  for_each_row(0, 1, visit);
+}
+
+void Table::for_each_row(uint32_t part, uint32_t parts,
+                         FunctionRef<void(Key, const std::byte*)> visit) {
+  primary_->for_each(part, parts, [&](Keyed* entry) {
     const Tuple* tuple = tuple_of(entry);
     if (!tuple->load_version().absent()) visit(tuple->key, tuple->row());
   });
@@ -168,7 +168,7 @@ Table& Database::table(const std::string& name) {
   for (const auto& table : tables_) {
     if (table->schema().name == name) return *table;
   }
-  platform::fatal("there is no table " + name);
+  LOG(FATAL) << "there is no table " << name;
 }
 
 }  // namespace logjam

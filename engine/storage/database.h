@@ -1,4 +1,4 @@
-// Tables with fixed-size rows, their schema and their indexes.
+// Tables with rows of fixed size, their schemas and their indexes.
 #pragma once
 
 #include <cstddef>
@@ -9,23 +9,23 @@
 
 #include "engine/storage/arena.h"
 #include "engine/storage/free_list.h"
-#include "engine/storage/function_ref.h"
 #include "engine/storage/index.h"
 #include "engine/storage/tuple.h"
 #include "platform/atomic.h"
+#include "platform/function_ref.h"
 
 namespace logjam {
 
 enum class IndexKind : uint8_t { kHash, kOrdered };
 
-// A secondary index. Its key is computed from the row. Unless it `moves`, it must not change while
-// the row lives.
+// The schema of a secondary index. The index computes its key from the row. Unless `moves`, the key
+// must not change while the row lives.
 struct SecondarySchema {
   std::string name;
   IndexKind kind = IndexKind::kOrdered;
-  bool unique = false;  // among present rows; transactions see to it, the index does not
+  bool unique = false;  // among present rows; ensured by transactions, not by the index
   Key (*key_of)(Key primary, const std::byte* row) = nullptr;
-  bool moves = false;  // updates may change the key; not of a unique one
+  bool moves = false;  // updates may change the key; not allowed if unique
 };
 
 struct TableSchema {
@@ -36,10 +36,12 @@ struct TableSchema {
   std::vector<SecondarySchema> secondaries = {};
 };
 
-// About what a table's rows take: tuples' headers, padded rows, an entry in the primary index, and
-// a posting in each secondary one.
+// The approximate bytes of a table's rows: tuple headers, padded rows, an entry in the primary
+// index, and a posting in each of the `secondaries` secondary indexes.
 uint64_t table_bytes(uint64_t rows, uint32_t row_bytes, size_t secondaries = 0);
 
+// Any worker may call any function of a Table while transactions run, unless the function says
+// otherwise. Arenas belong to the calling thread.
 class Table {
  public:
   Table(uint16_t id, TableSchema schema);
@@ -47,48 +49,57 @@ class Table {
   uint16_t id() const { return id_; }
   const TableSchema& schema() const { return schema_; }
   uint32_t row_bytes() const { return schema_.row_bytes; }
-  bool keys_move() const { return keys_move_; }  // of a secondary index
+  bool keys_move() const { return keys_move_; }  // of any secondary index
   Index& primary() { return *primary_; }
   size_t secondary_count() const { return secondaries_.size(); }
   Index& secondary(size_t which) { return *secondaries_[which]; }
 
-  // A tuple in no index yet, absent, with sequence 0.
+  // Returns a tuple that is in no index yet, absent, with sequence number 0.
   Tuple* new_tuple(Key key, Arena& arena);
-  // Takes back a new tuple that did not get into the index.
-  void take_back(Tuple* tuple) { free_tuples_.give(tuple); }
+  // Frees a new tuple that did not enter the index.
+  void free(Tuple* tuple) { free_tuples_.free(tuple); }
   static Tuple* tuple_of(Keyed* primary_entry) { return static_cast<Tuple*>(primary_entry); }
+  // Returns a posting of `tuple` for `row`, which is in no index yet.
   Posting* new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
                        Arena& arena) const;
 
-  // For loading: a present row with sequence 0, in all indexes. The key must be new.
+  // For the load: inserts a present row with sequence number 0 into all indexes. Ends the process
+  // with one sentence if the key is present already.
   void load(Key key, const void* row, Arena& arena);
 
-  // For recovery: the tuple under `key`, created absent if need be, and its postings for `row`
-  // (null: none) made sure of. Thread-safe.
-  Tuple* obtain(Key key, Arena& arena);
+  // For recovery, on any number of threads. find_or_create() returns the tuple of `key`, which it
+  // creates absent if necessary. index_row() ensures that the tuple has its postings for `row`
+  // (null: none).
+  Tuple* find_or_create(Key key, Arena& arena);
   void index_row(Tuple* tuple, const std::byte* row, Arena& arena);
 
-  // Whether transactions may have inserted or erased rows, so that a row's presence may be the
-  // doing of another transaction. Set before such a change can be seen, by its transaction.
-  bool rows_come_and_go() const { return changes_.load(platform::memory_order_relaxed); }
-  void rows_will_come_and_go() {
-    if (!rows_come_and_go()) changes_.store(true, platform::memory_order_relaxed);
+  // Whether a transaction may have inserted or erased rows, so that the presence of a row may
+  // depend on another transaction. A transaction sets it before another transaction can see its
+  // change.
+  bool membership_changes() const { return changes_.load(platform::memory_order_relaxed); }
+  void note_membership_change() {
+    if (!membership_changes()) changes_.store(true, platform::memory_order_relaxed);
   }
 
-  // For the reclaimer: whether absent tuples can be taken out of the primary index. Postings of
-  // rows long gone point at their tuples, so secondary indexes stand in the way.
+  // For the reclaimer: whether absent tuples can be removed from the primary index. Tables with
+  // secondary indexes do not allow that, since the postings of erased rows point at their tuples.
   bool reclaims() const { return reclaims_; }
-  // Takes out the tuple under `key`, if it is absent still since its writer with that sequence
-  // number. False: try again, somebody holds it or a node. What is taken out is appended to
-  // `retired`.
-  bool forget(Key key, uint64_t sequence, std::vector<Retired>* retired);
+  // Removes the tuple of `key` from the index, if the tuple is absent and `sequence` is still its
+  // sequence number. Appends what it removes to `retired`. Returns false if a transaction holds the
+  // tuple, or if an index node cannot be removed now; the caller then tries again later.
+  bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
+  // Takes memory that remove_absent() retired for new tuples and nodes. No thread may still access
+  // it.
   void recycle(const Retired& retired);
-  // The largest sequence number of a tuple taken out: an insert that finds no tuple depends on it.
-  uint64_t forgotten_up_to() const { return forgotten_.load(platform::memory_order_acquire); }
+  // The largest sequence number of any removed tuple. An insert that finds no tuple depends on it.
+  uint64_t removed_up_to() const { return removed_up_to_.load(platform::memory_order_acquire); }
 
-  // Present rows, while no transaction runs.
+  // Count and visit the present rows, while no transaction runs.
   uint64_t count_rows();
   void for_each_row(FunctionRef<void(Key, const std::byte*)> visit);
+  // Those of part `part` of `parts`. Each row is in exactly one part, and the order is that of
+  // for_each_row, part after part. Any number of threads may visit parts at the same time.
+  void for_each_row(uint32_t part, uint32_t parts, FunctionRef<void(Key, const std::byte*)> visit);
 
  private:
   uint16_t id_;
@@ -98,17 +109,20 @@ class Table {
   std::vector<std::unique_ptr<Index>> secondaries_;
   platform::atomic<bool> changes_{false};
   bool reclaims_ = false;
-  platform::atomic<uint64_t> forgotten_{0};
+  platform::atomic<uint64_t> removed_up_to_{0};
   FreeList free_tuples_;
 };
 
+// Tables are created before any other thread uses the database. They live as long as the database.
 class Database {
  public:
-  // Tables are created in the same order in every process, so that their ids mean the same in a
-  // log.
+  // Tables are created in the same order in every process, so that a log's table ids have the same
+  // meaning in each.
   Table& create_table(TableSchema schema);
   const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }
+  // The table with that id, or null.
   Table* table(uint16_t id) { return id < tables_.size() ? tables_[id].get() : nullptr; }
+  // The table with that name. Ends the process with one sentence if it does not exist.
   Table& table(const std::string& name);
 
  private:

@@ -1,4 +1,5 @@
-// Pieces of memory of one size, given back by any thread and taken by any other.
+// Free memory blocks of one size. Any thread may free a block, and any thread may allocate it
+// again.
 #pragma once
 
 #include <cstdint>
@@ -9,41 +10,41 @@
 
 namespace logjam {
 
-// Protocol. `lock_` guards the list, which lives in the pieces themselves. `count_` is written
-// under it and read without: whoever reads 0 too late or too early takes new memory, or the lock in
-// vain.
+// Protocol. `lock_` guards the list, which lives in the blocks themselves. `count_` is written
+// under the lock and read without it. A thread that reads an outdated 0 takes new memory instead; a
+// thread that reads an outdated larger number takes the lock in vain.
 class FreeList {
  public:
-  // `piece` is at least a pointer large, and nobody else can reach it.
-  void give(void* piece) {
+  // `block` is at least as large as a pointer, and no other thread can reach it.
+  void free(void* block) {
     lock_.lock();
-    first_ = new (piece) Piece{first_};
+    first_ = new (block) Block{first_};
     count_.store(count() + 1, platform::memory_order_relaxed);
     lock_.unlock();
   }
 
-  // Null if there is none.
-  void* take() {
+  // Returns a block, or null if the list is empty.
+  void* allocate() {
     if (count() == 0) return nullptr;
     lock_.lock();
-    Piece* taken = first_;
-    if (taken != nullptr) {
-      first_ = taken->next;
+    Block* block = first_;
+    if (block != nullptr) {
+      first_ = block->next;
       count_.store(count() - 1, platform::memory_order_relaxed);
     }
     lock_.unlock();
-    return taken;
+    return block;
   }
 
   uint64_t count() const { return count_.load(platform::memory_order_relaxed); }
 
  private:
-  struct Piece {
-    Piece* next;
+  struct Block {
+    Block* next;
   };
 
   platform::SpinLock lock_;
-  Piece* first_ = nullptr;
+  Block* first_ = nullptr;
   platform::atomic<uint64_t> count_{0};
 };
 

@@ -1,13 +1,17 @@
-// The hash index: an array of one-line buckets that never grows, overflowing into chains.
+// The hash index: an array of buckets, which never grows. A bucket is one cache line and overflows
+// into a chain.
 //
-// Protocol. A slot goes from 0 to its entry once, under the head bucket's latch, and never changes
-// again; slots fill in order, and the last bucket of a chain gets a successor only when it is full.
-// Slots and chain pointers are stored with release and loaded with acquire, so whoever sees an
-// entry sees its key. A hit therefore needs no validation. A miss, or a picture of all entries of a
-// key, stands only if the head bucket's structure word was unlatched and did not move meanwhile.
+// Protocol. A slot changes once, from 0 to its entry, under the head bucket's latch. Slots fill in
+// order. The last bucket of a chain gets a successor only when it is full. Slots and chain pointers
+// are stored with release and loaded with acquire, so a thread that sees an entry sees its key. A
+// hit therefore needs no validation. A miss, or the list of all entries of a key, is valid only if
+// the head bucket's structure word was unlatched and did not change meanwhile.
 //
-// A find costs the bucket's line and the entry's: the upper 16 bits of a slot, which user-space
-// addresses leave free, hold bits of the hash, so that other keys' entries are hardly ever touched.
+// A find costs the cache lines of the bucket and of the entry. User-space addresses leave the upper
+// 16 bits of a slot free. These hold bits of the hash, so that a find hardly ever touches entries
+// of other keys.
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -22,7 +26,7 @@
 namespace logjam {
 namespace {
 
-constexpr double kMostPerBucket = 3.0;
+constexpr double kMaxPerBucket = 3.0;
 constexpr int kTagShift = 48;
 constexpr uint64_t kPointerMask = (uint64_t{1} << kTagShift) - 1;
 
@@ -43,21 +47,21 @@ struct alignas(platform::kCacheLine) Bucket : IndexNode {
 static_assert(sizeof(Bucket) == platform::kCacheLine && sizeof(Overflow) == platform::kCacheLine);
 
 // Folded multiplication (as in wyhash). The upper bits of multiples of an odd constant spread dense
-// keys more evenly than chance would; folding the high half in keeps keys composed in high bits
-// apart.
+// keys more evenly than chance would. Folding in the high half separates keys that are composed in
+// their high bits.
 uint64_t hash_of(Key key) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(key) * 0x9E3779B97F4A7C15u;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// Never 0, the tag of an empty slot.
+// The tag is never 0, which is the tag of an empty slot.
 uint64_t tag_of(uint64_t hash) { return (hash & 0xFFFF) | 1; }
 
 Keyed* entry_in(uint64_t slot) { return reinterpret_cast<Keyed*>(slot & kPointerMask); }
 
-// A bit for each slot with that tag. Free of branches that depend on where a match is: those would
-// be mispredicted on every other find.
+// Returns one bit for each slot with that tag. The code has no branch that depends on the position
+// of a match, because such a branch would be mispredicted in every other find.
 template <size_t kSlots>
 uint32_t candidates_in(const Slots<kSlots>& slots, uint64_t tag) {
   uint32_t candidates = 0;
@@ -74,9 +78,10 @@ Keyed* first_of(uint32_t candidates, const Slots<kSlots>& slots) {
   return entry_in(slots[i].load(platform::memory_order_relaxed));
 }
 
-// Calls `found` for the entries whose tag matches until it returns true.
+// Calls `found` for the entries whose tag matches, until `found` returns true. Returns whether an
+// entry made it return true.
 template <size_t kSlots, class Found>
-bool for_tag(const Slots<kSlots>& slots, uint64_t tag, Found&& found) {
+bool any_with_tag(const Slots<kSlots>& slots, uint64_t tag, Found&& found) {
   for (uint32_t left = candidates_in(slots, tag); left != 0; left &= left - 1) {
     if (found(first_of(left, slots))) return true;
   }
@@ -84,11 +89,11 @@ bool for_tag(const Slots<kSlots>& slots, uint64_t tag, Found&& found) {
 }
 
 template <class Found>
-bool for_tag_in_chain(const Bucket& bucket, uint64_t tag, Found&& found) {
-  if (for_tag(bucket.slots, tag, found)) return true;
+bool any_in_chain_with_tag(const Bucket& bucket, uint64_t tag, Found&& found) {
+  if (any_with_tag(bucket.slots, tag, found)) return true;
   for (const Overflow* more = bucket.next.load(platform::memory_order_acquire); more != nullptr;
        more = more->next.load(platform::memory_order_acquire)) {
-    if (for_tag(more->slots, tag, found)) return true;
+    if (any_with_tag(more->slots, tag, found)) return true;
   }
   return false;
 }
@@ -101,7 +106,7 @@ Slot* empty_in(Slots<kSlots>& slots) {
   return nullptr;
 }
 
-// The first empty slot, under the latch.
+// Returns the first empty slot. The caller holds the latch.
 Slot& empty_slot(Bucket& bucket, Arena& arena) {
   if (Slot* slot = empty_in(bucket.slots)) return *slot;
   platform::atomic<Overflow*>* next = &bucket.next;
@@ -114,8 +119,8 @@ Slot& empty_slot(Bucket& bucket, Arena& arena) {
   return fresh->slots[0];
 }
 
-// Zeroed memory is an array of empty buckets. Small arrays come from the heap: a huge page for each
-// small table would be waste.
+// The array of buckets. Zeroed memory is an array of empty buckets. Small arrays come from the
+// heap, because a huge page for each small table would be a waste.
 class Buckets {
  public:
   explicit Buckets(uint64_t count) : bytes_(count * sizeof(Bucket)) {
@@ -149,14 +154,14 @@ class HashIndex final : public Index {
   explicit HashIndex(uint64_t expected_entries)
       : count_(std::bit_ceil(std::max(
             uint64_t{2},
-            static_cast<uint64_t>(static_cast<double>(expected_entries) / kMostPerBucket)))),
+            static_cast<uint64_t>(static_cast<double>(expected_entries) / kMaxPerBucket)))),
         shift_(64 - std::countr_zero(count_)),
         buckets_(count_) {}
 
   bool unique() const override { return kUnique; }
   bool ordered() const override { return false; }
 
-  Keyed* find(Key key, NodeSight* missed_in) override {
+  Keyed* find(Key key, NodeVersion* missed_in) override {
     const uint64_t hash = hash_of(key);
     Bucket& bucket = bucket_of(hash);
     uint32_t left = candidates_in(bucket.slots, tag_of(hash));
@@ -172,7 +177,7 @@ class HashIndex final : public Index {
     const uint64_t hash = hash_of(entry->key);
     Bucket& bucket = bucket_of(hash);
     const uint64_t before = latch(bucket);
-    if (Keyed* there = search_same(bucket, hash, entry)) {
+    if (Keyed* there = find_conflicting(bucket, hash, entry)) {
       unlatch_unchanged(bucket, before);
       return {.entry = there};
     }
@@ -190,32 +195,32 @@ class HashIndex final : public Index {
   void find_all(Key key, const NodeVisitor& visit) override {
     const uint64_t hash = hash_of(key);
     Bucket& bucket = bucket_of(hash);
-    std::vector<Keyed*> picture;
+    std::vector<Keyed*> entries;
     for (;;) {
       const uint64_t seen = begin_reading(bucket);
-      for_tag_in_chain(bucket, tag_of(hash), [&](Keyed* entry) {
-        if (entry->key == key) picture.push_back(entry);
+      any_in_chain_with_tag(bucket, tag_of(hash), [&](Keyed* entry) {
+        if (entry->key == key) entries.push_back(entry);
         return false;
       });
-      if (still(bucket, seen)) {
-        visit({&bucket, seen}, picture);
+      if (unchanged_since(bucket, seen)) {
+        visit({&bucket, seen}, entries);
         return;
       }
-      picture.clear();
+      entries.clear();
     }
   }
 
   void scan(Key, Key, bool, const NodeVisitor&) override {
-    platform::fatal("a hash index cannot be scanned in key order");
+    LOG(FATAL) << "a hash index cannot be scanned in key order";
   }
 
-  void for_each(FunctionRef<void(Keyed*)> visit) override {
+  void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) override {
     const auto visit_slots = [&](const auto& slots) {
       for (const Slot& slot : slots) {
         if (Keyed* entry = entry_in(slot.load(platform::memory_order_acquire))) visit(entry);
       }
     };
-    for (uint64_t i = 0; i < count_; ++i) {
+    for (uint64_t i = count_ * part / parts; i < count_ * (part + 1) / parts; ++i) {
       visit_slots(buckets_[i].slots);
       for (const Overflow* more = buckets_[i].next.load(platform::memory_order_acquire);
            more != nullptr; more = more->next.load(platform::memory_order_acquire)) {
@@ -229,14 +234,14 @@ class HashIndex final : public Index {
  private:
   Bucket& bucket_of(uint64_t hash) const { return buckets_[hash >> shift_]; }
 
-  // Apart from find(), whose path to a hit in the first bucket is as short as it can be.
+  // This function is separate from find(), to keep the path to a hit in the first bucket short.
   [[gnu::noinline]] static Keyed* find_in_chain(Bucket& bucket, uint64_t hash, Key key,
-                                                NodeSight* missed_in) {
+                                                NodeVersion* missed_in) {
     platform::SpinWait wait;
     for (;;) {
       const uint64_t seen = bucket.structure.load(platform::memory_order_acquire);
       if (Keyed* entry = search(bucket, hash, key)) return entry;
-      if ((seen & IndexNode::kLatched) == 0 && still(bucket, seen)) {
+      if ((seen & IndexNode::kLatched) == 0 && unchanged_since(bucket, seen)) {
         if (missed_in != nullptr) *missed_in = {&bucket, seen};
         return nullptr;
       }
@@ -246,19 +251,19 @@ class HashIndex final : public Index {
 
   static Keyed* search(const Bucket& bucket, uint64_t hash, Key key) {
     Keyed* result = nullptr;
-    for_tag_in_chain(bucket, tag_of(hash), [&](Keyed* entry) {
+    any_in_chain_with_tag(bucket, tag_of(hash), [&](Keyed* entry) {
       if (entry->key == key) result = entry;
       return result != nullptr;
     });
     return result;
   }
 
-  // The entry that stands in the way of inserting `entry`.
-  static Keyed* search_same(const Bucket& bucket, uint64_t hash, const Keyed* entry) {
+  // Returns the entry that prevents the insert of `entry`, or null.
+  static Keyed* find_conflicting(const Bucket& bucket, uint64_t hash, const Keyed* entry) {
     if constexpr (kUnique) return search(bucket, hash, entry->key);
     const auto primary_of = [](const Keyed* e) { return static_cast<const Posting*>(e)->primary; };
     Keyed* result = nullptr;
-    for_tag_in_chain(bucket, tag_of(hash), [&](Keyed* other) {
+    any_in_chain_with_tag(bucket, tag_of(hash), [&](Keyed* other) {
       if (other->key == entry->key && primary_of(other) == primary_of(entry)) result = other;
       return result != nullptr;
     });

@@ -1,16 +1,19 @@
-// What an index is to concurrency control: keys to entries, and nodes that can be watched.
+// The interface of an index, as concurrency control uses it: keys lead to entries, and nodes tell
+// whether the set of their keys has changed.
 //
 // A *node* is the unit of phantom protection: a leaf of the ordered index, a bucket of the hash
-// index. Its `structure` word changes whenever a key that was not there is inserted in it, it
-// splits, an entry is taken out, or its range changes, never otherwise. OCC remembers (node,
-// structure) of what it scanned or missed and validates it at commit, as Silo does; 2PL takes
-// `lock` shared, and an insert asks for it (see cc/two_phase_locking.cc). A deleted row is an
-// absent tuple; only the reclaimer takes it out of the index, some time later (reclaimer.h).
+// index. Its `structure` word changes when a new key is inserted into the node, when the node
+// splits, when an entry is removed, and when the node's range changes; it never changes otherwise.
+// OCC remembers (node, structure) of what it scanned or missed, and validates it at commit, as Silo
+// does. 2PL takes `lock` shared, and an insert checks that lock (cc/two_phase_locking.cc). A
+// deleted row is an absent tuple. Only the reclaimer removes it from the index, some time later
+// (reclaimer.h).
 //
-// Protocol. `structure`: bit 0 is the latch, the rest a counter. An inserter latches (acquire),
-// changes the node and stores counter + 1 without the latch (release); readers load it (acquire),
-// read the node with relaxed loads, and load it again after an acquire fence (optimistic lock
-// coupling): if it moved or was latched they start again.
+// Protocol. Bit 0 of `structure` is the latch, the rest is a counter. An inserter sets the latch
+// (acquire), changes the node, and stores counter + 1 without the latch (release). A reader loads
+// the word, loads the node's fields, each with acquire, and loads the word again, which needs no
+// fence then (node_latch.h). If the word has changed or was latched, the reader starts again
+// (optimistic lock coupling).
 #pragma once
 
 #include <cstdint>
@@ -19,11 +22,13 @@
 #include <vector>
 
 #include "engine/storage/arena.h"
-#include "engine/storage/function_ref.h"
 #include "engine/storage/tuple.h"
 #include "platform/atomic.h"
+#include "platform/function_ref.h"
 
 namespace logjam {
+
+using platform::FunctionRef;
 
 struct IndexNode {
   platform::atomic<uint64_t> structure{0};
@@ -32,51 +37,54 @@ struct IndexNode {
   static constexpr uint64_t kLatched = 1;
 };
 
-// A RowLock word that is held exclusively by nobody, for good: of tuples and nodes taken out.
-inline constexpr uint64_t kLockedForGood = uint64_t{1} << 63;
+// A RowLock word that is exclusive and has no holder: the lock of removed tuples and nodes. It is
+// never released.
+inline constexpr uint64_t kLockedForever = uint64_t{1} << 63;
 
-// A node as a reader saw it: unlatched, with this structure word.
-struct NodeSight {
+// A node, and the unlatched structure word that a reader saw.
+struct NodeVersion {
   IndexNode* node = nullptr;
   uint64_t structure = 0;
 };
 
-// What an insert did to nodes, so that a transaction can tell its own change from another's.
+// What an insert did to a node, so that a transaction can tell its own change from a change of
+// another.
 struct NodeChange {
   IndexNode* node = nullptr;
-  uint64_t before = 0;  // its structure word before; meaningless if created
+  uint64_t before = 0;  // the structure word before; meaningless if created
   uint64_t after = 0;
-  bool created = false;  // a new node that took keys from the one named just before it
+  bool created = false;  // a new node that took keys from the node of the change before this
 };
 
 struct InsertResult {
-  Keyed* entry = nullptr;  // the entry now under the key: the new one or the one already there
+  Keyed* entry = nullptr;  // the entry now under the key: the new one, or the one present before
   bool inserted = false;
-  bool refused = false;  // the gate said no; nothing was changed
+  bool refused = false;  // the gate returned false; nothing was changed
 };
 
-// Asked under the node's latch, before a new key goes in: 2PL checks that nobody else has scanned
-// the node. Returning false refuses the insert. If the insert splits the node, the gate is then
-// called once more, for the created node, before anybody else can reach it: what guards the old
-// node can be put on the new one there. The result of that second call is ignored.
+// Called under the node's latch, before a new key is inserted: 2PL checks that no other transaction
+// has scanned the node. If the gate returns false, the insert is refused. If the insert splits the
+// node, the gate is called once more, for the new node, before another thread can reach it. 2PL
+// then locks the new node as it has locked the old one. The result of that second call is ignored.
 using InsertGate = FunctionRef<bool(IndexNode&)>;
 
-// An entry of a secondary index. `primary` tells entries with equal keys apart.
+// An entry of a secondary index. `primary` distinguishes entries with equal keys.
 struct Posting : Keyed {
   Key primary;
   Tuple* tuple;
 };
 
-// What was taken out of a table or its index, and may still be looked at by readers who came
-// before.
+// Memory of a tuple or a node that was removed from its index. Readers that came before the removal
+// may still look at it.
 struct Retired {
   enum class Kind : uint8_t { kTuple, kLeaf, kInner };
   void* memory;
   Kind kind;
 };
 
-// A unique index holds Tuples or Postings, one a key. A non-unique one holds Postings, several a
-// key, one a (key, primary).
+// A unique index has Tuples or Postings, one for each key. A non-unique index has Postings, one for
+// each (key, primary). Any worker may call any function at any time, unless the function says
+// otherwise. The index does not own its entries.
 class Index {
  public:
   virtual ~Index() = default;
@@ -84,36 +92,41 @@ class Index {
   virtual bool unique() const = 0;
   virtual bool ordered() const = 0;
 
-  // Unique only: the entry, or null and (if `missed_in` is given) the node that would hold it.
-  virtual Keyed* find(Key key, NodeSight* missed_in) = 0;
+  // Unique indexes only. Returns the entry of `key`, or null. In the second case `*missed_in`, if
+  // it is not null, becomes the node that would have the entry.
+  virtual Keyed* find(Key key, NodeVersion* missed_in) = 0;
 
-  // Inserts `entry` under its key (non-unique: key and primary) unless that is there already, in
-  // which case the result names the entry that is. `gate` may be null. Changed nodes are appended
-  // to `changes` (may be null). `arena` is the calling thread's.
+  // Inserts `entry` under its key (non-unique: under key and primary), unless the index has such an
+  // entry; the result then names that entry. `gate` may be null. The changed nodes are appended to
+  // `changes`, which may be null. `arena` is the calling thread's.
   virtual InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
                               std::vector<NodeChange>* changes) = 0;
 
-  // Visits node by node. The visitor gets a consistent picture of the node's entries in the range
-  // (maybe none) and the node as it was; returning false ends the scan. Entries of one node come in
-  // key order, descending if asked, and so do the nodes.
-  using NodeVisitor = FunctionRef<bool(NodeSight node, std::span<Keyed* const> entries)>;
-  // All entries of one key.
+  // Visitors are called node by node. A visitor gets the node's entries in the range (maybe none),
+  // as a consistent copy, and the node's version at that time. It returns false to end the scan.
+  // Nodes, and the entries of a node, come in key order, descending if asked.
+  using NodeVisitor = FunctionRef<bool(NodeVersion node, std::span<Keyed* const> entries)>;
+  // Visits all entries of one key.
   virtual void find_all(Key key, const NodeVisitor& visit) = 0;
-  // All entries with keys in [low, high]; ordered indexes only (others end the process).
+  // Visits all entries with keys in [low, high]. Ordered indexes only; others end the process.
   virtual void scan(Key low, Key high, bool descending, const NodeVisitor& visit) = 0;
 
-  // Whether it can do the two things below.
+  // Whether the index has the two functions below. Others end the process.
   virtual bool removes() const { return false; }
-  // Takes out `entry` (null: none), which is under `key` (nobody else takes it out), and then, if
-  // the node that would hold the key is empty, that node. False: the node could not go now, call
-  // again, with null. Nodes taken out are appended to `retired`.
+  // Removes `entry` (null: none), the entry of `key`, and then the node that would have the key, if
+  // that node is empty. Only the caller removes this entry. Appends the removed nodes to `retired`.
+  // Returns false if the node cannot be removed now; the caller then calls again, with null.
   virtual bool remove(Key key, Keyed* entry, std::vector<Retired>* retired);
-  // Takes back such a node, when nobody can look at it any more.
+  // Takes the memory of a removed node for new nodes. No thread may still access it.
   virtual void recycle(const Retired& node);
 
-  // Every entry, while nobody inserts.
-  virtual void for_each(FunctionRef<void(Keyed*)> visit) = 0;
-  // Starts loading the memory find(key) will touch, where that is known without searching.
+  // Visits every entry of part `part` of `parts`. Each entry is in exactly one part, and the order
+  // is that of for_each, part after part. Any number of threads may visit parts at the same time.
+  // No thread inserts meanwhile.
+  virtual void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) = 0;
+  // Visits every entry, in key order if ordered(). No thread inserts meanwhile.
+  void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }
+  // Starts loading the memory that find(key) will touch, if the index knows it without a search.
   virtual void prefetch(Key key) const = 0;
 };
 
@@ -121,6 +134,7 @@ struct IndexOptions {
   bool unique = true;
   uint64_t expected_entries = 1024;  // sizes a hash index's bucket array
 };
+// The caller owns the index.
 std::unique_ptr<Index> make_hash_index(const IndexOptions& options);
 std::unique_ptr<Index> make_ordered_index(const IndexOptions& options);
 

@@ -1,4 +1,5 @@
-// The latch in an index node's structure word (protocol: index.h).
+// The latch in an index node's structure word (protocol: index.h). Any worker may call these
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,9 @@
 
 namespace logjam {
 
-// Returns the structure word the node had, without the latch bit. seq_cst: an insert's gate loads
-// the node's lock behind it (the argument is in cc/two_phase_locking.cc).
+// Waits for the latch and takes it. Returns the structure word from before, without the latch bit.
+// The order is seq_cst, because an insert's gate then loads the node's lock (proof in
+// cc/two_phase_locking.cc).
 inline uint64_t latch(IndexNode& node) {
   platform::SpinWait wait;
   for (;;) {
@@ -24,18 +26,19 @@ inline uint64_t latch(IndexNode& node) {
   }
 }
 
+// Releases the latch of a node that has not changed; `before` is what latch() returned.
 inline void unlatch_unchanged(IndexNode& node, uint64_t before) {
   node.structure.store(before, platform::memory_order_release);
 }
 
-// Returns the new structure word.
+// Releases the latch of a node that has changed. Returns the new structure word.
 inline uint64_t unlatch_changed(IndexNode& node, uint64_t before) {
   const uint64_t after = before + 2;
   node.structure.store(after, platform::memory_order_release);
   return after;
 }
 
-// Begins an optimistic reading: the structure word, once it is unlatched.
+// Begins an optimistic read: waits until the node is unlatched, and returns its structure word.
 inline uint64_t begin_reading(const IndexNode& node) {
   platform::SpinWait wait;
   for (;;) {
@@ -45,10 +48,10 @@ inline uint64_t begin_reading(const IndexNode& node) {
   }
 }
 
-// True if nothing changed since begin_reading(). Every field in between must have been loaded with
-// acquire: that keeps this load behind them without a fence, costs nothing on x86, and is an
-// ordering ThreadSanitizer models.
-inline bool still(const IndexNode& node, uint64_t seen) {
+// Returns whether the node has not changed since begin_reading() returned `seen`. Every field in
+// between must be loaded with acquire. That keeps this load behind them without a fence, costs
+// nothing on x86, and is an ordering that ThreadSanitizer models.
+inline bool unchanged_since(const IndexNode& node, uint64_t seen) {
   return node.structure.load(platform::memory_order_relaxed) == seen;
 }
 

@@ -6,7 +6,7 @@ namespace logjam {
 
 uint64_t Epochs::safe_before() const {
   uint64_t least = kNever;
-  for (const auto& seen : seen_) {
+  for (const auto& seen : worker_epochs_) {
     least = std::min(least, seen->load(platform::memory_order_acquire));
   }
   return least;
@@ -24,7 +24,7 @@ void Reclaimer::remove_some() {
   for (size_t left = std::min(candidates_.size(), kAtOnce); left > 0; --left) {
     const Erasure erasure = candidates_.front();
     candidates_.pop_front();
-    const bool done = erasure.table->forget(erasure.key, erasure.sequence, &retired_);
+    const bool done = erasure.table->remove_absent(erasure.key, erasure.sequence, &retired_);
     for (const Retired& retired : retired_) limbo_.push_back({0, erasure.table, retired});
     retired_.clear();
     if (!done) candidates_.push_back(erasure);
@@ -34,10 +34,10 @@ void Reclaimer::remove_some() {
   for (size_t i = before; i < limbo_.size(); ++i) limbo_[i].epoch = epoch;
 }
 
-void Reclaimer::give_back() {
-  constexpr uint32_t kLookEvery = 16;
-  if (++since_looked_ < kLookEvery) return;
-  since_looked_ = 0;
+void Reclaimer::recycle_safe() {
+  constexpr uint32_t kCheckEvery = 16;
+  if (++since_check_ < kCheckEvery) return;
+  since_check_ = 0;
   const uint64_t safe = epochs_.safe_before();
   while (!limbo_.empty() && limbo_.front().epoch < safe) {
     limbo_.front().table->recycle(limbo_.front().retired);

@@ -1,29 +1,32 @@
 // Gives the memory of erased rows back to their tables, while transactions run.
 //
-// An erased row stays in its index as an absent tuple for as long as anybody may have to meet it:
+// An erased row stays in its index as an absent tuple as long as a transaction may need to find it:
 //
-// - Until the erase is durable. Who then finds nothing instead of the tombstone has missed nothing
-//   to wait for.
-// - Until nobody holds it locked. The reclaimer takes it as a writer would, and never lets go: who
-//   still finds it, or has read it, aborts as if it were locked.
+// - The tuple stays until the erase is durable. A transaction that then finds no tuple misses no
+//   number for which it would have to wait.
+// - The tuple stays while a transaction holds it locked. The reclaimer locks the tuple as a writer
+//   would, and never unlocks it. A transaction that still finds the tuple, or has read it, aborts
+//   as it would at a locked tuple.
 //
-// Its sequence number outlives it: Table::forgotten_up_to() is raised before the key leaves the
-// index, and whoever inserts the key again draws a larger number. Recovery sees the log from its
-// start and keeps tombstones of its own.
+// The sequence number of the tuple outlives it. The reclaimer raises Table::removed_up_to() before
+// the key leaves the index, and a transaction that inserts the key again draws a larger number.
+// Recovery reads the log from its start and keeps its own absent tuples.
 //
-// The tuple, and the index nodes that are left empty, are then out of everybody's reach but those
-// whose transaction had begun before. Their memory waits until each worker has been between two
-// transactions (quiescent-state-based reclamation, as in RCU). A parked transaction (--elr=false)
-// may be older, but all it still touches are locks it holds, and what is held is not reclaimed.
+// After that, only transactions that began before the removal can reach the tuple, and the index
+// nodes that were removed because they became empty. Their memory waits until each worker has been
+// between two transactions (quiescent-state-based reclamation, as in RCU). A parked transaction
+// (--elr=false) may be older. But it touches only locks that it holds, and what is locked is not
+// reclaimed.
 //
-// Only tables for which Table::reclaims() are concerned. In others, absent tuples stay for good,
-// one for each key that was ever there.
+// This concerns only tables for which Table::reclaims(). In other tables an absent tuple stays for
+// each key that was ever present.
 //
-// Protocol. `Epochs`: `now_` only grows, each batch of retired memory carries the value it had
-// before it grew. A worker stores the value it loads, between two transactions: load acquire, store
-// release. If all workers' values are larger than a batch's, then each has begun its transaction
-// behind the removals (it acquired what the growth released), and what it did before is done (it
-// released it, and the reclaimer acquires). A Reclaimer is one worker's.
+// Protocol. Epochs::epoch_ only grows. Each batch of retired memory carries the value from before
+// its increment. Between two transactions, a worker loads epoch_ (acquire) and stores the value as
+// its own (release). Suppose that the values of all workers are larger than a batch's value. Then
+// each worker began its transaction after the removals, because it acquired what the increment
+// released. And what each worker did before is finished, because it released that, and the
+// reclaimer acquires it. A Reclaimer belongs to one worker.
 #pragma once
 
 #include <cstdint>
@@ -38,43 +41,50 @@ namespace logjam {
 
 class Epochs {
  public:
-  explicit Epochs(uint32_t workers) : seen_(workers) {}
+  explicit Epochs(uint32_t workers) : worker_epochs_(workers) {}
 
-  // The worker holds no references to anything in a table.
-  void between_transactions(uint32_t worker) {
-    seen_[worker]->store(now_.load(platform::memory_order_acquire), platform::memory_order_release);
+  // The calling worker is between two transactions: it holds no reference to anything in a table.
+  void quiescent(uint32_t worker) {
+    worker_epochs_[worker]->store(epoch_.load(platform::memory_order_acquire),
+                                  platform::memory_order_release);
   }
-  // It will not run another transaction.
-  void leave(uint32_t worker) { seen_[worker]->store(kNever, platform::memory_order_release); }
+  // The calling worker runs no further transaction.
+  void leave(uint32_t worker) {
+    worker_epochs_[worker]->store(kNever, platform::memory_order_release);
+  }
 
-  // To be called behind the removal of what is retired under the result.
-  uint64_t retire() { return now_.fetch_add(1, platform::memory_order_acq_rel); }
-  // What was retired under a smaller epoch may be given back.
+  // Returns the epoch under which to retire what was removed before the call. Any worker may call
+  // it.
+  uint64_t retire() { return epoch_.fetch_add(1, platform::memory_order_acq_rel); }
+  // What was retired under an epoch smaller than the result can be recycled. Any worker may call
+  // it.
   uint64_t safe_before() const;
 
  private:
   static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
-  platform::atomic<uint64_t> now_{0};
-  std::vector<platform::Padded<platform::atomic<uint64_t>>> seen_;
+  platform::atomic<uint64_t> epoch_{0};
+  std::vector<platform::Padded<platform::atomic<uint64_t>>> worker_epochs_;
 };
 
-// A row erased by a transaction with this sequence number.
+// A row, and the sequence number of the transaction that erased it.
 struct Erasure {
   Table* table;
   Key key;
   uint64_t sequence;
 };
 
+// The reclaimer of one worker. Only the worker's thread calls it.
 class Reclaimer {
  public:
-  // A worker's transactions become durable in order within each of so many queues.
+  // `queues`: how many queues the worker's commits have. Within a queue they become durable in
+  // order.
   Reclaimer(Epochs& epochs, uint32_t queues) : epochs_(epochs), waiting_(queues) {}
 
-  // The transaction that is committing has erased it.
+  // The committing transaction has erased this row.
   void erased(const Erasure& erasure) { erased_.push_back(erasure); }
-  // It has committed, and becomes durable in this queue. How many rows it has erased, for its
-  // worker to say again when it is durable.
+  // The transaction has committed and becomes durable in `queue`. Returns how many rows it has
+  // erased. The worker passes that number to durable() when the transaction is durable.
   uint32_t committed(uint32_t queue) {
     if (erased_.empty()) return 0;
     const auto count = static_cast<uint32_t>(erased_.size());
@@ -82,14 +92,15 @@ class Reclaimer {
     erased_.clear();
     return count;
   }
+  // The oldest `count` erased rows of `queue` are durable.
   void durable(uint32_t queue, uint32_t count);
-  // The tuple of an insert that came to nothing: its row never was there.
+  // An insert of `key` has left an absent tuple, whose row was never present.
   void abandoned(Table& table, Key key) { candidates_.push_back({&table, key, 0}); }
 
-  // The worker's share, between two transactions.
+  // Removes and recycles some tuples. The worker calls it between two transactions.
   void work() {
     if (!candidates_.empty()) remove_some();
-    if (!limbo_.empty()) give_back();
+    if (!limbo_.empty()) recycle_safe();
   }
 
  private:
@@ -100,15 +111,15 @@ class Reclaimer {
   };
 
   void remove_some();
-  void give_back();
+  void recycle_safe();
 
   Epochs& epochs_;
-  std::vector<Erasure> erased_;               // by the transaction that commits
+  std::vector<Erasure> erased_;               // by the committing transaction
   std::vector<std::deque<Erasure>> waiting_;  // by queue, until their transactions are durable
   std::deque<Erasure> candidates_;
   std::vector<Retired> retired_;
   std::deque<Limbo> limbo_;
-  uint32_t since_looked_ = 0;
+  uint32_t since_check_ = 0;
 };
 
 }  // namespace logjam

@@ -1,4 +1,4 @@
-// A row in memory, and the one word that versions it.
+// A row in memory, and its version word.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@ namespace logjam {
 
 using Key = uint64_t;
 
-// The version word: lock bit, absent bit, sequence number of the last writer.
+// The version word: lock bit, absent bit, and the sequence number of the last writer.
 //
-// An absent tuple is a deleted row, or one whose insert has not committed. It stays in its index,
-// with its sequence number, at least until the delete is durable (see reclaimer.h).
+// An absent tuple is an erased row, or a row whose insert has not committed. It stays in its index,
+// with its sequence number, at least until the erase is durable (reclaimer.h).
 class Version {
  public:
   static constexpr uint64_t kLocked = uint64_t{1} << 63;
@@ -35,16 +35,18 @@ class Version {
   uint64_t word_ = 0;
 };
 
-// Anything an index points to starts with its key.
+// Everything that an index points to starts with its key.
 struct Keyed {
   Key key;
 };
 
-// Protocol. `version`: who holds the lock bit (OCC) or the exclusive row lock (2PL) stores it, with
-// release, after the row's bytes; readers load it with acquire before and, under OCC, again after
-// copying the bytes. `lock`: a RowLock word (cc/row_lock.h), unused under OCC. `key` never changes.
-// Taken out of its index, a tuple stays locked for good in both ways, until its memory is used
-// anew. The row follows the header, 8-byte aligned and padded to 8 bytes.
+// A row's header. The row follows it, 8-byte aligned and padded to 8 bytes.
+//
+// Protocol. `version` is stored, with release and after the row's bytes, by the transaction that
+// holds its lock bit (OCC) or the exclusive row lock (2PL). Readers load it with acquire before
+// they copy the bytes and, under OCC, again afterwards. `lock` is a RowLock word (cc/row_lock.h),
+// which OCC does not use. `key` never changes. A tuple that was removed from its index stays locked
+// in both ways until its memory is used again.
 struct Tuple : Keyed {
   platform::atomic<uint64_t> version;
   platform::atomic<uint64_t> lock;

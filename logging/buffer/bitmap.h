@@ -1,12 +1,14 @@
-// A bit for each byte of a log buffer, set when it is filled and scanned one after the other: what
-// ELEDA compares its grasshopper with (section 6.5.4).
+// A tracker with a bit for each byte of a log buffer. A publisher sets the bits of the bytes that
+// it has filled, and a thread scans the bits in order. ELEDA compares its grasshopper with this
+// tracker (section 6.5.4).
 //
-// Records are multiples of 8 bytes, so each byte of the bitmap is one record's.
+// Records are multiples of 8 bytes, so each byte of the bitmap belongs to one record only.
 //
-// Protocol. A publisher stores its bytes of the bitmap (release). The one that scans loads them
-// (acquire), and clears those it has passed before the watermark is stored: a publisher of the next
-// lap, whose hole fits into the ring only behind that watermark, finds them clear. The watermark
-// may stop inside a record whose publisher is still setting bits; its bytes are filled
+// Protocol. A publisher stores the bytes of the bitmap that belong to its record (release). The
+// scanning thread loads them (acquire). It clears the bytes that it has passed before the watermark
+// is stored. The hole of a publisher of the next lap fits into the ring only when that watermark is
+// stored, so the publisher finds its bytes of the bitmap clear. The watermark may stop inside a
+// record whose publisher is still setting bits; the bytes before the watermark are filled
 // nevertheless.
 #pragma once
 
@@ -15,25 +17,29 @@
 #include <utility>
 #include <vector>
 
-#include "logging/buffer/ring.h"
-#include "logging/log_scheme.h"
+#include "logging/counters.h"
+#include "logging/stream/ring.h"
 #include "platform/atomic.h"
 
 namespace logjam {
 
 class Bitmap {
  public:
-  static constexpr bool kOwnThread = true;
+  static constexpr bool kOwnThread = true;  // the scheme gives the tracker a thread
 
-  Bitmap(const LogConfig&, const Ring& ring)
+  Bitmap(uint32_t, const Ring& ring)
       : bits_(ring.capacity() / kBytes), mask_(ring.capacity() / kBytes - 1) {}
 
+  // Whether the worker may publish one more record: always.
   bool room(uint32_t) const { return true; }
+  // The thread of any worker: bytes [begin, end) of the stream are filled.
   void publish(uint32_t, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin / kBytes; i < end / kBytes; ++i) {
       bits_[i & mask_].store(kFilled, platform::memory_order_release);
     }
   }
+  // Returns the new watermark, starting from `filled`: passes at most kBytesPerStep bytes. One
+  // thread at a time.
   uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>&) {
     uint64_t i = filled / kBytes;
     for (const uint64_t stop = i + kBytesPerStep / kBytes; i < stop; ++i) {
@@ -43,11 +49,12 @@ class Bitmap {
     }
     return i * kBytes;
   }
+  // How many bytes the largest record must leave free in the ring.
   uint64_t slack_bytes() const { return 0; }
   Counters counters() const { return {}; }
 
  private:
-  static constexpr uint64_t kBytes = 8;  // of the log for one of the bitmap
+  static constexpr uint64_t kBytes = 8;  // bytes of the log for each byte of the bitmap
   static constexpr uint8_t kFilled = 0xff;
   static constexpr uint64_t kBytesPerStep = 1 << 20;
 

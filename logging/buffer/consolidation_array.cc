@@ -52,7 +52,7 @@ void ConsolidationArray::notify(Slot& slot, const Region& region) {
 }
 
 Region ConsolidationArray::wait(Slot& slot) {
-  slot.members.wait([&] { return slot.state.load(platform::memory_order_acquire) <= kDone; });
+  slot.members.await([&] { return slot.state.load(platform::memory_order_acquire) <= kDone; });
   return slot.region;
 }
 

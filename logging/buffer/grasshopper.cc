@@ -5,28 +5,23 @@
 namespace logjam {
 namespace {
 
-// A worker with so many records that SBL has not passed waits.
+// A worker waits if SBL has not passed so many of its records.
 constexpr uint64_t kMaxNodes = 1 << 18;
 constexpr uint64_t kSmallestRecordBytes = 32;
-// After so many records the crawler looks whether it could hop.
+// After crawling over so many records, the crawler looks whether it can hop.
 constexpr int kCrawlsBetweenLooks = 64;
-// A step ends after so many of these rounds, although there may be more to do.
+// A step ends after so many rounds of hopping and crawling, although there may be more to do.
 constexpr int kRoundsPerStep = 64;
-
-void add(platform::atomic<uint64_t>& counter, uint64_t amount) {
-  counter.store(counter.load(platform::memory_order_relaxed) + amount,
-                platform::memory_order_relaxed);
-}
 
 }  // namespace
 
 template <bool kHops>
-Grasshopper<kHops>::Grasshopper(const LogConfig& config, const Ring& ring)
-    : counts_(config.hop_bytes, ring.capacity()),
+Grasshopper<kHops>::Grasshopper(uint32_t workers, const Ring& ring, uint64_t hop_bytes)
+    : counts_(hop_bytes, ring.capacity()),
       node_mask_(std::min(kMaxNodes, std::bit_ceil(ring.capacity() / kSmallestRecordBytes)) - 1),
       range_mask_(counts_.size() - 1),
-      lists_(config.workers) {
-  heap_.reserve(config.workers);
+      lists_(workers) {
+  heap_.reserve(workers);
   for (List& list : lists_) {
     list.nodes = std::make_unique_for_overwrite<Node[]>(node_mask_ + 1);
     if (kHops) list.ranges = std::make_unique_for_overwrite<RangeStart[]>(range_mask_ + 1);
@@ -69,23 +64,24 @@ uint64_t Grasshopper<kHops>::hop(uint64_t sbl, uint64_t allocated) {
   heap_.clear();
   for (uint32_t worker = 0; worker < lists_.size(); ++worker) {
     List& list = lists_[worker];
-    // In this order: the tail that is seen, and then where its ranges begin. All that begins before
-    // the boundary is before this tail.
+    // The order matters: first the tail is loaded, and then the place where its ranges begin. Every
+    // record that begins before the boundary lies before this tail.
     list.seen_tail = list.tail.load(platform::memory_order_acquire);
     drop_ranges_before(list, range);
     const bool none = list.h_head == list.h_tail.load(platform::memory_order_acquire);
     const uint64_t to = none ? list.seen_tail : list.ranges[list.h_head & range_mask_].node;
     const uint64_t head = list.head.load(platform::memory_order_relaxed);
     if (to > head) {
-      // The last that it hops over may straddle the boundary; nobody else's can then.
+      // The last record of this list that is hopped over may straddle the boundary. At most one
+      // record of all lists does.
       reached = std::max(reached, list.nodes[(to - 1) & node_mask_].end);
       list.head.store(to, platform::memory_order_release);
     }
     list.in_heap = false;
     enter_heap(worker);
   }
-  add(hops_, 1);
-  add(hopped_bytes_, reached - sbl);
+  hops_.add(1);
+  hopped_bytes_.add(reached - sbl);
   return reached;
 }
 
@@ -96,7 +92,7 @@ uint64_t Grasshopper<kHops>::crawl(uint64_t sbl) {
   uint64_t crawled = 0;
   for (; crawled < kCrawlsBetweenLooks; ++crawled) {
     if (!top_begins_at(sbl)) {
-      // What begins at SBL may be in a list that was empty.
+      // The record that begins at SBL may be in a list that was empty.
       for (uint32_t worker = 0; worker < lists_.size(); ++worker) enter_heap(worker);
       if (!top_begins_at(sbl)) break;
     }
@@ -111,8 +107,8 @@ uint64_t Grasshopper<kHops>::crawl(uint64_t sbl) {
     enter_heap(worker);
   }
   if (crawled == 0) return sbl;
-  add(crawls_, crawled);
-  add(crawled_bytes_, sbl - from);
+  crawls_.add(crawled);
+  crawled_bytes_.add(sbl - from);
   return sbl;
 }
 
@@ -132,8 +128,8 @@ void Grasshopper<kHops>::enter_heap(uint32_t worker) {
 
 template <bool kHops>
 Counters Grasshopper<kHops>::counters() const {
-  const auto value = [](const platform::atomic<uint64_t>& counter) {
-    return static_cast<double>(counter.load(platform::memory_order_relaxed));
+  const auto value = [](const platform::Counter& counter) {
+    return static_cast<double>(counter.value());
   };
   const double bytes = value(hopped_bytes_) + value(crawled_bytes_);
   return {{"sbl_hops", value(hops_)},

@@ -1,25 +1,32 @@
-// Grasshopper: finds out up to where a log buffer that many fill at once is filled without a hole
-// (ELEDA, sections 3.2 and 4). That point is SBL, "sequentially buffered log".
+// Grasshopper: finds out up to where a log buffer is filled without a hole, while many workers fill
+// it at once (ELEDA, sections 3.2 and 4). That point is SBL, the sequentially buffered LSN.
 //
-// Each worker has a c-list of the records that it filled, in log order, and an h-list that says
-// where in the c-list its first record of each range of `hop_bytes` is. *Crawling* merges the heads
-// of the c-lists with a heap, record by record, as long as the smallest begins at SBL. *Hopping*
-// takes whole ranges that RangeCounts (the H-index) says are full, and with them the record that
-// straddles the last one's end: SBL is always the end of a record.
+// Each worker has a c-list of the records that it filled, in log order. It also has an h-list,
+// which says where in the c-list the worker's first record of each range of `hop_bytes` is.
+// *Crawling* merges the heads of the c-lists with a heap, record by record, as long as the smallest
+// record begins at SBL. *Hopping* passes the whole ranges that RangeCounts (the H-index) says are
+// full, and also the record that straddles the end of the last range: SBL is always the end of a
+// record.
 //
-// Protocol (ELEDA, Table 2). The lists have one producer, their worker, and one consumer, whoever
-// advances: one thread at a time (FetchAdd's latch).
-//   tail          worker, release: the node and the record's bytes come before it. Consumer,
-//   acquire. head          consumer, release, when it is done with a node. Worker, acquire. gc
-//   worker's own: what it knows of head, read anew only when its list seems full.
-//                 ELEDA lets gc follow SDL, for it calls back from the nodes; here the engine
-//                 queues its commits itself and a node may be reused when SBL has passed it.
-//   h_tail        worker, release, *before* tail (ELEDA: after). So one that sees a node also sees
-//                 where its range begins, and need not walk the c-list in search of it.
-//   h_head        consumer's own. An h-list cannot overflow: it has a node for each range that a
-//                 ring can hold, and those behind SBL are dropped before SBL is stored, which the
-//                 worker that reuses their place has seen (its hole fits into the ring).
-//   counts        worker, after tail: when a range is full, all its records are in the c-lists.
+// Protocol (ELEDA, Table 2). Each list has one producer, its worker, and one consumer, the thread
+// that advances SBL. One thread at a time advances SBL (FetchAddScheme's latch).
+//   tail     stored by the worker (release) after the node and the record's bytes; loaded by the
+//            consumer (acquire).
+//   head     stored by the consumer (release) when it is done with a node; loaded by the worker
+//            (acquire).
+//   gc       used by the worker only: the last value of head that the worker has loaded. It loads
+//            head again only when its list seems full. ELEDA lets gc follow SDL, because ELEDA
+//            calls commits back from the nodes. Here the engine queues its commits itself, and a
+//            node may be reused when SBL has passed the node.
+//   h_tail   stored by the worker (release) *before* tail (ELEDA: after tail). So a thread that
+//            sees a node also sees where the node's range begins, and need not walk the c-list in
+//            search of the beginning.
+//   h_head   used by the consumer only. An h-list cannot overflow: it has a node for each range
+//            that a ring can hold, and the consumer drops the ranges that SBL passes before it
+//            stores SBL. A worker that reuses their places has seen that SBL, because its hole
+//            fits into the ring.
+//   counts   added to by the worker after tail: when a range is full, all its records are in the
+//            c-lists.
 #pragma once
 
 #include <cstdint>
@@ -29,21 +36,23 @@
 #include <vector>
 
 #include "logging/buffer/range_counts.h"
-#include "logging/buffer/ring.h"
-#include "logging/log_scheme.h"
+#include "logging/counters.h"
+#include "logging/stream/ring.h"
 #include "platform/atomic.h"
+#include "platform/counter.h"
 
 namespace logjam {
 
-// kHops: false for a grasshopper that only crawls and keeps neither h-lists nor counts.
+// If kHops is false, the grasshopper only crawls and keeps neither h-lists nor counts.
 template <bool kHops>
 class Grasshopper {
  public:
-  static constexpr bool kOwnThread = true;
+  static constexpr bool kOwnThread = true;  // the scheme gives the tracker a thread
 
-  Grasshopper(const LogConfig& config, const Ring& ring);
+  // `hop_bytes` is the length of a range, a power of two.
+  Grasshopper(uint32_t workers, const Ring& ring, uint64_t hop_bytes);
 
-  // Whether the worker may publish one more record.
+  // Called by the worker. Returns whether it may publish one more record.
   bool room(uint32_t worker) {
     List& list = lists_[worker];
     if (list.tail.load(platform::memory_order_relaxed) - list.gc <= node_mask_) return true;
@@ -51,7 +60,8 @@ class Grasshopper {
     return list.tail.load(platform::memory_order_relaxed) - list.gc <= node_mask_;
   }
 
-  // The worker filled [begin, end), and asked for room() before. The end of ELEDA's section 4.1.2.
+  // Called by the worker, after room() returned true: it has filled [begin, end). This is the end
+  // of ELEDA's section 4.1.2.
   void publish(uint32_t worker, uint64_t begin, uint64_t end) {
     List& list = lists_[worker];
     const uint64_t tail = list.tail.load(platform::memory_order_relaxed);
@@ -69,11 +79,14 @@ class Grasshopper {
     if constexpr (kHops) counts_.add(begin, end);
   }
 
-  // One step, by one thread at a time: SBL, from `sbl` on. `allocated` is the next record's begin.
+  // Takes one step, starting from `sbl`. Returns the new SBL. One thread at a time calls it.
+  // `allocated` is the position at which the next record will begin.
   uint64_t advance(uint64_t sbl, const platform::atomic<uint64_t>& allocated);
 
-  // What the largest record must leave free of the ring.
+  // How many bytes the largest record must leave free in the ring.
   uint64_t slack_bytes() const { return 0; }
+
+  // Any thread.
 
   Counters counters() const;
 
@@ -85,13 +98,13 @@ class Grasshopper {
     uint64_t range, node;  // the c-list's node with the first record that begins in `range`
   };
   struct alignas(platform::kCacheLine) List {
-    // The worker's.
+    // Stored by the worker.
     platform::atomic<uint64_t> tail{0}, h_tail{0};
     uint64_t gc = 0;
     uint64_t last_range = ~uint64_t{0};
     std::unique_ptr<Node[]> nodes;
     std::unique_ptr<RangeStart[]> ranges;
-    // The consumer's.
+    // Stored by the consumer.
     alignas(platform::kCacheLine) platform::atomic<uint64_t> head{0};
     uint64_t h_head = 0;
     uint64_t seen_tail = 0;
@@ -113,10 +126,10 @@ class Grasshopper {
   RangeCounts counts_;
   const uint64_t node_mask_, range_mask_;
   std::vector<List> lists_;
-  // The consumer's: the LSN-heap, at most one entry a list.
+  // The LSN-heap, with at most one entry for each list. Only the consumer uses it.
   std::vector<HeapEntry> heap_;
-  // Stored by the consumer, read at any time.
-  platform::atomic<uint64_t> hops_{0}, crawls_{0}, hopped_bytes_{0}, crawled_bytes_{0};
+  // Stored by the consumer; any thread may read them.
+  platform::Counter hops_, crawls_, hopped_bytes_, crawled_bytes_;
 };
 
 }  // namespace logjam

@@ -1,9 +1,11 @@
-// A lock that one thread may take and another release: the leader of a group takes the log's, the
-// last member to leave releases it (Aether, Alg. 2, L11 and L23). Spins, yields, then sleeps.
+// A lock whose taker and releaser may be different threads. The leader of a group takes the
+// log's lock, and the last member of the group that leaves releases it (Aether, Alg. 2, L12 and
+// L23). A thread that waits for the lock spins, then yields, then sleeps. The lock is not
+// reentrant.
 //
-// Protocol. `state_` is the whole lock (Drepper, "Futexes are tricky", mutex 2): taken with
-// acquire, released with release. One that goes to sleep, or wakes up, takes it as kSleepers, so
-// that its release wakes the next.
+// Protocol. `state_` is the whole lock (Drepper, "Futexes are tricky", mutex 2). It is taken with
+// acquire and released with release. A thread that goes to sleep, or has woken up, takes the lock
+// as kSleepers, so that its release wakes the next thread.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,7 @@ namespace logjam {
 
 class HandoffLock {
  public:
+  // Returns whether the lock was free, and then the caller has it. Does not block.
   bool try_lock() {
     uint32_t seen = state_.load(platform::memory_order_relaxed);
     return seen == kFree &&
@@ -25,6 +28,7 @@ class HandoffLock {
   void lock() {
     if (!try_lock()) wait();
   }
+  // Any thread, for the thread that took the lock.
   void unlock() {
     if (state_.exchange(kFree, platform::memory_order_release) == kSleepers) {
       platform::wake_one(state_);

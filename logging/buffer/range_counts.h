@@ -1,17 +1,19 @@
 // How many bytes of each range [i * size, (i + 1) * size) of the log are filled: ELEDA's hopping
 // index (section 3.2), and the segment counts of the fetch-add log that Poplar compares with.
 //
-// The table is shared by successive laps of the ring. Unlike in ELEDA's Algorithm 1 (line 6) its
-// entries are never reset, they count on from lap to lap: a publisher may add its bytes *after* its
-// record was passed by crawling, and would fill a range of the next lap with them. So only
-// publishers write, as Table 2 wants it.
+// Successive laps of the ring share the table. ELEDA's Algorithm 1 (line 6) resets an entry; here
+// an entry is never reset, it counts on from lap to lap. The reason: a publisher may add its bytes
+// *after* crawling has passed its record, and with a reset these bytes would count for a range of
+// the next lap. So only publishers write the table, as ELEDA's Table 2 demands.
 //
-// Protocol. Publishers add (release) when their bytes are filled, each byte once. Range i of entry
-// e is full when e has the bytes of this and all earlier laps (acquire: all publishers' bytes are
-// seen then, read-modify-writes continue each other's release). Why the sum proves that each range
-// is full: no range gets more than its size, and nobody adds to the entry's next lap while the
-// reader's watermark is in range i, for the ring is shorter than the table: a hole ends at most
-// `capacity` after the watermark.
+// Protocol. A publisher adds its bytes (release) when they are filled, each byte once. Range i of
+// entry e is full when e counts all bytes of this lap and of all earlier laps. The load is an
+// acquire: the loading thread then sees the bytes of all publishers, because read-modify-writes
+// continue each other's release.
+//
+// Why the sum proves that each range is full: no range gets more bytes than its size. And no
+// publisher adds to the entry's next lap while the reader's watermark is in range i, because the
+// ring is shorter than the table: a hole ends at most `capacity` after the watermark.
 #pragma once
 
 #include <algorithm>
@@ -25,17 +27,19 @@ namespace logjam {
 
 class RangeCounts {
  public:
-  // `range_bytes` is a power of two.
+  // `range_bytes`, the size of a range, is a power of two.
   RangeCounts(uint64_t range_bytes, uint64_t ring_bytes)
       : shift_(static_cast<uint32_t>(std::countr_zero(range_bytes))),
         entries_(std::bit_ceil((ring_bytes >> shift_) + 2)),
         lap_shift_(static_cast<uint32_t>(std::countr_zero(entries_.size()))) {}
 
+  // The number of entries.
   uint64_t size() const { return entries_.size(); }
+  // The range in which stream position `position` lies, and the position at which `range` begins.
   uint64_t range_of(uint64_t position) const { return position >> shift_; }
   uint64_t begin_of(uint64_t range) const { return range << shift_; }
 
-  // A publisher filled [begin, end); what straddles a boundary counts on both sides.
+  // Called by a publisher that has filled [begin, end). Each range counts the bytes that lie in it.
   void add(uint64_t begin, uint64_t end) {
     while (true) {
       const uint64_t range = range_of(begin);
@@ -46,10 +50,12 @@ class RangeCounts {
     }
   }
 
-  // Of the range with the watermark, or one after it.
+  // Any thread. Returns how many bytes of `range` are filled. The reader's watermark must be in
+  // `range` or before it.
   uint64_t filled_bytes(uint64_t range) const {
     return entry(range).load(platform::memory_order_acquire) - begin_of(range >> lap_shift_);
   }
+  // The same thread: whether all bytes of `range` are filled.
   bool full(uint64_t range) const { return filled_bytes(range) == begin_of(1); }
 
  private:

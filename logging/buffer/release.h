@@ -1,28 +1,32 @@
-// How buffer regions, filled in any order, are released in the order of their LSNs: `filled` only
-// passes a region that is filled, after all before it. Two of three ways; the third, delegated, is
-// release_queue.h. They answer the same calls, for schemes/aether.h to be built with:
+// How buffer regions, which are filled in any order, are released in the order of their LSNs:
+// `filled` passes a region only when that region and all regions before it are filled. This file
+// has two of the three ways; release_queue.h has the third, delegated release. All three have the
+// same interface, and AetherBuffer (aether_buffer.h) is built with one of them:
 //
 //   kDecoupled       whether the log's lock is free while a region is filled
-//   join             under the log's lock, in LSN order
-//   release          by whoever filled the region's last byte
-//   after_published  behind the full fence of Stream::published(): wakes those that sleep here
+//   join             called under the log's lock, in LSN order, with the end of the new region
+//   release          called by the thread that filled the region's last byte; returns false if it
+//                    left the release to another thread
+//   after_published  called behind the full fence of Stream::published(); wakes the threads that
+//                    sleep here
+//   filled           any thread: the stream position up to which all regions are released
 #pragma once
 
 #include <cstdint>
 
-#include "logging/buffer/gate.h"
 #include "platform/atomic.h"
+#include "platform/event_count.h"
 
 namespace logjam {
 
-// What one thread acquired of the buffer, for itself or for a group.
+// A contiguous part of the buffer, acquired by a thread for its own record or for its group.
 struct Region {
   uint64_t begin = 0, end = 0;
-  uint64_t node = 0;  // its place in the release queue, if there is one
+  uint64_t node = 0;  // the number of the region's node in the release queue, if there is a queue
 };
 
 // The log's lock is held from acquire to release, so regions are released in order anyway.
-// Protocol: `filled_` is stored (release) under that lock, loaded (acquire) by flushers.
+// Protocol. `filled_` is stored (release) under that lock and loaded (acquire) by flushers.
 class ReleaseUnderLock {
  public:
   static constexpr bool kDecoupled = false;
@@ -39,9 +43,11 @@ class ReleaseUnderLock {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
 };
 
-// Aether, Alg. 3: wait until all before it is released (next_release_lsn is `filled_` here).
-// Protocol: only the owner of the region that begins at `filled_` stores it (release): as the fill
-// happens before, so does, by the chain of acquire loads, every earlier one.
+// Aether, Alg. 3: the owner of a region waits until all regions before it are released (Aether's
+// next_release_lsn is `filled_` here).
+// Protocol. Only the owner of the region that begins at `filled_` stores `filled_` (release). The
+// fill of that region happens before the store. So does every earlier fill, because each owner has
+// loaded (acquire) the value that the owner before it stored.
 class ReleaseInOrder {
  public:
   static constexpr bool kDecoupled = true;
@@ -49,7 +55,7 @@ class ReleaseInOrder {
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
   uint64_t join(uint64_t) { return 0; }
   bool release(const Region& region, uint64_t) {
-    turn_.wait([&] { return filled() == region.begin; });
+    turn_.await([&] { return filled() == region.begin; });
     filled_.store(region.end, platform::memory_order_release);
     return true;
   }
@@ -57,7 +63,7 @@ class ReleaseInOrder {
 
  private:
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
-  Gate turn_;
+  platform::EventCount turn_;
 };
 
 }  // namespace logjam

@@ -9,7 +9,7 @@ ReleaseQueue::ReleaseQueue(uint32_t nodes, uint32_t treadmill)
 
 uint64_t ReleaseQueue::join(uint64_t end) {
   const uint64_t number = joined_++;
-  room_.wait([&] { return number <= released_.load(platform::memory_order_acquire) + mask_; });
+  room_.await([&] { return number <= released_.load(platform::memory_order_acquire) + mask_; });
   Node& mine = node(number);
   mine.end = end;
   uint32_t seen = kFree;
@@ -26,7 +26,7 @@ bool ReleaseQueue::release(const Region& region, uint64_t random) {
                                          platform::memory_order_acquire)) {
     return false;
   }
-  turn_.wait([&] { return mine.state.load(platform::memory_order_acquire) == kItsTurn; });
+  turn_.await([&] { return mine.state.load(platform::memory_order_acquire) == kItsTurn; });
   release_from(region.node);
   return true;
 }

@@ -1,15 +1,18 @@
-// Poplar's segment index (section 4.3, figure 4): a log buffer's records, grouped into segments of
-// any length, so that one count of filled bytes a segment tells whether it has a hole.
+// Poplar's segment index (section 4.3, figure 4). The records of a log buffer are grouped into
+// segments of any length. Each segment has one count of filled bytes, which tells whether the
+// segment has a hole.
 //
-// A segment is open while records are allocated in it, then closed (by the worker whose record
-// makes it an I/O unit long, or by a flusher that finds nothing else to flush), and passed when it
-// is closed and all its bytes are filled. If the index is full the open segment just grows.
+// A segment is open while records are allocated in it. Then it is closed, either by the worker
+// whose record makes the segment an I/O unit long, or by a flusher that finds nothing else to
+// flush. A segment is passed when it is closed and all its bytes are filled. If the index is full,
+// the open segment grows.
 //
-// Protocol. allocate() and close() under the buffer's latch; advance() under a latch of flushers.
-// `buffered` is added to by publishers (release) and read by advance() (acquire): whoever finds it
-// equal to `allocated` sees all bytes of the segment. `closed_` is stored (release) by close() and
-// loaded (acquire) by advance(), before it reads what close() wrote; `passed_` likewise the other
-// way round, before close() opens an entry again.
+// Protocol. allocate() and close() are called under the buffer's latch, and advance() under a latch
+// of the flushers. Publishers add to `buffered` (release) and advance() loads it (acquire): a
+// thread that finds `buffered` equal to `allocated` sees all bytes of the segment. close() stores
+// `closed_` (release), and advance() loads it (acquire) before it reads what close() wrote.
+// advance() stores `passed_` (release) when it is done with an entry, and full() loads it
+// (acquire), so that close() opens the entry again only after that.
 #pragma once
 
 #include <bit>
@@ -22,25 +25,33 @@ namespace logjam {
 
 class SegmentIndex {
  public:
+  // The index has at least `least_entries` entries.
   explicit SegmentIndex(uint64_t least_entries) : entries_(std::bit_ceil(least_entries + 2)) {}
 
-  // The segment of the next `bytes`: for filled().
+  // Called under the buffer's latch: adds a record of `bytes` to the open segment. Returns the
+  // number of that segment, which filled() wants.
   uint32_t allocate(uint64_t bytes) {
     entries_[open_].allocated += bytes;
     open_bytes_.store(entries_[open_].allocated, platform::memory_order_relaxed);
     return open_;
   }
+  // Called by a publisher: `bytes` of `segment` are filled.
   void filled(uint32_t segment, uint64_t bytes) {
     entries_[segment].buffered.fetch_add(bytes, platform::memory_order_release);
   }
 
+  // Any thread: the length of the open segment so far.
   uint64_t open_bytes() const { return open_bytes_.load(platform::memory_order_relaxed); }
+  // Called under the buffer's latch: whether all entries are in use, so that close() must not be
+  // called.
   bool full() const {
     return closed_.load(platform::memory_order_relaxed) + 1 -
                passed_.load(platform::memory_order_acquire) >=
            entries_.size();
   }
-  // Not when full. The segment's last record ends at `end`, and has the largest number.
+  // Called under the buffer's latch, if full() is false: closes the open segment and opens the next
+  // one. The segment's last record ends at `end`, and `sequence`, its number, is the largest of the
+  // segment.
   void close(uint64_t end, uint64_t sequence) {
     entries_[open_].end = end;
     entries_[open_].sequence = sequence;
@@ -52,12 +63,13 @@ class SegmentIndex {
     closed_.store(next, platform::memory_order_release);
   }
 
-  // Whether a closed segment waits to be passed.
+  // Any thread: whether a closed segment waits to be passed.
   bool pending() const {
     return passed_.load(platform::memory_order_relaxed) !=
            closed_.load(platform::memory_order_acquire);
   }
-  // Passes what is closed and filled, calling `pass(end, sequence)` for each.
+  // Called under the flushers' latch: passes the segments that are closed and filled, in order, up
+  // to the first one that is not. Calls `pass(end, sequence)` for each.
   template <class Pass>
   void advance(const Pass& pass) {
     uint64_t passed = passed_.load(platform::memory_order_relaxed);

@@ -1,16 +1,18 @@
-// Filled bytes counted per I/O unit, and nothing else: the watermark passes a unit when all its
-// bytes are filled.
+// A tracker that only counts the filled bytes of each I/O unit: the watermark passes a unit when
+// all its bytes are filled.
 //
-// The last unit is seldom full, and a lone commit in it must not wait for others to fill it. So the
-// watermark also goes to the end of what has been reserved, if as many bytes of that unit are
-// filled as are reserved. The count is read *first* (acquire): whoever filled bytes had reserved
-// them before, so `allocated`, read after it, lies behind all that the count counted; if they are
-// as many as lie before `allocated`, there is no hole among them. In the other order the count
-// could hold a record behind `allocated` instead of a hole before it.
+// The last unit is seldom full, and a lone commit in it must not wait until others fill the unit.
+// So the watermark also goes to the end of what has been reserved, if as many bytes of the last
+// unit are filled as are reserved.
 //
-// While several records of a unit are in the making, a filled one waits for the others, also for
-// those behind it. For space in the ring none of them waits for ever: what precedes the unit gets
-// flushed, and the largest record leaves a unit free (slack_bytes).
+// The count is loaded *first* (acquire), and `allocated` after it. A publisher reserves its bytes
+// before it fills them, so `allocated` lies behind all bytes that the count has counted. If the
+// count equals the number of bytes before `allocated`, there is no hole among them. In the other
+// order, the count could include a record behind `allocated` in place of a hole before it.
+//
+// While several records of a unit are unfinished, a filled record waits for all of them, also for
+// those behind it. None of them waits for ring space for ever: what precedes the unit is flushed,
+// and the largest record leaves a unit free (slack_bytes).
 #pragma once
 
 #include <algorithm>
@@ -20,22 +22,26 @@
 #include <vector>
 
 #include "logging/buffer/range_counts.h"
-#include "logging/buffer/ring.h"
-#include "logging/log_scheme.h"
+#include "logging/counters.h"
+#include "logging/stream/ring.h"
 #include "platform/atomic.h"
 
 namespace logjam {
 
 class UnitCounts {
  public:
-  static constexpr bool kOwnThread = false;
+  static constexpr bool kOwnThread = false;  // each thread that asks for the watermark advances it
 
-  UnitCounts(const LogConfig& config, const Ring& ring)
-      : unit_bytes_(std::min(config.io_unit_bytes, ring.capacity() / kLeastUnits)),
+  UnitCounts(uint32_t, const Ring& ring, uint64_t io_unit_bytes)
+      : unit_bytes_(std::min(io_unit_bytes, ring.capacity() / kLeastUnits)),
         counts_(unit_bytes_, ring.capacity()) {}
 
+  // Whether the worker may publish one more record: always.
   bool room(uint32_t) const { return true; }
+  // The thread of any worker: bytes [begin, end) of the stream are filled.
   void publish(uint32_t, uint64_t begin, uint64_t end) { counts_.add(begin, end); }
+  // Returns the new watermark, starting from `filled`. `allocated` is the position at which the
+  // next record will begin. One thread at a time.
   uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>& allocated) {
     uint64_t unit = counts_.range_of(filled);
     while (counts_.full(unit)) ++unit;
@@ -43,11 +49,12 @@ class UnitCounts {
     const uint64_t end = begin + counts_.filled_bytes(unit);
     return end == allocated.load(platform::memory_order_acquire) ? end : std::max(filled, begin);
   }
+  // How many bytes the largest record must leave free in the ring.
   uint64_t slack_bytes() const { return unit_bytes_; }
   Counters counters() const { return {}; }
 
  private:
-  static constexpr uint64_t kLeastUnits = 8;  // in a ring
+  static constexpr uint64_t kLeastUnits = 8;  // a ring has at least so many units
 
   const uint64_t unit_bytes_;
   RangeCounts counts_;

@@ -1,9 +1,9 @@
-// The device seam: where a log stream's bytes become durable.
+// The device interface: where the bytes of a log stream become durable.
 //
-// One write is under way at a time: start() it, and finished() says when the bytes are durable.
-// The two are separate so that a worker can look in, without sleeping, on a write that its flusher
-// started. start(), start_and_wait() and finished() are called under the stream's flush latch;
-// wait() by any thread without it.
+// One write is under way at a time: start() begins it, and finished() says when its bytes are
+// durable. The two are separate so that a worker can look, without sleeping, at a write that its
+// flusher started. start(), start_and_wait() and finished() are called under the stream's flush
+// latch. Any thread may call wait(), with or without the latch.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,20 @@
 
 namespace logjam {
 
+// Whether a write also makes its bytes durable: kData does, kNone does not.
 enum class Sync : uint8_t { kNone, kData };
 
 // A device that is memory, for schemes that put their records into it themselves. Any thread may
-// call, each for bytes of its own; offsets are the file's.
+// call any function; no two threads may use the same bytes. Offsets are those of the file.
 class PersistentMemory {
  public:
-  // Where the device keeps [offset, offset + bytes), contiguous, for as long as the device lives.
-  // May wait until the file has grown.
+  // Returns the address at which the device keeps [offset, offset + bytes). The bytes are
+  // contiguous, and the address is valid as long as the device lives. May wait until the file has
+  // grown. Ends the process if the file cannot hold the bytes.
   virtual std::byte* mapped(uint64_t offset, uint64_t bytes) = 0;
 
-  // Returns when these bytes are durable. False if they never will be: the power was cut, as only
-  // `faulty` can tell; nothing may be acknowledged then.
+  // Returns true when these bytes are durable. Returns false if they never will be, because the
+  // power was cut (only `faulty` can tell); then nothing may be acknowledged.
   [[nodiscard]] virtual bool persist(std::span<const std::byte> bytes) = 0;
 
  protected:
@@ -38,34 +40,38 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  // Offsets, lengths and memory passed to start() are multiples of this: 4096 for direct I/O.
+  // Returns the block size in bytes: offsets, lengths and memory addresses that are passed to
+  // start() are multiples of it. It is 4096 for direct I/O.
   virtual uint32_t block_bytes() const = 0;
 
-  // Begins to write `bytes` at `offset` and, with Sync::kData, to make them durable. The memory
-  // must stay until finished(). A failure is final (R7): the process ends, naming file and errno.
+  // Begins to write `bytes` at `offset` of the file and, with Sync::kData, to make them durable.
+  // The memory must stay valid until finished() returns true. A failure is final (R7): the
+  // process names the file and errno, and ends.
   virtual void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) = 0;
 
-  // The same for a caller with nothing else to do: may block until finished(), or for about
-  // `timeout_ns`. A device overrides it where that saves a thread hand-off.
+  // Does the same as start() for a caller that has nothing else to do. May block until the write is
+  // finished, or for about `timeout_ns`. A device overrides it if that saves a thread hand-off.
   virtual void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                               uint64_t timeout_ns);
 
-  // Whether nothing is under way. Does not block.
+  // Returns whether no write is under way. Does not block.
   virtual bool finished() = 0;
 
-  // Sleeps until finished() may have become true, or `timeout_ns` has passed.
+  // Sleeps until finished() may return true, or until `timeout_ns` has passed.
   virtual void wait(uint64_t timeout_ns) = 0;
 
-  // Whether start() itself blocks for as long as the device takes (no worker should help then).
+  // Any thread: whether start() itself blocks for as long as the device takes. If so, workers
+  // should not help with flushes.
   virtual bool start_blocks() const = 0;
 
-  // Whether recovery finds something afterwards (`null` keeps nothing).
+  // Any thread: whether the device keeps its bytes for a recovery. `null` keeps nothing.
   virtual bool keeps() const { return true; }
 
-  // Not null if the device is memory (`nvm`).
+  // Any thread. Returns the device's memory, which the device owns, or null if it is not memory.
+  // `nvm` is memory, also under `faulty`.
   virtual PersistentMemory* memory() { return nullptr; }
 
-  // Convenience for set-up and tests: writes and syncs.
+  // For set-up and tests: writes `bytes` at `offset`, and returns when they are durable.
   void write_through(uint64_t offset, std::span<const std::byte> bytes);
 };
 
@@ -73,24 +79,25 @@ struct DeviceOptions {
   std::string path;                // the file to create or recycle
   uint64_t preallocate_bytes = 0;  // zeros written ahead of the log
   uint64_t seed = 1;               // for `faulty`
-  bool late = false;  // `sim` under `faulty`: what is killed unfinished has written nothing
+  bool late = false;  // `sim` under `faulty`: a write that is killed unfinished has written nothing
 };
 
-// Kinds, for `logjam list`: name with parameters, and what it is.
+// A kind of device, for `logjam list`: its name with parameters, and a description.
 struct DeviceKind {
   std::string_view spec;
   std::string_view what;
 };
 const std::vector<DeviceKind>& all_device_kinds();
 
-// Why `spec` is not a device, in one sentence; empty if it is.
+// Returns why `spec` is not a device, in one sentence, or an empty string if it is a device.
 std::string check_device_spec(std::string_view spec);
 
-// What an open device would answer to keeps() and memory() != nullptr.
+// What keeps() and memory() != nullptr would return for an open device of `spec`.
 bool device_keeps(std::string_view spec);
 bool device_is_memory(std::string_view spec);
 
-// Opens `spec` (`file`, `sync`, `sim:LATENCY_US[:MB_S]`, `nvm[:NS]`, `null`, `faulty:<spec>`).
+// Opens `spec` (`file`, `sync`, `sim:LATENCY_US[:MB_S]`, `nvm[:NS]`, `null`, `faulty:<spec>`). Ends
+// the process with one sentence if `spec` is not a device or cannot be opened.
 std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options);
 
 }  // namespace logjam

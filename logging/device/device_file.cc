@@ -19,7 +19,8 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
-// One zeroing write. An appending direct write excludes the log's own, so it must not be long.
+// The length of one write of zeros. While an appending direct write is under way the log cannot
+// write to the file, so the write of zeros must not be long.
 constexpr uint64_t kZeroBytes = kMiB;
 constexpr uint64_t kLeastAhead = 16 * kMiB, kMostAhead = 64 * kMiB;
 constexpr uint64_t kSafetyTimeoutNs = 100'000'000;
@@ -29,7 +30,7 @@ std::span<const std::byte> zeros() {
   return {memory, kZeroBytes};
 }
 
-// A new file is durable only once its directory is.
+// A new file is durable only when its directory is durable.
 int sync_directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == path.npos ? "." : path.substr(0, slash + 1);
@@ -44,8 +45,9 @@ int sync_directory_of(const std::string& path) {
 
 int write_fully(int fd, uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    // Not pwrite(): behind the watermark the last block may be filled while it is written, which is
-    // harmless (the block is written again) but which ThreadSanitizer would report.
+    // This is not pwrite(), because ThreadSanitizer would report a race: workers may fill the part
+    // of the last block behind the watermark while the block is written. That is harmless, because
+    // the block is written again.
     const long written = syscall(SYS_pwrite64, fd, bytes.data(), bytes.size(), offset);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
@@ -82,7 +84,7 @@ DeviceFile::~DeviceFile() {
 void DeviceFile::preallocate(uint64_t bytes) {
   struct stat status;
   if (fstat(fd_, &status) != 0) fail("inspect", errno);
-  // A recycled file was grown by us and so has written blocks throughout.
+  // This class grew a recycled file, so all blocks of the file have been written.
   const uint64_t old = static_cast<uint64_t>(status.st_size) / kZeroBytes * kZeroBytes;
   int error = grown_ != nullptr && old != 0 ? grown_(fd_, 0, old) : 0;
   written_.store(old);
@@ -133,7 +135,8 @@ void DeviceFile::grow(uint64_t end) {
 void DeviceFile::grower() {
   platform::name_this_thread("log-grower");
   while (true) {
-    // Before both looks: a change of either after this one makes wait_on() return.
+    // The event is loaded before `closing_` and `wanted_`: a change of either after this load makes
+    // wait_on() return.
     const uint32_t seen = event_.load();
     if (closing_.load(platform::memory_order_acquire)) return;
     const uint64_t wanted = wanted_.load(platform::memory_order_acquire);
@@ -142,7 +145,7 @@ void DeviceFile::grower() {
       continue;
     }
     int error = write_zeros(wanted);
-    // Commits the new size and blocks here, so that the log's own syncs do not have to.
+    // This sync commits the new size and blocks, so that the log's syncs do not have to.
     if (error == 0 && fdatasync(fd_) != 0) error = errno;
     if (error != 0) {
       error_.store(error, platform::memory_order_release);

@@ -1,14 +1,17 @@
-// The file under a device: opened and locked, grown by writing zeros ahead of the log, never
-// shrunk.
+// The file under a device. The file is opened and locked, it grows by zeros that are written ahead
+// of the log, and it never shrinks.
 //
-// Overwriting blocks that were written before syncs in about 60 % of the time of appending (DESIGN
-// section 5), so the log must never reach the file's end. A file recycled from an earlier run keeps
-// its blocks; its records do not validate, because the run seeds their checksums.
+// A sync after overwriting blocks that were written before takes about 60 % of the time of a sync
+// after appending, so the log must never reach the end of the file. A file that is recycled from an
+// earlier run keeps its blocks. The earlier run's records fail their checks, because the run seeds
+// the checksums.
 //
-// Protocol. make_room(), by any thread, raises `wanted_` under `growing_` and waits only when the
-// log has caught up. The grower thread alone writes zeros, only behind `written_`, and advances it
-// (release) when they are in the file; the device writes only before `written_` (acquire), so the
-// two never write the same bytes. `event_` counts changes of either, for sleeping.
+// Protocol. Any thread may call make_room(). It raises `wanted_` under `growing_`, and waits only
+// when the log has caught up with the zeros. Only the grower thread writes zeros. It writes them
+// only behind `written_`, and raises `written_` (release) when they are in the file. The device
+// writes only before `written_` (acquire), so the device and the grower never write the same bytes.
+// `event_` counts the changes of `written_`, `wanted_`, `error_` and `closing_`, for threads that
+// sleep.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +29,12 @@ namespace logjam {
 
 class DeviceFile {
  public:
-  // Told of bytes [begin, end) that are in the file now, before the log may use them. 0 or errno.
+  // Called when bytes [begin, end) are in the file, before the log may use them. Returns 0 or
+  // errno.
   using Grown = std::function<int(int fd, uint64_t begin, uint64_t end)>;
 
-  // Opens or creates options.path, with `open_flags` besides. Refuses what cannot be used.
+  // Opens or creates options.path, with `open_flags` added to the flags of open(). Ends the process
+  // with one sentence if the file cannot be used.
   DeviceFile(const DeviceOptions& options, int open_flags, Grown grown = nullptr);
   ~DeviceFile();
   DeviceFile(const DeviceFile&) = delete;
@@ -38,12 +43,14 @@ class DeviceFile {
   int fd() const { return fd_; }
   const std::string& path() const { return path_; }
 
-  // The file's blocks up to `end` have been written before, if it is preallocated at all.
+  // Any thread. Returns when the file's blocks up to `end` have been written before. Does
+  // nothing if the file is not preallocated.
   void make_room(uint64_t end) {
     if (grows_ && end + ahead_ > written_.load(platform::memory_order_acquire)) grow(end);
   }
 
-  // Blocking. A failure is final.
+  // Both block, and end the process if they fail. fail() names `action`, the file and errno
+  // `error`.
   void write(uint64_t offset, std::span<const std::byte> bytes);
   void sync();
   [[noreturn]] void fail(const char* action, int error) const;
@@ -52,7 +59,7 @@ class DeviceFile {
   void preallocate(uint64_t bytes);
   void grow(uint64_t end);
   void grower();
-  // Zeros over [written_, end) as far as possible; returns 0 or errno.
+  // Writes zeros to [written_, end), unless the file is being closed. Returns 0 or errno.
   int write_zeros(uint64_t end);
 
   const std::string path_;
@@ -63,13 +70,13 @@ class DeviceFile {
   platform::mutex growing_;  // guards raising wanted_ and starting grower_
   platform::atomic<uint64_t> written_{0};
   platform::atomic<uint64_t> wanted_{0};
-  platform::atomic<int> error_{0};  // the grower's; fatal once the log gets there
+  platform::atomic<int> error_{0};  // the grower's errno; fatal when the log reaches `written_`
   platform::atomic<bool> closing_{false};
   platform::atomic<uint32_t> event_{0};
   platform::thread grower_;
 };
 
-// Writes all of `bytes`; returns 0 or errno.
+// Writes all of `bytes` at `offset`. Returns 0 or errno. Any thread.
 int write_fully(int fd, uint64_t offset, std::span<const std::byte> bytes);
 
 }  // namespace logjam

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kSectorBytes = 512;
 constexpr uint64_t kMostEarlySectors = 8;
-constexpr uint64_t kCacheBytes = uint64_t{64} << 30;  // of addresses: as `nvm` reserves
+constexpr uint64_t kCacheBytes = uint64_t{64} << 30;  // address space, as much as `nvm` reserves
 constexpr uint64_t kLineBytes = platform::kCacheLine;
 constexpr uint64_t kMostEarlyLines = 3, kEarlyReachBytes = 1024;
 
@@ -113,7 +113,7 @@ void FaultyDevice::write_back_sectors() {
 }
 
 std::byte* FaultyDevice::mapped(uint64_t offset, uint64_t bytes) {
-  inner_->memory()->mapped(offset, bytes);  // refuses what is too much
+  inner_->memory()->mapped(offset, bytes);  // ends the process if the file cannot grow so far
   const uint64_t end = offset + bytes;
   uint64_t seen = mapped_end_.load();
   while (seen < end && !mapped_end_.compare_exchange_weak(seen, end)) {
@@ -130,7 +130,8 @@ bool FaultyDevice::persist(std::span<const std::byte> bytes) {
     for (uint64_t line = begin / kLineBytes; line * kLineBytes < begin + bytes.size(); ++line) {
       lines_.push_back(line);
     }
-    // What a cache may do at any time: others' lines, and ours before they are asked for.
+    // A cache may write back any line at any time: lines of other records, and lines of this record
+    // before they are asked for.
     for (uint64_t early = random_() % (kMostEarlyLines + 1); early > 0; --early) {
       const uint64_t at = begin + random_() % kEarlyReachBytes;
       if (at < mapped_end_.load()) write_back_line(at / kLineBytes);
@@ -147,7 +148,7 @@ bool FaultyDevice::persist(std::span<const std::byte> bytes) {
 
 void FaultyDevice::write_back_line(uint64_t line) {
   if (cut_.load()) return;
-  // By a system call, as others may be filling their part of the line.
+  // The line is read by a system call, because other workers may be filling their parts of it.
   const std::span<const std::byte> bytes(cache_ + line * kLineBytes, kLineBytes);
   if (const int error = write_fully(file_fd_, line * kLineBytes, bytes); error != 0) {
     platform::fatal("cannot write the log file " + path_ + ": " + strerror(error));

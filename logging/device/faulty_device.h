@@ -1,19 +1,20 @@
-// `faulty:<spec>`: what the inner device has not synced is lost when the process is killed, as in a
-// power cut.
+// `faulty:<spec>`: a device over an inner device. When the process is killed, the bytes that the
+// inner device has not synced are lost, as in a power cut.
 //
-// Unsynced bytes are kept in memory of this process only and reach the inner device with a
-// Sync::kData. Before that, as a real cache may, some random 512-byte sectors are written back
-// early, in random order: a cut tears writes and reorders them. All randomness comes from the seed.
+// Unsynced bytes are kept only in memory of this process, and reach the inner device with a
+// Sync::kData. Before that, some random 512-byte sectors are written back early, in random order,
+// as a real cache may do: a cut tears writes and reorders them. All randomness comes from the seed.
 //
-// Over a device that is memory, what is filled in place is likewise this process's own memory, and
-// reaches the inner device's cache line by cache line, in random order, when it is persisted; some
-// lines that nobody persisted leave the cache before. So here, unlike on `nvm` itself, a kill does
-// lose what was not written back.
+// If the inner device is memory, the bytes that are filled in place are likewise in memory of this
+// process. When they are persisted, they reach the inner device cache line by cache line, in random
+// order. Some lines leave the cache earlier, although no thread has persisted them. So here, unlike
+// on `nvm` itself, a kill does lose what was not written back.
 //
-// Protocol: start() and finished() under the flush latch. power_cut() comes from any thread: it
-// sets `cut_` first, so that a start() that is writing sectors back stops there, torn; the mutex
-// then guards what is unsynced. mapped() and persist() come from any thread. Lines are copied under
-// the mutex: a line that two records share is copied for each, the later copy holding both.
+// Protocol. start() and finished() are called under the flush latch. Any thread may call
+// power_cut(). It sets `cut_` first, so that a start() that is writing sectors back stops there and
+// leaves a torn write; then the mutex guards the unsynced bytes. Any thread may call mapped() and
+// persist(). Lines are copied under the mutex. A line that two records share is copied for each
+// record, and the later copy holds both.
 #pragma once
 
 #include <memory>
@@ -28,6 +29,7 @@ namespace logjam {
 
 class FaultyDevice final : public Device, private PersistentMemory {
  public:
+  // Owns `inner`. Ends the process with one sentence if it cannot be set up.
   FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& options);
   ~FaultyDevice() override;
 
@@ -39,9 +41,10 @@ class FaultyDevice final : public Device, private PersistentMemory {
   bool keeps() const override { return inner_->keeps(); }
   PersistentMemory* memory() override { return inner_->memory() == nullptr ? nullptr : this; }
 
-  // From now on nothing completes. Some of what was not synced may have been written back.
+  // Any thread: from now on no write or persist completes. Some unsynced bytes may have been
+  // written back.
   void power_cut();
-  // The next start() fails with this errno.
+  // Any thread: the next start() or persist() fails with this errno.
   void fail_next_write(int error) { fail_.store(error); }
 
  private:
@@ -62,11 +65,11 @@ class FaultyDevice final : public Device, private PersistentMemory {
   int file_fd_;    // for early write-back of single sectors, below the inner device's block size
   platform::mutex mutex_;
   std::mt19937_64 random_;
-  std::vector<Extent> extents_;   // unsynced
+  std::vector<Extent> extents_;   // the writes that are not synced yet
   std::byte* staging_ = nullptr;  // page-aligned copy for the inner device
   size_t staging_bytes_ = 0;
-  std::vector<uint64_t> lines_;  // of one persist(), for shuffling
-  std::byte* cache_ = nullptr;   // at the file's offsets, if the inner device is memory
+  std::vector<uint64_t> lines_;  // the cache lines of one persist(), for shuffling
+  std::byte* cache_ = nullptr;   // indexed by file offset, if the inner device is memory
   platform::atomic<uint64_t> mapped_end_{0};
   platform::atomic<bool> cut_{false};
   platform::atomic<int> fail_{0};

@@ -38,7 +38,7 @@ void FileDevice::submit() {
   io_uring_sqe* entry = io_uring_get_sqe(&ring_);
   io_uring_prep_write(entry, file_.fd(), bytes_.data(), static_cast<uint32_t>(bytes_.size()),
                       offset_);
-  // One request for both: a linked fsync took 283 us where this took 175 us.
+  // One request both writes and syncs: it took 175 us, and a write with a linked fsync 283 us.
   if (sync_ == Sync::kData) entry->rw_flags = RWF_DSYNC;
   int submitted;
   do {
@@ -77,8 +77,9 @@ bool FileDevice::finished() {
 }
 
 void FileDevice::wait(uint64_t timeout_ns) {
-  // The bare system call: liburing's wait functions would touch the ring, which is whoever's who
-  // holds the latch. Returns at once if a completion lies in the ring.
+  // This is the bare system call, because liburing's wait functions touch the ring, which belongs
+  // to the thread that holds the flush latch. The call returns at once if a completion is in the
+  // ring.
   __kernel_timespec time{static_cast<long long>(timeout_ns / 1'000'000'000),
                          static_cast<long long>(timeout_ns % 1'000'000'000)};
   io_uring_getevents_arg argument{};

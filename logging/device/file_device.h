@@ -1,13 +1,15 @@
 // `file`: direct I/O, with data sync, on a preallocated file.
 //
-// Two ways to write. start() goes through io_uring, so that nobody need sleep for it: workers that
-// are busy look in. start_and_wait() is pwrite and fdatasync in the caller's thread, for one that
-// would sleep anyway: measured on a virtio disk 145 us a 4 KiB block against 175-220 us (io_uring
-// finishes a sync in a kernel thread, and hands over to it and back).
+// There are two ways to write. start() goes through io_uring, so that no thread must sleep for the
+// write: busy workers look whether it has finished. start_and_wait() is pwrite and fdatasync in the
+// caller's thread, for a caller that would sleep anyway. Measured on a virtio disk, it takes 145 us
+// for a 4 KiB block; io_uring takes 175-220 us, because it finishes a sync in a kernel thread, and
+// hands over to that thread and back.
 //
-// io_uring posts the completion from the thread that submitted: a running worker is interrupted for
-// it, a sleeping one woken. If that thread ends first, the kernel may cancel the request unexecuted
-// (ECANCELED): it is then submitted anew, as nothing of it was ever reported done.
+// io_uring posts the completion from the thread that submitted the write: the kernel interrupts
+// that thread if it runs, and wakes it if it sleeps. If the thread ends first, the kernel may
+// cancel the request unexecuted (ECANCELED). The device then submits the request again; no part of
+// it was ever reported done.
 #pragma once
 
 #include <liburing.h>
@@ -20,6 +22,7 @@ class FileDevice final : public Device {
  public:
   static constexpr uint32_t kBlockBytes = 4096;
 
+  // Ends the process with one sentence if the file or io_uring cannot be used.
   explicit FileDevice(const DeviceOptions& options);
   ~FileDevice() override;
 
@@ -36,7 +39,7 @@ class FileDevice final : public Device {
 
   DeviceFile file_;
   io_uring ring_;
-  // What is under way; under the flush latch.
+  // The write that is under way. Guarded by the flush latch.
   bool under_way_ = false;
   uint64_t offset_ = 0;
   std::span<const std::byte> bytes_;

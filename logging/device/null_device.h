@@ -1,4 +1,4 @@
-// `null`: drops the bytes. For experiments on the log buffer alone.
+// `null`: a device that drops the bytes. It is for experiments on the log buffer alone.
 #pragma once
 
 #include "logging/device/device.h"

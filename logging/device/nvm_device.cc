@@ -17,10 +17,10 @@
 namespace logjam {
 namespace {
 
-constexpr uint64_t kReservedBytes = uint64_t{64} << 30;  // of addresses; how far the log may grow
-constexpr uint64_t kLeastBytes = uint64_t{1} << 20;      // it must grow ahead of the log, always
+constexpr uint64_t kReservedBytes = uint64_t{64} << 30;  // address space: how far the log may grow
+constexpr uint64_t kLeastBytes = uint64_t{1} << 20;      // not 0: the file must always grow
 
-// What is left of it: the file was cut short by somebody, or the memory is bad.
+// The handler of SIGBUS: another process has cut the file short, or the memory is bad.
 void memory_is_gone(int) {
   constexpr char kSentence[] =
       "logjam: memory mapped from a file, as the log is with --device=nvm, cannot be accessed any "
@@ -37,7 +37,7 @@ DeviceOptions that_grows(DeviceOptions options) {
 std::byte* map(int fd) {
   void* address =
       mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
-  if (address == MAP_FAILED) {  // no DAX there
+  if (address == MAP_FAILED) {  // the file system has no DAX
     address = mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }
   return address == MAP_FAILED ? nullptr : static_cast<std::byte*>(address);
@@ -62,11 +62,11 @@ int NvmDevice::grown(int fd, uint64_t begin, uint64_t end) {
   if (mapping_.base == nullptr) mapping_.base = map(fd);
   if (mapping_.base == nullptr) return errno;
   if (begin == 0) {
-    // Perhaps recycled, and who knows whether it has holes.
+    // The file may be recycled, and a recycled file may have holes.
     if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(end)); error != 0) return error;
     end = std::min(end, prefault_bytes_);
   }
-  madvise(mapping_.base + begin, end - begin, MADV_POPULATE_WRITE);  // only for speed
+  madvise(mapping_.base + begin, end - begin, MADV_POPULATE_WRITE);  // for speed only
   return 0;
 }
 

@@ -1,17 +1,19 @@
-// `nvm[:NS]`: a mapped file, written with stores and made durable by cache-line write-back, a store
-// fence, and NS nanoseconds of waiting that stand for the medium.
+// `nvm[:NS]`: a mapped file that is written with stores. The bytes become durable by cache-line
+// write-back, a store fence, and NS nanoseconds of waiting that stand for the medium.
 //
-// On a file system with DAX (MAP_SYNC is granted) this is persistent memory and survives a power
-// cut. On any other file it is an emulation, as in the papers (Poplar 6.1: DRAM and a busy loop):
-// the kernel has what was stored, so a killed process loses nothing, written back or not, and a
-// power cut loses what it likes. A tmpfs emulates best: on a disk's file system the kernel
-// write-protects pages behind our back to write them out.
+// On a file system with DAX (the kernel grants MAP_SYNC) this is persistent memory and survives a
+// power cut. On any other file it is an emulation, as in the papers (Poplar 6.1: DRAM and a busy
+// loop). There the kernel has every byte that was stored, so a killed process loses nothing,
+// written back or not; a power cut may lose any of it. A tmpfs emulates best. On the file system of
+// a disk the kernel write-protects pages now and then, to write them out.
 //
-// The whole range of addresses that the log may grow into is mapped at once; DeviceFile's grower
-// writes zeros ahead of the log, so that every page handed out has its blocks (a full disk is its
-// errno and not our SIGBUS), and faults the pages in, so that a worker does not.
+// The whole range of addresses that the log may grow into is mapped at once. DeviceFile's grower
+// writes zeros ahead of the log, so that every page that is handed out has its blocks: a full disk
+// gives the grower an errno and not the process a SIGBUS. The grower also faults the pages in, so
+// that no worker has to.
 //
-// Protocol: memory is handed out behind make_room() (acquire); who gets it owns it.
+// Protocol. Memory is handed out behind make_room() (acquire). The thread that gets a part of it
+// owns that part.
 #pragma once
 
 #include "logging/device/device_file.h"
@@ -22,12 +24,12 @@ class NvmDevice final : public Device, private PersistentMemory {
  public:
   NvmDevice(const DeviceOptions& options, double latency_ns);
 
-  // Records are multiples of it: nothing is written twice.
+  // Records are multiples of 8 bytes, so no byte is written twice.
   uint32_t block_bytes() const override { return 8; }
   void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) override;
   bool finished() override { return true; }
   void wait(uint64_t) override {}
-  // It does, but for less time than waking a thread takes.
+  // start() does block, but for less time than it takes to wake a thread.
   bool start_blocks() const override { return false; }
   PersistentMemory* memory() override { return this; }
 
@@ -42,7 +44,7 @@ class NvmDevice final : public Device, private PersistentMemory {
   int grown(int fd, uint64_t begin, uint64_t end);
 
   const uint64_t latency_ticks_;
-  const uint64_t prefault_bytes_;  // of a recycled file
+  const uint64_t prefault_bytes_;  // how much of a recycled file is faulted in at the start
   Mapping mapping_;                // outlives the grower
   DeviceFile file_;                // calls grown()
 };

@@ -13,9 +13,9 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kFirstOvershootNs = 30'000;
-// The estimate climbs by one step when a sleep was later than it and falls by two when it was not,
-// so it settles where one sleep in three is earlier. A mean would let every preemption of some
-// milliseconds lengthen the spinning that follows.
+// The estimate of how late a sleep ends goes up by one step when a sleep ended later, and down by
+// two steps when it did not, so it settles where one sleep in three ends earlier. With a mean,
+// every preemption of some milliseconds would lengthen the spinning that follows.
 constexpr uint64_t kStepNs = 500;
 constexpr uint64_t kShortestSleepNs = 5'000;
 
@@ -71,7 +71,7 @@ void SimDevice::wait(uint64_t timeout_ns) {
   const uint64_t until = std::min(deadline, begin + timeout_ns);
   const uint64_t overshoot = overshoot_ns_.load(platform::memory_order_relaxed);
   if (begin + overshoot + kShortestSleepNs < until) {
-    prctl(PR_SET_TIMERSLACK, 1);  // else the kernel adds up to 50 us
+    prctl(PR_SET_TIMERSLACK, 1);  // without it the kernel adds up to 50 us
     const uint64_t wake_at = until - overshoot;
     platform::sleep_ns(wake_at - begin);
     const bool later = platform::now_ns() > until;

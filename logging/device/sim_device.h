@@ -1,15 +1,16 @@
-// `sim:LATENCY_US[:MB_S]`: a device of that response time and bandwidth, serving one write after
-// the other, on any machine and without burning a core. A directory is a device: what is written to
-// its files at once shares its bandwidth.
+// `sim:LATENCY_US[:MB_S]`: a simulated device of that response time and bandwidth. It serves one
+// write after the other, on any machine, and does not keep a core busy. A directory counts as one
+// medium: writes to its files at the same time share its bandwidth.
 //
-// The bytes go into the page cache of a real file, so that a killed process has them; only the time
-// is simulated. (Under `faulty` they go there only when that time is over.) The kernel wakes
-// sleepers late, by tens of microseconds in a virtual machine: wait() learns by how much, sleeps
-// that much less, and spins what is left.
+// The bytes go into the page cache of a real file, so that they survive a killed process; only the
+// time is simulated. (Under `faulty` they go there only when the simulated time is over.) The
+// kernel wakes sleeping threads late, by tens of microseconds in a virtual machine. wait() learns
+// how late, sleeps that much less, and spins for the rest.
 //
-// Protocol: start() and finished() under the flush latch; wait() anywhere, so what it reads
-// (`deadline_ns_`) and learns (`overshoot_ns_`, a mere estimate) is atomic. The medium is
-// everybody's whose file lies in that directory: until when it is busy is under its latch.
+// Protocol. start() and finished() are called under the flush latch. Any thread may call wait(), so
+// the field that it reads (`deadline_ns_`) and the field that it learns (`overshoot_ns_`, only an
+// estimate) are atomic. All devices whose files lie in one directory share a SimMedium; its latch
+// guards the time until which the medium is busy.
 #pragma once
 
 #include <memory>
@@ -20,12 +21,14 @@
 
 namespace logjam {
 
+// The simulated medium of one directory. Any thread may call its functions.
 class SimMedium {
  public:
-  // The one of the directory that `path` is in.
+  // Returns the medium of the directory that `path` is in.
   static std::shared_ptr<SimMedium> of(const std::string& path);
 
-  // Returns when a transfer that takes so long has ended, behind all earlier ones.
+  // Enters a transfer of `ns` behind all earlier transfers. Returns the time at which it ends, in
+  // nanoseconds of platform::now_ns().
   uint64_t transfer(uint64_t ns);
 
  private:
@@ -35,7 +38,7 @@ class SimMedium {
 
 class SimDevice final : public Device {
  public:
-  // mb_per_second 0: no limit.
+  // With `mb_per_second` 0 the bandwidth has no limit.
   SimDevice(const DeviceOptions& options, double latency_us, double mb_per_second);
 
   uint32_t block_bytes() const override { return 512; }
@@ -51,7 +54,7 @@ class SimDevice final : public Device {
   const double ns_per_byte_;
   const bool late_;
   uint64_t late_offset_ = 0;
-  std::span<const std::byte> late_bytes_;  // still to be written
+  std::span<const std::byte> late_bytes_;  // not written yet; only under `faulty`
   platform::atomic<uint64_t> deadline_ns_{0};
   platform::atomic<uint64_t> overshoot_ns_;
 };

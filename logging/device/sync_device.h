@@ -1,4 +1,5 @@
-// `sync`: pwrite and fdatasync through the page cache, in the caller's thread. Works everywhere.
+// `sync`: pwrite and fdatasync through the page cache, in the caller's thread. It works on every
+// file system.
 #pragma once
 
 #include "logging/device/device_file.h"

@@ -1,37 +1,38 @@
-// `centr`: one mutex around acquire, fill and release. The baseline of the papers: Aether, Alg. 1;
-// P-WAL, Alg. 1. (P-WAL's also flushes under the mutex; here a flush excludes nobody, as in
-// Aether.)
+// `centr`: one mutex around acquire, fill and release. It is the baseline of the papers: Aether,
+// Alg. 1; P-WAL, Alg. 1. (P-WAL's baseline also flushes under the mutex. Here a flush blocks no
+// insert, as in Aether.)
 //
-// Protocol: `filled_` is stored (release) under the mutex, and loaded (acquire) by flushers.
-#include "logging/schemes/single_stream.h"
+// Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers.
+#include "logging/scheme_bases/single_stream_scheme.h"
+#include "logging/scheme_registry.h"
 #include "platform/mutex.h"
 
 namespace logjam {
 namespace {
 
-class Centr final : public SingleStream {
+class Centr final : public SingleStreamScheme {
  public:
-  explicit Centr(const LogConfig& config) : SingleStream(config) {}
+  explicit Centr(const LogConfig& config) : SingleStreamScheme(config) {}
 
-  Ticket reserve(uint32_t, const Dependencies&, uint32_t bytes) override {
+  LogReservation reserve(uint32_t, const Dependencies&, uint32_t bytes) override {
     mutex_.lock();
-    const uint64_t begin = filled_.load(platform::memory_order_relaxed);
+    const uint64_t begin = sbl_.load(platform::memory_order_relaxed);
     stream().wait_for_space(begin + bytes);
-    return ticket(begin, bytes);
+    return reservation(begin, bytes);
   }
 
-  Point publish(uint32_t, const Ticket& ticket, bool, bool commits) override {
-    filled_.store(ticket.sequence, platform::memory_order_release);
+  CommitPoint publish(uint32_t, const LogReservation& reservation, bool, bool commits) override {
+    sbl_.store(reservation.sequence, platform::memory_order_release);
     mutex_.unlock();
     stream().published(commits);
-    return {.sequence = ticket.sequence, .stream = 0};
+    return commit_point(reservation.sequence);
   }
 
  private:
-  uint64_t filled() const override { return filled_.load(platform::memory_order_acquire); }
+  uint64_t sbl() const override { return sbl_.load(platform::memory_order_acquire); }
 
   alignas(platform::kCacheLine) platform::mutex mutex_;
-  platform::atomic<uint64_t> filled_{0};
+  platform::atomic<uint64_t> sbl_{0};
 };
 
 const SchemeRegistration registration({
@@ -43,8 +44,9 @@ const SchemeRegistration registration({
     .safe_when = "LSN <= durable",
     .cut = "first gap",
     .source = "Aether Alg. 1, P-WAL Alg. 1",
-    .stream_count = [](uint32_t, const LogConfig&) { return 1u; },
-    .make = [](const LogConfig& config) { return std::make_unique<Centr>(config); },
+    .recovery = first_gap(),
+    .stream_count = one_stream,
+    .construct = construct<Centr>,
 });
 
 }  // namespace

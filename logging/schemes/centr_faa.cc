@@ -1,11 +1,13 @@
-// `centr-faa`: LSN by fetch-add, filled bytes counted per I/O unit. The central log that Poplar
-// (section 6.1) measures as CENTR: "acquires its LSN using a fetch-add", committed in LSN order.
+// `centr-faa`: LSN by fetch-add, filled bytes counted per I/O unit. It is the central log that
+// Poplar (section 6.1) measures as CENTR: "acquires its LSN using a fetch-add", committed in LSN
+// order.
 //
-// A worker that is descheduled between reserve and publish holds up the durability of all later
-// records, as in `eleda`, and of the earlier ones in the same I/O unit: the count does not say
-// where in the unit the hole is. When the ring is full, those who reserve wait too.
-#include "logging/buffer/unit_counts.h"
-#include "logging/schemes/fetch_add.h"
+// A worker that is descheduled between reserve and publish delays the durability of all later
+// records, as in `eleda`. It also delays the earlier records in the same I/O unit, because the
+// count does not say where in the unit the hole is. When the ring is full, workers that reserve
+// wait too.
+#include "logging/scheme_bases/unit_count_scheme.h"
+#include "logging/scheme_registry.h"
 
 namespace logjam {
 namespace {
@@ -19,8 +21,10 @@ const SchemeRegistration registration({
     .safe_when = "LSN <= SDL",
     .cut = "first gap",
     .source = "Poplar 6.1",
-    .stream_count = [](uint32_t, const LogConfig&) { return 1u; },
-    .make = [](const LogConfig& config) { return std::make_unique<FetchAdd<UnitCounts>>(config); },
+    .recovery = first_gap(),
+    .stream_count = one_stream,
+    .construct = construct<UnitCountScheme>,
+    .check_flags = check_io_unit,
 });
 
 }  // namespace

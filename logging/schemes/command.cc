@@ -2,29 +2,18 @@
 // recovery does it again (the logical logging of H-Store; Poplar, section 7). The buffer is that of
 // `centr-faa`.
 //
-// Log order must be the serialization order. Under two-phase locking it is: the LSN is drawn while
-// all locks are held. Under OCC it is if drawn before reads are validated: let T read what U then
-// overwrites, and both commit. T's validation, behind its draw, did not see U's write lock, and U
-// takes its lock before it draws. Had U drawn first, T's draw would have acquired what U's released
-// (fetch_add.h), and T's validation would have seen the lock. Index nodes show U's inserts before
-// it takes that lock (occ.cc).
-#include "logging/buffer/unit_counts.h"
-#include "logging/schemes/fetch_add.h"
+// Log order must be the serialization order. Under two-phase locking it is, because the LSN is
+// drawn while all locks are held. Under OCC it is, because the LSN is drawn before reads are
+// validated. Proof: let T read a row that U then overwrites, and let both commit. T validates after
+// its draw. It did not see U's write lock, and U takes that lock before U draws. If U had drawn
+// first, T's draw would have acquired what U's draw released (fetch_add_scheme.h), and T's
+// validation would have seen the lock. So T draws first. For inserts the index nodes play the part
+// of the lock: they show U's inserts before U takes its write locks (occ.cc).
+#include "logging/scheme_bases/unit_count_scheme.h"
+#include "logging/scheme_registry.h"
 
 namespace logjam {
 namespace {
-
-class Command final : public FetchAdd<UnitCounts> {
- public:
-  using FetchAdd::FetchAdd;
-
-  Traits traits() const override {
-    Traits traits = FetchAdd::traits();
-    traits.sequence_before_validation = true;
-    traits.commands = true;
-    return traits;
-  }
-};
 
 const SchemeRegistration registration({
     .name = "command",
@@ -35,8 +24,11 @@ const SchemeRegistration registration({
     .safe_when = "LSN <= SDL",
     .cut = "first gap, then re-executed in order",
     .source = "H-Store",
-    .stream_count = [](uint32_t, const LogConfig&) { return 1u; },
-    .make = [](const LogConfig& config) { return std::make_unique<Command>(config); },
+    .traits = {.sequence_before_validation = true, .commands = true},
+    .recovery = first_gap(),
+    .stream_count = one_stream,
+    .construct = construct<UnitCountScheme>,
+    .check_flags = check_io_unit,
 });
 
 }  // namespace

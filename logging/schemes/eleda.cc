@@ -1,30 +1,73 @@
-// `eleda`: LSN by fetch-add, holes tracked by a grasshopper that hops and crawls. ELEDA, section 4.
+// ELEDA's log: LSN by fetch-add, and a thread that finds out up to where the log is filled without
+// a hole (ELEDA, section 4). There are three schemes, which find it out in different ways:
 //
-// A worker that is descheduled between reserve and publish holds up the durability of all later
-// records, and in the end, when the ring is full, those who reserve; nobody who fills or publishes.
-// Before a worker reserves it waits if SBL is 262144 of its own records behind. Who advances SBL
-// and is descheduled holds up acknowledgements, until it runs again, and nothing else.
+//   eleda         with a grasshopper that hops over full ranges and crawls record by record
+//                 (Alg. 1)
+//   eleda-crawl   the same without hopping, hence without h-lists and H-index (section 6.5.4)
+//   eleda-bitmap  with a bit for each byte and a linear scan (section 6.5.4)
+//
+// A worker that is descheduled between reserve and publish delays the durability of all later
+// records. In the end, when the ring is full, it blocks workers that reserve; it blocks no worker
+// that fills or publishes. A worker that wants to reserve waits if SBL has not passed its last
+// 262144 records. A thread that is descheduled while it advances SBL delays acknowledgements until
+// it runs again, and nothing else.
+#include <gflags/gflags.h>
+
+#include "logging/buffer/bitmap.h"
 #include "logging/buffer/grasshopper.h"
-#include "logging/schemes/fetch_add.h"
+#include "logging/flag_checks.h"
+#include "logging/scheme_bases/fetch_add_scheme.h"
+#include "logging/scheme_registry.h"
+#include "logging/stream/io_unit.h"
+
+DEFINE_uint64(hop_bytes, 4 << 20,
+              "eleda*: how far the end of the filled log may hop; a power of 2");
 
 namespace logjam {
 namespace {
 
-const SchemeRegistration registration({
-    .name = "eleda",
-    .streams = "1",
-    .buffer = "fetch-add + grasshopper: hops and crawls",
-    .sequence = "byte offset (LSN), fetch-add",
-    .flushed_by = "grasshopper worker or who asks, then leader or daemon",
-    .safe_when = "LSN <= SDL",
-    .cut = "first gap",
-    .source = "ELEDA Alg. 1",
-    .stream_count = [](uint32_t, const LogConfig&) { return 1u; },
-    .make =
-        [](const LogConfig& config) {
-          return std::make_unique<FetchAdd<Grasshopper<true>>>(config, config.io_unit_bytes);
-        },
-});
+template <bool kHops>
+std::unique_ptr<LogScheme> with_grasshopper(const LogConfig& config) {
+  return std::make_unique<FetchAddScheme<Grasshopper<kHops>>>(config, io_unit_bytes(),
+                                                              FLAGS_hop_bytes);
+}
+std::unique_ptr<LogScheme> with_bitmap(const LogConfig& config) {
+  return std::make_unique<FetchAddScheme<Bitmap>>(config, io_unit_bytes());
+}
+
+std::string check_flags() {
+  const std::string why = check_power_of_two("hop_bytes", FLAGS_hop_bytes, 1 << 10);
+  return why.empty() ? check_io_unit() : why;
+}
+
+SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view flushed_by,
+                std::string_view source,
+                std::unique_ptr<LogScheme> (*construct)(const LogConfig&)) {
+  return {
+      .name = name,
+      .streams = "1",
+      .buffer = buffer,
+      .sequence = "byte offset (LSN), fetch-add",
+      .flushed_by = flushed_by,
+      .safe_when = "LSN <= SDL",
+      .cut = "first gap",
+      .source = source,
+      .recovery = first_gap(),
+      .stream_count = one_stream,
+      .construct = construct,
+      .check_flags = check_flags,
+  };
+}
+
+const SchemeRegistration hops(info("eleda", "fetch-add + grasshopper: hops and crawls",
+                                   "grasshopper worker or who asks, then leader or daemon",
+                                   "ELEDA Alg. 1", with_grasshopper<true>));
+const SchemeRegistration crawls(info("eleda-crawl", "fetch-add + grasshopper that only crawls",
+                                     "grasshopper worker or who asks, then leader or daemon",
+                                     "ELEDA 6.5.4", with_grasshopper<false>));
+const SchemeRegistration scans(info("eleda-bitmap", "fetch-add + linear scan of a bitmap",
+                                    "scanning thread or who asks, then leader or daemon",
+                                    "ELEDA 6.5.4", with_bitmap));
 
 }  // namespace
 }  // namespace logjam

@@ -1,40 +1,37 @@
-// `none`: no log, no durability. What a transaction costs without it.
+// `none`: no log and no durability. It shows what a transaction costs without a log.
 //
 // A tuple's version must grow with every write, so there is a sequence number. It is one more than
-// all the transaction depends on and than this worker's last, as Silo makes its TIDs, and not drawn
-// from a counter that all workers share: that would be a cost of logging which this scheme is there
-// not to have.
+// all numbers that the transaction depends on, and than the last number of this worker, as Silo
+// makes its TIDs. It is not drawn from a counter that all workers share, because a shared counter
+// is a cost of logging, which this scheme must not have.
 #include <algorithm>
 
-#include "logging/log_scheme.h"
+#include "logging/buffer/worker_states.h"
+#include "logging/scheme_registry.h"
 
 namespace logjam {
 namespace {
 
 class None final : public LogScheme {
  public:
-  explicit None(const LogConfig& config) : LogScheme(config.workers), last_(config.workers) {}
+  explicit None(const LogConfig& config) : LogScheme(config), last_(config.workers) {}
 
-  Traits traits() const override {
-    return {.streams = 0, .flushers = 0, .serial_order = false, .logs = false, .unsafe = ""};
-  }
-  Ticket reserve(uint32_t worker, const Dependencies& deps, uint32_t) override {
-    uint64_t& last = *last_[worker];
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t) override {
+    uint64_t& last = last_[worker];
     last = std::max({last, deps.max_read, deps.max_overwritten}) + 1;
     return {.sequence = last};
   }
-  Point publish(uint32_t, const Ticket&, bool, bool) override { return {}; }
-  Point observe(uint32_t, const Dependencies&) override { return {}; }
-  bool is_durable(const Point&) const override { return true; }
-  void tick(uint32_t) override {}
+  CommitPoint publish(uint32_t, const LogReservation&, bool, bool) override { return {}; }
+  CommitPoint commit_read_only(uint32_t, const Dependencies&) override { return {}; }
+  bool is_durable(const CommitPoint&) const override { return true; }
+  void poll(uint32_t) override {}
+  uint32_t flushers() const override { return 0; }
   void flush(uint32_t, bool) override {}
   bool idle() const override { return true; }
   uint64_t max_record_bytes() const override { return ~uint64_t{0}; }
-  Cut cut(const std::vector<StreamTail>&) const override { return {.bytes = {}, .why = "no log"}; }
-  bool survives(const RecordHeader&, uint32_t, const Cut&) const override { return false; }
 
  private:
-  std::vector<platform::Padded<uint64_t>> last_;
+  WorkerStates<uint64_t> last_;
 };
 
 const SchemeRegistration registration({
@@ -46,8 +43,9 @@ const SchemeRegistration registration({
     .safe_when = "at once (no durability)",
     .cut = "-",
     .source = "",
+    .traits = {.logs = false},
     .stream_count = [](uint32_t, const LogConfig&) { return 0u; },
-    .make = [](const LogConfig& config) { return std::make_unique<None>(config); },
+    .construct = construct<None>,
 });
 
 }  // namespace

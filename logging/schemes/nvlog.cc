@@ -1,29 +1,28 @@
-// `nvlog`: a log for each worker, on NVM, and one LSN over all of them (NV-Logging, Huang et al.,
-// as Poplar sums it up in section 3.3: decentralised buffers, "a total LSN to track the order of
-// log records and the commit order of transactions").
+// `nvlog`: a log for each worker, on NVM, and one LSN over all logs (NV-Logging, Huang et al., as
+// Poplar sums it up in section 3.3: decentralised buffers, "a total LSN to track the order of log
+// records and the commit order of transactions").
 //
-// LSN: 1, 2, 3, ... by fetch-add. What a transaction has read or overwritten was numbered before
-// it. Safe when all LSNs up to its own are durable, in whatever log; in total LSN order, then. The
-// cut, why that keeps R1 to R5, and whom a descheduled worker blocks:
-// logging/schemes/private_logs.h.
+// LSN: 1, 2, 3, ... by fetch-add. The records of what a transaction has read or overwritten were
+// numbered before the transaction's record. A transaction is safe when all records with LSNs up to
+// its LSN are durable, in whatever log. So transactions commit in total LSN order.
+// logging/scheme_bases/per_worker_scheme.h has the cut, why the cut keeps R1 to R5, and which
+// workers a descheduled worker blocks.
 //
-// Protocol. next_ is added to (acq_rel) behind the bound for the number to come. Who has loaded a
-// number that was published (acquire) sees the bounds of all smaller ones, or something newer:
-// read-modify-writes continue each other's release. The floor is not needed.
-#include "logging/schemes/private_logs.h"
+// Protocol. A worker adds to next_ (acq_rel) after it has stored the bound for the number to come.
+// A thread that has loaded a published number (acquire) sees the bounds of all smaller numbers, or
+// newer values, because read-modify-writes continue each other's release. This scheme does not need
+// the floor.
+#include "logging/scheme_bases/per_worker_scheme.h"
+#include "logging/scheme_registry.h"
 
 namespace logjam {
 namespace {
 
-class NvLog final : public PrivateLogs {
+class NvLog final : public PerWorkerScheme {
  public:
-  using PrivateLogs::PrivateLogs;
+  using PerWorkerScheme::PerWorkerScheme;
 
-  Traits traits() const override {
-    return {.streams = streams(), .flushers = streams(), .serial_order = false, .unsafe = ""};
-  }
-
-  Ticket reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     return open(worker, bytes, next_.load(platform::memory_order_relaxed),
                 [this] { return next_.fetch_add(1, platform::memory_order_acq_rel); });
   }
@@ -34,16 +33,16 @@ class NvLog final : public PrivateLogs {
 
 const SchemeRegistration registration({
     .name = "nvlog",
-    .streams = "1 per worker, 1 of marks",
+    .streams = "1 per worker, 1 of watermarks",
     .buffer = "private",
     .sequence = "global LSN, fetch-add",
     .flushed_by = "each worker its own; daemons",
     .safe_when = "all LSNs up to its own durable",
-    .cut = "last mark of the group commit",
+    .cut = "last watermark of the group commit",
     .source = "NV-Logging; Poplar 3.3",
-    .stream_count = [](uint32_t,
-                       const LogConfig& config) { return PrivateLogs::stream_count(config); },
-    .make = [](const LogConfig& config) { return std::make_unique<NvLog>(config); },
+    .recovery = PerWorkerScheme::recovery("LSN"),
+    .stream_count = PerWorkerScheme::stream_count,
+    .construct = construct<NvLog>,
 });
 
 }  // namespace

@@ -1,39 +1,48 @@
-// `scm`: the log lies in storage-class memory, and its workers persist their records in place. Fang
-// et al., as ELEDA describes it and compares with it (2.3.1, 6.4.3).
+// `scm`: the log lies in storage-class memory, and its workers persist their records in place. The
+// scheme is Fang et al.'s, as ELEDA describes it and compares with it (2.3.1, 6.4.3).
 //
-// LSN by fetch-add; the hole is the mapped log itself. publish() writes the record's cache lines
-// back, fences, and only then counts it as filled. There is no buffer to be full, no flusher, and
-// no flush policy: the watermark "filled without a hole" is the durable one.
+// LSN by fetch-add; the hole lies in the mapped log itself. publish() writes the record's cache
+// lines back, fences, and only then counts the record as filled. There is no buffer that can be
+// full, no flusher, and no flush policy: the watermark "filled without a hole" is the durable
+// watermark.
 //
-// A commit is safe when its own record *and all before it* are persistent. Its own is not enough:
-// with early lock release it may have read from a transaction whose hole is not filled yet, and
-// would survive that (R1, R4). All it depends on lies before it (LsnScheme), so all before it is
-// enough. For the same reason recovery stops at the first hole. The records behind are intact, each
-// proves itself with its position; but what they have read may be what is missing. Fang et al.
-// tolerate holes, and find them by scanning, because nobody can have read from a transaction whose
-// record is still in the making when locks are kept until it is persistent. A scheme is not told
-// whether they are (--elr), and none of those records was acknowledged.
+// A commit is safe when its record *and all records before it* are persistent. Its record alone is
+// not enough: with early lock release the transaction may have read from a transaction whose hole
+// is not filled yet, and would survive without that transaction (R1, R4). All that it depends on
+// lies before it (LsnScheme), so all records before it are enough. For the same reason recovery
+// stops at the first hole. The records behind the hole are intact, and each proves its place with
+// its checksum, but they may have read from a transaction that is missing. Fang et al. tolerate
+// holes, and find them by scanning. They can do so if locks are kept until the record is
+// persistent: then no transaction has read from a transaction whose record is unfinished. A scheme
+// does not know whether locks are kept (--elr). None of the records behind the hole was
+// acknowledged.
 //
-// Bytes of an earlier run stay in the holes of a recycled file and do not validate: checksums are
-// seeded by the run, and one run uses each position once.
+// Bytes of an earlier run stay in the holes of a recycled file. They fail their checks, because the
+// run seeds the checksums, and one run uses each position once.
 //
-// A worker that is descheduled between reserve and publish holds up the acknowledgement of all
-// later records, and nothing else: the others go on reserving, filling and persisting. Nobody who
-// only advances the watermark can hold it up, for nobody owns it.
+// A worker that is descheduled between reserve and publish delays the acknowledgement of all later
+// records, and nothing else: other workers go on reserving, filling and persisting. A thread that
+// is descheduled while it advances the watermark delays nothing, because no thread owns the
+// watermark.
 //
-// Protocol. durable_ is raised (release) by whoever has filled a hole, or given up a stale bound,
-// after a fence: of those that do so at the same time the last one sees all (InFlight). Who raises
-// it wakes the waiters.
-#include <cstring>
-#include <optional>
-#include <string>
-#include <vector>
+// Protocol. A thread that has filled a hole, or has replaced a stale bound, raises durable_
+// (release) after a fence. If several threads do so at the same time, the last one sees the stores
+// of all (OpenHoles). A thread that has raised durable_ wakes the waiters.
+#include <gflags/gflags.h>
 
-#include "logging/buffer/in_flight.h"
+#include <cstring>
+
+#include "logging/buffer/open_holes.h"
+#include "logging/buffer/worker_states.h"
 #include "logging/device/device.h"
-#include "logging/log_file.h"
-#include "logging/schemes/lsn_scheme.h"
+#include "logging/format/log_file.h"
+#include "logging/scheme_bases/lsn_scheme.h"
+#include "logging/scheme_registry.h"
+#include "platform/counter.h"
 #include "platform/fatal.h"
+
+DEFINE_bool(scm_stale_bounds, false,
+            "scm, for tests: a worker that reserves shows for a while a place that is not its own");
 
 namespace logjam {
 namespace {
@@ -41,97 +50,80 @@ namespace {
 class Scm final : public LsnScheme {
  public:
   explicit Scm(const LogConfig& config)
-      : LsnScheme(config.workers),
-        in_flight_(config.workers, config.force_stale_bounds),
+      : LsnScheme(config),
+        memory_(config.devices[0]->memory()),
+        open_holes_(config.workers, FLAGS_scm_stale_bounds),
         persisted_(config.workers),
-        max_record_bytes_(config.buffer_bytes),
-        safety_timeout_ns_(config.safety_timeout_ns) {
-    if (config.devices.empty()) return;
-    memory_ = config.devices[0]->memory();
+        max_record_bytes_(config.buffer_bytes) {
     if (memory_ == nullptr) platform::refuse("--log=scm needs one log directory on --device=nvm");
   }
 
-  Traits traits() const override { return {.flushers = 0, .unsafe = ""}; }
-
-  Ticket reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
-    const auto [begin, others_may_wait] = in_flight_.reserve(worker, bytes);
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+    const auto [begin, others_may_wait] = open_holes_.reserve(worker, bytes);
     if (others_may_wait) advance();
-    return ticket(begin, bytes, memory_->mapped(kLogHeaderBytes + begin, bytes));
+    return reservation(begin, bytes, memory_->mapped(kLogHeaderBytes + begin, bytes));
   }
 
-  Point publish(uint32_t worker, const Ticket& ticket, bool, bool) override {
-    // If the power is gone, it stays a hole.
-    if (memory_->persist({ticket.hole, ticket.bytes})) {
-      persisted_[worker]->count(ticket.bytes);
-      in_flight_.filled(worker);
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool, bool) override {
+    // If the power is gone, the reservation stays a hole.
+    if (memory_->persist({reservation.hole, reservation.bytes})) {
+      persisted_[worker].persists.add();
+      persisted_[worker].bytes.add(reservation.bytes);
+      open_holes_.filled(worker);
       advance();
     }
-    return {.sequence = ticket.sequence, .stream = 0};
+    return commit_point(reservation.sequence);
   }
 
-  bool is_durable(const Point& point) const override {
+  bool is_durable(const CommitPoint& point) const override {
     return point.sequence <= durable_.load(platform::memory_order_acquire);
   }
-  void wait_durable(uint32_t worker, const Point& point) override {
-    while (!is_durable(point)) park_waiter(worker, point, safety_timeout_ns_);
-  }
-  void tick(uint32_t) override {}
+  void poll(uint32_t) override {}
+  uint32_t flushers() const override { return 0; }
   void flush(uint32_t, bool) override {}
   bool idle() const override {
-    return durable_.load(platform::memory_order_acquire) == in_flight_.reserved();
+    return durable_.load(platform::memory_order_acquire) == open_holes_.reserved();
   }
 
-  // Zeros behind the last record, so that the reader finds a clean end and not an earlier run's
-  // bytes.
+  // Writes zeros behind the last record, so that the reader finds a clean end and not the bytes of
+  // an earlier run.
   void close() override {
-    if (memory_ == nullptr || !idle()) return;
-    std::byte* end = memory_->mapped(kLogHeaderBytes + in_flight_.reserved(), kEndMarkBytes);
-    std::memset(end, 0, kEndMarkBytes);
-    [[maybe_unused]] const bool marked = memory_->persist({end, kEndMarkBytes});
+    if (!idle()) return;
+    std::byte* end = memory_->mapped(kLogHeaderBytes + open_holes_.reserved(), kLogEndBytes);
+    std::memset(end, 0, kLogEndBytes);
+    [[maybe_unused]] const bool persisted = memory_->persist({end, kLogEndBytes});
   }
 
-  // Nothing here bounds it; the buffer that others have does, so that all take the same records.
+  // This scheme has no buffer that bounds a record. It takes the buffer's size of other schemes as
+  // the bound, so that all schemes take the same records.
   uint64_t max_record_bytes() const override { return max_record_bytes_; }
 
   Counters counters() const override {
-    double persists = 0, bytes = 0;
-    for (const auto& worker : persisted_) {
-      persists += static_cast<double>(worker->persists.load(platform::memory_order_relaxed));
-      bytes += static_cast<double>(worker->bytes.load(platform::memory_order_relaxed));
-    }
-    return {{"flushes", persists}, {"flush_bytes", bytes}};
+    const uint64_t persists = persisted_.sum([](const auto& one) { return one.persists.value(); });
+    const uint64_t bytes = persisted_.sum([](const auto& one) { return one.bytes.value(); });
+    return {{"flushes", static_cast<double>(persists)},
+            {"flush_bytes", static_cast<double>(bytes)}};
   }
 
  private:
-  static constexpr uint64_t kEndMarkBytes = 64;
+  static constexpr uint64_t kLogEndBytes = 64;
 
-  struct Persisted {  // by one worker, read at any time
-    platform::atomic<uint64_t> persists{0}, bytes{0};
-    void count(uint64_t more) {
-      persists.store(persists.load(platform::memory_order_relaxed) + 1,
-                     platform::memory_order_relaxed);
-      bytes.store(bytes.load(platform::memory_order_relaxed) + more,
-                  platform::memory_order_relaxed);
-    }
+  struct Persisted {
+    platform::Counter persists, bytes;
   };
 
   void advance() {
     platform::full_fence();
-    const uint64_t filled = in_flight_.look();
-    uint64_t durable = durable_.load(platform::memory_order_relaxed);
-    while (durable < filled) {
-      if (durable_.compare_exchange_weak(durable, filled, platform::memory_order_release)) {
-        return wake_waiters();
-      }
+    if (platform::atomic_max(durable_, open_holes_.look(), platform::memory_order_release)) {
+      waiters().wake_durable();
     }
   }
 
-  PersistentMemory* memory_ = nullptr;  // none when recovering
-  InFlight in_flight_;
+  PersistentMemory* const memory_;
+  OpenHoles open_holes_;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};
-  std::vector<platform::Padded<Persisted>> persisted_;
+  WorkerStates<Persisted> persisted_;
   const uint64_t max_record_bytes_;
-  const uint64_t safety_timeout_ns_;
 };
 
 const SchemeRegistration registration({
@@ -143,9 +135,10 @@ const SchemeRegistration registration({
     .safe_when = "own record and all before it persistent",
     .cut = "first gap",
     .source = "Fang et al., ELEDA 6.4.3",
-    .in_place = true,
-    .stream_count = [](uint32_t, const LogConfig&) { return 1u; },
-    .make = [](const LogConfig& config) { return std::make_unique<Scm>(config); },
+    .traits = {.in_place = true},
+    .recovery = first_gap(),
+    .stream_count = one_stream,
+    .construct = construct<Scm>,
 });
 
 }  // namespace

@@ -1,8 +1,8 @@
-// One thread's find and insert on a million keys: what an index costs before any concurrency
-// control.
+// The cost of an index without concurrency control: one thread finds, scans and inserts a million
+// keys.
 //
-// `find` draws keys uniformly, or as a zipfian with theta 0.9 scattered over the key space, ahead
-// of time, and touches the found tuple's version, as every read does.
+// The keys to find are drawn ahead of time, either uniformly or zipfian with theta 0.9 and
+// scattered over the key space. `find` also reads the found tuple's version, as every read does.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -52,7 +52,7 @@ struct Loaded {
   Table table;
 };
 
-// Arenas never give memory back, so each table is loaded once.
+// Arenas never return their memory, so each table is loaded only once, and kept.
 Loaded& loaded_once(IndexKind kind, uint32_t row_bytes, bool sparse) {
   static std::map<std::tuple<IndexKind, uint32_t, bool>, std::unique_ptr<Loaded>> tables;
   auto& table = tables[{kind, row_bytes, sparse}];
@@ -84,7 +84,7 @@ void scan(benchmark::State& state) {
   uint64_t sum = 0;
   for (auto _ : state) {
     const Key low = draws[i++ % kDraws];
-    index.scan(low, low + 99, false, [&](NodeSight, std::span<Keyed* const> entries) {
+    index.scan(low, low + 99, false, [&](NodeVersion, std::span<Keyed* const> entries) {
       for (Keyed* entry : entries) sum += Table::tuple_of(entry)->load_version().word();
       return true;
     });

@@ -1,5 +1,5 @@
-// Does `sim` keep its word: a response time within 10 % of what was asked, at less than 5 % of a
-// core? One iteration is one 4 KiB write and the wait for it.
+// Measures whether the device `sim` responds within 10 % of the time asked for, at less than 5 % of
+// a core. One iteration is one write of 4 KiB and the wait for it.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 

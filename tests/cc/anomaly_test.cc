@@ -1,5 +1,6 @@
-// Every protocol prevents every anomaly, by whatever means, whether it keeps its locks until
-// durable or not: a script states an interleaving and which outcomes would not be serializable.
+// Every protocol prevents every anomaly, with and without early lock release. A script states an
+// interleaving and the outcomes that would not be serializable. Which transaction aborts is up to
+// the protocol.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -22,8 +23,8 @@ class Anomaly : public testing::TestWithParam<std::tuple<std::string, bool>> {
     world_->load_tens(hash(), 20);
   }
 
-  // T1 looks, T2 changes what T1 looked at and reads T1's note, T1 writes its note: each precedes
-  // the other, so they must not both commit.
+  // T1 reads (`looks`). T2 changes what T1 has read (`changes`), and reads T1's note. T1 writes its
+  // note. Then each would precede the other, so they must not both commit.
   void expect_conflict(const std::function<void(Actor&)>& looks,
                        const std::function<void(Actor&)>& changes) {
     for (const std::string order :
@@ -155,7 +156,8 @@ TEST_P(Anomaly, InsertAfterMissedUpdateWriteAndErase) {
                   [&](Actor& t) { t.insert(ordered(), 55, 1); });
 }
 
-// The key is in the index, its tuple absent: the miss depends on the tuple, not on the node.
+// The key is in the index, but its tuple is absent. The miss depends on the tuple, not on the
+// node.
 TEST_P(Anomaly, InsertAfterMissOfErasedRow) {
   const auto look = [&](const std::function<Outcome(Actor&)>& miss) {
     expect_conflict(
@@ -207,7 +209,8 @@ TEST_P(Anomaly, PhantomInSecondaryScan) {
                   });
 }
 
-// A row's key moves into what was scanned, out of it, and to where it once was.
+// A row's secondary key moves into the scanned range, out of the range, and back to an earlier
+// value within the range.
 TEST_P(Anomaly, PhantomByAMovedSecondaryKey) {
   const auto scans = [&](Actor& t) { EXPECT_EQ(t.scan_group(ordered(), 3, 5).size(), 30u); };
   expect_conflict(scans, [&](Actor& t) { t.move(ordered(), 900, 4); });
@@ -258,8 +261,8 @@ TEST_P(Anomaly, InsertRefusedByUniqueSecondaryDependsOnThatRow) {
       [&](Actor& t) { t.erase(ordered(), 50); });
 }
 
-// The far end of an early stopped scan is nobody's business.
-TEST_P(Anomaly, NothingBehindAStoppedScanMatters) {
+// A scan that its visitor stops does not depend on the rows behind that point.
+TEST_P(Anomaly, AStoppedScanIgnoresRowsBehindItsEnd) {
   Actor t1(world()), t2(world());
   EXPECT_EQ(t1.scan(ordered(), 0, 1999, false, 3), (std::vector<Key>{0, 10, 20}));
   t2.insert(ordered(), 1555, 1);
@@ -269,7 +272,7 @@ TEST_P(Anomaly, NothingBehindAStoppedScanMatters) {
   EXPECT_TRUE(t1.commit());
 }
 
-TEST_P(Anomaly, PhantomInANodeAnOwnInsertSplit) {
+TEST_P(Anomaly, PhantomInANodeSplitByItsOwnInsert) {
   for (const Key foreign : {Key{501}, Key{655}, Key{899}, Key{995}}) {
     expect_conflict(
         [&](Actor& t) {
@@ -282,9 +285,9 @@ TEST_P(Anomaly, PhantomInANodeAnOwnInsertSplit) {
   }
 }
 
-TEST_P(Anomaly, OwnInsertDoesNotHideAnotherOnesInTheSameNode) {
+TEST_P(Anomaly, OwnInsertDoesNotHideAForeignInsertInTheSameNode) {
   Actor before(world());
-  before.insert(ordered(), 775, 1);  // if the node must split, it does so here
+  before.insert(ordered(), 775, 1);  // a split, if the node needs one, happens here
   EXPECT_TRUE(before.commit());
   before.durable();
   Actor t1(world()), t2(world());
@@ -342,7 +345,7 @@ TEST_P(Anomaly, BlindWriteOfARowErasedMeanwhile) {
   EXPECT_TRUE(t1.committed || t2.committed);
 }
 
-TEST_P(Anomaly, AnAbortLeavesNothing) {
+TEST_P(Anomaly, AnAbortUndoesAllWrites) {
   const auto rows = world().content(ordered());
   Actor t1(world());
   t1.add(ordered(), 50, 7);

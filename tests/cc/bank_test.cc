@@ -1,5 +1,5 @@
-// Eight workers move money between accounts, open and close accounts, and audit by scan: every
-// audit that commits finds all the money.
+// Eight workers move money between accounts, open and close accounts, and audit all accounts by a
+// scan. Every audit that commits must find the same total.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kWorkers = 8;
 constexpr int kTransactions = 400;
-constexpr Key kAccounts = 60;  // keys; every third is open at first
+constexpr Key kAccounts = 60;  // keys; every third has an account at first
 constexpr int64_t kMoney = 100;
 
 struct Variant {
@@ -73,12 +73,12 @@ class Teller {
       source->value -= 1;
     }
     if (status != Status::kNotFound) return status;
-    // The other account is closed: this one is closed too, and its money moves there.
+    // The account `to` is closed. It is opened with all the money of `from`, which is closed.
     status = actor_.txn->insert(*world_.ordered, to, World::row_of(to, source->value));
     return status == Status::kOk ? actor_.txn->erase(*world_.ordered, from) : status;
   }
 
-  // Opens an account with half the money of another.
+  // Opens the account `to` with half the money of `from`.
   Status open(Key from, Key to) {
     Row* source;
     Status status = actor_.txn->insert(*world_.ordered, to, World::row_of(to, 0));
@@ -108,7 +108,7 @@ class Teller {
   std::mt19937_64 random_;
 };
 
-TEST_P(Bank, EveryAuditFindsAllTheMoney) {
+TEST_P(Bank, EveryCommittedAuditFindsTheSameTotal) {
   const Variant& variant = GetParam();
   World world(variant.protocol, {.before_validation = variant.before_validation, .keep = false},
               LogRecords::kOperation, variant.early_lock_release);
@@ -119,7 +119,7 @@ TEST_P(Bank, EveryAuditFindsAllTheMoney) {
   std::vector<std::unique_ptr<Teller>> tellers;
   for (uint32_t i = 0; i < kWorkers; ++i) {
     actors.push_back(std::make_unique<Actor>(world));
-    actors.back()->context.settle = nullptr;
+    actors.back()->context.acknowledge_durable = nullptr;
     tellers.push_back(std::make_unique<Teller>(world, *actors.back(), i + 1));
   }
   std::vector<platform::thread> threads;
@@ -138,7 +138,7 @@ TEST_P(Bank, EveryAuditFindsAllTheMoney) {
   EXPECT_EQ(total, kMoney * static_cast<int64_t>(kAccounts / 3));
 }
 
-// A row is read whole, even by a transaction that will not commit.
+// A transaction reads a row whole, even if the transaction will not commit.
 TEST_P(Bank, RowsAreNeverTorn) {
   const Variant& variant = GetParam();
   World world(variant.protocol, {.keep = false}, LogRecords::kTransaction,
@@ -181,7 +181,7 @@ TEST_P(Bank, RowsAreNeverTorn) {
   for (int i = 0; i < 4; ++i) {
     actors.push_back(std::make_unique<Actor>(world));
     Actor& actor = *actors.back();
-    actor.context.settle = nullptr;
+    actor.context.acknowledge_durable = nullptr;
     threads.emplace_back([&, i] { i < 2 ? write(actor) : read(actor); });
   }
   for (auto& thread : threads) thread.join();

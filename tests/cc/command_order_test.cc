@@ -1,5 +1,6 @@
-// Where logs hold commands, sequence numbers are a serialization order: whoever read what another
-// transaction then overwrote has the smaller number. Scripts on one thread, at the worst moment.
+// Where logs hold commands, sequence numbers are a serialization order: if T1 read a row and T2
+// overwrites it later, T1 has the smaller number. Each script runs T2 at the worst moment, right
+// before T1 draws its number.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -13,12 +14,12 @@ namespace {
 
 class CommandOrder : public testing::TestWithParam<std::string> {
  protected:
-  // T1 looks and writes a note. When it is about to draw its number, T2 changes what T1 looked at,
-  // and commits.
+  // T1 reads (`looks`) and writes a note. When T1 is about to draw its number, T2 changes what T1
+  // has read (`changes`), and commits.
   void expect_order(const SchemeInfo& scheme, const std::function<void(World&, Actor&)>& looks,
                     const std::function<void(World&, Actor&)>& changes) {
     FakeLog::Options options;
-    options.before_validation = scheme.make(LogConfig{})->traits().sequence_before_validation;
+    options.before_validation = scheme.traits.sequence_before_validation;
     std::function<void()> between;
     options.before_draw = [&between] {
       if (between) std::exchange(between, nullptr)();
@@ -39,7 +40,7 @@ class CommandOrder : public testing::TestWithParam<std::string> {
     if (!t1.committed || !t2.committed) return;
     uint64_t number[2] = {};
     for (const FakeLog::Entry& entry : world.log.entries) {
-      number[entry.worker] = entry.ticket.sequence;
+      number[entry.worker] = entry.reservation.sequence;
     }
     EXPECT_LT(number[0], number[1]) << "T2 overwrote what T1 had read, and comes before it";
   }
@@ -48,7 +49,7 @@ class CommandOrder : public testing::TestWithParam<std::string> {
                     const std::function<void(World&, Actor&)>& changes) {
     size_t schemes = 0;
     for (const SchemeInfo& scheme : all_schemes()) {
-      if (!scheme.make(LogConfig{})->traits().commands) continue;
+      if (!scheme.traits.commands) continue;
       SCOPED_TRACE(scheme.name);
       ++schemes;
       expect_order(scheme, looks, changes);
@@ -57,22 +58,22 @@ class CommandOrder : public testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(CommandOrder, WhatWasReadIsOverwritten) {
+TEST_P(CommandOrder, AReaderPrecedesTheOverwriter) {
   expect_order([](World& world, Actor& t1) { t1.read(*world.hash, 10); },
                [](World& world, Actor& t2) { t2.set(*world.hash, 10, 5); });
 }
 
-TEST_P(CommandOrder, WhatWasReadIsErased) {
+TEST_P(CommandOrder, AReaderPrecedesTheEraser) {
   expect_order([](World& world, Actor& t1) { t1.read(*world.hash, 10); },
                [](World& world, Actor& t2) { t2.erase(*world.hash, 10); });
 }
 
-TEST_P(CommandOrder, WhatWasMissedIsInserted) {
+TEST_P(CommandOrder, AMissPrecedesTheInserter) {
   expect_order([](World& world, Actor& t1) { t1.read(*world.hash, 15); },
                [](World& world, Actor& t2) { t2.insert(*world.hash, 15, 5); });
 }
 
-TEST_P(CommandOrder, AScannedRangeGetsAnotherRow) {
+TEST_P(CommandOrder, AScanPrecedesTheInserterOfAPhantom) {
   expect_order([](World& world, Actor& t1) { t1.scan(*world.ordered, 10, 40); },
                [](World& world, Actor& t2) { t2.insert(*world.ordered, 25, 5); });
 }

@@ -1,5 +1,5 @@
-// What reaches the log, and what it is told: every protocol, both record granularities, numbers
-// drawn before and after validation.
+// The records that transactions write to the log, and the dependencies that the log is told: with
+// every protocol, both record granularities, and numbers drawn before and after validation.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -25,14 +25,14 @@ class CommitLogTest : public testing::TestWithParam<std::tuple<std::string, LogR
   Table& ordered() { return *world.ordered; }
   Entries& entries() { return world.log.entries; }
 
-  // Every record's checksum and size, and the writes of the last transaction by key.
+  // Checks every record's checksum and size. Returns the logged writes by key.
   std::map<Key, LoggedWrite> check_records() {
     std::map<Key, LoggedWrite> writes;
     for (const FakeLog::Entry& entry : entries()) {
       const RecordHeader& header = entry.header();
-      EXPECT_EQ(header.checksum, record_checksum(header, 7, entry.ticket.position));
-      EXPECT_EQ(header.sequence, entry.ticket.sequence);
-      EXPECT_EQ(header.bytes, entry.ticket.bytes);
+      EXPECT_EQ(header.checksum, record_checksum(header, 7, entry.reservation.position));
+      EXPECT_EQ(header.sequence, entry.reservation.sequence);
+      EXPECT_EQ(header.bytes, entry.reservation.bytes);
       EXPECT_EQ(header.txn, entries().back().header().txn);
       if (header.kind == RecordKind::kVoid) continue;
       for (const LoggedWrite& write : entry.writes()) writes[write.header.key] = write;
@@ -45,7 +45,7 @@ class CommitLogTest : public testing::TestWithParam<std::tuple<std::string, LogR
 
 int64_t value_of(const std::byte* row) { return reinterpret_cast<const Row*>(row)->value; }
 
-TEST_P(CommitLogTest, RecordsSayWhatWasWritten) {
+TEST_P(CommitLogTest, RecordsHoldTheTransactionsWrites) {
   Actor first(world), t(world);
   t.add(ordered(), 10, 4);
   t.set(ordered(), 20, 77);
@@ -82,18 +82,18 @@ TEST_P(CommitLogTest, RecordsSayWhatWasWritten) {
 
   const FakeLog::Entry& last = entries().back();
   EXPECT_EQ(last.header().txn, uint64_t{1} << 48 | 1) << "worker 1's first";
-  EXPECT_EQ(t.txn->point().sequence, last.ticket.sequence);
+  EXPECT_EQ(t.txn->commit_point().sequence, last.reservation.sequence);
   EXPECT_EQ(t.context.log_records_written, entries().size());
   uint64_t bytes = 0;
-  for (const FakeLog::Entry& entry : entries()) bytes += entry.ticket.bytes;
+  for (const FakeLog::Entry& entry : entries()) bytes += entry.reservation.bytes;
   EXPECT_EQ(t.context.log_bytes, bytes);
   for (const Key key : {10, 20, 30, 35, 40}) {
     auto* tuple = Table::tuple_of(ordered().primary().find(key, nullptr));
-    EXPECT_EQ(tuple->load_version(), Version(last.ticket.sequence, key == 30));
+    EXPECT_EQ(tuple->load_version(), Version(last.reservation.sequence, key == 30));
   }
 }
 
-TEST_P(CommitLogTest, OneRecordATransactionOrOneAnOperation) {
+TEST_P(CommitLogTest, OneRecordPerTransactionOrPerOperation) {
   Actor t(world);
   t.add(ordered(), 10, 4);
   t.add(ordered(), 20, 4);
@@ -115,13 +115,13 @@ TEST_P(CommitLogTest, OneRecordATransactionOrOneAnOperation) {
   }
 }
 
-TEST_P(CommitLogTest, TheLogIsToldWhatATransactionDependsOn) {
+TEST_P(CommitLogTest, DependenciesNameTheReadAndOverwrittenSequences) {
   std::vector<uint64_t> sequences;
   for (const Key key : {10, 20, 30}) {
     Actor t(world);
     t.set(ordered(), key, 5);
     ASSERT_TRUE(t.commit());
-    sequences.push_back(t.txn->point().sequence);
+    sequences.push_back(t.txn->commit_point().sequence);
   }
   const auto deps_of = [&](const std::function<void(Actor&)>& run) {
     entries().clear();
@@ -149,7 +149,7 @@ TEST_P(CommitLogTest, TheLogIsToldWhatATransactionDependsOn) {
   Actor eraser(world);
   eraser.erase(ordered(), 40);
   ASSERT_TRUE(eraser.commit());
-  const uint64_t erased = eraser.txn->point().sequence;
+  const uint64_t erased = eraser.txn->commit_point().sequence;
   deps = deps_of([&](Actor& t) { t.set(ordered(), 90, 6); });
   EXPECT_TRUE(deps.reads) << "where rows come and go, that one is there is something read";
 
@@ -185,7 +185,7 @@ TEST_P(CommitLogTest, TheLogIsToldWhatATransactionDependsOn) {
   EXPECT_EQ(deps.max_overwritten, erased);
 }
 
-TEST_P(CommitLogTest, ReadersAreObserved) {
+TEST_P(CommitLogTest, AReadOnlyTransactionCallsCommitReadOnly) {
   Actor writer(world);
   writer.add(ordered(), 10, 1);
   ASSERT_TRUE(writer.commit());
@@ -195,13 +195,13 @@ TEST_P(CommitLogTest, ReadersAreObserved) {
   ASSERT_TRUE(reader.commit());
   EXPECT_TRUE(entries().empty());
   EXPECT_EQ(world.log.observed, 1u);
-  EXPECT_EQ(reader.txn->point().sequence, writer.txn->point().sequence);
+  EXPECT_EQ(reader.txn->commit_point().sequence, writer.txn->commit_point().sequence);
 }
 
-// 2PL never fails once it has its locks.
+// OCC only: a 2PL transaction that has its locks never fails to commit.
 using OccLogTest = CommitLogTest;
 
-TEST_P(OccLogTest, AFailedValidationVoidsItsNumber) {
+TEST_P(OccLogTest, AFailedValidationPublishesAVoidRecord) {
   Actor t1(world), t2(world);
   t1.read(ordered(), 10);
   t1.add(ordered(), 20, 1);
@@ -224,7 +224,7 @@ TEST_P(OccLogTest, AFailedValidationVoidsItsNumber) {
   EXPECT_TRUE(t1.commit());
 }
 
-TEST_P(CommitLogTest, ASchemeThatLogsNothingStillGivesNumbers) {
+TEST_P(CommitLogTest, ASchemeWithoutLogsStillAssignsSequenceNumbers) {
   World quiet(std::get<0>(GetParam()), {.before_validation = before_validation(), .logs = false},
               std::get<1>(GetParam()));
   quiet.load_tens(*quiet.ordered, 20);
@@ -233,7 +233,7 @@ TEST_P(CommitLogTest, ASchemeThatLogsNothingStillGivesNumbers) {
   t.add(*quiet.ordered, 20, 4);
   ASSERT_TRUE(t.commit());
   EXPECT_EQ(quiet.log.entries.size(), 1u);
-  EXPECT_EQ(t.txn->point().sequence, 1u);
+  EXPECT_EQ(t.txn->commit_point().sequence, 1u);
   EXPECT_EQ(t.context.log_bytes, 0u);
   EXPECT_EQ(t.context.log_records_written, 0u);
 }
@@ -256,7 +256,7 @@ TEST_P(CommitLogDeathTest, ARecordLargerThanTheBufferEndsTheRun) {
 
 const auto granularities = testing::Values(LogRecords::kTransaction, LogRecords::kOperation);
 
-// NVM-D: numbers grow along write-after-read.
+// NVM-D: sequence numbers grow along write-after-read dependencies too.
 class ReadStampsTest : public testing::TestWithParam<std::string> {
  protected:
   ReadStampsTest() : world(GetParam(), {.before_validation = true, .stamps = true}) {
@@ -265,24 +265,24 @@ class ReadStampsTest : public testing::TestWithParam<std::string> {
   World world;
 };
 
-TEST_P(ReadStampsTest, AWriterIsToldWhoReadWhatItOverwrites) {
+TEST_P(ReadStampsTest, AWriterFollowsTheReadersOfTheRowItOverwrites) {
   Actor first(world), reader(world), other(world), writer(world);
   first.add(*world.ordered, 50, 1);
   ASSERT_TRUE(first.commit());
   reader.read(*world.ordered, 10);
   reader.add(*world.ordered, 20, 1);
   ASSERT_TRUE(reader.commit());
-  const uint64_t read_at = world.log.entries.back().ticket.sequence;
+  const uint64_t read_at = world.log.entries.back().reservation.sequence;
   other.set(*world.ordered, 30, 1);
   ASSERT_TRUE(other.commit());
   EXPECT_EQ(world.log.entries.back().deps.max_war, 0u);
   writer.set(*world.ordered, 10, 1);
   ASSERT_TRUE(writer.commit());
   EXPECT_EQ(world.log.entries.back().deps.max_war, read_at);
-  EXPECT_LT(world.log.entries.back().deps.max_read, read_at) << "nobody's version was raised";
+  EXPECT_LT(world.log.entries.back().deps.max_read, read_at) << "a read raised the row's version";
 }
 
-TEST_P(ReadStampsTest, ReadersDoNotDisturbEachOther) {
+TEST_P(ReadStampsTest, ReadersOfOneRowBothCommit) {
   Actor one(world), two(world);
   one.read(*world.ordered, 10);
   two.read(*world.ordered, 10);

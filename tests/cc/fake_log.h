@@ -1,4 +1,6 @@
-// A log scheme for tests of concurrency control: a counter, and holes kept in memory.
+// A log scheme for tests of concurrency control: sequence numbers come from a counter, and records
+// stay in memory. Every record is durable at once. A mutex protects all state, so workers may run
+// in threads of their own; the public members are read between calls only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,26 +10,26 @@
 #include <memory>
 #include <vector>
 
-#include "logging/log_scheme.h"
+#include "logging/format/record.h"
 #include "logging/read_stamps.h"
-#include "logging/record.h"
 #include "platform/mutex.h"
+#include "tests/forwarding_scheme.h"
 
 namespace logjam {
 
-class FakeLog final : public LogScheme {
+class FakeLog final : public ForwardingScheme {
  public:
   struct Options {
     bool before_validation = false;
     bool logs = true;
-    bool stamps = false;                     // reads are stamped
-    bool keep = true;                        // what was logged, for the test to look at
-    std::function<void()> before_draw = {};  // at the serialization point, before the number
+    bool stamps = false;                     // read_stamps() is not null
+    bool keep = true;                        // keep published records in `entries`
+    std::function<void()> before_draw = {};  // called by reserve() before it draws the number
   };
   struct Entry {
     uint32_t worker = 0;
     Dependencies deps;
-    Ticket ticket;
+    LogReservation reservation;
     std::unique_ptr<std::byte[]> hole;
     bool published = false, ok = false, commits = false;
 
@@ -44,64 +46,55 @@ class FakeLog final : public LogScheme {
   };
 
   FakeLog(uint32_t workers, Options options)
-      : LogScheme(workers), options_(options), open_(workers) {}
-
-  Traits traits() const override {
-    Traits traits;
-    traits.sequence_before_validation = options_.before_validation;
-    traits.logs = options_.logs;
-    return traits;
-  }
+      : ForwardingScheme(workers, {.sequence_before_validation = options.before_validation,
+                                   .logs = options.logs}),
+        options_(options),
+        open_(workers) {}
 
   ReadStamps* read_stamps() override { return options_.stamps ? &stamps_ : nullptr; }
 
-  Ticket reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     if (options_.before_draw) options_.before_draw();
     const platform::lock_guard<platform::mutex> guard(mutex_);
-    EXPECT_EQ(open_[worker], nullptr) << "a worker may hold one ticket";
+    EXPECT_EQ(open_[worker], nullptr) << "a worker may hold one reservation";
     EXPECT_LE(std::max(deps.max_read, deps.max_overwritten), sequence_);
     EXPECT_EQ(bytes % 8, 0u);
     last_deps = deps;
     auto entry = std::make_unique<Entry>();
     entry->worker = worker;
     entry->deps = deps;
-    entry->ticket = {.sequence = ++sequence_, .position = position_, .bytes = bytes};
+    entry->reservation = {.sequence = ++sequence_, .position = position_, .bytes = bytes};
     position_ += bytes;
     if (options_.logs) {
       entry->hole = std::make_unique<std::byte[]>(bytes);
-      entry->ticket.hole = entry->hole.get();
+      entry->reservation.hole = entry->hole.get();
     }
     open_[worker] = std::move(entry);
-    return open_[worker]->ticket;
+    return open_[worker]->reservation;
   }
 
-  Point publish(uint32_t worker, const Ticket& ticket, bool ok, bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool ok,
+                      bool commits) override {
     const platform::lock_guard<platform::mutex> guard(mutex_);
     EXPECT_NE(open_[worker], nullptr);
-    EXPECT_EQ(open_[worker]->ticket.sequence, ticket.sequence);
+    EXPECT_EQ(open_[worker]->reservation.sequence, reservation.sequence);
     open_[worker]->published = true;
     open_[worker]->ok = ok;
     open_[worker]->commits = commits;
     if (options_.keep) entries.push_back(std::move(*open_[worker]));
     open_[worker] = nullptr;
-    return {.sequence = ticket.sequence, .stream = 0};
+    return CommitPoint::in_stream(0, reservation.sequence);
   }
 
-  Point observe(uint32_t, const Dependencies& deps) override {
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
     const platform::lock_guard<platform::mutex> guard(mutex_);
     ++observed;
-    return {.sequence = deps.max_read, .stream = 0};
+    return CommitPoint::in_stream(0, deps.max_read);
   }
 
-  bool is_durable(const Point&) const override { return true; }
-  void tick(uint32_t) override {}
-  void flush(uint32_t, bool) override {}
-  bool idle() const override { return true; }
   uint64_t max_record_bytes() const override { return 1 << 20; }
-  Cut cut(const std::vector<StreamTail>&) const override { return {}; }
-  bool survives(const RecordHeader&, uint32_t, const Cut&) const override { return true; }
 
-  std::vector<Entry> entries;  // as published
+  std::vector<Entry> entries;  // in the order of publication
   Dependencies last_deps;
   uint64_t observed = 0;
 

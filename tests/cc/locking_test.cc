@@ -1,4 +1,5 @@
-// Who waits, who dies, and what locks are kept for.
+// Row locks, the waits-for graph, and the rules by which the locking protocols wait, abort, and
+// keep locks until a transaction is durable.
 #include <gtest/gtest.h>
 
 #include "cc/row_lock.h"
@@ -8,7 +9,7 @@
 namespace logjam {
 namespace {
 
-TEST(RowLockTest, SharedAndExclusive) {
+TEST(RowLockTest, SharedAndExclusiveExcludeEachOther) {
   RowLock::Word word{0};
   RowLock lock(word);
   LockState seen;
@@ -16,37 +17,37 @@ TEST(RowLockTest, SharedAndExclusive) {
   EXPECT_TRUE(lock.try_shared(3, &seen));
   EXPECT_TRUE(lock.try_shared(9, &seen));
   EXPECT_EQ(lock.state().shared(), 3u);
-  EXPECT_EQ(lock.state().oldest(), 3u);
+  EXPECT_EQ(lock.state().oldest_age(), 3u);
   EXPECT_FALSE(lock.try_exclusive(1, &seen));
-  EXPECT_EQ(seen.oldest(), 3u);
+  EXPECT_EQ(seen.oldest_age(), 3u);
   EXPECT_FALSE(lock.try_upgrade(&seen));
   lock.release_shared();
   lock.release_shared();
-  EXPECT_EQ(lock.state().oldest(), 3u) << "conservative until it is free";
+  EXPECT_EQ(lock.state().oldest_age(), 3u) << "conservative until it is free";
   EXPECT_TRUE(lock.try_upgrade(&seen));
   EXPECT_FALSE(lock.try_shared(1, &seen));
   EXPECT_TRUE(seen.exclusive());
   lock.release_exclusive();
   EXPECT_EQ(word.load(), 0u);
   EXPECT_TRUE(lock.try_exclusive(7, &seen));
-  EXPECT_EQ(lock.state().oldest(), 7u);
+  EXPECT_EQ(lock.state().oldest_age(), 7u);
   lock.release_exclusive();
 }
 
-TEST(RowLockTest, SleepersTurnNewReadersAwayUntilItIsFree) {
+TEST(RowLockTest, ALockWithSleepersAdmitsNoNewReaders) {
   RowLock::Word word{0};
   RowLock lock(word);
   LockState seen;
   EXPECT_TRUE(lock.try_shared(5, &seen));
-  const uint32_t bed = lock.bed();
+  const uint32_t parker = lock.parker();
   EXPECT_FALSE(lock.try_exclusive(1, &seen));
-  lock.sleep(bed, seen);  // nobody wakes it: the time-out does
+  lock.sleep(parker, seen);  // returns by its time-out
   EXPECT_TRUE(lock.state().sleepers());
   EXPECT_FALSE(lock.try_shared(9, &seen));
   EXPECT_TRUE(lock.try_upgrade(&seen)) << "a holder may still";
-  const uint32_t before = lock.bed();
+  const uint32_t before = lock.parker();
   lock.release_exclusive();
-  EXPECT_NE(lock.bed(), before) << "sleepers were called";
+  EXPECT_NE(lock.parker(), before) << "sleepers were called";
   EXPECT_TRUE(lock.state().free());
 }
 
@@ -57,7 +58,7 @@ class WaitDie : public testing::Test {
   World world;
 };
 
-TEST_F(WaitDie, TheOlderWaitsTheYoungerDies) {
+TEST_F(WaitDie, AnOlderTransactionWaitsAndAYoungerAborts) {
   Actor older(world), younger(world);
   younger.add(ordered(), 10, 1);
   older.add(ordered(), 20, 1);
@@ -72,11 +73,11 @@ TEST_F(WaitDie, TheOlderWaitsTheYoungerDies) {
   EXPECT_TRUE(older.blocked) << "waiting for a younger one is allowed";
 }
 
-TEST_F(WaitDie, WaitingEndsWhenTheHolderDoes) {
+TEST_F(WaitDie, AWaiterGetsTheLockWhenTheHolderCommits) {
   Actor older(world), younger(world);
   younger.add(ordered(), 10, 41);
-  older.context.settle = [&] {
-    if (!younger.commit()) throw Blocked();  // waiting for somebody else
+  older.context.acknowledge_durable = [&] {
+    if (!younger.commit()) throw Blocked();  // the younger is over, but the older still waits
   };
   EXPECT_EQ(older.read(ordered(), 10), 42);
   EXPECT_TRUE(older.commit());
@@ -97,7 +98,7 @@ TEST_F(WaitDie, ARetriedTransactionKeepsItsAge) {
   EXPECT_EQ(second.txn->abort_reason(), AbortReason::kDied);
 }
 
-TEST_F(WaitDie, OnlyTheOldestReaderWaitsToUpgrade) {
+TEST_F(WaitDie, OnlyTheOldestReaderMayWaitForAnUpgrade) {
   Actor older(world), younger(world);
   older.read(ordered(), 10);
   younger.read(ordered(), 10);
@@ -109,7 +110,7 @@ TEST_F(WaitDie, OnlyTheOldestReaderWaitsToUpgrade) {
   EXPECT_TRUE(older.blocked);
 }
 
-TEST_F(WaitDie, AnInsertWaitsForAScannerOrDies) {
+TEST_F(WaitDie, AnInsertWaitsForAYoungerScannerAndAbortsForAnOlder) {
   Actor older(world), younger(world);
   older.scan(ordered(), 0, 100);
   EXPECT_EQ(younger.insert(ordered(), 15, 1), Status::kAbort);
@@ -120,20 +121,21 @@ TEST_F(WaitDie, AnInsertWaitsForAScannerOrDies) {
   Actor scanner(world);
   older.begin(true);
   scanner.scan(ordered(), 0, 100);
-  older.context.settle = [&] {
-    if (!scanner.commit()) throw Blocked();  // waiting for somebody else
+  older.context.acknowledge_durable = [&] {
+    if (!scanner.commit()) throw Blocked();  // the scanner is over, but the older still waits
   };
   EXPECT_EQ(older.insert(ordered(), 15, 1), Status::kOk);
   EXPECT_FALSE(scanner.alive);
   EXPECT_TRUE(older.commit());
 }
 
-// An older transaction joins the readers while one in between sleeps: it must not go on waiting.
-TEST_F(WaitDie, AWaitIsReconsidered) {
+// The middle transaction waits for the youngest reader. Then an older transaction becomes a reader
+// too, so the middle one must abort instead of waiting on.
+TEST_F(WaitDie, AWaiterAbortsWhenAnOlderTransactionJoinsTheHolders) {
   Actor oldest(world), middle(world), youngest(world);
   youngest.read(ordered(), 10);
   int settled = 0;
-  middle.context.settle = [&] {
+  middle.context.acknowledge_durable = [&] {
     if (++settled == 1) oldest.read(ordered(), 10);
     if (settled > 3) throw Blocked();
   };
@@ -143,19 +145,20 @@ TEST_F(WaitDie, AWaitIsReconsidered) {
   EXPECT_EQ(middle.txn->abort_reason(), AbortReason::kDied);
 }
 
-// While the oldest waits for the lock of the node it missed in, the row is inserted there.
-TEST_F(WaitDie, AMissIsLookedAtAgainBehindTheLock) {
+// While the oldest transaction waits for the lock of the node in which it missed a key, another
+// transaction inserts that key.
+TEST_F(WaitDie, AMissIsRepeatedAfterItsNodeIsLocked) {
   Actor oldest(world), inserter(world), scanner(world);
   scanner.scan(ordered(), 0, 100);
-  oldest.context.settle = [&] {
+  oldest.context.acknowledge_durable = [&] {
     if (!scanner.commit()) throw Blocked();
     Actor another(world);
     EXPECT_EQ(another.insert(ordered(), 25, 5), Status::kOk);
     EXPECT_TRUE(another.commit());
   };
   int settled = 0;
-  inserter.context.settle = [&] {
-    if (++settled == 1) return;  // it sleeps, and from now on new readers of the node are kept out
+  inserter.context.acknowledge_durable = [&] {
+    if (++settled == 1) return;  // the inserter sleeps, so the node admits no new readers
     EXPECT_EQ(oldest.read(ordered(), 25), 5);
     throw Blocked();
   };
@@ -165,7 +168,7 @@ TEST_F(WaitDie, AMissIsLookedAtAgainBehindTheLock) {
   EXPECT_TRUE(oldest.commit());
 }
 
-TEST(RowLockTest, SlotsOfItsHolders) {
+TEST(RowLockTest, TheLockNamesTheSlotsOfItsHolders) {
   RowLock::Word word{0};
   RowLock lock(word);
   LockState seen;
@@ -179,7 +182,7 @@ TEST(RowLockTest, SlotsOfItsHolders) {
   EXPECT_EQ(lock.state().slots(), 2u);
   lock.release_exclusive();
   EXPECT_TRUE(lock.state().free());
-  // A worker that may hold it twice is among its holders until it is free.
+  // A worker that may hold the lock twice stays among its holders until the lock is free.
   const Holder twice = Holder::of_slot(4, false);
   EXPECT_TRUE(lock.try_shared(twice, &seen));
   EXPECT_TRUE(lock.try_shared(twice, &seen));
@@ -191,7 +194,7 @@ TEST(RowLockTest, SlotsOfItsHolders) {
   EXPECT_TRUE(lock.state().free());
 }
 
-TEST(WaitsForTest, CyclesOfAnyLength) {
+TEST(WaitsForTest, FindsCyclesOfAnyLength) {
   WaitsFor graph;
   const auto slot = [](uint32_t worker) { return WaitsFor::slot_of(worker); };
   EXPECT_FALSE(graph.closes_cycle(0, slot(1) | slot(2)));
@@ -199,10 +202,10 @@ TEST(WaitsForTest, CyclesOfAnyLength) {
   EXPECT_FALSE(graph.closes_cycle(3, slot(4) | slot(44)));
   EXPECT_FALSE(graph.closes_cycle(2, slot(44)));
   EXPECT_TRUE(graph.closes_cycle(44, slot(20) | slot(0)));
-  graph.ends(44);
+  graph.stop_waiting(44);
   EXPECT_TRUE(graph.closes_cycle(4, slot(0)));
-  graph.ends(4);
-  graph.ends(1);
+  graph.stop_waiting(4);
+  graph.stop_waiting(1);
   EXPECT_FALSE(graph.closes_cycle(4, slot(0)));
   EXPECT_TRUE(graph.closes_cycle(44, slot(0))) << "by 2 now";
   EXPECT_FALSE(WaitsFor::may_wait(45));
@@ -217,12 +220,12 @@ class Detect : public testing::Test {
   World world;
 };
 
-TEST_F(Detect, AnybodyWaitsForAnybody) {
+TEST_F(Detect, ATransactionWaitsRegardlessOfAge) {
   Actor t1(world), t2(world);
   t1.add(ordered(), 10, 41);
   t2.add(ordered(), 20, 41);
   int settled = 0;
-  t2.context.settle = [&] {
+  t2.context.acknowledge_durable = [&] {
     ++settled;
     if (!t1.commit()) throw Blocked();
   };
@@ -233,17 +236,17 @@ TEST_F(Detect, AnybodyWaitsForAnybody) {
   EXPECT_TRUE(t3.blocked);
 }
 
-TEST_F(Detect, WhoClosesACycleAborts) {
+TEST_F(Detect, TheTransactionThatClosesACycleAborts) {
   Actor t1(world), t2(world), t3(world);
   t1.add(ordered(), 10, 1);
   t2.add(ordered(), 20, 1);
   t3.add(ordered(), 30, 1);
-  t1.context.settle = [&] {
+  t1.context.acknowledge_durable = [&] {
     if (!t2.alive) throw Blocked();
-    t2.read(ordered(), 30);  // waits for t3, inside
+    t2.read(ordered(), 30);  // waits for t3 while t1 waits for t2
     throw Blocked();
   };
-  t2.context.settle = [&] {
+  t2.context.acknowledge_durable = [&] {
     t3.read(ordered(), 10);
     EXPECT_FALSE(t3.blocked) << "it did not wait for itself";
     EXPECT_FALSE(t3.alive);
@@ -254,18 +257,18 @@ TEST_F(Detect, WhoClosesACycleAborts) {
   EXPECT_TRUE(t1.blocked);
   EXPECT_TRUE(t2.blocked);
   EXPECT_FALSE(t3.alive);
-  // Nothing is left of it.
+  // No edge of the aborted wait remains in the graph.
   t1.begin();
-  t1.context.settle = [] { throw Blocked(); };
+  t1.context.acknowledge_durable = [] { throw Blocked(); };
   EXPECT_EQ(t1.read(ordered(), 20), 1);
   EXPECT_TRUE(t1.commit());
 }
 
-TEST_F(Detect, OfTwoReadersWhoBothUpgradeOneAborts) {
+TEST_F(Detect, OneOfTwoUpgradingReadersAborts) {
   Actor t1(world), t2(world);
   t1.read(ordered(), 10);
   t2.read(ordered(), 10);
-  t1.context.settle = [&] {
+  t1.context.acknowledge_durable = [&] {
     if (t2.alive) {
       EXPECT_EQ(t2.add(ordered(), 10, 1), Status::kAbort);
       EXPECT_FALSE(t2.blocked);
@@ -276,11 +279,11 @@ TEST_F(Detect, OfTwoReadersWhoBothUpgradeOneAborts) {
   EXPECT_TRUE(t1.commit());
 }
 
-TEST_F(Detect, TwoScannersWhoInsertIntoTheOthersRange) {
+TEST_F(Detect, OneOfTwoScannersThatInsertIntoEachOthersRangeAborts) {
   Actor t1(world), t2(world);
   t1.scan(ordered(), 0, 100);
   t2.scan(ordered(), 0, 100);
-  t1.context.settle = [&] {
+  t1.context.acknowledge_durable = [&] {
     if (t2.alive) {
       EXPECT_EQ(t2.insert(ordered(), 16, 1), Status::kAbort);
       EXPECT_EQ(t2.txn->abort_reason(), AbortReason::kDeadlock);
@@ -290,7 +293,7 @@ TEST_F(Detect, TwoScannersWhoInsertIntoTheOthersRange) {
   EXPECT_TRUE(t1.commit());
 }
 
-TEST(NoWait, GivesUpAtOnce) {
+TEST(NoWait, AbortsAtOnceOnAHeldLock) {
   World world("2pl-nowait");
   world.load_tens(*world.ordered, 20);
   Actor t1(world), t2(world), t3(world), t4(world);
@@ -317,7 +320,7 @@ class KeepsLocks : public testing::TestWithParam<std::string> {
   World world;
 };
 
-TEST_P(KeepsLocks, UntilReleased) {
+TEST_P(KeepsLocks, LocksAreKeptUntilReleased) {
   Actor writer(world);
   writer.add(ordered(), 10, 1);
   writer.erase(ordered(), 20);
@@ -348,14 +351,15 @@ TEST_P(KeepsLocks, UntilReleased) {
   EXPECT_EQ(world.content(ordered()).at(10), 3);
 }
 
-// The holder is a parked transaction of the worker that waits.
+// The lock's holder is a committed transaction that keeps its locks until it is durable. The
+// waiter's acknowledge_durable() releases them.
 using WaitsForParked = KeepsLocks;
 
-TEST_P(WaitsForParked, SettlingLetsAWaiterThrough) {
+TEST_P(WaitsForParked, AcknowledgingReleasesTheLocksAWaiterNeeds) {
   Actor older(world), parked(world);
   parked.add(ordered(), 10, 41);
   ASSERT_TRUE(parked.commit());
-  older.context.settle = [&] {
+  older.context.acknowledge_durable = [&] {
     if (parked.txn->holds_locks()) parked.txn->release_locks();
   };
   EXPECT_EQ(older.read(ordered(), 10), 42);

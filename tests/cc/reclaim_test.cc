@@ -1,4 +1,5 @@
-// Erased rows are reclaimed while transactions run: nobody notices, and memory does not grow.
+// Erased rows are reclaimed while transactions run: transactions stay serializable, and memory does
+// not grow.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -24,7 +25,7 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
               std::get<1>(GetParam())),
         queue(world.database.create_table(queue_schema())) {}
 
-  // An actor with a reclaimer. What it commits is durable at once.
+  // An actor with a reclaimer. Transactions that commit through commit() are durable at once.
   struct Worker {
     Worker(Reclaim& test, Epochs& all, uint32_t number)
         : epochs(all), id(number), actor(test.world), reclaimer(all, 1) {
@@ -39,7 +40,7 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
       }
       return committed;
     }
-    // One transaction that does this.
+    // Runs one transaction that makes the change and commits.
     template <class Change>
     void once(const Change& change) {
       actor.begin();
@@ -48,7 +49,7 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
     }
     void work(int times = 40) {
       for (int i = 0; i < times; ++i) {
-        epochs.between_transactions(id);
+        epochs.quiescent(id);
         reclaimer.work();
       }
     }
@@ -68,7 +69,7 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
   Table& queue;
 };
 
-TEST_P(Reclaim, AKeyLeavesTheIndexWhenItsEraseIsDurable) {
+TEST_P(Reclaim, AnErasedKeyLeavesTheIndexOnceDurable) {
   Epochs epochs(1);
   Worker worker(*this, epochs, 0);
   for (Key key = 0; key < 500; ++key) {
@@ -88,8 +89,8 @@ TEST_P(Reclaim, AKeyLeavesTheIndexWhenItsEraseIsDurable) {
   worker.work();
   EXPECT_EQ(entries(), 0u);
 
-  // Who inserts such a key again follows its erase.
-  const uint64_t forgotten = queue.forgotten_up_to();
+  // A transaction that inserts a reclaimed key again depends on the erase.
+  const uint64_t forgotten = queue.removed_up_to();
   EXPECT_EQ(forgotten, 501u);
   Actor other(world);
   EXPECT_EQ(other.insert(queue, 7, 2), Status::kOk);
@@ -97,7 +98,7 @@ TEST_P(Reclaim, AKeyLeavesTheIndexWhenItsEraseIsDurable) {
   EXPECT_GE(world.log.last_deps.max_overwritten, forgotten);
 }
 
-TEST_P(Reclaim, AnAbandonedInsertLeavesNothing) {
+TEST_P(Reclaim, AnAbortedInsertIsReclaimed) {
   Epochs epochs(1);
   Worker worker(*this, epochs, 0);
   worker.actor.begin();
@@ -113,7 +114,7 @@ TEST_P(Reclaim, AnAbandonedInsertLeavesNothing) {
   EXPECT_EQ(world.content(queue), (std::map<Key, int64_t>{{6, 2}}));
 }
 
-TEST_P(Reclaim, AnEraseAfterWhichTheRowCameBackIsNotReclaimed) {
+TEST_P(Reclaim, ARowInsertedAgainAfterItsEraseIsNotReclaimed) {
   Epochs epochs(1);
   Worker worker(*this, epochs, 0);
   worker.once([&] { return worker.actor.insert(queue, 5, 1); });
@@ -123,7 +124,7 @@ TEST_P(Reclaim, AnEraseAfterWhichTheRowCameBackIsNotReclaimed) {
   EXPECT_EQ(world.content(queue), (std::map<Key, int64_t>{{5, 3}}));
 }
 
-TEST_P(Reclaim, AnEraseThatIsDurableDoesNotReclaimALaterOne) {
+TEST_P(Reclaim, ADurableEraseDoesNotReclaimALaterEraseOfTheKey) {
   Epochs epochs(1);
   Worker worker(*this, epochs, 0);
   worker.once([&] { return worker.actor.insert(queue, 5, 1); });
@@ -140,7 +141,7 @@ TEST_P(Reclaim, AnEraseThatIsDurableDoesNotReclaimALaterOne) {
   EXPECT_EQ(entries(), 0u);
 }
 
-TEST_P(Reclaim, MemoryIsNotUsedAgainWhileSomebodyMayLook) {
+TEST_P(Reclaim, MemoryIsNotReusedWhileAnOlderTransactionRuns) {
   Epochs epochs(2);
   Worker worker(*this, epochs, 0);
   const auto insert = [&](Key key) {
@@ -149,7 +150,7 @@ TEST_P(Reclaim, MemoryIsNotUsedAgainWhileSomebodyMayLook) {
     EXPECT_TRUE(worker.commit());
     return queue.primary().find(key, nullptr);
   };
-  epochs.between_transactions(1);
+  epochs.quiescent(1);
   const Keyed* old = insert(5);
   worker.actor.begin();
   worker.actor.erase(queue, 5);
@@ -157,13 +158,14 @@ TEST_P(Reclaim, MemoryIsNotUsedAgainWhileSomebodyMayLook) {
   worker.work();
   ASSERT_EQ(entries(), 0u);
   EXPECT_NE(insert(6), old) << "the other worker's transaction is older";
-  epochs.between_transactions(1);
+  epochs.quiescent(1);
   worker.work();
   EXPECT_EQ(insert(7), old);
 }
 
-// Somebody looks at the tombstone while it is taken away and the key comes back.
-TEST_P(Reclaim, WhatWasMissedIsDependedOn) {
+// A reader finds the absent tuple of an erased row. Then the tuple is reclaimed, and the key is
+// inserted again.
+TEST_P(Reclaim, AMissOfAReclaimedKeyConflictsWithItsInsert) {
   Epochs epochs(2);
   Worker worker(*this, epochs, 0);
   for (const Key key : {5, 6}) {
@@ -186,7 +188,7 @@ TEST_P(Reclaim, WhatWasMissedIsDependedOn) {
   EXPECT_FALSE(reader.commit() && inserted) << "each precedes the other";
 }
 
-TEST_P(Reclaim, AQueueThatMovesDoesNotGrow) {
+TEST_P(Reclaim, AMovingQueueUsesConstantMemory) {
   Epochs epochs(1);
   Worker worker(*this, epochs, 0);
   constexpr Key kLong = 100, kMoves = 20'000;
@@ -205,8 +207,9 @@ TEST_P(Reclaim, AQueueThatMovesDoesNotGrow) {
   EXPECT_LT(entries(), kLong + 50);
 }
 
-// Rows go in at one end and leave at the other; now and then somebody counts them.
-TEST_P(Reclaim, AQueueMovesUnderItsReaders) {
+// Workers insert rows at the upper end of a queue, erase rows at the lower end, and sometimes count
+// the rows.
+TEST_P(Reclaim, ReadersSeeAConsistentQueueWhileRowsAreReclaimed) {
   constexpr uint32_t kWorkers = 4;
   constexpr int kTransactions = 3'000;
   constexpr size_t kLong = 50;
@@ -214,10 +217,10 @@ TEST_P(Reclaim, AQueueMovesUnderItsReaders) {
   std::vector<std::unique_ptr<Worker>> workers;
   for (uint32_t i = 0; i < kWorkers; ++i) {
     workers.push_back(std::make_unique<Worker>(*this, epochs, i));
-    workers.back()->actor.context.settle = nullptr;
+    workers.back()->actor.context.acknowledge_durable = nullptr;
   }
   platform::atomic<uint64_t> wrong{0}, erased{0};
-  // Row 0 counts the keys given out, row 1 the rows there are.
+  // Row 0 of `notes` counts the keys handed out. Row 1 counts the rows in the queue.
   const auto attempt = [&](Actor& actor, bool retry, uint64_t draw) {
     actor.begin(retry);
     Row *given, *there;
@@ -236,7 +239,7 @@ TEST_P(Reclaim, AQueueMovesUnderItsReaders) {
       ++there->value;
       const auto key = static_cast<Key>(given->value++);
       const Status status = actor.txn->insert(queue, key, World::row_of(key, 1));
-      // Optimistic readers may have read a number that is no more: commit refuses.
+      // Under OCC the count may be out of date, and the key may be taken. Then commit() aborts.
       if (status == Status::kAbort || actor.txn->commit() != Status::kOk) return false;
       if (status != Status::kOk) wrong.fetch_add(1);
     } else {

@@ -1,7 +1,8 @@
-// Anomalies as scripts: several transactions interleaved on one thread.
+// Scripts: several transactions interleaved on one thread.
 //
-// Waiting for a lock would hang a script, so it is made visible: a waiting transaction calls
-// settle(), which by default throws Blocked, and the actor gives up as if aborted.
+// A transaction that waited for a lock would hang its script. While a transaction waits, it calls
+// WorkerContext::acknowledge_durable(). In a script this function throws Blocked unless the test
+// sets another one, and the actor then aborts the transaction.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,8 +28,8 @@ struct Row {
   uint64_t email = 0;
 };
 
-// Three tables: ordered with secondary indexes, hash, and one row per actor or so to write
-// conclusions to.
+// A database, a log and a protocol. Table `ordered` has secondary indexes; table `hash` has none.
+// Table `notes` has eight rows to which actors write what they have concluded.
 struct World {
   explicit World(const std::string& protocol_name, FakeLog::Options options = {},
                  LogRecords granularity = LogRecords::kTransaction, bool elr = true)
@@ -66,7 +67,7 @@ struct World {
   }
 
   void load(Table& table, Key key, Row row) { table.load(key, &row, arena); }
-  // Keys 0, 10, ..., value 1, group key / 100, email 1000 + key.
+  // Loads rows with the keys 0, 10, 20, ..., value 1, group key / 100 and email 1000 + key.
   void load_tens(Table& table, Key rows) {
     for (Key key = 0; key < rows * 10; key += 10) load(table, key, row_of(key, 1));
   }
@@ -93,17 +94,20 @@ struct World {
   uint32_t actors = 0;
 };
 
+// Thrown by a transaction that would wait.
 struct Blocked {};
 
-// A Status that may be ignored.
+// A Status that the caller may ignore.
 struct Outcome {
   Status status;
   bool operator==(Status other) const { return status == other; }
 };
 
+// A worker with one transaction at a time. After an abort, each call but begin() does nothing and
+// reports an abort.
 class Actor {
  public:
-  explicit Actor(World& world) : world_(world) {
+  explicit Actor(World& world) {
     context.id = world.actors++;
     context.database = &world.database;
     context.log = &world.log;
@@ -113,7 +117,7 @@ class Actor {
     context.arena = &arena_;
     context.breakdown = &breakdown_;
     context.ages = &world.ages;
-    context.settle = [] { throw Blocked(); };
+    context.acknowledge_durable = [] { throw Blocked(); };
     txn = world.protocol->make(context);
     begin();
   }
@@ -124,7 +128,8 @@ class Actor {
     committed = blocked = false;
   }
 
-  // After an abort, everything else the script has for this actor is skipped.
+  // Runs one operation, unless the transaction is over. Aborts the transaction if the operation
+  // returns kAbort or would wait.
   template <class Step>
   Outcome step(const Step& run) {
     if (!alive) return {Status::kAbort};
@@ -228,7 +233,7 @@ class Actor {
     if (alive) txn->abort();
     alive = false;
   }
-  // What it committed has reached the disk.
+  // Tells the transaction that its commit is durable.
   void durable() {
     if (txn->holds_locks()) txn->release_locks();
   }
@@ -242,7 +247,6 @@ class Actor {
   bool blocked = false;
 
  private:
-  World& world_;
   Arena arena_;
   Breakdown breakdown_;
 };
@@ -258,7 +262,7 @@ inline std::string test_name(std::string name) {
   return name;
 }
 
-// Suites over (protocol, early lock release).
+// Parameters of suites over (protocol, early lock release), and their names.
 inline auto every_protocol_and_release() {
   return testing::Combine(testing::ValuesIn(protocol_names()), testing::Bool());
 }

@@ -1,4 +1,4 @@
-// What one transaction sees of itself, and what others see of it: every protocol alike.
+// A transaction sees its own writes, and others see them after its commit, under every protocol.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -42,7 +42,7 @@ TEST_P(TransactionTest, SeesItsOwnWrites) {
   EXPECT_FALSE(rows.contains(30));
 }
 
-TEST_P(TransactionTest, InsertEraseInsertOfOneKey) {
+TEST_P(TransactionTest, InsertAfterEraseOfOneKeyKeepsTheLastRow) {
   for (const Key key : {Key{55}, Key{50}}) {
     Actor t(world);
     if (key == 50) {
@@ -68,7 +68,7 @@ TEST_P(TransactionTest, InsertThenEraseChangesNothing) {
   EXPECT_TRUE(other.commit());
 }
 
-TEST_P(TransactionTest, InsertsIntoItsOwnScanAndSplitsIt) {
+TEST_P(TransactionTest, InsertsIntoItsOwnScannedRange) {
   Actor t(world);
   EXPECT_EQ(t.scan(ordered(), 0, 1000).size(), 20u);
   EXPECT_TRUE(t.scan(ordered(), 2000, 3000).empty());
@@ -83,7 +83,7 @@ TEST_P(TransactionTest, InsertsIntoItsOwnScanAndSplitsIt) {
   EXPECT_EQ(world.content(ordered()).size(), 1000u);
 }
 
-TEST_P(TransactionTest, SecondaryIndexesFollowTheRow) {
+TEST_P(TransactionTest, SecondaryIndexesFollowInsertsAndErases) {
   Actor t1(world);
   EXPECT_EQ(t1.insert(ordered(), 55, Row{1, 7, 500}), Status::kOk);
   EXPECT_EQ(t1.read_secondary(ordered(), 0, 7), (std::vector<Key>{55})) << "its own insert";
@@ -116,7 +116,7 @@ TEST_P(TransactionTest, SecondaryIndexesFollowTheRow) {
   EXPECT_TRUE(t6.commit());
 }
 
-TEST_P(TransactionTest, SecondaryKeysMove) {
+TEST_P(TransactionTest, SecondaryIndexesFollowChangedKeys) {
   using Keys = std::vector<Key>;
   Actor t1(world);
   EXPECT_EQ(t1.set(ordered(), 50, Row{1, 7, 1050}), Status::kOk) << "blindly";
@@ -167,7 +167,7 @@ TEST_P(TransactionTest, SecondaryScansAreInOrder) {
   EXPECT_TRUE(t.commit());
 }
 
-TEST_P(TransactionTest, UniqueSecondaryKeys) {
+TEST_P(TransactionTest, UniqueSecondaryKeysAreEnforced) {
   Actor t1(world);
   EXPECT_EQ(t1.insert(ordered(), 55, Row{1, 0, 1010}), Status::kExists) << "row 10 has it";
   EXPECT_FALSE(t1.read(ordered(), 55).has_value());
@@ -181,7 +181,7 @@ TEST_P(TransactionTest, UniqueSecondaryKeys) {
   EXPECT_TRUE(t2.commit());
 }
 
-TEST_P(TransactionTest, AReadRowStaysAsItWas) {
+TEST_P(TransactionTest, AReadRowStaysUnchangedUntilTheEnd) {
   Actor t(world);
   const Row* row = nullptr;
   t.step([&] { return t.txn->read(ordered(), 10, &row); });
@@ -192,8 +192,8 @@ TEST_P(TransactionTest, AReadRowStaysAsItWas) {
   EXPECT_TRUE(t.commit());
 }
 
-// Enough accesses to outgrow every fixed size.
-TEST_P(TransactionTest, ManyRows) {
+// One transaction with more accesses than any array of fixed size holds.
+TEST_P(TransactionTest, ATransactionMayAccessManyRows) {
   Actor t(world);
   constexpr Key kRows = 5000;
   for (Key key = 0; key < kRows; ++key) {
@@ -211,7 +211,7 @@ TEST_P(TransactionTest, ManyRows) {
   }
 }
 
-TEST_P(TransactionTest, TheSameObjectAgainAfterAbortAndCommit) {
+TEST_P(TransactionTest, ATransactionObjectIsReusableAfterAbortAndCommit) {
   Actor t(world);
   for (int round = 0; round < 5; ++round) {
     EXPECT_EQ(t.add(ordered(), 10, 100), Status::kOk);

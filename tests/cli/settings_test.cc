@@ -1,4 +1,4 @@
-// What the command line refuses, and how it says so.
+// The command line refuses settings that cannot work, with exit code 2 and one sentence.
 #include "cli/settings.h"
 
 #include <gflags/gflags.h>
@@ -22,7 +22,7 @@ void given(const std::vector<const char*>& arguments) {
   std::exit(0);
 }
 
-TEST(SettingsDeathTest, NamesWhatIsAllowed) {
+TEST(SettingsDeathTest, RefusalsNameTheAllowedValues) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto refused = testing::ExitedWithCode(2);
   EXPECT_EXIT(with({{"workload", "bank"}}), refused, "bank is not a workload; .*ycsb.* are");
@@ -36,18 +36,18 @@ TEST(SettingsDeathTest, NamesWhatIsAllowed) {
   EXPECT_EXIT(with({{"seconds", "0"}}), refused, "more than 0");
 }
 
-TEST(SettingsDeathTest, CombinationsThatCannotWork) {
+TEST(SettingsDeathTest, RefusesCombinationsThatCannotWork) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto refused = testing::ExitedWithCode(2);
-  EXPECT_EXIT(with({{"log", "centr"}, {"device", "sync"}}), refused, "needs --log_dir");
-  EXPECT_EXIT(with({{"log", "scm"}, {"device", "sync"}, {"log_dir", "/tmp"}}), refused,
+  EXPECT_EXIT(with({{"log", "centr"}, {"device", "sync"}}), refused, "needs --wal_dir");
+  EXPECT_EXIT(with({{"log", "scm"}, {"device", "sync"}, {"wal_dir", "/tmp"}}), refused,
               "needs --device=nvm.:NS., not --device=sync");
   EXPECT_EXIT(with({{"device", "null"}, {"flush_bytes", "4096"}}), refused, "need --flush_us");
   EXPECT_EXIT(with({{"device", "null"}, {"flush_bytes", "4096"}, {"flush_us", "100"}}),
               testing::ExitedWithCode(0), "");
 }
 
-TEST(SettingsDeathTest, WhatALogOfCommandsRefuses) {
+TEST(SettingsDeathTest, RefusesCombinationsWithALogOfCommands) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto refused = testing::ExitedWithCode(2);
   EXPECT_EXIT(with({{"device", "null"}, {"log", "command"}, {"log_records", "op"}}), refused,
@@ -55,18 +55,23 @@ TEST(SettingsDeathTest, WhatALogOfCommandsRefuses) {
   EXPECT_EXIT(with({{"device", "null"}, {"log", "command"}}), testing::ExitedWithCode(0), "");
 }
 
-TEST(SettingsDeathTest, SizesOfTheLogsParts) {
+TEST(SettingsDeathTest, RefusesBadSizesOfTheLog) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto refused = testing::ExitedWithCode(2);
   for (const char* slots : {"0", "1025"}) {
-    EXPECT_EXIT(with({{"device", "null"}, {"carray_slots", slots}}), refused,
+    EXPECT_EXIT(with({{"device", "null"}, {"log", "aether-c"}, {"carray_slots", slots}}), refused,
                 "carray_slots=.* is outside 1 to 1024");
   }
-  EXPECT_EXIT(with({{"device", "null"}, {"hop_bytes", "3000"}}), refused, "not a power of two");
-  EXPECT_EXIT(with({{"device", "null"}, {"io_unit_bytes", "512"}}), refused, "not a power of two");
-  EXPECT_EXIT(with({{"device", "null"}, {"carray_slots", "1024"}}), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(with({{"device", "null"}, {"pwal_ngroup", "0"}}), refused, "must be at least 1");
-  EXPECT_EXIT(with({{"device", "null"}, {"pwal_ack", "soon"}}), refused, "safe and unsafe are");
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "eleda"}, {"hop_bytes", "3000"}}), refused,
+              "not a power of two");
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "poplar"}, {"io_unit_bytes", "512"}}), refused,
+              "not a power of two");
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "aether-c"}, {"carray_slots", "1024"}}),
+              testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "pwal"}, {"pwal_ngroup", "0"}}), refused,
+              "must be at least 1");
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "pwal"}, {"pwal_ack", "soon"}}), refused,
+              "safe and unsafe are");
 }
 
 void micro(std::vector<std::pair<const char*, const char*>> flags) {
@@ -78,7 +83,7 @@ void micro(std::vector<std::pair<const char*, const char*>> flags) {
   std::exit(micro_command());
 }
 
-TEST(SettingsDeathTest, WhatMicroRefuses) {
+TEST(SettingsDeathTest, RefusesBadFlagsOfMicro) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto refused = testing::ExitedWithCode(2);
   EXPECT_EXIT(micro({{"record_bytes", "12"}}), refused, "not a multiple of 8");

@@ -11,28 +11,29 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <random>
 #include <tuple>
 #include <utility>
 
 #include "engine/protocol.h"
-#include "logging/log_scheme.h"
+#include "logging/scheme_registry.h"
 #include "platform/clock.h"
 #include "tests/logging/usable_device.h"
+#include "tests/temporary_directory.h"
 #include "workloads/ledger/history.h"
 
 namespace logjam {
 namespace {
 
-namespace fs = std::filesystem;
-
-// Schemes that leave something to recover, and each granularity they have: a command is one record.
+// The schemes with log files, each with the record granularities that it supports. A scheme that
+// logs commands supports only one record per transaction.
 std::vector<std::pair<std::string, std::string>> schemes_and_records() {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const SchemeInfo& scheme : all_schemes()) {
     if (scheme.stream_count(1, LogConfig{}) == 0) continue;
     pairs.emplace_back(scheme.name, "txn");
-    if (!scheme.make(LogConfig{})->traits().commands) pairs.emplace_back(scheme.name, "op");
+    if (!scheme.traits.commands) pairs.emplace_back(scheme.name, "op");
   }
   return pairs;
 }
@@ -63,7 +64,7 @@ std::string last_lines(const std::string& path, size_t bytes = 3000) {
   return all.size() <= bytes ? all : "..." + all.substr(all.size() - bytes);
 }
 
-// A child process with its output in a file. It dies with the test.
+// A child process with its output in a file. The child is killed if the test ends first.
 class Child {
  public:
   Child(const std::vector<std::string>& command, const std::string& output) {
@@ -83,7 +84,7 @@ class Child {
     if (!ended(0)) kill();
   }
 
-  // Whether it has ended, within so many milliseconds.
+  // Waits at most so many milliseconds. Returns whether the child has ended.
   bool ended(uint64_t within_ms) {
     const uint64_t deadline = platform::now_ns() + within_ms * 1'000'000;
     while (!reaped_ && waitpid(pid_, &status_, WNOHANG) != pid_) {
@@ -110,9 +111,9 @@ class Child {
   bool reaped_ = false;
 };
 
-constexpr uint64_t kPatienceMs = 120'000;  // for hangs only; sanitizers are slow
+constexpr uint64_t kPatienceMs = 120'000;  // reached by a hang only, even under sanitizers
 
-// Returns what went wrong, or nothing.
+// Returns what went wrong, or an empty string.
 std::string run_and_kill(const CrashRound& round, const std::vector<std::string>& command,
                          const std::string& history, const std::string& output,
                          std::string* ending) {
@@ -130,7 +131,7 @@ std::string run_and_kill(const CrashRound& round, const std::vector<std::string>
   *ending = !child.was_killed() ? "ended by itself"
             : ended             ? "killed itself"
                                 : "killed after " + std::to_string(round.kill_after_ms) + " ms";
-  // A run may end before it is killed: its history is full.
+  // A run may end before the kill, when its history is full.
   if (!child.was_killed() && !child.exited_well()) return "the run ended with " + child.how();
   return "";
 }
@@ -145,6 +146,19 @@ std::string CrashRound::name() const {
 
 uint64_t crash_combinations() {
   return schemes_and_records().size() * all_protocols().size() * kCommits.size();
+}
+
+std::vector<uint64_t> seeds_of_each_scheme_and_protocol() {
+  std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> candidates;
+  for (uint64_t seed = 0; seed < crash_combinations(); ++seed) {
+    const CrashRound round = derive_round(seed);
+    candidates[{round.scheme, round.protocol}].push_back(seed);
+  }
+  std::vector<uint64_t> seeds;
+  for (const auto& [pair, of_pair] : candidates) {
+    seeds.push_back(of_pair[seeds.size() % of_pair.size()]);
+  }
+  return seeds;
 }
 
 CrashRound derive_round(uint64_t seed) {
@@ -193,8 +207,8 @@ CrashRound derive_round(uint64_t seed) {
       "--seconds=" + std::string(round.ends_by_itself ? "0.2" : "20"),
       "--warmup=0",
   };
-  // A kill from outside finds the workers waiting as a rule, the more so on a loaded machine; one
-  // from inside finds work that is not yet durable.
+  // A kill from outside usually finds the workers waiting, above all on a loaded machine. A kill
+  // from inside, right after an acknowledgement, finds work that is not yet durable.
   if (!round.ends_by_itself && random.below(2) == 0) {
     const uint64_t magnitude = uint64_t{1} << random.below(14);
     round.run_flags.push_back("--ledger_die_after=" +
@@ -210,13 +224,14 @@ CrashRound derive_round(uint64_t seed) {
     case 2:
       round.run_flags.emplace_back("--flush_us=300");
       break;
-    case 3:  // much that is not yet durable
+    case 3:  // rare flushes leave much that is not yet durable
       round.run_flags.emplace_back("--flush_us=20000");
       break;
     default:
-      break;  // whenever the device is idle
+      break;  // flush whenever the device is idle
   }
-  // A stream for each directory, socket, or worker: as many directories as that takes.
+  // Schemes have a stream for each directory, socket, or worker. There are at most as many
+  // directories as streams.
   constexpr uint32_t kMostDirectories = 3;
   LogConfig config;
   config.workers = static_cast<uint32_t>(threads);
@@ -225,52 +240,54 @@ CrashRound derive_round(uint64_t seed) {
   const uint32_t streams = find_scheme(round.scheme)->stream_count(kMostDirectories, config);
   round.run_flags.push_back("--epoch_ms=" + random.one_of({"1", "5"}));
   round.directories = 1 + static_cast<uint32_t>(random.below(std::min(streams, kMostDirectories)));
-  // One stream is striped over them.
-  if (streams == 1 && !find_scheme(round.scheme)->in_place && random.below(3) == 0) {
+  // In one round of three, a single stream is striped over several directories.
+  if (streams == 1 && !find_scheme(round.scheme)->traits.in_place && random.below(3) == 0) {
     round.directories = static_cast<uint32_t>(2 + random.below(kMostDirectories - 1));
     round.run_flags.push_back("--stripe_kb=" + random.one_of({"4", "64", "512"}));
-    // Its writes take as long as they are large, so the lanes finish them in any order.
+    // A write to this device takes time in proportion to its size, so the striped devices finish
+    // their writes in any order.
     if (random.below(2) == 0) round.run_flags.emplace_back("--device=faulty:sim:100:20");
   }
   round.replay = random.one_of({"parallel", "merge"});
-  if (find_scheme(round.scheme)->make(config)->traits().commands) round.replay = "parallel";
+  if (find_scheme(round.scheme)->traits.commands) round.replay = "parallel";
   round.run_flags.push_back("--pwal_ngroup=" + random.one_of({"2", "16"}));
   return round;
 }
 
-CrashResult play(const CrashRound& round, const std::string& binary, const std::string& directory) {
-  fs::remove_all(directory);
-  fs::create_directories(directory);
-  const std::string history = directory + "/history";
+CrashResult play(const CrashRound& round, const std::string& binary) {
+  TemporaryDirectory directory;
+  const std::string history = directory.path_of("history");
+  const std::string run_output = directory.path_of("run.out");
+  const std::string recover_output = directory.path_of("recover.out");
   std::string log, log_reversed;
   for (uint32_t i = 0; i < round.directories; ++i) {
-    const std::string one = directory + "/log" + std::to_string(i);
-    fs::create_directories(one);
+    const std::string one = directory.path_of("log" + std::to_string(i));
+    std::filesystem::create_directories(one);
     log += (i == 0 ? "" : ",") + one;
     log_reversed = one + (i == 0 ? "" : ",") + log_reversed;
   }
-  std::vector<std::string> run = {binary, "run", "--log_dir=" + log, "--history=" + history};
+  std::vector<std::string> run = {binary, "run", "--wal_dir=" + log, "--history=" + history};
   run.insert(run.end(), round.run_flags.begin(), round.run_flags.end());
   const std::vector<std::string> recover = {
-      binary,     "recover",     "--log_dir=" + log_reversed, "--history=" + history,
+      binary,     "recover",     "--wal_dir=" + log_reversed, "--history=" + history,
       "--verify", "--threads=2", "--replay=" + round.replay};
 
   CrashResult result;
   result.commands = "  " + join(run) + "\n  " + join(recover) + "\n";
   std::string wrong, ending;
-  wrong = run_and_kill(round, run, history, directory + "/run.out", &ending);
+  wrong = run_and_kill(round, run, history, run_output, &ending);
   if (!wrong.empty()) {
-    result.report = wrong + ":\n" + last_lines(directory + "/run.out");
+    result.report = wrong + ":\n" + last_lines(run_output);
   } else {
-    Child child(recover, directory + "/recover.out");
+    Child child(recover, recover_output);
     if (!child.ended(kPatienceMs)) {
       child.kill();
       wrong = "the recovery did not end";
     } else if (!child.exited_well()) {
       wrong = "the recovery ended with " + child.how();
     }
-    result.report = ending + (wrong.empty() ? "" : "; " + wrong) + ":\n" +
-                    last_lines(directory + "/recover.out");
+    result.report =
+        ending + (wrong.empty() ? "" : "; " + wrong) + ":\n" + last_lines(recover_output);
   }
   const ledger::History recorded = ledger::open_history(history);
   result.recorded = recorded.transactions.size();
@@ -281,10 +298,10 @@ CrashResult play(const CrashRound& round, const std::string& binary, const std::
   if (result.passed) {
     result.report = ending + ", " + std::to_string(result.recorded) + " committing, " +
                     std::to_string(result.acknowledged) + " acknowledged, all proved";
-    fs::remove_all(directory);
   } else {
+    directory.keep();
     result.report +=
-        "\nkept: " + directory +
+        "\nkept: " + directory.path() +
         "\nreplay: scripts/crash_rounds.py --rounds=1 --seed=" + std::to_string(round.seed);
   }
   return result;

@@ -1,8 +1,8 @@
-// One round of the crash test: run the ledger, kill it, recover, prove.
+// One round of the crash test: run the ledger, kill the process, recover, and check the history.
 //
-// Everything about a round but its timing follows from its seed, given the registries: round after
-// round the seeds walk through every scheme x protocol x commit policy x record granularity, so a
-// new scheme or protocol inherits the test.
+// Everything about a round but its timing follows from its seed and the registries. Consecutive
+// seeds walk through every scheme x protocol x commit policy x record granularity, so a new scheme
+// or protocol inherits the test.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,29 @@ namespace logjam {
 struct CrashRound {
   uint64_t seed = 0;
   std::string scheme, protocol, commit, log_records;
-  bool ends_by_itself = false;  // no kill: everything acknowledged, nothing else, must be there
+  bool ends_by_itself = false;  // no kill: recovery must find exactly what was acknowledged
   uint32_t kill_after_ms = 0;
-  uint32_t directories = 1;            // of the log; recovery is told them in another order
+  uint32_t directories = 1;            // of the log; recovery gets them in another order
   std::string replay;                  // recovery's --replay
-  std::vector<std::string> run_flags;  // all but the paths
+  std::vector<std::string> run_flags;  // all flags of the run but the paths
 
-  std::string name() const;  // for people and test names: centr_occ_sync_txn
+  std::string name() const;  // in messages and test names: centr_occ_sync_txn
 };
 
-// How many rounds there are before a combination comes again.
+// The number of combinations: so many consecutive seeds give each combination once.
 uint64_t crash_combinations();
+// Seeds of one round for each scheme and protocol, under commit policies and granularities in turn.
+std::vector<uint64_t> seeds_of_each_scheme_and_protocol();
 CrashRound derive_round(uint64_t seed);
 
 struct CrashResult {
   bool passed = false;
-  std::string commands;  // the two exact command lines
-  std::string report;    // what happened, and on failure what the programs said
+  std::string commands;  // the exact command lines of the run and of the recovery
+  std::string report;    // the result; after a failure, also the output of the programs
   uint64_t recorded = 0, acknowledged = 0;
 };
 
-// Plays it with `binary` in `directory`, which is created, and removed if the round passes.
-CrashResult play(const CrashRound& round, const std::string& binary, const std::string& directory);
+// Plays the round with `binary` in a temporary directory, which stays if the round fails.
+CrashResult play(const CrashRound& round, const std::string& binary);
 
 }  // namespace logjam

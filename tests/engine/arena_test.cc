@@ -7,7 +7,7 @@
 namespace logjam {
 namespace {
 
-TEST(Arena, AlignsAndNeverOverlaps) {
+TEST(Arena, AllocationsAreAlignedZeroedAndDisjoint) {
   Arena arena;
   std::byte* previous_end = nullptr;
   std::byte* first = nullptr;
@@ -25,7 +25,7 @@ TEST(Arena, AlignsAndNeverOverlaps) {
   EXPECT_GE(arena.allocated_bytes(), 3000u * 49);
 }
 
-TEST(Arena, ServesMoreThanAChunk) {
+TEST(Arena, AllocatesMoreThanAChunk) {
   Arena arena;
   constexpr size_t kBig = size_t{20} << 20;
   auto* p = static_cast<std::byte*>(arena.allocate(kBig, 64));
@@ -35,14 +35,14 @@ TEST(Arena, ServesMoreThanAChunk) {
   EXPECT_EQ(p[kBig - 1], std::byte{1});
 }
 
-TEST(Arena, TakesBackOnlyTheLatest) {
+TEST(Arena, FreesOnlyTheLatestAllocation) {
   Arena arena;
   void* a = arena.allocate(64);
   void* b = arena.allocate(64);
-  arena.take_back(a, 64);
+  arena.free(a, 64);
   EXPECT_NE(arena.allocate(8), a);
   void* c = arena.allocate(64);
-  arena.take_back(c, 64);
+  arena.free(c, 64);
   EXPECT_EQ(arena.allocate(64), c);
   EXPECT_NE(b, c);
 }

@@ -65,7 +65,7 @@ TEST_P(DatabaseTest, LoadedRowsAreFoundThroughEveryIndex) {
   EXPECT_EQ(tuple->lock.load(), 0u);
   for (size_t which = 0; which < table.secondary_count(); ++which) {
     std::set<Key> primaries;
-    table.secondary(which).find_all(7, [&](NodeSight, std::span<Keyed* const> entries) {
+    table.secondary(which).find_all(7, [&](NodeVersion, std::span<Keyed* const> entries) {
       for (Keyed* entry : entries) {
         auto* posting = static_cast<Posting*>(entry);
         EXPECT_EQ(posting->key, 7u);
@@ -92,10 +92,10 @@ TEST_P(DatabaseTest, AbsentTuplesAreNotRows) {
   Database database;
   Arena arena;
   Table& table = database.create_table(people(GetParam()));
-  Tuple* tuple = table.obtain(9, arena);
+  Tuple* tuple = table.find_or_create(9, arena);
   EXPECT_TRUE(tuple->load_version().absent());
   EXPECT_EQ(tuple->load_version().sequence(), 0u);
-  EXPECT_EQ(table.obtain(9, arena), tuple);
+  EXPECT_EQ(table.find_or_create(9, arena), tuple);
   EXPECT_EQ(table.count_rows(), 0u);
   table.index_row(tuple, nullptr, arena);
   tuple->version.store(Version(3, false).word());
@@ -113,7 +113,7 @@ TEST_P(DatabaseTest, RecoveringThreadsAgreeOnOneTuplePerKey) {
     threads.emplace_back([&, t] {
       Arena arena;
       for (Key key = 0; key < kKeys; ++key) {
-        Tuple* tuple = table.obtain(key, arena);
+        Tuple* tuple = table.find_or_create(key, arena);
         obtained[static_cast<size_t>(t)].push_back(tuple);
         const Person person{.name = key % 10, .age = 0};
         table.index_row(tuple, reinterpret_cast<const std::byte*>(&person), arena);
@@ -140,7 +140,7 @@ TEST(TupleLayout, SmallTuplesDoNotStraddleCacheLines) {
   }
 }
 
-TEST(TupleLayout, PaddingIsOwned) {
+TEST(TupleLayout, PaddingBelongsToTheTuple) {
   Table table(0, {.name = "t", .row_bytes = 13});
   Arena arena;
   Tuple* a = table.new_tuple(1, arena);

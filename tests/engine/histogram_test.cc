@@ -9,13 +9,13 @@
 namespace logjam {
 namespace {
 
-TEST(Histogram, ErrsByAtMostOnePercentEverywhere) {
+TEST(Histogram, RelativeErrorIsAtMostOnePercent) {
   for (int bits = 0; bits < 63; ++bits) {
     for (uint64_t offset : {uint64_t{0}, uint64_t{1}, (uint64_t{1} << bits) / 3}) {
       const uint64_t value = (uint64_t{1} << bits) + offset;
       Histogram histogram;
       histogram.record(value);
-      histogram.record(~uint64_t{0});  // so that the maximum does not help
+      histogram.record(~uint64_t{0});  // so that `value` is not the maximum, which is exact
       HistogramSum sum;
       sum.add(histogram);
       const auto found = static_cast<double>(sum.percentile(0.5));
@@ -46,7 +46,7 @@ TEST(Histogram, PercentilesMatchASortedList) {
   }
 }
 
-TEST(Histogram, SinceGivesWhatCameInBetween) {
+TEST(Histogram, SinceGivesTheValuesRecordedInBetween) {
   Histogram histogram;
   for (int i = 0; i < 100; ++i) histogram.record(10);
   HistogramSum before;

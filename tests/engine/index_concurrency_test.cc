@@ -1,4 +1,4 @@
-// Indexes under more threads than cores.
+// Indexes used by more threads than the machine has cores.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,8 +39,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, OrderedConcurrency, testing::ValuesIn(unique_ord
                          NameOf());
 INSTANTIATE_TEST_SUITE_P(Kinds, PostingConcurrency, testing::ValuesIn(posting_kinds()), NameOf());
 
-// Applied to the reports of all threads together: each node's changes form one unbroken chain from
-// its creation to its present structure word.
+// Checks the reports of all threads together: each node's changes form one unbroken chain from its
+// creation to its present structure word.
 void expect_unbroken(const std::vector<std::vector<NodeChange>>& reports) {
   std::map<IndexNode*, std::map<uint64_t, uint64_t>> steps;
   std::set<IndexNode*> created;
@@ -58,10 +58,10 @@ void expect_unbroken(const std::vector<std::vector<NodeChange>>& reports) {
   for (const auto& [node, chain] : steps) {
     uint64_t word = 0;
     for (const auto& [before, after] : chain) {
-      ASSERT_EQ(before, word) << "a change nobody reported";
+      ASSERT_EQ(before, word) << "a structure change that no insert reported";
       word = after;
     }
-    ASSERT_EQ(node->structure.load(), word) << "a change nobody reported";
+    ASSERT_EQ(node->structure.load(), word) << "a structure change that no insert reported";
   }
 }
 
@@ -95,7 +95,7 @@ TEST_P(UniqueConcurrency, DisjointInsertsAreAllFoundAndReported) {
   expect_unbroken(reports);
 }
 
-TEST_P(UniqueConcurrency, OfEqualKeysOneWins) {
+TEST_P(UniqueConcurrency, OneOfSeveralEqualKeysIsInserted) {
   constexpr Key kKeys = 5000;
   auto index = GetParam().make();
   std::vector<std::vector<Keyed*>> winners(kThreads);
@@ -113,7 +113,7 @@ TEST_P(UniqueConcurrency, OfEqualKeysOneWins) {
   for (const auto& seen : winners) EXPECT_EQ(seen, winners[0]);
 }
 
-TEST_P(UniqueConcurrency, AMissThatEndedWasSeenToEnd) {
+TEST_P(UniqueConcurrency, AnInsertChangesTheVersionOfAMiss) {
   constexpr Key kKeys = 20000;
   auto index = GetParam().make();
   platform::atomic<bool> done{false};
@@ -130,15 +130,16 @@ TEST_P(UniqueConcurrency, AMissThatEndedWasSeenToEnd) {
     }
     while (!done.load()) {
       const Key key = random() % kKeys;
-      NodeSight miss;
+      NodeVersion miss;
       if (index->find(key, &miss) != nullptr) continue;
       ASSERT_EQ(miss.structure & IndexNode::kLatched, 0u);
       for (int again = 0; again < 20; ++again) {
-        // As a validation does: the word first, then whether the key is there.
+        // A validation reads the structure word. If the word is unchanged, the key must be absent.
         const bool intact = miss.node->structure.load() == miss.structure;
         const bool there = index->find(key, nullptr) != nullptr;
         if (there) {
-          ASSERT_NE(miss.node->structure.load(), miss.structure) << "a phantom nobody sees";
+          ASSERT_NE(miss.node->structure.load(), miss.structure)
+              << "a phantom that validation misses";
         }
         if (!intact) break;
       }
@@ -146,13 +147,13 @@ TEST_P(UniqueConcurrency, AMissThatEndedWasSeenToEnd) {
   });
 }
 
-TEST_P(UniqueConcurrency, NobodySeesALatchedNode) {
+TEST_P(UniqueConcurrency, ReadersWaitForALatchedNode) {
   auto index = GetParam().make();
   Arena arena;
   platform::thread reader;
   platform::atomic<bool> reading{false};
   Keyed* found = nullptr;
-  NodeSight miss;
+  NodeVersion miss;
   const auto gate = [&](IndexNode&) {
     reader = platform::thread([&] {
       reading.store(true);
@@ -168,8 +169,9 @@ TEST_P(UniqueConcurrency, NobodySeesALatchedNode) {
   EXPECT_EQ(found, entry) << "a miss under the latch has structure word " << miss.structure;
 }
 
-// Keys of thread t are t + i * kThreads, inserted in an order all know; progress[t] says how far.
-TEST_P(OrderedConcurrency, ScansAreSortedAndMissNothing) {
+// The keys of inserter t are t + i * kInserters. All threads know the order in which it inserts
+// them, and progress[t] is the number of keys inserted.
+TEST_P(OrderedConcurrency, ScansAreSortedAndComplete) {
   constexpr Key kInserters = 4;
   constexpr Key kPerThread = 10000;
   auto index = GetParam().make();
@@ -198,8 +200,8 @@ TEST_P(OrderedConcurrency, ScansAreSortedAndMissNothing) {
       for (Key p = 0; p < kInserters; ++p)
         known[p] = progress[p].load(platform::memory_order_acquire);
       std::vector<Key> got;
-      index->scan(low, high, descending, [&](NodeSight sight, std::span<Keyed* const> entries) {
-        EXPECT_EQ(sight.structure & IndexNode::kLatched, 0u);
+      index->scan(low, high, descending, [&](NodeVersion version, std::span<Keyed* const> entries) {
+        EXPECT_EQ(version.structure & IndexNode::kLatched, 0u);
         for (Keyed* entry : entries) got.push_back(entry->key);
         return true;
       });
@@ -222,8 +224,8 @@ TEST_P(OrderedConcurrency, ScansAreSortedAndMissNothing) {
   });
 }
 
-// If no remembered structure word moved, scanning again gives the same keys.
-TEST_P(OrderedConcurrency, UnmovedSightsMeanNoPhantoms) {
+// If the structure words of all visited nodes are unchanged, a second scan gives the same keys.
+TEST_P(OrderedConcurrency, UnchangedVersionsMeanNoPhantoms) {
   constexpr Key kInserters = 2;
   constexpr Key kPerThread = 10000;
   auto index = GetParam().make();
@@ -243,30 +245,31 @@ TEST_P(OrderedConcurrency, UnmovedSightsMeanNoPhantoms) {
     do {
       const Key low = random() % (kPerThread * 4);
       const Key high = low + random() % 100;
-      std::vector<NodeSight> sights;
+      std::vector<NodeVersion> versions;
       std::array<std::vector<Key>, 2> got;
-      index->scan(low, high, t % 2 == 0, [&](NodeSight sight, std::span<Keyed* const> entries) {
-        sights.push_back(sight);
+      index->scan(low, high, t % 2 == 0, [&](NodeVersion version, std::span<Keyed* const> entries) {
+        versions.push_back(version);
         for (Keyed* entry : entries) got[0].push_back(entry->key);
         return true;
       });
-      index->scan(low, high, t % 2 == 0, [&](NodeSight, std::span<Keyed* const> entries) {
+      index->scan(low, high, t % 2 == 0, [&](NodeVersion, std::span<Keyed* const> entries) {
         for (Keyed* entry : entries) got[1].push_back(entry->key);
         return true;
       });
-      const bool intact = std::all_of(sights.begin(), sights.end(), [](const NodeSight& sight) {
-        return sight.node->structure.load() == sight.structure;
-      });
+      const bool intact =
+          std::all_of(versions.begin(), versions.end(), [](const NodeVersion& version) {
+            return version.node->structure.load() == version.structure;
+          });
       if (intact) {
         compared.fetch_add(1);
-        ASSERT_EQ(got[0], got[1]) << "a phantom nobody sees";
+        ASSERT_EQ(got[0], got[1]) << "a phantom that validation misses";
       }
     } while (inserting.load() != 0);
   });
   EXPECT_GT(compared.load(), 0u);
 }
 
-TEST_P(PostingConcurrency, EveryPostingIsInThePictureOfItsKey) {
+TEST_P(PostingConcurrency, FindAllReturnsEveryPostingOfAKey) {
   constexpr Key kPerThread = 2000;
   constexpr Key kKeys = 97;
   auto index = GetParam().make();
@@ -281,7 +284,7 @@ TEST_P(PostingConcurrency, EveryPostingIsInThePictureOfItsKey) {
       if (i % 16 != 0) continue;
       Key mine = 0;
       std::set<Key> primaries;
-      index->find_all(key, [&](NodeSight, std::span<Keyed* const> entries) {
+      index->find_all(key, [&](NodeVersion, std::span<Keyed* const> entries) {
         for (Keyed* e : entries) {
           EXPECT_EQ(e->key, key);
           const Key p = static_cast<Posting*>(e)->primary;

@@ -1,5 +1,5 @@
-// Every kind of index, the ordered ones also with nodes so small that everything splits all the
-// time.
+// Every kind of index, for parameterized tests. The ordered indexes also come with nodes so small
+// that they split all the time.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// What every index promises, on one thread: contents, order, and the reports and sights from which
-// concurrency control knows about phantoms.
+// The promises of every index, on one thread: contents, order, and the reports and node versions by
+// which concurrency control detects phantoms.
 #include "engine/storage/index.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace logjam {
 namespace {
 
-using Sights = std::map<IndexNode*, uint64_t>;
+using NodeVersions = std::map<IndexNode*, uint64_t>;
 
 class IndexTest : public testing::TestWithParam<IndexMaker> {
  protected:
@@ -27,17 +27,17 @@ class IndexTest : public testing::TestWithParam<IndexMaker> {
     changes_.clear();
     return index_->insert(posting(key, primary), arena_, nullptr, &changes_);
   }
-  Sights sights(Key low, Key high) {
-    Sights seen;
-    index_->scan(low, high, false, [&](NodeSight sight, std::span<Keyed* const>) {
-      seen[sight.node] = sight.structure;
+  NodeVersions versions(Key low, Key high) {
+    NodeVersions seen;
+    index_->scan(low, high, false, [&](NodeVersion version, std::span<Keyed* const>) {
+      seen[version.node] = version.structure;
       return true;
     });
     return seen;
   }
-  static bool unchanged(const Sights& seen) {
-    return std::all_of(seen.begin(), seen.end(), [](const auto& sight) {
-      return sight.first->structure.load() == sight.second;
+  static bool unchanged(const NodeVersions& seen) {
+    return std::all_of(seen.begin(), seen.end(), [](const auto& version) {
+      return version.first->structure.load() == version.second;
     });
   }
 
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, PostingTest, testing::ValuesIn(posting_kinds()),
 
 constexpr Key kTop = ~Key{0};
 
-TEST_P(UniqueTest, FindsWhatWasInsertedAndNothingElse) {
+TEST_P(UniqueTest, FindsExactlyTheInsertedKeys) {
   std::mt19937_64 random(1);
   std::map<Key, Keyed*> model;
   for (int i = 0; i < 20000; ++i) {
@@ -70,7 +70,7 @@ TEST_P(UniqueTest, FindsWhatWasInsertedAndNothingElse) {
     ASSERT_EQ(result.entry, model[key]);
     ASSERT_EQ(changes_.empty(), !fresh);
     const Key probe = random() % 60000;
-    NodeSight miss;
+    NodeVersion miss;
     Keyed* found = index_->find(probe, &miss);
     ASSERT_EQ(found, model.count(probe) ? model[probe] : nullptr);
     ASSERT_EQ(miss.node != nullptr, found == nullptr);
@@ -79,15 +79,24 @@ TEST_P(UniqueTest, FindsWhatWasInsertedAndNothingElse) {
   std::map<Key, Keyed*> visited;
   index_->for_each([&](Keyed* entry) { EXPECT_TRUE(visited.emplace(entry->key, entry).second); });
   EXPECT_EQ(visited, model);
+  std::vector<Keyed*> in_order;
+  index_->for_each([&](Keyed* entry) { in_order.push_back(entry); });
+  for (const uint32_t parts : {2u, 7u, 64u, 10'000u}) {
+    std::vector<Keyed*> in_parts;
+    for (uint32_t part = 0; part < parts; ++part) {
+      index_->for_each(part, parts, [&](Keyed* entry) { in_parts.push_back(entry); });
+    }
+    EXPECT_EQ(in_parts, in_order) << parts << " parts";
+  }
 }
 
-TEST_P(UniqueTest, AMissIsSeenToEndWhenTheKeyArrives) {
+TEST_P(UniqueTest, AnInsertChangesTheVersionOfAMiss) {
   for (Key key = 0; key < 500; ++key) insert(key * 10);
   for (Key key = 3; key < 5000; key += 10) {
-    NodeSight miss;
+    NodeVersion miss;
     ASSERT_EQ(index_->find(key, &miss), nullptr);
     ASSERT_EQ(miss.node->structure.load(), miss.structure);
-    insert(key - 3);  // there already: not a change
+    insert(key - 3);  // the key exists, so the node does not change
     ASSERT_EQ(miss.node->structure.load(), miss.structure);
     insert(key);
     ASSERT_NE(miss.node->structure.load(), miss.structure);
@@ -97,11 +106,11 @@ TEST_P(UniqueTest, AMissIsSeenToEndWhenTheKeyArrives) {
   }
 }
 
-TEST_P(UniqueTest, TheGateIsAskedUnderTheLatchAndCanRefuse) {
+TEST_P(UniqueTest, TheGateRunsUnderTheLatchAndCanRefuse) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 3000; ++i) {
     const Key key = random() % 100000;
-    NodeSight miss;
+    NodeVersion miss;
     if (index_->find(key, &miss) != nullptr) {
       bool asked = false;
       const auto gate = [&](IndexNode&) { return asked = true; };
@@ -134,7 +143,7 @@ TEST_P(UniqueTest, TheGateIsAskedUnderTheLatchAndCanRefuse) {
   }
 }
 
-TEST_P(OrderedTest, ScansGiveTheRangeInBothDirections) {
+TEST_P(OrderedTest, ScansReturnTheRangeInBothDirections) {
   std::mt19937_64 random(3);
   std::set<Key> model;
   for (int i = 0; i < 3000; ++i) {
@@ -148,42 +157,43 @@ TEST_P(OrderedTest, ScansGiveTheRangeInBothDirections) {
     for (bool descending : {false, true}) {
       std::vector<Key> got;
       std::set<IndexNode*> nodes;
-      index_->scan(low, high, descending, [&](NodeSight sight, std::span<Keyed* const> entries) {
-        EXPECT_TRUE(nodes.insert(sight.node).second) << "a node is visited once";
-        EXPECT_EQ(sight.structure, sight.node->structure.load());
-        for (Keyed* entry : entries) got.push_back(entry->key);
-        return true;
-      });
+      index_->scan(low, high, descending,
+                   [&](NodeVersion version, std::span<Keyed* const> entries) {
+                     EXPECT_TRUE(nodes.insert(version.node).second) << "a node is visited once";
+                     EXPECT_EQ(version.structure, version.node->structure.load());
+                     for (Keyed* entry : entries) got.push_back(entry->key);
+                     return true;
+                   });
       std::vector<Key> expected(model.lower_bound(low), model.upper_bound(high));
       if (descending) std::reverse(expected.begin(), expected.end());
       ASSERT_EQ(got, expected) << low << ".." << high << (descending ? " descending" : "");
       ASSERT_FALSE(nodes.empty()) << "also an empty range is somewhere";
     }
   }
-  index_->scan(5, 4, false, [](NodeSight, std::span<Keyed* const>) {
+  index_->scan(5, 4, false, [](NodeVersion, std::span<Keyed* const>) {
     ADD_FAILURE() << "no range, no node";
     return true;
   });
 }
 
-TEST_P(OrderedTest, AScanEndsWhenTheVisitorSaysSo) {
+TEST_P(OrderedTest, AScanEndsWhenItsVisitorReturnsFalse) {
   for (Key key = 0; key < 1000; ++key) insert(key);
   for (bool descending : {false, true}) {
     int nodes = 0;
     index_->scan(0, kTop, descending,
-                 [&](NodeSight, std::span<Keyed* const>) { return ++nodes < 3; });
+                 [&](NodeVersion, std::span<Keyed* const>) { return ++nodes < 3; });
     EXPECT_EQ(nodes, 3);
   }
 }
 
-TEST_P(OrderedTest, AScanGoesOnThoughItsVisitorSplitsLeaves) {
+TEST_P(OrderedTest, AScanContinuesWhenItsVisitorSplitsLeaves) {
   for (bool descending : {false, true}) {
     index_ = GetParam().make();
     for (Key key = 0; key < 1000; ++key) insert(key * 10);
     std::vector<Key> got;
-    index_->scan(0, kTop, descending, [&](NodeSight, std::span<Keyed* const> entries) {
+    index_->scan(0, kTop, descending, [&](NodeVersion, std::span<Keyed* const> entries) {
       for (Keyed* entry : entries) {
-        if (entry->key % 10 != 0) continue;  // inserted below, ahead of the scan
+        if (entry->key % 10 != 0) continue;  // a key that the visitor inserted ahead of the scan
         got.push_back(entry->key);
         for (Key near = 1; near < 10; near += 2) insert(entry->key + near);
       }
@@ -195,12 +205,12 @@ TEST_P(OrderedTest, AScanGoesOnThoughItsVisitorSplitsLeaves) {
   }
 }
 
-TEST_P(OrderedTest, ReportsAreExactlyWhatChanged) {
+TEST_P(OrderedTest, ReportsNameExactlyTheChangedNodes) {
   std::mt19937_64 random(4);
-  Sights before = sights(0, kTop);
+  NodeVersions before = versions(0, kTop);
   for (int i = 0; i < 1500; ++i) {
     insert(random() % 4000);
-    Sights expected = before;
+    NodeVersions expected = before;
     for (const NodeChange& change : changes_) {
       if (change.created) {
         ASSERT_EQ(expected.count(change.node), 0u);
@@ -210,19 +220,19 @@ TEST_P(OrderedTest, ReportsAreExactlyWhatChanged) {
       }
       expected[change.node] = change.after;
     }
-    before = sights(0, kTop);
+    before = versions(0, kTop);
     ASSERT_EQ(before, expected);
   }
 }
 
-TEST_P(OrderedTest, PhantomsShowInsideARangeAndOnlyThere) {
+TEST_P(OrderedTest, AnInsertIntoARangeChangesAVersionOfItsScan) {
   std::mt19937_64 random(5);
   for (int i = 0; i < 1000; ++i) insert(random() % 100000 * 2);
   for (int i = 0; i < 1000; ++i) {
     const Key low = random() % 200000;
     const Key high = low + random() % 2000;
     const Key fresh = random() % 100000 * 2 + 1;
-    const Sights seen = sights(low, high);
+    const NodeVersions seen = versions(low, high);
     const bool inside = low <= fresh && fresh <= high;
     const InsertResult result = insert(fresh);
     if (!result.inserted) {
@@ -230,7 +240,7 @@ TEST_P(OrderedTest, PhantomsShowInsideARangeAndOnlyThere) {
     } else if (inside) {
       ASSERT_FALSE(unchanged(seen));
     } else {
-      // Outside the range, yet maybe in a leaf that was visited.
+      // The new key is outside the range, but may be in a leaf that the scan visited.
       ASSERT_EQ(unchanged(seen), seen.count(changes_[0].node) == 0);
     }
   }
@@ -238,7 +248,7 @@ TEST_P(OrderedTest, PhantomsShowInsideARangeAndOnlyThere) {
 
 size_t leaves_of(Index& index) {
   size_t leaves = 0;
-  index.scan(0, kTop, false, [&](NodeSight, std::span<Keyed* const>) { return ++leaves > 0; });
+  index.scan(0, kTop, false, [&](NodeVersion, std::span<Keyed* const>) { return ++leaves > 0; });
   return leaves;
 }
 
@@ -246,13 +256,13 @@ TEST_P(OrderedTest, AscendingRunsFillTheirLeaves) {
   constexpr Key kRows = 5000;
   for (Key key = 0; key < kRows; ++key) insert(key);
   size_t fullest = 0;
-  index_->scan(0, kTop, false, [&](NodeSight, std::span<Keyed* const> entries) {
+  index_->scan(0, kTop, false, [&](NodeVersion, std::span<Keyed* const> entries) {
     fullest = std::max(fullest, entries.size());
     return true;
   });
   EXPECT_LE(leaves_of(*index_), kRows / fullest + 1);
 
-  // Ten runs that grow in turn, as the orders of ten districts do.
+  // Ten ascending runs grow in turn, like the orders of TPC-C's ten districts.
   index_ = GetParam().make();
   for (Key i = 0; i < kRows / 10; ++i) {
     for (Key run = 0; run < 10; ++run) insert(run * 1000000 + i);
@@ -271,8 +281,8 @@ TEST_P(PostingTest, SeveralEntriesShareAKey) {
     ASSERT_TRUE(changes_.empty());
     const Key probe = i % 100 == 0 ? kTop : random() % 310;
     std::set<std::pair<Key, Key>> got;
-    index_->find_all(probe, [&](NodeSight sight, std::span<Keyed* const> entries) {
-      EXPECT_EQ(sight.node->structure.load(), sight.structure);
+    index_->find_all(probe, [&](NodeVersion version, std::span<Keyed* const> entries) {
+      EXPECT_EQ(version.node->structure.load(), version.structure);
       for (Keyed* e : entries) {
         EXPECT_TRUE(got.emplace(e->key, static_cast<Posting*>(e)->primary).second);
       }
@@ -284,7 +294,7 @@ TEST_P(PostingTest, SeveralEntriesShareAKey) {
   }
 }
 
-TEST_P(PostingTest, OrderedOnesAreScannedByKeyThenPrimary) {
+TEST_P(PostingTest, OrderedPostingsAreScannedByKeyThenPrimaryKey) {
   if (!index_->ordered()) {
     EXPECT_DEATH(index_->scan(0, 1, false, [](auto&&...) { return true; }), "cannot be scanned");
     return;
@@ -299,7 +309,7 @@ TEST_P(PostingTest, OrderedOnesAreScannedByKeyThenPrimary) {
   }
   for (bool descending : {false, true}) {
     std::vector<std::pair<Key, Key>> got;
-    index_->scan(10, 30, descending, [&](NodeSight, std::span<Keyed* const> entries) {
+    index_->scan(10, 30, descending, [&](NodeVersion, std::span<Keyed* const> entries) {
       for (Keyed* e : entries) got.emplace_back(e->key, static_cast<Posting*>(e)->primary);
       return true;
     });
@@ -310,7 +320,7 @@ TEST_P(PostingTest, OrderedOnesAreScannedByKeyThenPrimary) {
   }
 }
 
-// A bucket holds five entries in its line; what does not fit costs a second one.
+// A bucket holds five entries in its cache line. Further entries cost a second cache line.
 TEST(HashSpread, KeysOfManyShapesRarelyOverflow) {
   constexpr Key kKeys = 100000;
   const std::vector<std::pair<const char*, Key (*)(Key)>> shapes = {

@@ -1,33 +1,32 @@
-// The run loop's part in reclamation: what a transaction has erased is the reclaimer's when it is
-// durable, not before.
+// The run loop's part in reclamation: the rows that a transaction has erased are handed to the
+// reclaimer when the transaction is durable, and not before.
 #include <gtest/gtest.h>
 
 #include "engine/run/run.h"
+#include "tests/forwarding_scheme.h"
 
 namespace logjam {
 namespace {
 
 constexpr Key kRows = 300;
 
-// Nothing is durable until somebody waits for it, at the end of the run, or allows it.
-class HeldBack final : public LogScheme {
+// A log scheme without files. Transactions are durable when the test calls allow(), or when a
+// worker waits for them at the end of the run.
+class HeldBack final : public ForwardingScheme {
  public:
-  HeldBack() : LogScheme(1) {}
+  HeldBack() : ForwardingScheme(1) {}
 
-  Traits traits() const override {
-    return {.streams = 0, .flushers = 0, .serial_order = true, .logs = false, .unsafe = ""};
+  LogReservation reserve(uint32_t, const Dependencies&, uint32_t) override {
+    return {.sequence = ++last_};
   }
-  Ticket reserve(uint32_t, const Dependencies&, uint32_t) override { return {.sequence = ++last_}; }
-  Point publish(uint32_t, const Ticket& ticket, bool, bool) override { return {ticket.sequence}; }
-  Point observe(uint32_t, const Dependencies& deps) override { return {deps.max_read}; }
-  bool is_durable(const Point& point) const override { return point.sequence <= durable_; }
-  void tick(uint32_t) override {}
-  void flush(uint32_t, bool) override {}
-  void wait_durable(uint32_t, const Point&) override { allow(); }
-  bool idle() const override { return true; }
-  uint64_t max_record_bytes() const override { return ~uint64_t{0}; }
-  Cut cut(const std::vector<StreamTail>&) const override { return {}; }
-  bool survives(const RecordHeader&, uint32_t, const Cut&) const override { return false; }
+  CommitPoint publish(uint32_t, const LogReservation& reservation, bool, bool) override {
+    return CommitPoint::in_stream(0, reservation.sequence);
+  }
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
+    return CommitPoint::in_stream(0, deps.max_read);
+  }
+  bool is_durable(const CommitPoint& point) const override { return point.sequence <= durable_; }
+  void wait_durable(uint32_t, const CommitPoint&) override { allow(); }
 
   void allow() { durable_ = last_; }
 
@@ -35,8 +34,8 @@ class HeldBack final : public LogScheme {
   uint64_t last_ = 0, durable_ = 0;
 };
 
-// Inserts each row, erases each, and reads on, with the log held back and then allowed; counts the
-// index's entries at the end of either.
+// Inserts all rows, erases all rows, and then only reads, first with the log held back and then
+// with everything durable. Counts the entries of the index at the end of both phases.
 struct Queue : Workload {
   explicit Queue(HeldBack& held) : log(held) {}
 

@@ -1,4 +1,4 @@
-// Entries taken out of the ordered index, and the nodes that are left empty.
+// Removal of entries from the ordered index, and reuse of the nodes that become empty.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,7 +12,7 @@
 namespace logjam {
 namespace {
 
-// An index whose retired memory is given back at once: nobody else looks.
+// An index of one thread. Retired nodes are recycled at once, since no other thread reads them.
 struct Removing {
   explicit Removing(std::unique_ptr<Index> of) : index(std::move(of)) {}
 
@@ -30,7 +30,7 @@ struct Removing {
   }
   std::vector<Key> keys(bool descending = false) {
     std::vector<Key> all;
-    index->scan(0, ~Key{0}, descending, [&](NodeSight, std::span<Keyed* const> entries) {
+    index->scan(0, ~Key{0}, descending, [&](NodeVersion, std::span<Keyed* const> entries) {
       for (Keyed* entry : entries) all.push_back(entry->key);
       return true;
     });
@@ -38,7 +38,7 @@ struct Removing {
   }
   size_t leaves() {
     size_t count = 0;
-    index->scan(0, ~Key{0}, false, [&](NodeSight, std::span<Keyed* const>) {
+    index->scan(0, ~Key{0}, false, [&](NodeVersion, std::span<Keyed* const>) {
       ++count;
       return true;
     });
@@ -53,13 +53,13 @@ struct Removing {
 
 class RemovalTest : public testing::TestWithParam<IndexMaker> {};
 
-TEST_P(RemovalTest, LikeASetWhateverTheOrder) {
+TEST_P(RemovalTest, BehavesLikeASetInAnyOrder) {
   for (const uint64_t seed : {1, 2, 3}) {
     Removing tree(GetParam().make());
     std::map<Key, bool> expected;
     std::mt19937_64 random(seed);
     const auto pick = [&](uint64_t phase) -> Key {
-      // In turn: everywhere, a window that moves up, one that moves down.
+      // By seed: all keys, a window of keys that moves up, a window that moves down.
       if (seed == 1) return random() % 20'000;
       const uint64_t window = phase * 500;
       return (seed == 2 ? window : 50'000 - window) + random() % 3'000;
@@ -93,9 +93,9 @@ TEST_P(RemovalTest, LikeASetWhateverTheOrder) {
   }
 }
 
-// The queues of TPC-C's NEW-ORDER: keys go in at the upper end of each range and leave at the
-// lower.
-TEST_P(RemovalTest, QueuesDoNotGrow) {
+// Queues as in TPC-C's NEW-ORDER: keys are inserted at the upper end of each range and removed at
+// the lower end.
+TEST_P(RemovalTest, MovingQueuesUseConstantMemory) {
   Removing tree(GetParam().make());
   constexpr Key kQueues = 10, kLong = 300;
   std::vector<Key> head(kQueues, 1), tail(kQueues, 1);
@@ -103,12 +103,12 @@ TEST_P(RemovalTest, QueuesDoNotGrow) {
   uint64_t bytes = 0;
   for (int round = 0; round < 20'000; ++round) {
     for (Key queue = 0; queue < kQueues; ++queue) {
-      // Some are emptied now and then, and some always are.
+      // Queue 9 is emptied in every round. The other queues are cut to a few keys at times.
       tree.insert(key_of(queue, tail[queue]++));
       const Key wanted = queue == 9 ? 0 : (round / 1'000) % 3 == 0 ? queue : kLong;
       while (tail[queue] - head[queue] > wanted) tree.remove(key_of(queue, head[queue]++));
     }
-    // What comes from the arena: tuples here, which nobody takes back, and nodes.
+    // The arena provides nodes, and here also tuples, which are never reused.
     if (round == 10'000) bytes = tree.arena.allocated_bytes();
   }
   const uint64_t tuples = 9'999 * kQueues * sizeof(Tuple);
@@ -116,9 +116,9 @@ TEST_P(RemovalTest, QueuesDoNotGrow) {
   EXPECT_LT(tree.leaves(), kQueues * kLong / 2) << "and are not many";
 }
 
-// Readers that look up keys that are always there, scan, and writers that insert and take out keys
-// of their own in between.
-TEST_P(RemovalTest, BesideReadersAndWriters) {
+// Readers look up and scan keys that are never removed, while writers insert and remove keys of
+// their own in between.
+TEST_P(RemovalTest, ConcurrentReadersAndWritersFindTheirKeys) {
   const std::unique_ptr<Index> index = GetParam().make();
   constexpr Key kKept = 400, kGap = 1'000;
   Arena arena;
@@ -130,7 +130,7 @@ TEST_P(RemovalTest, BesideReadersAndWriters) {
   platform::atomic<uint64_t> wrong{0};
   const auto write = [&](Key which) {
     Arena own;
-    std::vector<Retired> retired;  // never given back: readers may be there
+    std::vector<Retired> retired;  // never recycled, since readers may still visit the nodes
     std::mt19937_64 random(which);
     for (int round = 0; round < 150; ++round) {
       const Key base = random() % kKept * kGap;
@@ -162,17 +162,18 @@ TEST_P(RemovalTest, BesideReadersAndWriters) {
       uint64_t kept = 0;
       Key last = descending ? ~Key{0} : 0;
       bool any = false;
-      index->scan(i * kGap, to * kGap, descending, [&](NodeSight, std::span<Keyed* const> entries) {
-        for (const Keyed* found : entries) {
-          // A leaf that grew while the scan went on is seen twice.
-          const bool again = any && (descending ? found->key >= last : found->key <= last);
-          if (again) continue;
-          any = true;
-          last = found->key;
-          kept += found->key % kGap == 0;
-        }
-        return true;
-      });
+      index->scan(
+          i * kGap, to * kGap, descending, [&](NodeVersion, std::span<Keyed* const> entries) {
+            for (const Keyed* found : entries) {
+              // A leaf that splits during the scan may be visited twice.
+              const bool again = any && (descending ? found->key >= last : found->key <= last);
+              if (again) continue;
+              any = true;
+              last = found->key;
+              kept += found->key % kGap == 0;
+            }
+            return true;
+          });
       if (kept != to - i + 1) wrong.fetch_add(1);
     }
   };

@@ -1,17 +1,16 @@
-// A log of commands: executed again in its order, it makes the database that the run left behind;
-// and what is not as it was in the run is noticed.
+// A log of commands, executed again in its order, makes the database that the run left. Replay
+// reports commands that do not have the effect that they had in the run.
 #include "engine/recovery/replay_commands.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "engine/run/run.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/temporary_directory.h"
 #include "tests/workloads/harness.h"
 #include "tests/workloads/small_scales.h"
 #include "workloads/ledger/checker.h"
@@ -22,7 +21,7 @@ namespace {
 
 const SchemeInfo& commands() { return *find_scheme("command"); }
 
-// All rows, and the numbers of their writers.
+// A fingerprint of all rows and of the sequence numbers of their writers.
 uint64_t state_of(Database& database) {
   uint64_t sum = fingerprint(database);
   for (const auto& table : database.tables()) {
@@ -34,7 +33,7 @@ uint64_t state_of(Database& database) {
   return sum;
 }
 
-// What is left of a run: its state, and its log.
+// The result of a run: a fingerprint of its database, and its log.
 struct Left {
   uint64_t state = 0;
   uint64_t transactions = 0;
@@ -52,7 +51,7 @@ Left run_and_log(Workload& workload, const ProtocolInfo& protocol, const LogDire
   options.pipeline_depth = 1024;
   options.run = log.run();
   options.transactions = transactions;
-  options.seconds = 60;  // `transactions` ends it
+  options.seconds = 60;  // not reached: the run ends after `transactions`
   const auto database = load(workload, 1);
   log.start();
   const RunResult result = run(workload, *database, protocol, log.scheme(), options);
@@ -64,13 +63,14 @@ Left run_and_log(Workload& workload, const ProtocolInfo& protocol, const LogDire
 RecoveryResult replay(Workload& workload, Database& database, const LogFiles& files,
                       const ProtocolInfo& protocol) {
   EXPECT_EQ(files.error, "");
-  return replay_commands(workload, database, files, *commands().make(LogConfig{}), protocol);
+  return replay_commands(workload, database, files, commands().recovery, protocol);
 }
 
 class ReplayCommands : public WorkloadTest {};
 
-// Each scale under one protocol, or where scales are few, each protocol.
-TEST_F(ReplayCommands, MakesTheDatabaseThatTheRunLeft) {
+// Each scale of a workload runs under one protocol. Where a workload has fewer scales than there
+// are protocols, scales are repeated so that every protocol runs.
+TEST_F(ReplayCommands, RebuildsTheDatabaseOfTheRun) {
   for (const WorkloadInfo& info : all_workloads()) {
     const std::vector<Flags> scales = small_scales(info.name);
     const auto& protocols = all_protocols();
@@ -96,9 +96,9 @@ TEST_F(ReplayCommands, MakesTheDatabaseThatTheRunLeft) {
   }
 }
 
-// Which protocol executes again does not matter: each gives what is in the commands.
-TEST_F(ReplayCommands, UnderAnyProtocol) {
-  set({{"tpcb_branches", "2"}, {"tpcb_accounts", "20"}});
+// Commands may be replayed under another protocol than the run's, with the same result.
+TEST_F(ReplayCommands, RebuildsTheDatabaseUnderAnyProtocol) {
+  set(small_scale("tpcb"));
   const LogDirectory directory;
   const Left left = run_and_log(*make_workload("tpcb"), *find_protocol("occ"), directory, 2, 200);
   for (const ProtocolInfo& protocol : all_protocols()) {
@@ -109,7 +109,8 @@ TEST_F(ReplayCommands, UnderAnyProtocol) {
   }
 }
 
-// The commands of a run by one worker, to be changed and logged again.
+// Reads the commands that one worker has logged, so that a test can change them and write the log
+// again.
 class ChangedLog : public ReplayCommands {
  protected:
   struct Command {
@@ -174,8 +175,8 @@ class ChangedLog : public ReplayCommands {
   std::vector<Command> commands_;
 };
 
-TEST_F(ChangedLog, WhatDoesNotGoThroughAsItDidIsAnError) {
-  set({{"tpcb_branches", "2"}, {"tpcb_accounts", "20"}});
+TEST_F(ChangedLog, ACommandWithAnotherEffectIsAnError) {
+  set(small_scale("tpcb"));
   run_one("tpcb", 20);
   ASSERT_EQ(commands_.size(), 20u);
   EXPECT_EQ(error(), "");
@@ -198,15 +199,15 @@ TEST_F(ChangedLog, WhatDoesNotGoThroughAsItDidIsAnError) {
   commands_[7].kind = RecordKind::kTransaction;
   EXPECT_EQ(error(), number(7) + "contradicts itself, or is none");
   commands_ = good;
-  commands_[7].kind = RecordKind::kVoid;  // leaves a gap in nothing
+  commands_[7].kind = RecordKind::kVoid;  // a void record is skipped, not missed
   EXPECT_EQ(error(), "");
 }
 
-// Two commands in each other's place: no row is torn, nothing is missing, and yet it is not what
-// the history says.
-TEST_F(ChangedLog, OutOfOrderContradictsTheHistory) {
-  const std::string history =
-      std::filesystem::temp_directory_path() / ("logjam-commands-" + std::to_string(getpid()));
+// Two commands have changed places: no row is torn and none is missing, but the database does not
+// agree with the history.
+TEST_F(ChangedLog, CommandsOutOfOrderContradictTheHistory) {
+  const TemporaryDirectory directory;
+  const std::string history = directory.path_of("history");
   set({{"ledger_keys", "16"}, {"history", history}, {"history_mb", "4"}, {"commit", "pipelined"}});
   run_one("ledger", 60);
   set({{"history", ""}});
@@ -226,7 +227,6 @@ TEST_F(ChangedLog, OutOfOrderContradictsTheHistory) {
     noticed += !proof_of().empty();
   }
   EXPECT_GT(noticed, 0u) << "of " << swapped;
-  std::filesystem::remove(history);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Logs of several streams, replayed both ways: the same rows.
+// Logs of several streams are replayed in parallel and merged: both give the rows last written.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -20,30 +20,31 @@ struct Row {
 };
 using Rows = std::map<Key, uint64_t>;
 
-// A transaction of one write, of a key that the caller keeps exclusively.
-Point log_write(Log& log, uint32_t worker, Key key, uint64_t value, uint64_t* version) {
+// Logs a transaction of one write. The caller keeps the key exclusively, and keeps its version.
+CommitPoint log_write(Log& log, uint32_t worker, Key key, uint64_t value, uint64_t* version) {
   const bool erase = value % 7 == 0;
   LoggedWrite write;
   write.header = {0, erase ? WriteOp::kErase : WriteOp::kUpdate, WriteImage::kAfter, sizeof(Row),
                   key};
   write.after = reinterpret_cast<const std::byte*>(&value);
   const uint32_t bytes = sizeof(RecordHeader) + encoded_bytes(write.header);
-  const Ticket ticket =
+  const LogReservation reservation =
       log.scheme().reserve(worker, {.max_overwritten = *version, .reads = true}, bytes);
-  RecordWriter record(ticket.hole, bytes, RecordKind::kTransaction, ticket.sequence, value);
+  RecordWriter record(reservation.hole, bytes, RecordKind::kTransaction, reservation.sequence,
+                      value);
   record.add(write);
-  record.seal(log.run(), ticket.position);
-  *version = ticket.sequence;
-  return log.scheme().publish(worker, ticket, true, true);
+  record.seal(log.run(), reservation.position);
+  *version = reservation.sequence;
+  return log.scheme().publish(worker, reservation, true, true);
 }
 
-Rows replay(const LogFiles& files, const LogScheme& scheme, ReplayOrder order) {
+Rows replay(const LogFiles& files, const RecoveryRule& rule, ReplayOrder order) {
   Database database;
   TableSchema schema;
   schema.name = "rows";
   schema.row_bytes = sizeof(Row);
   Table& table = database.create_table(schema);
-  const RecoveryResult result = recover(database, files, scheme, 3, order);
+  const RecoveryResult result = recover(database, files, rule, 3, order);
   EXPECT_EQ(result.error, "");
   EXPECT_EQ(result.transactions, 2000u);
   Rows rows;
@@ -54,7 +55,7 @@ Rows replay(const LogFiles& files, const LogScheme& scheme, ReplayOrder order) {
 
 class ReplayTest : public testing::TestWithParam<const SchemeInfo*> {};
 
-TEST_P(ReplayTest, MergedAndInParallelGiveTheLastWrites) {
+TEST_P(ReplayTest, MergedAndParallelReplayGiveTheLastWrites) {
   LogDirectory directory;
   LogOptions options = log_options_of_many(*GetParam(), directory, "sync", kWorkers, 3);
   options.header.flags["workload"] = "none";
@@ -64,12 +65,12 @@ TEST_P(ReplayTest, MergedAndInParallelGiveTheLastWrites) {
     log.start();
     std::mt19937_64 random(7);
     std::vector<uint64_t> versions(kKeys);
-    std::vector<Point> last(kWorkers);
+    std::vector<CommitPoint> last(kWorkers);
     for (uint64_t value = 1; value <= 2000; ++value) {
       const Key key = random() % kKeys;
       const auto worker = static_cast<uint32_t>(random() % kWorkers);
       last[worker] = log_write(log, worker, key, value, &versions[key]);
-      log.scheme().tick(worker);
+      log.scheme().poll(worker);
       expected[key] = value;
     }
     for (uint32_t worker = 0; worker < kWorkers; ++worker) {
@@ -81,9 +82,8 @@ TEST_P(ReplayTest, MergedAndInParallelGiveTheLastWrites) {
   std::erase_if(expected, [](const auto& row) { return row.second % 7 == 0; });
   const LogFiles files = find_log_files(options.directories);
   ASSERT_EQ(files.error, "");
-  const auto scheme = GetParam()->make(LogConfig{});
-  EXPECT_EQ(replay(files, *scheme, ReplayOrder::kParallel), expected);
-  EXPECT_EQ(replay(files, *scheme, ReplayOrder::kMerged), expected);
+  EXPECT_EQ(replay(files, GetParam()->recovery, ReplayOrder::kParallel), expected);
+  EXPECT_EQ(replay(files, GetParam()->recovery, ReplayOrder::kMerged), expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ReplayTest, testing::ValuesIn(logging_schemes()), scheme_test_name);

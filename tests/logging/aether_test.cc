@@ -1,10 +1,11 @@
-// Aether's buffers under what seldom happens: forced consolidation, workers that sleep between
-// reserve and publish, a large record among small ones, a ring of a few records.
+// Aether's buffers in situations that are rare otherwise: forced consolidation, workers that sleep
+// between reserve and publish, a large record among small ones, a ring of a few records.
 #include <algorithm>
 #include <random>
 #include <thread>
 
 #include "tests/logging/log_fixture.h"
+#include "tests/scoped_flags.h"
 
 namespace logjam {
 namespace {
@@ -22,9 +23,9 @@ std::vector<const SchemeInfo*> aether_schemes() {
 
 struct Mix {
   uint32_t each;         // records of each worker
-  uint32_t small_bytes;  // at most; at least 48
-  uint32_t large_every;  // 0: never
-  uint32_t sleep_every;  // between reserve and publish
+  uint32_t small_bytes;  // the largest size of a small record; at least 48
+  uint32_t large_every;  // one record in this many is large; 0: none is
+  uint32_t sleep_every;  // one reserve in this many is followed by a sleep
 };
 
 class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
@@ -33,13 +34,13 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
     LogOptions tiny = log_options(*GetParam(), directory_, device, kWorkers);
     tiny.config.buffer_bytes = buffer_bytes;
     tiny.config.sockets = 2;
-    tiny.config.carray_slots = 2;
-    tiny.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;  // a lost wake-up hangs
+    flags_.set("carray_slots", 2);
+    tiny.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;  // a lost wake-up would hang
     tiny.preallocate_bytes = uint64_t{1} << 20;
     return tiny;
   }
 
-  // Publishes from all workers, and checks what the device has. Returns the scheme's counters.
+  // Publishes from all workers, and checks the records in the file. Returns the scheme's counters.
   Counters publish_and_check(const LogOptions& tiny, const Mix& mix) {
     Log log(tiny);
     log.start();
@@ -88,21 +89,22 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
       const auto bytes =
           large ? kLarge : static_cast<uint32_t>(48 + random() % (mix.small_bytes - 40) / 8 * 8);
       const uint64_t txn = uint64_t{worker} << 48 | i;
-      const Ticket ticket = scheme.reserve(worker, {}, bytes);
+      const LogReservation reservation = scheme.reserve(worker, {}, bytes);
       if (ok) {
-        fill_record(ticket, log.run(), txn);
+        fill_record(reservation, log.run(), txn);
       } else {
-        RecordWriter(ticket.hole, ticket.bytes, RecordKind::kVoid, ticket.sequence, txn)
-            .seal(log.run(), ticket.position);
+        RecordWriter(reservation.hole, reservation.bytes, RecordKind::kVoid, reservation.sequence,
+                     txn)
+            .seal(log.run(), reservation.position);
       }
       if (random() % mix.sleep_every == 0) {
-        EXPECT_FALSE(scheme.is_durable({ticket.sequence, 0})) << "durable before published";
+        EXPECT_FALSE(scheme.is_durable({reservation.sequence, 0})) << "durable before published";
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
-        EXPECT_FALSE(scheme.is_durable({ticket.sequence, 0})) << "durable before published";
+        EXPECT_FALSE(scheme.is_durable({reservation.sequence, 0})) << "durable before published";
       }
-      const Point point = scheme.publish(worker, ticket, ok, true);
-      published.push_back({ticket.sequence, ticket.position, txn, 0, bytes, point, ok});
-      scheme.tick(worker);
+      const CommitPoint point = scheme.publish(worker, reservation, ok, true);
+      published.push_back({reservation.sequence, reservation.position, txn, 0, bytes, point, ok});
+      scheme.poll(worker);
       if (random() % 32 == 0) scheme.wait_durable(worker, point);
     }
     scheme.wait_durable(worker, published.back().point);
@@ -116,18 +118,19 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
   bool delegates() const { return GetParam()->name == "aether-cde"; }
 
   LogDirectory directory_;
+  ScopedFlags flags_;
 };
 
-TEST_P(AetherTest, ARingOfAFewRecords) {
+TEST_P(AetherTest, ARingOfAFewRecordsLosesNone) {
   publish_and_check(options("sim:10", 4096),
                     {.each = 150, .small_bytes = 1000, .large_every = 0, .sleep_every = 16});
 }
 
-TEST_P(AetherTest, EveryInsertThroughTheArray) {
+TEST_P(AetherTest, InsertsForcedThroughTheArrayAreInTheLog) {
   constexpr uint32_t kEach = 400;
   for (const uint32_t nth : {1u, 3u}) {
-    LogOptions forced = options("sim:300", 8192);
-    forced.config.force_consolidation = nth;
+    const LogOptions forced = options("sim:300", 8192);
+    flags_.set("carray_force", nth);
     const auto counters = publish_and_check(
         forced, {.each = kEach, .small_bytes = 200, .large_every = 0, .sleep_every = 64});
     EXPECT_EQ(counters.value("inserts"), kWorkers * kEach);
@@ -136,14 +139,15 @@ TEST_P(AetherTest, EveryInsertThroughTheArray) {
   }
 }
 
-// The first record almost fills the ring and is not published: of those who come behind it one may
-// find space, one sleeps for it with the lock, and the others form groups.
-TEST_P(AetherTest, ThoseWhoFindTheLockBusyFormGroups) {
-  if (!consolidates()) GTEST_SKIP() << "has no array";
+// The first record almost fills the ring and is not published. Behind it, one worker may find
+// space, one worker holds the lock while it sleeps for space, and the others form groups.
+TEST_P(AetherTest, WorkersThatFindTheLockHeldFormGroups) {
+  if (!consolidates()) GTEST_SKIP() << "the scheme has no consolidation array";
   Log log(options("sim:20", 8192));
   log.start();
   LogScheme& scheme = log.scheme();
-  const Ticket first = scheme.reserve(0, {}, static_cast<uint32_t>(scheme.max_record_bytes()));
+  const LogReservation first =
+      scheme.reserve(0, {}, static_cast<uint32_t>(scheme.max_record_bytes()));
   std::vector<std::thread> threads;
   for (uint32_t worker = 1; worker < kWorkers; ++worker) {
     threads.emplace_back([&, worker] {
@@ -151,7 +155,7 @@ TEST_P(AetherTest, ThoseWhoFindTheLockBusyFormGroups) {
     });
   }
   while (counter(log, "consolidated_inserts") < kWorkers - 3) std::this_thread::yield();
-  EXPECT_FALSE(scheme.is_durable({first.sequence, 0}));
+  EXPECT_FALSE(scheme.is_durable(CommitPoint::in_stream(0, first.sequence)));
   fill_record(first, log.run(), 0);
   scheme.publish(0, first, true, true);
   for (std::thread& thread : threads) thread.join();
@@ -164,21 +168,22 @@ TEST_P(AetherTest, ThoseWhoFindTheLockBusyFormGroups) {
   EXPECT_EQ(found.records.size(), kWorkers);
 }
 
-TEST_P(AetherTest, ALargeRecordAmongSmallOnes) {
-  LogOptions skewed = options("sim:20", uint64_t{256} << 10);
-  skewed.config.force_consolidation = 7;
+TEST_P(AetherTest, LargeRecordsAmongSmallOnesAreInTheLog) {
+  const LogOptions skewed = options("sim:20", uint64_t{256} << 10);
+  flags_.set("carray_force", 7);
   publish_and_check(skewed, {.each = 250, .small_bytes = 48, .large_every = 60, .sleep_every = 32});
 }
 
-// Two workers fill records behind one that does not: only `aether-cde` lets them go.
-TEST_P(AetherTest, WhoMayLeaveBeforeItsPredecessorPublished) {
-  if (!delegates()) GTEST_SKIP() << "waits, as it should";
+// Worker 1 publishes behind worker 0, whose record is not filled. Only `aether-cde` lets it go on
+// before worker 0 publishes.
+TEST_P(AetherTest, ReleaseIsDelegatedWhenAnEarlierRegionIsOpen) {
+  if (!delegates()) GTEST_SKIP() << "the scheme does not delegate releases";
   Log log(options("sim:20", 1 << 20));
   log.start();
-  const Ticket first = log.scheme().reserve(0, {}, 48);
-  const Ticket second = log.scheme().reserve(1, {}, 48);
+  const LogReservation first = log.scheme().reserve(0, {}, 48);
+  const LogReservation second = log.scheme().reserve(1, {}, 48);
   fill_record(second, log.run(), 2);
-  const Point behind = log.scheme().publish(1, second, true, true);
+  const CommitPoint behind = log.scheme().publish(1, second, true, true);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_FALSE(log.scheme().is_durable(behind));
   fill_record(first, log.run(), 1);

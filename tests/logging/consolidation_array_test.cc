@@ -1,4 +1,4 @@
-// The consolidation array alone: the life of its slots (Aether, A.5).
+// The consolidation array alone: its slots are joined, closed, left and reused (Aether, A.5).
 #include "logging/buffer/consolidation_array.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace logjam {
 namespace {
 
-TEST(ConsolidationArray, AGroupFromJoinToFree) {
+TEST(ConsolidationArray, AGroupIsJoinedClosedNotifiedAndLeft) {
   ConsolidationArray array(1, 3, 1 << 20);
   const auto leader = array.join(48, 0);
   const auto second = array.join(264, 1);
@@ -29,7 +29,7 @@ TEST(ConsolidationArray, AGroupFromJoinToFree) {
   EXPECT_EQ(array.close(*leader.slot), 320u);
   const auto late = array.join(16, 3);
   EXPECT_NE(late.slot, leader.slot) << "a closed slot stayed in the array";
-  EXPECT_EQ(late.offset, 0u) << "the fresh slot's first member leads";
+  EXPECT_EQ(late.offset, 0u) << "the first member of the new slot leads";
 
   array.notify(*leader.slot, {.begin = 1000, .end = 1320, .node = 7});
   const Region region = array.wait(*second.slot);
@@ -38,11 +38,11 @@ TEST(ConsolidationArray, AGroupFromJoinToFree) {
   EXPECT_EQ(region.node, 7u);
   EXPECT_FALSE(array.leave(*leader.slot, 48));
   EXPECT_FALSE(array.leave(*third.slot, 8));
-  EXPECT_TRUE(array.leave(*second.slot, 264)) << "nobody would release the group's region";
+  EXPECT_TRUE(array.leave(*second.slot, 264)) << "no member releases the group's region";
   array.free(*second.slot);
 }
 
-TEST(ConsolidationArray, ASlotIsNotReusedBeforeItsLastMemberLeft) {
+TEST(ConsolidationArray, ASlotIsNotReusedBeforeItsLastMemberLeaves) {
   ConsolidationArray array(1, 2, 1 << 20);
   const auto leader = array.join(8, 0);
   array.join(8, 0);
@@ -62,10 +62,10 @@ TEST(ConsolidationArray, ASlotIsNotReusedBeforeItsLastMemberLeft) {
   EXPECT_TRUE(array.leave(*leader.slot, 8));
   array.free(*leader.slot);
   for (int i = 0; i < 50; ++i) go_alone();
-  EXPECT_EQ(seen.count(leader.slot), 1u) << "never came back to the pool";
+  EXPECT_EQ(seen.count(leader.slot), 1u) << "the slot did not return to the pool";
 }
 
-TEST(ConsolidationArray, AGroupDoesNotOutgrowTheRingThoughOneMemberMay) {
+TEST(ConsolidationArray, OnlyASingleMemberMayExceedTheSizeOfAGroup) {
   ConsolidationArray array(2, 4, 100);
   const auto large = array.join(200, 0);
   EXPECT_EQ(large.offset, 0u);
@@ -76,9 +76,10 @@ TEST(ConsolidationArray, AGroupDoesNotOutgrowTheRingThoughOneMemberMay) {
   EXPECT_EQ(array.join(8, 0).offset, 0u);
 }
 
-// Threads insert into a log without bytes. Each region must be the next one, each byte of it owned
-// once, and the last member alone releases.
-TEST(ConsolidationArray, ManyThreadsShareOutEveryByteOnce) {
+// Threads insert into a log that has positions but no bytes. Each region must begin where the
+// previous region ends, each of its bytes must belong to one thread, and only the last member
+// releases it.
+TEST(ConsolidationArray, EveryByteBelongsToOneOfManyThreads) {
   constexpr uint32_t kThreads = 8, kInserts = 800;
   ConsolidationArray array(2, kThreads, 2000);
   HandoffLock lock;
@@ -89,7 +90,8 @@ TEST(ConsolidationArray, ManyThreadsShareOutEveryByteOnce) {
   for (uint32_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       std::mt19937_64 random(t);
-      // On a loaded machine each thread may get through alone; then they go on until two have met.
+      // On a loaded machine the threads may run one after the other. Then they continue until one
+      // of them has joined another's group.
       const auto more = [&](uint32_t i) {
         return i < kInserts || (followers.load() == 0 && i < 1000 * kInserts);
       };
@@ -124,7 +126,7 @@ TEST(ConsolidationArray, ManyThreadsShareOutEveryByteOnce) {
   std::sort(all.begin(), all.end());
   uint64_t end = 0;
   for (const auto& [begin, bytes] : all) {
-    ASSERT_EQ(begin, end) << "two threads own the same bytes, or nobody does";
+    ASSERT_EQ(begin, end) << "bytes belong to two threads, or to none";
     end = begin + bytes;
   }
   EXPECT_EQ(end, next);

@@ -5,7 +5,7 @@
 namespace logjam {
 namespace {
 
-TEST(Counters, TakeOutWhatCameBefore) {
+TEST(Counters, SinceSubtractsEarlierValues) {
   const Counters before = {{"groups", 10}, {"mean_size", 40, 10}};
   const Counters after = {{"groups", 12}, {"mean_size", 44, 12}, {"new", 3}};
   const Counters since = after.since(before);
@@ -14,14 +14,14 @@ TEST(Counters, TakeOutWhatCameBefore) {
   EXPECT_EQ(since.value("new"), 3);
 }
 
-TEST(Counters, AddUpByName) {
+TEST(Counters, AddSumsByName) {
   Counters all = {{"flushes", 1}, {"bytes_mean", 100, 1}};
   all.add({{"flushes", 3}, {"bytes_mean", 100, 3}});
   EXPECT_EQ(all.value("flushes"), 4);
   EXPECT_EQ(all.value("bytes_mean"), 50);
 }
 
-TEST(Counters, NothingIsNoFigure) {
+TEST(Counters, EmptyAndUnknownCountersAreZero) {
   const Counters none = {{"mean", 0, 0}};
   EXPECT_EQ(none.value("mean"), 0);
   EXPECT_EQ(none.value("unknown"), 0);

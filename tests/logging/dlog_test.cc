@@ -1,11 +1,11 @@
-// What is the distributed log's own: numbers, tails, the cut. Interleavings as scripts on one
-// thread, without flushers: flush() is called by hand.
+// The distributed log: sequence numbers, tails, and the cut. Most tests run on one thread, without
+// flushers, and call flush(), so the test decides the interleaving.
 #include <atomic>
 #include <random>
 #include <set>
 #include <thread>
 
-#include "logging/buffer/tail_queue.h"
+#include "logging/buffer/dependency_queue.h"
 #include "tests/logging/scripted_log.h"
 
 namespace logjam {
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kWorkers = 4;
 
-// `sockets` logs, workers dealt to them in equal shares.
+// With `sockets` logs, each of which has an equal share of the workers.
 class DlogTest : public ScriptedLog {
  protected:
   void open(std::string_view scheme, uint32_t sockets) {
@@ -24,26 +24,28 @@ class DlogTest : public ScriptedLog {
 
 std::vector<uint64_t> words_of(const StreamTail& tail) {
   std::vector<uint64_t> all;
-  for (const auto& words : tail.mark_words) all.insert(all.end(), words->begin(), words->end());
+  for (const auto& words : tail.watermark_words)
+    all.insert(all.end(), words->begin(), words->end());
   return all;
 }
 
 constexpr uint32_t kSyncOfTwo = 32 + 2 * 8, kSyncOfFour = 32 + 4 * 8;
 
-TEST_F(DlogTest, NumbersFollowReadsOverwritesAndTheLog) {
+TEST_F(DlogTest, NumbersExceedReadsOverwritesAndTheLogsLastNumber) {
   open("dlog-s", 2);
   const auto draw = [&](uint32_t worker, const Dependencies& deps) {
-    const Ticket ticket = scheme().reserve(worker, deps, 64);
-    fill_record(ticket, log_->run(), ++txn_);
-    scheme().publish(worker, ticket, true, deps.commits);
-    return ticket.sequence;
+    const LogReservation reservation = scheme().reserve(worker, deps, 64);
+    fill_record(reservation, log_->run(), ++txn_);
+    scheme().publish(worker, reservation, true, deps.commits);
+    return reservation.sequence;
   };
   EXPECT_EQ(draw(0, {.commits = false}), 1u);
-  EXPECT_EQ(draw(1, {.commits = false}), 2u) << "the log's own last";
-  EXPECT_EQ(draw(2, {.commits = false}), 1u) << "another log's";
+  EXPECT_EQ(draw(1, {.commits = false}), 2u) << "one more than the log's last number";
+  EXPECT_EQ(draw(2, {.commits = false}), 1u) << "another log has its own last number";
   EXPECT_EQ(draw(2, {.max_read = 10, .reads = true, .commits = false}), 11u);
   EXPECT_EQ(draw(3, {.max_overwritten = 20, .commits = false}), 21u);
-  EXPECT_EQ(draw(2, {.commits = false}), 22u) << "the log was raised";
+  EXPECT_EQ(draw(2, {.commits = false}), 22u)
+      << "one more than the number that the log was raised to";
   EXPECT_EQ(draw(0, {.commits = false}), 3u);
   EXPECT_EQ(draw(2, {}), 23u);
   EXPECT_EQ(draw(0, {}), 24u) << "a commit raises all logs";
@@ -73,16 +75,16 @@ TEST_F(DlogTest, OneLogNeedsNoSyncRecords) {
   EXPECT_EQ(tails()[0].bytes, 64u);
 }
 
-TEST_F(DlogTest, AnIdleLogHoldsNobodyUp) {
+TEST_F(DlogTest, AnIdleLogDoesNotHoldUpOthers) {
   open("dlog-s", 4);
   const Published one = publish(2);
   flush(2);
   EXPECT_TRUE(durable(one));
   EXPECT_TRUE(survives(one));
-  EXPECT_TRUE(scheme().is_durable(scheme().observe(0, {.max_read = one.sequence})));
+  EXPECT_TRUE(scheme().is_durable(scheme().commit_read_only(0, {.max_read = one.sequence})));
 }
 
-TEST_F(DlogTest, SafeOnlyWhenEveryLogIsDurableUpToTheTails) {
+TEST_F(DlogTest, ACommitIsDurableWhenEveryLogIsDurableUpToItsTails) {
   for (const uint32_t sockets : {2, 4}) {
     open("dlog-s", sockets);
     for (uint32_t home = 0; home < kWorkers; ++home) {
@@ -93,7 +95,8 @@ TEST_F(DlogTest, SafeOnlyWhenEveryLogIsDurableUpToTheTails) {
           flush(reader.stream);
           continue;
         }
-        const Point observed = scheme().observe(home, {.max_read = other.sequence, .reads = true});
+        const CommitPoint observed =
+            scheme().commit_read_only(home, {.max_read = other.sequence, .reads = true});
         const Published later = publish(away);
         flush(reader.stream);
         EXPECT_FALSE(durable(reader)) << home << " has read from " << away;
@@ -110,31 +113,31 @@ TEST_F(DlogTest, SafeOnlyWhenEveryLogIsDurableUpToTheTails) {
 }
 
 // Worker 2 is descheduled between reserve and publish.
-TEST_F(DlogTest, AHoleHoldsUpWhoeverIsReservedAfterIt) {
+TEST_F(DlogTest, AHoleHoldsUpLaterReservations) {
   open("dlog-s", 2);
   const Published earliest = publish(0);
   const Published before = publish(0);
   flush(0);
   EXPECT_TRUE(durable(before));
   const Published not_yet_flushed = publish(0);
-  const Ticket open = scheme().reserve(2, {}, 64);
+  const LogReservation open = scheme().reserve(2, {}, 64);
   const Published behind = publish(1);
   flush(0);
   flush(1);
   EXPECT_TRUE(durable(not_yet_flushed));
   EXPECT_FALSE(durable(behind));
-  EXPECT_TRUE(scheme().is_durable(scheme().observe(0, {.max_read = earliest.sequence})))
-      << "known to be safe before the hole was";
-  EXPECT_FALSE(scheme().is_durable(scheme().observe(0, {.max_read = behind.sequence})));
+  EXPECT_TRUE(scheme().is_durable(scheme().commit_read_only(0, {.max_read = earliest.sequence})))
+      << "known to be durable before the hole was reserved";
+  EXPECT_FALSE(scheme().is_durable(scheme().commit_read_only(0, {.max_read = behind.sequence})));
   fill_record(open, log_->run(), 99);
-  const Point point = scheme().publish(2, open, true, true);
+  const CommitPoint point = scheme().publish(2, open, true, true);
   EXPECT_FALSE(durable(behind));
   flush(1);
   EXPECT_TRUE(durable(behind));
   EXPECT_TRUE(scheme().is_durable(point));
 }
 
-TEST_F(DlogTest, RecoveryEndsEachLogAtTheLastSyncRecordThatIsMet) {
+TEST_F(DlogTest, RecoveryEndsEachLogAtTheLastSyncRecordThatHolds) {
   open("dlog-s", 4);
   const Published early = publish(1);
   const Published independent = publish(0);
@@ -143,7 +146,7 @@ TEST_F(DlogTest, RecoveryEndsEachLogAtTheLastSyncRecordThatIsMet) {
   const Published unrelated = publish(0);
   const Published on_the_fourth = publish(3, {.max_read = reader.sequence, .reads = true});
   for (const uint32_t s : {0, 2, 3}) flush(s);
-  // Log 1 is lost from `lost` on: it never got there, or its bytes went bad.
+  // When log 1 is flushed too, all survive. Then its file is cut in the middle of `lost`.
   flush(1);
   for (const Published& one : {early, independent, lost, reader, unrelated, on_the_fourth}) {
     EXPECT_TRUE(survives(one));
@@ -167,17 +170,17 @@ TEST_F(DlogTest, ARecordWithoutItsSyncRecordIsNotUsed) {
   EXPECT_FALSE(survives(torn));
 }
 
-TEST_F(DlogTest, ARandomLogForEachTransactionAndOneForAllItsRecords) {
+TEST_F(DlogTest, EachTransactionWritesAllItsRecordsToOneRandomLog) {
   open("dlog-r", 4);
   std::set<uint32_t> used;
   for (uint64_t i = 0; i < 40; ++i) {
     std::set<uint32_t> logs;
     for (const bool commits : {false, false, true}) {
-      const Ticket ticket = scheme().reserve(0, {.commits = commits}, 64);
-      fill_record(ticket, log_->run(), i);
+      const LogReservation reservation = scheme().reserve(0, {.commits = commits}, 64);
+      fill_record(reservation, log_->run(), i);
       const bool ok = !commits || i % 2 == 0;
-      scheme().publish(0, ticket, ok, ok && commits);
-      logs.insert(ticket.stream);
+      scheme().publish(0, reservation, ok, ok && commits);
+      logs.insert(reservation.stream);
     }
     EXPECT_EQ(logs.size(), 1u);
     used.insert(logs.begin(), logs.end());
@@ -185,8 +188,9 @@ TEST_F(DlogTest, ARandomLogForEachTransactionAndOneForAllItsRecords) {
   EXPECT_EQ(used.size(), 4u);
 }
 
-// Whatever each log has lost of its end, what is used of the others depends on nothing that is
-// missing, and all that was safe is used. In truth: with threads, through consolidated groups.
+// Each log loses any part of its end. The records that recovery uses depend on no record that is
+// missing, and recovery uses all that were acknowledged. Threads write the logs, through
+// consolidated groups.
 class DlogCut : public DlogTest, public testing::WithParamInterface<const char*> {};
 
 struct Committed {
@@ -194,14 +198,14 @@ struct Committed {
   uint64_t read;  // the transaction it read from
 };
 
-TEST_P(DlogCut, IsClosedWhereverTheLogsEnd) {
+TEST_P(DlogCut, IsClosedWhereverEachLogEnds) {
   constexpr uint32_t kSockets = 3;
   constexpr uint64_t kEach = 400;
   options_ = log_options_of_many(*find_scheme(GetParam()), directory_, "sync", kWorkers, kSockets);
-  options_.config.force_consolidation = 3;
+  flags_.set("carray_force", 3);
   log_ = std::make_unique<Log>(options_);
   log_->start();
-  // What the last committed was: txn << 32 | number.
+  // The last committed transaction: txn << 32 | sequence number.
   std::atomic<uint64_t> last{0};
   std::vector<std::vector<Committed>> committed(kWorkers);
   std::vector<std::thread> threads;
@@ -215,7 +219,7 @@ TEST_P(DlogCut, IsClosedWhereverTheLogsEnd) {
         committed[worker].push_back({one, seen >> 32});
         EXPECT_GT(one.sequence, deps.max_read);
         last.store(txn << 32 | one.sequence);
-        scheme().tick(worker);
+        scheme().poll(worker);
       }
     });
   }
@@ -236,10 +240,10 @@ TEST_P(DlogCut, IsClosedWhereverTheLogsEnd) {
       const uint64_t syncs = random() % (whole[s].size() / kSockets + 1);
       const auto words = whole[s].begin();
       cut_off[s].bytes = syncs * kBoth + (random() % 2 == 0 ? 64 : 0);
-      cut_off[s].mark_words = {std::make_shared<const std::vector<uint64_t>>(
+      cut_off[s].watermark_words = {std::make_shared<const std::vector<uint64_t>>(
           words, words + static_cast<ptrdiff_t>(syncs * kSockets))};
     }
-    const Cut cut = scheme().cut(cut_off);
+    const Cut cut = options_.scheme->recovery.cut(cut_off);
     const auto used = [&](const Published& one) {
       return one.position + one.bytes <= cut.bytes[one.stream];
     };
@@ -261,8 +265,8 @@ INSTANTIATE_TEST_SUITE_P(All, DlogCut, testing::Values("dlog-s", "dlog-r"), [](c
   return info.param[5] == 's' ? "dlog_s" : "dlog_r";
 });
 
-TEST(TailQueue, AFullOneStillMeetsAllItWasGiven) {
-  TailQueue queue(2);
+TEST(DependencyQueue, EntriesPushedToAFullQueueAreMet) {
+  DependencyQueue queue(2);
   std::vector<uint64_t> numbers;
   for (uint64_t i = 1; i <= 10'000; ++i) {
     numbers.push_back(queue.push(std::vector<uint64_t>{i, 2 * i}, i));
@@ -278,7 +282,8 @@ TEST(TailQueue, AFullOneStillMeetsAllItWasGiven) {
   EXPECT_EQ(queue.bound(), 100u);
   EXPECT_FALSE(queue.met(numbers[100], both));
   durable = 9'999;
-  EXPECT_FALSE(queue.met(numbers[9'998], both)) << "only the last one's tails are known";
+  EXPECT_FALSE(queue.met(numbers[9'998], both))
+      << "the last entry of a full queue replaces the entry before it";
   durable = 10'000;
   for (const uint64_t number : numbers) EXPECT_TRUE(queue.met(number, both));
   EXPECT_EQ(queue.bound(), 10'000u);

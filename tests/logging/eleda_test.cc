@@ -1,5 +1,5 @@
-// The schemes that reserve with a fetch-and-add, and the trackers behind them: rare paths forced by
-// tiny hops, units and rings, records that straddle many of them, and publishers that sleep.
+// The schemes that reserve with a fetch-and-add, and their trackers of holes. Tiny hops, units and
+// rings, records that straddle many of them, and publishers that sleep force the rare paths.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "logging/buffer/grasshopper.h"
 #include "logging/buffer/unit_counts.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/scoped_flags.h"
 
 namespace logjam {
 namespace {
@@ -18,19 +19,20 @@ namespace {
 constexpr uint64_t kRingBytes = 1 << 20;
 constexpr uint32_t kHopBytes = 1024;
 
-LogConfig tiny_config(uint32_t workers) {
-  LogConfig config;
-  config.workers = workers;
-  config.hop_bytes = kHopBytes;
-  config.io_unit_bytes = kHopBytes;
-  return config;
-}
+template <class Tracker>
+struct Build {
+  static Tracker tracker(uint32_t workers, const Ring& ring) { return {workers, ring, kHopBytes}; }
+};
+template <>
+struct Build<Bitmap> {
+  static Bitmap tracker(uint32_t workers, const Ring& ring) { return {workers, ring}; }
+};
 
-// A tracker with its sequencer, driven by hand.
+// A tracker with its sequencer. The test makes every call.
 template <class Tracker>
 struct Harness {
   explicit Harness(uint32_t workers, uint64_t ring_bytes = kRingBytes)
-      : ring(ring_bytes, 512), tracker(tiny_config(workers), ring) {}
+      : ring(ring_bytes, 512), tracker(Build<Tracker>::tracker(workers, ring)) {}
 
   uint64_t reserve(uint64_t bytes) { return next.fetch_add(bytes); }
   void publish(uint32_t worker, uint64_t begin, uint64_t bytes) {
@@ -51,7 +53,7 @@ class TrackerTest : public testing::Test {};
 using Trackers = testing::Types<Grasshopper<true>, Grasshopper<false>, Bitmap, UnitCounts>;
 TYPED_TEST_SUITE(TrackerTest, Trackers);
 
-TYPED_TEST(TrackerTest, ALoneRecordIsPassed) {
+TYPED_TEST(TrackerTest, TheWatermarkPassesPublishedRecords) {
   Harness<TypeParam> log(2);
   EXPECT_EQ(log.advance(), 0u);
   log.publish(1, log.reserve(48), 48);
@@ -60,7 +62,7 @@ TYPED_TEST(TrackerTest, ALoneRecordIsPassed) {
   EXPECT_EQ(log.advance(), 112u);
 }
 
-TYPED_TEST(TrackerTest, AHoleStopsItHoweverMuchIsFilledBehind) {
+TYPED_TEST(TrackerTest, AHoleStopsTheWatermarkHoweverMuchIsFilledBehindIt) {
   Harness<TypeParam> log(2);
   log.publish(0, log.reserve(5000), 5000);
   const uint64_t hole = log.reserve(48);
@@ -73,9 +75,9 @@ TYPED_TEST(TrackerTest, AHoleStopsItHoweverMuchIsFilledBehind) {
   EXPECT_EQ(log.advance(), log.next.load());
 }
 
-// Each of a window of records is published in random order; no watermark may ever be behind the
-// first that is not, and when all are it is at the end. Many laps of the ring.
-TYPED_TEST(TrackerTest, RandomOrdersOfPublishing) {
+// Batches of records are published in random order, for many laps of the ring. The watermark must
+// never pass the first unpublished record, and must be at the end when all are published.
+TYPED_TEST(TrackerTest, RecordsMayBePublishedInAnyOrder) {
   constexpr uint32_t kWorkers = 8;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
@@ -133,7 +135,7 @@ TEST(Grasshopper, ARecordMayStraddleManyRanges) {
   EXPECT_EQ(log.advance(), 48u + 65536u + 48u);
 }
 
-TEST(Grasshopper, AFullListSaysSoUntilItsNodesArePassed) {
+TEST(Grasshopper, AFullListHasNoRoomUntilItsNodesArePassed) {
   Hopper log(1, 4096);  // 128 nodes
   uint64_t begin = 0;
   for (; log.tracker.room(0); begin += 8) log.tracker.publish(0, log.reserve(8), begin + 8);
@@ -142,7 +144,7 @@ TEST(Grasshopper, AFullListSaysSoUntilItsNodesArePassed) {
   EXPECT_TRUE(log.tracker.room(0));
 }
 
-TEST(Grasshopper, AnEndOfTheRangeThatIsAnEndOfARecord) {
+TEST(Grasshopper, HopsOverARangeThatEndsWithARecord) {
   Hopper log(1);
   for (int i = 0; i < 16; ++i) log.publish(0, log.reserve(128), 128);
   log.reserve(8);
@@ -154,7 +156,7 @@ TEST(Grasshopper, AnEndOfTheRangeThatIsAnEndOfARecord) {
 
 class FetchAddTest : public testing::TestWithParam<const char*> {
  protected:
-  // What is at the device must be all that was published, byte for byte.
+  // Publishes from all workers, and expects every published byte in the file.
   void run(const LogOptions& options, uint32_t records, bool sleepy, bool large) {
     const uint32_t workers = options.config.workers;
     Log log(options);
@@ -169,7 +171,7 @@ class FetchAddTest : public testing::TestWithParam<const char*> {
           const auto bytes = static_cast<uint32_t>(is_large ? 65536 : 48 + random() % 16 * 8);
           published[worker].push_back(
               insert(log, worker, uint64_t{worker} << 48 | i, bytes, sleepy && random() % 16 == 0));
-          log.scheme().tick(worker);
+          log.scheme().poll(worker);
           if (random() % 64 == 0) {
             log.scheme().wait_durable(worker, published[worker].back().point);
           }
@@ -198,27 +200,29 @@ class FetchAddTest : public testing::TestWithParam<const char*> {
 
   static Published insert(Log& log, uint32_t worker, uint64_t txn, uint32_t bytes, bool sleeps) {
     if (!sleeps) return publish_record(log, worker, txn, bytes);
-    const Ticket ticket = log.scheme().reserve(worker, {}, bytes);
+    const LogReservation reservation = log.scheme().reserve(worker, {}, bytes);
     std::this_thread::sleep_for(std::chrono::microseconds(200));
-    fill_record(ticket, log.run(), txn);
-    const Point point = log.scheme().publish(worker, ticket, true, true);
-    EXPECT_GE(point.sequence, ticket.position + bytes);
-    return {ticket.sequence, ticket.position, txn, ticket.stream, bytes, point, true};
+    fill_record(reservation, log.run(), txn);
+    const CommitPoint point = log.scheme().publish(worker, reservation, true, true);
+    EXPECT_GE(point.sequence, reservation.position + bytes);
+    return {
+        reservation.sequence, reservation.position, txn, reservation.stream, bytes, point, true};
   }
 
   LogOptions options(const char* device, uint64_t buffer_bytes) {
     LogOptions options = log_options(*find_scheme(GetParam()), directory_, device, 8);
     options.config.buffer_bytes = buffer_bytes;
-    options.config.hop_bytes = kHopBytes;
-    options.config.io_unit_bytes = kHopBytes;
+    flags_.set("hop_bytes", kHopBytes);
+    flags_.set("io_unit_bytes", kHopBytes);
     options.preallocate_bytes = uint64_t{1} << 20;
     return options;
   }
 
   LogDirectory directory_;
+  ScopedFlags flags_;
 };
 
-TEST_P(FetchAddTest, SleepersInATinyRing) {
+TEST_P(FetchAddTest, SleepingPublishersInATinyRingLoseNothing) {
   for (const bool help : {true, false}) {
     SCOPED_TRACE(help ? "helped" : "its threads alone");
     LogOptions tiny = options("sim:20", 8192);
@@ -227,7 +231,7 @@ TEST_P(FetchAddTest, SleepersInATinyRing) {
   }
 }
 
-TEST_P(FetchAddTest, LargeRecordsAmongSmallOnes) {
+TEST_P(FetchAddTest, LargeRecordsAmongSmallOnesAreInTheLog) {
   for (const bool help : {true, false}) {
     SCOPED_TRACE(help ? "helped" : "its threads alone");
     LogOptions small = options("file", 131072);
@@ -236,12 +240,12 @@ TEST_P(FetchAddTest, LargeRecordsAmongSmallOnes) {
   }
 }
 
-TEST_P(FetchAddTest, ManySmallRecords) {
+TEST_P(FetchAddTest, ManySmallRecordsAreInTheLog) {
   const LogOptions roomy = options("sim:20", 1 << 20);
   run(roomy, 1000, false, false);
 }
 
-TEST_P(FetchAddTest, APolicyOfTimeIsMetAlthoughTheLastPublisherFoundSblTaken) {
+TEST_P(FetchAddTest, FlushUsHoldsWhenTheLastPublisherFindsSblTaken) {
   LogOptions timed = options("sim:20", 65536);
   timed.config.flush_us = 500;
   for (const bool help : {true, false}) {

@@ -1,4 +1,4 @@
-#include "logging/log_file.h"
+#include "logging/format/log_file.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace logjam {
 namespace {
 
-TEST(LogFileHeader, RoundTripWithAwkwardValues) {
+TEST(LogFileHeader, DecodingReturnsTheEncodedValues) {
   LogFileHeader header;
   header.scheme = "centr";
   header.device = "sim:100:1200";

@@ -1,51 +1,41 @@
-// A log in a directory of its own, records whose every byte follows from their number, and a reader
-// that checks them.
+// A log in a directory of its own, records whose bytes are computed from their transaction number,
+// and a reader that checks the bytes.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "logging/format/log_reader.h"
+#include "logging/format/record.h"
 #include "logging/log.h"
-#include "logging/log_reader.h"
-#include "logging/record.h"
 #include "tests/logging/usable_device.h"
+#include "tests/temporary_directory.h"
 
 namespace logjam {
 
-class LogDirectory {
+class LogDirectory : public TemporaryDirectory {
  public:
-  LogDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "logjam-test-XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~LogDirectory() { std::filesystem::remove_all(path_); }
-  LogDirectory(const LogDirectory&) = delete;
-  LogDirectory& operator=(const LogDirectory&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string file(uint32_t stream = 0) const { return log_file_path(path_, stream); }
-
- private:
-  std::string path_;
+  std::string file(uint32_t stream = 0) const { return log_file_path(path(), stream); }
 };
 
-// `txn` decides kind, row and filling of a record of `bytes` (at least 48, a multiple of 8).
-inline void fill_record(const Ticket& ticket, uint64_t run, uint64_t txn) {
-  RecordWriter writer(ticket.hole, ticket.bytes, RecordKind::kTransaction, ticket.sequence, txn);
+// Fills and seals a record of one update, whose key and row are computed from `txn`. The
+// reservation has at least 48 bytes, a multiple of 8.
+inline void fill_record(const LogReservation& reservation, uint64_t run, uint64_t txn) {
+  RecordWriter writer(reservation.hole, reservation.bytes, RecordKind::kTransaction,
+                      reservation.sequence, txn);
   const auto row_bytes =
-      static_cast<uint32_t>(ticket.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
+      static_cast<uint32_t>(reservation.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
   std::vector<std::byte> row(row_bytes);
   for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::byte>(txn * 31 + i * 7);
   writer.add(
       {.header = {1, WriteOp::kUpdate, WriteImage::kAfter, row_bytes, txn}, .after = row.data()});
-  writer.seal(run, ticket.position);
+  writer.seal(run, reservation.position);
 }
 
 inline bool filled_rightly(const RecordHeader& header) {
@@ -58,25 +48,31 @@ inline bool filled_rightly(const RecordHeader& header) {
   return !body.next(&write) && body.well_formed();
 }
 
-// What a publisher remembers, and what the reader must find.
+// A published record, as its publisher remembers it and as the reader must find it.
 struct Published {
   uint64_t sequence, position, txn;
   uint32_t stream, bytes;
-  Point point;
+  CommitPoint point;
   bool ok;
 };
 
 inline Published publish_record(Log& log, uint32_t worker, uint64_t txn, uint32_t bytes,
                                 const Dependencies& deps = {}, bool ok = true) {
-  const Ticket ticket = log.scheme().reserve(worker, deps, bytes);
+  const LogReservation reservation = log.scheme().reserve(worker, deps, bytes);
   if (ok) {
-    fill_record(ticket, log.run(), txn);
+    fill_record(reservation, log.run(), txn);
   } else {
-    RecordWriter(ticket.hole, ticket.bytes, RecordKind::kVoid, ticket.sequence, txn)
-        .seal(log.run(), ticket.position);
+    RecordWriter(reservation.hole, reservation.bytes, RecordKind::kVoid, reservation.sequence, txn)
+        .seal(log.run(), reservation.position);
   }
-  const Point point = log.scheme().publish(worker, ticket, ok, true);
-  return {ticket.sequence, ticket.position, txn, ticket.stream, ticket.bytes, point, ok};
+  const CommitPoint point = log.scheme().publish(worker, reservation, ok, true);
+  return {reservation.sequence,
+          reservation.position,
+          txn,
+          reservation.stream,
+          reservation.bytes,
+          point,
+          ok};
 }
 
 struct ReadLog {
@@ -85,7 +81,7 @@ struct ReadLog {
     uint32_t bytes;
     RecordKind kind;
   };
-  std::map<uint64_t, Record> records;  // by position; without marks and padding
+  std::map<uint64_t, Record> records;  // by position; without watermarks and padding
   StreamTail tail;
   std::string error;
   bool filled_rightly = true;
@@ -98,7 +94,7 @@ inline ReadLog read_log(const std::vector<std::string>& paths) {
   while (reader.next(&batch)) {
     for (size_t i = 0; i < batch.records.size(); ++i) {
       const RecordHeader& header = *batch.records[i];
-      if (header.kind == RecordKind::kMark || header.kind == RecordKind::kPadding) continue;
+      if (header.kind == RecordKind::kWatermark || header.kind == RecordKind::kPadding) continue;
       log.records[batch.positions[i]] = {header.sequence, header.txn, header.bytes, header.kind};
       if (header.kind == RecordKind::kTransaction) {
         log.filled_rightly = log.filled_rightly && logjam::filled_rightly(header);
@@ -120,14 +116,13 @@ inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& dire
   options.device = usable_device(scheme, device);
   options.config.workers = workers;
   options.config.buffer_bytes = uint64_t{1} << 20;
-  options.config.epoch_us = 1000;
   options.header.workers = workers;
   options.header.log_records = "txn";
   return options;
 }
 
-// The same with so many directories as the scheme can use, `most` if it can use any number, and as
-// many pretended sockets.
+// As log_options(), but with as many directories as the scheme has streams, at most `most`, and
+// with `most` simulated sockets.
 inline LogOptions log_options_of_many(const SchemeInfo& scheme, const LogDirectory& directory,
                                       const std::string& device, uint32_t workers, uint32_t most) {
   LogOptions options = log_options(scheme, directory, device, workers);
@@ -145,11 +140,11 @@ inline std::string stream_file(const LogOptions& options, uint32_t stream) {
   return log_file_path(options.directories[stream % options.directories.size()], stream);
 }
 
-// Schemes that log: every later one inherits the tests that iterate them.
+// All registered schemes that log. Tests iterate them, so each new scheme gets these tests.
 inline std::vector<const SchemeInfo*> logging_schemes() {
   std::vector<const SchemeInfo*> schemes;
   for (const SchemeInfo& info : all_schemes()) {
-    if (info.make(LogConfig{})->traits().logs) schemes.push_back(&info);
+    if (info.traits.logs) schemes.push_back(&info);
   }
   return schemes;
 }

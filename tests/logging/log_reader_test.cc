@@ -1,6 +1,6 @@
-// A log is cut, damaged and left over from earlier runs; the reader delivers exactly a prefix of
-// what was written and says what ended it.
-#include "logging/log_reader.h"
+// Logs that are cut, damaged or mixed with an earlier run's bytes: the reader returns exactly a
+// prefix of what was written, and says why the log ends there.
+#include "logging/format/log_reader.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ std::vector<char> read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// In place: replacing a file of that name by truncation would make ext4 sync it.
+// Overwrites the file in place: if it were truncated first, ext4 would sync it.
 void write_file(const std::string& path, const std::vector<char>& bytes) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT, 0644);
   ASSERT_EQ(pwrite(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
@@ -44,7 +44,7 @@ class LogReaderTest : public testing::Test {
     return published;
   }
 
-  // Exactly the first records of `published`, all of them right. Returns how many.
+  // Expects that `log` has exactly the first records of `published`. Returns their number.
   static size_t expect_prefix(const ReadLog& log, const std::vector<Published>& published) {
     EXPECT_LE(log.records.size(), published.size());
     EXPECT_TRUE(log.filled_rightly);
@@ -66,14 +66,15 @@ class LogReaderTest : public testing::Test {
   LogDirectory directory_;
 };
 
-TEST_F(LogReaderTest, CutAtEveryByteOfTheLastThreeRecords) {
+TEST_F(LogReaderTest, ALogCutAtAnyByteEndsAtTheLastCompleteRecord) {
   const auto published = write_log(50, 1);
   const auto whole = read_file(directory_.file());
   const uint64_t end = published.back().position + published.back().bytes;
   for (uint64_t cut = published[46].position; cut <= end; ++cut) {
     auto bytes = whole;
     bytes.resize(kLogHeaderBytes + cut);
-    for (const bool zeros_behind : {false, true}) {  // a lost end of file, and a lost write
+    // Without zeros the end of the file is lost, with zeros a write is lost.
+    for (const bool zeros_behind : {false, true}) {
       if (zeros_behind) bytes.resize(whole.size());
       write_file(directory_.file(), bytes);
       const ReadLog log = read_log(directory_.file());
@@ -81,7 +82,7 @@ TEST_F(LogReaderTest, CutAtEveryByteOfTheLastThreeRecords) {
       while (complete < 50 && published[complete].position + published[complete].bytes <= cut) {
         ++complete;
       }
-      // Zeros may have been cut from a record that ended in zeros: then it is whole.
+      // A record that ends in zeros is complete if only these were cut and zeros follow the cut.
       const size_t found = expect_prefix(log, published);
       EXPECT_GE(found, complete) << "cut at " << cut;
       if (!zeros_behind) {
@@ -91,7 +92,7 @@ TEST_F(LogReaderTest, CutAtEveryByteOfTheLastThreeRecords) {
   }
 }
 
-TEST_F(LogReaderTest, TenThousandRandomCorruptions) {
+TEST_F(LogReaderTest, AfterRandomCorruptionAPrefixIsRead) {
   const auto published = write_log(60, 2);
   const auto whole = read_file(directory_.file());
   const uint64_t used = kLogHeaderBytes + published.back().position + published.back().bytes;
@@ -102,10 +103,10 @@ TEST_F(LogReaderTest, TenThousandRandomCorruptions) {
       std::find(whole.begin(), whole.begin() + kLogHeaderBytes, '\0') - whole.begin());
   for (int round = 0; round < 10000; ++round) {
     auto bytes = whole;
-    uint64_t first = used;  // of the bytes that differ
+    uint64_t first = used;  // the first byte that differs
     for (uint64_t n = 1 + random() % 3; n > 0; --n) {
-      // A third in the text of the header, the rest in the records; bits, bytes, words, runs,
-      // moves.
+      // A third of the changes is in the text of the header, the rest in the records. A change
+      // flips bits, or writes random bytes, zeros, or bytes copied from elsewhere in the log.
       const bool in_header = random() % 3 == 0;
       const uint64_t at =
           in_header ? random() % header_end : kLogHeaderBytes + random() % (used - kLogHeaderBytes);
@@ -145,7 +146,7 @@ TEST_F(LogReaderTest, TenThousandRandomCorruptions) {
   close(fd);
 }
 
-TEST_F(LogReaderTest, RandomFilesAreNotLogs) {
+TEST_F(LogReaderTest, RandomFilesAreRefused) {
   std::mt19937_64 random(4);
   for (int round = 0; round < 200; ++round) {
     std::vector<char> bytes(random() % 20000);
@@ -157,7 +158,7 @@ TEST_F(LogReaderTest, RandomFilesAreNotLogs) {
   }
 }
 
-TEST_F(LogReaderTest, SaysWhatLiesBehindTheDamage) {
+TEST_F(LogReaderTest, ReportsTheValidRecordsBehindTheDamage) {
   const auto published = write_log(20, 5);
   auto bytes = read_file(directory_.file());
   bytes[kLogHeaderBytes + published[10].position + 40] ^= 1;
@@ -177,7 +178,7 @@ TEST_F(LogReaderTest, SaysWhatLiesBehindTheDamage) {
                 std::to_string(behind) + " bytes behind it are not used");
 }
 
-TEST_F(LogReaderTest, AnEarlierRunsRecordsInARecycledFileDoNotValidate) {
+TEST_F(LogReaderTest, RecordsOfAnEarlierRunInARecycledFileAreNotUsed) {
   write_log(100, 6);
   const auto earlier = read_file(directory_.file());
   const auto published = write_log(10, 7);
@@ -187,7 +188,8 @@ TEST_F(LogReaderTest, AnEarlierRunsRecordsInARecycledFileDoNotValidate) {
   EXPECT_EQ(expect_prefix(log, published), 10u);
   EXPECT_EQ(log.tail.why, "end of log");
 
-  // The mark behind the last record lost, and the earlier run's bytes there, as after a crash.
+  // As after a crash: the watermark record behind the last record is lost, and the earlier run's
+  // bytes are in its place.
   const auto end = static_cast<ptrdiff_t>(kLogHeaderBytes + log.tail.bytes);
   std::copy(earlier.begin() + end, earlier.end(), bytes.begin() + end);
   write_file(directory_.file(), bytes);
@@ -197,7 +199,7 @@ TEST_F(LogReaderTest, AnEarlierRunsRecordsInARecycledFileDoNotValidate) {
             "torn, stale or corrupt record at byte " + std::to_string(log.tail.bytes));
 }
 
-TEST_F(LogReaderTest, RecordsStraddleAndExceedItsReads) {
+TEST_F(LogReaderTest, RecordsMayStraddleAndExceedTheReadersReads) {
   const auto published = write_log(12, 8, 6 << 20);
   EXPECT_EQ(expect_prefix(read_log(directory_.file()), published), 12u);
 }
@@ -209,7 +211,7 @@ TEST_F(LogReaderTest, ALogWithoutRecordsEndsCleanly) {
   EXPECT_EQ(log.tail.why, "end of log");
 }
 
-TEST_F(LogReaderTest, FindsTheFilesOfOneRunOrSaysWhyNot) {
+TEST_F(LogReaderTest, FindsTheFilesOfOneRunOrReportsAnError) {
   EXPECT_EQ(find_log_files({directory_.path()}).error,
             "no log is in the log directories: there is no DIR/stream-0.log.db");
   write_log(3, 10);

@@ -1,5 +1,5 @@
-// The device that is memory: what is stored and persisted in place is in the file, however far it
-// grows, and over `faulty` it is there only if it was persisted.
+// The device that is memory: bytes that are stored and persisted in place are in the file, however
+// far it grows. Over `faulty`, a power cut loses bytes that were not persisted.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ uint64_t file_bytes(const std::string& path) {
   return stat(path.c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
 }
 
-TEST(NvmDevice, OnlyItIsMemory) {
+TEST(NvmDevice, OnlyNvmIsMemory) {
   LogDirectory directory;
   for (const char* spec : {"file", "sync", "sim:10", "null", "faulty:sync", "faulty:null"}) {
     EXPECT_FALSE(device_is_memory(spec)) << spec;
@@ -44,10 +44,10 @@ TEST(NvmDevice, OnlyItIsMemory) {
   }
 }
 
-// Several threads put their pieces in place, side by side, far beyond what was there at first.
-TEST(NvmDevice, BytesPersistedInPlaceAreInTheFileHoweverFarItGrows) {
+// Several threads fill and persist neighbouring chunks of the file, far beyond its first size.
+TEST(NvmDevice, PersistedBytesAreInTheFileHoweverFarItGrows) {
   constexpr uint32_t kThreads = 4;
-  constexpr uint64_t kPieceBytes = 4096 - 8, kPieces = 1500;
+  constexpr uint64_t kChunkBytes = 4096 - 8, kPieces = 1500;
   for (const char* spec : {"nvm", "faulty:nvm"}) {
     SCOPED_TRACE(spec);
     LogDirectory directory;
@@ -58,24 +58,24 @@ TEST(NvmDevice, BytesPersistedInPlaceAreInTheFileHoweverFarItGrows) {
       for (uint32_t t = 0; t < kThreads; ++t) {
         threads.emplace_back([&, t] {
           for (uint64_t i = t; i < kPieces; i += kThreads) {
-            std::byte* at = device->memory()->mapped(i * kPieceBytes, kPieceBytes);
-            std::memset(at, static_cast<int>(i % 251 + 1), kPieceBytes);
-            EXPECT_TRUE(device->memory()->persist({at, kPieceBytes}));
+            std::byte* at = device->memory()->mapped(i * kChunkBytes, kChunkBytes);
+            std::memset(at, static_cast<int>(i % 251 + 1), kChunkBytes);
+            EXPECT_TRUE(device->memory()->persist({at, kChunkBytes}));
           }
         });
       }
       for (std::thread& thread : threads) thread.join();
     }
-    EXPECT_GE(file_bytes(directory.file()), kPieces * kPieceBytes);
-    const auto found = read_file(directory.file(), 0, kPieces * kPieceBytes);
-    ASSERT_EQ(found.size(), kPieces * kPieceBytes);
+    EXPECT_GE(file_bytes(directory.file()), kPieces * kChunkBytes);
+    const auto found = read_file(directory.file(), 0, kPieces * kChunkBytes);
+    ASSERT_EQ(found.size(), kPieces * kChunkBytes);
     for (size_t i = 0; i < found.size(); ++i) {
-      ASSERT_EQ(found[i], static_cast<std::byte>(i / kPieceBytes % 251 + 1)) << "byte " << i;
+      ASSERT_EQ(found[i], static_cast<std::byte>(i / kChunkBytes % 251 + 1)) << "byte " << i;
     }
   }
 }
 
-// A recycled file keeps its bytes, and has blocks also where somebody left a hole in it.
+// A recycled file may be sparse. Opening the device keeps its bytes and allocates its holes.
 TEST(NvmDevice, ARecycledFileKeepsItsBytesAndGetsBlocksForItsHoles) {
   LogDirectory directory;
   const std::string old = "an earlier run's";
@@ -90,7 +90,7 @@ TEST(NvmDevice, ARecycledFileKeepsItsBytesAndGetsBlocksForItsHoles) {
   EXPECT_EQ(std::memcmp(device->memory()->mapped(0, old.size()), old.data(), old.size()), 0);
 }
 
-TEST(NvmDevice, EachPersistTakesItsTimeAtLeast) {
+TEST(NvmDevice, EachPersistTakesAtLeastItsTime) {
   LogDirectory directory;
   const auto device = open_device("nvm:100000", {directory.file(), kMiB, 1});
   std::byte* at = device->memory()->mapped(0, 64);
@@ -99,8 +99,9 @@ TEST(NvmDevice, EachPersistTakesItsTimeAtLeast) {
   EXPECT_GE(platform::ticks() - start, 3 * platform::ns_to_ticks(100'000));
 }
 
-// What a kill cannot show: bytes that were stored and never persisted. Over `faulty` they are lost.
-TEST(NvmDevice, OverFaultyWhatIsNotPersistedIsLostAndACutTears) {
+// A killed process loses no byte that it has stored, persisted or not. Over `faulty`, a power cut
+// loses bytes that were not persisted, except for cache lines that left the cache early.
+TEST(NvmDevice, OverFaultyAPowerCutLosesOrTearsUnpersistedBytes) {
   constexpr uint64_t kOffset = 4096, kBytes = 640;
   uint64_t all_lost = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
@@ -129,7 +130,7 @@ TEST(NvmDevice, OverFaultyWhatIsNotPersistedIsLostAndACutTears) {
   EXPECT_LT(all_lost, 20u) << "no line ever left the cache early";
 }
 
-TEST(NvmDevice, WriteBackTakesAnyRange) {
+TEST(NvmDevice, WriteBackAcceptsAnyRangeAndChangesNoByte) {
   const std::string name = platform::write_back_instruction();
   EXPECT_TRUE(name == "clwb" || name == "clflushopt" || name == "clflush") << name;
   std::vector<std::byte> memory(4096, std::byte{7});
@@ -139,7 +140,7 @@ TEST(NvmDevice, WriteBackTakesAnyRange) {
   for (const std::byte one : memory) ASSERT_EQ(one, std::byte{7});
 }
 
-TEST(NvmDeviceDeathTest, AFileThatIsCutShortEndsTheProcessWithASentence) {
+TEST(NvmDeviceDeathTest, ATruncatedFileEndsTheProcessWithAMessage) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   LogDirectory directory;
   EXPECT_EXIT(
@@ -152,7 +153,7 @@ TEST(NvmDeviceDeathTest, AFileThatIsCutShortEndsTheProcessWithASentence) {
       testing::ExitedWithCode(3), "cannot be accessed any more .SIGBUS.; nothing is acknowledged");
 }
 
-TEST(NvmDeviceDeathTest, MoreThanTheReservedAddressesIsASentence) {
+TEST(NvmDeviceDeathTest, OutgrowingTheReservedAddressesEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   LogDirectory directory;
   EXPECT_EXIT(

@@ -1,5 +1,5 @@
-// What is Poplar's own: numbers, the two queues, the cut. Interleavings as scripts on one thread,
-// without flushers: flush() is called by hand.
+// Poplar: sequence numbers, the two commit queues, and the cut. Each test runs on one thread,
+// without flushers, and calls flush(), so the test decides the interleaving.
 #include "tests/logging/scripted_log.h"
 
 namespace logjam {
@@ -16,7 +16,7 @@ class PoplarTest : public ScriptedLog {
 };
 
 // Figure 3 of the paper, with LA.ssn = 5 and LB.ssn = 6.
-TEST_F(PoplarTest, NumbersFollowReadsOverwritesAndTheBuffer) {
+TEST_F(PoplarTest, NumbersExceedReadsOverwritesAndTheBuffersLastNumber) {
   for (int i = 0; i < 5; ++i) publish(0, {});
   for (int i = 0; i < 6; ++i) publish(1, {});
   const Published t1 = publish(0, {.max_overwritten = 2});
@@ -25,14 +25,14 @@ TEST_F(PoplarTest, NumbersFollowReadsOverwritesAndTheBuffer) {
   EXPECT_EQ(t2.sequence, 7u);
   const Published t3 = publish(0, {.max_read = t2.sequence, .reads = true});
   EXPECT_EQ(t3.sequence, 8u);
-  // It overwrites what t3 read: nothing to be larger than.
+  // t4 overwrites what t3 has read: its number need not exceed t3's.
   const Published t4 = publish(1, {.max_overwritten = t2.sequence});
   EXPECT_EQ(t4.sequence, 8u);
   EXPECT_EQ(t1.stream, 0u);
   EXPECT_EQ(t2.stream, 1u);
 }
 
-TEST_F(PoplarTest, OnlyWriteOnlyTransactionsAreAcknowledgedByTheirOwnBuffer) {
+TEST_F(PoplarTest, OnlyWriteOnlyTransactionsWaitForTheirOwnBufferAlone) {
   for (const uint32_t home : {0, 1}) {
     const uint32_t away = 1 - home;
     const Published other = publish(away, {});
@@ -43,15 +43,16 @@ TEST_F(PoplarTest, OnlyWriteOnlyTransactionsAreAcknowledgedByTheirOwnBuffer) {
     EXPECT_TRUE(scheme().is_durable(writes.point));
     EXPECT_FALSE(scheme().is_durable(reads.point));
     EXPECT_FALSE(scheme().is_durable(other.point));
-    EXPECT_FALSE(scheme().is_durable(scheme().observe(home, {.max_read = other.sequence})));
+    EXPECT_FALSE(
+        scheme().is_durable(scheme().commit_read_only(home, {.max_read = other.sequence})));
     flush(away);
     EXPECT_TRUE(scheme().is_durable(reads.point));
     EXPECT_TRUE(scheme().is_durable(other.point));
-    EXPECT_TRUE(scheme().is_durable(scheme().observe(home, {.max_read = other.sequence})));
+    EXPECT_TRUE(scheme().is_durable(scheme().commit_read_only(home, {.max_read = other.sequence})));
   }
 }
 
-TEST_F(PoplarTest, RecoveryKeepsWriteOnlyTransactionsBeyondTheEndOfOthers) {
+TEST_F(PoplarTest, RecoveryKeepsWriteOnlyTransactionsAboveTheCutOfOthers) {
   const Published early = publish(0, kReads);
   publish(1, {.max_overwritten = early.sequence});
   flush(0);
@@ -67,9 +68,9 @@ TEST_F(PoplarTest, RecoveryKeepsWriteOnlyTransactionsBeyondTheEndOfOthers) {
   EXPECT_TRUE(survives(writer, kWriteOnly));
 }
 
-TEST_F(PoplarTest, AHoleHoldsUpItsSegmentAndLaterOnes) {
+TEST_F(PoplarTest, AHoleHoldsUpItsSegmentAndLaterSegments) {
   const Published before = publish(0, {});
-  const Ticket open = scheme().reserve(2, {}, 64);
+  const LogReservation open = scheme().reserve(2, {}, 64);
   const Published behind = publish(0, {});
   flush(0);
   EXPECT_FALSE(scheme().is_durable(behind.point));
@@ -84,17 +85,17 @@ TEST_F(PoplarTest, AHoleHoldsUpItsSegmentAndLaterOnes) {
   }
 }
 
-TEST_F(PoplarTest, NobodyWhoReadNoMarks) {
+TEST_F(PoplarTest, WatermarkRecordsAreWrittenOnlyForTransactionsThatRead) {
   for (int i = 0; i < 10; ++i) {
     publish(0, {});
     flush(0);
     flush(1);
   }
-  EXPECT_EQ(scheme().counters().value("marks"), 0);
+  EXPECT_EQ(scheme().counters().value("watermark_records"), 0);
   publish(0, kReads);
   flush(0);
   flush(1);
-  EXPECT_EQ(scheme().counters().value("marks"), 1);
+  EXPECT_EQ(scheme().counters().value("watermark_records"), 1);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// What is P-WAL's own: who flushes when, the two rules, the cut of each, whom an idle or a stopped
-// worker holds up. Mostly scripts on one thread, without flushers: flush() is called by hand.
+// P-WAL: when a worker flushes its file, the safe and the unsafe rule of acknowledgement, the cut
+// of each, and which transactions an idle or a stopped worker holds up. Most tests run on one
+// thread, without flushers, and call flush(), so the test decides the interleaving.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -17,8 +18,8 @@ class PwalTest : public ScriptedLog {
  protected:
   void open(bool unsafe) {
     options_ = log_options_of_many(*find_scheme("pwal"), directory_, "sync", kWorkers, 2);
-    options_.config.pwal_unsafe = unsafe;
-    options_.config.pwal_group = 4;
+    flags_.set("pwal_ack", unsafe ? "unsafe" : "safe");
+    flags_.set("pwal_ngroup", 4);
     options_.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;
     ScriptedLog::open();
   }
@@ -32,32 +33,32 @@ TEST_F(PwalTest, NumbersAreDrawnFromOneCounter) {
   for (uint64_t i = 1; i <= 9; ++i) EXPECT_EQ(publish(i % 3).sequence, i);
 }
 
-TEST_F(PwalTest, AWorkerFlushesItsOwnFileEverySoManyCommits) {
+TEST_F(PwalTest, AWorkerFlushesItsFileAfterEachGroupOfCommits) {
   open(true);
   Published last{};
   for (int i = 0; i < 3; ++i) {
     last = publish(1);
-    scheme().tick(1);
+    scheme().poll(1);
   }
   EXPECT_EQ(counter("flushes"), 0);
   EXPECT_FALSE(durable(last));
   publish(0);
   last = publish(1);
-  scheme().tick(1);
+  scheme().poll(1);
   EXPECT_EQ(counter("flushes"), 1);
   EXPECT_TRUE(durable(last));
 }
 
-TEST_F(PwalTest, SafeMeansThatEveryFileIsPastIt) {
+TEST_F(PwalTest, ASafeAcknowledgementWaitsForEveryFile) {
   open(false);
-  EXPECT_EQ(scheme().traits().unsafe, "");
+  EXPECT_EQ(options_.scheme->unsafe(), "");
   for (uint32_t late = 0; late < kWorkers; ++late) {
     const uint32_t other = (late + 1) % kWorkers;
     const Published first = publish(late);
     const Published reader = read_from(other, first);
     flush(other);
     flush((late + 2) % kWorkers);
-    EXPECT_FALSE(durable(reader)) << "what it has read is in no file yet";
+    EXPECT_FALSE(durable(reader)) << "the record that it has read from is not flushed";
     EXPECT_FALSE(survives(reader)) << cut().why;
     flush(late);
     EXPECT_TRUE(durable(reader) && durable(first));
@@ -65,11 +66,12 @@ TEST_F(PwalTest, SafeMeansThatEveryFileIsPastIt) {
   }
 }
 
-// Who has read waits likewise, though it wrote nothing.
-TEST_F(PwalTest, SafeHoldsForReadersToo) {
+// A read-only transaction waits for what it has read, although it has no record.
+TEST_F(PwalTest, ASafeAcknowledgementOfAReadOnlyTransactionWaitsToo) {
   open(false);
   const Published first = publish(0);
-  const Point read = scheme().observe(1, {.max_read = first.sequence, .reads = true});
+  const CommitPoint read =
+      scheme().commit_read_only(1, {.max_read = first.sequence, .reads = true});
   flush(1);
   flush(2);
   EXPECT_FALSE(scheme().is_durable(read));
@@ -77,7 +79,7 @@ TEST_F(PwalTest, SafeHoldsForReadersToo) {
   EXPECT_TRUE(scheme().is_durable(read));
 }
 
-TEST_F(PwalTest, ThePapersRuleDoesNotAskAndSaysSo) {
+TEST_F(PwalTest, ThePapersRuleIgnoresDependenciesAndIsLabelledUnsafe) {
   open(true);
   const Published first = publish(0);
   const Published reader = read_from(1, first);
@@ -86,12 +88,13 @@ TEST_F(PwalTest, ThePapersRuleDoesNotAskAndSaysSo) {
   EXPECT_FALSE(durable(first));
   EXPECT_TRUE(survives(reader));
   EXPECT_FALSE(survives(first));
-  EXPECT_EQ(counter("marks"), 0);
-  EXPECT_EQ(scheme().traits().unsafe, "--pwal_ack=unsafe");
+  EXPECT_EQ(counter("watermark_records"), 0);
+  EXPECT_EQ(options_.scheme->unsafe(), "--pwal_ack=unsafe");
 }
 
-// R5: a mark for each batch in each idle file, and their workers go on above it.
-TEST_F(PwalTest, IdleWorkersFilesAreMarked) {
+// R5: each idle file gets one watermark record for each batch of commits. Its worker later draws
+// numbers above that watermark.
+TEST_F(PwalTest, FilesOfIdleWorkersGetWatermarks) {
   open(false);
   Published last{};
   for (int i = 0; i < 10; ++i) last = publish(0, kReads);
@@ -99,34 +102,35 @@ TEST_F(PwalTest, IdleWorkersFilesAreMarked) {
   EXPECT_FALSE(durable(last));
   flush_all();
   EXPECT_TRUE(durable(last));
-  EXPECT_EQ(counter("marks"), 2);
+  EXPECT_EQ(counter("watermark_records"), 2);
   EXPECT_EQ(cut().sequence, last.sequence);
   flush_all();
-  EXPECT_EQ(counter("marks"), 2) << "nothing is new";
+  EXPECT_EQ(counter("watermark_records"), 2) << "a watermark was written for no new number";
   const Published next = publish(2, kReads);
   EXPECT_EQ(next.sequence, last.sequence + 1);
   flush_all();
   EXPECT_TRUE(durable(next) && survives(next));
 }
 
-TEST_F(PwalTest, AnOpenTicketHoldsUpWhatIsNumberedBehindItsFilesLastRecord) {
+TEST_F(PwalTest, AnOpenReservationHoldsUpNumbersAboveItsFilesLastRecord) {
   open(false);
   const Published before = publish(0, kReads);
   flush_all();
-  const Ticket ticket = scheme().reserve(2, {}, 64);
+  const LogReservation reservation = scheme().reserve(2, {}, 64);
   const Published behind = publish(0, kReads);
   flush_all();
   EXPECT_TRUE(durable(before) && survives(before));
   EXPECT_FALSE(durable(behind));
-  EXPECT_LT(cut().sequence, ticket.sequence);
-  const Point point = fill(2, ticket);
+  EXPECT_LT(cut().sequence, reservation.sequence);
+  const CommitPoint point = fill(2, reservation);
   flush_all();
   EXPECT_TRUE(durable(behind) && survives(behind));
   EXPECT_TRUE(scheme().is_durable(point));
 }
 
-// The same with threads: others reserve, fill and flush, and all that waits goes on afterwards.
-TEST_F(PwalTest, AWorkerStoppedWithATicketStallsAcknowledgementsAndNothingElse) {
+// The same with threads: the other workers go on to reserve, fill and flush, and their commits are
+// acknowledged after the stopped worker publishes.
+TEST_F(PwalTest, AWorkerStoppedWithAReservationStallsOnlyAcknowledgements) {
   const Watchdog watchdog("a wake-up was lost when a stopped worker went on");
   for (const bool help : {true, false}) {
     LogDirectory directory;
@@ -135,7 +139,7 @@ TEST_F(PwalTest, AWorkerStoppedWithATicketStallsAcknowledgementsAndNothingElse) 
     options_.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;
     log_ = std::make_unique<Log>(options_);
     log_->start();
-    const Ticket ticket = scheme().reserve(2, {}, 64);
+    const LogReservation reservation = scheme().reserve(2, {}, 64);
     std::atomic<uint64_t> published{0}, too_early{0};
     std::atomic<bool> released{false};
     std::vector<std::thread> threads;
@@ -144,7 +148,7 @@ TEST_F(PwalTest, AWorkerStoppedWithATicketStallsAcknowledgementsAndNothingElse) 
         Published last{};
         for (uint64_t i = 0; i < 200; ++i) {
           last = publish_record(*log_, worker, uint64_t{worker + 1} << 48 | i, 64, kReads);
-          scheme().tick(worker);
+          scheme().poll(worker);
           ++published;
         }
         if (durable(last) && !released.load()) ++too_early;
@@ -154,7 +158,7 @@ TEST_F(PwalTest, AWorkerStoppedWithATicketStallsAcknowledgementsAndNothingElse) 
     while (published.load() < 400) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     released.store(true);
-    const Point point = fill(2, ticket);
+    const CommitPoint point = fill(2, reservation);
     for (std::thread& thread : threads) thread.join();
     scheme().wait_durable(2, point);
     EXPECT_EQ(too_early.load(), 0u);

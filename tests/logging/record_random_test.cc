@@ -1,11 +1,11 @@
-// Random records: round trip, what the checksum covers, and bodies that contradict themselves.
+// Random records: decoding, what the checksum covers, and corrupt bodies.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
 #include <vector>
 
-#include "logging/record.h"
+#include "logging/format/record.h"
 
 namespace logjam {
 namespace {
@@ -21,7 +21,7 @@ std::vector<std::byte> random_row(std::mt19937_64& random, uint32_t bytes) {
   return row;
 }
 
-// A record of random writes in 8-byte aligned memory, unsealed memory around it left at 0xee.
+// A sealed record of random writes. Its memory is 8-byte aligned and was filled with 0xee before.
 struct Record {
   explicit Record(std::mt19937_64& random) {
     uint32_t bytes = sizeof(RecordHeader);
@@ -50,7 +50,7 @@ struct Record {
   std::vector<uint64_t> memory;
 };
 
-TEST(Record, RoundTrip) {
+TEST(Record, DecodingReturnsTheEncodedWrites) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 1000; ++round) {
     Record record(random);
@@ -77,7 +77,7 @@ TEST(Record, RoundTrip) {
   }
 }
 
-TEST(Record, ChecksumKnowsRunPositionAndEveryBit) {
+TEST(Record, TheChecksumCoversRunPositionAndEveryBit) {
   std::mt19937_64 random(2);
   Record record(random);
   while (record.writes.empty()) record = Record(random);
@@ -94,8 +94,9 @@ TEST(Record, ChecksumKnowsRunPositionAndEveryBit) {
   }
 }
 
-// A body can only be wrong in spite of a good checksum by a bug of ours; it must not crash either.
-TEST(Record, ContradictoryBodiesAreRefusedWithoutReadingBeyondThem) {
+// Only a bug in this program makes a body that is wrong under a valid checksum. Reading such a body
+// must not crash either.
+TEST(Record, ReadingACorruptBodyStaysInsideIt) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 20000; ++round) {
     Record record(random);
@@ -110,7 +111,7 @@ TEST(Record, ContradictoryBodiesAreRefusedWithoutReadingBeyondThem) {
     while (body.next(&write)) {
       for (const std::byte* row : {write.after, write.before}) {
         for (uint32_t i = 0; row != nullptr && i < write.header.row_bytes; ++i) {
-          sum += static_cast<uint64_t>(row[i]);  // AddressSanitizer watches
+          sum += static_cast<uint64_t>(row[i]);  // AddressSanitizer checks
         }
       }
     }

@@ -1,5 +1,6 @@
-// What is encoded is what is decoded, in every form and order; what contradicts itself is not.
-#include "logging/record.h"
+// Decoding returns what was encoded, for writes of every form and order, and refuses a body that
+// contradicts its header.
+#include "logging/format/record.h"
 
 #include <gtest/gtest.h>
 
@@ -62,8 +63,9 @@ void expect_equal(const LoggedWrite& got, const LoggedWrite& wanted) {
   }
 }
 
-// An erase has no room behind its header for the row it names, which matters when it comes last.
-TEST(RecordBody, EveryPairOfWritesComesBackInOrder) {
+// The header of an erase states the row's size, but no after image follows it. That matters when
+// the erase is the last write.
+TEST(RecordBody, EveryPairOfWritesIsDecodedInOrder) {
   for (const LoggedWrite& first : all_forms()) {
     for (const LoggedWrite& second : all_forms()) {
       Encoded encoded({first, second});
@@ -81,7 +83,7 @@ TEST(RecordBody, EveryPairOfWritesComesBackInOrder) {
   }
 }
 
-TEST(RecordBody, ARowLargerThanTheRecordContradictsIt) {
+TEST(RecordBody, ARowLargerThanTheRecordIsRefused) {
   for (const LoggedWrite& form : all_forms()) {
     const bool has_image = form.after != nullptr || form.before != nullptr;
     if (!has_image) continue;
@@ -97,7 +99,7 @@ TEST(RecordBody, ARowLargerThanTheRecordContradictsIt) {
   }
 }
 
-TEST(RecordBody, WritesMissingOrTooManyContradictIt) {
+TEST(RecordBody, AWrongNumberOfWritesIsRefused) {
   for (uint16_t writes : {0, 1, 3}) {
     Encoded encoded({all_forms()[0], all_forms()[4]});
     reinterpret_cast<RecordHeader*>(encoded.data())->writes = writes;
@@ -109,7 +111,7 @@ TEST(RecordBody, WritesMissingOrTooManyContradictIt) {
   }
 }
 
-TEST(Command, OfEveryLengthComesBackAndALengthOfItsOwnContradictsIt) {
+TEST(Command, AnyLengthIsDecodedAndAWrongLengthIsRefused) {
   for (size_t length = 0; length < 20; ++length) {
     const std::vector<std::byte> input(length, std::byte{0xcc});
     const LoggedCommand command{3, 5, input};

@@ -1,4 +1,4 @@
-// The release queue alone: who releases what (Aether, Alg. 5, A.6).
+// The release queue alone: which thread releases which region (Aether, Alg. 5, A.6).
 #include "logging/buffer/release_queue.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace logjam {
 namespace {
 
-constexpr uint64_t kAbandon = 1, kStay = 0;  // what the dice say
+constexpr uint64_t kAbandon = 1, kStay = 0;  // release()'s random number
 
 class ReleaseQueueTest : public testing::Test {
  protected:
@@ -25,21 +25,21 @@ class ReleaseQueueTest : public testing::Test {
   uint64_t end_ = 0;
 };
 
-TEST_F(ReleaseQueueTest, WhoFillsTooEarlyLeavesAndThePredecessorReleasesForIt) {
+TEST_F(ReleaseQueueTest, ARegionFilledEarlyIsReleasedByItsPredecessor) {
   ReleaseQueue queue;
   const Region first = join(queue, 65536), second = join(queue, 48), third = join(queue, 48);
   EXPECT_FALSE(queue.release(third, kAbandon));
   EXPECT_FALSE(queue.release(second, kAbandon));
   EXPECT_EQ(queue.filled(), 0u) << "released past a region that is not filled";
   EXPECT_TRUE(queue.release(first, kAbandon));
-  EXPECT_EQ(queue.filled(), third.end) << "what was delegated was not released";
+  EXPECT_EQ(queue.filled(), third.end) << "the delegated regions were not released";
   const Region fourth = join(queue, 8);
   EXPECT_EQ(queue.filled(), third.end);
-  EXPECT_TRUE(queue.release(fourth, kAbandon)) << "delegated to a node already released";
+  EXPECT_TRUE(queue.release(fourth, kAbandon)) << "delegated to a node that is already released";
   EXPECT_EQ(queue.filled(), fourth.end);
 }
 
-TEST_F(ReleaseQueueTest, TheChainEndsAtARegionThatIsStillBeingFilled) {
+TEST_F(ReleaseQueueTest, ReleasingStopsAtARegionThatIsNotFilled) {
   ReleaseQueue queue;
   const Region first = join(queue, 8), second = join(queue, 8), third = join(queue, 8),
                fourth = join(queue, 8);
@@ -51,7 +51,7 @@ TEST_F(ReleaseQueueTest, TheChainEndsAtARegionThatIsStillBeingFilled) {
   EXPECT_EQ(queue.filled(), fourth.end);
 }
 
-TEST_F(ReleaseQueueTest, OneInThirtyTwoStaysAndReleasesItself) {
+TEST_F(ReleaseQueueTest, AReleaseThatIsNotDelegatedWaitsForItsTurn) {
   ReleaseQueue queue;
   const Region first = join(queue, 8), second = join(queue, 8), third = join(queue, 8);
   std::atomic<bool> returned{false};
@@ -67,13 +67,14 @@ TEST_F(ReleaseQueueTest, OneInThirtyTwoStaysAndReleasesItself) {
   EXPECT_EQ(queue.filled(), third.end);
 }
 
-// A few nodes, so that the ring wraps all the time; joiners wait for nodes; the turn is handed to
-// nodes that nobody has joined yet.
+// The ring has few nodes. So it wraps often, joiners wait for nodes, and the turn is handed to
+// nodes that are not joined yet.
 TEST_F(ReleaseQueueTest, ManyThreadsReleaseInOrder) {
   constexpr uint32_t kThreads = 8, kInserts = 250;
   for (const uint32_t treadmill : {1u, 4u, 32u}) {
     for (const uint32_t nodes : {2u, 4u, 16u}) {
-      SCOPED_TRACE(testing::Message() << nodes << " nodes, 1 in " << treadmill << " stays");
+      SCOPED_TRACE(testing::Message()
+                   << nodes << " nodes, 1 in " << treadmill << " is not delegated");
       ReleaseQueue queue(nodes, treadmill);
       HandoffLock lock;
       uint64_t next = 0;

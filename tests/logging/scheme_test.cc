@@ -1,4 +1,4 @@
-// What every scheme that logs must do, whatever its buffer: tests run over the registry.
+// What every scheme that logs must do. The tests run over the registry.
 #include <atomic>
 #include <functional>
 #include <random>
@@ -32,7 +32,7 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
           const auto bytes = static_cast<uint32_t>(48 + random() % (max_bytes - 40) / 8 * 8);
           published[worker].push_back(publish_record(log, worker, uint64_t{worker} << 48 | i, bytes,
                                                      {}, random() % 16 != 0));
-          log.scheme().tick(worker);
+          log.scheme().poll(worker);
         }
         log.scheme().wait_durable(worker, published[worker].back().point);
       });
@@ -69,7 +69,7 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
   LogDirectory directory_;
 };
 
-TEST_P(SchemeTest, WrapsAroundATinyBufferAndEveryByteArrives) {
+TEST_P(SchemeTest, EveryByteArrivesThroughATinyBuffer) {
   for (const char* device : {"file", "sync", "sim:50", "nvm", "faulty:sync", "faulty:file"}) {
     for (const bool help : {true, false}) {
       SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
@@ -82,14 +82,14 @@ TEST_P(SchemeTest, WrapsAroundATinyBufferAndEveryByteArrives) {
       const auto published = publish_from_threads(log, kWorkers, 30, 3000);
       log.drain();
       for (const Published& one : published) EXPECT_TRUE(log.scheme().is_durable(one.point));
-      const uint32_t streams = log.scheme().traits().streams;
+      const uint32_t streams = log.streams();
       log.stop();
       expect_on_device(published, tiny, streams);
     }
   }
 }
 
-TEST_P(SchemeTest, RecordsLargerThanHalfTheBuffer) {
+TEST_P(SchemeTest, RecordsLargerThanHalfTheBufferArrive) {
   LogOptions tiny = options("file", 2);
   tiny.config.buffer_bytes = 32768;
   Log log(tiny);
@@ -101,24 +101,24 @@ TEST_P(SchemeTest, RecordsLargerThanHalfTheBuffer) {
     published.push_back(publish_record(log, i % 2, i, i % 3 == 2 ? 48 : largest - 8 * (i % 5)));
   }
   log.drain();
-  const uint32_t streams = log.scheme().traits().streams;
+  const uint32_t streams = log.streams();
   log.stop();
   expect_on_device(published, tiny, streams);
 }
 
-TEST_P(SchemeTest, PublishersWaitWhileASlowDeviceHasTheBufferFull) {
+TEST_P(SchemeTest, PublishersWaitWhileTheBufferIsFull) {
   LogOptions tiny = options("sim:3000");
   tiny.config.buffer_bytes = 8192;
   Log log(tiny);
   log.start();
   const auto published = publish_from_threads(log, kWorkers, 10, 1500);
   log.drain();
-  const uint32_t streams = log.scheme().traits().streams;
+  const uint32_t streams = log.streams();
   log.stop();
   expect_on_device(published, tiny, streams);
 }
 
-TEST_P(SchemeTest, FlushPoliciesThatAreNeverMetDoNotHoldUpAFullBuffer) {
+TEST_P(SchemeTest, AFullBufferIsFlushedUnderAnyFlushPolicy) {
   LogOptions tiny = options("sync", 2);
   tiny.config.buffer_bytes = 8192;
   tiny.config.flush_txns = 1'000'000;
@@ -129,12 +129,12 @@ TEST_P(SchemeTest, FlushPoliciesThatAreNeverMetDoNotHoldUpAFullBuffer) {
   std::vector<Published> published;
   for (uint32_t i = 0; i < 100; ++i) published.push_back(publish_record(log, i % 2, i, 800));
   log.drain();
-  const uint32_t streams = log.scheme().traits().streams;
+  const uint32_t streams = log.streams();
   log.stop();
   expect_on_device(published, tiny, streams);
 }
 
-TEST_P(SchemeTest, TheTimePolicyIsHonouredThoughNobodyPublishesAnyMore) {
+TEST_P(SchemeTest, FlushUsHoldsWhenNothingMoreIsPublished) {
   const Watchdog watchdog("a flush that was due by --flush_us was never made");
   LogOptions timed = options("sync", 1);
   timed.config.flush_txns = 1000;
@@ -150,31 +150,32 @@ TEST_P(SchemeTest, TheTimePolicyIsHonouredThoughNobodyPublishesAnyMore) {
   }
 }
 
-TEST_P(SchemeTest, NoWatermarkPassesATicketThatIsNotPublished) {
-  Log log(options("sim:20", 2));
+TEST_P(SchemeTest, NoWatermarkPassesAReservationThatIsNotPublished) {
+  Log log(options("sim:20", 3));
   log.start();
   LogScheme& scheme = log.scheme();
   const Published before = publish_record(log, 0, 1, 64);
   scheme.wait_durable(0, before.point);
 
-  const Ticket open = scheme.reserve(0, {}, 64);
+  const LogReservation open = scheme.reserve(0, {}, 64);
   std::atomic<bool> done{false};
   Published behind{};
-  std::thread other([&] {  // stopped at the mutex, or by the hole: it may not be durable either way
+  std::thread other([&] {  // blocks at the mutex or waits for the hole
     behind = publish_record(log, 1, 2, 64, {.max_read = before.sequence, .reads = true});
     scheme.wait_durable(1, behind.point);
     done.store(true);
   });
+  const CommitPoint reader = scheme.commit_read_only(2, {.max_read = open.sequence, .reads = true});
   for (int i = 0; i < 50; ++i) {
-    scheme.tick(0);
+    scheme.poll(0);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_FALSE(scheme.is_durable({open.sequence, open.stream}));
-    if (scheme.traits().streams == 1) {
+    EXPECT_FALSE(scheme.is_durable(reader));
+    if (log.streams() == 1) {
       EXPECT_FALSE(done.load());
     }
   }
   fill_record(open, log.run(), 3);
-  const Point point = scheme.publish(0, open, true, true);
+  const CommitPoint point = scheme.publish(0, open, true, true);
   scheme.wait_durable(0, point);
   other.join();
   EXPECT_TRUE(scheme.is_durable(behind.point));
@@ -192,13 +193,13 @@ TEST_P(SchemeTest, SequenceNumbersExceedWhatATransactionDependsOn) {
     EXPECT_GT(one.sequence, last);
     last = one.sequence;
   }
-  const Point observed = log.scheme().observe(0, {.max_read = last, .reads = true});
+  const CommitPoint observed = log.scheme().commit_read_only(0, {.max_read = last, .reads = true});
   log.scheme().wait_durable(0, observed);
-  EXPECT_TRUE(log.scheme().is_durable(log.scheme().observe(0, {})));
+  EXPECT_TRUE(log.scheme().is_durable(log.scheme().commit_read_only(0, {})));
 }
 
-// Many threads, synchronous commits, a small buffer: leaders, followers, hand-overs, waits for
-// space. No time-out comes to the rescue of a worker whose wake-up was lost.
+// Many threads commit synchronously through a small buffer, so workers lead, follow, hand the lead
+// on and wait for space. The safety time-out is an hour, so it does not hide a lost wake-up.
 TEST_P(SchemeTest, SynchronousCommitsFromManyThreadsLoseNoWakeUp) {
   constexpr uint32_t kClients = 16;
   for (const char* device : {"sim:30", "sync", "file", "nvm:500", "null"}) {
@@ -217,10 +218,10 @@ TEST_P(SchemeTest, SynchronousCommitsFromManyThreadsLoseNoWakeUp) {
         threads.emplace_back([&, worker] {
           for (uint64_t i = 0; i < 30; ++i) {
             const Published one = publish_record(log, worker, i, i % 8 == 0 ? 2048 : 64);
-            if (i % 16 == worker) continue;  // this one is not waited for
+            if (i % 16 == worker) continue;  // no worker waits for this commit
             log.scheme().wait_durable(worker, one.point);
             if (!log.scheme().is_durable(one.point)) ++not_durable;
-            if (i % 2 == 0) log.scheme().tick(worker);
+            if (i % 2 == 0) log.scheme().poll(worker);
           }
         });
       }

@@ -1,19 +1,20 @@
 // The log that is filled and persisted in place: its watermark is exact, stops at the first hole,
-// and passes nothing that was not persisted.
+// and passes no byte that was not persisted.
 #include <atomic>
 #include <cstring>
 #include <random>
 #include <thread>
 
-#include "logging/buffer/in_flight.h"
+#include "logging/buffer/open_holes.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
+#include "tests/scoped_flags.h"
 
 namespace logjam {
 namespace {
 
-TEST(InFlight, TheFirstHoleStopsItAndNoneBehindDoes) {
-  InFlight log(3);
+TEST(OpenHoles, LookStopsAtTheFirstHoleOnly) {
+  OpenHoles log(3);
   EXPECT_EQ(log.look(), 0u);
   EXPECT_EQ(log.reserve(0, 64).begin, 0u);
   EXPECT_EQ(log.reserve(1, 48).begin, 64u);
@@ -21,14 +22,14 @@ TEST(InFlight, TheFirstHoleStopsItAndNoneBehindDoes) {
   EXPECT_EQ(log.look(), 0u) << "passed an unfilled hole";
   EXPECT_EQ(log.reserve(2, 80).begin, 112u);
   log.filled(0);
-  EXPECT_EQ(log.look(), 112u) << "waits for a record behind";
+  EXPECT_EQ(log.look(), 112u) << "stopped before a filled record";
   log.filled(2);
   EXPECT_EQ(log.look(), 192u);
   EXPECT_EQ(log.reserved(), 192u);
 }
 
-TEST(InFlight, AHoleThatIsNeverFilledStaysThoughItsWorkerGoesOn) {
-  InFlight log(2);
+TEST(OpenHoles, AnUnfilledHoleStaysWhenItsWorkerReservesAgain) {
+  OpenHoles log(2);
   log.reserve(0, 64);
   log.reserve(0, 64);
   log.reserve(1, 64);
@@ -36,16 +37,16 @@ TEST(InFlight, AHoleThatIsNeverFilledStaysThoughItsWorkerGoesOn) {
   EXPECT_EQ(log.look(), 0u);
 }
 
-// Lookers race with workers; a flag for each record says whether it is filled.
-// With one worker there is no older hole to stop a look that goes wrong.
-class InFlightLooks : public testing::TestWithParam<uint32_t> {};
+// Threads that call look() race with workers. A flag for each record says whether it is filled.
+// With one worker there is no older hole that would stop a wrong look.
+class OpenHolesLooks : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(InFlightLooks, NoLookPassesAHole) {
+TEST_P(OpenHolesLooks, NoLookPassesAHole) {
   const uint32_t threads = GetParam();
   constexpr uint32_t kLookers = 2;
   constexpr uint64_t kEach = 50'000, kBytes = 8;
-  constexpr uint32_t kIdle = 2000;  // a look takes its time
-  InFlight log(threads + kIdle);
+  constexpr uint32_t kIdle = 2000;  // idle workers make a look take longer
+  OpenHoles log(threads + kIdle);
   std::vector<std::atomic<bool>> filled(threads * kEach);
   std::atomic<uint64_t> passed{0};
   std::atomic<uint32_t> looking{0};
@@ -75,11 +76,11 @@ TEST_P(InFlightLooks, NoLookPassesAHole) {
   for (std::thread& thread : workers) thread.join();
   done.store(true);
   for (std::thread& thread : lookers) thread.join();
-  EXPECT_EQ(passed.load(), 0u) << "holes were passed";
+  EXPECT_EQ(passed.load(), 0u) << "a look passed an unfilled hole";
   EXPECT_EQ(log.look(), threads * kEach * kBytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Workers, InFlightLooks, testing::Values(1, 2, 6));
+INSTANTIATE_TEST_SUITE_P(Workers, OpenHolesLooks, testing::Values(1, 2, 6));
 
 // A device in memory that remembers which bytes were persisted.
 class RememberingDevice final : public Device, public PersistentMemory {
@@ -101,14 +102,14 @@ class RememberingDevice final : public Device, public PersistentMemory {
   }
   bool persist(std::span<const std::byte> bytes) override {
     const auto begin = static_cast<uint64_t>(bytes.data() - bytes_.data());
-    std::this_thread::yield();  // others run while it is on its way
-    // What is not filled when it is persisted was never persisted.
+    std::this_thread::yield();  // other threads run while the bytes are on their way
+    // Bytes that are not filled at the time of the call do not count as persisted.
     for (uint64_t i = begin; i < begin + bytes.size(); ++i) {
       if (bytes_[i] == kFilled) persisted_[i].store(true, std::memory_order_relaxed);
     }
     return true;
   }
-  // Of stream position 0 up to `end`, that are not persisted.
+  // The number of bytes from stream position 0 up to `end` that are not persisted.
   uint64_t missing_before(uint64_t end) const {
     uint64_t missing = 0;
     for (uint64_t i = kLogHeaderBytes; i < kLogHeaderBytes + end; ++i) {
@@ -124,7 +125,7 @@ class RememberingDevice final : public Device, public PersistentMemory {
   std::vector<std::atomic<bool>> persisted_;
 };
 
-TEST(Scm, EveryByteWasPersistedBeforeTheWatermarkPassedIt) {
+TEST(Scm, TheWatermarkPassesOnlyPersistedBytes) {
   constexpr uint32_t kWorkers = 5;
   constexpr uint64_t kEach = 300;
   RememberingDevice device;
@@ -139,10 +140,10 @@ TEST(Scm, EveryByteWasPersistedBeforeTheWatermarkPassedIt) {
       std::mt19937_64 random(worker);
       for (uint64_t i = 0; i < kEach; ++i) {
         const auto bytes = static_cast<uint32_t>(48 + random() % 50 * 8);
-        const Ticket ticket = scheme->reserve(worker, {}, bytes);
+        const LogReservation reservation = scheme->reserve(worker, {}, bytes);
         if (random() % 4 == 0) std::this_thread::yield();
-        std::memset(ticket.hole, static_cast<int>(RememberingDevice::kFilled), bytes);
-        const Point point = scheme->publish(worker, ticket, true, true);
+        std::memset(reservation.hole, static_cast<int>(RememberingDevice::kFilled), bytes);
+        const CommitPoint point = scheme->publish(worker, reservation, true, true);
         scheme->wait_durable(worker, point);
         if (i % 16 == 0) missing += device.missing_before(point.sequence);
       }
@@ -153,25 +154,27 @@ TEST(Scm, EveryByteWasPersistedBeforeTheWatermarkPassedIt) {
   EXPECT_TRUE(scheme->idle());
 }
 
-// Each worker holds its hole open until all before it is durable. So nobody may wait for a record
-// behind, and whoever let the others think so must wake them: no time-out does it here.
-TEST(Scm, ARecordNeverWaitsForOneBehindIt) {
-  const Watchdog watchdog("a record waits for one behind it");
+// Each worker keeps its hole open until all records before it are durable. So no worker may wait
+// for a later record. A worker that has stored a stale bound, for which others may wait, must wake
+// them: the safety time-out is an hour here.
+TEST(Scm, ARecordNeverWaitsForALaterRecord) {
+  const Watchdog watchdog("a record waits for a later record");
   constexpr uint32_t kWorkers = 6;
   LogDirectory directory;
   LogOptions options = log_options(*find_scheme("scm"), directory, "nvm", kWorkers);
   options.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;
-  options.config.force_stale_bounds = true;
+  ScopedFlags flags;
+  flags.set("scm_stale_bounds", "true");
   Log log(options);
   log.start();
   std::vector<std::thread> threads;
   for (uint32_t worker = 0; worker < kWorkers; ++worker) {
     threads.emplace_back([&, worker] {
       for (uint64_t i = 0; i < 3000; ++i) {
-        const Ticket ticket = log.scheme().reserve(worker, {}, 64);
-        fill_record(ticket, log.run(), i);
-        log.scheme().wait_durable(worker, {.sequence = ticket.position, .stream = 0});
-        log.scheme().publish(worker, ticket, true, true);
+        const LogReservation reservation = log.scheme().reserve(worker, {}, 64);
+        fill_record(reservation, log.run(), i);
+        log.scheme().wait_durable(worker, CommitPoint::in_stream(0, reservation.position));
+        log.scheme().publish(worker, reservation, true, true);
       }
     });
   }
@@ -179,8 +182,8 @@ TEST(Scm, ARecordNeverWaitsForOneBehindIt) {
   EXPECT_TRUE(log.scheme().idle());
 }
 
-// A crash with a hole in the log: recovery uses what is before it, says what it leaves, and is not
-// misled by an earlier run's bytes, which fill the hole.
+// A crash leaves a hole in the log. Recovery uses the records before the hole and reports the
+// records behind it. An earlier run's bytes, which are in the hole, do not mislead it.
 TEST(Scm, RecoveryStopsAtTheFirstHole) {
   LogDirectory directory;
   const LogOptions options = log_options(*find_scheme("scm"), directory, "nvm", 3);
@@ -189,8 +192,8 @@ TEST(Scm, RecoveryStopsAtTheFirstHole) {
     for (uint64_t i = 0; i < 300; ++i) publish_record(earlier, 0, i, 64);
   }
   Log log(options);
-  const Published before = publish_record(log, 0, 1, 8192);  // a new log has zeros at its start
-  const Ticket open = log.scheme().reserve(1, {}, 64);
+  const Published before = publish_record(log, 0, 1, 8192);  // a new log begins with zeros
+  const LogReservation open = log.scheme().reserve(1, {}, 64);
   const Published behind = publish_record(log, 2, 2, 64);
   EXPECT_TRUE(log.scheme().is_durable(before.point));
   EXPECT_FALSE(log.scheme().is_durable(behind.point));
@@ -202,7 +205,7 @@ TEST(Scm, RecoveryStopsAtTheFirstHole) {
       found.tail.why.find("corrupt record at byte 8192; 1 valid record(s) of 64 bytes behind"),
       std::string::npos)
       << found.tail.why;
-  EXPECT_EQ(log.scheme().cut({found.tail}).bytes, std::vector<uint64_t>{8192});
+  EXPECT_EQ(options.scheme->recovery.cut({found.tail}).bytes, std::vector<uint64_t>{8192});
 
   fill_record(open, log.run(), 3);
   log.scheme().publish(1, open, true, true);
@@ -212,7 +215,7 @@ TEST(Scm, RecoveryStopsAtTheFirstHole) {
   EXPECT_EQ(read_log(directory.file()).records.size(), 3u);
 }
 
-TEST(ScmDeathTest, OtherDevicesAreRefused) {
+TEST(ScmDeathTest, DevicesThatAreNotMemoryAreRefused) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   LogDirectory directory;
   for (const char* device : {"file", "sync", "sim:10", "null", "faulty:sync"}) {

@@ -1,35 +1,36 @@
-// A log whose flushers do not run: interleavings become scripts on one thread, which says when each
-// stream is flushed.
+// A log whose flusher threads do not run. A test runs on one thread and calls flush() for each
+// stream, so the test decides the interleaving.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "tests/logging/log_fixture.h"
+#include "tests/scoped_flags.h"
 
 namespace logjam {
 
 class ScriptedLog : public testing::Test {
  protected:
-  // The log of `options_`, in place of the one there is.
+  // Closes the current log, if any, and opens the log of `options_`.
   void open() {
-    log_.reset();  // before another opens its files
+    log_.reset();  // before its files are opened again
     log_ = std::make_unique<Log>(options_);
   }
 
   LogScheme& scheme() { return log_->scheme(); }
-  uint32_t streams() { return scheme().traits().streams; }
+  uint32_t streams() { return log_->streams(); }
   double counter(const char* name) { return scheme().counters().value(name); }
 
   Published publish(uint32_t worker, const Dependencies& deps = {}) {
     return publish_record(*log_, worker, ++txn_, 64, deps);
   }
-  // What was reserved by hand.
-  Point fill(uint32_t worker, const Ticket& open) {
+  // Fills and publishes a reservation that the test has made.
+  CommitPoint fill(uint32_t worker, const LogReservation& open) {
     fill_record(open, log_->run(), ++txn_);
     return scheme().publish(worker, open, true, true);
   }
-  // All that the stream's own flusher would do.
+  // Does all the work that the stream's flusher has now.
   void flush(uint32_t stream) {
     for (int i = 0; i < 3; ++i) scheme().flush(stream, true);
   }
@@ -37,10 +38,10 @@ class ScriptedLog : public testing::Test {
     for (uint32_t s = 0; s < streams(); ++s) flush(s);
   }
 
-  bool durable(const Point& point) { return scheme().is_durable(point); }
+  bool durable(const CommitPoint& point) { return scheme().is_durable(point); }
   bool durable(const Published& one) { return durable(one.point); }
 
-  // What a recovery would find, and use, now.
+  // What a recovery would find now: the tails of the streams, and below their cut.
   std::vector<StreamTail> tails() {
     std::vector<StreamTail> tails;
     for (uint32_t s = 0; s < streams(); ++s) {
@@ -48,17 +49,18 @@ class ScriptedLog : public testing::Test {
     }
     return tails;
   }
-  Cut cut() { return scheme().cut(tails()); }
+  Cut cut() { return options_.scheme->recovery.cut(tails()); }
   bool survives(const Published& one, uint8_t flags = 0) {
     RecordHeader header{};
     header.sequence = one.sequence;
     header.flags = flags;
     const Cut now = cut();
     return one.position + one.bytes <= now.bytes[one.stream] &&
-           scheme().survives(header, one.stream, now);
+           options_.scheme->recovery.survives(header, now);
   }
 
   LogDirectory directory_;
+  ScopedFlags flags_;
   LogOptions options_;
   std::unique_ptr<Log> log_;
   uint64_t txn_ = 0;

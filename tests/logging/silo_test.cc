@@ -1,4 +1,4 @@
-// What is Silo's own: epochs. Interleavings as scripts on one thread, without flushers.
+// Silo's epochs. Each test runs on one thread, without flushers, and decides the interleaving.
 #include "tests/logging/scripted_log.h"
 
 namespace logjam {
@@ -10,19 +10,19 @@ class SiloTest : public ScriptedLog {
 
   SiloTest() {
     options_ = log_options_of_many(*find_scheme("silo"), directory_, "sync", 4, kStreams);
-    options_.config.epoch_us = 1;
+    flags_.set("epoch_ms", "0.001");
     open();
   }
 
   static uint64_t epoch_of(uint64_t tid) { return tid >> 32; }
-  // The epoch thread's step; the first only looks at the clock.
+  // Does the epoch thread's work until the epoch ends. Its first step only reads the clock.
   void end_epoch() {
     const uint64_t before = epoch_of(publish(3).sequence);
     while (epoch_of(publish(3).sequence) == before) scheme().flush(kStreams, false);
   }
 };
 
-TEST_F(SiloTest, ATransactionIsSafeWhenItsEpochIsInEveryStream) {
+TEST_F(SiloTest, ATransactionIsDurableWhenItsEpochIsInEveryStream) {
   const Published one = publish(0), other = publish(1);
   flush(0);
   flush(1);
@@ -30,7 +30,7 @@ TEST_F(SiloTest, ATransactionIsSafeWhenItsEpochIsInEveryStream) {
   EXPECT_FALSE(survives(one));
   end_epoch();
   flush(0);
-  EXPECT_FALSE(scheme().is_durable(one.point)) << "the other logger has not written it";
+  EXPECT_FALSE(scheme().is_durable(one.point)) << "the other logger has not written the epoch";
   EXPECT_FALSE(survives(one));
   flush(1);
   EXPECT_TRUE(scheme().is_durable(one.point));
@@ -39,9 +39,9 @@ TEST_F(SiloTest, ATransactionIsSafeWhenItsEpochIsInEveryStream) {
   EXPECT_TRUE(survives(other));
 }
 
-TEST_F(SiloTest, AnOpenTicketHoldsUpItsEpoch) {
+TEST_F(SiloTest, AnOpenReservationHoldsUpItsEpoch) {
   const Published before = publish(2);
-  const Ticket open = scheme().reserve(0, {}, 64);
+  const LogReservation open = scheme().reserve(0, {}, 64);
   end_epoch();
   end_epoch();
   flush(0);
@@ -49,7 +49,7 @@ TEST_F(SiloTest, AnOpenTicketHoldsUpItsEpoch) {
   EXPECT_FALSE(scheme().is_durable(before.point));
   EXPECT_FALSE(survives(before));
   fill_record(open, log_->run(), 1000);
-  const Point point = scheme().publish(0, open, true, true);
+  const CommitPoint point = scheme().publish(0, open, true, true);
   flush(0);
   flush(1);
   EXPECT_TRUE(scheme().is_durable(before.point));
@@ -57,7 +57,7 @@ TEST_F(SiloTest, AnOpenTicketHoldsUpItsEpoch) {
   EXPECT_TRUE(survives(before));
 }
 
-TEST_F(SiloTest, NumbersAreOfTheEpochAndFollowDependencies) {
+TEST_F(SiloTest, NumbersContainTheEpochAndExceedDependencies) {
   const Published first = publish(0);
   end_epoch();
   const Published second = publish(0);
@@ -67,8 +67,8 @@ TEST_F(SiloTest, NumbersAreOfTheEpochAndFollowDependencies) {
   EXPECT_EQ(publish(1).sequence, reader.sequence + 1);
 }
 
-// What an idle worker left in its buffer goes with the epoch.
-TEST_F(SiloTest, IdleWorkersBuffersAreTaken) {
+// A record that an idle worker left in its buffer is flushed with its epoch.
+TEST_F(SiloTest, BuffersOfIdleWorkersAreFlushed) {
   const Published left = publish(2);
   for (int i = 0; i < 3; ++i) {
     end_epoch();
@@ -76,7 +76,7 @@ TEST_F(SiloTest, IdleWorkersBuffersAreTaken) {
     flush(1);
   }
   EXPECT_TRUE(scheme().is_durable(left.point));
-  const Published later = publish(2);  // it gets another
+  const Published later = publish(2);  // in another buffer
   EXPECT_GT(later.position, left.position + left.bytes);
 }
 

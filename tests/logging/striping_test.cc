@@ -1,5 +1,5 @@
 // One stream over several devices: every byte arrives in its stripe, no watermark passes a stripe
-// that is not durable, and a log that has lost one ends there.
+// that is not durable, and a log that has lost a stripe ends there.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,35 +11,36 @@
 #include <random>
 #include <thread>
 
-#include "logging/stripes.h"
+#include "logging/format/stripes.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/scoped_flags.h"
 
 namespace logjam {
 namespace {
 
 constexpr uint64_t kStripe = 4096;
 
-TEST(Stripes, PositionsAndFilesMatch) {
-  for (const uint32_t lanes : {1u, 2u, 3u, 5u}) {
-    const Stripes stripes{lanes, kStripe};
-    std::vector<uint64_t> file_end(lanes, kLogHeaderBytes);
+TEST(Stripes, PositionsAndFileOffsetsMatch) {
+  for (const uint32_t devices : {1u, 2u, 3u, 5u}) {
+    const Stripes stripes{devices, kStripe};
+    std::vector<uint64_t> file_end(devices, kLogHeaderBytes);
     for (uint64_t position = 0; position < 40 * kStripe; position += 1024) {
-      const uint32_t lane = stripes.lane(position);
-      EXPECT_EQ(stripes.file_offset(position), file_end[lane]);
-      file_end[lane] += 1024;
-      EXPECT_EQ(stripes.stream_end(lane, file_end[lane]), position + 1024);
-      if (lanes > 1) {
+      const uint32_t device = stripes.device(position);
+      EXPECT_EQ(stripes.file_offset(position), file_end[device]);
+      file_end[device] += 1024;
+      EXPECT_EQ(stripes.stream_end(device, file_end[device]), position + 1024);
+      if (devices > 1) {
         EXPECT_EQ(stripes.stripe_end(position), position / kStripe * kStripe + kStripe);
       }
-      EXPECT_EQ(stripes.lane(stripes.next(position + 1024)), lane);
+      EXPECT_EQ(stripes.device(stripes.next(position + 1024)), device);
     }
-    for (uint32_t lane = 0; lane < lanes; ++lane) {
-      EXPECT_EQ(stripes.file_offset(stripes.first(lane)), kLogHeaderBytes);
+    for (uint32_t device = 0; device < devices; ++device) {
+      EXPECT_EQ(stripes.file_offset(stripes.first(device)), kLogHeaderBytes);
     }
   }
 }
 
-// Lanes whose writes finish when the test says so, into bytes that the test sees.
+// A device whose writes finish when the test calls complete(), in memory that the test reads.
 class HeldDevice final : public Device {
  public:
   uint32_t block_bytes() const override { return 512; }
@@ -66,43 +67,44 @@ class HeldDevice final : public Device {
   std::span<const std::byte> bytes_;
 };
 
-// A scheme on held devices, stepped by hand.
+// A scheme on held devices. It advances when the test calls step().
 class Held {
  public:
-  Held(uint32_t lanes, uint64_t buffer_bytes) : devices(lanes), stripes{lanes, kStripe} {
+  Held(uint32_t count, uint64_t buffer_bytes) : devices(count), stripes{count, kStripe} {
     LogConfig config;
     config.workers = 1;
     config.buffer_bytes = buffer_bytes;
-    config.stripes = lanes;
+    config.stripes = count;
     config.stripe_bytes = kStripe;
     for (HeldDevice& device : devices) config.devices.push_back(&device);
     scheme = find_scheme("centr")->make(config);
   }
 
   void publish(uint32_t bytes) {
-    const Ticket ticket = scheme->reserve(0, {}, bytes);
+    const LogReservation reservation = scheme->reserve(0, {}, bytes);
     for (uint32_t i = 0; i < bytes; ++i) {
-      ticket.hole[i] = static_cast<std::byte>((ticket.position + i) * 2654435761 >> 13);
+      reservation.hole[i] = static_cast<std::byte>((reservation.position + i) * 2654435761 >> 13);
     }
-    written.insert(written.end(), ticket.hole, ticket.hole + bytes);
-    points.push_back(scheme->publish(0, ticket, true, true));
+    written.insert(written.end(), reservation.hole, reservation.hole + bytes);
+    points.push_back(scheme->publish(0, reservation, true, true));
   }
   void step() {
-    std::this_thread::sleep_for(std::chrono::microseconds(3));  // it does not look more often
-    scheme->tick(0);
+    // poll() does not look at the devices more often.
+    std::this_thread::sleep_for(std::chrono::microseconds(3));
+    scheme->poll(0);
   }
   // The number of bytes that are durable, as far as the scheme tells by its points.
   uint64_t acknowledged() const {
     uint64_t most = 0;
-    for (const Point& point : points) {
+    for (const CommitPoint& point : points) {
       if (scheme->is_durable(point)) most = std::max(most, point.sequence);
     }
     return most;
   }
-  // Up to where the platters have what was written.
+  // The position up to which the platters hold what was written.
   uint64_t on_platters() const {
     for (uint64_t at = 0; at < written.size(); ++at) {
-      const auto& platter = devices[stripes.lane(at)].platter;
+      const auto& platter = devices[stripes.device(at)].platter;
       const uint64_t offset = stripes.file_offset(at);
       if (offset >= platter.size() || platter[offset] != written[at]) return at;
     }
@@ -113,21 +115,21 @@ class Held {
   const Stripes stripes;
   std::unique_ptr<LogScheme> scheme;
   std::vector<std::byte> written;
-  std::vector<Point> points;
+  std::vector<CommitPoint> points;
 };
 
-TEST(Striping, TheWatermarkWaitsForTheStripeBefore) {
+TEST(Striping, TheWatermarkWaitsForEarlierStripes) {
   Held log(2, 65536);
   for (int i = 0; i < 20; ++i) log.publish(1000);  // stripes 0 to 3, and some of 4
   log.step();
   EXPECT_EQ(log.devices[0].under_way(), kStripe);
   EXPECT_EQ(log.devices[1].under_way(), kStripe);
-  for (const uint64_t stripe : {1, 3}) {  // lane 1 runs ahead
+  for (const uint64_t stripe : {1, 3}) {  // device 1 runs ahead
     log.devices[1].complete();
     log.step();
     EXPECT_EQ(log.acknowledged(), 0u) << "stripe " << stripe << " is durable, stripe 0 is not";
   }
-  EXPECT_EQ(log.devices[1].under_way(), 0u);  // nothing is left for it
+  EXPECT_EQ(log.devices[1].under_way(), 0u);  // it has nothing left to write
   EXPECT_EQ(log.devices[0].under_way(), kStripe);
   log.devices[0].complete();
   log.step();
@@ -142,7 +144,7 @@ TEST(Striping, TheWatermarkWaitsForTheStripeBefore) {
   EXPECT_TRUE(log.scheme->idle());
 }
 
-TEST(Striping, WhateverFinishesFirstOnlyWhatIsOnAllPlattersCounts) {
+TEST(Striping, InAnyOrderOfWritesOnlyBytesOnThePlattersAreAcknowledged) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     std::mt19937_64 random(seed);
     Held log(static_cast<uint32_t>(2 + seed % 3), 32768);
@@ -165,19 +167,20 @@ TEST(Striping, WhateverFinishesFirstOnlyWhatIsOnAllPlattersCounts) {
 
 class StripingTest : public testing::TestWithParam<const SchemeInfo*> {
  protected:
-  LogOptions options(const std::string& device, uint32_t lanes, uint64_t stripe_bytes,
+  LogOptions options(const std::string& device, uint32_t devices, uint64_t stripe_bytes,
                      uint32_t workers = 4) {
     LogOptions options = log_options(*GetParam(), directory_, device, workers);
     options.directories.clear();
-    for (uint32_t lane = 0; lane < lanes; ++lane) {
-      options.directories.push_back(directory_.path() + "/" + std::to_string(lane));
+    for (uint32_t device = 0; device < devices; ++device) {
+      options.directories.push_back(directory_.path() + "/" + std::to_string(device));
     }
     options.config.stripe_bytes = stripe_bytes;
-    options.config.hop_bytes = options.config.io_unit_bytes = 4096;
+    flags_.set("hop_bytes", 4096);
+    flags_.set("io_unit_bytes", 4096);
     return options;
   }
 
-  // Four threads; every record is found again.
+  // Publishes from four threads and expects to find every record.
   static void publish_and_find(const LogOptions& options, uint32_t each, uint32_t max_bytes) {
     std::vector<Published> published[4];
     {
@@ -192,7 +195,7 @@ class StripingTest : public testing::TestWithParam<const SchemeInfo*> {
             published[worker].push_back(
                 publish_record(log, worker, uint64_t{worker} << 48 | i, bytes));
             if (i % 16 == 0) log.scheme().wait_durable(worker, published[worker].back().point);
-            log.scheme().tick(worker);
+            log.scheme().poll(worker);
           }
         });
       }
@@ -219,16 +222,17 @@ class StripingTest : public testing::TestWithParam<const SchemeInfo*> {
   }
 
   LogDirectory directory_;
+  ScopedFlags flags_;
 };
 
 TEST_P(StripingTest, EveryByteArrivesThroughATinyBuffer) {
   bool help = false;
   for (const char* device : {"file", "sync", "sim:20", "faulty:sim:20"}) {
-    for (const uint32_t lanes : {1u, 2u, 3u}) {
+    for (const uint32_t devices : {1u, 2u, 3u}) {
       help = !help;
-      SCOPED_TRACE(std::string(device) + ", lanes " + std::to_string(lanes) +
+      SCOPED_TRACE(std::string(device) + ", devices " + std::to_string(devices) +
                    (help ? ", helped" : ", daemon alone"));
-      LogOptions tiny = options(device, lanes, kStripe);
+      LogOptions tiny = options(device, devices, kStripe);
       tiny.config.buffer_bytes = 16384;
       tiny.config.flush_help = help;
       publish_and_find(tiny, 30, 3000);
@@ -236,12 +240,12 @@ TEST_P(StripingTest, EveryByteArrivesThroughATinyBuffer) {
   }
 }
 
-TEST_P(StripingTest, StripesOfHalfAMegabyteAndFlushPolicies) {
+TEST_P(StripingTest, EveryByteArrivesInLargeStripesUnderFlushPolicies) {
   for (const uint64_t flush_us : {0, 300}) {
     LogOptions whole = options("file", 2, kStripeBytes);
     whole.preallocate_bytes = uint64_t{2} << 20;
     whole.config.buffer_bytes = uint64_t{2} << 20;
-    whole.config.io_unit_bytes = 65536;
+    flags_.set("io_unit_bytes", 65536);
     whole.config.flush_us = flush_us;
     whole.config.flush_bytes = flush_us == 0 ? 0 : 200'000;
     publish_and_find(whole, 50, 60'000);
@@ -253,14 +257,14 @@ std::vector<const SchemeInfo*> striped_schemes() {
   LogConfig config;
   config.workers = 4;
   std::erase_if(schemes, [&](const SchemeInfo* info) {
-    return info->in_place || info->stream_count(2, config) != 1;
+    return info->traits.in_place || info->stream_count(2, config) != 1;
   });
   return schemes;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StripingTest, testing::ValuesIn(striped_schemes()), scheme_test_name);
 
-// Logs on two directories, then damaged.
+// Logs on two directories, which the tests damage.
 class StripedFiles : public testing::Test {
  protected:
   void write_log(uint32_t count, uint32_t bytes = 400) {
@@ -280,19 +284,19 @@ class StripedFiles : public testing::Test {
         published_, [&](const Published& one) { return one.position + one.bytes <= position; }));
   }
   ReadLog read() const { return read_log(find_log_files(directories_).paths[0]); }
-  std::string file(uint32_t lane) const { return log_file_path(directories_[lane], 0); }
+  std::string file(uint32_t device) const { return log_file_path(directories_[device], 0); }
 
   LogDirectory directory_;
   std::vector<std::string> directories_{directory_.path() + "/a", directory_.path() + "/b"};
   std::vector<Published> published_;
 };
 
-TEST_F(StripedFiles, ALostStripeInTheMiddleIsTheEnd) {
+TEST_F(StripedFiles, TheLogEndsAtALostStripe) {
   const Stripes stripes{2, kStripe};
   for (const bool truncated : {false, true}) {
     for (const uint64_t stripe : {0, 1, 2, 9, 16, 17}) {
       write_log(200);  // 19 stripes and a half
-      const std::string path = file(stripes.lane(stripe * kStripe));
+      const std::string path = file(stripes.device(stripe * kStripe));
       const auto offset = static_cast<off_t>(stripes.file_offset(stripe * kStripe));
       const int fd = open(path.c_str(), O_WRONLY);
       const std::vector<char> zeros(kStripe);
@@ -310,21 +314,22 @@ TEST_F(StripedFiles, ALostStripeInTheMiddleIsTheEnd) {
   }
 }
 
-TEST_F(StripedFiles, AnEarlierRunsStripesDoNotShow) {
+TEST_F(StripedFiles, StripesOfAnEarlierRunAreNotRead) {
   for (const uint32_t count : {300u, 41u, 200u, 10u, 0u}) {
     write_log(count);
     const ReadLog log = read();
     EXPECT_EQ(log.records.size(), count);
     EXPECT_EQ(log.tail.why, "end of log");
   }
-  for (const uint32_t bytes : {48, 64, 72, 128, 1360}) {  // ends just before, at, behind a stripe's
+  // Records of these sizes end just before, at or just behind the end of a stripe.
+  for (const uint32_t bytes : {48, 64, 72, 128, 1360}) {
     write_log(300, 400);
     write_log(static_cast<uint32_t>(2 * kStripe) / bytes, bytes);
     EXPECT_EQ(read().tail.why, "end of log") << bytes;
   }
 }
 
-TEST_F(StripedFiles, AreFoundInAnyOrderOrMissed) {
+TEST_F(StripedFiles, AreFoundInAnyOrderAndReportedIfMissing) {
   write_log(200);
   EXPECT_EQ(read().records.size(), 200u);
   const LogFiles files = find_log_files({directories_[1], directories_[0]});
@@ -338,7 +343,8 @@ TEST_F(StripedFiles, AreFoundInAnyOrderOrMissed) {
   EXPECT_EQ(find_log_files({directories_[0], directories_[0]}).error,
             file(0) + " and " + file(0) + " are both stripe 0");
 
-  // A run on one directory leaves the other's old stripe alone, which then is of another log.
+  // A run on one directory leaves the old stripe in the other directory, which then belongs to
+  // another log.
   const auto both = directories_;
   directories_ = {both[0]};
   write_log(10);

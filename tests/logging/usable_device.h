@@ -1,16 +1,17 @@
-// Some schemes persist in place and need a device that is memory. Tests that walk the registry ask
-// here for the next best device, and name no scheme.
+// Some schemes persist their records in place and need a device that is memory. For them
+// usable_device() replaces any other device by `nvm`, so that tests over the registry name no
+// scheme.
 #pragma once
 
 #include <string>
 
 #include "logging/device/device.h"
-#include "logging/log_scheme.h"
+#include "logging/scheme_registry.h"
 
 namespace logjam {
 
 inline std::string usable_device(const SchemeInfo& scheme, const std::string& device) {
-  if (!scheme.in_place || device_is_memory(device)) return device;
+  if (!scheme.traits.in_place || device_is_memory(device)) return device;
   return device.starts_with("faulty:") ? "faulty:nvm" : "nvm";
 }
 

@@ -1,4 +1,4 @@
-// Ends the process, with a sentence, if the test that owns it does not end in a minute.
+// Ends the process with a given sentence if the watchdog is not destroyed within a minute.
 #pragma once
 
 #include <condition_variable>

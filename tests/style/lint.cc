@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
+#include <optional>
 #include <regex>
+#include <sstream>
 
 namespace logjam::lint {
 namespace {
 
 constexpr size_t kMaxLines = 450;
 constexpr size_t kMaxColumns = 100;
+constexpr size_t kMaxSchemeCodeLines = 150;
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -37,30 +41,38 @@ struct Room {
 
 const std::vector<Room>& rooms() {
   static const std::vector<Room> table = {
-      {"engine/platform/", {"engine/platform/"}},
-      {"engine/", {"engine/", "logging/log_scheme.h", "logging/log_reader.h", "logging/record.h"}},
+      {"platform/", {"platform/"}},
+      {"engine/",
+       {"engine/", "platform/", "logging/log_scheme.h", "logging/recovery_rule.h",
+        "logging/format/log_reader.h", "logging/format/record.h"}},
       {"cc/",
-       {"cc/", "engine/", "logging/log_scheme.h", "logging/read_stamps.h", "logging/record.h"}},
-      {"logging/", {"logging/", "engine/platform/"}},
+       {"cc/", "engine/", "platform/", "logging/log_scheme.h", "logging/read_stamps.h",
+        "logging/format/record.h"}},
+      {"logging/", {"logging/", "platform/"}},
       {"workloads/log_insert/",
-       {"workloads/log_insert/", "engine/stats/", "engine/platform/", "logging/log_scheme.h",
-        "logging/record.h"}},
+       {"workloads/log_insert/", "engine/stats/", "platform/", "logging/log_scheme.h",
+        "logging/format/record.h"}},
       {"workloads/",
-       {"workloads/", "engine/workload.h", "engine/transaction.h", "engine/storage/",
-        "engine/platform/"}},
-      {"cli/", {"cli/", "engine/", "cc/", "logging/", "workloads/"}},
-      {"scripts/", {"scripts/", "engine/", "cc/", "logging/", "workloads/"}},
-      {"tests/", {"tests/", "cli/", "engine/", "cc/", "logging/", "workloads/"}},
+       {"workloads/", "engine/workload.h", "engine/transaction.h", "engine/storage/", "platform/"}},
+      {"cli/", {"cli/", "platform/", "engine/", "cc/", "logging/", "workloads/"}},
+      {"scripts/", {"scripts/", "platform/", "engine/", "cc/", "logging/", "workloads/"}},
+      {"tests/", {"tests/", "cli/", "platform/", "engine/", "cc/", "logging/", "workloads/"}},
   };
   return table;
 }
 
-// Where an include of the project leads: the include roots are the root and engine/.
-std::string full_path(const std::string& include) {
-  for (const Room& room : rooms()) {
-    if (include.starts_with(room.path.substr(0, room.path.find('/') + 1))) return include;
+// The number of the floor with the longest prefix of `path`, none if there is no such floor.
+std::optional<size_t> floor_of(std::string_view path, const Floors& floors) {
+  std::optional<size_t> found;
+  size_t longest = 0;
+  for (size_t floor = 0; floor < floors.size(); ++floor) {
+    for (const std::string& prefix : floors[floor]) {
+      if (!path.starts_with(prefix) || prefix.size() <= longest) continue;
+      found = floor;
+      longest = prefix.size();
+    }
   }
-  return "engine/" + include;
+  return found;
 }
 
 struct Banned {
@@ -101,7 +113,7 @@ class Checker {
       add(0, std::to_string(lines.size()) + " lines: more than " + std::to_string(kMaxLines) +
                  ", is it one idea?");
     }
-    // In two parts, or this line would be found.
+    // The words are split, or the rule would find them here.
     static const std::regex later(
         "\\b("
         "TO"
@@ -116,7 +128,7 @@ class Checker {
     }
   }
 
-  void includes() {
+  void includes(const Floors& floors) {
     const auto room = std::find_if(rooms().begin(), rooms().end(), [&](const Room& candidate) {
       return path_.starts_with(candidate.path);
     });
@@ -129,14 +141,39 @@ class Checker {
       const std::string header = match[1];
       if (header.find("..") != std::string::npos || header.ends_with(".cc")) {
         add(i + 1, "includes \"" + header + "\": name a header by its path from the root");
-      } else if (header.starts_with("engine/platform/")) {
-        add(i + 1, "includes \"" + header + "\": write \"platform/...\", which a simulated " +
-                       "platform can take the place of");
       } else if (room == rooms().end()) {
         add(i + 1, "is in no room: see ARCHITECTURE.md");
-      } else if (!starts_with_any(full_path(header), room->may_include)) {
+      } else if (!starts_with_any(header, room->may_include)) {
         add(i + 1, std::string(room->path) + " may not include \"" + header + "\"");
+      } else if (floor_of(header, floors) > floor_of(path_, floors)) {
+        add(i + 1,
+            "includes \"" + header + "\", which is on a floor above (tests/style/floors.txt)");
       }
+    }
+  }
+
+  // A scheme composes shared parts and adds only what is its own, so it is short. Its proofs are
+  // comments, which do not count.
+  void short_scheme() {
+    const std::string code = strip(text_, Literals::kKeep);
+    const auto lines = lines_of(code);
+    const auto written = std::count_if(lines.begin(), lines.end(), [](std::string_view line) {
+      return line.find_first_not_of(' ') != std::string_view::npos;
+    });
+    if (static_cast<size_t>(written) > kMaxSchemeCodeLines) {
+      add(0, std::to_string(written) + " lines of code: more than " +
+                 std::to_string(kMaxSchemeCodeLines) + ", what in them belongs to a shared part?");
+    }
+  }
+
+  // Only platform/ includes oneTBB, so that one file reports its forks and joins to
+  // ThreadSanitizer.
+  void tasks() {
+    static const std::regex tbb(R"(^\s*#\s*include\s*[<"](oneapi/)?tbb/)");
+    const std::string code = strip(text_, Literals::kKeep);
+    const auto lines = lines_of(code);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (matches(lines[i], tbb)) add(i + 1, "includes oneTBB: use platform/parallel.h");
     }
   }
 
@@ -154,14 +191,13 @@ class Checker {
       for (const auto& [rule, banned] : rules) {
         std::cmatch match;
         if (std::regex_search(lines[i].begin(), lines[i].end(), match, rule)) {
-          add(i + 1,
-              "\"" + match.str() + "\" goes around engine/platform/: use " + banned->instead);
+          add(i + 1, "\"" + match.str() + "\" goes around platform/: use " + banned->instead);
         }
       }
     }
   }
 
-  // Papers may be cited in comments; what the code must not know is the name a scheme goes by.
+  // Comments may cite papers. Code must not contain the name of a scheme.
   void schemes(const std::vector<std::string_view>& names) {
     const std::string code = strip(text_, Literals::kKeep);
     const auto lines = lines_of(code);
@@ -198,7 +234,7 @@ std::string to_string(const Finding& finding) {
 std::string strip(std::string_view code, Literals literals) {
   std::string out;
   out.reserve(code.size());
-  // Copies or blanks what lies before `end`, but never a line break.
+  // Copies the code before `end`, or writes spaces in its place. Line breaks always stay.
   size_t at = 0;
   const auto copy_to = [&](size_t end, bool keep) {
     for (end = std::min(end, code.size()); at < end; ++at) {
@@ -236,15 +272,26 @@ std::string strip(std::string_view code, Literals literals) {
   return out;
 }
 
+Floors read_floors(const std::string& text) {
+  Floors floors;
+  for (std::string_view line : lines_of(text)) {
+    std::istringstream words{std::string(line.substr(0, line.find('#')))};
+    std::vector<std::string> floor{std::istream_iterator<std::string>(words), {}};
+    if (!floor.empty()) floors.push_back(std::move(floor));
+  }
+  return floors;
+}
+
 std::vector<Finding> check(const std::string& path, const std::string& text,
-                           const std::vector<std::string_view>& schemes) {
+                           const std::vector<std::string_view>& schemes, const Floors& floors) {
   Checker checker(path, text);
   checker.layout();
   if (is_cpp(path)) {
-    checker.includes();
-    const bool platform = path.starts_with("engine/platform/");
+    checker.includes(floors);
+    if (path.starts_with("logging/schemes/")) checker.short_scheme();
+    if (!path.starts_with("platform/")) checker.tasks();
     if (path.starts_with("logging/") || path.starts_with("cc/")) checker.platform_seam();
-    if (path.starts_with("cc/") || (path.starts_with("engine/") && !platform)) {
+    if (path.starts_with("cc/") || path.starts_with("engine/")) {
       checker.schemes(schemes);
     }
   }

@@ -15,14 +15,18 @@ struct Finding {
 };
 std::string to_string(const Finding& finding);
 
-// C++ without its comments and (unless kept) the insides of its string and character literals;
-// line breaks stay, so that line numbers do.
+// Returns `code` (C++) with spaces in place of its comments and, unless kept, of the contents of
+// its string and character literals. Line breaks stay, so line numbers do not change.
 enum class Literals { kBlank, kKeep };
 std::string strip(std::string_view code, Literals literals);
 
-// All rules that apply to `path` (relative to the root, "cc/occ.cc"). `schemes`: the names that
-// engine/ and cc/ must not know.
+// The floors of tests/style/floors.txt, from the bottom up. A floor is a list of path prefixes.
+using Floors = std::vector<std::vector<std::string>>;
+Floors read_floors(const std::string& text);
+
+// Checks `text` against all rules that apply to `path` (relative to the root, "cc/occ.cc").
+// `schemes`: the names of schemes, which engine/ and cc/ must not contain.
 std::vector<Finding> check(const std::string& path, const std::string& text,
-                           const std::vector<std::string_view>& schemes);
+                           const std::vector<std::string_view>& schemes, const Floors& floors);
 
 }  // namespace logjam::lint

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "logging/log_scheme.h"
+#include "logging/scheme_registry.h"
 #include "tests/style/lint.h"
 
 namespace logjam {
@@ -28,11 +28,11 @@ const std::set<std::string>& extensions() {
   return known;
 }
 
-// Relative paths of everything the rules are about.
+// The relative paths of all files to which the rules apply.
 std::vector<std::string> sources() {
   std::vector<std::string> found = {"Makefile", ".ci/run"};
   for (const char* room :
-       {"engine", "cc", "logging", "workloads", "cli", "scripts", "config", "tests"}) {
+       {"platform", "engine", "cc", "logging", "workloads", "cli", "scripts", "config", "tests"}) {
     if (!fs::exists(root() / room)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root() / room)) {
       if (entry.is_regular_file() && extensions().contains(entry.path().extension())) {
@@ -55,6 +55,11 @@ std::vector<std::string_view> scheme_names() {
   return names;
 }
 
+const lint::Floors& floors() {
+  static const lint::Floors read = lint::read_floors(read_file(root() / "tests/style/floors.txt"));
+  return read;
+}
+
 TEST(Style, RulesHoldEverywhere) {
   ASSERT_TRUE(fs::exists(root() / "logging/log_scheme.h"))
       << root() << " is not the source tree: run from its root or set LOGJAM_ROOT";
@@ -62,7 +67,7 @@ TEST(Style, RulesHoldEverywhere) {
   ASSERT_FALSE(names.empty());
   ASSERT_GT(sources().size(), 30u);
   for (const std::string& path : sources()) {
-    for (const auto& finding : lint::check(path, read_file(root() / path), names)) {
+    for (const auto& finding : lint::check(path, read_file(root() / path), names, floors())) {
       ADD_FAILURE() << lint::to_string(finding);
     }
   }
@@ -73,10 +78,16 @@ TEST(Style, Formatted) {
   for (const std::string& path : sources()) {
     if (path.ends_with(".cc") || path.ends_with(".h")) command += " " + path;
   }
-  EXPECT_EQ(std::system((command + " 2>&1").c_str()), 0) << "make format puts it right";
+  EXPECT_EQ(std::system((command + " 2>&1").c_str()), 0) << "run `make format`";
 }
 
-// One planted text, and a part of what must be said about it; nothing if it is clean.
+std::string code_lines(size_t count) {
+  std::string code;
+  for (size_t i = 0; i < count; ++i) code += "int a;  // a\n";
+  return code;
+}
+
+// A planted text, and a part of the finding that it must produce; null if the text is clean.
 struct Planted {
   const char* path;
   std::string text;
@@ -85,9 +96,9 @@ struct Planted {
 
 class Lint : public testing::TestWithParam<Planted> {};
 
-TEST_P(Lint, JudgesPlantedText) {
+TEST_P(Lint, ReportsExactlyThePlantedViolation) {
   const Planted& planted = GetParam();
-  const auto findings = lint::check(planted.path, planted.text, {"centr", "aether-cd"});
+  const auto findings = lint::check(planted.path, planted.text, {"centr", "aether-cd"}, floors());
   if (planted.finding == nullptr) {
     for (const auto& finding : findings) ADD_FAILURE() << lint::to_string(finding);
   } else {
@@ -121,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"cc/a.cc", "char c = '\"'; std::mutex m; char d = '\"';", "std::mutex"},
         Planted{"cc/a.cc", "auto s = R\"(\")\"; std::mutex m;", "std::mutex"},
         Planted{"cc/a.cc", "/* a */ std::mutex m; // b", "std::mutex"},
-        // Not code, or not a room where it matters.
+        // Not code, or in a room to which the rule does not apply.
         Planted{"cc/a.cc", "// as std::atomic, volatile or asm would\nint x;\n", nullptr},
         Planted{"cc/a.cc", "/* std::mutex\n#if 0\n*/ const char* s = \"std::thread\";", nullptr},
         Planted{"cc/a.cc", "int asmx, volatiles; platform::mutex m; platform::atomic<int> a;",
@@ -135,13 +146,17 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"engine/run/a.cc", "#include \"cc/occ.h\"", "engine/ may not include"},
         Planted{"engine/run/a.cc", "#include \"workloads/ycsb.h\"", "engine/ may not include"},
         Planted{"engine/run/a.cc", "#include \"logging/device/device.h\"", "may not include"},
-        Planted{"engine/platform/a.cc", "#include \"engine/workload.h\"", "engine/platform/ may"},
+        Planted{"platform/a.cc", "#include \"engine/workload.h\"", "platform/ may"},
+        Planted{"logging/stream/a.cc", "#include \"logging/buffer/a.h\"", "on a floor above"},
+        Planted{"logging/buffer/a.cc", "#include \"logging/stream/a.h\"", nullptr},
+        Planted{"logging/scheme_bases/a.h", "#include \"logging/schemes/a.h\"", "a floor above"},
+        Planted{"logging/log_scheme.h", "#include \"logging/scheme_bases/a.h\"", "a floor above"},
         Planted{"cc/a.cc", "#include \"logging/schemes/centr.h\"", "cc/ may not include"},
-        Planted{"cc/a.cc", "#include \"logging/log_reader.h\"", "cc/ may not include"},
+        Planted{"cc/a.cc", "#include \"logging/format/log_reader.h\"", "cc/ may not include"},
         Planted{"logging/a.cc", "#include \"engine/transaction.h\"", "logging/ may not include"},
-        Planted{"logging/a.cc", "#include \"storage/tuple.h\"", "logging/ may not include"},
-        Planted{"logging/a.cc", "#include \"engine/platform/atomic.h\"", "write \"platform/"},
-        Planted{"workloads/a.cc", "#include \"logging/record.h\"", "workloads/ may not include"},
+        Planted{"logging/a.cc", "#include \"engine/storage/tuple.h\"", "logging/ may not include"},
+        Planted{"workloads/a.cc", "#include \"logging/format/record.h\"",
+                "workloads/ may not include"},
         Planted{"workloads/a.cc", "#include \"engine/protocol.h\"", "workloads/ may not include"},
         Planted{"engine/a.cc", "#include \"tests/style/lint.h\"", "engine/ may not include"},
         Planted{"cc/a.cc", "#include \"../engine/workload.h\"", "path from the root"},
@@ -151,11 +166,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "#include \"cc/row_lock.h\"\n#include \"engine/protocol.h\"\n"
                 "#include \"logging/log_scheme.h\"\n#include \"platform/spin.h\"\n",
                 nullptr},
-        Planted{"engine/a.cc", "#include \"logging/log_scheme.h\"\n#include \"storage/tuple.h\"",
-                nullptr},
-        Planted{"logging/a.cc", "#include \"platform/atomic.h\"\n#include \"logging/record.h\"",
-                nullptr},
+        Planted{"engine/a.cc",
+                "#include \"logging/log_scheme.h\"\n#include \"engine/storage/tuple.h\"", nullptr},
+        Planted{"logging/log.cc",
+                "#include \"platform/atomic.h\"\n#include \"logging/format/record.h\"", nullptr},
         Planted{"logging/a.cc", "// #include \"engine/transaction.h\"", nullptr},
+        Planted{"engine/a.cc", "#include <tbb/parallel_for.h>", "engine/a.cc:1: includes oneTBB"},
+        Planted{"tests/a_test.cc", "# include <oneapi/tbb/task_group.h>", "includes oneTBB"},
+        Planted{"platform/a.cc", "#include <oneapi/tbb/task_group.h>", nullptr},
         Planted{"tests/cc/a_test.cc", "#include \"logging/schemes/centr.h\"", nullptr}));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -168,6 +186,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Planted{"Makefile", "all:\n\tmake", nullptr},
                     Planted{"engine/a.cc", "//" + std::string(98, '-'), nullptr},
                     Planted{"engine/a.cc", "//" + std::string(99, '-'), "more than 100 columns"},
+                    Planted{"logging/schemes/a.cc", code_lines(150) + "\n// a\n\n", nullptr},
+                    Planted{"logging/schemes/a.cc", code_lines(151), "151 lines of code"},
+                    Planted{"engine/a.cc", code_lines(151), nullptr},
                     Planted{"engine/a.cc", std::string(450, '\n'), nullptr},
                     Planted{"engine/a.cc", std::string(451, '\n'), "451 lines"}));
 

@@ -1,5 +1,6 @@
-// What every registered workload must do, at a small scale: load the same whoever loads it, say how
-// much memory it needs, stay consistent under every protocol, and repeat itself on a retry.
+// Properties of every registered workload, at small scales: the load does not depend on its number
+// of parts, expected_bytes() is near the memory used, the database stays consistent under every
+// protocol, and a retry executes the same input.
 #include <gtest/gtest.h>
 
 #include "tests/workloads/harness.h"
@@ -27,22 +28,22 @@ class EveryWorkload : public WorkloadTest {
   }
 };
 
-TEST_F(EveryWorkload, SaysWhatItIsAndWhatItNeeds) {
+TEST_F(EveryWorkload, DescribesItselfAndItsMemory) {
   for_each([](const WorkloadInfo& info, Workload& workload) {
     EXPECT_FALSE(info.what.empty());
     EXPECT_FALSE(info.memory.empty());
     EXPECT_FALSE(workload.types().empty());
     EXPECT_TRUE(workload.describe().starts_with(info.name)) << workload.describe();
-    const auto norms = workload.norms();
-    if (norms.empty()) return;
-    EXPECT_EQ(norms.size(), workload.types().size());
+    const auto specified_mix = workload.specified_mix();
+    if (specified_mix.empty()) return;
+    EXPECT_EQ(specified_mix.size(), workload.types().size());
     double share = 0;
-    for (const Norm& norm : norms) share += norm.share_pct;
+    for (const SpecifiedMix& specified : specified_mix) share += specified.share_pct;
     EXPECT_DOUBLE_EQ(share, 100);
   });
 }
 
-TEST_F(EveryWorkload, LoadsTheSameInOnePartAndInFive) {
+TEST_F(EveryWorkload, LoadDoesNotDependOnTheNumberOfParts) {
   for_each([](const WorkloadInfo&, Workload& workload) {
     const auto one = load(workload, 1), five = load(workload, 5);
     EXPECT_EQ(fingerprint(*one), fingerprint(*five));
@@ -51,8 +52,9 @@ TEST_F(EveryWorkload, LoadsTheSameInOnePartAndInFive) {
   });
 }
 
-// Hash indexes have their buckets elsewhere, and a tree's nodes are not full.
-TEST_F(EveryWorkload, ExpectedBytesAreNearWhatTheLoadTakes) {
+// The two differ, since hash indexes have their buckets outside the arena, and tree nodes are not
+// full.
+TEST_F(EveryWorkload, ExpectedBytesAreNearTheBytesAllocated) {
   for_each([](const WorkloadInfo&, Workload& workload) {
     Database database;
     Arena arena;
@@ -81,8 +83,8 @@ TEST_F(EveryWorkload, StaysConsistentUnderEveryProtocol) {
   });
 }
 
-// Input is drawn once a transaction, not once an attempt.
-TEST_F(EveryWorkload, IsAFunctionOfTheSeedHoweverOftenATransactionIsTried) {
+// Input is drawn once per transaction, not once per attempt.
+TEST_F(EveryWorkload, IsAFunctionOfTheSeedEvenWithRetries) {
   for_each([](const WorkloadInfo& info, Workload&) {
     if (info.name == "ledger") return;  // its rows name the attempt that wrote them
     for (const ProtocolInfo& protocol : all_protocols()) {

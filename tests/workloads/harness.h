@@ -1,4 +1,4 @@
-// Loads a workload and runs it under a real protocol, without the run loop.
+// Loads a workload and runs it under a real protocol, without the engine's run loop.
 #pragma once
 
 #include <gflags/gflags.h>
@@ -14,13 +14,13 @@
 
 #include "engine/protocol.h"
 #include "engine/workload.h"
-#include "logging/log_scheme.h"
+#include "logging/scheme_registry.h"
 
 namespace logjam {
 
 using Flags = std::vector<std::pair<std::string, std::string>>;
 
-// Sets flags for one test.
+// Sets flags for one test, and restores them after it.
 class WorkloadTest : public testing::Test {
  protected:
   static void set(const Flags& flags) {
@@ -33,7 +33,7 @@ class WorkloadTest : public testing::Test {
   gflags::FlagSaver saver_;
 };
 
-// Why the workload's flags, with these set, are refused; empty if they are not.
+// Why the workload refuses its flags with these values, in one sentence; empty if it accepts them.
 inline std::string refusal_of(std::string_view workload, const Flags& flags) {
   const gflags::FlagSaver saver;
   for (const auto& [name, value] : flags) {
@@ -65,19 +65,18 @@ inline std::unique_ptr<Database> load(Workload& workload, uint32_t parts) {
 
 struct Outcome {
   std::atomic<uint64_t> commits{0};
-  std::atomic<uint64_t> misses{0};  // of these
+  std::atomic<uint64_t> misses{0};  // counted as commits too
   std::atomic<uint64_t> rollbacks{0};
   std::atomic<uint64_t> aborts{0};
 };
 
-// Runs `transactions` on each of `workers` threads without a log. `repeat`: every transaction is
-// executed once and thrown away before it is executed for good, as if it had been aborted late.
+// Runs `transactions` on each of `workers` threads without a log, and adds to `outcome`. With
+// `repeat`, every transaction is first executed and aborted, as if its commit had been refused, and
+// then executed again and committed.
 inline void run(Workload& workload, Database& database, const ProtocolInfo& protocol,
                 uint32_t workers, uint64_t transactions, uint64_t seed, Outcome& outcome,
                 bool repeat = false) {
-  LogConfig config;
-  config.workers = workers;
-  const std::unique_ptr<LogScheme> log = find_scheme("none")->make(config);
+  const std::unique_ptr<LogScheme> log = find_scheme("none")->make({.workers = workers});
   platform::atomic<uint64_t> ages{0};
   std::vector<std::thread> threads;
   for (uint32_t worker = 0; worker < workers; ++worker) {
@@ -91,7 +90,7 @@ inline void run(Workload& workload, Database& database, const ProtocolInfo& prot
       context.arena = &arena;
       context.breakdown = &breakdown;
       context.ages = &ages;
-      context.settle = [] {};
+      context.acknowledge_durable = [] {};
       const auto txn = protocol.make(context);
       const auto client = workload.make_client(database, worker, workers, seed);
       for (uint64_t i = 0; i < transactions; ++i) {
@@ -148,11 +147,12 @@ inline const Check* find_check(const std::vector<Check>& checks, std::string_vie
   return nullptr;
 }
 
-// Runs the workload, plants something wrong, and expects the check named so to find it.
+// Runs the workload, lets `plant` damage the database, and expects verify()'s check whose name
+// begins with `by` to fail.
 void expect_caught(std::string_view workload, uint64_t transactions, std::string_view by,
                    const std::function<void(Database&)>& plant);
 
-// All rows of all tables, whatever order they come in.
+// A hash of all rows of all tables that does not depend on their order.
 uint64_t fingerprint(Database& database);
 
 }  // namespace logjam

@@ -1,4 +1,4 @@
-// Hand-made histories with one violation each: the checker must find it and say what it is.
+// Hand-made histories with one violation each. The checker must find the violation and name it.
 #include <gtest/gtest.h>
 
 #include "tests/workloads/ledger_world.h"
@@ -7,7 +7,7 @@
 namespace logjam::ledger {
 namespace {
 
-TEST(LedgerChecker, GoodHistoryPasses) {
+TEST(LedgerChecker, AGoodHistoryPasses) {
   World world;
   world.run(0, {1, 2}, {1, 3});
   world.run(1, {1}, {3});
@@ -27,9 +27,9 @@ TEST(LedgerChecker, GoodHistoryPasses) {
   EXPECT_GT(result.edges, 5u);
 }
 
-TEST(LedgerChecker, EmptyHistoryPasses) { EXPECT_TRUE(World().check().passed); }
+TEST(LedgerChecker, AnEmptyHistoryPasses) { EXPECT_TRUE(World().check().passed); }
 
-TEST(LedgerChecker, LostAcknowledgedTransaction) {
+TEST(LedgerChecker, FindsALostAcknowledgedTransaction) {
   World world;
   world.run(0, {}, {3});
   const TransactionId lost = world.id(1);
@@ -39,18 +39,18 @@ TEST(LedgerChecker, LostAcknowledgedTransaction) {
       "wrote last");
 }
 
-TEST(LedgerChecker, UnsafeRunMayLose) {
+TEST(LedgerChecker, AnUnsafeRunMayLoseTransactions) {
   World world("--commit=async");
   world.run(0, {}, {3});
   world.record(world.id(1), {}, {{3, make_id(0, 1)}});
   world.record(world.id(2), {{3, make_id(1, 1)}}, {});
   EXPECT_TRUE(world.check().passed) << world.check().violation;
   EXPECT_NE(world.check().summary().find("UNSAFE (--commit=async)"), std::string::npos);
-  world.history().mark_finished();  // but not if it ended by itself
+  world.history().record_end();  // a run that ended by itself may lose nothing
   EXPECT_FALSE(world.check().passed);
 }
 
-TEST(LedgerChecker, AcknowledgedReaderOfTheLost) {
+TEST(LedgerChecker, FindsAnAcknowledgedReaderOfALostWrite) {
   World world;
   const TransactionId lost = world.run(0, {}, {3}, kLost);
   world.record(world.id(1), {{3, lost}}, {});
@@ -58,7 +58,7 @@ TEST(LedgerChecker, AcknowledgedReaderOfTheLost) {
       "R1: 1:1 was acknowledged, but the write of ledger key 3 by 0:1 that it read is not");
 }
 
-TEST(LedgerChecker, TornTransaction) {
+TEST(LedgerChecker, FindsATornTransaction) {
   World world;
   const TransactionId torn = world.id(0);
   world.record(torn, {}, {{1, 0}, {2, 0}}, kThere);
@@ -68,7 +68,7 @@ TEST(LedgerChecker, TornTransaction) {
       "initial load is not there, the initial load wrote last");
 }
 
-TEST(LedgerChecker, Fork) {
+TEST(LedgerChecker, FindsAForkInAChain) {
   World world;
   world.run(0, {}, {5});
   const TransactionId fork = world.id(1);
@@ -79,7 +79,7 @@ TEST(LedgerChecker, Fork) {
       "initial load is not there, 0:1 overwrote the same (fork)");
 }
 
-TEST(LedgerChecker, LostUpdate) {
+TEST(LedgerChecker, FindsALostUpdate) {
   World world;
   world.run(0, {}, {5});
   world.record(world.id(1), {}, {{5, 0}});
@@ -88,7 +88,7 @@ TEST(LedgerChecker, LostUpdate) {
       "not there, 0:1 overwrote the same (fork)");
 }
 
-TEST(LedgerChecker, MissingDependency) {
+TEST(LedgerChecker, FindsARecoveredReaderOfALostWrite) {
   World world;
   const TransactionId lost = world.run(0, {}, {3}, kLost);
   const TransactionId reader = world.id(1);
@@ -97,7 +97,7 @@ TEST(LedgerChecker, MissingDependency) {
   world.expect("R4: 1:1 is there, but the write of ledger key 3 by 0:1 that it read is not");
 }
 
-TEST(LedgerChecker, ReaderOfAnAbortedAttempt) {
+TEST(LedgerChecker, FindsAReaderOfAnAbortedAttempt) {
   World world;
   const TransactionId reader = world.id(1);
   world.record(reader, {{3, make_id(0, 77)}}, {{4, 0}}, kThere);
@@ -105,20 +105,20 @@ TEST(LedgerChecker, ReaderOfAnAbortedAttempt) {
   world.expect("R4: 1:1 is there, but the write of ledger key 3 by 0:77 that it read is not");
 }
 
-TEST(LedgerChecker, UnknownWriter) {
+TEST(LedgerChecker, FindsAnUnknownWriter) {
   World world;
   world.write(2, make_id(1, 9));
   world.expect("R3: ledger key 2 was last written by 1:9, which the history does not know");
 }
 
-TEST(LedgerChecker, WriterOfAnotherKey) {
+TEST(LedgerChecker, FindsAWriterOfAnotherKey) {
   World world;
   world.record(world.id(0), {}, {{1, 0}}, kThere);
   world.write(2, make_id(0, 1));
   world.expect("R3: ledger key 2 was last written by 0:1, which never wrote that key");
 }
 
-TEST(LedgerChecker, MissingLink) {
+TEST(LedgerChecker, FindsAMissingLinkInAChain) {
   World world;
   const TransactionId last = world.id(0);
   world.record(last, {}, {{1, make_id(2, 40)}});
@@ -128,8 +128,8 @@ TEST(LedgerChecker, MissingLink) {
       "R3: in the chain of ledger key 1, 0:1 overwrote 2:40, which the history does not know");
 }
 
-// Replay applied an older write last.
-TEST(LedgerChecker, OlderWriteOnTop) {
+// The replay has applied an older write last.
+TEST(LedgerChecker, FindsAnOlderWriteAppliedLast) {
   World world;
   const TransactionId older = world.run(0, {}, {1});
   world.run(1, {}, {1});
@@ -141,7 +141,7 @@ TEST(LedgerChecker, OlderWriteOnTop) {
       "wrote last");
 }
 
-TEST(LedgerChecker, RowContradictsHistory) {
+TEST(LedgerChecker, FindsARowThatContradictsTheHistory) {
   World world;
   const TransactionId first = world.run(0, {}, {1});
   world.run(1, {}, {1});
@@ -153,8 +153,8 @@ TEST(LedgerChecker, RowContradictsHistory) {
   EXPECT_EQ(show(first), "0:1");
 }
 
-// As if a command had been executed again after one that it had come before.
-TEST(LedgerChecker, RowNotMadeOfWhatWasRead) {
+// The row is as if two commands had been executed again in the wrong order.
+TEST(LedgerChecker, FindsARowNotMadeFromTheReadsOfItsWriters) {
   World world;
   world.run(0, {}, {1});
   world.run(1, {1}, {2});
@@ -167,7 +167,7 @@ TEST(LedgerChecker, RowNotMadeOfWhatWasRead) {
       "read");
 }
 
-TEST(LedgerChecker, Loop) {
+TEST(LedgerChecker, FindsALoopInAChain) {
   World world;
   const TransactionId a = world.id(0), b = world.id(1);
   world.record(a, {}, {{1, b}});
@@ -179,21 +179,21 @@ TEST(LedgerChecker, Loop) {
       "loop");
 }
 
-TEST(LedgerChecker, TornRow) {
+TEST(LedgerChecker, FindsATornRow) {
   World world;
   world.run(0, {}, {1});
   world.row(1).filler[5] ^= 1;
   world.expect("R2: the row of ledger key 1, by 0:1, is torn");
 }
 
-TEST(LedgerChecker, MissingRow) {
+TEST(LedgerChecker, FindsAMissingRow) {
   World world;
   world.rows().ledger.pop_back();
   world.expect("R1: the ledger has 7 rows instead of 8");
 }
 
-// Both read both, each writes one: neither can be first.
-TEST(LedgerChecker, WriteSkew) {
+// Both transactions read both keys, and each writes one key: neither can come first.
+TEST(LedgerChecker, FindsWriteSkew) {
   World world;
   const TransactionId a = world.id(0), b = world.id(1);
   world.record(a, {{1, 0}, {2, 0}}, {{1, 0}});
@@ -205,8 +205,8 @@ TEST(LedgerChecker, WriteSkew) {
       "1, 1:1 overwrote what 0:1 had read at ledger key 2");
 }
 
-// A read-only transaction sees the second of two transactions and not the first.
-TEST(LedgerChecker, ReadOnlyAnomaly) {
+// A read-only transaction sees the second of two transactions, but not the first.
+TEST(LedgerChecker, FindsAReadOnlyAnomaly) {
   World world;
   const TransactionId first = world.run(0, {}, {1});
   const TransactionId second = world.run(1, {1}, {2});
@@ -221,8 +221,8 @@ TEST(LedgerChecker, ReadOnlyAnomaly) {
   EXPECT_EQ(show(first), "0:1");
 }
 
-// The same reader, not acknowledged: nobody was told.
-TEST(LedgerChecker, UnacknowledgedReaderDoesNotCount) {
+// The same reader is no violation if it was not acknowledged.
+TEST(LedgerChecker, AnUnacknowledgedReaderDoesNotCount) {
   World world;
   world.run(0, {}, {1});
   const TransactionId second = world.run(1, {1}, {2});
@@ -230,7 +230,7 @@ TEST(LedgerChecker, UnacknowledgedReaderDoesNotCount) {
   EXPECT_TRUE(world.check().passed) << world.check().violation;
 }
 
-TEST(LedgerChecker, UnrepeatableReadBeforeUpdate) {
+TEST(LedgerChecker, FindsAStaleReadBeforeAnUpdate) {
   World world;
   world.run(0, {}, {1});
   const TransactionId stale = world.id(1);
@@ -241,7 +241,7 @@ TEST(LedgerChecker, UnrepeatableReadBeforeUpdate) {
       "1, 1:1 overwrote 0:1 at ledger key 1");
 }
 
-TEST(LedgerChecker, Phantom) {
+TEST(LedgerChecker, FindsAPhantomThatACommittedReaderSaw) {
   for (const Fate fate : {kLost, kAcknowledged}) {
     World world;
     Attempt audit;
@@ -259,7 +259,7 @@ TEST(LedgerChecker, Phantom) {
   }
 }
 
-TEST(LedgerChecker, EntriesDisagree) {
+TEST(LedgerChecker, FindsEntriesThatDisagreeWithTheLedger) {
   const auto world_with_entry = [](World& world) {
     world.toggle(2, world.id(0));
     world.toggle(3, world.id(1));
@@ -296,12 +296,12 @@ TEST(LedgerChecker, EntriesDisagree) {
   }
 }
 
-TEST(LedgerChecker, CleanExitOwesEverything) {
+TEST(LedgerChecker, ACleanEndRequiresEveryCommitToBeAcknowledged) {
   World world;
   world.run(0, {}, {1});
   world.run(1, {}, {1}, kThere);
   EXPECT_TRUE(world.check().passed);
-  world.history().mark_finished();
+  world.history().record_end();
   world.expect("the run ended by itself, yet 1:1 is there and was never acknowledged");
 }
 

@@ -1,11 +1,12 @@
-// The history file: what survives, what is refused. And the graph under the checker.
+// The history file: which entries are read back, and which files are refused. Also the graph that
+// the checker uses.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "platform/fatal.h"
+#include "tests/temporary_directory.h"
 #include "tests/workloads/ledger_world.h"
 #include "workloads/ledger/history.h"
 #include "workloads/ledger/precedence.h"
@@ -13,7 +14,7 @@
 namespace logjam::ledger {
 namespace {
 
-TEST(History, RetractedPlaceIsUsedAgain) {
+TEST(History, ARetractedEntryIsOverwritten) {
   World world;
   Attempt attempt;
   attempt.clear(world.id(0));
@@ -34,7 +35,7 @@ TEST(History, RetractedPlaceIsUsedAgain) {
   EXPECT_EQ(history.transactions[0].reads.size(), 1u);
 }
 
-TEST(History, AcknowledgedOutOfOrder) {
+TEST(History, AcknowledgementsMayComeOutOfOrder) {
   World world;
   const TransactionId a = world.run(0, {}, {1}, kThere), b = world.run(0, {}, {1}, kThere);
   world.history().area(0).acknowledge(b);
@@ -44,14 +45,14 @@ TEST(History, AcknowledgedOutOfOrder) {
   EXPECT_TRUE(open_history(world.path()).transactions[0].acknowledged);
 }
 
-TEST(HistoryDeathTest, AcknowledgedWithoutCommit) {
+TEST(HistoryDeathTest, AcknowledgingWithoutCommitEndsTheProcess) {
   World world;
   EXPECT_EXIT(world.history().area(0).acknowledge(make_id(0, 3)),
               testing::ExitedWithCode(platform::kExitViolation),
               "transaction 0:3 was acknowledged without having committed");
 }
 
-TEST(History, FullAreaSaysSo) {
+TEST(History, AFullAreaReportsThatItIsFull) {
   World world;
   HistoryArea& area = world.history().area(0);
   uint64_t recorded = 0;
@@ -63,9 +64,8 @@ TEST(History, FullAreaSaysSo) {
 
 class HistoryGarbage : public testing::Test {
  protected:
-  std::string path_ =
-      std::filesystem::temp_directory_path() / ("logjam-garbage-" + std::to_string(getpid()));
-  void TearDown() override { std::filesystem::remove(path_); }
+  const TemporaryDirectory directory_;
+  const std::string path_ = directory_.path_of("history");
   void put(const std::string& bytes) { std::ofstream(path_, std::ios::binary) << bytes; }
   std::string error() {
     const std::string prefix = "cannot use the history " + path_ + ": ";
@@ -83,8 +83,8 @@ TEST_F(HistoryGarbage, IsRefusedInOneSentence) {
   EXPECT_EQ(error(), "not a logjam history");
 }
 
-// Every byte that matters, flipped: an error or a smaller history, never a crash.
-TEST_F(HistoryGarbage, FlippedBytes) {
+// A changed byte gives an error or another history, and never a crash.
+TEST_F(HistoryGarbage, FlippedBytesNeverCrashTheReader) {
   World world;
   for (int i = 0; i < 3; ++i) world.run(0, {1, 2}, {3});
   std::string good(kHistoryHeaderBytes + 1024, '\0');
@@ -109,7 +109,7 @@ TEST_F(HistoryGarbage, FlippedBytes) {
   EXPECT_EQ(open_history(path_).transactions.size(), 3u);
 }
 
-TEST(Precedence, FindsTheShortCycle) {
+TEST(Precedence, FindsAShortCycle) {
   EXPECT_TRUE(find_cycle(0, {}).empty());
   EXPECT_TRUE(find_cycle(4, {{0, 1}, {1, 2}, {0, 2}, {2, 3}}).empty());
   EXPECT_EQ(find_cycle(6, {{0, 1}, {1, 2}, {2, 3}, {3, 2}, {3, 4}, {4, 5}}).size(), 2u);

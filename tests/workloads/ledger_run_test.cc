@@ -1,21 +1,21 @@
-// The ledger under every protocol, several threads on few keys: the history of a run without a
-// crash must be serializable, and everything acknowledged must be there.
+// The ledger under every protocol, with several threads on few keys. The history of a run without a
+// crash must be serializable, and every acknowledged transaction must be in the database.
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <string>
 
 #include "engine/run/run.h"
 #include "platform/spin.h"
+#include "tests/forwarding_scheme.h"
+#include "tests/temporary_directory.h"
 #include "workloads/ledger/checker.h"
 
 namespace logjam {
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
-constexpr uint64_t kTransactions = 500;  // of each worker: a race needs few, and they are slow
+constexpr uint64_t kTransactions = 500;  // of each worker: slow here, and few show a race
 #else
 constexpr uint64_t kTransactions = 4'000;
 #endif
@@ -24,37 +24,20 @@ void set_flag(const char* name, const std::string& value) {
   ASSERT_NE(gflags::SetCommandLineOption(name, value.c_str()), "") << name;
 }
 
-// Gives the core away between locking and installing a transaction's writes, a window that is too
-// short for two cores to meet in by chance.
-class Dawdler final : public LogScheme {
+// A log scheme that yields the core between the locking and the installation of a transaction's
+// writes. Without it this window is too short for two cores to meet in it by chance.
+class Dawdler final : public ForwardingScheme {
  public:
-  explicit Dawdler(const LogConfig& config)
-      : LogScheme(config.workers), scheme_(find_scheme("none")->make(config)) {}
-  Ticket reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+  using ForwardingScheme::ForwardingScheme;
+
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     if (calls_.fetch_add(1) % 5 == 0) platform::yield();
-    const Ticket ticket = scheme_->reserve(worker, deps, bytes);
+    const LogReservation reservation = ForwardingScheme::reserve(worker, deps, bytes);
     if (calls_.fetch_add(1) % 5 == 0) platform::yield();
-    return ticket;
-  }
-  Point publish(uint32_t worker, const Ticket& ticket, bool ok, bool commits) override {
-    return scheme_->publish(worker, ticket, ok, commits);
-  }
-  Point observe(uint32_t worker, const Dependencies& deps) override {
-    return scheme_->observe(worker, deps);
-  }
-  Traits traits() const override { return scheme_->traits(); }
-  bool is_durable(const Point& point) const override { return scheme_->is_durable(point); }
-  void tick(uint32_t worker) override { scheme_->tick(worker); }
-  void flush(uint32_t flusher, bool stopping) override { scheme_->flush(flusher, stopping); }
-  bool idle() const override { return scheme_->idle(); }
-  uint64_t max_record_bytes() const override { return scheme_->max_record_bytes(); }
-  Cut cut(const std::vector<StreamTail>& tails) const override { return scheme_->cut(tails); }
-  bool survives(const RecordHeader& header, uint32_t stream, const Cut& cut) const override {
-    return scheme_->survives(header, stream, cut);
+    return reservation;
   }
 
  private:
-  std::unique_ptr<LogScheme> scheme_;
   platform::atomic<uint64_t> calls_{0};
 };
 
@@ -66,9 +49,8 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
     set_flag("commit", "pipelined");
     set_flag("ledger_yield", "7");
   }
-  void TearDown() override { std::filesystem::remove(path_); }
 
-  // Runs, and lets the workload prove itself.
+  // Runs the ledger, and expects its own check and the check of its history to pass.
   void run_and_verify(bool early_lock_release, uint64_t transactions) {
     const WorkloadInfo* info = find_workload("ledger");
     ASSERT_EQ(info->check_flags(), "");
@@ -78,13 +60,11 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
     options.pipeline_depth = 8;
     options.early_lock_release = early_lock_release;
     options.transactions = transactions;
-    options.seconds = 60;  // `transactions` ends it
+    options.seconds = 60;  // not reached: the run ends after `transactions`
     Database database;
     const auto workload = info->make();
     load(*workload, database, options.threads);
-    LogConfig config;
-    config.workers = options.threads;
-    Dawdler scheme(config);
+    Dawdler scheme(options.threads);
     run(*workload, database, *find_protocol(GetParam()), scheme, options);
     const auto checks = workload->verify(database);
     ASSERT_EQ(checks.size(), 2u);
@@ -95,21 +75,21 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
   }
 
   gflags::FlagSaver saver_;
-  const std::string path_ =
-      std::filesystem::temp_directory_path() / ("logjam-ledger-" + std::to_string(getpid()));
+  const TemporaryDirectory directory_;
+  const std::string path_ = directory_.path_of("history");
 };
 
-TEST_P(LedgerRun, FewKeys) {
+TEST_P(LedgerRun, IsSerializableOnFewKeys) {
   set_flag("ledger_keys", "16");
   run_and_verify(true, kTransactions);
 }
 
-TEST_P(LedgerRun, LocksKeptUntilDurable) {
+TEST_P(LedgerRun, IsSerializableWithLocksKeptUntilDurable) {
   set_flag("ledger_keys", "16");
   run_and_verify(false, kTransactions);
 }
 
-TEST_P(LedgerRun, ManyReadsAndWrites) {
+TEST_P(LedgerRun, IsSerializableWithManyReadsAndWrites) {
   set_flag("ledger_keys", "500");
   set_flag("ledger_reads", "8");
   set_flag("ledger_writes", "20");
@@ -130,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Protocols, LedgerRun, testing::ValuesIn(protocol_names(
                            return name;
                          });
 
-TEST(Ledger, RefusesFlags) {
+TEST(Ledger, RefusesBadFlagsInOneSentence) {
   const gflags::FlagSaver saver;
   const WorkloadInfo* info = find_workload("ledger");
   EXPECT_EQ(info->check_flags(), "");

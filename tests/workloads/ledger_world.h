@@ -1,36 +1,34 @@
-// Hand-made histories of a tiny ledger.
+// Hand-made histories of a small ledger.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <initializer_list>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/temporary_directory.h"
 #include "workloads/ledger/checker.h"
 
 namespace logjam::ledger {
 
 inline constexpr uint64_t kKeys = 8;
 
-enum Fate { kLost, kThere, kAcknowledged };  // each includes the one before
+// What becomes of a transaction: its writes are not in the database; they are; they are, and the
+// transaction is acknowledged.
+enum Fate { kLost, kThere, kAcknowledged };
 
-// A tiny database without concurrency, and the history that it writes about itself.
+// A small database without concurrency, and the history that is recorded of it.
 class World {
  public:
   explicit World(const std::string& unsafe = "")
-      : path_(std::filesystem::temp_directory_path() /
-              ("logjam-checker-" + std::to_string(getpid()))),
-        writer_(path_, 3, 3 * 65536, {kKeys, unsafe, "by hand"}) {
+      : writer_(path_, 3, 3 * 65536, {kKeys, unsafe, "by hand"}) {
     for (Key key = 0; key < kKeys; ++key) {
       rows_.ledger.emplace_back(key, LedgerRow{}).second.seal(key);
     }
   }
-  ~World() { std::filesystem::remove(path_); }
 
   LedgerRow& row(Key key) { return rows_.ledger[key].second; }
   LedgerRows& rows() { return rows_; }
@@ -52,7 +50,7 @@ class World {
     if (fate == kAcknowledged) area.acknowledge(attempt.id);
   }
 
-  // Reads and overwrites what is there now.
+  // Records and applies a transaction that reads and overwrites the current rows.
   TransactionId run(uint32_t worker, std::initializer_list<Key> reads,
                     std::initializer_list<Key> writes, Fate fate = kAcknowledged) {
     Attempt attempt;
@@ -67,7 +65,7 @@ class World {
     return attempt.id;
   }
 
-  // The same with everything given.
+  // Records a transaction with the given accesses, and does not change the rows.
   void record(TransactionId id, std::vector<Access> reads, std::vector<Access> writes,
               Fate fate = kAcknowledged) {
     Attempt attempt;
@@ -101,7 +99,8 @@ class World {
   }
 
  private:
-  std::string path_;
+  TemporaryDirectory directory_;
+  std::string path_ = directory_.path_of("history");
   HistoryWriter writer_;
   LedgerRows rows_;
   std::map<TransactionId, std::vector<Access>> reads_;

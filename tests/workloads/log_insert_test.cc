@@ -1,4 +1,4 @@
-// The log-insert benchmark inserts what it says: found again in the log, byte for byte.
+// The records that the log-insert benchmark counts are found in the log, byte for byte.
 #include "workloads/log_insert/log_insert.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace logjam::log_insert {
 namespace {
 
-TEST(RecordSizes, TwoPeaksHaveTheMeanOfThePaper) {
+TEST(RecordSizes, TwoSizesHaveTheMeanOfThePaper) {
   RecordSizes sizes;
   ASSERT_EQ(sizes.parse("dist:", 0, 7), "");
   std::map<uint32_t, uint64_t> count;
@@ -24,7 +24,7 @@ TEST(RecordSizes, TwoPeaksHaveTheMeanOfThePaper) {
   EXPECT_NEAR(static_cast<double>(bytes) / static_cast<double>(sizes.bytes.size()), 120, 0.1);
 }
 
-TEST(RecordSizes, EverySixtiethIsAnOutlier) {
+TEST(RecordSizes, EverySixtiethRecordIsAnOutlier) {
   RecordSizes sizes;
   ASSERT_EQ(sizes.parse("48", 65536, 7), "");
   for (size_t i = 0; i < sizes.bytes.size(); ++i) {
@@ -32,7 +32,7 @@ TEST(RecordSizes, EverySixtiethIsAnOutlier) {
   }
 }
 
-TEST(RecordSizes, RefusesWhatCannotBe) {
+TEST(RecordSizes, RefusesImpossibleSizes) {
   RecordSizes sizes;
   for (const char* spec : {"", "12", "0", "many", "dist:1", "dist:40,264", "dist:264,40,120",
                            "dist:40,264,300", "48,", "99999999999"}) {
@@ -68,7 +68,7 @@ class LogInsert : public testing::TestWithParam<const SchemeInfo*> {
   LogDirectory directory_;
 };
 
-TEST_P(LogInsert, AllThatItCountsIsInTheLog) {
+TEST_P(LogInsert, AllCountedRecordsAreInTheLog) {
   const Result result = insert(options());
   EXPECT_EQ(result.inserts, kThreads * kInserts);
   uint64_t records = 0, bytes = 0;
@@ -92,7 +92,7 @@ TEST_P(LogInsert, EveryCommitIsAcknowledgedOnce) {
     three.wait = wait;
     const Result result = insert(three);
     EXPECT_EQ(result.inserts, kThreads * kInserts);
-    // Those in flight at the end are acknowledged after the measured time.
+    // Transactions in flight at the end are acknowledged after the measured time.
     EXPECT_LE(result.commits, kThreads * kInserts / 4);
     EXPECT_GE(result.commits, kThreads * (kInserts / 4 - three.pipeline_depth));
   }
@@ -100,7 +100,7 @@ TEST_P(LogInsert, EveryCommitIsAcknowledgedOnce) {
 
 INSTANTIATE_TEST_SUITE_P(All, LogInsert, testing::ValuesIn(logging_schemes()), scheme_test_name);
 
-TEST(LogInsertFloor, CountsItsWork) {
+TEST(LogInsertFloor, CountsInsertsAndBytes) {
   for (const Floor floor : {Floor::kCopy, Floor::kFetchAdd}) {
     Options options;
     options.threads = 2;

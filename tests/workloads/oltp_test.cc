@@ -5,6 +5,7 @@
 
 #include "tests/workloads/harness.h"
 #include "tests/workloads/rows.h"
+#include "tests/workloads/small_scales.h"
 #include "workloads/oltp/rows.h"
 
 namespace logjam {
@@ -14,10 +15,10 @@ using oltp::Row;
 
 class OltpTest : public WorkloadTest {
  protected:
-  OltpTest() { set({{"oltp_rows", "500"}, {"oltp_range_size", "20"}}); }
+  OltpTest() { set(small_scale("oltp")); }
 };
 
-TEST_F(OltpTest, RefusesInOneSentence) {
+TEST_F(OltpTest, RefusesBadFlagsInOneSentence) {
   const auto refusal = [](const Flags& flags) { return refusal_of("oltp", flags); };
   EXPECT_EQ(refusal({}), "");
   EXPECT_EQ(refusal({{"oltp_tables", "0"}}), "--oltp_tables is 1 to 1000");
@@ -27,7 +28,7 @@ TEST_F(OltpTest, RefusesInOneSentence) {
   EXPECT_NE(refusal({{"oltp_point_selects", "1001"}}), "");
 }
 
-TEST_F(OltpTest, RowsHaveSysbenchsShape) {
+TEST_F(OltpTest, RowsHaveTheFormatOfSysbench) {
   Row row;
   oltp::fill(&row, 17, 3, 0xffff'ffff'ffff'ffff);
   const std::string c(row.c.data()), pad(row.pad.data());
@@ -44,7 +45,7 @@ TEST_F(OltpTest, RowsHaveSysbenchsShape) {
   }
 }
 
-TEST_F(OltpTest, SpecialIdsCrowdInTheMiddle) {
+TEST_F(OltpTest, SpecialIdsAreConcentratedInTheMiddle) {
   for (const char* distribution : {"special", "uniform"}) {
     set({{"oltp_rows", "20000"}, {"oltp_distribution", distribution}});
     const auto workload = make_workload("oltp");
@@ -60,9 +61,9 @@ TEST_F(OltpTest, SpecialIdsCrowdInTheMiddle) {
   }
 }
 
-// Without deletes, what the index updates add to k is their number.
+// Each index update adds 1 to k. Without deletes, the sum of all k grows by the number of updates.
 TEST_F(OltpTest, IndexUpdatesMoveRowsInTheIndex) {
-  set({{"oltp_delete_inserts", "0"}});
+  set({{"oltp_tables", "1"}, {"oltp_delete_inserts", "0"}});
   for (const ProtocolInfo& protocol : all_protocols()) {
     const auto workload = make_workload("oltp");
     const auto database = load(*workload, 1);
@@ -80,7 +81,7 @@ TEST_F(OltpTest, IndexUpdatesMoveRowsInTheIndex) {
   }
 }
 
-TEST_F(OltpTest, VerifyCatchesWhatIsWrong) {
+TEST_F(OltpTest, VerifyFindsPlantedErrors) {
   const std::vector<std::pair<std::string, std::function<void(Table&)>>> planted = {
       {"every row is there", [](Table& t) { erase(t, 7); }},
       {"every row is whole", [](Table& t) { row<Row>(t, 7).c[30] ^= 1; }},
@@ -89,7 +90,7 @@ TEST_F(OltpTest, VerifyCatchesWhatIsWrong) {
   };
   for (const auto& [caught_by, plant] : planted) {
     expect_caught("oltp", 100, caught_by,
-                  [&](Database& database) { plant(*database.tables()[0]); });
+                  [&plant = plant](Database& database) { plant(*database.tables()[0]); });
   }
 }
 

@@ -1,4 +1,4 @@
-// Random numbers against the distributions they claim.
+// Random numbers follow their distributions.
 #include "workloads/random.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,8 @@
 namespace logjam {
 namespace {
 
-// Pearson's statistic over its degrees of freedom: about 1 if `counts` follow `probabilities`.
+// Pearson's statistic divided by its degrees of freedom: about 1 if `counts` follow
+// `probabilities`.
 double chi_square(const std::vector<uint64_t>& counts, const std::vector<double>& probabilities,
                   uint64_t draws) {
   double sum = 0;
@@ -24,7 +25,7 @@ double chi_square(const std::vector<uint64_t>& counts, const std::vector<double>
   return sum / static_cast<double>(counts.size() - 1);
 }
 
-TEST(RandomTest, SameSeedSameStreamSameNumbers) {
+TEST(RandomTest, EqualSeedAndStreamGiveEqualNumbers) {
   Random a(7, 3), b(7, 3), other_seed(8, 3), other_stream(7, 4);
   for (int i = 0; i < 100; ++i) {
     const uint64_t x = a.next();
@@ -45,8 +46,8 @@ TEST(RandomTest, BelowIsUniform) {
   }
 }
 
-// Without rejection, thirds of this range would come 1/4, 1/4 and 1/2 of the time.
-TEST(RandomTest, BelowIsUniformWhereAMultiplicationAloneIsNot) {
+// Without rejection, the three residues in this range would have the shares 1/4, 1/4 and 1/2.
+TEST(RandomTest, BelowIsUniformInALargeRange) {
   constexpr uint64_t kRange = 3 * (uint64_t{1} << 62);
   Random random(1);
   std::vector<uint64_t> residues(3);
@@ -55,7 +56,7 @@ TEST(RandomTest, BelowIsUniformWhereAMultiplicationAloneIsNot) {
   EXPECT_LT(chi_square(residues, {1.0 / 3, 1.0 / 3, 1.0 / 3}, kDraws), 7);
 }
 
-TEST(RandomTest, BetweenReachesBothEndsAndNoFurther) {
+TEST(RandomTest, BetweenReachesExactlyItsRange) {
   Random random(5);
   int64_t low = 100, high = -100;
   for (int i = 0; i < 1000; ++i) {
@@ -67,7 +68,7 @@ TEST(RandomTest, BetweenReachesBothEndsAndNoFurther) {
   EXPECT_EQ(high, 4);
 }
 
-TEST(ZipfTest, ZetaOfManyEqualsTheSumTermByTerm) {
+TEST(ZipfTest, ZetaOfManyTermsEqualsTheirSum) {
   constexpr uint64_t kTerms = 1'000'000;
   for (const double theta : {0.0, 0.6, 0.99}) {
     double sum = 0;
@@ -78,8 +79,9 @@ TEST(ZipfTest, ZetaOfManyEqualsTheSumTermByTerm) {
   EXPECT_NEAR(zeta(10'000'000'000, 0.99), 26.46902820178302, 1e-6);
 }
 
-// The first two ranks are exact, the others follow the curve of Gray et al.; ranks are grouped in
-// powers of two. The curve itself is near the exact mass of each group: the worst is 16 % off.
+// The first two ranks have exact probabilities, and the others follow the curve of Gray et al. The
+// test groups ranks by powers of two. The curve is near the exact mass of each group: the worst
+// group is 16 % off.
 TEST(ZipfTest, FollowsTheProbabilities) {
   constexpr uint64_t kRecords = 1 << 16, kDraws = 400'000;
   for (const double theta : {0.3, 0.6, 0.9, 0.99}) {
@@ -109,7 +111,7 @@ TEST(ZipfTest, FollowsTheProbabilities) {
   }
 }
 
-TEST(ZipfTest, SmallPopulations) {
+TEST(ZipfTest, DrawsFromSmallPopulations) {
   for (uint64_t records = 1; records <= 4; ++records) {
     const Zipf zipf(records, 0.9);
     Random random(records);
@@ -119,8 +121,9 @@ TEST(ZipfTest, SmallPopulations) {
   }
 }
 
-TEST(ZipfTest, FnvOfKnownOctets) {
-  // FNV-1a-64 of eight zero octets, and of 'a' followed by seven (published algorithm, by hand).
+TEST(ZipfTest, FnvMatchesKnownValues) {
+  // FNV-1a-64 of eight zero octets, and of 'a' followed by seven zero octets, computed here by the
+  // published algorithm.
   EXPECT_EQ(fnv1a(0), 0xa8c7f832281a39c5);
   uint64_t hash = (0xcbf29ce484222325 ^ 'a') * 0x100000001b3;
   EXPECT_EQ(hash, 0xaf63dc4c8601ec8c) << "the published test vector of \"a\"";

@@ -1,4 +1,4 @@
-// Rows of a table, for tests that look at them or plant something wrong, while nothing runs.
+// Access to the rows of a table, for tests that read or damage them while no transaction runs.
 #pragma once
 
 #include <cstring>

@@ -5,6 +5,7 @@
 
 #include "tests/workloads/harness.h"
 #include "tests/workloads/rows.h"
+#include "tests/workloads/small_scales.h"
 #include "workloads/tatp/client.h"
 
 namespace logjam {
@@ -14,10 +15,10 @@ using namespace tatp;
 
 class TatpTest : public WorkloadTest {
  protected:
-  TatpTest() { set({{"tatp_subscribers", "300"}}); }
+  TatpTest() { set(small_scale("tatp")); }
 };
 
-TEST_F(TatpTest, RefusesInOneSentence) {
+TEST_F(TatpTest, RefusesBadFlagsInOneSentence) {
   const auto refusal = [](const Flags& flags) { return refusal_of("tatp", flags); };
   EXPECT_EQ(refusal({}), "");
   for (const TypeInfo& type : kTypeInfos) {
@@ -27,7 +28,7 @@ TEST_F(TatpTest, RefusesInOneSentence) {
   EXPECT_NE(refusal({{"tatp_only", "updatelocation"}}).find("UpdateLocation"), std::string::npos);
 }
 
-TEST_F(TatpTest, PopulationIsThatOfTheSpecification) {
+TEST_F(TatpTest, PopulationFollowsTheSpecification) {
   set({{"tatp_subscribers", "20000"}});
   const auto workload = make_workload("tatp");
   const auto database = load(*workload, 2);
@@ -65,9 +66,9 @@ TEST_F(TatpTest, PopulationIsThatOfTheSpecification) {
             (Digits{'0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '1', '2', '3'}));
 }
 
-// The share of transactions that find what they look for follows from the population. Of
-// GetNewDestination the specification says 23.9 %; see the test below.
-TEST_F(TatpTest, MixAndSuccessRatesAreThoseOfTheSpecification) {
+// The share of transactions that find their row follows from the population. The specification's
+// share for GetNewDestination, 23.9 %, does not: see the test below.
+TEST_F(TatpTest, MixAndSuccessRatesFollowTheSpecification) {
   set({{"tatp_subscribers", "20000"}});
   for (uint32_t type = 0; type < kTypeInfos.size(); ++type) {
     if (type == kGetNewDestination) continue;
@@ -92,7 +93,8 @@ TEST_F(TatpTest, MixAndSuccessRatesAreThoseOfTheSpecification) {
   }
 }
 
-// Of all inputs GetNewDestination may have, the share that finds a row, counted in the tables.
+// The share of GetNewDestination's possible inputs that find a row, in percent, counted in the
+// tables.
 double destinations(Tables& tables, uint64_t subscribers) {
   std::map<Key, std::array<uint8_t, kStarts>> ends;  // by active facility
   each<SpecialFacility>(tables.special_facility, [&](Key key, const SpecialFacility& row) {
@@ -102,7 +104,7 @@ double destinations(Tables& tables, uint64_t subscribers) {
     const auto found = ends.find(facility_of(key));
     if (found != ends.end()) found->second[start_of(key) / 8] = row.end_time;
   });
-  double good = 0;  // a row that starts no later than start_time and ends after end_time
+  double good = 0;  // inputs with a row that starts by start_time and ends after end_time
   for (const auto& [facility, by_start] : ends) {
     uint8_t latest = 0;
     for (const uint8_t end : by_start) {
@@ -113,9 +115,10 @@ double destinations(Tables& tables, uint64_t subscribers) {
   return 100 * good / (static_cast<double>(subscribers) * kTypes * kStarts * 24);
 }
 
-// The specification's 23.9 % does not follow from its own population: 15 % does. As forwardings
-// with end times of [1, 24] take the place of the loaded ones, it comes to 19 %.
-TEST_F(TatpTest, GetNewDestinationFindsWhatThePopulationHolds) {
+// The specification's 23.9 % does not follow from its own population, which gives 15 %. Inserted
+// forwardings have end times in [1, 24]. After they have replaced the loaded ones, the share is
+// 19 %.
+TEST_F(TatpTest, SuccessOfGetNewDestinationFollowsFromThePopulation) {
   set({{"tatp_subscribers", "20000"}, {"tatp_uniform", "true"}});
   set({{"tatp_only", "GetNewDestination"}});
   const auto workload = make_workload("tatp");
@@ -135,7 +138,7 @@ TEST_F(TatpTest, GetNewDestinationFindsWhatThePopulationHolds) {
   EXPECT_NEAR(destinations(churned_tables, 500), 19, 2);
 }
 
-TEST_F(TatpTest, SubscribersAreDrawnUnevenlyUnlessAsked) {
+TEST_F(TatpTest, SubscribersAreDrawnByNuRandOrUniformly) {
   set({{"tatp_subscribers", "100000"}, {"tatp_only", "UpdateLocation"}});
   for (const bool uniform : {false, true}) {
     set({{"tatp_uniform", uniform ? "true" : "false"}});
@@ -148,7 +151,7 @@ TEST_F(TatpTest, SubscribersAreDrawnUnevenlyUnlessAsked) {
     each<Subscriber>(tables.subscriber, [&](Key s_id, const Subscriber& row) {
       touched += row.vlr_location != Person(s_id, 100'000).subscriber.vlr_location;
     });
-    // 100,000 (1 - e^-0.3) of them, if uniformly.
+    // Uniform draws reach 100,000 (1 - e^-0.3) subscribers.
     if (uniform) {
       EXPECT_NEAR(static_cast<double>(touched), 25'918, 300);
     } else {
@@ -157,8 +160,8 @@ TEST_F(TatpTest, SubscribersAreDrawnUnevenlyUnlessAsked) {
   }
 }
 
-// Forwardings come and go at the same rate, and deleted ones leave room for the next.
-TEST_F(TatpTest, ForwardingsKeepTheirNumber) {
+// Forwardings are inserted and deleted at the same rate, and a deleted one can be inserted again.
+TEST_F(TatpTest, TheNumberOfForwardingsIsStable) {
   set({{"tatp_subscribers", "50"}});
   for (const ProtocolInfo& protocol : all_protocols()) {
     const auto workload = make_workload("tatp");
@@ -172,7 +175,7 @@ TEST_F(TatpTest, ForwardingsKeepTheirNumber) {
   }
 }
 
-TEST_F(TatpTest, VerifyCatchesWhatIsWrong) {
+TEST_F(TatpTest, VerifyFindsPlantedErrors) {
   const auto first = [](Table& table) {
     Key least = ~Key{0};
     table.for_each_row([&](Key key, const std::byte*) { least = std::min(least, key); });
@@ -195,13 +198,13 @@ TEST_F(TatpTest, VerifyCatchesWhatIsWrong) {
        }},
       {"call forwardings have",
        [&](Tables& t) {
-         row<CallForwarding>(t.call_forwarding, first(t.call_forwarding)).numberx = digits_of(301);
+         row<CallForwarding>(t.call_forwarding, first(t.call_forwarding)).numberx = digits_of(101);
        }},
       {"call forwardings: loaded",
        [&](Tables& t) { erase(t.call_forwarding, first(t.call_forwarding)); }},
   };
   for (const auto& [caught_by, plant] : planted) {
-    expect_caught("tatp", 100, caught_by, [&](Database& database) {
+    expect_caught("tatp", 100, caught_by, [&plant = plant](Database& database) {
       Tables tables(database);
       plant(tables);
     });

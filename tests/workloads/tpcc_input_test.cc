@@ -1,4 +1,4 @@
-// TPC-C's random input against clauses 2.1.6 and 4.3.2.
+// TPC-C's random input is as clauses 2.1.6 and 4.3.2 prescribe.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ TEST(TpccInputTest, LastNamesAreThreeSyllables) {
   EXPECT_EQ(names.size(), 1000u);
 }
 
-TEST(TpccInputTest, NuRandStaysInRangeAndReachesAllOfIt) {
+TEST(TpccInputTest, NuRandReachesExactlyItsRange) {
   Random random(1);
   std::vector<uint32_t> counts(101);
   for (int i = 0; i < 200'000; ++i) {
@@ -39,7 +39,7 @@ TEST(TpccInputTest, NuRandStaysInRangeAndReachesAllOfIt) {
     ++counts[x];
   }
   EXPECT_TRUE(std::all_of(counts.begin() + 1, counts.end(), [](uint32_t n) { return n > 0; }));
-  // Not uniform: setting bits at random makes some numbers many times as likely as others.
+  // NURand's bitwise OR makes some numbers many times as likely as others.
   std::sort(counts.begin() + 1, counts.end());
   EXPECT_GT(counts[100], 5 * counts[50]);
 }
@@ -66,7 +66,7 @@ TEST(TpccInputTest, NuRandConstantsOfLoadAndRunDiffer) {
   EXPECT_FALSE(last_name_constants_differ_enough(220, 100));
 }
 
-TEST(TpccInputTest, StringsHaveTheLengthsAskedForAndNothingBehindThem) {
+TEST(TpccInputTest, StringsHaveTheirLengthsAndAreZeroPadded) {
   Random random(3);
   std::set<size_t> lengths;
   for (int i = 0; i < 1000; ++i) {
@@ -92,7 +92,7 @@ TEST(TpccInputTest, OneItemInTenIsOriginal) {
   EXPECT_NEAR(originals, 1000, 150);
 }
 
-TEST(TpccInputTest, KeysTakeApartAsTheyWerePutTogether) {
+TEST(TpccInputTest, KeysDecodeToTheirParts) {
   const uint32_t w = (1u << kWarehouseBits) - 1, d = 10;
   const uint64_t o = (uint64_t{1} << kOrderBits) - 1;
   const Key order = order_key(w, d, o), line = line_key(order, kMaxLines);
@@ -102,7 +102,7 @@ TEST(TpccInputTest, KeysTakeApartAsTheyWerePutTogether) {
   EXPECT_EQ(number_of_district(district_of_order(order)), d);
   EXPECT_EQ(district_of_customer(customer_key(w, d, 3000)), district_key(w, d));
   EXPECT_EQ(warehouse_of_stock(stock_key(w, 100'001)), w);
-  // The latest order of a customer is the largest of its secondary keys, and no other customer's.
+  // The keys of a customer's orders lie between those of the customers before and after.
   EXPECT_LT(customer_order_key(customer_key(w, d, 2999), o),
             customer_order_key(customer_key(w, d, 3000), 0));
   EXPECT_LT(history_key(1000, 1), loaded_history_key(0));

@@ -1,5 +1,5 @@
-// TPC-C: its population, its five transactions under every protocol, and that each consistency
-// condition is noticed when it does not hold.
+// TPC-C: its population, its five transactions under every protocol, and its consistency checks,
+// each of which must find a planted violation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "tests/workloads/harness.h"
 #include "tests/workloads/rows.h"
+#include "tests/workloads/small_scales.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/schema.h"
 
@@ -19,11 +20,9 @@ namespace {
 
 using namespace tpcc;
 
-const Flags kTiny = {{"tpcc_warehouses", "2"}, {"tpcc_items", "200"}, {"tpcc_customers", "20"}};
-
 class TpccTest : public WorkloadTest {
  protected:
-  TpccTest() { set(kTiny); }
+  TpccTest() { set(small_scale("tpcc")); }
   static std::string refusal(const Flags& flags) {
     const gflags::FlagSaver saver;
     set(flags);
@@ -31,7 +30,7 @@ class TpccTest : public WorkloadTest {
   }
 };
 
-TEST_F(TpccTest, RefusesInOneSentence) {
+TEST_F(TpccTest, RefusesBadFlagsInOneSentence) {
   EXPECT_EQ(refusal({}), "");
   for (const char* mix : {"standard", "np", "neworder", "45,43,4,4,4", "0,1,0,0,0"}) {
     EXPECT_EQ(refusal({{"tpcc_mix", mix}}), "") << mix;
@@ -51,7 +50,7 @@ TEST_F(TpccTest, RefusesInOneSentence) {
   EXPECT_NE(refusal({{"tpcc_customers", "3001"}}), "");
 }
 
-TEST_F(TpccTest, PopulationIsThatOfClause4_3_3) {
+TEST_F(TpccTest, PopulationFollowsClause4_3_3) {
   set({{"tpcc_customers", "1100"}, {"tpcc_warehouses", "1"}, {"tpcc_items", "20003"}});
   const auto workload = make_workload("tpcc");
   const auto database = load(*workload, 1);
@@ -80,7 +79,7 @@ TEST_F(TpccTest, PopulationIsThatOfClause4_3_3) {
   EXPECT_EQ(names.size(), 10u);
   for (const auto& [district, all] : names) EXPECT_EQ(all.size(), 1000u);
   EXPECT_NEAR(static_cast<double>(bad_credit), 1100, 150);
-  // Every customer has one order, in an order of their own.
+  // Every customer has one order, and the orders are in a random permutation of the customers.
   std::map<Key, std::set<uint32_t>> customers;
   bool permuted = false;
   each<Order>(tables.order, [&](Key key, const Order& order) {
@@ -101,7 +100,7 @@ TEST_F(TpccTest, ExpectedBytesAreNearTheRows) {
   EXPECT_LT(workload->expected_bytes(), 2 * rows);
 }
 
-TEST_F(TpccTest, LoadIsTheSameInOnePartAndInFour) {
+TEST_F(TpccTest, LoadDoesNotDependOnTheNumberOfParts) {
   set({{"tpcc_items", "12000"}});
   const auto workload = make_workload("tpcc");
   const auto one = load(*workload, 1), four = load(*workload, 4), many = load(*workload, 64);
@@ -126,7 +125,7 @@ TEST_F(TpccTest, RunsUnderEveryProtocolOnOneThread) {
     EXPECT_NEAR(static_cast<double>(tables.order.count_rows() - orders + outcome.rollbacks), 1800,
                 150);
     EXPECT_NEAR(static_cast<double>(tables.history.count_rows() - paid), 1720, 150);
-    // Ten orders a Delivery, while there are any.
+    // Each Delivery delivers ten orders while undelivered orders remain.
     EXPECT_NEAR(
         static_cast<double>(tables.order.count_rows() - tables.new_order.count_rows() - delivered),
         1600, 350);
@@ -149,7 +148,7 @@ TEST_F(TpccTest, RunsUnderEveryProtocolOnSeveralThreads) {
   }
 }
 
-TEST_F(TpccTest, WhatCommitsIsThere) {
+TEST_F(TpccTest, EveryCommitInsertsItsRow) {
   set({{"tpcc_mix", "np"}});
   for (const ProtocolInfo& protocol : all_protocols()) {
     SCOPED_TRACE(protocol.name);
@@ -172,16 +171,16 @@ TEST_F(TpccTest, DrawsTheSharesOfTheSpecification) {
     const auto client = workload->make_client(*database, 0, 1, 3);
     for (int i = 0; i < 100'000; ++i) drawn[client->next()] += 0.001;
   }
-  const auto norms = workload->norms();
+  const auto specified_mix = workload->specified_mix();
   const uint32_t standard[] = {45, 43, 4, 4, 4};
   for (uint32_t type = 0; type < 5; ++type) {
-    EXPECT_EQ(norms[type].share_pct, standard[type]);
+    EXPECT_EQ(specified_mix[type].share_pct, standard[type]);
     EXPECT_NEAR(drawn[type], standard[type], 0.6);
   }
   for (const Share& share : workload->shares()) {
-    if (share.all == 0) continue;  // nothing was executed, so nothing skipped
+    if (share.all == 0) continue;  // the test only draws, so no Delivery has skipped a district
     EXPECT_NEAR(100.0 * static_cast<double>(share.hits) / static_cast<double>(share.all),
-                share.norm_pct, 0.6)
+                share.specified_pct, 0.6)
         << share.name;
   }
   EXPECT_EQ(workload->headline()->name, "tpmC");
@@ -189,9 +188,9 @@ TEST_F(TpccTest, DrawsTheSharesOfTheSpecification) {
   EXPECT_NE(make_workload("tpcc")->headline()->name, "tpmC") << "another mix, another number";
 }
 
-// The same seed gives the same database, also if every transaction is executed twice, the first
-// time in vain.
-TEST_F(TpccTest, AFunctionOfTheSeedHoweverOftenATransactionIsTried) {
+// The same seed gives the same database, even if every transaction is executed twice, where the
+// first execution is aborted.
+TEST_F(TpccTest, IsAFunctionOfTheSeedEvenWithRetries) {
   for (const ProtocolInfo& protocol : all_protocols()) {
     SCOPED_TRACE(protocol.name);
     const auto workload = make_workload("tpcc");
@@ -206,7 +205,7 @@ TEST_F(TpccTest, AFunctionOfTheSeedHoweverOftenATransactionIsTried) {
   }
 }
 
-TEST_F(TpccTest, NewOrderTakesStockAndKeepsRemoteOrdersApart) {
+TEST_F(TpccTest, NewOrderTakesStockAndCountsRemoteOrders) {
   set({{"tpcc_mix", "neworder"}});
   const auto workload = make_workload("tpcc");
   const auto database = load(*workload, 1);
@@ -236,7 +235,7 @@ TEST_F(TpccTest, NewOrderTakesStockAndKeepsRemoteOrdersApart) {
   expect_consistent(*workload, *database);
 }
 
-TEST_F(TpccTest, PaymentBooksTheCustomerAndNotesBadCredit) {
+TEST_F(TpccTest, PaymentUpdatesTheCustomerAndNotesBadCredit) {
   set({{"tpcc_mix", "0,1,0,0,0"}});
   const auto workload = make_workload("tpcc");
   const auto database = load(*workload, 1);
@@ -264,11 +263,12 @@ TEST_F(TpccTest, PaymentBooksTheCustomerAndNotesBadCredit) {
   });
 }
 
-// Namesakes that no number drawn reaches are paid for by name only, and only the one in the middle.
+// Customers with added numbers, which no draw reaches, pay only when they are chosen by last name.
+// Only the customer in the middle may be chosen.
 TEST_F(TpccTest, PaymentByLastNameChoosesTheMiddleFirstName) {
   set({{"tpcc_mix", "0,1,0,0,0"}, {"tpcc_warehouses", "1"}, {"tpcc_customers", "10"}});
   struct Case {
-    std::vector<std::string> namesakes;  // first names; the loaded customer's is between ! and ~
+    std::vector<std::string> namesakes;  // first names; the loaded customer's sorts between ! and ~
     std::string chosen;
   };
   for (const Case& one : std::vector<Case>{{{"!1"}, "!1"},
@@ -307,7 +307,7 @@ struct Planted {
   std::function<void(Tables&)> plant;
 };
 
-TEST_F(TpccTest, EveryConditionCatchesWhatBreaksIt) {
+TEST_F(TpccTest, EveryConditionFindsAPlantedViolation) {
   const Key district = district_key(2, 3), order = order_key(2, 3, 20);
   const std::vector<Planted> planted = {
       {"rows loaded", [](Tables& t) { erase(t.stock, stock_key(1, 7)); }},
@@ -324,9 +324,9 @@ TEST_F(TpccTest, EveryConditionCatchesWhatBreaksIt) {
        [](Tables& t) {
          row<OrderLine>(t.order_line, line_key(order_key(1, 4, 2), 5)).delivered = kNoDate;
        }},
-      // The sum is right, but two orders have each other's number of lines.
       {"condition 5:", [&](Tables& t) { row<Order>(t.order, order).carrier = 3; }},
       {"condition 5:", [&](Tables& t) { erase(t.new_order, order); }},
+      // The sum is right, but two orders have each other's number of lines.
       {"condition 6:",
        [](Tables& t) {
          for (uint64_t o = 2;; ++o) {

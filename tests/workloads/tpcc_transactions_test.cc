@@ -1,4 +1,4 @@
-// TPC-C's transactions one by one, interleaved by hand on one thread, under every protocol.
+// TPC-C's transactions one by one, or interleaved by hand, on one thread under every protocol.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -14,8 +14,8 @@ using namespace tpcc;
 
 struct Blocked {};
 
-// One terminal with a transaction of its own. To wait for a lock would hang the test: it counts as
-// an abort.
+// One terminal with a transaction of its own. A transaction that waited for a lock would hang the
+// test, so it aborts instead.
 class Session {
  public:
   Session(Database& database, const ProtocolInfo& protocol, LogScheme& log,
@@ -27,7 +27,7 @@ class Session {
     context_.arena = &arena_;
     context_.breakdown = &breakdown_;
     context_.ages = &ages;
-    context_.settle = [] { throw Blocked(); };
+    context_.acknowledge_durable = [] { throw Blocked(); };
     txn = protocol.make(context_);
   }
 
@@ -79,9 +79,7 @@ class TpccTransactions : public WorkloadTest, public testing::WithParamInterface
     set({{"tpcc_warehouses", "1"}, {"tpcc_items", "100"}, {"tpcc_customers", "10"}});
     workload = make_workload("tpcc");
     database = load(*workload, 1);
-    LogConfig config;
-    config.workers = 2;
-    log = find_scheme("none")->make(config);
+    log = find_scheme("none")->make({.workers = 2});
     tables = std::make_unique<Tables>(*database);
   }
 
@@ -89,7 +87,7 @@ class TpccTransactions : public WorkloadTest, public testing::WithParamInterface
     return std::make_unique<Session>(*database, *find_protocol(GetParam()), *log, ages, scale,
                                      sessions++);
   }
-  // A customer's latest order.
+  // The number of a customer's latest order.
   uint64_t latest_of(Key district, uint32_t c) {
     uint64_t latest = 0;
     each<Order>(tables->order, [&](Key key, const Order& order) {
@@ -109,11 +107,11 @@ class TpccTransactions : public WorkloadTest, public testing::WithParamInterface
   uint32_t sessions = 0;
 };
 
-TEST_P(TpccTransactions, DeliveryTakesTheOldestOfEachDistrictAndSkipsWhereNothingWaits) {
+TEST_P(TpccTransactions, DeliveryTakesTheOldestOrdersAndSkipsEmptyDistricts) {
   const auto one = session();
   const auto delivery = make_delivery(one->terminal);
   ASSERT_EQ(tables->new_order.count_rows(), 30u) << "orders 8, 9 and 10 of each district wait";
-  // District 4 has delivered one order more than the others.
+  // One row of NEW-ORDER of district 4 is erased, so that district 4 runs out of orders first.
   one->begin();
   ASSERT_TRUE(one->step([&] { return one->txn->erase(tables->new_order, order_key(1, 4, 8)); }));
   ASSERT_TRUE(one->commit());
@@ -153,20 +151,20 @@ TEST_P(TpccTransactions, DeliveryTakesTheOldestOfEachDistrictAndSkipsWhereNothin
   EXPECT_EQ(one->terminal.drawn.skipped.hits, 11u);
   EXPECT_EQ(one->terminal.drawn.skipped.all, 40u);
 
-  // A NewOrder after that is delivered like any other.
+  // A later NewOrder in a skipped district is delivered as usual.
   const auto new_order = make_new_order(one->terminal);
   one->perform(*new_order);
   EXPECT_EQ(tables->new_order.count_rows(), 1u);
   one->perform(*delivery);
   EXPECT_EQ(tables->new_order.count_rows(), 0u);
-  // All but what the order erased behind Delivery's back breaks.
+  // Only the two conditions fail that the erased row of NEW-ORDER breaks.
   for (const std::string& broken : failing(*workload, *database)) {
     EXPECT_TRUE(broken.starts_with("condition 5:") || broken.starts_with("condition 11:"))
         << broken;
   }
 }
 
-TEST_P(TpccTransactions, OrderStatusSeesTheLatestOrder) {
+TEST_P(TpccTransactions, OrderStatusReadsTheLatestOrder) {
   const auto one = session();
   const auto new_order = make_new_order(one->terminal);
   const auto order_status = make_order_status(one->terminal);
@@ -185,8 +183,8 @@ TEST_P(TpccTransactions, OrderStatusSeesTheLatestOrder) {
   EXPECT_GT(tables->order.count_rows(), 190u);
 }
 
-// Stock-Level looks at the last orders' lines, another transaction changes which there are and
-// reads a row that the first one writes then: each precedes the other.
+// Stock-Level reads the lines of the last orders. Another transaction inserts or erases such a
+// line, and reads a row that the first transaction then writes. So each precedes the other.
 TEST_P(TpccTransactions, NoPhantomInStockLevel) {
   const auto district_lines = [&](uint64_t o) {
     return row<Order>(tables->order, order_key(1, 1, o)).lines;

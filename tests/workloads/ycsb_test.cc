@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tests/workloads/harness.h"
+#include "tests/workloads/small_scales.h"
 #include "workloads/ycsb/options.h"
 #include "workloads/ycsb/row.h"
 
@@ -18,7 +19,7 @@ class YcsbTest : public WorkloadTest {
   }
 };
 
-// Stands in for a protocol: notes what is asked of it.
+// Stands in for a protocol's transaction, and records the calls.
 class Recorder : public Transaction {
  public:
   explicit Recorder(uint32_t row_bytes) : row_(row_bytes) {}
@@ -74,7 +75,7 @@ Recorder record(uint64_t seed, int transactions, bool twice = false) {
   return recorder;
 }
 
-TEST_F(YcsbTest, FieldsOfAnySizeAreWholeUntilAByteChanges) {
+TEST_F(YcsbTest, AChangedByteInAFieldOfAnySizeIsFound) {
   std::vector<std::byte> field(200), scratch(200);
   for (size_t bytes = 4; bytes <= field.size(); ++bytes) {
     ycsb::fill_field(field.data(), bytes, 17, mix64(bytes));
@@ -89,7 +90,7 @@ TEST_F(YcsbTest, FieldsOfAnySizeAreWholeUntilAByteChanges) {
   }
 }
 
-TEST_F(YcsbTest, PresetsAndWhatOverridesThem) {
+TEST_F(YcsbTest, GivenFlagsOverridePresets) {
   set({{"ycsb_preset", "b"}});
   EXPECT_EQ(ycsb::options_from_flags().read_ratio, 0.95);
   set({{"ycsb_preset", "c"}});
@@ -112,7 +113,7 @@ TEST_F(YcsbTest, PresetsAndWhatOverridesThem) {
   EXPECT_EQ(ycsb::options_from_flags().distribution, ycsb::Distribution::kZipf);
 }
 
-TEST_F(YcsbTest, RefusesInOneSentence) {
+TEST_F(YcsbTest, RefusesBadFlagsInOneSentence) {
   EXPECT_EQ(refusal({}), "");
   EXPECT_EQ(refusal({{"ycsb_preset", "z"}}),
             "--ycsb_preset is a, b, c, f, write-only or hybrid, not \"z\"");
@@ -144,7 +145,7 @@ TEST_F(YcsbTest, RefusesInOneSentence) {
   }
 }
 
-TEST_F(YcsbTest, CoreWorkloadsAndWhatOverridesThem) {
+TEST_F(YcsbTest, GivenFlagsOverrideCoreWorkloads) {
   struct Core {
     const char* name;
     double reads, inserts, scans;
@@ -175,8 +176,9 @@ TEST_F(YcsbTest, CoreWorkloadsAndWhatOverridesThem) {
   EXPECT_EQ(ycsb::options_from_flags().distribution, ycsb::Distribution::kUniform);
 }
 
-// Reads of D go to the rows inserted last, by whichever worker, and E's scans have all lengths.
-TEST_F(YcsbTest, LatestKeysAndScans) {
+// Workload D reads the rows that were inserted last, by any worker. The scans of workload E have
+// all lengths.
+TEST_F(YcsbTest, WorkloadDReadsTheNewestRowsAndWorkloadEScans) {
   set({{"ycsb_records", "1000"}, {"ycsb_value_bytes", "100"}, {"ycsb_workload", "D"}});
   const auto workload = make_workload("ycsb");
   Database database;
@@ -212,23 +214,24 @@ TEST_F(YcsbTest, LatestKeysAndScans) {
   EXPECT_NEAR(static_cast<double>(scans.scans.size()), 4750, 60);
 }
 
-TEST_F(YcsbTest, VerifyFindsALostAndABrokenInsert) {
-  set({{"ycsb_records", "100"}, {"ycsb_value_bytes", "100"}, {"ycsb_workload", "D"}});
+TEST_F(YcsbTest, VerifyFindsALostAndADamagedInsert) {
+  set(small_scale("ycsb"));
+  set({{"ycsb_workload", "D"}});
   const auto workload = make_workload("ycsb");
   const auto database = load(*workload, 1);
   Outcome outcome;
   run(*workload, *database, all_protocols().front(), 1, 500, 1, outcome);
   expect_consistent(*workload, *database);
-  Tuple* tuple = Table::tuple_of(database->tables()[0]->primary().find(103, nullptr));
+  Tuple* tuple = Table::tuple_of(database->tables()[0]->primary().find(503, nullptr));
   tuple->row()[50] ^= std::byte{1};
   EXPECT_EQ(failing(*workload, *database), std::vector<std::string>{"every row is whole"});
   tuple->version.store(Version(1, true).word());
   EXPECT_EQ(failing(*workload, *database), std::vector<std::string>{"every row inserted is there"});
 }
 
-// Recovery sets the flags that shape the load from the log's header, and no others: what a run
-// accepted must not be refused then.
-TEST_F(YcsbTest, LoadFlagsAloneAreAcceptable) {
+// Recovery sets only the flags that shape the load, from the log's header. It must not refuse the
+// values with which a run was accepted.
+TEST_F(YcsbTest, LoadFlagsAloneAreAccepted) {
   EXPECT_EQ(refusal({{"ycsb_records", "5"}}), "");
   EXPECT_EQ(refusal({{"ycsb_records", "5"}, {"ycsb_preset", "hybrid"}, {"ycsb_index", "auto"}}),
             "");
@@ -236,7 +239,7 @@ TEST_F(YcsbTest, LoadFlagsAloneAreAcceptable) {
   EXPECT_EQ(refusal({{"ycsb_insert_ratio", "0.4"}}), "");
 }
 
-TEST_F(YcsbTest, KeysOfATransactionAreDistinctEvenIfFewAreLeft) {
+TEST_F(YcsbTest, KeysOfATransactionAreDistinctInASmallTable) {
   set({{"ycsb_records", "16"}, {"ycsb_theta", "0.99"}, {"ycsb_read_ratio", "1"}});
   const Recorder recorder = record(1, 50);
   ASSERT_EQ(recorder.reads.size(), 800u);
@@ -245,7 +248,7 @@ TEST_F(YcsbTest, KeysOfATransactionAreDistinctEvenIfFewAreLeft) {
   }
 }
 
-TEST_F(YcsbTest, KeysMayRepeatIfAsked) {
+TEST_F(YcsbTest, KeysMayRepeatWithoutDistinct) {
   set({{"ycsb_records", "100"}, {"ycsb_distinct", "false"}, {"ycsb_read_ratio", "1"}});
   const Recorder recorder = record(1, 50);
   size_t distinct = 0;
@@ -255,7 +258,7 @@ TEST_F(YcsbTest, KeysMayRepeatIfAsked) {
   EXPECT_LT(distinct, 800u);
 }
 
-TEST_F(YcsbTest, ReadRatioAndUpdateKind) {
+TEST_F(YcsbTest, DrawsTheReadRatioAndTheUpdateKind) {
   set({{"ycsb_records", "10000"}, {"ycsb_read_ratio", "0.8"}});
   Recorder recorder = record(1, 1000);
   EXPECT_NEAR(static_cast<double>(recorder.reads.size()) / 16'000, 0.8, 0.02);
@@ -273,7 +276,7 @@ TEST_F(YcsbTest, ReadRatioAndUpdateKind) {
   }
 }
 
-TEST_F(YcsbTest, AFunctionOfTheSeedAndTheSameOnRetry) {
+TEST_F(YcsbTest, InputIsAFunctionOfTheSeedAndTheSameOnRetry) {
   set({{"ycsb_records", "10000"}});
   const Recorder once = record(9, 100), again = record(9, 100), other = record(10, 100);
   EXPECT_EQ(once.reads, again.reads);
@@ -287,7 +290,7 @@ TEST_F(YcsbTest, AFunctionOfTheSeedAndTheSameOnRetry) {
                          twice.reads.begin() + half, twice.reads.end()));
 }
 
-TEST_F(YcsbTest, ScrambledKeysAreSpreadAndSkewed) {
+TEST_F(YcsbTest, ScrambledKeysAreSkewedAndSpread) {
   set({{"ycsb_records", "1000"},
        {"ycsb_ops", "1"},
        {"ycsb_read_ratio", "1"},
@@ -302,7 +305,7 @@ TEST_F(YcsbTest, ScrambledKeysAreSpreadAndSkewed) {
   EXPECT_NE(make_workload("ycsb")->describe().find("scrambled"), std::string::npos);
 }
 
-TEST_F(YcsbTest, LoadIsTheSameInOnePartAndInFour) {
+TEST_F(YcsbTest, LoadDoesNotDependOnTheNumberOfParts) {
   for (const char* touch : {"row", "column"}) {
     set({{"ycsb_records", "1001"}, {"ycsb_value_bytes", "100"}, {"ycsb_touch", touch}});
     const auto workload = make_workload("ycsb");
@@ -314,7 +317,7 @@ TEST_F(YcsbTest, LoadIsTheSameInOnePartAndInFour) {
 }
 
 TEST_F(YcsbTest, VerifyFindsATornAndAMissingRow) {
-  set({{"ycsb_records", "100"}, {"ycsb_value_bytes", "100"}});
+  set(small_scale("ycsb"));
   const auto workload = make_workload("ycsb");
   const auto database = load(*workload, 1);
   Table& table = *database->tables()[0];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "platform/atomic.h"
+#include "workloads/common.h"
 #include "workloads/ledger/precedence.h"
 
 namespace logjam::ledger {
@@ -13,6 +15,22 @@ std::string key_name(Key key) { return "ledger key " + std::to_string(key); }
 // Version v of a key is the write of chain[v - 1]; version 0 is the initial load.
 constexpr uint32_t kNoVersion = ~uint32_t{0};
 
+// A part's edges, or those of all parts so far.
+struct Edges {
+  std::vector<Edge> edges;
+  void add(const Edges& more) { edges.insert(edges.end(), more.edges.begin(), more.edges.end()); }
+};
+
+// What a part found, or the first part that found something.
+struct Violation {
+  std::string sentence;
+  void add(const Violation& later) {
+    if (sentence.empty()) sentence = later.sentence;
+  }
+};
+
+// Transactions, and keys, are checked in parts, on all cores. Of a violation in each of several
+// parts the first part's is told, so that it is always the same one.
 class Checker {
  public:
   Checker(const LedgerRows& rows, const History& history)
@@ -36,18 +54,38 @@ class Checker {
     return false;
   }
 
+  // Whether violation_of(i), a sentence, is empty for each i below `count`. It is called by several
+  // threads at once.
+  template <class ViolationOf>
+  bool none(size_t count, const ViolationOf& violation_of) {
+    const auto look = [&](uint32_t part, uint32_t parts, Violation* found) {
+      const size_t end = count * (part + 1) / parts;
+      for (size_t i = count * part / parts; i < end && found->sentence.empty(); ++i) {
+        found->sentence = violation_of(i);
+      }
+    };
+    const Violation first = sum_of_parts(Violation{}, look, count);
+    return first.sentence.empty() || violated(first.sentence);
+  }
+  template <class ViolationOf>
+  bool no_transaction(const ViolationOf& violation_of) {
+    return none(transactions_.size(),
+                [&](size_t t) { return violation_of(static_cast<uint32_t>(t)); });
+  }
+
   bool known_keys() {
-    for (const Transaction& transaction : transactions_) {
+    return no_transaction([this](uint32_t t) -> std::string {
+      const Transaction& transaction = transactions_[t];
       for (const auto& accesses : {transaction.reads, transaction.writes}) {
         for (const Access& access : accesses) {
           if (access.key < history_.parameters.keys) continue;
-          return violated("the history is damaged: " + show(transaction.id) + " accessed " +
-                          key_name(access.key) + ", but there are only " +
-                          std::to_string(history_.parameters.keys));
+          return "the history is damaged: " + show(transaction.id) + " accessed " +
+                 key_name(access.key) + ", but there are only " +
+                 std::to_string(history_.parameters.keys);
         }
       }
-    }
-    return true;
+      return "";
+    });
   }
 
   bool rows_alone() {
@@ -55,7 +93,8 @@ class Checker {
     return sentence.empty() || violated(sentence);
   }
 
-  // R3. Fills chains_ and versions_ (of each write, in the order of the history).
+  // Checks that chains are unbroken (R3). Fills chains_, and versions_ for each write in the order
+  // of the history.
   bool walk_chains() {
     uint64_t writes = 0;
     for (const Transaction& transaction : transactions_) {
@@ -63,17 +102,19 @@ class Checker {
       writes += transaction.writes.size();
     }
     versions_.assign(writes, 0);
-    recovered_.assign(transactions_.size(), false);
+    recovered_.assign(transactions_.size(), 0);
     chains_.resize(rows_.ledger.size());
-    for (const auto& [key, row] : rows_.ledger) {
-      if (!walk_chain(key, row)) return false;
-    }
-    result_.recovered =
-        static_cast<uint64_t>(std::count(recovered_.begin(), recovered_.end(), true));
+    const bool good = none(rows_.ledger.size(), [this](size_t i) {
+      return walk_chain(rows_.ledger[i].first, rows_.ledger[i].second);
+    });
+    if (!good) return false;
+    result_.recovered = static_cast<uint64_t>(std::count(recovered_.begin(), recovered_.end(), 1));
     return true;
   }
 
-  bool walk_chain(Key key, const LedgerRow& row) {
+  // A key's chain and the versions of its writes are this call's alone. Its writers are not: they
+  // wrote other keys too.
+  std::string walk_chain(Key key, const LedgerRow& row) {
     std::vector<uint32_t>& chain = chains_[key];
     TransactionId above = 0, id = row.writer;
     while (id != 0) {
@@ -82,142 +123,142 @@ class Checker {
                                    : "R3: in the chain of " + key_name(key) + ", " + show(above) +
                                          " overwrote " + show(id);
       const uint32_t writer = history_.find(id);
-      if (writer == History::kNone) return violated(link + ", which the history does not know");
+      if (writer == History::kNone) return link + ", which the history does not know";
       const size_t write = find_write(writer, key);
-      if (write == kNoWrite) return violated(link + ", which never wrote that key");
-      if (versions_[write] != 0) return violated(link + ", which is in that chain already: a loop");
+      if (write == kNoWrite) return link + ", which never wrote that key";
+      if (versions_[write] != 0) return link + ", which is in that chain already: a loop";
       versions_[write] = kNoVersion;  // visited; numbered below
-      recovered_[writer] = true;
+      platform::atomic_ref<uint8_t>(recovered_[writer]).store(1, platform::memory_order_relaxed);
       chain.push_back(writer);
       above = id;
       id = access_of(writer, write).writer;
       if (chain.size() == 1 && id != row.overwritten) {
-        return violated("R3: " + key_name(key) + " says that " + show(row.writer) + " overwrote " +
-                        show(row.overwritten) + ", but it recorded that it overwrote " + show(id));
+        return "R3: " + key_name(key) + " says that " + show(row.writer) + " overwrote " +
+               show(row.overwritten) + ", but it recorded that it overwrote " + show(id);
       }
     }
     std::reverse(chain.begin(), chain.end());
     for (uint32_t i = 0; i < chain.size(); ++i) versions_[find_write(chain[i], key)] = i + 1;
-    return true;
+    return "";
   }
 
-  // R2.
+  // Checks that transactions are recovered whole or not at all (R2).
   bool atomic() {
-    for (uint32_t t = 0; t < transactions_.size(); ++t) {
-      if (!recovered_[t]) continue;
+    return no_transaction([this](uint32_t t) -> std::string {
+      if (!recovered_[t]) return "";
       const Transaction& transaction = transactions_[t];
       for (size_t i = 0; i < transaction.writes.size(); ++i) {
         if (versions_[first_write_[t] + i] != 0) continue;
-        const Key there = first_key_there(t);
-        return violated("R2: " + show(transaction.id) + " is torn: its write of " +
-                        key_name(there) + " is there, its write of " +
-                        where_lost(transaction.writes[i]));
+        return "R2: " + show(transaction.id) + " is torn: its write of " +
+               key_name(first_key_there(t)) + " is there, its write of " +
+               where_lost(transaction.writes[i]);
       }
-    }
-    return true;
+      return "";
+    });
   }
 
-  // R1.
+  // Checks that no acknowledged transaction is lost (R1), unless the run was allowed to lose some.
   bool acknowledged_is_there() {
     if (!result_.unsafe.empty()) return true;
-    for (uint32_t t = 0; t < transactions_.size(); ++t) {
+    return no_transaction([this](uint32_t t) -> std::string {
       const Transaction& transaction = transactions_[t];
-      if (!transaction.acknowledged) continue;
+      if (!transaction.acknowledged) return "";
       if (!transaction.writes.empty() && !recovered_[t]) {
-        return violated("R1: " + show(transaction.id) +
-                        " was acknowledged and is lost: its write of " +
-                        where_lost(transaction.writes[0]));
+        return "R1: " + show(transaction.id) + " was acknowledged and is lost: its write of " +
+               where_lost(transaction.writes[0]);
       }
-      if (!reads_are_there("R1: " + show(transaction.id) + " was acknowledged", t)) return false;
-    }
-    return true;
+      return missing_read("R1: ", t, " was acknowledged");
+    });
   }
 
-  // R4.
+  // Checks that recovered transactions read only what is in the database (R4).
   bool closed() {
-    for (uint32_t t = 0; t < transactions_.size(); ++t) {
-      if (recovered_[t] && !reads_are_there("R4: " + show(transactions_[t].id) + " is there", t)) {
-        return false;
-      }
-    }
-    return true;
+    return no_transaction([this](uint32_t t) -> std::string {
+      return recovered_[t] ? missing_read("R4: ", t, " is there") : "";
+    });
   }
 
-  bool reads_are_there(const std::string& who, uint32_t t) {
+  std::string missing_read(const char* rule, uint32_t t, const char* what) const {
     for (const Access& read : transactions_[t].reads) {
       if (version_of(read) != kNoVersion) continue;
-      return violated(who + ", but the write of " + key_name(read.key) + " by " +
-                      show(read.writer) + " that it read is not");
+      return rule + show(transactions_[t].id) + what + ", but the write of " + key_name(read.key) +
+             " by " + show(read.writer) + " that it read is not";
     }
-    return true;
+    return "";
   }
 
-  // A run that ended by itself has acknowledged whatever it committed.
+  // Checks that a run which ended by itself acknowledged every transaction that is recovered.
   bool settled() {
     if (!history_.finished) return true;
-    for (uint32_t t = 0; t < transactions_.size(); ++t) {
-      if (recovered_[t] && !transactions_[t].acknowledged) {
-        return violated("the run ended by itself, yet " + show(transactions_[t].id) +
-                        " is there and was never acknowledged");
-      }
-    }
-    return true;
+    return no_transaction([this](uint32_t t) -> std::string {
+      if (!recovered_[t] || transactions_[t].acknowledged) return "";
+      return "the run ended by itself, yet " + show(transactions_[t].id) +
+             " is there and was never acknowledged";
+    });
   }
 
   bool nothing_impossible_seen() {
-    for (uint32_t t = 0; t < transactions_.size(); ++t) {
+    return no_transaction([this](uint32_t t) -> std::string {
       const Transaction& transaction = transactions_[t];
-      if (transaction.mismatch == Mismatch::kNone || !counts(t)) continue;
-      return violated("not serializable: " + show(transaction.id) + " committed having seen, at " +
-                      key_name(transaction.mismatch_key) + ", " + describe(transaction.mismatch));
-    }
-    return true;
+      if (transaction.mismatch == Mismatch::kNone || !counts(t)) return "";
+      return "not serializable: " + show(transaction.id) + " committed having seen, at " +
+             key_name(transaction.mismatch_key) + ", " + describe(transaction.mismatch);
+    });
   }
 
   bool serializable() {
-    readers_.resize(chains_.size());
-    for (Key key = 0; key < chains_.size(); ++key) readers_[key].resize(chains_[key].size() + 1);
-    for (uint32_t t = 0; t < transactions_.size(); ++t) {
-      if (!counts(t)) continue;
-      for (const Access& read : transactions_[t].reads) {
-        readers_[read.key][version_of(read)].push_back(t);
-      }
-    }
-    std::vector<Edge> edges;
-    for (Key key = 0; key < chains_.size(); ++key) add_edges(key, &edges);
-    result_.edges = edges.size();
+    Edges found = sum_of_parts(
+        Edges{},
+        [this](uint32_t part, uint32_t parts, Edges* sum) {
+          const size_t keys = chains_.size(), transactions = transactions_.size();
+          for (size_t key = keys * part / parts; key < keys * (part + 1) / parts; ++key) {
+            add_writers(chains_[key], &sum->edges);
+          }
+          for (size_t t = transactions * part / parts; t < transactions * (part + 1) / parts; ++t) {
+            add_reads(static_cast<uint32_t>(t), &sum->edges);
+          }
+        },
+        chains_.size() + transactions_.size());
+    result_.edges = found.edges.size();
     const std::vector<uint32_t> cycle =
-        find_cycle(static_cast<uint32_t>(transactions_.size()), std::move(edges));
+        find_cycle(static_cast<uint32_t>(transactions_.size()), std::move(found.edges));
     return cycle.empty() || violated(tell(cycle));
   }
 
-  // Whoever contradicts this, no row that is there does, and no precedence of the run: it was not
-  // replayed as it was run.
+  // Checks that each row's `seen` follows from what its writers had read (R3). If commands are
+  // replayed in another order than they ran, all other checks may pass, and only this one fails.
   bool remembered() {
-    for (const auto& [key, row] : rows_.ledger) {
+    return none(rows_.ledger.size(), [this](size_t i) -> std::string {
+      const auto& [key, row] = rows_.ledger[i];
       uint64_t seen = 0;
       for (const uint32_t writer : chains_[key]) {
         for (const Access& read : transactions_[writer].reads) {
           seen = LedgerRow::remember(seen, read.key, read.writer);
         }
       }
-      if (seen == row.seen) continue;
-      return violated("R3: " + key_name(key) + ", last written by " + show(row.writer) +
-                      ", is not what its " + std::to_string(chains_[key].size()) +
-                      " writers made of what they had read");
-    }
-    return true;
+      if (seen == row.seen) return "";
+      return "R3: " + key_name(key) + ", last written by " + show(row.writer) +
+             ", is not what its " + std::to_string(chains_[key].size()) +
+             " writers made of what they had read";
+    });
   }
 
-  void add_edges(Key key, std::vector<Edge>* edges) const {
-    const std::vector<uint32_t>& chain = chains_[key];
-    for (uint32_t version = 0; version <= chain.size(); ++version) {
-      const uint32_t writer = version == 0 ? kNoVersion : chain[version - 1];
-      const uint32_t next = version < chain.size() ? chain[version] : kNoVersion;
-      if (version != 0 && next != kNoVersion) edges->emplace_back(writer, next);
-      for (const uint32_t reader : readers_[key][version]) {
-        if (version != 0 && reader != writer) edges->emplace_back(writer, reader);
-        if (next != kNoVersion && reader != next) edges->emplace_back(reader, next);
+  // Each writer of a key comes before the next.
+  static void add_writers(const std::vector<uint32_t>& chain, std::vector<Edge>* edges) {
+    for (size_t i = 0; i + 1 < chain.size(); ++i) edges->emplace_back(chain[i], chain[i + 1]);
+  }
+
+  // A reader comes after the writer of the version that it read, and before the next version's.
+  void add_reads(uint32_t reader, std::vector<Edge>* edges) const {
+    if (!counts(reader)) return;
+    for (const Access& read : transactions_[reader].reads) {
+      const uint32_t version = version_of(read);
+      const std::vector<uint32_t>& chain = chains_[read.key];
+      if (version != 0 && chain[version - 1] != reader) {
+        edges->emplace_back(chain[version - 1], reader);
+      }
+      if (version < chain.size() && chain[version] != reader) {
+        edges->emplace_back(reader, chain[version]);
       }
     }
   }
@@ -235,7 +276,7 @@ class Checker {
     return sentence;
   }
 
-  // The reason for an edge, found again.
+  // The reason for the edge between two transactions, as a sentence.
   std::string why_before(uint32_t from, uint32_t to) const {
     const std::string a = show(transactions_[from].id), b = show(transactions_[to].id);
     for (const Access& write : transactions_[to].writes) {
@@ -257,8 +298,9 @@ class Checker {
     return a + " came before " + b;
   }
 
-  // Whether it certainly committed, as far as one can tell: is there, or was acknowledged. A reader
-  // that was acknowledged too early by an unsafe run counts if what it read is there.
+  // Whether the transaction certainly committed: it is recovered, or it only read and was
+  // acknowledged. An unsafe run may acknowledge a reader too early, so a reader counts only if what
+  // it read is in the database.
   bool counts(uint32_t t) const {
     if (recovered_[t]) return true;
     const Transaction& transaction = transactions_[t];
@@ -267,7 +309,7 @@ class Checker {
                        [this](const Access& read) { return version_of(read) != kNoVersion; });
   }
 
-  // "ledger key 7 over 0:12 is not (fork: 1:3 overwrote that too)"
+  // For example "ledger key 7 over 0:12 is not there, 1:3 overwrote the same (fork)".
   std::string where_lost(const Access& write) const {
     std::string sentence = key_name(write.key) + " over " + show(write.writer) + " is not there";
     const uint32_t version = version_of(write);
@@ -297,7 +339,7 @@ class Checker {
     return transactions_[transaction].writes[write - first_write_[transaction]];
   }
 
-  // Of the key, the version that `access` saw; kNoVersion if that is not there.
+  // The version of the key that the access saw, or kNoVersion if the database does not hold it.
   uint32_t version_of(const Access& access) const {
     if (access.writer == 0) return 0;
     const uint32_t writer = history_.find(access.writer);
@@ -312,11 +354,10 @@ class Checker {
   const std::vector<Transaction>& transactions_;
   CheckResult result_;
 
-  std::vector<uint64_t> first_write_;  // of each transaction, its first index in versions_
-  std::vector<uint32_t> versions_;     // of each write; 0: not there
-  std::vector<bool> recovered_;
-  std::vector<std::vector<uint32_t>> chains_;                // by key
-  std::vector<std::vector<std::vector<uint32_t>>> readers_;  // by key and version
+  std::vector<uint64_t> first_write_;          // of each transaction, its first index in versions_
+  std::vector<uint32_t> versions_;             // of each write; 0: not there
+  std::vector<uint8_t> recovered_;             // of each transaction: 1, or 0
+  std::vector<std::vector<uint32_t>> chains_;  // by key
 };
 
 }  // namespace
@@ -349,8 +390,9 @@ std::string check_rows(const LedgerRows& rows, uint64_t keys) {
     }
     const std::string who = "R2: " + key_name(key) + " (by " + show(row.writer) + ", toggled by " +
                             show(row.toggler) + ") ";
-    const auto end = std::find_if(entry, rows.entries.end(),
-                                  [&](const auto& e) { return ledger_key_of(e.first) != key; });
+    const auto end = std::find_if(entry, rows.entries.end(), [&](const auto& e) {
+      return ledger_key_of(e.first) != expected;
+    });
     if (end - entry > 1) return who + "has " + std::to_string(end - entry) + " entries";
     if (row.present != 0 && entry == end) return who + "should have an entry and has none";
     if (row.present == 0 && entry != end) {

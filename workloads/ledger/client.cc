@@ -35,7 +35,8 @@ LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers
       random_(mix(seed + 1) ^ mix(worker + 1)),
       last_generation_(FLAGS_ledger_keys) {}
 
-// Distinct ones, also from those already there: a key drawn twice makes room for its neighbour.
+// Appends `count` keys that differ from each other and from those in `*keys`. A key that is already
+// in `*keys` is replaced by the next free key.
 void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   for (; count > 0; --count) {
     Key key = pick_(random_);
@@ -53,7 +54,7 @@ void LedgerClient::acknowledged(uint64_t number) {
 
 uint32_t LedgerClient::next() {
   intended_ = false;
-  if (history_ != nullptr) history_->mark_started();
+  if (history_ != nullptr) history_->record_start();
   const uint64_t percent = reader_ ? 75 + roll(25) : roll(100);
   input_.type = percent < 50 ? kTransfer : percent < 75 ? kToggle : percent < 87 ? kAudit : kLookup;
   std::vector<Key> keys;
@@ -63,7 +64,7 @@ uint32_t LedgerClient::next() {
   const auto split = keys.begin() + static_cast<std::ptrdiff_t>(reads);
   input_.reads.assign(keys.begin(), split);
   input_.writes.assign(split, keys.end());
-  // Now and then a key is read first and updated later: a lock to upgrade.
+  // One transaction in four reads a key before it updates the key: locking protocols must upgrade.
   if (reads > 0 && roll(4) == 0) input_.writes[0] = input_.reads[0];
   input_.low = pick_(random_);
   input_.high = std::min(input_.low + roll(kLongestAudit), FLAGS_ledger_keys - 1);
@@ -91,7 +92,8 @@ Status LedgerClient::execute(Transaction& txn) {
   return Status::kRollback;
 }
 
-// Of those that write: the attempt, how many keys and which generation, and the keys.
+// One word each for the attempt's id, for the numbers of keys with the choice of generation, and
+// for each key. Recovery takes the commands of transfer and toggle only.
 std::span<const std::byte> LedgerClient::command() {
   const uint64_t reads = input_.reads.size(), writes = input_.writes.size();
   command_ = {attempt_.id, reads | writes << 16 | uint64_t{input_.new_generation} << 32};
@@ -192,7 +194,8 @@ Status LedgerClient::toggle(Transaction& txn) {
   return status == Status::kAbort ? status : Status::kOk;
 }
 
-// Whether the entries seen under `key` are what its ledger row says.
+// Compares the entries found under `key` with its ledger row, and records a mismatch if they
+// differ.
 void LedgerClient::compare(Key key, const LedgerRow& row, const std::vector<SeenEntry>& seen) {
   const SeenEntry* found = nullptr;
   for (const SeenEntry& entry : seen) {
@@ -220,7 +223,8 @@ Status LedgerClient::read_range(Transaction& txn, std::vector<LedgerRow>* rows) 
   return Status::kOk;
 }
 
-// Also says which ledger keys the scan vouches for: those up to where it stopped.
+// Collects the entries of the range. [*low, *high] are the ledger keys that the scan covered: if it
+// stopped at its limit, the keys up to the last entry.
 Status LedgerClient::scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low,
                                 Key* high) {
   *low = input_.low;
@@ -249,8 +253,9 @@ Status LedgerClient::audit(Transaction& txn) {
   return Status::kOk;
 }
 
-// The ledger row, this generation's entry and the next one's, which is not there. Read entries
-// first, and the generation is a guess.
+// Reads the ledger row, the entry of its generation, and the entry of the next generation, which
+// does not exist. If the entries are read first, the generation is a guess: the one that this
+// client last saw.
 Status LedgerClient::lookup(Transaction& txn, Key key) {
   LedgerRow row;
   std::vector<SeenEntry> seen;

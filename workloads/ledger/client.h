@@ -1,9 +1,9 @@
-// One worker's stream of ledger transactions, each drawn once and executed until it gets through:
+// One worker's stream of ledger transactions. Each is drawn once, and executed until it commits:
 //
-//   transfer  reads some keys, updates others
-//   toggle    updates a key, inserts or erases its entry
-//   audit     scans a range of entries, reads the same range of the ledger, compares
-//   lookup    reads a key, its entry and one that is not there
+//   transfer  reads some keys and updates others
+//   toggle    updates a key and inserts or erases its entry
+//   audit     scans a range of entries, reads the same range of the ledger, and compares the two
+//   lookup    reads a key, its entry, and an entry that does not exist
 #pragma once
 
 #include <gflags/gflags.h>
@@ -25,12 +25,13 @@ DECLARE_uint64(ledger_yield);
 
 namespace logjam::ledger {
 
-inline constexpr uint64_t kMostAccesses = 64;  // of one kind in a transfer
-inline constexpr uint64_t kLongestAudit = 16;
+inline constexpr uint64_t kMostAccesses = 64;  // limit for the reads, and for the writes
+inline constexpr uint64_t kLongestAudit = 16;  // ledger keys
 
 enum Type : uint32_t { kTransfer, kToggle, kAudit, kLookup };
 
-// Draws keys with probability proportional to 1 / rank^theta; rank is the key.
+// Draws keys with probability proportional to 1 / rank^theta; key k has rank k + 1. Immutable, so
+// all clients share one.
 class KeyPicker {
  public:
   KeyPicker(uint64_t keys, double theta);
@@ -40,17 +41,19 @@ class KeyPicker {
   std::vector<double> cumulative_;
 };
 
-// What next() draws once, and execute() may need several times.
+// The input of a transaction: next() draws it once, and execute() may use it several times.
 struct Input {
   Type type = kTransfer;
   std::vector<Key> reads, writes;
-  Key low = 0, high = 0;        // audit
-  size_t scan_limit = 0;        // audit: stop after so many entries
+  Key low = 0, high = 0;        // audit: the range, both included
+  size_t scan_limit = 0;        // audit: the scan stops after so many entries
   bool descending = false;      // audit
   bool ledger_first = false;    // audit, lookup: read the ledger before the entries
-  bool new_generation = false;  // toggle
+  bool new_generation = false;  // toggle: an inserted entry gets a new key
 };
 
+// All calls but the constructor and the destructor come from the worker's thread. A null `history`
+// records nothing.
 class LedgerClient final : public Client {
  public:
   LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
@@ -90,9 +93,11 @@ class LedgerClient final : public Client {
   Status audit(Transaction& txn);
   Status lookup(Transaction& txn, Key key);
 
-  // The row of `key`, noting whose write was seen.
+  // Copies the row of `key` to `*row`, and records its writer as a read of the attempt. kAbort, or
+  // kOk; a missing row is recorded as a mismatch.
   Status read_ledger(Transaction& txn, Key key, LedgerRow* row);
-  // The row of `key`, named as this attempt's write; what it overwrote is noted.
+  // Fetches the row of `key` to be changed, names the attempt as its writer, and records the
+  // overwritten writer. The caller seals the row. A missing row is recorded as a mismatch.
   Status update_ledger(Transaction& txn, Key key, LedgerRow** row);
   Status read_range(Transaction& txn, std::vector<LedgerRow>* rows);
   Status scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low, Key* high);
@@ -101,21 +106,21 @@ class LedgerClient final : public Client {
   Table& ledger_;
   Table& entries_;
   uint32_t worker_;
-  bool reader_;   // never writes
-  bool may_die_;  // --ledger_die_after is about this worker
+  bool reader_;   // this worker never writes (--ledger_readers)
+  bool may_die_;  // this worker kills the process (--ledger_die_after)
   const KeyPicker& pick_;
   HistoryWriter* history_;
   HistoryArea* area_;
   std::mt19937_64 random_;
   Input input_;
   Attempt attempt_;
-  TransactionId replayed_ = 0;  // the attempt that take() was about, 0: none
+  TransactionId replayed_ = 0;  // the attempt that take() decoded; 0: this client does not replay
   std::vector<uint64_t> command_;
   uint64_t attempts_ = 0;
   uint64_t accesses_ = 0;
   uint64_t acknowledgements_ = 0;
   bool intended_ = false;                  // the last attempt reached its commit
-  std::vector<uint32_t> last_generation_;  // of each key's entry, as last seen by this client
+  std::vector<uint32_t> last_generation_;  // by key: the entry's generation, as last read here
 };
 
 }  // namespace logjam::ledger

@@ -19,7 +19,7 @@ constexpr char kMagic[8] = {'l', 'o', 'g', 'j', 'a', 'm', 'H', '1'};
 
 struct FileHeader {
   char magic[8];
-  uint64_t checksum;  // XXH3-64 of all from here to `started`
+  uint64_t checksum;  // XXH3-64 of the fields from `workers` to `run`
   uint64_t workers, area_bytes, keys;
   char unsafe[256];
   char run[2048];
@@ -43,7 +43,7 @@ struct EntryHeader {
 };
 static_assert(sizeof(EntryHeader) == 32);
 
-// Room for the entry and for the state word that ends the area behind it.
+// The size of an entry with so many accesses.
 size_t bytes_for(size_t accesses) { return sizeof(EntryHeader) + accesses * sizeof(Access); }
 
 EntryHeader& entry_at(std::byte* at) { return *reinterpret_cast<EntryHeader*>(at); }
@@ -87,7 +87,7 @@ void HistoryArea::intend(const Attempt& attempt) {
   auto* accesses = reinterpret_cast<Access*>(&entry + 1);
   accesses = std::copy(attempt.reads.begin(), attempt.reads.end(), accesses);
   accesses = std::copy(attempt.writes.begin(), attempt.writes.end(), accesses);
-  // A longer, retracted entry may have left bytes here.
+  // The next state word may hold bytes of a longer entry that was retracted, so it is set to 0.
   const size_t next = used_ + bytes_for(attempt.reads.size() + attempt.writes.size());
   if (next + sizeof(EntryHeader) <= bytes_) {
     entry_at(begin_ + next).state.store(kEnd, platform::memory_order_relaxed);
@@ -101,7 +101,7 @@ void HistoryArea::retract() {
   if (pending_.empty()) return;
   used_ = pending_.back().offset;
   pending_.pop_back();
-  // acq_rel: whatever is stored into the place next must not overtake this store.
+  // acq_rel: no later store into these bytes may become visible before this store.
   entry_at(begin_ + used_).state.exchange(kEnd, platform::memory_order_acq_rel);
 }
 
@@ -125,7 +125,7 @@ HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t
   bytes_ = kHistoryHeaderBytes + area_bytes * workers;
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) platform::refuse("cannot create --history=" + path + ": " + strerror(errno));
-  // Blocks are promised now: a full disk must not become a SIGBUS later.
+  // The blocks are allocated now, so that a full disk is an error here and not a SIGBUS later.
   if (const int failed = posix_fallocate(fd, 0, static_cast<off_t>(bytes_)); failed != 0) {
     platform::refuse("cannot make --history=" + path + " " + std::to_string(bytes_) +
                      " bytes long: " + strerror(failed));
@@ -150,14 +150,14 @@ HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t
 
 HistoryWriter::~HistoryWriter() { munmap(memory_, bytes_); }
 
-void HistoryWriter::mark_started() {
+void HistoryWriter::record_start() {
   auto& started = reinterpret_cast<FileHeader*>(memory_)->started;
   if (started.load(platform::memory_order_relaxed) == 0) {
     started.store(1, platform::memory_order_release);
   }
 }
 
-void HistoryWriter::mark_finished() {
+void HistoryWriter::record_end() {
   reinterpret_cast<FileHeader*>(memory_)->finished.store(1, platform::memory_order_release);
 }
 
@@ -171,7 +171,8 @@ uint32_t History::find(TransactionId id) const {
 
 namespace {
 
-// Appends one area's entries; returns what is wrong with it, or nothing.
+// Appends the entries of one area to the history. Returns what is wrong with the area, or an empty
+// string.
 std::string read_area(const std::byte* area, uint64_t bytes, uint32_t worker, History* history) {
   const std::string where = " in the area of worker " + std::to_string(worker);
   TransactionId last = 0;

@@ -1,17 +1,20 @@
-// What was read, written and acknowledged, in a file that survives SIGKILL.
+// A file that records what each transaction read and wrote, and which ones were acknowledged. The
+// file survives SIGKILL.
 //
-// The file is mapped shared: a store is in the kernel's page cache once the processor retired it,
-// so a killed process loses nothing of it (a power cut would; the history is not the log).
+// The file is mapped shared. A store is in the kernel's page cache as soon as the processor has
+// retired it, so a killed process loses none of its stores. A power cut would lose them, but the
+// history is not the log.
 //
 //   file  := header page, then one area for each worker
 //   area  := entry*, ended by a state of 0 or the end of the area
 //   entry := EntryHeader, reads x Access, writes x Access
 //
-// Protocol. Each area has one writer, the worker, and no reader until the process has ended. A
-// reader may come after a kill at any instruction, so an entry's `state` is stored last (release):
-// 0 -> kIntended when all of the entry is there and the next state word is 0; kIntended ->
-// kAcknowledged later, by one aligned store. The entry of an aborted attempt goes back to 0 before
-// its place is used again. Of the header page, `started` and `finished` are stored by anyone.
+// Protocol. An area has one writer, its worker. Readers open the file after the workers have ended,
+// or after the process was killed at any instruction. So an entry's `state` is stored last, with
+// release: it goes from 0 to kIntended when the entry is complete and the next state word is 0,
+// and from kIntended to kAcknowledged later, by one aligned store. The state of an aborted
+// attempt's entry goes back to 0 before its bytes are used again. In the header page, any thread
+// may store `started` and `finished`, which only ever go from 0 to 1.
 #pragma once
 
 #include <cstddef>
@@ -27,25 +30,29 @@
 
 namespace logjam::ledger {
 
-// A read: whose write was seen. A write: whose write was overwritten.
+// One access of an attempt to a row of the ledger. `writer` is the attempt whose write was read, or
+// was overwritten.
 struct Access {
   Key key = 0;
   TransactionId writer = 0;
 };
 
-// Something a transaction saw that no serial execution shows. Harmless in an attempt that aborts
-// (optimistic protocols let doomed transactions see such things), a violation if it commits.
+// An observation that no serial execution allows. It is harmless in an attempt that aborts, since
+// optimistic protocols let attempts run on that will abort. It is a violation in an attempt that
+// commits.
 enum class Mismatch : uint32_t {
   kNone,
-  kTornRow,         // a row's filler does not follow from the rest
-  kMissingRow,      // a loaded row that nobody erases is not there
-  kMissingEntry,    // the ledger says present, the entry was not found
-  kUnexpected,      // an entry was found that the ledger says is not there
-  kForeignEntry,    // the entry is not the one the ledger row was written with
-  kDuplicateEntry,  // two entries of one key at once
+  kTornRow,         // a row's filler does not follow from its other fields
+  kMissingRow,      // a row of the ledger was not found, though no transaction erases them
+  kMissingEntry,    // the entry was not found, but its ledger row says that it is present
+  kUnexpected,      // the entry was found, but its ledger row says that it is not present
+  kForeignEntry,    // the entry is of another generation or writer than its ledger row says
+  kDuplicateEntry,  // two entries of one key were found
 };
+// What was seen, in words that follow "having seen".
 const char* describe(Mismatch mismatch);
 
+// One execution of a transaction, as it goes into the history.
 struct Attempt {
   TransactionId id = 0;
   Mismatch mismatch = Mismatch::kNone;
@@ -58,6 +65,7 @@ struct Attempt {
     reads.clear();
     writes.clear();
   }
+  // Records the first mismatch of the attempt.
   void complain(Mismatch what, Key key) {
     if (mismatch == Mismatch::kNone) mismatch = what, mismatch_key = key;
   }
@@ -65,26 +73,29 @@ struct Attempt {
 
 struct HistoryParameters {
   uint64_t keys = 0;
-  std::string unsafe;  // not empty: why what was acknowledged may be lost (R8)
-  std::string run;     // the flags, for people
+  std::string unsafe;  // why acknowledged transactions may be lost (R8); empty if they may not
+  std::string run;     // the flags, for human readers
 };
 
 inline constexpr uint64_t kHistoryHeaderBytes = 4096;
 
-// One worker's part of a history being written.
+// One worker's part of a history that is being written. Only the worker's thread may call it.
 class HistoryArea {
  public:
   HistoryArea(std::byte* begin, size_t bytes) : begin_(begin), bytes_(bytes) {}
 
-  // The attempt is about to commit.
+  // Records that the attempt is about to commit. The caller has asked full_for() before.
   void intend(const Attempt& attempt);
-  // The attempt last intended was aborted after all.
+  // Removes the attempt last intended: its commit was refused.
   void retract();
+  // Records that `id`, which was intended before, is acknowledged. Ends the process with
+  // kExitViolation if `id` was not intended, or was acknowledged already.
   void acknowledge(TransactionId id);
-  // Whether an attempt of so many accesses may not fit any more.
+  // Whether an attempt with so many accesses does not fit any more.
   bool full_for(size_t accesses) const;
 
  private:
+  // An entry in state kIntended.
   struct Pending {
     TransactionId id;
     size_t offset;
@@ -95,21 +106,25 @@ class HistoryArea {
   std::deque<Pending> pending_;
 };
 
+// The file of a run. Any thread may call record_start() and record_end().
 class HistoryWriter {
  public:
-  // Creates or replaces the file; ends the process with a sentence if it cannot.
+  // Creates or replaces the file `path` of about `bytes` bytes, divided among the workers. If the
+  // file cannot be created, the process ends with one sentence.
   HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
                 const HistoryParameters& parameters);
   ~HistoryWriter();
   HistoryWriter(const HistoryWriter&) = delete;
   HistoryWriter& operator=(const HistoryWriter&) = delete;
 
+  // The area belongs to this object.
   HistoryArea& area(uint32_t worker) { return areas_[worker]; }
   const std::string& path() const { return path_; }
-  // The first transaction runs: from here on a kill is worth something.
-  void mark_started();
-  // All that was intended is settled, and durable: a check may ask for all of it.
-  void mark_finished();
+  // Records that transactions run: a crash test may kill the process from now on.
+  void record_start();
+  // Records that the run ended by itself: every committed transaction is durable and acknowledged.
+  // A check may then demand that the database holds exactly these, even after an unsafe run.
+  void record_end();
 
  private:
   std::string path_;
@@ -126,19 +141,22 @@ struct RecordedTransaction {
   std::span<const Access> reads, writes;
 };
 
-// A history read back. Spans point into the mapped file, which lives as long as any copy.
+// A history read from its file. The spans of `transactions` point into the mapped file, which stays
+// mapped as long as a copy of the History exists.
 struct History {
-  std::string error;  // one sentence; empty if the rest is good
+  std::string error;  // why the file cannot be used, in one sentence; empty if it can
   HistoryParameters parameters;
   uint32_t workers = 0;
   bool started = false, finished = false;
-  std::vector<RecordedTransaction> transactions;  // by id
+  std::vector<RecordedTransaction> transactions;  // sorted by id
 
   static constexpr uint32_t kNone = ~uint32_t{0};
-  uint32_t find(TransactionId id) const;  // index, or kNone
+  // The index of `id` in `transactions`, or kNone.
+  uint32_t find(TransactionId id) const;
 
-  std::shared_ptr<const void> memory;
+  std::shared_ptr<const void> memory;  // the mapped file
 };
+// Reads a history whose process has ended. Errors are returned in History::error.
 History open_history(const std::string& path);
 
 }  // namespace logjam::ledger

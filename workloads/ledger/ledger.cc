@@ -1,9 +1,9 @@
 // The ledger: a workload made to be checked, not to be measured.
 //
-// Table `ledger` (hash index) holds a row for each key and is only updated; table `entries`
-// (ordered index) holds an entry for a key exactly if its ledger row says so. Every row names the
-// attempt that wrote it (rows.h), and with --history=FILE every attempt that reaches its commit
-// records what it read and overwrote (history.h). checker.h says what then must hold.
+// Table `ledger` (hash index) holds one row for each key, and its rows are only updated. Table
+// `entries` (ordered index) holds an entry for a key exactly if the key's ledger row says so. Every
+// row names the attempt that wrote it (rows.h). With --history=FILE, every attempt that reaches its
+// commit records what it read and overwrote (history.h). checker.h states what must hold then.
 #include <gflags/gflags.h>
 
 #include "platform/mutex.h"
@@ -15,15 +15,15 @@ DEFINE_uint64(ledger_keys, 1000, "ledger: rows");
 DEFINE_uint64(ledger_reads, 2, "ledger: rows a transfer reads, at most");
 DEFINE_uint64(ledger_writes, 2, "ledger: rows a transfer updates, at most");
 DEFINE_uint32(ledger_readers, 0,
-              "ledger: so many workers only read: their acknowledgements wait for nobody's write "
-              "but those they have read");
+              "ledger: number of workers that only read; an acknowledgement of theirs waits only "
+              "for writes that the transaction has read");
 DEFINE_double(ledger_theta, 0, "ledger: zipfian skew of the keys, 0 is uniform");
 DEFINE_uint64(ledger_yield, 0,
-              "ledger: give the core away at every so many accesses, so that few cores see many "
-              "interleavings; 0: never");
+              "ledger: number of accesses after which a worker yields its core, so that few cores "
+              "see many interleavings; 0: never");
 DEFINE_uint64(ledger_die_after, 0,
-              "ledger: a worker kills the process (SIGKILL) right after its so many-th "
-              "acknowledgement, when it hurts most; 0: none does");
+              "ledger: one worker kills the process (SIGKILL) right after this many "
+              "acknowledgements of its own, so that a lost commit would be noticed; 0: none does");
 DEFINE_string(history, "", "ledger: file that keeps what was read, written and acknowledged");
 DEFINE_uint64(history_mb, 256, "ledger: size of that file; the run ends when it is full");
 
@@ -32,7 +32,7 @@ namespace {
 
 using namespace ledger;
 
-// A flag of any room, or nothing if it does not exist.
+// The value of a flag defined anywhere in the binary, or an empty string if it does not exist.
 std::string flag(const char* name) {
   std::string value;
   return gflags::GetCommandLineOption(name, &value) ? value : "";
@@ -53,7 +53,7 @@ class Ledger final : public Workload {
  public:
   Ledger() : pick_(FLAGS_ledger_keys, FLAGS_ledger_theta) {}
   ~Ledger() override {
-    if (history_ != nullptr) history_->mark_finished();
+    if (history_ != nullptr) history_->record_end();
   }
 
   void create_tables(Database& database) override {
@@ -62,7 +62,7 @@ class Ledger final : public Workload {
         {"entries", sizeof(EntryRow), IndexKind::kOrdered, FLAGS_ledger_keys, {}});
   }
 
-  // Every other key has an entry.
+  // Keys with even numbers have an entry.
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Table& ledger = database.table("ledger");
     Table& entries = database.table("entries");
@@ -94,7 +94,7 @@ class Ledger final : public Workload {
 
   void note_unsafe(const std::string& why) override { unsafe_ = why; }
 
-  // The history is the run's: nothing is added to it.
+  // Replay adds nothing to the history, which belongs to the run.
   std::unique_ptr<Client> make_replayer(Database& database) override {
     return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, nullptr);
   }
@@ -107,8 +107,8 @@ class Ledger final : public Workload {
                                    ? std::to_string(rows.ledger.size()) + " rows and " +
                                          std::to_string(rows.entries.size()) + " entries agree"
                                    : wrong}};
-    if (history_ != nullptr) {  // the run that wrote it has just ended, and all is settled
-      history_->mark_finished();
+    if (history_ != nullptr) {  // the run has ended: every committed transaction is acknowledged
+      history_->record_end();
       checks.push_back(proof(check(rows, open_history(history_->path()))));
     }
     return checks;

@@ -2,16 +2,30 @@
 
 #include <algorithm>
 
+#include "platform/parallel.h"
+#include "platform/thread.h"
+
 namespace logjam::ledger {
 namespace {
 
 constexpr uint32_t kNone = ~uint32_t{0};
 
+// By `from`, then by `to`.
+void sort(std::vector<Edge>* edges) {
+  std::vector<uint64_t> words;
+  words.reserve(edges->size());
+  for (const auto& [from, to] : *edges) words.push_back(uint64_t{from} << 32 | to);
+  platform::parallel_sort(words, static_cast<uint32_t>(platform::core_count()));
+  for (size_t i = 0; i < words.size(); ++i) {
+    (*edges)[i] = {static_cast<uint32_t>(words[i] >> 32), static_cast<uint32_t>(words[i])};
+  }
+}
+
 // Successors by node, packed.
 class Graph {
  public:
   Graph(uint32_t nodes, std::vector<Edge>* edges) : first_(nodes + 1) {
-    std::sort(edges->begin(), edges->end());
+    sort(edges);
     edges->erase(std::unique(edges->begin(), edges->end()), edges->end());
     to_.reserve(edges->size());
     for (const auto& [from, to] : *edges) {
@@ -30,8 +44,9 @@ class Graph {
   std::vector<uint32_t> to_;
 };
 
-// Takes away nodes that nothing left comes before, until there are none (Kahn). Returns the number
-// of predecessors each node has left: all 0 if the graph has no cycle.
+// Kahn's algorithm: removes nodes without a remaining predecessor until no such node remains.
+// Returns the number of remaining predecessors of each node, which are all 0 if the graph has no
+// cycle.
 std::vector<uint32_t> predecessors_left(uint32_t nodes, const Graph& graph,
                                         const std::vector<Edge>& edges) {
   std::vector<uint32_t> left(nodes), ready;
@@ -49,7 +64,7 @@ std::vector<uint32_t> predecessors_left(uint32_t nodes, const Graph& graph,
   return left;
 }
 
-// Breadth first, from `start` back to it.
+// A shortest cycle through `start`, which must be on one, by breadth-first search.
 std::vector<uint32_t> shortest_cycle_through(uint32_t start, uint32_t nodes, const Graph& graph) {
   std::vector<uint32_t> came_from(nodes, kNone), queue{start};
   for (size_t next = 0; next < queue.size() && came_from[start] == kNone; ++next) {
@@ -74,7 +89,8 @@ std::vector<uint32_t> shortest_cycle_through(uint32_t start, uint32_t nodes, con
 std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges) {
   const Graph graph(nodes, &edges);
   const std::vector<uint32_t> left = predecessors_left(nodes, graph, edges);
-  // Every node that is left has a predecessor that is left, so walking backwards comes around.
+  // Every remaining node has a remaining predecessor. So a walk from predecessor to predecessor
+  // enters a cycle within `nodes` steps.
   std::vector<uint32_t> predecessor(nodes, kNone);
   uint32_t node = kNone;
   for (const auto& [from, to] : edges) {

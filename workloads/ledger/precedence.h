@@ -1,4 +1,4 @@
-// Who must come before whom, and whether that can be: a graph and one of its cycles.
+// Precedences among transactions as a graph: a serial order exists unless the graph has a cycle.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,10 @@
 
 namespace logjam::ledger {
 
-using Edge = std::pair<uint32_t, uint32_t>;  // from comes before to
+using Edge = std::pair<uint32_t, uint32_t>;  // the first node comes before the second
 
-// The nodes of a shortest cycle through some node that is on one, in order; empty if there is none.
+// Returns the nodes of a cycle, in order, or nothing if the graph has no cycle. Nodes are numbered
+// from 0 to `nodes` - 1. The cycle is as short as any through its first node.
 std::vector<uint32_t> find_cycle(uint32_t nodes, std::vector<Edge> edges);
 
 }  // namespace logjam::ledger

@@ -1,8 +1,9 @@
-// The ledger's rows, and the numbers that let a checker reason about them.
+// The rows of the ledger, and the numbers in them by which the checker reasons.
 //
-// Every attempt of every transaction has its own id, and every row carries the id of the attempt
-// that wrote it and of the one it overwrote. So the rows of a database say which transactions it
-// holds and in which order, and what a reader saw is one number.
+// Every attempt of every transaction has an id of its own. Every row of the ledger carries the id
+// of the attempt that wrote it, and the id of the attempt whose write was overwritten. So the rows
+// of a database say which transactions it holds, and in which order. A read is recorded as one
+// number: the writer of the row that was read.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,14 @@
 
 namespace logjam::ledger {
 
-using TransactionId = uint64_t;  // worker << 48 | that worker's count, from 1; 0: the initial load
+// worker << 48 | the count of the worker's attempts, from 1. The initial load is 0.
+using TransactionId = uint64_t;
 
 constexpr TransactionId make_id(uint32_t worker, uint64_t count) {
   return uint64_t{worker} << 48 | count;
 }
 constexpr uint32_t worker_of(TransactionId id) { return static_cast<uint32_t>(id >> 48); }
-// For people: worker:count.
+// worker:count, for human readers.
 inline std::string show(TransactionId id) {
   if (id == 0) return "the initial load";
   return std::to_string(worker_of(id)) + ":" + std::to_string(id & ((uint64_t{1} << 48) - 1));
@@ -31,20 +33,23 @@ constexpr uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// One key of table `ledger`. It has an entry in table `entries` exactly if `present`.
+// The row of a key in table `ledger`. The key has an entry in table `entries` exactly if `present`
+// is 1.
 struct LedgerRow {
   TransactionId writer = 0;
-  TransactionId overwritten = 0;  // the writer before
-  TransactionId toggler = 0;      // the last one that inserted or erased the entry
-  uint32_t generation = 0;        // of that entry
+  TransactionId overwritten = 0;  // the previous writer
+  TransactionId toggler = 0;      // the writer that last inserted or erased the entry
+  uint32_t generation = 0;        // of the entry, see entry_key()
   uint32_t present = 0;
-  // Follows from what all its writers had read before they wrote, so that it is only what it was in
-  // the run if each has read the same again (where logs hold commands instead of values).
+  // A hash of everything that the row's writers had read before they wrote. Where the log holds
+  // commands instead of values, recovery computes the same hash only if each writer reads the same
+  // again.
   uint64_t seen = 0;
   static constexpr unsigned kFillers = 7;
-  uint64_t filler[kFillers] = {};  // follows from all of the above: a torn row is noticed
+  uint64_t filler[kFillers] = {};  // follows from all other fields, so a torn row is noticed
 
-  // A transaction that is about to write it has read that writer's row of `key`.
+  // Adds to `seen` that the transaction which writes this row has read the row of `key`, as written
+  // by `read`.
   void remember(Key key, TransactionId read) { seen = remember(seen, key, read); }
   static uint64_t remember(uint64_t seen, Key key, TransactionId read) {
     return mix(seen + mix(read ^ mix(~key)));
@@ -67,8 +72,9 @@ struct LedgerRow {
 };
 static_assert(sizeof(LedgerRow) == 96);
 
-// A key's entries have one key each generation, in the ledger's order, so that inserting goes on
-// changing the index and a range of ledger keys is a range of entries.
+// The key of a ledger key's entry, in each generation another one: so inserts keep changing the
+// index. Entries are in the order of their ledger keys, so a range of ledger keys is a range of
+// entries.
 inline constexpr unsigned kGenerationBits = 20;
 constexpr Key entry_key(Key key, uint32_t generation) {
   return key << kGenerationBits | (generation & ((1u << kGenerationBits) - 1));

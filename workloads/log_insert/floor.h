@@ -1,6 +1,11 @@
-// What no log can beat: the same bytes copied into the same kind of ring, and nothing more, or an
-// atomic addition for their place besides. Answers the calls of a LogScheme that the benchmark
-// makes, without their being virtual.
+// The lower bound of the log-insert benchmark: the cost that no log can undercut. A FloorLog copies
+// the same bytes into the same kind of ring as a log does, either with nothing more, or with one
+// atomic fetch-and-add for their position. It has the functions of LogScheme that the benchmark
+// calls, but they are not virtual.
+//
+// Protocol. Worker w alone touches next_[w] and ring w. With kShared, workers divide the one ring
+// by fetch-and-add (relaxed, since no thread reads another's bytes). Positions wrap around without
+// regard to other workers: the bytes are never read.
 #pragma once
 
 #include <bit>
@@ -14,7 +19,8 @@
 
 namespace logjam::log_insert {
 
-// kShared: places come from one fetch-and-add; otherwise each worker has a ring of its own.
+// kShared: all workers share one ring, whose positions come from one fetch-and-add. Otherwise each
+// worker has a ring of its own.
 template <bool kShared>
 class FloorLog {
  public:
@@ -24,7 +30,7 @@ class FloorLog {
     if (!kShared) next_.resize(workers);
   }
 
-  Ticket reserve(uint32_t worker, const Dependencies&, uint32_t bytes) {
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) {
     uint64_t begin;
     if constexpr (kShared) {
       begin = shared_next_.fetch_add(bytes, platform::memory_order_relaxed);
@@ -37,10 +43,10 @@ class FloorLog {
             .hole = rings_[kShared ? 0 : worker]->data() + (begin & mask_),
             .bytes = bytes};
   }
-  Point publish(uint32_t, const Ticket&, bool, bool) { return {}; }
-  bool is_durable(const Point&) const { return true; }
-  void wait_durable(uint32_t, const Point&) {}
-  void tick(uint32_t) {}
+  CommitPoint publish(uint32_t, const LogReservation&, bool, bool) { return {}; }
+  bool is_durable(const CommitPoint&) const { return true; }
+  void wait_durable(uint32_t, const CommitPoint&) {}
+  void poll(uint32_t) {}
   Counters counters() const { return {}; }
 
  private:

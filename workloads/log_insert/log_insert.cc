@@ -1,6 +1,8 @@
-// Protocol. A thread's members are its own, but for its counts and histogram (relaxed, one writer),
-// which the main thread reads. Nothing is published through Control: the threads are joined, and
-// what one makes of another's sequence number is the scheme's affair.
+// Protocol. An Inserter's members are used by its thread alone, except for its counts and its
+// histogram, which the thread writes and the main thread reads (relaxed; a reading may be slightly
+// old). The fields of Control are relaxed too, because they publish no other memory: the threads
+// are joined at the end, and the scheme orders what follows from a sequence number of another
+// thread.
 #include "workloads/log_insert/log_insert.h"
 
 #include <algorithm>
@@ -9,7 +11,7 @@
 #include <memory>
 #include <numeric>
 
-#include "logging/record.h"
+#include "logging/format/record.h"
 #include "platform/clock.h"
 #include "platform/copy.h"
 #include "platform/thread.h"
@@ -20,13 +22,15 @@ namespace {
 
 using platform::memory_order_relaxed;
 
-// Nothing waits for records that no commit follows, but the buffer must be emptied.
-constexpr uint64_t kInsertsPerTick = 64;
+// Without commits no thread waits for the records, but the buffer must still be flushed. So each
+// thread polls the log after this many inserts.
+constexpr uint64_t kInsertsPerPoll = 64;
 
 struct Control {
   platform::atomic<bool> stop{false};
   platform::atomic<uint32_t> ended{0};
-  // The sequence number of the last insert that all follow: a tuple that everybody writes.
+  // The sequence number of the last synchronising insert (Options::sync_every). It acts as a tuple
+  // that all threads write.
   alignas(platform::kCacheLine) platform::atomic<uint64_t> last_sequence{0};
 };
 
@@ -53,7 +57,7 @@ class alignas(platform::kCacheLine) Inserter {
            (options_.inserts == 0 || inserted_ < options_.inserts)) {
       if (options_.logs_per_commit == 0) {
         insert(next_size(), RecordKind::kTransaction, false);
-        if (inserted_ % kInsertsPerTick == 0) log_.tick(id_);
+        if (inserted_ % kInsertsPerPoll == 0) log_.poll(id_);
       } else {
         transaction();
       }
@@ -61,7 +65,7 @@ class alignas(platform::kCacheLine) Inserter {
     control_.ended.fetch_add(1, memory_order_relaxed);
     while (!in_flight_.empty()) {
       log_.wait_durable(id_, in_flight_.front().point);
-      settle();
+      acknowledge_durable();
     }
   }
 
@@ -70,8 +74,8 @@ class alignas(platform::kCacheLine) Inserter {
   const Histogram& commit() const { return commit_; }
 
  private:
-  struct InFlight {
-    Point point;
+  struct PendingTransaction {
+    CommitPoint point;
     uint64_t start;
   };
 
@@ -81,55 +85,56 @@ class alignas(platform::kCacheLine) Inserter {
     return bytes;
   }
 
-  // A transaction's point is its last record's.
+  // Inserts a transaction's records. The transaction is durable when its commit record is.
   void transaction() {
     const uint64_t start = platform::ticks();
     for (uint32_t i = 0; i < options_.logs_per_commit; ++i) {
       insert(next_size(), RecordKind::kOperation, false);
     }
-    const Point point = insert(kCommitRecordBytes, RecordKind::kCommit, true);
+    const CommitPoint point = insert(kCommitRecordBytes, RecordKind::kCommit, true);
     in_flight_.push_back({point, start});
     if (options_.wait || in_flight_.size() > options_.pipeline_depth) {
       log_.wait_durable(id_, in_flight_.front().point);
     } else {
-      log_.tick(id_);
+      log_.poll(id_);
     }
-    settle();
+    acknowledge_durable();
   }
 
-  Point insert(uint32_t bytes, RecordKind kind, bool commits) {
+  CommitPoint insert(uint32_t bytes, RecordKind kind, bool commits) {
     Dependencies deps{.commits = commits};
     const bool synchronises =
         options_.sync_every != 0 && inserted_ % options_.sync_every == options_.sync_every - 1;
     if (synchronises) deps.max_overwritten = control_.last_sequence.load(memory_order_relaxed);
-    const Ticket ticket = log_.reserve(id_, deps, bytes);
+    const LogReservation reservation = log_.reserve(id_, deps, bytes);
     if (options_.seal) {
-      seal(ticket, kind);
+      seal(reservation, kind);
     } else {
-      platform::copy(options_.local ? own_.data() : ticket.hole, source_.data(), bytes);
+      platform::copy(options_.local ? own_.data() : reservation.hole, source_.data(), bytes);
     }
-    const Point point = log_.publish(id_, ticket, true, commits);
-    if (synchronises) control_.last_sequence.store(ticket.sequence, memory_order_relaxed);
+    const CommitPoint point = log_.publish(id_, reservation, true, commits);
+    if (synchronises) control_.last_sequence.store(reservation.sequence, memory_order_relaxed);
     ++inserted_;
     add(inserts_, 1);
     add(bytes_, bytes);
     return point;
   }
 
-  // A record whose one write is all that fits.
-  void seal(const Ticket& ticket, RecordKind kind) {
+  // Encodes a whole record. Its one write has a row that fills the record; a commit record has no
+  // write.
+  void seal(const LogReservation& reservation, RecordKind kind) {
     const uint64_t txn = uint64_t{id_} << 48 | inserted_;
-    RecordWriter record(ticket.hole, ticket.bytes, kind, ticket.sequence, txn);
+    RecordWriter record(reservation.hole, reservation.bytes, kind, reservation.sequence, txn);
     if (kind != RecordKind::kCommit) {
       const auto row_bytes =
-          static_cast<uint32_t>(ticket.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
+          static_cast<uint32_t>(reservation.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
       record.add({.header = {0, WriteOp::kUpdate, WriteImage::kAfter, row_bytes, inserted_},
                   .after = source_.data()});
     }
-    record.seal(options_.run, ticket.position);
+    record.seal(options_.run, reservation.position);
   }
 
-  void settle() {
+  void acknowledge_durable() {
     while (!in_flight_.empty() && log_.is_durable(in_flight_.front().point)) {
       commit_.record(platform::ticks() - in_flight_.front().start);
       in_flight_.pop_front();
@@ -140,16 +145,16 @@ class alignas(platform::kCacheLine) Inserter {
   const Options& options_;
   Log& log_;
   Control& control_;
-  size_t size_;  // the next of options_.sizes
+  size_t size_;  // index in options_.sizes of the next record's size
   const std::vector<std::byte> source_;
   std::vector<std::byte> own_;
   uint64_t inserted_ = 0;
-  std::deque<InFlight> in_flight_;
+  std::deque<PendingTransaction> in_flight_;
   platform::atomic<uint64_t> inserts_{0}, bytes_{0};
   Histogram commit_;
 };
 
-// What was done until some moment.
+// All counts up to one moment.
 struct Reading {
   uint64_t ns = 0, inserts = 0, bytes = 0;
   HistogramSum commit;

@@ -1,8 +1,8 @@
 // The log-insert benchmark: a log without an engine (Aether, section 6; ELEDA, section 6.5.1).
 //
-// Each thread is a worker of the scheme: it reserves a hole, copies bytes into it, publishes it,
-// and does the next. With logs_per_commit, that many records and a commit record are a transaction,
-// acknowledged when the log says that it is durable.
+// Each thread is a worker of the scheme. In a loop, the thread reserves a hole, copies bytes into
+// the hole, and publishes it. With logs_per_commit, a transaction consists of that many records and
+// a commit record, and is acknowledged when the log reports it durable.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,29 @@
 
 namespace logjam::log_insert {
 
+// The work measured in place of a log; kNone: a log is measured.
 enum class Floor : uint8_t { kNone, kCopy, kFetchAdd };
 
 struct Options {
   uint32_t threads = 1;
   double warmup_seconds = 0;
   double seconds = 1;
-  uint64_t inserts = 0;  // each thread ends after so many; 0: time alone ends the run
+  uint64_t inserts = 0;  // each thread ends after so many; 0: only time ends the run
   RecordSizes sizes;
-  bool local = false;  // fill a region of the thread's own, which stays in its L1 cache
-  uint64_t sync_every =
-      0;  // every so manyth insert follows the last such one of any thread; 0: none
-  uint32_t logs_per_commit = 0;  // 0: nothing commits
-  bool wait = false;             // for each commit, instead of going on
-  uint32_t pipeline_depth = 1;   // unacknowledged transactions of a thread, unless it waits
-  bool seal = false;             // whole records with checksums, not mere bytes
-  uint64_t run = 0;              // of the log, for the checksums
-  bool pin = true;
+  bool local = false;  // copy into memory of the thread's own, which stays in its L1 cache
+  // Every so manyth insert of a thread synchronises: its sequence number is larger than that of the
+  // last synchronising insert, of whichever thread. 0: no insert does.
+  uint64_t sync_every = 0;
+  uint32_t logs_per_commit = 0;  // 0: no transactions
+  bool wait = false;             // wait for each commit before the next transaction
+  uint32_t pipeline_depth = 1;   // unacknowledged transactions of a thread that does not wait
+  bool seal = false;             // write whole records with checksums instead of plain bytes
+  uint64_t run = 0;              // the log's run number, for the checksums
+  bool pin = true;               // pin thread i to core i
 };
 
 struct Result {
-  double seconds = 0;  // of the measured phase; what follows is its own
+  double seconds = 0;  // of the measured phase, as are all other members
   uint64_t inserts = 0, bytes = 0, commits = 0;
   HistogramSum commit;  // ticks, from a transaction's first reserve to its acknowledgement
   Usage usage;
@@ -44,9 +46,11 @@ struct Result {
 
 inline constexpr uint32_t kCommitRecordBytes = 32;
 
-// The scheme is running; all it was given is published when this returns.
+// Runs the benchmark on a scheme that has been started. Every reservation is published when the
+// call returns, and the scheme can be stopped.
 Result insert_into(LogScheme& scheme, const Options& options);
-// The same work without a log: a plain copy, or a fetch-and-add and a copy (kCopy, kFetchAdd).
+// Does the same work without a log: a plain copy (kCopy), or a fetch-and-add and a copy
+// (kFetchAdd), into rings of `ring_bytes`.
 Result insert_into_floor(Floor floor, uint64_t ring_bytes, const Options& options);
 
 }  // namespace logjam::log_insert

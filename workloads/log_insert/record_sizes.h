@@ -1,4 +1,4 @@
-// How large the records of the log-insert benchmark are (Aether, section 6).
+// The record sizes of the log-insert benchmark (Aether, section 6).
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,18 @@
 
 namespace logjam::log_insert {
 
-// Sizes in the order in which a thread inserts them, over and over. All are multiples of 8.
+// Sizes in bytes, in the order in which a thread inserts such records again and again. All are
+// multiples of 8.
 struct RecordSizes {
   std::vector<uint32_t> bytes;
 
-  // `spec` is a size, or `dist:[SMALL,LARGE,MEAN]`: two peaks in such shares that the mean comes
-  // out, in random order. Without numbers they are Aether's 40, 264 and 120 B. Every 60th record
-  // has `outlier_bytes` instead, if that is not 0 (Aether, Fig. 10). Returns why not, in one
-  // sentence, or nothing.
+  // Sets `bytes`. `spec` is a size, or `dist:SMALL,LARGE,MEAN`: two sizes in random order, in such
+  // shares that their mean is MEAN. `dist:` alone means Aether's 40, 264 and 120 B. If
+  // `outlier_bytes` is not 0, every 60th record has that size instead (Aether, Fig. 10). Returns an
+  // empty string, or why the arguments are refused, in one sentence.
   std::string parse(const std::string& spec, uint32_t outlier_bytes, uint64_t seed);
 
+  // Require a successful parse().
   uint32_t largest() const;
   uint32_t smallest() const;
 };

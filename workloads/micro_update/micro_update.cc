@@ -1,6 +1,7 @@
 // P-WAL's micro-benchmark (section V): a table in memory, and transactions of one update
-// (UPDATE-1), of five updates and five reads (UPDATE-5&READ-5), or of ten updates (UPDATE-10), on
-// rows drawn uniformly. With --log_records=op they write 3, 7 and 12 log records, as there.
+// (UPDATE-1), of five updates and five reads (UPDATE-5&READ-5), or of ten updates (UPDATE-10). Rows
+// are drawn uniformly. With --log_records=op a transaction writes 3, 7 or 12 log records, as in the
+// paper.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -43,9 +44,10 @@ const Kind* find_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-// A row: how often it was updated, a balance, and a body that follows from both and the key, so
-// that a torn or misplaced row is noticed. The updates of a transaction change balances by amounts
-// that add up to nothing, so half a transaction is noticed too.
+// The first bytes of a row: how often the row was updated, and a balance. The rest of the row
+// follows from these two and the key, so verify() notices a torn or misplaced row. The updates of a
+// transaction change balances by amounts that add up to 0, so verify() also notices a transaction
+// of which only a part was recovered.
 struct Head {
   uint64_t updates;
   int64_t balance;
@@ -71,10 +73,14 @@ struct Scale {
 
 class UpdateClient : public Client {
  public:
-  UpdateClient(const Scale& scale, const Kind& kind, Tally& tally, Table& table, uint32_t worker,
-               uint64_t seed)
-      : scale_(scale), kind_(kind), tally_(tally), table_(table), random_(seed, worker) {}
-  ~UpdateClient() override { tally_.add(acknowledged_); }
+  UpdateClient(const Scale& scale, const Kind& kind, AckCounter& ack_counter, Table& table,
+               uint32_t worker, uint64_t seed)
+      : scale_(scale),
+        kind_(kind),
+        ack_counter_(ack_counter),
+        table_(table),
+        random_(seed, worker) {}
+  ~UpdateClient() override { ack_counter_.add(acknowledged_); }
 
   uint32_t next() override {
     int64_t sum = 0;
@@ -105,7 +111,7 @@ class UpdateClient : public Client {
     return Status::kOk;
   }
 
-  // How many keys, the keys, and the updates' deltas.
+  // The command: the numbers of updates and reads, the keys, and the deltas of the updates.
   std::span<const std::byte> command() override {
     command_ = {uint64_t{kind_.reads} << 32 | kind_.updates};
     for (uint32_t i = 0; i < kind_.updates + kind_.reads; ++i) command_.push_back(keys_[i]);
@@ -130,11 +136,11 @@ class UpdateClient : public Client {
  private:
   const Scale& scale_;
   Kind kind_;
-  Tally& tally_;
+  AckCounter& ack_counter_;
   Table& table_;
   Random random_;
   uint64_t acknowledged_ = 0;  // updates
-  uint64_t sum_ = 0;           // outlives the call, so that reads are not optimized away
+  uint64_t sum_ = 0;           // a member, so that the compiler cannot drop the reads
 
   std::array<Key, kMostOperations> keys_{};
   std::array<int64_t, kMostOperations> deltas_{};
@@ -161,30 +167,32 @@ class MicroUpdate : public Workload {
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {
-    return std::make_unique<UpdateClient>(scale_, kind_, tally_, database.table(kTable), worker,
-                                          seed);
+    return std::make_unique<UpdateClient>(scale_, kind_, ack_counter_, database.table(kTable),
+                                          worker, seed);
   }
 
   std::vector<Check> verify(Database& database) override {
-    std::vector<std::byte> expected(scale_.row_bytes);
-    uint64_t rows = 0, broken = 0, updates = 0;
-    int64_t balance = 0;
-    std::string first;
-    database.table(kTable).for_each_row([&](Key key, const std::byte* row) {
-      ++rows;
-      const Head head = head_of(row);
-      updates += head.updates;
-      balance += head.balance;
-      write_row(expected.data(), scale_.row_bytes, key, head);
-      if (std::memcmp(row, expected.data(), scale_.row_bytes) == 0 && key < scale_.rows) return;
-      if (broken++ == 0) first = "; first: row " + std::to_string(key);
+    Table& table = database.table(kTable);
+    const Found found = sum_of_parts(Found{}, [&](uint32_t part, uint32_t parts, Found* sum) {
+      std::vector<std::byte> expected(scale_.row_bytes);
+      table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
+        ++sum->rows;
+        const Head head = head_of(row);
+        sum->updates += head.updates;
+        sum->balance += head.balance;
+        write_row(expected.data(), scale_.row_bytes, key, head);
+        if (std::memcmp(row, expected.data(), scale_.row_bytes) == 0 && key < scale_.rows) return;
+        sum->broken.note([&] { return "; first: row " + std::to_string(key); });
+      });
     });
     std::vector<Check> checks = {
-        {"every row is there", rows == scale_.rows,
-         std::to_string(rows) + " rows, " + std::to_string(scale_.rows) + " loaded"},
-        {"every row is whole", broken == 0, std::to_string(broken) + " torn or misplaced" + first},
-        {"balances add up to nothing", balance == 0, "they add up to " + std::to_string(balance)}};
-    tally_.check("rows count every update", updates, &checks);
+        {"every row is there", found.rows == scale_.rows,
+         std::to_string(found.rows) + " rows, " + std::to_string(scale_.rows) + " loaded"},
+        {"every row is whole", found.broken.count == 0,
+         std::to_string(found.broken.count) + " torn or misplaced" + found.broken.first},
+        {"balances add up to nothing", found.balance == 0,
+         "they add up to " + std::to_string(found.balance)}};
+    ack_counter_.check("rows count every update", found.updates, &checks);
     return checks;
   }
 
@@ -196,9 +204,22 @@ class MicroUpdate : public Workload {
   uint64_t expected_bytes() const override { return table_bytes(scale_.rows, scale_.row_bytes); }
 
  private:
+  // By verify().
+  struct Found {
+    uint64_t rows = 0, updates = 0;
+    int64_t balance = 0;
+    BrokenRows broken;
+    void add(const Found& other) {
+      rows += other.rows;
+      updates += other.updates;
+      balance += other.balance;
+      broken.add(other.broken);
+    }
+  };
+
   const Scale scale_;
   const Kind& kind_;
-  Tally tally_;
+  AckCounter ack_counter_;
 };
 
 std::string check_flags() {

@@ -1,5 +1,5 @@
-// sysbench's oltp_read_write (1.0): point selects, four kinds of range, an update of an indexed
-// column, one of another, a delete with an insert.
+// sysbench's oltp_read_write (1.0): a transaction has point selects, four kinds of range selects,
+// an update of an indexed column, an update of another column, and a delete followed by an insert.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -19,11 +19,11 @@
 DEFINE_uint32(oltp_tables, 1, "oltp: tables");
 DEFINE_uint64(oltp_rows, 10'000, "oltp: rows of a table");
 DEFINE_string(oltp_distribution, "special",
-              "oltp: of ids, special (75 % of them in the middle hundredth, the others around it; "
-              "sysbench 1.0's default) or uniform");
+              "oltp: how ids are drawn: special (75 % of them in the middle hundredth, the others "
+              "around it; sysbench 1.0's default) or uniform");
 DEFINE_uint32(oltp_point_selects, 10, "oltp: point selects in a transaction");
 DEFINE_uint32(oltp_ranges, 1,
-              "oltp: of each kind of range in a transaction: select, sum, order by, distinct");
+              "oltp: range queries of each kind in a transaction: select, sum, order by, distinct");
 DEFINE_uint32(oltp_range_size, 100, "oltp: rows of a range");
 DEFINE_uint32(oltp_index_updates, 1, "oltp: updates of the indexed column in a transaction");
 DEFINE_uint32(oltp_non_index_updates, 1, "oltp: updates of another column in a transaction");
@@ -44,15 +44,15 @@ struct Options {
   uint32_t index_updates = 0, non_index_updates = 0, delete_inserts = 0;
 };
 
-// In [1, n].
+// An id in [1, n].
 uint64_t draw_id(Random& random, uint64_t n, bool special) {
   if (!special) return 1 + random.below(n);
   const auto span = static_cast<double>(n - 1);
-  if (random.percent(75)) {  // rand-spec-res, of the middle rand-spec-pct = 1 %
+  if (random.percent(75)) {  // sysbench's rand-spec-res; the middle is its rand-spec-pct = 1 %
     const double middle = span * 0.01;
     return 1 + static_cast<uint64_t>((span - middle) / 2 + random.unit() * (middle + 1));
   }
-  double sum = 0;  // rand-spec-iter
+  double sum = 0;  // the mean of 12 draws: sysbench's rand-spec-iter
   for (int i = 0; i < 12; ++i) sum += random.unit();
   return 1 + static_cast<uint64_t>(sum / 12 * span);
 }
@@ -78,7 +78,7 @@ class OltpClient : public Client {
     found_.reserve(options.range_size);
   }
 
-  // Each group of statements has its table.
+  // The statements of a group access one table, which is drawn for each group.
   uint32_t next() override {
     statements_.clear();
     draw_group(kPoint, options_.point_selects);
@@ -98,7 +98,7 @@ class OltpClient : public Client {
     return Status::kOk;
   }
 
-  // The selects too: a procedure is executed again as it is.
+  // The command contains the selects too: recovery executes the whole procedure again.
   std::span<const std::byte> command() override {
     command_.clear();
     CommandFields fields(&command_);
@@ -179,7 +179,7 @@ class OltpClient : public Client {
     }
   }
 
-  // Rows handed out stay where they are until the transaction ends.
+  // found_ keeps pointers to rows, which stay valid until the transaction ends.
   Status select_range(Transaction& txn, const Statement& statement) {
     found_.clear();
     const Status status =
@@ -208,10 +208,10 @@ class OltpClient : public Client {
   uint32_t range_size_;
   Random random_;
   std::vector<Table*> tables_;
-  std::vector<Statement> statements_;  // reused, as found_ is: no allocation per transaction
+  std::vector<Statement> statements_;  // like found_ reused: no allocation per transaction
   std::vector<const Row*> found_;
   std::vector<std::byte> command_;
-  uint64_t shown_ = 0;  // keeps what is read from being optimized away
+  uint64_t shown_ = 0;  // a sum, so that the compiler cannot drop the reads
 };
 
 Key k_of(Key, const std::byte* row) { return reinterpret_cast<const Row*>(row)->k; }
@@ -255,30 +255,21 @@ class Oltp : public Workload {
   }
 
   std::vector<Check> verify(Database& database) override {
-    uint64_t rows = 0, strays = 0, broken = 0, current = 0;
-    std::string first;
+    Found found;
     for (const auto& table : database.tables()) {
-      table->for_each_row([&](Key id, const std::byte* bytes) {
-        ++rows;
-        strays += id < 1 || id > scale().rows;
-        if (is_whole(*reinterpret_cast<const Row*>(bytes), id)) return;
-        if (broken++ == 0) first = "; first: " + table->schema().name + " " + std::to_string(id);
-      });
-      // Of a row's postings one is under its key of now; the others are left from earlier keys.
-      table->secondary(kByK).for_each([&](Keyed* entry) {
-        const auto& posting = *static_cast<Posting*>(entry);
-        current += !posting.tuple->load_version().absent() &&
-                   k_of(posting.primary, posting.tuple->row()) == posting.key;
-      });
+      found.add(sum_of_parts(Found{}, [&](uint32_t part, uint32_t parts, Found* sum) {
+        count_part(*table, part, parts, sum);
+      }));
     }
     const uint64_t loaded = scale().tables * scale().rows;
-    return {
-        {"every row is there", rows == loaded && strays == 0,
-         std::to_string(rows) + " rows, " + std::to_string(loaded) + " loaded, " +
-             std::to_string(strays) + " under ids never loaded"},
-        {"every row is whole", broken == 0, std::to_string(broken) + " torn or misplaced" + first},
-        {"every row is found by k", current == rows,
-         std::to_string(current) + " rows posted under their k, of " + std::to_string(rows)}};
+    return {{"every row is there", found.rows == loaded && found.strays == 0,
+             std::to_string(found.rows) + " rows, " + std::to_string(loaded) + " loaded, " +
+                 std::to_string(found.strays) + " under ids never loaded"},
+            {"every row is whole", found.broken.count == 0,
+             std::to_string(found.broken.count) + " torn or misplaced" + found.broken.first},
+            {"every row is found by k", found.current == found.rows,
+             std::to_string(found.current) + " rows posted under their k, of " +
+                 std::to_string(found.rows)}};
   }
 
   std::string describe() const override {
@@ -299,6 +290,35 @@ class Oltp : public Workload {
   }
 
  private:
+  // By verify().
+  struct Found {
+    uint64_t rows = 0, strays = 0;
+    uint64_t current = 0;  // postings under their row's k
+    BrokenRows broken;
+    void add(const Found& other) {
+      rows += other.rows;
+      strays += other.strays;
+      current += other.current;
+      broken.add(other.broken);
+    }
+  };
+
+  void count_part(Table& table, uint32_t part, uint32_t parts, Found* sum) const {
+    table.for_each_row(part, parts, [&](Key id, const std::byte* bytes) {
+      ++sum->rows;
+      sum->strays += id < 1 || id > scale().rows;
+      if (is_whole(*reinterpret_cast<const Row*>(bytes), id)) return;
+      sum->broken.note(
+          [&] { return "; first: " + table.schema().name + " " + std::to_string(id); });
+    });
+    // Of a row's postings one is under its key of now; the others are left from earlier keys.
+    table.secondary(kByK).for_each(part, parts, [&](Keyed* entry) {
+      const auto& posting = *static_cast<Posting*>(entry);
+      sum->current += !posting.tuple->load_version().absent() &&
+                      k_of(posting.primary, posting.tuple->row()) == posting.key;
+    });
+  }
+
   const Scale& scale() const { return options_.scale; }
   const Options options_;
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kGroup = 11;
 
-// Writes what is `digit(n)` for the n-th digit, in groups.
+// Writes groups of digits, whose n-th digit is digit(n).
 template <class Digit>
 void fill_groups(char* text, size_t bytes, const Digit& digit) {
   size_t n = 0;
@@ -23,7 +23,7 @@ void fill_groups(char* text, size_t bytes, const Digit& digit) {
 
 }  // namespace
 
-// The first two groups are the seed, which has up to 20 digits.
+// The seed has up to 20 decimal digits, and fills the first two groups.
 void fill_text(char* text, size_t bytes, uint64_t owner, uint64_t seed) {
   Random random(seed, owner);
   uint64_t bits = 0;

@@ -2,24 +2,24 @@
 
 namespace logjam::tatp {
 
-TatpClient::TatpClient(const Options& options, Tally& tally, Database& database, uint32_t worker,
-                       uint64_t seed)
+TatpClient::TatpClient(const Options& options, AckCounter& ack_counter, Database& database,
+                       uint32_t worker, uint64_t seed)
     : options_(options),
-      tally_(tally),
+      ack_counter_(ack_counter),
       tables_(database),
       random_(seed, worker),
       a_(options.subscribers <= 1'000'000    ? 65535
          : options.subscribers <= 10'000'000 ? 1048575
                                              : 2097151) {}
 
-// "Key value distribution": NURand(A, 1, P).
+// The specification's "Key value distribution": NURand(A, 1, P).
 uint64_t TatpClient::draw_subscriber() {
   const uint64_t p = options_.subscribers;
   if (options_.uniform) return 1 + random_.below(p);
   return (random_.below(a_ + 1) | (1 + random_.below(p))) % p + 1;
 }
 
-// All that any type needs is drawn for each: it is cheaper than to tell them apart.
+// The fields that most types need are drawn for all types, which costs less than a distinction.
 uint32_t TatpClient::next() {
   if (options_.only) {
     type_ = *options_.only;
@@ -143,7 +143,7 @@ Status TatpClient::get_access_data(Transaction& txn) {
   return status;
 }
 
-// Two statements: the second may find no row, which is no error, and the first stands.
+// Two statements. The second may find no row, which is no error: the update of the first commits.
 Status TatpClient::update_subscriber_data(Transaction& txn) {
   Subscriber* subscriber;
   if (!there(txn.update(tables_.subscriber, s_id_, &subscriber), "tatp: a subscriber")) {
@@ -167,8 +167,8 @@ Status TatpClient::update_location(Transaction& txn) {
   return Status::kOk;
 }
 
-// The facilities' types are selected, as the specification asks, and one of them must be the one
-// the new row refers to (its foreign key).
+// The specification asks for a select of the facilities' types. One of them must be the type to
+// which the new row refers (its foreign key).
 Status TatpClient::insert_call_forwarding(Transaction& txn) {
   Key s_id;
   if (!find_by_number(txn, &s_id)) return Status::kAbort;

@@ -1,4 +1,4 @@
-// TATP's seven transactions.
+// TATP's seven transactions. The shares and success rates in kTypeInfos are the specification's.
 #pragma once
 
 #include <array>
@@ -44,15 +44,17 @@ inline constexpr std::array<TypeInfo, 7> kTypeInfos = {{
 struct Options {
   uint64_t subscribers = 100'000;
   bool uniform = false;
-  std::optional<Type> only;  // else the standard mix
+  std::optional<Type> only;  // run this type alone; if empty, the standard mix
 };
 
+// Options, counter and database must outlive the client. The worker's thread calls all functions
+// but the constructor and the destructor.
 class TatpClient : public Client {
  public:
-  // `tally` counts call forwardings inserted, less those deleted.
-  TatpClient(const Options& options, Tally& tally, Database& database, uint32_t worker,
+  // `ack_counter` gets the number of call forwardings inserted, minus the number deleted.
+  TatpClient(const Options& options, AckCounter& ack_counter, Database& database, uint32_t worker,
              uint64_t seed);
-  ~TatpClient() override { tally_.add(forwardings_); }
+  ~TatpClient() override { ack_counter_.add(forwardings_); }
 
   uint32_t next() override;
   Status execute(Transaction& txn) override;
@@ -60,13 +62,14 @@ class TatpClient : public Client {
   std::span<const std::byte> command() override;
   bool take(uint32_t type, std::span<const std::byte> input) override;
 
-  // The number is one more than what the transaction adds to the forwardings.
+  // The number of a transaction is 1 plus the change that it makes to the number of call
+  // forwardings (1, 0 or -1 modulo 2^64).
   uint64_t committing() override { return added_ + 1; }
   void acknowledged(uint64_t number) override { forwardings_ += number - 1; }
 
  private:
   uint64_t draw_subscriber();
-  // What the types that write are asked to do.
+  // Encodes the input of the types that write into a command, or decodes it.
   void input(CommandFields& fields);
 
   Status get_subscriber_data(Transaction& txn);
@@ -76,16 +79,16 @@ class TatpClient : public Client {
   Status update_location(Transaction& txn);
   Status insert_call_forwarding(Transaction& txn);
   Status delete_call_forwarding(Transaction& txn);
-  // The subscriber with number sub_nbr_; false if the transaction must give up.
+  // Looks up the subscriber with the number sub_nbr_. Returns false if the transaction must abort.
   bool find_by_number(Transaction& txn, Key* s_id);
 
   const Options& options_;
-  Tally& tally_;
+  AckCounter& ack_counter_;
   Tables tables_;
   Random random_;
-  const uint64_t a_;  // NURand's
+  const uint64_t a_;  // NURand's parameter A
   uint64_t forwardings_ = 0;
-  uint64_t shown_ = 0;  // keeps what is read from being optimized away
+  uint64_t shown_ = 0;  // a sum, so that the compiler cannot drop the reads
 
   Type type_ = kGetSubscriberData;
   Key s_id_ = 0;
@@ -97,7 +100,7 @@ class TatpClient : public Client {
   uint8_t data_a_ = 0;
   uint32_t location_ = 0;
   Digits numberx_{};
-  uint64_t added_ = 0;  // 1: inserted one, -1: deleted one
+  uint64_t added_ = 0;  // 1: inserted a call forwarding; -1 modulo 2^64: deleted one
   std::vector<std::byte> command_;
 };
 

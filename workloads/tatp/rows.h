@@ -1,8 +1,9 @@
 // TATP's four tables ("Telecommunication Application Transaction Processing Benchmark
-// Description", IBM 2009), and what the initial population says of one subscriber.
+// Description", IBM 2009), and the initial rows of one subscriber.
 //
-// A subscriber s_id, from 1, has keys s_id (subscriber), s_id and a type of 1 to 4 (access_info,
-// special_facility), and with that a start time of 0, 8 or 16 (call_forwarding).
+// Subscribers are numbered from 1. The key of table subscriber is s_id. The keys of access_info and
+// special_facility are made of s_id and a type from 1 to 4. The key of call_forwarding is made of
+// the key of a special facility and a start time of 0, 8 or 16 hours.
 #pragma once
 
 #include <array>
@@ -59,9 +60,11 @@ constexpr uint32_t type_of(Key typed) { return static_cast<uint32_t>(typed & 3) 
 constexpr Key facility_of(Key forwarding) { return forwarding >> 2; }
 constexpr uint32_t start_of(Key forwarding) { return static_cast<uint32_t>(forwarding & 3) * 8; }
 
+// Keeps the last 15 digits of `number`.
 Digits digits_of(uint64_t number);
 
-// The secondary index of table subscriber. Readers compare the number too.
+// The secondary index of table subscriber. Its keys are hashes, so readers must also compare the
+// number.
 inline constexpr size_t kBySubNbr = 0;
 inline Key sub_nbr_key(const Digits& sub_nbr) {
   uint64_t low, high;
@@ -70,8 +73,9 @@ inline Key sub_nbr_key(const Digits& sub_nbr) {
   return mix64(low ^ mix64(high));
 }
 
-// What is loaded for a subscriber, a function of s_id and the number of subscribers. A type that
-// the subscriber does not have has its `has_` false; so does a call forwarding.
+// The initial rows of a subscriber, a function of s_id and of the number of subscribers. The
+// elements of `access`, `facility` and `forwarding` are rows only if the corresponding element of
+// `has_access`, `has_facility` or `has_forwarding` is true.
 struct Person {
   Person(uint64_t s_id, uint64_t subscribers);
 

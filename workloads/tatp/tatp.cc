@@ -51,8 +51,8 @@ class Tatp : public Workload {
  public:
   explicit Tatp(const Options& options) : options_(options) {}
 
-  // Two and a half rows of access_info and special_facility a subscriber, and one and a half of
-  // call_forwarding for each of the latter.
+  // A subscriber has two and a half rows of access_info and of special_facility on average. Each
+  // special facility has one and a half rows of call_forwarding.
   void create_tables(Database& database) override {
     const uint64_t n = options_.subscribers;
     database.create_table({"subscriber",
@@ -92,23 +92,23 @@ class Tatp : public Workload {
     return names;
   }
 
-  std::vector<Norm> norms() const override {
-    std::vector<Norm> norms;
+  std::vector<SpecifiedMix> specified_mix() const override {
+    std::vector<SpecifiedMix> specified_mix;
     for (const TypeInfo& type : kTypeInfos) {
-      const double share = options_.only ? (*options_.only == norms.size() ? 100 : 0)
+      const double share = options_.only ? (*options_.only == specified_mix.size() ? 100 : 0)
                                          : static_cast<double>(type.share_pct);
-      norms.push_back({share, type.success_pct});
+      specified_mix.push_back({share, type.success_pct});
     }
-    return norms;
+    return specified_mix;
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {
-    return std::make_unique<TatpClient>(options_, tally_, database, worker, seed);
+    return std::make_unique<TatpClient>(options_, ack_counter_, database, worker, seed);
   }
 
   std::vector<Check> verify(Database& database) override {
-    return tatp::verify(database, options_.subscribers, tally_);
+    return tatp::verify(database, options_.subscribers, ack_counter_);
   }
 
   std::string describe() const override {
@@ -127,7 +127,7 @@ class Tatp : public Workload {
 
  private:
   const Options options_;
-  Tally tally_;
+  AckCounter ack_counter_;
 };
 
 const WorkloadRegistration registration({

@@ -1,7 +1,7 @@
 // TPC-B's four tables (specification 2.0, clause 3.2): rows of 100 bytes, history rows of 50.
 //
-// A branch has ten tellers and, unless a test wants fewer, 100,000 accounts. All are numbered from
-// 0: teller t belongs to branch t / 10, account a to branch a / accounts.
+// A branch has ten tellers and 100,000 accounts; tests may use fewer accounts. All are numbered
+// from 0. Teller t belongs to branch t / 10, and account a belongs to branch a / Scale::accounts.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace logjam::tpcb {
 
 inline constexpr uint64_t kTellers = 10;  // of a branch
 
-// Packed to the sizes the specification asks for; rows are 8-byte aligned, and so are all numbers.
+// The structs are packed to the sizes that the specification asks for. Rows begin at multiples of
+// 8 bytes, so all numbers are aligned nevertheless.
 #pragma pack(push, 4)
 struct Branch {
   uint64_t id;
@@ -35,9 +36,9 @@ struct Account {
 #pragma pack(push, 2)
 struct History {
   uint64_t account;
-  uint64_t time;  // counts its worker's transactions, so that a run is a function of its seed
+  uint64_t time;  // the worker's count of transactions, so that a run is a function of its seed
   uint32_t teller;
-  uint32_t branch;  // the teller's; the account may be of another
+  uint32_t branch;  // the teller's; the account may belong to another branch
   int32_t delta;
   char filler[22];
 };

@@ -1,5 +1,5 @@
-// TPC-B (specification 2.0): money comes or goes at a teller, and the account, the teller, the
-// branch and the history book it.
+// TPC-B (specification 2.0): a transaction moves money at a teller. It updates the balances of an
+// account, of the teller and of the teller's branch, and inserts a row of history.
 #include <gflags/gflags.h>
 
 #include <cstdio>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr uint64_t kMaxBranches = 100'000'000, kMaxAccounts = 10'000'000;
 constexpr int64_t kMaxDelta = 999'999;
-enum Type : uint32_t { kHome, kAway };  // whether the account is of the teller's branch
+enum Type : uint32_t { kHome, kAway };  // the account belongs to the teller's branch, or does not
 
 struct Choosers {
   Choosers(const Scale& scale, double theta)
@@ -38,15 +38,19 @@ struct Choosers {
 
 class TpcbClient : public Client {
  public:
-  TpcbClient(const Scale& scale, const Choosers& choose, Tally& tally, Database& database,
-             uint32_t worker, uint64_t seed)
-      : scale_(scale), choose_(choose), tally_(tally), tables_(database), random_(seed, worker) {
+  TpcbClient(const Scale& scale, const Choosers& choose, AckCounter& ack_counter,
+             Database& database, uint32_t worker, uint64_t seed)
+      : scale_(scale),
+        choose_(choose),
+        ack_counter_(ack_counter),
+        tables_(database),
+        random_(seed, worker) {
     next_history_ = Key{worker} << 40;
   }
-  ~TpcbClient() override { tally_.add(acknowledged_); }
+  ~TpcbClient() override { ack_counter_.add(acknowledged_); }
 
-  // Clause 5.3: any teller; in 85 of 100 cases, and where there is one branch, an account of the
-  // teller's branch, else one of another.
+  // Clause 5.3: any teller. In 85 of 100 cases, and if there is only one branch, the account
+  // belongs to the teller's branch. Otherwise it belongs to any other branch.
   uint32_t next() override {
     const Key teller = choose_.tellers.draw(random_);
     const uint64_t home = teller / kTellers;
@@ -113,14 +117,14 @@ class TpcbClient : public Client {
 
   const Scale& scale_;
   const Choosers& choose_;
-  Tally& tally_;
+  AckCounter& ack_counter_;
   Tables tables_;
   Random random_;
   uint64_t acknowledged_ = 0;
 
   Input input_;
-  Key next_history_;           // the worker's own keys, in order
-  int64_t balance_shown_ = 0;  // what the teller would see
+  Key next_history_;           // worker << 40 | a count: keys of this worker alone, in order
+  int64_t balance_shown_ = 0;  // the balance that the teller's terminal would display
 };
 
 class Tpcb : public Workload {
@@ -135,7 +139,7 @@ class Tpcb : public Workload {
     database.create_table({"history", sizeof(History), IndexKind::kOrdered, 1024, {}});
   }
 
-  // All balances begin at 0, and with them the history.
+  // All balances are 0, and the history is empty.
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Tables tables(database);
     for (Key b = part; b < scale_.branches; b += parts) {
@@ -153,18 +157,18 @@ class Tpcb : public Workload {
   }
 
   std::vector<std::string_view> types() const override { return {"home-account", "away-account"}; }
-  std::vector<Norm> norms() const override {
+  std::vector<SpecifiedMix> specified_mix() const override {
     const double away = scale_.branches > 1 ? 15 : 0;
     return {{100 - away, 100}, {away, 100}};
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {
-    return std::make_unique<TpcbClient>(scale_, choose_, tally_, database, worker, seed);
+    return std::make_unique<TpcbClient>(scale_, choose_, ack_counter_, database, worker, seed);
   }
 
   std::vector<Check> verify(Database& database) override {
-    return tpcb::verify(database, scale_, tally_);
+    return tpcb::verify(database, scale_, ack_counter_);
   }
 
   std::string describe() const override {
@@ -193,7 +197,7 @@ class Tpcb : public Workload {
   const Scale scale_;
   const double theta_;
   const Choosers choose_;
-  Tally tally_;
+  AckCounter ack_counter_;
 };
 
 std::string check_flags() {

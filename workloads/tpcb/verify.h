@@ -1,4 +1,5 @@
-// Clause 2.3, and more: the history explains every balance.
+// Checks the consistency conditions of clause 2.3. Also checks that every balance is the sum of the
+// history's deltas, and that the history has a row for each acknowledged transaction.
 #pragma once
 
 #include <vector>
@@ -9,6 +10,7 @@
 
 namespace logjam::tpcb {
 
-std::vector<Check> verify(Database& database, const Scale& scale, const Tally& tally);
+// Returns one result for each check. No transaction may run meanwhile.
+std::vector<Check> verify(Database& database, const Scale& scale, const AckCounter& ack_counter);
 
 }  // namespace logjam::tpcb

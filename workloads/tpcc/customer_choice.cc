@@ -17,7 +17,8 @@ void CustomerChoice::draw(uint32_t warehouse, uint32_t district) {
   }
 }
 
-// The one in the middle, rounded up, of those with that last name, by first name.
+// Clause 2.5.2.2: of the customers with that last name, sorted by first name, the customer in the
+// middle, rounded up.
 bool CustomerChoice::find(Transaction& txn) {
   if (!by_name_) return true;
   namesakes_.clear();
@@ -31,7 +32,7 @@ bool CustomerChoice::find(Transaction& txn) {
         }
         return true;
       });
-  // The load gives every last name that is drawn to somebody in every district.
+  // Every district has a customer with each last name that is drawn (load.cc).
   if (!found(status == Status::kOk && namesakes_.empty() ? Status::kNotFound : status,
              "customer")) {
     return false;

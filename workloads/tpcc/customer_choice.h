@@ -1,5 +1,5 @@
-// How Payment and Order-Status name their customer (clauses 2.5.1.2 and 2.6.1.2): 60 % by last
-// name, the others by number.
+// The choice of a customer by Payment and Order-Status (clauses 2.5.1.2 and 2.6.1.2): in 60 % of
+// the cases by last name, otherwise by number.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,15 @@
 
 namespace logjam::tpcc {
 
+// One choice, reused for every transaction of a terminal. `terminal` must outlive it. Only the
+// terminal's worker may call it.
 class CustomerChoice {
  public:
   explicit CustomerChoice(Terminal& terminal) : terminal_(terminal) { namesakes_.reserve(64); }
 
+  // Draws a customer of the district.
   void draw(uint32_t warehouse, uint32_t district);
+  // Encodes the choice into a command, or decodes it.
   void input(CommandFields& fields) {
     fields(warehouse_, district_, by_name_);
     if (by_name_) {
@@ -23,9 +27,11 @@ class CustomerChoice {
     }
   }
 
-  // Finds the customer's number if they are named. False if the transaction must give up.
+  // Looks up the customer's number, if the choice is by last name. Returns false if the transaction
+  // must abort.
   bool find(Transaction& txn);
 
+  // The customer chosen. number() and key() are valid after find() has returned true.
   Key key() const { return customer_key(warehouse_, district_, number_); }
   uint32_t warehouse() const { return warehouse_; }
   uint32_t district() const { return district_; }

@@ -1,5 +1,5 @@
-// Delivery (clause 2.7): the oldest waiting order of each district goes out. Clause 2.7.4.2 leaves
-// it open how many of the ten are one database transaction: here all are.
+// Delivery (clause 2.7) delivers the oldest undelivered order of each district. Clause 2.7.4.2
+// leaves open how many of the ten deliveries are one database transaction: here all of them are.
 #include "workloads/tpcc/terminal.h"
 
 namespace logjam::tpcc {
@@ -33,7 +33,7 @@ class DeliveryType : public TransactionType {
   void input(CommandFields& fields) override { fields(warehouse_, carrier_, date_); }
 
  private:
-  // kNotFound: nothing waits, the district is skipped.
+  // Deletes the oldest row of NEW-ORDER. kNotFound: the district has none, and is skipped.
   Status take_oldest(Transaction& txn, uint32_t district, Key* order) {
     bool any = false;
     const Status status =
@@ -44,12 +44,13 @@ class DeliveryType : public TransactionType {
                    return false;
                  });
     if (status != Status::kOk) return status;
-    // One that is gone by now, which locking excludes, was read as it no longer is: the transaction
-    // runs on, and its commit is refused.
+    // Under OCC, another transaction may delete the row after the scan. The erase then returns
+    // kNotFound, the transaction runs on, and its commit is refused, since the scan is no longer
+    // valid. Under 2PL the scan's lock excludes this.
     return any ? txn.erase(tables_.new_order, *order) : Status::kNotFound;
   }
 
-  // Clause 2.7.4.2. False if the transaction must give up.
+  // Clause 2.7.4.2. Returns false if the transaction must abort.
   bool deliver(Transaction& txn, uint32_t district, Key key) {
     Order* order;
     if (!found(txn.update(tables_.order, key, &order), "order")) return false;

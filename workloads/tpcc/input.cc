@@ -3,7 +3,8 @@
 namespace logjam::tpcc {
 namespace {
 
-// Any constants will do (clause 2.1.6.1); fixed, so that every load is the same.
+// Clause 2.1.6.1 allows any constants for the load. The seed is fixed, so that every load is the
+// same.
 constexpr uint64_t kLoadSeed = 0x7c0ffee;
 
 constexpr uint32_t kLastNameA = 255, kCustomerA = 1023, kItemA = 8191;

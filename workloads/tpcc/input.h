@@ -1,4 +1,7 @@
 // Random input as TPC-C prescribes it (specification v5.11, clauses 2.1.6 and 4.3.2).
+//
+// A field is a char array without a terminating zero. Contents shorter than the field are padded
+// with zero bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,36 +13,38 @@
 
 namespace logjam::tpcc {
 
-// The run-time constants C of NURand, one a field, the same for all clients of a run.
+// The run-time constants C of NURand, one for each field. All clients of a run use the same.
 struct NuRandConstants {
   uint32_t last_name;
   uint32_t customer;
   uint32_t item;
 
+  // The constants of the initial population, the same for every load.
   static NuRandConstants of_load();
-  // Clause 2.1.6.1: the last names of a run are drawn with another C than those of the load, and
-  // the two differ by 65 to 119, but not by 96 or 112.
+  // The constants of a run, a function of its seed. Clause 2.1.6.1: the constant for last names
+  // differs from that of the load by 65 to 119, but not by 96 or 112.
   static NuRandConstants of_run(uint64_t seed);
 };
+// Whether two constants for last names differ as clause 2.1.6.1 asks.
 bool last_name_constants_differ_enough(uint32_t load, uint32_t run);
 
-// Clause 2.1.6: not uniform over [low, high].
+// NURand(a, low, high) of clause 2.1.6, with the constant `c`: a non-uniform number in [low, high].
 inline uint32_t nu_rand(Random& random, uint32_t a, uint32_t c, uint32_t low, uint32_t high) {
   const uint64_t mixed = random.below(uint64_t{a} + 1) | (low + random.below(high - low + 1));
   return static_cast<uint32_t>((mixed + c) % (high - low + 1) + low);
 }
 
-// Clause 4.3.2.3: three syllables for a number below 1000, padded with zero bytes.
+// Clause 4.3.2.3: the last name of a number below 1000, which is three syllables.
 void make_last_name(uint32_t number, char (&name)[16]);
 
-// Clause 4.3.2.2: random letters and digits (or digits only), a random number of them; the rest of
-// the field is zeroed.
+// Clause 4.3.2.2: `low` to `high` random letters and digits, in a field of `field_bytes`.
 void fill_alphanumeric(Random& random, char* field, size_t field_bytes, size_t low, size_t high);
+// Clause 4.3.2.2: a field of random digits.
 void fill_digits(Random& random, char* field, size_t bytes);
-// Clause 4.3.3.1: 26 to 50 characters, in one row of ten with "ORIGINAL" somewhere among them.
+// Clause 4.3.3.1: 26 to 50 characters. One row in ten, at random, has "ORIGINAL" among them.
 void fill_brand_data(Random& random, char (&data)[50]);
 
-// What a zero-padded field says.
+// The contents of a field without its padding. The view points into the field.
 template <size_t N>
 std::string_view text(const char (&field)[N]) {
   return {field, strnlen(field, N)};

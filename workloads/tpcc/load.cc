@@ -25,8 +25,9 @@ void fill_address(Random& random, Address& address) {
   fill_digits(random, address.zip, 4);
 }
 
-// Loads one unit of the population: items, a warehouse's stock, or a district. Every unit has its
-// own generator, so it does not matter who loads it when.
+// Loads one unit of the population: a chunk of the items, a warehouse's row, a chunk of its stock,
+// or a district. Every unit has a random generator of its own, so its rows depend neither on the
+// thread that loads the unit nor on the order of the units.
 class Loader {
  public:
   Loader(Database& database, const Scale& scale, Arena& arena, uint64_t unit)
@@ -53,7 +54,7 @@ class Loader {
     });
   }
 
-  // W_YTD and D_YTD are what the customers' first payments add up to: 300,000.00 and 30,000.00 with
+  // W_YTD and D_YTD are the sums of the customers' first payments: 300,000.00 and 30,000.00 with
   // 3000 customers.
   void warehouse(uint32_t w) {
     Warehouse row{};
@@ -101,7 +102,8 @@ class Loader {
     std::memcpy(row.credit, random_.percent(10) ? "BC" : "GC", sizeof row.credit);
     std::memcpy(row.middle, "OE", sizeof row.middle);
     fill_alphanumeric(random_, row.first, sizeof row.first, 8, 16);
-    // The first thousand have all last names, one each.
+    // Clause 4.3.3.1: the first thousand customers of a district have one of the 1000 last names
+    // each.
     make_last_name(c <= 1000 ? c - 1 : nu_rand(random_, 255, constants.last_name, 0, 999),
                    row.last);
     fill_address(random_, row.address);

@@ -8,6 +8,8 @@
 
 namespace logjam::tpcc {
 
+// Loads part `part` of `parts`; the loaded rows do not depend on `parts`. Parts may be loaded by
+// several threads at once. Rows are allocated from `arena`, which one thread uses at a time.
 void load(Database& database, const Scale& scale, uint32_t part, uint32_t parts, Arena& arena);
 
 }  // namespace logjam::tpcc

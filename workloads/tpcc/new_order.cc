@@ -36,14 +36,14 @@ class NewOrderType : public TransactionType {
       all_local_ &= lines_[i].supply_warehouse == warehouse_;
       terminal_.drawn.remote_lines.count(lines_[i].supply_warehouse != warehouse_);
     }
-    // The unused item number of the 1 % that are rolled back.
+    // Clause 2.4.1.4: one NewOrder in a hundred has an unused item number, and is rolled back.
     const bool unused = random.percent(1);
     if (unused) lines_[line_count_ - 1].item = terminal_.scale.items + 1;
     terminal_.drawn.unused_items.count(unused);
   }
 
-  // Clause 2.4.2.2. An insert that finds its key taken means that the district was read before
-  // another NewOrder's change to it: such a transaction runs on, and its commit is refused.
+  // Clause 2.4.2.2. An insert that returns kExists shows that this transaction read the district
+  // before another NewOrder changed it. The transaction runs on, and its commit is refused.
   Status execute(Transaction& txn) override {
     const Warehouse* warehouse;
     if (!found(txn.read(tables_.warehouse, warehouse_key(warehouse_), &warehouse), "warehouse")) {
@@ -126,7 +126,7 @@ class NewOrderType : public TransactionType {
            text(stock.data).find("ORIGINAL") != std::string_view::npos;
   }
 
-  // The total that the customer pays: sum * (1 - discount) * (1 + both taxes), in basis points.
+  // Computes the total: sum * (1 - discount) * (1 + both taxes). Rates are in basis points.
   void display(Cents sum, const Warehouse& warehouse, const District& district,
                const Customer& customer) {
     constexpr int64_t kOne = 10'000;

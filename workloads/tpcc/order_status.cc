@@ -1,4 +1,4 @@
-// Order-Status (clause 2.6): a customer asks for their latest order and its lines.
+// Order-Status (clause 2.6) reads the latest order of a customer and the order's lines.
 #include "workloads/tpcc/customer_choice.h"
 #include "workloads/tpcc/terminal.h"
 
@@ -25,7 +25,7 @@ class OrderStatusType : public TransactionType {
     }
     terminal_.screen.text += static_cast<uint64_t>(customer->balance);
 
-    // Every customer has ordered once, at the load.
+    // The load gives every customer one order.
     Key key = 0;
     if (!found(find_latest(txn, &key), "order")) return Status::kAbort;
     terminal_.screen.customer = customer_.key();

@@ -1,4 +1,4 @@
-// Payment (clause 2.5): a customer pays, and the warehouse and the district book it.
+// Payment (clause 2.5) books a customer's payment at the customer, the district and the warehouse.
 #include <charconv>
 #include <cstring>
 #include <string_view>
@@ -66,7 +66,8 @@ class PaymentType : public TransactionType {
   }
 
  private:
-  // The payment's particulars go in front of what C_DATA says, whose end falls off.
+  // Clause 2.5.2.2: the payment's identifiers and amount are inserted at the left of C_DATA, and
+  // the end of C_DATA is cut off.
   void note_bad_credit(Customer& customer) const {
     char note[96];
     char* end = note;

@@ -21,7 +21,8 @@ Key customer_order_key_of(Key primary, const std::byte* row) {
                             number_of_order(primary));
 }
 
-// Tables that grow for as long as a run lasts are ordered; those of a fixed size are hashed.
+// Tables that grow during a run have ordered indexes, since a hash index never grows. Tables of a
+// fixed size are hashed.
 std::vector<TableSchema> schemas(const Scale& scale) {
   const uint64_t warehouses = scale.warehouses, districts = warehouses * kDistricts,
                  customers = districts * scale.customers;

@@ -1,9 +1,9 @@
 // TPC-C's nine tables (specification v5.11, clause 1.3).
 //
-// Identifiers that make up a row's key are not repeated in the row. Money is in cents, taxes and
-// discounts in basis points. A date is a number: 0 is null, kLoadDate the load's, and runs count
-// on from there, so that a run is a function of its seed. Rows have no padding, so they can be
-// hashed and logged as bytes.
+// Identifiers that make up a row's key are not repeated in the row. Money is in cents, and taxes
+// and discounts are in basis points. A date is a number: 0 is null, kLoadDate is the date of the
+// load, and each terminal of a run counts on from there, so that a run is a function of its seed.
+// Rows have no padding, so they can be hashed and logged as bytes.
 #pragma once
 
 #include <cstddef>
@@ -125,8 +125,8 @@ inline constexpr bool kNoPadding = (std::has_unique_object_representations_v<Row
 static_assert(
     kNoPadding<Warehouse, District, Customer, History, Order, NewOrder, OrderLine, Item, Stock>);
 
-// Keys, most significant part first, so that an ordered index keeps a district's orders together.
-// check_flags() bounds warehouses, items and customers to what fits.
+// The parts of a key are ordered from the most significant one, so that an ordered index keeps the
+// orders of a district together. check_flags() refuses scales whose numbers do not fit.
 inline constexpr uint32_t kWarehouseBits = 20, kDistrictBits = 4, kCustomerBits = 12,
                           kOrderBits = 28, kLineBits = 4, kItemBits = 20;
 static_assert(kWarehouseBits + kDistrictBits + kCustomerBits + kOrderBits == 64);
@@ -144,7 +144,8 @@ constexpr Key order_key(uint32_t w, uint32_t d, uint64_t o) {
 constexpr Key line_key(Key order, uint32_t line) { return order << kLineBits | line; }
 constexpr Key item_key(uint32_t i) { return i; }
 constexpr Key stock_key(uint32_t w, uint32_t i) { return Key{w} << kItemBits | i; }
-// HISTORY has no key of its own: a run's rows are numbered by worker, the load's by customer.
+// TPC-C gives HISTORY no key. Here the rows of a run are numbered by worker, and the rows of the
+// load by customer.
 constexpr Key history_key(uint32_t worker, uint64_t count) { return Key{worker} << 40 | count; }
 constexpr Key loaded_history_key(Key customer) { return Key{1} << 63 | customer; }
 
@@ -164,7 +165,7 @@ constexpr uint32_t warehouse_of_stock(Key stock) {
 }
 constexpr uint64_t number_of_order(Key order) { return low_bits(order, kOrderBits); }
 
-// Secondary keys. Last names are hashed: readers compare the name too.
+// Keys of the secondary indexes. Last names are hashed, so readers must also compare the name.
 Key last_name_key(Key district, const char (&last)[16]);
 constexpr Key customer_order_key(Key customer, uint64_t order) {
   return customer << kOrderBits | order;
@@ -172,14 +173,15 @@ constexpr Key customer_order_key(Key customer, uint64_t order) {
 inline constexpr size_t kByLastName = 0;  // CUSTOMER: (district, last name), hash, not unique
 inline constexpr size_t kByCustomer = 0;  // ORDER: (customer, order number), ordered, unique
 
-// How much of everything there is.
+// The numbers of rows loaded.
 struct Scale {
   uint32_t warehouses = 1;
   uint32_t items = 100'000;
-  uint32_t customers = 3000;  // of a district, and its initial orders
+  uint32_t customers = 3000;  // of a district, which has as many initial orders
 
-  // The last 900 of 3000 initial orders are not delivered yet.
+  // Initial orders of a district that are not delivered yet: the last 900 of 3000.
   uint32_t undelivered() const { return customers * 3 / 10; }
+  // Last names that occur in every district.
   uint32_t names() const { return customers < 1000 ? customers : 1000; }
 };
 
@@ -197,7 +199,7 @@ struct Tables {
 };
 
 void create_tables(Database& database, const Scale& scale);
-// Of the tables as create_tables() declares them, headers and indexes included.
+// The bytes that the tables of create_tables() take after the load, with tuple headers and indexes.
 uint64_t loaded_bytes(const Scale& scale);
 
 }  // namespace logjam::tpcc

@@ -1,5 +1,5 @@
-// Stock-Level (clause 2.8): of the items in a district's last 20 orders, how many are low in stock?
-// Serializable, though clause 2.8.2.3 would be content with less.
+// Stock-Level (clause 2.8) counts the items of a district's last 20 orders whose stock is low. It
+// is serializable here, though clause 2.8.2.3 would allow a lower isolation level.
 #include <algorithm>
 #include <vector>
 
@@ -14,7 +14,7 @@ class StockLevelType : public TransactionType {
     items_.reserve(kOrders * kMaxLines);
   }
 
-  // Clause 2.8.1: a terminal's district is its own for good.
+  // Clause 2.8.1: the district of a terminal never changes.
   void draw() override {
     warehouse_ = terminal_.draw_warehouse();
     threshold_ = static_cast<int32_t>(terminal_.random.between(10, 20));

@@ -1,5 +1,5 @@
-// What the transaction types share: one client's random numbers, tables and home, and how a type
-// is plugged in.
+// The terminal that the five transaction types of a client share: its random numbers, tables and
+// home warehouse. Also the interface and the list of the transaction types.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace logjam::tpcc {
 
-// How often something was drawn, of how many times it could have been.
+// How often a draw had a certain outcome (`hits`), out of how many draws (`all`).
 struct Tries {
   uint64_t hits = 0;
   uint64_t all = 0;
@@ -32,7 +32,7 @@ struct Tries {
   }
 };
 
-// What the specification prescribes shares of.
+// The outcomes for which the specification prescribes shares.
 struct Drawn {
   Tries remote_lines, unused_items, remote_payments, named, skipped;
 
@@ -45,20 +45,20 @@ struct Drawn {
   }
 };
 
-// What a real terminal would display. Most of it is one sum, which keeps the compiler from dropping
-// what computes it.
+// The output that a real terminal would display. Most values are added to one sum, so that the
+// compiler cannot drop their computation.
 struct Screen {
   uint64_t text = 0;
-  // Of the last Order-Status.
+  // Output of the last Order-Status.
   Key customer = 0;
   uint64_t order = 0;
   uint32_t lines = 0;
-  // Of the last Stock-Level.
+  // Output of the last Stock-Level.
   uint32_t low_stock = 0;
 };
 
-// One client's; its random numbers are drawn in TransactionType::draw() only, so that a retry sees
-// the same input.
+// The terminal of one client, used by its worker alone. Random numbers are drawn in
+// TransactionType::draw() only, so that a retry executes the same input.
 struct Terminal {
   Terminal(Database& database, const Scale& scale_in, uint32_t worker_in, bool fixed_home,
            uint64_t seed)
@@ -73,7 +73,7 @@ struct Terminal {
   uint32_t draw_warehouse() {
     return fixed_warehouse != 0 ? fixed_warehouse : draw_number(scale.warehouses);
   }
-  // Another warehouse than `home`; `home` if there is no other.
+  // A warehouse other than `home`, or `home` if it is the only one.
   uint32_t draw_remote_warehouse(uint32_t home) {
     if (scale.warehouses == 1) return home;
     const uint32_t other = draw_number(scale.warehouses - 1);
@@ -92,8 +92,8 @@ struct Terminal {
   const Scale& scale;
   Tables tables;
   const uint32_t worker;
-  const uint32_t fixed_warehouse;  // 0: any
-  const uint32_t fixed_district;   // Stock-Level's
+  const uint32_t fixed_warehouse;  // 0: a warehouse is drawn for every transaction
+  const uint32_t fixed_district;   // for Stock-Level
   Random random;
   const NuRandConstants constants;
   Date clock = kLoadDate;
@@ -101,13 +101,16 @@ struct Terminal {
   Drawn drawn;
 };
 
-// One type of transaction at one terminal.
+// One type of transaction at one terminal, called by the terminal's worker alone.
 class TransactionType {
  public:
   virtual ~TransactionType() = default;
+  // Draws the input of the next transaction.
   virtual void draw() = 0;
+  // Executes the transaction with the input last drawn; may be called several times for one input.
+  // kOk: commit it. kAbort: the transaction must abort. kRollback: NewOrder with an unused item.
   virtual Status execute(Transaction& txn) = 0;
-  // All of what draw() drew that decides what is written.
+  // Encodes the part of the input that decides what is written into a command, or decodes it.
   virtual void input(CommandFields& fields) = 0;
 };
 
@@ -117,8 +120,8 @@ std::unique_ptr<TransactionType> make_order_status(Terminal& terminal);
 std::unique_ptr<TransactionType> make_delivery(Terminal& terminal);
 std::unique_ptr<TransactionType> make_stock_level(Terminal& terminal);
 
-// The five types of clause 2, in its order, with the shares of clause 5.2.3: what it leaves of the
-// least shares of the other four is NewOrder's.
+// The five types in the order of clause 2, with the shares of clause 5.2.3. The clause sets minimum
+// shares for four of the types, and NewOrder has the rest.
 struct TypeInfo {
   std::string_view name;
   std::unique_ptr<TransactionType> (*make)(Terminal& terminal);
@@ -132,7 +135,9 @@ inline constexpr std::array<TypeInfo, 5> kTypes = {{
     {"stock-level", make_stock_level, 4},
 }};
 
-// For rows that exist as long as the database does: false if the transaction must give up.
+// For the status of an access to a row that the load created and no transaction deletes. Returns
+// true for kOk, and false for kAbort: the transaction must return at once. Any other status means
+// that the engine lost the row, and ends the process with kExitViolation.
 inline bool found(Status status, const char* table) {
   if (status == Status::kAbort) return false;
   if (status != Status::kOk) {

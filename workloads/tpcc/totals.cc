@@ -1,10 +1,35 @@
 #include "workloads/tpcc/totals.h"
 
-#include <algorithm>
+#include <functional>
 #include <utility>
+
+#include "platform/atomic.h"
+#include "workloads/common.h"
 
 namespace logjam::tpcc {
 namespace {
+
+// Parts of a table are read at the same time, and add to the same places.
+template <class Value, class Amount>
+void add(Value& sum, Amount amount) {
+  platform::atomic_ref<Value>(sum).fetch_add(static_cast<Value>(amount),
+                                             platform::memory_order_relaxed);
+}
+template <class Replaces>
+void replace_if(int64_t& place, int64_t value, const Replaces& replaces) {
+  const platform::atomic_ref<int64_t> shared(place);
+  int64_t now = shared.load(platform::memory_order_relaxed);
+  while (replaces(value, now) &&
+         !shared.compare_exchange_weak(now, value, platform::memory_order_relaxed)) {
+  }
+}
+void lower(int64_t& least, int64_t value) { replace_if(least, value, std::less()); }
+void raise(int64_t& most, int64_t value) { replace_if(most, value, std::greater()); }
+
+struct RowCount {
+  uint64_t rows = 0;
+  void add(const RowCount& other) { rows += other.rows; }
+};
 
 class Adder {
  public:
@@ -20,13 +45,15 @@ class Adder {
   Totals totals() && { return std::move(totals_); }
 
  private:
-  // Rows under keys outside the scale are counted, and added to a place nobody looks at.
+  // Rows under keys outside the scale are counted in Totals::strays. Their values go into sums that
+  // are never read.
   WarehouseSums& at_warehouse(uint64_t w) {
     if (w >= 1 && w <= scale_.warehouses) return totals_.warehouses[w - 1];
-    ++totals_.strays;
+    add(totals_.strays, 1);
     return stray_warehouse_;
   }
-  // The district's place in Totals::districts, or the number of places.
+  // The district's index in Totals::districts, or the size of that vector if there is no such
+  // district.
   size_t place_of(Key district) const {
     const uint64_t w = district >> kDistrictBits, d = low_bits(district, kDistrictBits);
     const bool exists = w >= 1 && w <= scale_.warehouses && d >= 1 && d <= kDistricts;
@@ -35,7 +62,7 @@ class Adder {
   DistrictSums& at_district(Key district) {
     const size_t place = place_of(district);
     if (place < totals_.districts.size()) return totals_.districts[place];
-    ++totals_.strays;
+    add(totals_.strays, 1);
     return stray_district_;
   }
   CustomerSums& at_customer(Key customer) {
@@ -44,41 +71,44 @@ class Adder {
     if (place < totals_.districts.size() && c >= 1 && c <= scale_.customers) {
       return totals_.customers[place * scale_.customers + c - 1];
     }
-    ++totals_.strays;
+    add(totals_.strays, 1);
     return stray_customer_;
   }
 
+  // Visits all rows, on all cores; returns how many there are.
   template <class Row, class Visit>
-  static void each(Table& table, const Visit& visit) {
-    table.for_each_row([&visit](Key key, const std::byte* row) {
-      visit(key, *reinterpret_cast<const Row*>(row));
-    });
+  static uint64_t each(Table& table, const Visit& visit) {
+    const auto visit_part = [&](uint32_t part, uint32_t parts, RowCount* count) {
+      table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
+        ++count->rows;
+        visit(key, *reinterpret_cast<const Row*>(row));
+      });
+    };
+    return sum_of_parts(RowCount{}, visit_part).rows;
   }
 
   void read_money() {
-    each<Warehouse>(tables_.warehouse, [this](Key key, const Warehouse& row) {
-      at_warehouse(key).ytd = row.ytd;
-      ++totals_.warehouse_rows;
-    });
-    each<District>(tables_.district, [this](Key key, const District& row) {
+    totals_.warehouse_rows = each<Warehouse>(
+        tables_.warehouse,
+        [this](Key key, const Warehouse& row) { add(at_warehouse(key).ytd, row.ytd); });
+    totals_.district_rows = each<District>(tables_.district, [this](Key key, const District& row) {
       DistrictSums& district = at_district(key);
-      district.ytd = row.ytd;
-      district.next_order = row.next_order;
-      at_warehouse(warehouse_of_district(key)).district_ytd += row.ytd;
-      ++totals_.district_rows;
+      add(district.ytd, row.ytd);
+      add(district.next_order, row.next_order);
+      add(at_warehouse(warehouse_of_district(key)).district_ytd, row.ytd);
     });
-    each<Customer>(tables_.customer, [this](Key key, const Customer& row) {
+    totals_.customer_rows = each<Customer>(tables_.customer, [this](Key key, const Customer& row) {
       CustomerSums& customer = at_customer(key);
-      customer.balance = row.balance;
-      customer.ytd_payment = row.ytd_payment;
-      at_district(district_of_customer(key)).deliveries += row.deliveries;
-      ++totals_.customer_rows;
+      add(customer.balance, row.balance);
+      add(customer.ytd_payment, row.ytd_payment);
+      add(at_district(district_of_customer(key)).deliveries, row.deliveries);
     });
     each<History>(tables_.history, [this](Key, const History& row) {
-      at_warehouse(row.warehouse).paid += row.amount;
-      at_district(district_key(row.warehouse, row.district)).paid += row.amount;
-      at_customer(customer_key(row.customer_warehouse, row.customer_district, row.customer)).paid +=
-          row.amount;
+      add(at_warehouse(row.warehouse).paid, row.amount);
+      add(at_district(district_key(row.warehouse, row.district)).paid, row.amount);
+      const Key customer =
+          customer_key(row.customer_warehouse, row.customer_district, row.customer);
+      add(at_customer(customer).paid, row.amount);
     });
   }
 
@@ -86,17 +116,17 @@ class Adder {
     each<NewOrder>(tables_.new_order, [this](Key key, const NewOrder&) {
       const auto number = static_cast<int64_t>(number_of_order(key));
       DistrictSums& district = at_district(district_of_order(key));
-      ++district.new_orders;
-      district.first_new = std::min(district.first_new, number);
-      district.last_new = std::max(district.last_new, number);
+      add(district.new_orders, 1);
+      lower(district.first_new, number);
+      raise(district.last_new, number);
     });
     each<OrderLine>(tables_.order_line, [this](Key key, const OrderLine& row) {
       const Key order = order_of_line(key);
-      ++at_district(district_of_order(order)).lines;
+      add(at_district(district_of_order(order)).lines, 1);
       if (number_of_order(order) <= scale_.customers) return;
       WarehouseSums& supplier = at_warehouse(row.supply_warehouse);
-      supplier.supplied += row.quantity;
-      ++supplier.supplies;
+      add(supplier.supplied, row.quantity);
+      add(supplier.supplies, 1);
     });
     each<Order>(tables_.order, [this](Key key, const Order& row) { read_order(key, row); });
   }
@@ -109,7 +139,7 @@ class Adder {
     Cents amount = 0;
     tables_.order_line.primary().scan(
         line_key(key, 0), line_key(key, kMaxLines), false,
-        [&](NodeSight, std::span<Keyed* const> entries) {
+        [&](NodeVersion, std::span<Keyed* const> entries) {
           for (Keyed* entry : entries) {
             if (!present(entry)) continue;
             const auto& line = *reinterpret_cast<const OrderLine*>(Table::tuple_of(entry)->row());
@@ -121,13 +151,13 @@ class Adder {
           return true;
         });
     DistrictSums& district = at_district(district_of_order(key));
-    ++district.orders;
-    district.last_order = std::max(district.last_order, static_cast<int64_t>(number_of_order(key)));
-    district.lines_promised += order.lines;
-    district.orders_in_one_state += delivered != waiting;
-    district.orders_of_right_length += order.lines == lines;
-    district.lines_in_their_orders_state += in_state;
-    at_customer(district_of_order(key) << kCustomerBits | order.customer).delivered += amount;
+    add(district.orders, 1);
+    raise(district.last_order, static_cast<int64_t>(number_of_order(key)));
+    add(district.lines_promised, order.lines);
+    add(district.orders_in_one_state, delivered != waiting);
+    add(district.orders_of_right_length, order.lines == lines);
+    add(district.lines_in_their_orders_state, in_state);
+    add(at_customer(district_of_order(key) << kCustomerBits | order.customer).delivered, amount);
   }
 
   static bool present(Keyed* entry) {
@@ -135,11 +165,10 @@ class Adder {
   }
 
   void read_stock() {
-    each<Stock>(tables_.stock, [this](Key key, const Stock& row) {
+    totals_.stock_rows = each<Stock>(tables_.stock, [this](Key key, const Stock& row) {
       WarehouseSums& warehouse = at_warehouse(warehouse_of_stock(key));
-      warehouse.stock_ytd += row.ytd;
-      warehouse.stock_orders += row.orders;
-      ++totals_.stock_rows;
+      add(warehouse.stock_ytd, row.ytd);
+      add(warehouse.stock_orders, row.orders);
     });
     totals_.item_rows = tables_.item.count_rows();
   }

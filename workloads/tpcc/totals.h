@@ -1,5 +1,5 @@
-// What the tables add up to, by warehouse, district and customer, as the consistency conditions of
-// clause 3.3.2 ask.
+// Sums over the tables by warehouse, district and customer, for the consistency conditions of
+// clause 3.3.2.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct WarehouseSums {
   Cents paid = 0;  // HISTORY by H_W_ID
   int64_t stock_ytd = 0;
   int64_t stock_orders = 0;
-  // ORDER-LINE by supply warehouse, of orders after the load.
+  // ORDER-LINE by supply warehouse, for orders entered after the load: quantities, and rows.
   int64_t supplied = 0;
   int64_t supplies = 0;
 };
@@ -57,6 +57,7 @@ struct Totals {
   uint64_t stock_rows = 0;
   uint64_t strays = 0;  // rows of warehouses, districts or customers that do not exist
 };
+// Reads all tables. No transaction may run meanwhile.
 Totals add_up(Database& database, const Scale& scale);
 
 }  // namespace logjam::tpcc

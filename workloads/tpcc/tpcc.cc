@@ -31,7 +31,7 @@ namespace logjam::tpcc {
 namespace {
 
 constexpr uint32_t kMaxWarehouses = (1u << kWarehouseBits) - 1;
-constexpr uint32_t kMaxItems = (1u << kItemBits) - 2;  // one number stays unused, for rollbacks
+constexpr uint32_t kMaxItems = (1u << kItemBits) - 2;  // one number is unused, for rollbacks
 constexpr uint32_t kMinCustomers = 10, kMaxCustomers = 3000;
 constexpr uint32_t kMaxWeight = 1'000'000;
 
@@ -49,7 +49,7 @@ Mix standard_mix() {
   return mix;
 }
 
-// A preset's name, or five weights separated by commas.
+// `text` is the name of a preset, or five weights separated by commas.
 std::optional<Mix> parse_mix(std::string_view text) {
   if (text == "standard") return standard_mix();
   if (text == "np") return Mix{50, 50};     // Poplar, ELEDA
@@ -88,7 +88,8 @@ std::string check_flags() {
   return "";
 }
 
-// What the clients of a run drew. They add theirs when they are destroyed, at the end.
+// The draws of all clients of a run. A client adds its own in its destructor, at the end of the
+// run.
 class DrawnByAll {
  public:
   void add(const Drawn& drawn) {
@@ -169,12 +170,12 @@ class Tpcc : public Workload {
   }
 
   // Clause 2.4.1.4 has one NewOrder in a hundred rolled back.
-  std::vector<Norm> norms() const override {
-    std::vector<Norm> norms;
+  std::vector<SpecifiedMix> specified_mix() const override {
+    std::vector<SpecifiedMix> specified_mix;
     for (const uint32_t weight : mix_) {
-      norms.push_back({100.0 * weight / total(mix_), norms.empty() ? 99.0 : 100.0});
+      specified_mix.push_back({100.0 * weight / total(mix_), specified_mix.empty() ? 99.0 : 100.0});
     }
-    return norms;
+    return specified_mix;
   }
 
   std::vector<Share> shares() const override {
@@ -189,8 +190,8 @@ class Tpcc : public Workload {
         {"districts skipped by Delivery, at most", drawn.skipped.hits, drawn.skipped.all, 1}};
   }
 
-  // Without keying and think times, and priced by nobody: a rate to compare schemes by, no result
-  // in the sense of the specification.
+  // The rate serves to compare log schemes. It is no result in the sense of the specification,
+  // which prescribes keying times, think times and a price.
   std::optional<Headline> headline() const override {
     return Headline{
         .name = mix_ == standard_mix() ? "tpmC" : "NewOrders a minute", .type = 0, .seconds = 60};

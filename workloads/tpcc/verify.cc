@@ -20,7 +20,7 @@ std::string money(Cents cents) {
   return text;
 }
 
-// Something that can be counted in every place.
+// A number that each warehouse, district or customer has.
 template <class Sums>
 struct Quantity {
   std::string label;
@@ -65,7 +65,7 @@ class Verifier {
         equal("condition 1", warehouses_, money,
               {{"W_YTD", [](W w) { return w.ytd; }},
                {"sum(D_YTD)", [](W w) { return w.district_ytd; }}}),
-        // max(NO_O_ID) is only bound to it while something waits for delivery.
+        // max(NO_O_ID) must be equal too, but only in districts with undelivered orders.
         equal("condition 2", districts_, number,
               {{"D_NEXT_O_ID - 1", [](D d) { return d.next_order - 1; }},
                {"max(O_ID)", [](D d) { return d.last_order; }},
@@ -130,8 +130,8 @@ class Verifier {
                 " rows that belong nowhere"};
   }
 
-  // The specification counts delivered orders right after the load, 2100 a district. Each Delivery
-  // since has made one more, and has counted it at the customer's.
+  // The specification states the number of delivered orders right after the load, 2100 in each
+  // district. Each later delivery adds one, and is counted in the customer's C_DELIVERY_CNT.
   Check condition_11() const {
     const auto loaded = static_cast<int64_t>(scale_.customers - scale_.undelivered());
     std::vector<DistrictSums> sums = totals_.districts;
@@ -144,7 +144,8 @@ class Verifier {
                    [](const DistrictSums& d) { return d.deliveries; }}});
   }
 
-  // Passes if all quantities are the same in every place, and says where they first are not.
+  // Passes if all quantities are equal in every place. Otherwise the detail names the first place
+  // where they differ.
   template <class Sums>
   Check equal(const std::string& name, const Places<Sums>& places, Format format,
               const std::vector<Quantity<Sums>>& quantities) const {

@@ -1,4 +1,5 @@
-// The twelve consistency conditions of clause 3.3.2, and what the load fixed for good.
+// Checks the twelve consistency conditions of clause 3.3.2, the numbers of the rows that no
+// transaction inserts or deletes, and the sums of STOCK.
 #pragma once
 
 #include <vector>
@@ -8,6 +9,7 @@
 
 namespace logjam::tpcc {
 
+// Returns one result for each check. No transaction may run meanwhile.
 std::vector<Check> verify(Database& database, const Scale& scale);
 
 }  // namespace logjam::tpcc

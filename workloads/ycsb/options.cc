@@ -53,7 +53,7 @@ struct Preset {
   std::string_view name;
   double read_ratio;
   bool rmw = false;
-  // The rest only in Poplar's two: one operation on uniformly drawn keys (paper 002, section 6.2).
+  // Poplar's two presets: one operation on uniformly drawn keys (Poplar, section 6.2).
   bool poplar = false;
   uint32_t scan_length = 0;
 };
@@ -66,8 +66,8 @@ constexpr std::array kPresets = {
     Preset{"hybrid", 0, true, true, 10},
 };
 
-// Cooper et al., "Benchmarking Cloud Serving Systems with YCSB" (SoCC 2010), table 2, as in YCSB's
-// workloads/workload[a-f].
+// Cooper et al., "Benchmarking Cloud Serving Systems with YCSB" (SoCC 2010), table 2. The numbers
+// are those of YCSB's workloads/workload[a-f].
 struct CoreWorkload {
   std::string_view name;
   double read_ratio;
@@ -106,8 +106,8 @@ bool one_of(std::string_view value, std::initializer_list<std::string_view> allo
   return std::ranges::find(allowed, value) != allowed.end();
 }
 
-// What nobody said otherwise is the core workload's. As with presets, the shape of the load depends
-// on flag values alone.
+// Options whose flag was not given become those of the core workload. As with presets, the shape of
+// the load depends on the flags' values alone, not on whether they were given.
 void apply(const CoreWorkload& core, Options* options) {
   if (!given("ycsb_read_ratio")) options->read_ratio = core.read_ratio;
   if (FLAGS_ycsb_insert_ratio == 0) options->insert_ratio = core.insert_ratio;
@@ -164,9 +164,11 @@ Options options_from_flags() {
   }
   const CoreWorkload* core = find_core(FLAGS_ycsb_workload);
   if (core != nullptr) apply(*core, &options);
-  // Also where rows are inserted: the hash index never grows. E, which scans, inserts too.
+  // A table with inserts has an ordered index, since the hash index never grows. This covers
+  // workload E, whose scans need the ordered index too.
   if (FLAGS_ycsb_index == "auto" && options.insert_ratio > 0) options.ordered = true;
-  // Recovery knows the flags that shape the load only, so defaults of the others must go with any.
+  // Recovery knows only the flags that shape the load. So the defaults of the other flags must be
+  // valid with any number of records.
   if (!given("ycsb_ops")) options.ops = at_most(options.ops, options.records);
   if (!given("ycsb_scan_length"))
     options.scan_length = at_most(options.scan_length, options.records);

@@ -1,4 +1,4 @@
-// What the --ycsb_* flags ask for, presets applied.
+// The options of YCSB: the --ycsb_* flags, with presets applied.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,22 @@ struct Options {
   Distribution distribution = Distribution::kUniform;
   bool ordered = false;      // the primary index
   bool rmw = false;          // an update reads the row first
-  bool by_column = false;    // operations touch one of kColumns columns, not the row
-  bool reads_rows = false;   // by_column: for updates only
+  bool by_column = false;    // operations access one of kColumns columns, not the row
+  bool reads_rows = false;   // with by_column: only updates access a column, reads the row
   uint32_t scan_length = 0;  // rows of the scan that ends every transaction (0: no scan); with a
-                             // scan_ratio, of the longest scan
-  bool distinct = true;      // no key twice in one transaction
+                             // scan_ratio, rows of the longest scan
+  bool distinct = true;      // the keys of a transaction differ
   bool prefetch = true;
 };
 
 inline constexpr uint32_t kColumns = 10;
 
-// The flags as they are. What is not said explicitly comes from --ycsb_workload or --ycsb_preset.
+// The current values of the flags. Flags that were not given take the values of --ycsb_workload or
+// --ycsb_preset.
 Options options_from_flags();
-// One sentence, or empty.
+// Returns why the flags cannot be used, in one sentence, or an empty string.
 std::string check_flags();
+// One line for the summary of a run.
 std::string describe(const Options& options);
 
 }  // namespace logjam::ycsb

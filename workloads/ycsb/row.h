@@ -1,11 +1,12 @@
-// What a YCSB row (or column) holds: enough to tell later that it is whole and where it belongs.
+// The contents of a field, which is a YCSB row or a column of one:
 //
 //   field := stamp, stamp + 1, stamp + 2, ... , check
 //
-// in words of 8 bytes (4 below 16 bytes, 2 below 8; the check overlaps the last counted word if the
-// size is no multiple). The stamp is the writer's, the check mixes it with the field's owner. So a
-// field torn between two writers, or written under another key, does not verify, and writing one
-// costs what a memset does.
+// Words have 8 bytes; they have 4 in fields below 16 bytes, and 2 in fields below 8 bytes. If the
+// size of a field is not a multiple of the word size, the check overlaps the last stamp. The writer
+// chooses the stamp, and the check is a hash of the stamp and the field's owner, which is a number
+// of row and column. So a field that two writers have torn, or that was written under another key,
+// does not verify. To write a field costs as much as a memset.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,7 @@ inline void fill_words(std::byte* field, size_t bytes, uint64_t owner, uint64_t 
   std::memcpy(field + bytes - sizeof(Word), &check, sizeof(Word));
 }
 
+// Fills a field of at least 4 bytes.
 inline void fill_field(std::byte* field, size_t bytes, uint64_t owner, uint64_t stamp) {
   if (bytes >= 16) {
     fill_words<uint64_t>(field, bytes, owner, stamp);
@@ -37,15 +39,16 @@ inline void fill_field(std::byte* field, size_t bytes, uint64_t owner, uint64_t 
   }
 }
 
-// The stamp of a field, which is all there is to know about it; low bits only in small fields.
+// The stamp of a field, of which a small field has the low bits only. The rest of a whole field
+// follows from its stamp and its owner.
 inline uint64_t stamp_of(const std::byte* field, size_t bytes) {
   uint64_t stamp = 0;
   std::memcpy(&stamp, field, bytes >= 16 ? 8 : bytes >= 8 ? 4 : 2);
   return stamp;
 }
 
-// The first byte that contradicts the field's own stamp, or `bytes` if it is whole. `scratch` has
-// room for `bytes`.
+// The index of the first byte that contradicts the field's stamp, or `bytes` if the field is whole.
+// `scratch` has room for `bytes`.
 inline size_t first_wrong_byte(const std::byte* field, size_t bytes, uint64_t owner,
                                std::byte* scratch) {
   fill_field(scratch, bytes, owner, stamp_of(field, bytes));
@@ -55,7 +58,7 @@ inline size_t first_wrong_byte(const std::byte* field, size_t bytes, uint64_t ow
   return i;
 }
 
-// Reads every byte.
+// A sum over the field, which reads each of its bytes.
 inline uint64_t sum_field(const std::byte* field, size_t bytes) {
   uint64_t sum = 0, word = 0;
   size_t at = 0;

@@ -8,37 +8,26 @@
 #include "workloads/command.h"
 #include "workloads/common.h"
 #include "workloads/random.h"
+#include "workloads/ycsb/fields.h"
 #include "workloads/ycsb/options.h"
 #include "workloads/ycsb/row.h"
+#include "workloads/ycsb/verify.h"
 #include "workloads/zipf.h"
 
 namespace logjam::ycsb {
 namespace {
 
 constexpr const char* kTable = "usertable";
-// A transaction is of the first type, in this order, that one of its operations makes it.
+// A transaction with an update is of type read-write, else one with an insert is inserting, else
+// one with a scan is scanning, else the transaction is read-only.
 enum Type : uint32_t { kReadWrite, kReadOnly, kInserting, kScanning };
-
-// Where in a row an operation works: the row itself, or one column of it.
-struct Fields {
-  explicit Fields(const Options& options)
-      : count(options.by_column ? kColumns : 1), bytes(options.value_bytes / count) {}
-  uint64_t owner(Key key, uint32_t field) const { return key * count + field; }
-  void fill(std::byte* row, Key key, uint64_t stamp) const {
-    for (uint32_t field = 0; field < count; ++field) {
-      fill_field(row + field * bytes, bytes, owner(key, field), stamp);
-    }
-  }
-
-  uint32_t count;
-  uint32_t bytes;
-};
 
 // How many rows each worker has inserted: the n-th row of worker w, from 0, has the key
 // loaded rows + n * workers + w.
 //
-// Protocol. A worker stores its count, relaxed, once the transactions that inserted those rows are
-// committed; others load it, relaxed, to know keys that exist.
+// Protocol. A worker stores its count (relaxed) after the transactions that inserted those rows
+// have committed. Other workers load the count (relaxed) to draw keys of inserted rows. The count
+// publishes no other memory: the rows are reached through the index.
 class Inserted {
  public:
   Inserted(uint64_t loaded) : loaded_(loaded), counts_(kMaxWorkers) {}
@@ -49,8 +38,9 @@ class Inserted {
   void publish(uint32_t worker, uint64_t count) {
     counts_[worker]->store(count, platform::memory_order_relaxed);
   }
-  // The row of that age, 0 the newest, if all workers had inserted as many; where one has not, a
-  // loaded row.
+  // The key of the row with this age; the newest row has age 0. Ages are assigned to workers in
+  // turn, as if all had inserted equally many rows. If the worker of an age has too few rows, the
+  // key is that of a loaded row.
   Key newest(uint64_t age, uint32_t workers) const {
     const auto worker = static_cast<uint32_t>(age % workers);
     const uint64_t count = counts_[worker]->load(platform::memory_order_relaxed);
@@ -64,7 +54,7 @@ class Inserted {
   std::vector<platform::Padded<platform::atomic<uint64_t>>> counts_;
 };
 
-// Draws keys of loaded rows, or the newest ones.
+// Draws keys of loaded rows, or of the newest rows. Immutable, so all clients share one.
 class KeyChooser {
  public:
   KeyChooser(const Options& options, const Inserted& inserted)
@@ -87,7 +77,7 @@ class KeyChooser {
   const Inserted& inserted_;
 };
 
-// What all clients share.
+// The state shared by all clients.
 struct Shared {
   explicit Shared(const Options& options_in)
       : options(options_in), fields(options), inserted(options.records), keys(options, inserted) {}
@@ -95,10 +85,10 @@ struct Shared {
   const Fields fields;
   Inserted inserted;
   const KeyChooser keys;
-  Tally tally;  // rows inserted
+  AckCounter ack_counter;  // rows inserted
 };
 
-// Input arrays are sized once: no allocation per transaction.
+// The arrays of a client's input are sized once, so that transactions allocate nothing.
 class YcsbClient : public Client {
  public:
   YcsbClient(Shared& shared, Table& table, uint32_t worker, uint32_t workers, uint64_t seed)
@@ -115,10 +105,10 @@ class YcsbClient : public Client {
         keys_(options_.ops),
         operations_(options_.ops),
         new_row_(options_.insert_ratio > 0 ? options_.value_bytes : 0) {}
-  ~YcsbClient() override { shared_.tally.add(acknowledged_inserts_); }
+  ~YcsbClient() override { shared_.ack_counter.add(acknowledged_inserts_); }
 
   uint32_t next() override {
-    // The last transaction is committed, or the run is over.
+    // The previous transaction has committed: the worker calls next() only after that.
     inserts_ += drawn_inserts_;
     if (drawn_inserts_ > 0) shared_.inserted.publish(worker_, inserts_);
     drawn_inserts_ = 0;
@@ -163,8 +153,9 @@ class YcsbClient : public Client {
     return scan(txn, scan_from_, options_.scan_length, operations_[0].offset);
   }
 
-  // The stamp, how many operations and how, the scan at the end if any, and a word an operation:
-  // its kind, field and key, and for a scan another one.
+  // The words of a command: the stamp; the number of operations and two flags; with kScansLast, the
+  // first key and the length of the scan at the end; for each operation its kind, field and key in
+  // one word, and for a scan its length in another word.
   std::span<const std::byte> command() override {
     command_ = {stamp_, options_.ops | (options_.rmw ? kRmw : 0) | (scans_last() ? kScansLast : 0)};
     if (scans_last()) command_.insert(command_.end(), {scan_from_, options_.scan_length});
@@ -210,16 +201,16 @@ class YcsbClient : public Client {
  private:
   enum Kind : uint8_t { kRead, kChange, kInsert, kScan };
   struct Operation {
-    uint32_t offset;  // of the field touched
+    uint32_t offset;  // of the field in the row
     uint32_t length;  // of a scan
     Kind kind;
   };
 
-  // Where a command has what. Keys are smaller: kMaxRecords.
+  // The bits of a command's words. Keys are below bit kFieldShift, since kMaxRecords is 2^40.
   static constexpr unsigned kKindShift = 62, kFieldShift = 58;
   static constexpr uint64_t kRmw = uint64_t{1} << 32, kScansLast = uint64_t{1} << 33;
 
-  // More would overflow the core's line fill buffers.
+  // More prefetches at a time would overflow the core's line fill buffers.
   static constexpr uint32_t kPrefetchAhead = 16;
 
   static uint64_t share_of_draws(double ratio) { return static_cast<uint64_t>(ratio * 0x1p32); }
@@ -233,8 +224,8 @@ class YcsbClient : public Client {
 
   Key draw() { return shared_.keys.draw(random_, workers_); }
 
-  // Redraws a key that came before. Where nearly all keys are taken that could go on for long, so
-  // after some tries the next free key is taken instead.
+  // Draws a key that differs from the first `taken` ones. If nearly all keys are taken, redrawing
+  // could take long, so after some tries the next free key is used instead.
   Key draw_distinct(uint32_t taken) {
     constexpr int kTries = 64;
     const auto is_taken = [this, taken](Key key) {
@@ -270,13 +261,13 @@ class YcsbClient : public Client {
     return Status::kOk;
   }
 
-  // What is read of a row: all of it, or the operation's column.
+  // A sum over the part of a row that is read: the whole row, or the operation's field.
   uint64_t sum(const std::byte* row, uint32_t offset) const {
     return options_.reads_rows ? sum_field(row, options_.value_bytes)
                                : sum_field(row + offset, fields_.bytes);
   }
 
-  // sum_ outlives the call, so the compiler cannot drop the reads.
+  // The sum goes into a member, so that the compiler cannot drop the reads.
   Status read(Transaction& txn, uint32_t i) {
     const std::byte* row;
     const Status status = txn.read(table_, keys_[i], &row);
@@ -330,8 +321,8 @@ class YcsbClient : public Client {
   std::vector<uint64_t> command_;
   Key scan_from_ = 0;
   uint64_t stamp_ = 0;
-  uint64_t inserts_ = 0;        // of all transactions before this one
-  uint64_t drawn_inserts_ = 0;  // of this one
+  uint64_t inserts_ = 0;        // rows inserted by the transactions before the current one
+  uint64_t drawn_inserts_ = 0;  // rows that the current transaction inserts
   uint64_t acknowledged_inserts_ = 0;
   uint64_t sum_ = 0;
 };
@@ -367,15 +358,16 @@ class Ycsb : public Workload {
     return {"read-write", "read-only", "insert", "scan"};
   }
 
-  // Where a transaction is one operation.
-  std::vector<Norm> norms() const override {
+  // The shares are known where a transaction is one operation.
+  std::vector<SpecifiedMix> specified_mix() const override {
     if (options_.ops > 1) return {};
     const double reads = 100 * options_.read_ratio, inserts = 100 * options_.insert_ratio,
                  scans = 100 * options_.scan_ratio;
     const double changes = std::max(0.0, 100 - reads - inserts - scans);
-    std::vector<Norm> norms = {{changes, 100}, {reads, 100}, {inserts, 100}, {scans, 100}};
-    norms.resize(types().size());
-    return norms;
+    std::vector<SpecifiedMix> specified_mix = {
+        {changes, 100}, {reads, 100}, {inserts, 100}, {scans, 100}};
+    specified_mix.resize(types().size());
+    return specified_mix;
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
@@ -384,36 +376,7 @@ class Ycsb : public Workload {
   }
 
   std::vector<Check> verify(Database& database) override {
-    const Fields& fields = shared_.fields;
-    std::vector<std::byte> scratch(fields.bytes);
-    uint64_t loaded = 0, inserted = 0, broken = 0;
-    std::string first;
-    database.table(kTable).for_each_row([&](Key key, const std::byte* row) {
-      ++(key < options_.records ? loaded : inserted);
-      for (uint32_t field = 0; field < fields.count; ++field) {
-        const std::byte* at = row + field * fields.bytes;
-        const size_t wrong =
-            first_wrong_byte(at, fields.bytes, fields.owner(key, field), scratch.data());
-        if (wrong == fields.bytes) continue;
-        if (broken++ == 0) {
-          first = "; first: row " + std::to_string(key) + " from byte " +
-                  std::to_string(field * fields.bytes + wrong);
-        }
-      }
-    });
-    std::vector<Check> checks = {
-        {"every row is there",
-         loaded == options_.records && (inserted == 0 || options_.insert_ratio > 0),
-         std::to_string(loaded + inserted) + " rows, " + std::to_string(options_.records) +
-             " loaded, " + std::to_string(inserted) + " under keys never loaded"},
-        {"every row is whole", broken == 0,
-         std::to_string(broken) + " torn or foreign fields in " +
-             std::to_string(loaded + inserted) + " rows" + first},
-    };
-    if (options_.insert_ratio > 0) {
-      shared_.tally.check("every row inserted is there", inserted, &checks);
-    }
-    return checks;
+    return ycsb::verify(database.table(kTable), options_, shared_.ack_counter);
   }
 
   std::string describe() const override { return ycsb::describe(options_); }

@@ -1,0 +1,149 @@
+// Buffer chunks: a stream's ring is dealt out to workers in chunks, which serve as private buffers.
+// A worker takes a chunk of the ring and fills it with record after record, without touching shared
+// memory. To hand the chunk over is one store and copies nothing. The log may be flushed up to the
+// first chunk that is not handed over yet. If an open chunk keeps other chunks waiting and its
+// owner is not using it, a flushing thread can take the chunk from the owner.
+//
+// A watermark record is a chunk by itself. It is durable only when all chunks before it are
+// durable. A worker whose chunk begins before the newest watermark record takes a new chunk for its
+// next record.
+//
+// Protocol.
+//   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
+//                       acquire), and kBusy -> kOpen or kNone (release). A flushing thread changes
+//                       kOpen -> kTaken (acquire), under the latch; then it hands the chunk over
+//                       and stores kNone (release). `chunk` and `used` belong to the thread that
+//                       brought the state to kBusy or kTaken.
+//   latch_              guards `end_` and the list of chunks; no thread waits under the latch.
+//   BufferChunk::done   is stored (release) when the chunk is filled to its end.
+//   filled_             is stored (release) under the latch, after the caller has recorded which
+//                       durable sequence the new value stands for.
+//   watermark_end_      is stored under the latch and loaded (relaxed) by workers. A worker that
+//                       misses the newest watermark puts one more record before it, which does no
+//                       harm.
+//   done_, passed_      count chunks. A thread may see their difference late; it looks again later.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "logging/stream/stream.h"
+#include "platform/atomic.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+struct BufferChunk {
+  BufferChunk(uint64_t begin, uint64_t end, uint32_t owner, uint64_t watermark)
+      : begin(begin), end(end), owner(owner), watermark(watermark) {}
+
+  const uint64_t begin, end;
+  const uint32_t owner;      // the worker's number
+  const uint64_t watermark;  // not 0: the chunk is a watermark record with this number
+  platform::atomic<bool> done{false};
+};
+
+// What one worker knows of its chunk.
+class ChunkOwner {
+ public:
+  BufferChunk* chunk = nullptr;
+  uint64_t used = 0;  // the stream position up to which the chunk is filled
+
+  // Called by the worker: begins to use its chunk. Waits while another thread hands the chunk over.
+  void begin();
+  // Called by the worker: ends the use that begin() began.
+  void end() { state_.store(chunk == nullptr ? kNone : kOpen, platform::memory_order_release); }
+
+  // Called by a flushing thread: takes the chunk. Returns false if the worker is using its chunk or
+  // has none.
+  bool take() {
+    uint32_t open = kOpen;
+    return state_.compare_exchange_strong(open, kTaken, platform::memory_order_acquire);
+  }
+  // Called by the thread whose take() returned true, after it handed the chunk over.
+  void give_back() { state_.store(kNone, platform::memory_order_release); }
+
+ private:
+  enum State : uint32_t { kNone, kOpen, kBusy, kTaken };
+  platform::atomic<uint32_t> state_{kNone};
+};
+
+// The chunks of one stream.
+class alignas(platform::kCacheLine) BufferChunks {
+ public:
+  // `owners` workers take chunks of `stream`; `run` seeds the checksums of padding and watermarks.
+  BufferChunks(Stream& stream, uint64_t run, uint32_t owners);
+
+  // Called by worker `worker`. Returns the stream position at which its hole of `bytes` begins.
+  // Waits for room in the ring. The chunk is in use until publish().
+  uint64_t reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes);
+  // Called by the same worker, when it has filled the hole.
+  void publish(ChunkOwner& owner, uint32_t bytes);
+
+  // Called by a flushing thread, under the latch: puts a watermark record of `sequence` behind all
+  // chunks. Returns false if the ring has no room for the record.
+  bool append_watermark(uint64_t sequence);
+
+  // Called by a flushing thread, under the latch: passes the chunks that were handed over, in
+  // order. An open chunk is taken from its owner if it is in the way of a flush, or if `take_open`
+  // is true. `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is called before filled()
+  // includes the chunk.
+  template <class OwnerOf, class Note>
+  void pass(bool take_open, const OwnerOf& owner_of, const Note& note) {
+    while (!chunks_.empty()) {
+      const BufferChunk& chunk = chunks_.front();
+      if (!chunk.done.load(platform::memory_order_acquire)) {
+        if (!take_open && !open_chunk_in_the_way()) return;
+        ChunkOwner& owner = owner_of(chunk.owner);
+        if (!owner.take()) return;
+        hand_over(owner);
+        owner.give_back();
+      }
+      note(chunk);
+      filled_.store(chunk.end, platform::memory_order_release);
+      passed_.store(passed_.load(platform::memory_order_relaxed) + 1,
+                    platform::memory_order_relaxed);
+      chunks_.pop_front();
+    }
+  }
+
+  // Any thread: whether pass() may find something to do.
+  bool pass_due() const { return waiting() != 0 || open_chunk_in_the_way(); }
+  // Any thread. Returns the stream position up to which all chunks were passed.
+  uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
+
+  platform::SpinLock& latch() { return latch_; }
+
+ private:
+  static constexpr uint64_t kChunkBytes = uint64_t{32} << 10;
+  static constexpr uint64_t kChunksOfRing = 4;  // the ring has at least so many for each owner
+  static constexpr uint64_t kManyChunks = 8;    // if so many wait, an open chunk is in the way
+
+  bool fits(const ChunkOwner& owner, uint64_t bytes) const;
+  void deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes);
+  // Called by the chunk's owner, or by the thread that has taken the chunk.
+  void hand_over(ChunkOwner& owner);
+  void hand_over(BufferChunk& chunk);
+  // How many chunks are handed over and not passed yet.
+  uint64_t waiting() const {
+    return done_.load(platform::memory_order_acquire) -
+           passed_.load(platform::memory_order_relaxed);
+  }
+  bool open_chunk_in_the_way() const {
+    return filled() < watermark_end_.load(platform::memory_order_relaxed) ||
+           waiting() >= kManyChunks || stream_.ring().waited_for();
+  }
+
+  Stream& stream_;
+  const uint64_t run_;
+  const uint64_t chunk_bytes_;
+  platform::SpinLock latch_;
+  uint64_t end_ = 0;                // the end of the last chunk that was dealt out
+  std::deque<BufferChunk> chunks_;  // the chunks that are not passed yet, by position
+  platform::atomic<uint64_t> watermark_end_{0};
+  platform::atomic<uint64_t> filled_{0};
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> done_{0};
+  platform::atomic<uint64_t> passed_{0};
+};
+
+}  // namespace logjam

@@ -1,0 +1,91 @@
+// The dependency queue of one worker, for schemes in which a transaction waits for all logs. An
+// entry holds the *tails* of one moment: for each log, the position up to which it was reserved.
+// The entry is met when every log is durable up to its tail. Entries are in the order of their
+// moments, so their tails only grow, and when an entry is met all entries before it are met.
+//
+// Protocol. The worker pushes; any thread may ask. The entries are under latch_. `met_` is the
+// number of the last entry that is met, and `bound_` is the bound of that entry. Both only grow and
+// are stored with release, so a thread that asks for an entry already met takes no latch.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "platform/atomic.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class DependencyQueue {
+ public:
+  explicit DependencyQueue(uint32_t logs) : logs_(logs), entries_(kMost), tails_(kMost * logs) {}
+
+  // Called by the worker. Returns the number of the new entry, which is not 0. When the entry is
+  // met, bound() returns at least `bound`.
+  uint64_t push(std::span<const uint64_t> tails, uint64_t bound) {
+    latch_.lock();
+    if (count_ == kMost) --count_;  // the new entry stands for the dropped one: it is met later
+    const uint64_t place = (first_ + count_++) % kMost;
+    entries_[place] = {++last_, bound};
+    std::ranges::copy(tails, &tails_[place * logs_]);
+    latch_.unlock();
+    return last_;
+  }
+
+  // Any thread. Returns whether entry `number` is met. `durable(log)` returns the position up to
+  // which that log is durable.
+  template <class Durable>
+  bool met(uint64_t number, const Durable& durable) {
+    if (number <= met_.load(platform::memory_order_acquire)) return true;
+    latch_.lock();
+    for (; count_ > 0 && front_is_met(durable); --count_) {
+      bound_.store(entries_[first_].bound, platform::memory_order_release);
+      met_.store(entries_[first_].number, platform::memory_order_release);
+      first_ = (first_ + 1) % kMost;
+    }
+    latch_.unlock();
+    return number <= met_.load(platform::memory_order_relaxed);
+  }
+
+  // Any thread. Copies the tails of entry `number` to `tails`, if the entry is not met yet. If the
+  // entry was dropped because the queue was full, copies those of the entry that stands for it.
+  void tails_of(uint64_t number, std::span<uint64_t> tails) {
+    latch_.lock();
+    for (uint64_t i = 0; i < count_; ++i) {
+      const uint64_t place = (first_ + i) % kMost;
+      if (entries_[place].number < number) continue;
+      std::copy_n(&tails_[place * logs_], logs_, tails.begin());
+      break;
+    }
+    latch_.unlock();
+  }
+
+  // Any thread. Returns the bound of the last entry that is met.
+  uint64_t bound() const { return bound_.load(platform::memory_order_acquire); }
+
+ private:
+  static constexpr uint64_t kMost = 4096;
+  struct Entry {
+    uint64_t number, bound;
+  };
+
+  template <class Durable>
+  bool front_is_met(const Durable& durable) const {
+    for (uint32_t log = 0; log < logs_; ++log) {
+      if (durable(log) < tails_[first_ * logs_ + log]) return false;
+    }
+    return true;
+  }
+
+  const uint32_t logs_;
+  platform::atomic<uint64_t> met_{0}, bound_{0};
+  platform::SpinLock latch_;
+  uint64_t last_ = 0;  // the number of the entry pushed last
+  uint64_t first_ = 0, count_ = 0;
+  std::vector<Entry> entries_;
+  std::vector<uint64_t> tails_;  // `logs_` tails for each place, one place after the other
+};
+
+}  // namespace logjam

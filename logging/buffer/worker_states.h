@@ -1,0 +1,45 @@
+// What a scheme keeps for each worker. No two states share a cache line.
+//
+// Protocol. Only its worker uses the plain fields of a state. A field that other threads read is an
+// atomic or a platform::Counter, and the scheme says which ordering makes it visible.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "platform/atomic.h"
+
+namespace logjam {
+
+template <class State>
+class WorkerStates {
+ public:
+  explicit WorkerStates(uint32_t workers) : states_(workers) {}
+
+  uint32_t size() const { return static_cast<uint32_t>(states_.size()); }
+  State& operator[](uint32_t worker) { return *states_[worker]; }
+  const State& operator[](uint32_t worker) const { return *states_[worker]; }
+
+  // The sum, over all workers, of what `value(state)` returns.
+  template <class Value>
+  uint64_t sum(const Value& value) const {
+    uint64_t total = 0;
+    for (const auto& state : states_) total += value(*state);
+    return total;
+  }
+  // The largest of what `value(state)` returns, 0 if there are no workers.
+  template <class Value>
+  uint64_t max(const Value& value) const {
+    uint64_t most = 0;
+    for (const auto& state : states_) {
+      const uint64_t one = value(*state);
+      if (one > most) most = one;
+    }
+    return most;
+  }
+
+ private:
+  std::vector<platform::Padded<State>> states_;
+};
+
+}  // namespace logjam

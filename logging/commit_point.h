@@ -1,0 +1,60 @@
+// What passes between a committing transaction and the log: what the transaction depends on, the
+// space and number that it gets, and what it then waits for.
+//
+// A *sequence number* has 64 bits. It is larger than every sequence number that the transaction
+// read or overwrites, and 0 for the initial load. The papers call it LSN, SSN, GSN or TID.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace logjam {
+
+// What a transaction depends on, known at its serialization point.
+struct Dependencies {
+  uint64_t max_read = 0;         // largest sequence number that it read, 0 if none
+  uint64_t max_overwritten = 0;  // largest sequence number that it overwrites, 0 if none
+  uint64_t max_war = 0;  // largest number of the readers of what it overwrites (ReadStamps), or 0
+  bool reads = false;    // false only if the transaction wrote without reading anything
+  bool commits = true;   // the record will commit the transaction: publish() says so too, or "void"
+};
+
+// A place in the log: a sequence number, and a hole of `bytes` contiguous bytes in a log buffer,
+// 8-byte aligned. The worker that reserved owns the hole until it publishes the reservation.
+struct LogReservation {
+  uint64_t sequence = 0;
+  uint64_t position = 0;      // byte offset of the hole in its stream
+  std::byte* hole = nullptr;  // null when the scheme logs nothing
+  uint32_t bytes = 0;
+  uint32_t stream = 0;
+};
+
+// What an acknowledgement waits for. The scheme makes a commit point and the worker keeps it. The
+// scheme that made it says whether it is durable (LogScheme::is_durable).
+struct CommitPoint {
+  enum class Scope : uint8_t {
+    kNone,         // durable at once
+    kStream,       // stream `index` is durable up to `sequence`
+    kEveryStream,  // every stream is durable up to `sequence`
+    kDependencies  // entry `sequence` of worker `index`'s dependency queue is met
+  };
+  // Within a queue, a worker's commit points become durable in order (Poplar's Qwr and Qww).
+  static constexpr uint32_t kQueues = 2;
+
+  uint64_t sequence = 0;  // an LSN (byte position) or another sequence number, as the scheme counts
+  uint32_t index = 0;     // the number of the stream, or of the worker
+  Scope scope = Scope::kNone;
+  uint8_t queue = 0;  // below kQueues
+
+  static constexpr CommitPoint in_stream(uint32_t stream, uint64_t sequence, uint8_t queue = 0) {
+    return {sequence, stream, Scope::kStream, queue};
+  }
+  static constexpr CommitPoint in_every_stream(uint64_t sequence, uint8_t queue = 0) {
+    return {sequence, 0, Scope::kEveryStream, queue};
+  }
+  static constexpr CommitPoint in_dependency_queue(uint32_t worker, uint64_t entry) {
+    return {entry, worker, Scope::kDependencies, 0};
+  }
+};
+
+}  // namespace logjam

@@ -1,0 +1,287 @@
+#include "logging/format/log_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+#include "logging/format/stripes.h"
+#include "platform/fatal.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kReadBytes = uint64_t{4} << 20;
+constexpr uint64_t kMaxRecordBytes = uint64_t{1} << 30;
+// Behind the end, the reader looks for records that are valid but cannot be used, to tell the
+// operator. Garbage can claim any length, so the bytes that are checksummed are bounded apart.
+constexpr uint64_t kLookAheadBytes = uint64_t{64} << 20;
+constexpr uint64_t kLookAheadChecksumBytes = 4 * kLookAheadBytes;
+
+// Whether `header` can be the header of a record, in a stream that has `room` bytes from there on.
+bool plausible(const RecordHeader& header, uint64_t room) {
+  return header.bytes >= sizeof(RecordHeader) && header.bytes % 8 == 0 &&
+         header.bytes <= std::min(room, kMaxRecordBytes) && header.kind >= RecordKind::kVoid &&
+         header.kind <= RecordKind::kCommand && (header.flags & ~kKnownRecordFlags) == 0;
+}
+
+bool all_zero(const std::byte* bytes, uint64_t count) {
+  return std::all_of(bytes, bytes + count, [](std::byte b) { return b == std::byte{0}; });
+}
+
+}  // namespace
+
+struct LogReader::State {
+  std::vector<std::string> paths;
+  std::vector<ReadPace*> paces;
+  std::vector<int> files;
+  Stripes stripes;
+  uint64_t stream_bytes = 0;  // up to the last byte that any of the files has
+  uint64_t run = 0;
+  uint64_t position = 0;         // the stream position of the next record
+  std::vector<std::byte> carry;  // the bytes from `position` on that are read already
+  bool ended = false;
+
+  ~State() {
+    for (const int fd : files) close(fd);
+  }
+
+  // Reads up to `count` bytes of the stream from `from` on. Returns how many; fewer than `count`
+  // only at the end of the file. If one of several striped files is too short, it has lost bytes
+  // that were written, and these read as zeros.
+  uint64_t read(std::byte* to, uint64_t from, uint64_t count) {
+    if (stripes.devices == 1) return read_file(0, to, kLogHeaderBytes + from, count);
+    prefetch(from + count);
+    for (uint64_t at = from, end; at < from + count; at = end) {
+      end = std::min(from + count, stripes.stripe_end(at));
+      std::byte* chunk = to + (at - from);
+      const uint64_t got = read_file(stripes.device(at), chunk, stripes.file_offset(at), end - at);
+      std::memset(chunk + got, 0, end - at - got);
+    }
+    return count;
+  }
+
+  // Asks all devices at once to read ahead what comes behind `from`.
+  void prefetch(uint64_t from) {
+    const uint64_t each = kReadBytes / stripes.devices;
+    for (uint32_t device = 0; device < stripes.devices; ++device) {
+      const uint64_t row = from / stripes.bytes / stripes.devices * stripes.bytes;
+      posix_fadvise(files[device], static_cast<off_t>(kLogHeaderBytes + row),
+                    static_cast<off_t>(each + stripes.bytes), POSIX_FADV_WILLNEED);
+    }
+  }
+
+  uint64_t read_file(uint32_t device, std::byte* to, uint64_t from, uint64_t count) {
+    uint64_t done = 0;
+    while (done < count) {
+      const ssize_t n =
+          pread(files[device], to + done, count - done, static_cast<off_t>(from + done));
+      if (n < 0 && errno == EINTR) continue;
+      // An error is not the end of the log: valid and acknowledged records may follow.
+      if (n < 0) {
+        platform::fatal("cannot read the log file " + paths[device] + ": " + strerror(errno));
+      }
+      if (n == 0) break;
+      done += static_cast<uint64_t>(n);
+    }
+    if (!paces.empty()) paces[device]->read(done);
+    return done;
+  }
+
+  // Returns how many valid records lie behind `position`, and how many bytes they have.
+  std::pair<uint64_t, uint64_t> look_ahead() {
+    if (position >= stream_bytes) return {0, 0};
+    std::vector<std::byte> window(std::min(stream_bytes - position, kLookAheadBytes));
+    const uint64_t size = read(window.data(), position, window.size());
+    uint64_t records = 0, bytes = 0, checked = 0;
+    for (uint64_t at = 8; at + sizeof(RecordHeader) <= size;) {
+      const auto* header = reinterpret_cast<const RecordHeader*>(window.data() + at);
+      if (plausible(*header, size - at) && checked + header->bytes <= kLookAheadChecksumBytes) {
+        checked += header->bytes;
+        if (header->checksum == record_checksum(*header, run, position + at)) {
+          ++records;
+          bytes += header->bytes;
+          at += header->bytes;
+          continue;
+        }
+      }
+      at += 8;
+    }
+    return {records, bytes};
+  }
+
+  std::string why_ended(bool zeros) {
+    const auto [records, bytes] = look_ahead();
+    if (zeros && records == 0) return "end of log";
+    std::string why = (zeros ? "zeros at byte " : "torn, stale or corrupt record at byte ") +
+                      std::to_string(position);
+    if (records != 0) {
+      why += "; " + std::to_string(records) + " valid record(s) of " + std::to_string(bytes) +
+             " bytes behind it are not used";
+    }
+    return why;
+  }
+};
+
+LogReader::LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces)
+    : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  state.paces = std::move(paces);
+  state.paths = paths;
+  for (uint32_t device = 0; device < paths.size(); ++device) {
+    LogFileHeader header;
+    error_ = read_log_file_header(paths[device], &header);
+    if (!error_.empty()) return;
+    if (device == 0) header_ = header;
+    state.stripes = {static_cast<uint32_t>(paths.size()), header_.stripe_bytes};
+    if (header.stripes != paths.size() || header.stripe != device || header.run != header_.run) {
+      error_ = paths[device] + " is not file " + std::to_string(device) + " of a stream of " +
+               std::to_string(paths.size());
+      return;
+    }
+    struct stat status;
+    const int fd = open(paths[device].c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+      error_ = "cannot open the log file " + paths[device] + ": " + strerror(errno);
+      return;
+    }
+    state.files.push_back(fd);
+    state.stream_bytes =
+        std::max(state.stream_bytes,
+                 state.stripes.stream_end(device, static_cast<uint64_t>(status.st_size)));
+  }
+  state.run = header_.run;
+}
+
+LogReader::~LogReader() = default;
+
+bool LogReader::next(RecordBatch* batch) {
+  batch->records.clear();
+  batch->positions.clear();
+  if (!error_.empty() || state_->ended) return false;
+  State& state = *state_;
+
+  auto memory = std::make_shared<std::vector<std::byte>>(std::move(state.carry));
+  state.carry.clear();
+  std::vector<uint64_t> words;  // the bodies of watermark records
+  uint64_t want = kReadBytes;
+  uint64_t at = 0;  // index in memory of the byte at stream position state.position
+  while (true) {
+    // Here memory holds the stream from `position` on, and no record of it was taken yet.
+    const uint64_t base = state.position, had = memory->size();
+    const uint64_t count = std::min(want, state.stream_bytes - (base + had));
+    memory->resize(had + count);
+    memory->resize(had + state.read(memory->data() + had, base + had, count));
+    if (memory->size() < had + count) state.stream_bytes = base + memory->size();  // it has shrunk
+
+    bool needs_more = false;
+    while (memory->size() - at >= sizeof(RecordHeader)) {
+      const auto* header = reinterpret_cast<const RecordHeader*>(memory->data() + at);
+      if (!plausible(*header, state.stream_bytes - state.position)) break;
+      if (header->bytes > memory->size() - at) {
+        needs_more = true;
+        want = header->bytes;
+        break;
+      }
+      if (header->checksum != record_checksum(*header, state.run, state.position)) break;
+      batch->records.push_back(header);
+      batch->positions.push_back(state.position);
+      ++tail_.records;
+      tail_.last_sequence = header->sequence;
+      if (header->kind == RecordKind::kWatermark) {
+        tail_.last_watermark = header->sequence;
+        std::ranges::copy(watermark_body(*header), std::back_inserter(words));
+      }
+      at += header->bytes;
+      state.position += header->bytes;
+    }
+    tail_.bytes = state.position;
+
+    const bool more_in_file = base + memory->size() < state.stream_bytes;
+    const bool header_cut = memory->size() - at < sizeof(RecordHeader);
+    if (more_in_file && (needs_more || header_cut)) {
+      if (batch->records.empty()) continue;
+      state.carry.assign(memory->begin() + static_cast<ptrdiff_t>(at), memory->end());
+      break;
+    }
+    state.ended = true;
+    const uint64_t rest = std::min<uint64_t>(memory->size() - at, sizeof(RecordHeader));
+    tail_.why = state.why_ended(all_zero(memory->data() + at, rest));
+    break;
+  }
+  if (!words.empty()) {
+    tail_.watermark_words.push_back(
+        std::make_shared<const std::vector<uint64_t>>(std::move(words)));
+  }
+  batch->memory = std::move(memory);
+  return !batch->records.empty();
+}
+
+namespace {
+
+// Puts the files `found` of one stream into stripe order. `first` is the header of stream 0, or
+// null if `stream` is 0. Returns why the files are not the stream's, in one sentence, or an empty
+// string.
+std::string in_stripe_order(uint32_t stream, const std::vector<std::string>& found,
+                            const LogFileHeader* first, LogFileHeader* header,
+                            std::vector<std::string>* ordered) {
+  std::string name = "stream " + std::to_string(stream);
+  if (first != nullptr) name += " of " + std::to_string(first->streams);
+  for (const std::string& path : found) {
+    LogFileHeader one;
+    if (std::string why = read_log_file_header(path, &one); !why.empty()) return why;
+    if (one.stream != stream) return path + " says it is stream " + std::to_string(one.stream);
+    if (first != nullptr && one.run != first->run)
+      return path + " belongs to another run than stream 0";
+    if (ordered->empty()) {
+      *header = one;
+      ordered->resize(one.stripes);
+    }
+    if (one.run != header->run || one.stripes != header->stripes) {
+      return "two logs are in the log directories: " + found[0] + " and " + path;
+    }
+    std::string& place = (*ordered)[one.stripe];
+    if (!place.empty()) {
+      return one.stripes == 1
+                 ? name + " is there twice in the log directories"
+                 : path + " and " + place + " are both stripe " + std::to_string(one.stripe);
+    }
+    place = path;
+  }
+  if (ordered->empty()) return name + " is missing in the log directories";
+  for (size_t stripe = 0; stripe < ordered->size(); ++stripe) {
+    if ((*ordered)[stripe].empty()) {
+      return "stripe " + std::to_string(stripe) + " of the " + std::to_string(ordered->size()) +
+             " of " + name + " is missing in the log directories";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+LogFiles find_log_files(const std::vector<std::string>& directories) {
+  LogFiles files;
+  std::map<uint32_t, std::vector<std::string>> by_stream;
+  for (const std::string& directory : directories) {
+    for (const auto& [stream, path] : log_files_in(directory)) by_stream[stream].push_back(path);
+  }
+  if (by_stream[0].empty()) {
+    files.error = "no log is in the log directories: there is no " + log_file_path("DIR", 0);
+    return files;
+  }
+  for (uint32_t stream = 0; stream == 0 || stream < files.header.streams; ++stream) {
+    LogFileHeader header;
+    files.error = in_stripe_order(stream, by_stream[stream], stream == 0 ? nullptr : &files.header,
+                                  &header, &files.paths.emplace_back());
+    if (!files.error.empty()) return files;
+    if (stream == 0) files.header = header;
+  }
+  return files;
+}
+
+}  // namespace logjam

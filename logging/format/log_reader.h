@@ -1,0 +1,65 @@
+// Reads one stream, from its file or its striped files, from front to back. The reader trusts only
+// what it has checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "logging/format/log_file.h"
+#include "logging/format/read_pace.h"
+#include "logging/format/record.h"
+#include "logging/format/stream_tail.h"
+
+namespace logjam {
+
+// Consecutive valid records. They point into `memory`, which lives as long as any copy of the
+// batch.
+struct RecordBatch {
+  std::shared_ptr<std::vector<std::byte>> memory;
+  std::vector<const RecordHeader*> records;
+  std::vector<uint64_t> positions;  // of each record in the stream
+};
+
+// One thread at a time may use a LogReader.
+class LogReader {
+ public:
+  // Opens the stream's files, which `paths` names in stripe order. error() is then empty, or says
+  // in one sentence why they cannot be read. `paces` has the pace of each file, or is empty; the
+  // caller owns the paces, and they outlive the reader.
+  explicit LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces = {});
+  ~LogReader();
+  LogReader(const LogReader&) = delete;
+  LogReader& operator=(const LogReader&) = delete;
+
+  const std::string& error() const { return error_; }
+  const LogFileHeader& header() const { return header_; }  // the first file's
+
+  // Reads the next records, some MiB at a time, into `batch`. Returns false at the end of the
+  // usable log; tail() then says what ended it. Void records, watermark records and padding are in
+  // the batch too; the caller skips them. Ends the process if a file cannot be read.
+  bool next(RecordBatch* batch);
+  const StreamTail& tail() const { return tail_; }
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  LogFileHeader header_;
+  StreamTail tail_;
+  std::string error_;
+};
+
+// The log files of one run.
+struct LogFiles {
+  std::vector<std::vector<std::string>> paths;  // by stream; the files of a stream in stripe order
+  LogFileHeader header;                         // of stream 0
+  std::string error;                            // why the files cannot be used, or empty
+};
+// Finds the log files of one run in `directories`, which may be in any order. Sets `error` to one
+// sentence if there is no log file, if a file is missing, or if a file belongs to another run. Any
+// thread.
+LogFiles find_log_files(const std::vector<std::string>& directories);
+
+}  // namespace logjam

@@ -1,0 +1,165 @@
+// The record format, on one page.
+//
+// A stream is a file: one 4096-byte block of text about the run (logging/format/log_file.h), and
+// then one record after the other. The length of a record is a multiple of 8 bytes.
+//
+//   record  := header (32 bytes) body
+//   body    := write*                                       kinds kTransaction, kOperation
+//   write   := table u16, op u8, image u8, row_bytes u32, key u64,
+//              after image [row_bytes rounded up to 8]      unless op is kErase
+//              before image [same size]                     if image is kBeforeAndAfter
+//   body    := type u16, rows u16, input_bytes u32,
+//              input [input_bytes rounded up to 8]          kind kCommand
+//
+// kTransaction holds all writes of one transaction (--log_records=txn). With --log_records=op a
+// transaction is one kBegin, one kOperation for each write, and one kCommit. These have the same
+// `txn` and lie in one stream. The transaction counts if its kCommit counts, with the kCommit's
+// sequence number. All records of a transaction that read nothing carry kWriteOnly: some schemes
+// may use these records where other records depend on lost ones (Poplar, section 5).
+//
+// kCommand holds what a transaction was asked to do, not what it wrote: its type and its input, as
+// its workload encodes them. To execute all commands again, in the log's order, writes the same
+// values. `rows` is the number of rows that the transaction changed; recovery compares it, and so
+// notices an execution that went another way.
+//
+// kWatermark belongs to no transaction. It is what a scheme with several streams says about one
+// stream. Without a body it says: every record behind it in the stream has a larger sequence
+// number, and every record of the stream with a number up to the watermark's is before it. The
+// body, if any, is words of the scheme (dlog's tails). kPadding is space that no record needed; its
+// bytes mean nothing.
+//
+// The checksum is XXH3-64 over the rest of the record, seeded with the run and the record's
+// position. Bytes of an earlier run, of an earlier lap of the ring buffer, or moved from elsewhere
+// in the file do not pass the check, so the record needs no field for its position (R6).
+//
+// Any thread may call any function here; each object is used by one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace logjam {
+
+enum class RecordKind : uint8_t {
+  kVoid = 1,  // a hole that is filled with nothing: recovery skips it
+  kTransaction = 2,
+  kBegin = 3,
+  kOperation = 4,
+  kCommit = 5,
+  kWatermark = 6,
+  kPadding = 7,
+  kCommand = 8,
+};
+
+// RecordHeader::flags.
+inline constexpr uint8_t kWriteOnly = 1;
+inline constexpr uint8_t kKnownRecordFlags = kWriteOnly;
+
+struct RecordHeader {
+  uint64_t checksum;
+  uint64_t sequence;
+  uint64_t txn;    // worker << 48 | the count of the worker's transactions
+  uint32_t bytes;  // of the whole record, a multiple of 8
+  RecordKind kind;
+  uint8_t flags;
+  uint16_t writes;  // how many writes are in the body
+};
+static_assert(sizeof(RecordHeader) == 32);
+
+enum class WriteOp : uint8_t { kUpdate = 1, kInsert = 2, kErase = 3 };
+enum class WriteImage : uint8_t { kAfter = 1, kBeforeAndAfter = 2 };
+
+struct WriteHeader {
+  uint16_t table;
+  WriteOp op;
+  WriteImage image;
+  uint32_t row_bytes;
+  uint64_t key;
+};
+static_assert(sizeof(WriteHeader) == 16);
+
+// One write, as the encoder takes it and the decoder returns it. The pointers are borrowed.
+struct LoggedWrite {
+  WriteHeader header;
+  const std::byte* after = nullptr;   // row_bytes bytes; null for kErase
+  const std::byte* before = nullptr;  // row_bytes bytes; null unless kBeforeAndAfter
+};
+
+struct CommandHeader {
+  uint16_t type;  // an index into Workload::types()
+  uint16_t rows;
+  uint32_t input_bytes;
+};
+static_assert(sizeof(CommandHeader) == 8);
+
+// A command, as the encoder takes it and read_command() returns it. The input is borrowed.
+struct LoggedCommand {
+  uint16_t type = 0;
+  uint16_t rows = 0;
+  std::span<const std::byte> input;
+};
+
+// Returns `row_bytes` rounded up to a multiple of 8.
+constexpr uint32_t padded_row(uint32_t row_bytes) { return (row_bytes + 7) & ~uint32_t{7}; }
+
+// Return how many bytes of a record's body the write or the command takes.
+constexpr uint32_t encoded_bytes(const WriteHeader& header) {
+  const uint32_t images = (header.op == WriteOp::kErase ? 0 : 1) +
+                          (header.image == WriteImage::kBeforeAndAfter ? 1 : 0);
+  return sizeof(WriteHeader) + images * padded_row(header.row_bytes);
+}
+
+constexpr uint64_t encoded_bytes(const LoggedCommand& command) {
+  return sizeof(CommandHeader) + ((command.input.size() + 7) & ~uint64_t{7});
+}
+
+// Fills one hole from front to back: the header fields, then writes or a command, then seal().
+class RecordWriter {
+ public:
+  // `hole` has `bytes` bytes and stays the caller's. `sequence` and `txn` go into the header.
+  RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence, uint64_t txn,
+               uint8_t flags = 0);
+  // Ends the process if the record has 65535 writes already.
+  void add(const LoggedWrite& write);
+  void add(const LoggedCommand& command);
+  // Computes the checksum, for the run `run` and the stream position `position`. Ends the process
+  // if the hole is not exactly full; for kVoid, kWatermark and kPadding records it need not be.
+  void seal(uint64_t run, uint64_t position);
+
+ private:
+  std::byte* hole_;
+  std::byte* next_;
+};
+
+// Returns the words of a kWatermark record's body. They point into the record.
+inline std::span<const uint64_t> watermark_body(const RecordHeader& header) {
+  return {reinterpret_cast<const uint64_t*>(&header + 1),
+          (header.bytes - sizeof(RecordHeader)) / sizeof(uint64_t)};
+}
+
+// Returns the checksum that the record at stream position `position` of the run must have.
+uint64_t record_checksum(const RecordHeader& header, uint64_t run, uint64_t position);
+
+// Walks the body of a record whose checksum has passed.
+class RecordBody {
+ public:
+  // The record outlives this object.
+  explicit RecordBody(const RecordHeader& header);
+  // Returns true and fills `write`, whose pointers point into the record. Returns false at the end,
+  // and also if the body contradicts itself; well_formed() tells the two apart.
+  bool next(LoggedWrite* write);
+  bool well_formed() const { return well_formed_; }
+
+ private:
+  const std::byte* next_;
+  const std::byte* end_;
+  uint16_t left_;
+  bool well_formed_ = true;
+};
+
+// Reads the body of a kCommand record whose checksum has passed. Returns false if the body
+// contradicts itself. The command's input points into the record.
+bool read_command(const RecordHeader& header, LoggedCommand* command);
+
+}  // namespace logjam

@@ -1,0 +1,51 @@
+// What a log scheme is made from.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace logjam {
+
+class Device;
+
+// What the engine must know of a scheme. The traits are static: they follow from the scheme's name.
+struct LogTraits {
+  // If true, OCC draws the number before it validates its reads, and publishes a void record if
+  // validation fails.
+  bool sequence_before_validation = false;
+  // If true, records hold commands (logging/format/record.h) instead of values. Recovery executes
+  // them again in log order, so log order must be the serialization order, including read-write
+  // precedences.
+  bool commands = false;
+  // If false, nothing is logged, and commits are durable at once by definition (scheme `none`).
+  bool logs = true;
+  // If true, workers persist records in place. The device must then be memory (`nvm`). The log
+  // cannot be striped, because only Stream stripes.
+  bool in_place = false;
+};
+
+// The flags of a single scheme are not here: a scheme's file defines and reads its gflags.
+struct LogConfig {
+  uint32_t workers = 1;
+  uint32_t sockets = 1;
+  uint64_t run = 0;                  // seeds record checksums; filled in by Log
+  uint64_t buffer_bytes = 64 << 20;  // --log_buffer_mb, per stream
+  uint64_t flush_txns = 0;           // --flush_txns; 0 means that it is not a criterion
+  uint64_t flush_bytes = 0;          // --flush_bytes; 0 likewise
+  uint64_t flush_us = 0;             // --flush_us; 0 likewise
+  bool flush_help = true;            // --flush_help: workers may take steps of a late flusher
+  // Bounds a worker's sleep, in case a wake-up is lost. No code relies on it: tests make it so long
+  // that a lost wake-up hangs.
+  uint64_t safety_timeout_ns = 20'000'000;
+  // `stripes` devices for each stream. The Log (logging/log.h) owns them; they outlive the scheme.
+  std::vector<Device*> devices = {};
+  uint32_t stripes = 1;
+  uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb
+  LogTraits traits = {};                        // filled in by SchemeInfo::make
+
+  // Returns the socket of the core that the worker is pinned to. If `sockets` is not the machine's
+  // number, the sockets are pretended and get equal shares of the workers.
+  uint32_t socket_of(uint32_t worker) const;
+};
+
+}  // namespace logjam

@@ -1,0 +1,52 @@
+// How much of a log a recovery may use: a scheme's *cut*, and which records inside the cut survive.
+// A recovery rule is static data of a scheme (SchemeInfo::recovery): recovery constructs no scheme.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "logging/format/stream_tail.h"
+
+namespace logjam {
+
+struct RecordHeader;
+
+// The usable part of the log. Stream s may be used up to byte `bytes[s]`. `sequence` is a bound on
+// the sequence number, by which some schemes cut instead.
+struct Cut {
+  std::vector<uint64_t> bytes;
+  uint64_t sequence = ~uint64_t{0};
+  std::string why;  // what ended the usable part, for the operator
+};
+
+// Both functions may be called by any thread. They are monotone: a record that survives the cut of
+// some tails survives the cut of longer ones, so replay need not wait for the streams' ends.
+struct RecoveryRule {
+  // Returns the cut for the tails of all streams.
+  std::function<Cut(const StreamTails&)> cut;
+  // Returns whether a record that lies before its stream's cut is used.
+  std::function<bool(const RecordHeader&, const Cut&)> survives;
+};
+
+// The rule for one stream whose log order is a serial order: all records up to the first gap. A
+// prefix of the log lacks nothing that it depends on (R4).
+RecoveryRule first_gap();
+
+// Records up to the least `number` of all streams. `number` is a StreamTail's last_sequence or
+// last_watermark. A stream lacks no record up to its `number`, so no stream lacks a record up to
+// the least, and the set is closed (R4). `name` is the number's name, for the operator: "RSNe",
+// "persisted epoch".
+RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
+
+// Records up to the last watermark of the last stream, which vouches for all other streams (passive
+// group commit). `name` is the watermark's name, for the operator.
+RecoveryRule last_watermark_cut(const std::string& name);
+
+// In each stream, records up to the last watermark record that is *met*: the record's body has a
+// position for each stream, and each of these lies within the valid bytes of its stream. `name` is
+// the record's name, for the operator. With one stream the rule is first_gap().
+RecoveryRule last_met_cut(const std::string& name);
+
+}  // namespace logjam

@@ -1,0 +1,47 @@
+// What all schemes share that put LSN-numbered records into the ring of one Stream, which a leader
+// or the daemon flushes.
+//
+// ELEDA has two watermarks. SBL, the *sequentially buffered* LSN, is the position up to which the
+// ring is filled without a hole (Aether calls the bytes before it released). SDL, the *storage
+// durable* LSN, is the position up to which the log is on the device.
+#pragma once
+
+#include "logging/scheme_bases/lsn_scheme.h"
+#include "logging/stream/stream.h"
+
+namespace logjam {
+
+class SingleStreamScheme : public LsnScheme {
+ public:
+  bool is_durable(const CommitPoint& point) const override { return point.sequence <= sdl(); }
+  void poll(uint32_t) override { stream_.poll(); }
+  uint32_t flushers() const override { return 1; }
+  void flush(uint32_t, bool stopping) override { stream_.flush(stopping); }
+  void wait_durable(uint32_t worker, const CommitPoint& point) override {
+    stream_.wait(worker, point);
+  }
+  bool idle() const override { return stream_.idle(); }
+  uint64_t max_record_bytes() const override { return stream_.ring().max_record_bytes(); }
+  Counters counters() const override { return stream_.counters(); }
+
+ protected:
+  explicit SingleStreamScheme(const LogConfig& config,
+                              uint64_t max_write_bytes = Stream::kMaxWriteBytes)
+      : LsnScheme(config),
+        stream_(
+            config, 0, waiters(), [this] { return sbl(); }, max_write_bytes) {}
+
+  // Any thread. Returns SBL; the call may advance it (see Stream).
+  virtual uint64_t sbl() const = 0;
+  uint64_t sdl() const { return stream_.durable(); }
+
+  LogReservation reservation(uint64_t begin, uint32_t bytes) const {
+    return LsnScheme::reservation(begin, bytes, stream_.at(begin));
+  }
+  Stream& stream() { return stream_; }
+
+ private:
+  Stream stream_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,65 @@
+// The registry of log schemes: what `logjam list`, recovery and the tests know of a scheme without
+// constructing it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "logging/log_config.h"
+#include "logging/log_scheme.h"
+#include "logging/recovery_rule.h"
+
+namespace logjam {
+
+struct SchemeInfo {
+  std::string_view name;  // --log
+  // The choices that make a scheme, for `logjam list`.
+  std::string_view streams, buffer, sequence, flushed_by, safe_when, cut, source;
+  LogTraits traits = {};
+  RecoveryRule recovery = {};
+  // Returns how many streams the scheme wants for `directories` log directories and
+  // `config.workers` workers.
+  std::function<uint32_t(uint32_t directories, const LogConfig& config)> stream_count;
+  std::function<std::unique_ptr<LogScheme>(const LogConfig&)> construct;
+  // Returns why the values of the scheme's flags cannot be used, in one sentence, or an empty
+  // string if they can be used.
+  std::function<std::string()> check_flags = [] { return std::string(); };
+  // Returns why acknowledged transactions may be lost (R8), for every output row, or an empty
+  // string if they cannot be lost.
+  std::function<std::string()> unsafe = [] { return std::string(); };
+  // The scheme's flags on which `recovery` depends: recovery takes them from the log.
+  std::vector<std::string_view> recovery_flags = {};
+
+  // Makes a running scheme on `config.devices`.
+  std::unique_ptr<LogScheme> make(LogConfig config) const {
+    config.traits = traits;
+    return construct(config);
+  }
+};
+
+// A scheme's file holds one static SchemeRegistration for each name.
+class SchemeRegistration {
+ public:
+  explicit SchemeRegistration(SchemeInfo info);
+};
+
+// Returns all schemes, in the order of their names. Complete when main() begins; then any thread
+// may call it.
+const std::vector<SchemeInfo>& all_schemes();
+// Returns the scheme `name`, or null if there is no scheme of that name.
+const SchemeInfo* find_scheme(std::string_view name);
+
+// The functions that most schemes use for `stream_count` and `construct`.
+inline uint32_t one_stream(uint32_t, const LogConfig&) { return 1; }
+inline uint32_t stream_per_directory(uint32_t directories, const LogConfig&) { return directories; }
+inline uint32_t stream_per_worker(uint32_t, const LogConfig& config) { return config.workers; }
+template <class Scheme>
+std::unique_ptr<LogScheme> construct(const LogConfig& config) {
+  return std::make_unique<Scheme>(config);
+}
+
+}  // namespace logjam

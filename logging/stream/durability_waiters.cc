@@ -1,0 +1,56 @@
+#include "logging/stream/durability_waiters.h"
+
+namespace logjam {
+
+using platform::memory_order_acquire;
+using platform::memory_order_relaxed;
+using platform::memory_order_release;
+
+void DurabilityWaiters::Waiter::store(const CommitPoint& point) {
+  sequence.store(point.sequence, memory_order_relaxed);
+  where.store(uint64_t{point.index} << 8 | static_cast<uint8_t>(point.scope), memory_order_relaxed);
+}
+
+CommitPoint DurabilityWaiters::Waiter::load() const {
+  const uint64_t place = where.load(memory_order_relaxed);
+  return {.sequence = sequence.load(memory_order_relaxed),
+          .index = static_cast<uint32_t>(place >> 8),
+          .scope = static_cast<CommitPoint::Scope>(place & 0xff)};
+}
+
+void DurabilityWaiters::park(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns,
+                             const platform::atomic<bool>* while_true) {
+  Waiter& waiter = waiters_[worker];
+  waiter.store(point);
+  waiter.waiting.store(true, memory_order_release);
+  platform::full_fence();
+  if (!is_durable(point) && (while_true == nullptr || while_true->load(memory_order_acquire))) {
+    waiter.parker.park(timeout_ns);
+  }
+  waiter.waiting.store(false, memory_order_relaxed);
+}
+
+void DurabilityWaiters::wake_durable() {
+  platform::full_fence();
+  for (Waiter& waiter : waiters_) {
+    if (waiter.waiting.load(memory_order_acquire) && is_durable(waiter.load())) {
+      waiter.parker.unpark();
+    }
+  }
+}
+
+bool DurabilityWaiters::wake_one(uint32_t stream) {
+  platform::full_fence();
+  for (Waiter& waiter : waiters_) {
+    if (!waiter.waiting.load(memory_order_acquire)) continue;
+    const CommitPoint point = waiter.load();
+    const bool of_stream = point.scope == CommitPoint::Scope::kStream && point.index == stream;
+    if (of_stream && !is_durable(point)) {
+      waiter.parker.unpark();
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace logjam

@@ -1,0 +1,62 @@
+// Which sequence number the durable byte of one stream stands for. A scheme records pairs (end,
+// sequence). A pair says: when the stream is durable up to `end`, all records of numbers up to
+// `sequence` that the stream has, or will ever have, are durable. `sequence` is then Poplar's DSN.
+//
+// Protocol. The pairs are under latch_; both numbers grow from pair to pair. `next_` is the first
+// pair's end: a thread that asks before the stream is durable up to there (most threads do) takes
+// no latch. A thread that has stored or loaded (acquire) the durable watermark sees every pair that
+// was recorded before the write of those bytes began.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class DurableSequence {
+ public:
+  // Called before the stream may write beyond the end of the previous pair. One thread at a time.
+  void record(uint64_t end, uint64_t sequence) {
+    latch_.lock();
+    if (count_ == kMost) --count_;  // the new pair stands for the dropped one: it holds later
+    pairs_[(first_ + count_++) % kMost] = {end, sequence};
+    next_.store(pairs_[first_].end, platform::memory_order_release);
+    latch_.unlock();
+  }
+
+  // Any thread. Returns the sequence number for a stream that is durable up to `durable`: the
+  // number of the last pair that has been reached.
+  uint64_t at(uint64_t durable) {
+    if (durable < next_.load(platform::memory_order_acquire)) return durable_sequence();
+    latch_.lock();
+    uint64_t sequence = durable_sequence();
+    for (; count_ > 0 && pairs_[first_].end <= durable; --count_) {
+      sequence = pairs_[first_].sequence;
+      first_ = (first_ + 1) % kMost;
+    }
+    sequence_.store(sequence, platform::memory_order_release);
+    next_.store(count_ == 0 ? kNone : pairs_[first_].end, platform::memory_order_release);
+    latch_.unlock();
+    return sequence;
+  }
+
+ private:
+  static constexpr uint32_t kMost = 64;
+  static constexpr uint64_t kNone = ~uint64_t{0};
+  struct Pair {
+    uint64_t end, sequence;
+  };
+
+  uint64_t durable_sequence() const { return sequence_.load(platform::memory_order_acquire); }
+
+  platform::atomic<uint64_t> next_{kNone};
+  platform::atomic<uint64_t> sequence_{0};
+  platform::SpinLock latch_;
+  uint32_t first_ = 0, count_ = 0;
+  std::array<Pair, kMost> pairs_;
+};
+
+}  // namespace logjam

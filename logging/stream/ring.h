@@ -1,0 +1,60 @@
+// The memory of a log stream: a ring addressed by stream position.
+//
+// A mirror of the ring lies behind it in the address space. So the bytes [position, position + n)
+// of the stream are contiguous in memory wherever they lie, for n up to `capacity()`.
+//
+// A hole that ends at `end` may be filled when end <= align_down(durable, block) + capacity. The
+// block that holds the durable watermark is written again with the next flush, so it must stay.
+//
+// Protocol. `limit_` is that bound. The thread that advances the watermark stores it (release),
+// under the stream's flush latch; publishers load it (acquire), so the bytes that they overwrite
+// have been written. Publishers that wait for room sleep on `space_` (platform/event_count.h).
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/event_count.h"
+#include "platform/memory.h"
+
+namespace logjam {
+
+class Ring {
+ public:
+  // The capacity is a power of two, at least `bytes` and at least two blocks. `block`, the device's
+  // block size in bytes, is a power of two.
+  Ring(uint64_t bytes, uint32_t block);
+
+  // Any thread may call the functions that follow, up to fits().
+  uint64_t capacity() const { return mask_ + 1; }
+  uint64_t block() const { return block_; }
+  uint64_t max_record_bytes() const { return capacity() - block_; }
+
+  std::byte* at(uint64_t position) const { return data_ + (position & mask_); }
+  uint64_t block_down(uint64_t position) const { return position & ~(block_ - 1); }
+  uint64_t block_up(uint64_t position) const { return (position + block_ - 1) & ~(block_ - 1); }
+
+  // Whether a hole that ends at stream position `end` may be filled.
+  bool fits(uint64_t end) const { return end <= limit_.load(platform::memory_order_acquire); }
+
+  // Called under the flush latch: everything before `durable` may be overwritten, except for the
+  // block in which `durable` lies. Wakes the publishers that wait for room.
+  void release(uint64_t durable);
+
+  // Where publishers wait for room.
+  platform::EventCount& space() { return space_; }
+  // Any thread: whether a publisher waits for room. The answer may be late.
+  bool waited_for() const { return space_.has_waiters(); }
+
+ private:
+  platform::MirroredMemory memory_;
+  std::byte* const data_;
+  const uint64_t mask_;
+  const uint64_t block_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> limit_;
+  alignas(platform::kCacheLine) platform::EventCount space_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,364 @@
+#include "logging/stream/stream.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "logging/format/log_file.h"
+#include "platform/clock.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kDaemonTimeoutNs = 20'000'000;  // the longest step (LogScheme::flush)
+constexpr uint64_t kNapNs = 1'000'000;
+constexpr uint64_t kLatchBusyNs = 100'000;
+// After so many naps without any work the daemon sleeps until a publisher wakes it.
+constexpr uint32_t kNapsBeforeIdle = 20;
+constexpr uint64_t kLogEndBytes = 64;
+constexpr double kLookEveryNs = 2'000;
+// The T of --flush_txns or --flush_bytes without --flush_us: a group that never gets large enough
+// is flushed after that time.
+constexpr uint64_t kDefaultWaitUs = 10'000;
+
+uint64_t wait_us(const LogConfig& config) {
+  const bool others = config.flush_txns != 0 || config.flush_bytes != 0;
+  return config.flush_us == 0 && others ? kDefaultWaitUs : config.flush_us;
+}
+
+}  // namespace
+
+Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waiters,
+               std::function<uint64_t()> filled, uint64_t max_write_bytes)
+    : index_(index),
+      devices_(config, index),
+      waiters_(waiters),
+      filled_(std::move(filled)),
+      ring_(config.buffer_bytes, devices_.block_bytes()),
+      txns_(config.flush_txns),
+      bytes_(config.flush_bytes),
+      wait_ticks_(platform::ns_to_ticks(static_cast<double>(wait_us(config)) * 1e3)),
+      help_(config.flush_help),
+      pollable_(config.flush_help && !devices_.start_blocks()),
+      look_ticks_(platform::ns_to_ticks(kLookEveryNs)),
+      safety_timeout_ns_(config.safety_timeout_ns),
+      max_write_bytes_(std::max(max_write_bytes, ring_.block())) {}
+
+bool Stream::idle() const { return devices_.under_way() == 0 && durable() == filled_(); }
+
+bool Stream::work_pending() const {
+  return devices_.under_way() != 0 || filled_() != durable_.load(platform::memory_order_relaxed);
+}
+
+bool Stream::enough(uint64_t filled) const {
+  const uint64_t goal = goal_.load(platform::memory_order_relaxed);
+  return (bytes_ != 0 && filled > goal && filled - goal >= bytes_) ||
+         (txns_ != 0 && commits_.load(platform::memory_order_relaxed) -
+                                commits_flushed_.load(platform::memory_order_relaxed) >=
+                            txns_);
+}
+
+bool Stream::asked_for(uint64_t filled) const {
+  if (immediate() || ring_.waited_for() || enough(filled)) return true;
+  const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
+  return oldest != 0 && platform::ticks() >= oldest + wait_ticks_;
+}
+
+bool Stream::due(uint64_t filled) const {
+  const uint64_t durable = durable_.load(platform::memory_order_relaxed);
+  return filled != durable &&
+         (durable < goal_.load(platform::memory_order_relaxed) || asked_for(filled));
+}
+
+// Publishers ---------------------------------------------------------------------------------
+
+void Stream::published(bool commits) {
+  if (txns_ != 0 && commits) commits_.fetch_add(1, platform::memory_order_relaxed);
+  platform::full_fence();
+  if (oldest_.load(platform::memory_order_relaxed) == 0) {
+    oldest_.store(platform::ticks(), platform::memory_order_relaxed);
+  }
+  const uint32_t daemon = daemon_.load(platform::memory_order_relaxed);
+  if (daemon == kIdle || (daemon == kTimed && enough(filled_()))) wake_daemon();
+}
+
+void Stream::lock_with_space(platform::SpinLock& latch, const uint64_t& offset, uint64_t bytes) {
+  latch.lock();
+  while (!ring_.fits(offset + bytes)) {
+    const uint64_t end = offset + bytes;
+    latch.unlock();
+    wait_for_space(end);
+    latch.lock();
+  }
+}
+
+void Stream::sleep_for_space(uint64_t end) {
+  platform::EventCount::Waiter waiter(ring_.space());
+  while (true) {
+    const uint32_t seen = waiter.prepare();
+    if (ring_.fits(end)) return;
+    if (pollable_ && latch_.try_lock()) {
+      const bool advanced = step(false, false);
+      latch_.unlock();
+      if (advanced) waiters_.wake_durable();
+      if (ring_.fits(end)) return;
+    }
+    wake_daemon();
+    waiter.sleep(seen, safety_timeout_ns_);
+  }
+}
+
+void Stream::poll(bool urgent) {
+  if (!pollable_) return;
+  if (devices_.under_way() == 0) {
+    if (urgent ? !work_pending() : !due(filled_())) return;
+  } else {
+    const uint64_t now = platform::ticks();
+    if (now - looked_.load(platform::memory_order_relaxed) < look_ticks_) return;
+    looked_.store(now, platform::memory_order_relaxed);
+  }
+  if (!latch_.try_lock()) return;
+  const uint64_t flushes = flushes_.value();
+  const bool advanced = step(urgent, false);
+  if (flushes_.value() != flushes) helped_flushes_.add();
+  helped_.add();
+  latch_.unlock();
+  if (advanced) waiters_.wake_durable();
+}
+
+// Steps, under the latch ---------------------------------------------------------------------
+
+// Returns whether `durable` advanced: the caller then wakes the waiters, after the next write has
+// been started and the latch released.
+bool Stream::step(bool force, bool may_block) {
+  bool advanced = devices_.under_way() != 0 && finish();
+  if (devices_.all_busy()) return advanced;
+  if (write(filled_(), force, may_block) && may_block) advanced |= finish();
+  return advanced;
+}
+
+bool Stream::finish() {
+  if (!devices_.finish()) return false;
+  const uint64_t durable = devices_.durable();
+  if (durable == durable_.load(platform::memory_order_relaxed)) return false;
+  durable_.store(durable, platform::memory_order_release);
+  ring_.release(durable);
+  return true;
+}
+
+// Starts a write on each idle device that has bytes before the goal. Returns whether it started
+// any.
+bool Stream::write(uint64_t filled, bool force, bool may_block) {
+  StripedDevices::Member* member = devices_.ready(filled);
+  if (member == nullptr) return false;
+  uint64_t goal = filled;
+  if (force || asked_for(filled)) {
+    raise_goal(filled, member->idle_since);
+  } else {
+    goal = goal_.load(platform::memory_order_relaxed);
+    member = devices_.ready(goal);
+    if (member == nullptr) return false;
+  }
+  if (!may_block) looked_.store(platform::ticks(), platform::memory_order_relaxed);
+  while (member != nullptr) {
+    const uint64_t begin = ring_.block_down(member->position);
+    const uint64_t end =
+        std::min({goal, begin + max_write_bytes_, devices_.stripe_end(member->position)});
+    const std::span<const std::byte> bytes(ring_.at(begin), ring_.block_up(end) - begin);
+    flushes_.add();
+    VLOG(2) << "flush: stream " << index_ << ", bytes " << begin << " to " << end
+            << (force ? ", forced" : "");
+    flushed_bytes_.add(bytes.size());
+    if (begin != member->position) rewrites_.add();
+
+    devices_.takes(*member, end);
+    StripedDevices::Member* following = devices_.all_busy() ? nullptr : devices_.ready(goal);
+    const uint64_t offset = devices_.file_offset(begin);
+    if (may_block && following == nullptr && devices_.under_way() == 1) {
+      member->device->start_and_wait(offset, bytes, Sync::kData, kDaemonTimeoutNs);
+    } else {
+      member->device->start(offset, bytes, Sync::kData);
+    }
+    member = following;
+  }
+  return true;
+}
+
+void Stream::raise_goal(uint64_t filled, uint64_t idle_since) {
+  const uint64_t now = platform::ticks();
+  const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
+  if (oldest != 0 && !enough(filled)) {
+    const uint64_t wanted = std::max(oldest + wait_ticks_, idle_since);
+    late_ticks_.add(now > wanted ? now - wanted : 0);
+    late_count_.add();
+  }
+  commits_flushed_.store(commits_.load(platform::memory_order_relaxed),
+                         platform::memory_order_relaxed);
+  goal_.store(filled, platform::memory_order_relaxed);
+  oldest_.store(0, platform::memory_order_relaxed);
+  platform::full_fence();
+  if (filled_() != filled) oldest_.store(now, platform::memory_order_relaxed);
+}
+
+// Writes zeros behind the last record, so that the reader finds a clean end and not the bytes of an
+// earlier run or lap. The ring is not changed: if the log goes on, the block is written again. The
+// zeros may reach into the next stripe, of which nothing else has been written yet.
+void Stream::write_log_end() {
+  const uint64_t durable = durable_.load(platform::memory_order_relaxed);
+  if (durable == log_end_at_) return;
+  log_end_at_ = durable;
+  const uint64_t begin = ring_.block_down(durable);
+  const uint64_t end = ring_.block_up(durable + kLogEndBytes);
+  log_end_ =
+      std::make_unique<platform::MirroredMemory>(end - begin);  // zeros, aligned for direct I/O
+  std::memcpy(log_end_->data(), ring_.at(begin), durable - begin);
+  for (uint64_t at = begin, chunk_end; at < end; at = chunk_end) {
+    chunk_end = std::min(end, devices_.stripe_end(at));
+    StripedDevices::Member& member = devices_.device_of(at);
+    devices_.repeats(member);
+    member.device->start_and_wait(devices_.file_offset(at),
+                                  {log_end_->data() + (at - begin), chunk_end - at}, Sync::kData,
+                                  kDaemonTimeoutNs);
+  }
+  finish();
+}
+
+// Workers that wait --------------------------------------------------------------------------
+
+void Stream::wait(uint32_t worker, const CommitPoint& point, bool urgent) {
+  // With a flush policy a commit waits until enough others have come, and the daemon decides when
+  // that is.
+  const bool may_lead = help_ && (immediate() || urgent);
+  bool parked = false;
+  while (!waiters_.is_durable(point)) {
+    if (!may_lead) {
+      waiters_.park(worker, point, safety_timeout_ns_);
+    } else if (!leading_.load(platform::memory_order_relaxed) &&
+               !leading_.exchange(true, platform::memory_order_acquire)) {
+      lead(point);
+      give_up_lead();
+      waiters_.wake_durable();
+      // Flushing this stream did not make `point` durable: a hole is before it, or it waits for
+      // another stream.
+      if (!waiters_.is_durable(point)) waiters_.park(worker, point, safety_timeout_ns_);
+    } else {
+      parked = true;
+      waiters_.park(worker, point, safety_timeout_ns_, &leading_);
+    }
+  }
+  if (!parked) return;
+  // Perhaps this worker was woken to take the lead, and a poll made its point durable first. Then
+  // another waiter must take the lead.
+  platform::full_fence();
+  if (!leading_.load(platform::memory_order_relaxed)) waiters_.wake_one(index_);
+}
+
+void Stream::lead(const CommitPoint& point) {
+  latch_.lock();
+  bool advanced = false;
+  while (!waiters_.is_durable(point) && work_pending()) {
+    if (advanced) waiters_.wake_durable();
+    if (!devices_.all_busy() && write(filled_(), true, true)) {
+      helped_flushes_.add();
+    } else if (devices_.under_way() != 0) {
+      devices_.wait(kDaemonTimeoutNs);
+    }
+    advanced = finish();
+  }
+  helped_.add();
+  latch_.unlock();
+}
+
+// The next leader is woken before the workers whose points are durable: the device waits for the
+// leader.
+void Stream::give_up_lead() {
+  leading_.store(false, platform::memory_order_release);
+  if (!waiters_.wake_one(index_) && !pollable_ && work_pending()) wake_daemon();
+}
+
+// The daemon ---------------------------------------------------------------------------------
+
+void Stream::wake_daemon() {
+  if (daemon_.exchange(kAwake) != kAwake) daemon_parker_.unpark();
+}
+
+void Stream::park_daemon(DaemonState state, uint64_t timeout_ns) {
+  daemon_.store(state);
+  platform::full_fence();
+  const bool wanted = ring_.waited_for() || (state == kIdle && work_pending()) ||
+                      (state == kTimed && due(filled_()));
+  if (!wanted) daemon_parker_.park(timeout_ns);
+  daemon_.store(kAwake);
+}
+
+void Stream::flush(bool stopping) {
+  const uint64_t helped = helped_.value();
+  const bool led = leading_.load(platform::memory_order_relaxed);
+  const bool workers_do_it = (led || helped != helped_seen_) && !stopping && !ring_.waited_for();
+  helped_seen_ = helped;
+  if (workers_do_it) {
+    idle_naps_ = 0;
+    return park_daemon(kNapping, kNapNs);
+  }
+
+  // If workers may not look in, the daemon leads: it sleeps on the device under the latch. If they
+  // may, the daemon sleeps without the latch, so that they can take it.
+  const bool leads = !pollable_;
+  if (leads && leading_.exchange(true, platform::memory_order_acquire)) {
+    return park_daemon(kNapping, kNapNs);
+  }
+  if (leads) {
+    latch_.lock();
+  } else if (!latch_.try_lock()) {
+    return platform::sleep_ns(kLatchBusyNs);  // a worker takes a step
+  }
+  bool advanced = step(stopping, leads);
+  if (leads && !advanced && devices_.under_way() != 0) {
+    devices_.wait(kDaemonTimeoutNs);
+    advanced = step(stopping, leads);
+  }
+  if (stopping && idle()) write_log_end();
+  latch_.unlock();
+  if (leads) {
+    leading_.store(false, platform::memory_order_release);
+    waiters_.wake_one(index_);
+  }
+  if (advanced) waiters_.wake_durable();
+
+  if (devices_.under_way() != 0) {
+    if (pollable_) devices_.wait(kNapNs);
+    return;
+  }
+  const uint64_t filled = filled_();
+  if (due(filled)) return;
+  if (filled != durable()) {
+    const uint64_t now = platform::ticks();
+    uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
+    if (oldest == 0) {  // filled() advanced after a step had cleared its publisher's time stamp
+      oldest = now;
+      oldest_.store(now, platform::memory_order_relaxed);
+    }
+    const uint64_t until = oldest + wait_ticks_;
+    const double ns = until > now ? platform::ticks_to_ns(until - now) : 0;
+    park_daemon(kTimed, std::min(kDaemonTimeoutNs, static_cast<uint64_t>(ns)));
+  } else if (help_ && !stopping && ++idle_naps_ <= kNapsBeforeIdle) {
+    park_daemon(kNapping, kNapNs);
+  } else {
+    park_daemon(kIdle, kDaemonTimeoutNs);
+  }
+}
+
+Counters Stream::counters() const {
+  const auto value = [](const platform::Counter& counter) {
+    return static_cast<double>(counter.value());
+  };
+  const double us = platform::ns_per_tick() / 1e3;
+  return {{"flushes", value(flushes_)},
+          {"flush_bytes_mean", value(flushed_bytes_), value(flushes_)},
+          {"flush_rewrites", value(rewrites_)},
+          {"flush_late_us_mean", us * value(late_ticks_), value(late_count_)},
+          {"helped_flushes", value(helped_flushes_)}};
+}
+
+}  // namespace logjam

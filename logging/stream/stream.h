@@ -1,0 +1,167 @@
+// A log stream: one ring buffer, one device (or several, over which the stream is striped: its
+// devices, logging/stream/striped_devices.h), and the watermark up to which it is durable. Most
+// schemes are made of streams. Schemes differ in which threads fill the ring and in how `filled`
+// advances.
+//
+// Flushing. A *step* looks whether a write under way has finished, and advances `durable`. When the
+// flush policy says that a flush is due, the step raises the *goal* to what is filled. Then every
+// device that is idle and has bytes before the goal starts its next write. Steps are taken under
+// the flush latch, a try lock, by three kinds of threads:
+//
+//   * a worker that waits for its commit and finds no leader *leads*: it writes and sleeps on the
+//     device itself, under the latch, and then hands the lead to another waiter. Followers park.
+//     This is group commit without the two thread hand-offs that a daemon costs.
+//   * a busy worker looks in between transactions (poll), without blocking, so that commit latency
+//     stays low when workers keep all cores busy and the daemon would be woken late.
+//   * the daemon. With --flush_help it naps as long as workers do the work, and takes a turn when
+//     no worker did for a whole nap. With --flush_help=false only the daemon flushes, as Aether's
+//     does (section 4.1: "every X transactions, L bytes logged, or T time elapsed").
+//
+// Protocol.
+//   durable_, goal_  stored under the latch; durable_ with release, after the devices have said
+//                    that the bytes are durable.
+//   filled()         belongs to the scheme, and only grows. It loads with acquire: the bytes before
+//                    it may be read.
+//   leading_         the lead, taken by an exchange. A leader gives it up with store; fence; look
+//                    for parked waiters. A waiter parks with store; fence; look at its point and at
+//                    leading_ (DurabilityWaiters::park). One of the two sees the other.
+//   daemon_          where the daemon sleeps. The daemon stores a state here, fences, looks for
+//                    work, and parks. A publisher advances filled(), fences, and looks at daemon_.
+//                    The same holds for threads that wait for space (Ring). The thread that changes
+//                    daemon_ back to kAwake unparks the daemon, once.
+//   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
+//                    after its fence. The step that raises the goal sets it to 0, fences, and looks
+//                    at filled() again. So T runs even if no thread publishes any more.
+// The timeouts that bound sleeps are a safety net, except for naps and T.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "logging/counters.h"
+#include "logging/log_config.h"
+#include "logging/stream/durability_waiters.h"
+#include "logging/stream/ring.h"
+#include "logging/stream/striped_devices.h"
+#include "platform/counter.h"
+#include "platform/park.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class Stream {
+ public:
+  static constexpr uint64_t kMaxWriteBytes = uint64_t{4} << 20;
+
+  // `index` is the stream's number; its devices are those of `config`, which outlive it. `filled`
+  // returns the position up to which the ring is filled without a hole; any thread may call it, and
+  // the call may advance that position. `waiters` are the scheme's, and outlive the stream. No
+  // write is larger than `max_write_bytes` (or one block).
+  Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waiters,
+         std::function<uint64_t()> filled, uint64_t max_write_bytes = kMaxWriteBytes);
+
+  Ring& ring() { return ring_; }
+  const Ring& ring() const { return ring_; }
+  // Any thread may call the next three. at() returns where the byte at stream position `position`
+  // lies in memory; durable() the position up to which the stream is durable; idle() whether all
+  // that is filled is durable and no write is under way.
+  std::byte* at(uint64_t position) const { return ring_.at(position); }
+  uint64_t durable() const { return durable_.load(platform::memory_order_acquire); }
+  bool idle() const;
+
+  // Called before a hole that ends at `end` is filled: waits until the ring has room for it. Any
+  // thread.
+  void wait_for_space(uint64_t end) {
+    if (!ring_.fits(end)) sleep_for_space(end);
+  }
+  // Locks `latch` when the ring has room for `bytes` behind `offset`, which the latch guards. Does
+  // not wait for room under the latch, because the flush that makes room may need the latch.
+  void lock_with_space(platform::SpinLock& latch, const uint64_t& offset, uint64_t bytes);
+  // Any thread, after filled() may have advanced: wakes the daemon if it waits for this. `commits`
+  // says whether the publish counts for --flush_txns.
+  void published(bool commits);
+  // Any worker, between transactions: takes a step if one is due, without blocking. With `urgent`,
+  // here and in wait(), the thread flushes whatever the flush policy says.
+  void poll(bool urgent = false);
+  // The thread of `worker`: blocks until the scheme says that `point` is durable. `point` is in
+  // this stream.
+  void wait(uint32_t worker, const CommitPoint& point, bool urgent = false);
+  // The daemon: takes one step; sleeps at most 20 ms. With `stopping`, flushes whatever the flush
+  // policy says, and writes the end of the log when the stream is idle.
+  void flush(bool stopping);
+
+  // Any thread.
+
+  Counters counters() const;
+
+ private:
+  enum DaemonState : uint32_t {
+    kAwake,
+    kNapping,  // workers do the daemon's work: only a full ring wakes it
+    kTimed,    // sleeps until T has passed: X transactions or L bytes wake it
+    kIdle,     // has nothing to do: any publish wakes it
+  };
+
+  bool immediate() const { return txns_ == 0 && bytes_ == 0 && wait_ticks_ == 0; }
+  bool work_pending() const;
+  bool enough(uint64_t filled) const;     // X transactions or L bytes are reached
+  bool asked_for(uint64_t filled) const;  // the flush policy, or a full ring, asks for a flush
+  bool due(uint64_t filled) const;
+
+  // These five are called under the latch.
+  bool step(bool force, bool may_block);
+  bool finish();  // returns whether `durable` advanced
+  bool write(uint64_t filled, bool force, bool may_block);
+  void raise_goal(uint64_t filled, uint64_t idle_since);
+  void write_log_end();
+
+  void lead(const CommitPoint& point);
+  void give_up_lead();
+  void wake_daemon();
+  void park_daemon(DaemonState state, uint64_t timeout_ns);
+  void sleep_for_space(uint64_t end);
+
+  const uint32_t index_;
+  StripedDevices devices_;
+  DurabilityWaiters& waiters_;
+  const std::function<uint64_t()> filled_;
+  Ring ring_;
+  const uint64_t txns_, bytes_, wait_ticks_;  // the flush policy; if all are 0, flush at once
+  const bool help_;                           // workers may lead
+  const bool pollable_;                       // workers may look in between transactions
+  const uint64_t look_ticks_;                 // the least time between two such looks
+  const uint64_t safety_timeout_ns_;
+  const uint64_t max_write_bytes_;
+
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};
+  platform::atomic<uint64_t> goal_{0};
+  platform::Counter helped_;  // steps that were taken by workers
+
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> oldest_{0};  // ticks
+  platform::atomic<uint64_t> commits_{0};
+  platform::atomic<uint32_t> daemon_{kAwake};
+  platform::Parker daemon_parker_;
+
+  alignas(platform::kCacheLine) platform::SpinLock latch_;
+  platform::atomic<uint64_t> looked_{0};  // ticks of the last look at the device
+  platform::atomic<bool> leading_{false};
+
+  // Only the daemon uses these.
+  uint64_t helped_seen_ = 0;
+  uint32_t idle_naps_ = 0;
+
+  // Guarded by the latch.
+  uint64_t log_end_at_ = 0;  // where the log's end was written; a new log has zeros at its start
+  std::unique_ptr<platform::MirroredMemory> log_end_;
+
+  // Written under the latch; any thread may read them.
+  platform::atomic<uint64_t> commits_flushed_{0};
+  platform::Counter flushes_, flushed_bytes_, rewrites_, helped_flushes_, late_ticks_, late_count_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,61 @@
+// Atomics, fences and cache lines: the only way in which logging/ and cc/ touch shared memory.
+//
+// This folder is a seam. The sources of logging/ and cc/ can be built a second time against
+// simulated atomics, found through another include directory. Therefore neither folder names
+// std::atomic or its relatives; tests/style checks that.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace logjam::platform {
+
+template <class T>
+using atomic = std::atomic<T>;
+template <class T>
+using atomic_ref = std::atomic_ref<T>;
+
+using std::memory_order_acq_rel;
+using std::memory_order_acquire;
+using std::memory_order_relaxed;
+using std::memory_order_release;
+using std::memory_order_seq_cst;
+
+// Orders every earlier store of the calling thread before every later load of the same thread. This
+// is the one ordering that x86 does not give for free. Any thread may call it.
+#if defined(__SANITIZE_THREAD__)
+// ThreadSanitizer does not model stand-alone fences. It does model a read-modify-write.
+inline std::atomic<uint32_t> full_fence_word{0};
+inline void full_fence() { full_fence_word.fetch_add(1, std::memory_order_seq_cst); }
+#else
+inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+#endif
+
+// Raises `maximum` to `value` if it is smaller; returns whether it did. A thread that loads the
+// result (acquire) sees what this thread did before the call. A value that is not larger costs a
+// load only, which is seq_cst if `order` is.
+template <class T>
+inline bool atomic_max(std::atomic<T>& maximum, T value,
+                       std::memory_order order = std::memory_order_acq_rel) {
+  T known = maximum.load(order == std::memory_order_seq_cst ? order : std::memory_order_relaxed);
+  while (known < value) {
+    if (maximum.compare_exchange_weak(known, value, order, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+inline constexpr std::size_t kCacheLine = 64;
+
+// A value that has its cache line to itself: writes of one thread to it do not slow reads that
+// other threads make of its neighbours.
+template <class T>
+struct alignas(kCacheLine) Padded {
+  T value{};
+  T& operator*() { return value; }
+  const T& operator*() const { return value; }
+  T* operator->() { return &value; }
+  const T* operator->() const { return &value; }
+};
+
+}  // namespace logjam::platform

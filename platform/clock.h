@@ -1,0 +1,25 @@
+// Time stamps, clocks and sleeping. Any thread may call any function of this file.
+#pragma once
+
+#include <cstdint>
+
+namespace logjam::platform {
+
+// The time-stamp counter of the CPU. It only grows, and it advances at the same rate on all cores
+// (invariant TSC). Convert differences of ticks with ticks_to_ns(). It is the compiler's builtin:
+// <x86intrin.h> would be a third of the text of most translation units.
+inline uint64_t ticks() { return __builtin_ia32_rdtsc(); }
+
+// The length of a tick in nanoseconds. The first call calibrates it against CLOCK_MONOTONIC and
+// sleeps 10 ms for that.
+double ns_per_tick();
+inline double ticks_to_ns(uint64_t ticks) { return static_cast<double>(ticks) * ns_per_tick(); }
+inline uint64_t ns_to_ticks(double ns) { return static_cast<uint64_t>(ns / ns_per_tick()); }
+
+// The reading of CLOCK_MONOTONIC, in nanoseconds.
+uint64_t now_ns();
+// Sleeps for `ns` nanoseconds. The kernel may wake the thread tens of microseconds late, and a
+// signal may wake it early.
+void sleep_ns(uint64_t ns);
+
+}  // namespace logjam::platform

@@ -1,0 +1,86 @@
+#include "platform/memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "platform/fatal.h"
+
+namespace logjam::platform {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace
+
+void* map_huge(size_t bytes) {
+  bytes = round_up(bytes, kHugePage);
+  // The mapping has one huge page more than asked, so that it contains a range aligned for huge
+  // pages. The unaligned ends go back to the kernel.
+  auto* raw = static_cast<std::byte*>(mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (raw == MAP_FAILED)
+    fatal("cannot map " + std::to_string(bytes) + " bytes: " + strerror(errno));
+  const auto address = reinterpret_cast<uintptr_t>(raw);
+  const size_t head = round_up(address, kHugePage) - address;
+  if (head != 0) munmap(raw, head);
+  if (head != kHugePage) munmap(raw + head + bytes, kHugePage - head);
+  madvise(raw + head, bytes, MADV_HUGEPAGE);
+  return raw + head;
+}
+
+void unmap_huge(void* address, size_t bytes) { munmap(address, round_up(bytes, kHugePage)); }
+
+void* map_pages(size_t bytes) {
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED)
+    fatal("cannot map " + std::to_string(bytes) + " bytes: " + strerror(errno));
+  return pages;
+}
+
+uint64_t available_bytes() {
+  std::ifstream meminfo("/proc/meminfo");
+  std::string name, unit;
+  for (uint64_t kib = 0; meminfo >> name >> kib >> unit;) {
+    if (name == "MemAvailable:") return kib * 1024;
+  }
+  return std::numeric_limits<uint64_t>::max();
+}
+
+uint64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t mapped = 0, resident = 0;
+  statm >> mapped >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+MirroredMemory::MirroredMemory(size_t bytes) {
+  size_ = round_up(bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+  const int fd = memfd_create("logjam-ring", MFD_CLOEXEC);
+  if (fd < 0 || ftruncate(fd, static_cast<off_t>(size_)) != 0) {
+    fatal("cannot create a log buffer of " + std::to_string(size_) + " bytes: " + strerror(errno));
+  }
+  void* whole = mmap(nullptr, 2 * size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (whole == MAP_FAILED) fatal(std::string("cannot map a log buffer: ") + strerror(errno));
+  data_ = static_cast<std::byte*>(whole);
+  for (size_t half : {size_t{0}, size_}) {
+    if (mmap(data_ + half, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
+             0) == MAP_FAILED) {
+      fatal(std::string("cannot map a log buffer: ") + strerror(errno));
+    }
+  }
+  close(fd);
+}
+
+MirroredMemory::~MirroredMemory() { munmap(data_, 2 * size_); }
+
+}  // namespace logjam::platform

@@ -1,0 +1,44 @@
+// Pages from the kernel. Any thread may call any function of this file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace logjam::platform {
+
+// Returns at least `bytes` bytes of zeroed memory, 2 MiB aligned, for which huge pages are
+// requested. First touch places each page, so it lies on the socket of the thread that first writes
+// it. Ends the process with one sentence if the kernel refuses the mapping. The caller owns the
+// memory.
+void* map_huge(size_t bytes);
+// Unmaps what map_huge(bytes) returned; `bytes` is the same number.
+void unmap_huge(void* address, size_t bytes);
+// Returns zeroed ordinary pages, for memory that may stay small. They stay mapped until the process
+// ends. Ends the process with one sentence if the kernel refuses the mapping.
+void* map_pages(size_t bytes);
+
+// Bytes that the machine can still give without swapping (MemAvailable), or the largest uint64_t if
+// the kernel does not report that number.
+uint64_t available_bytes();
+// Bytes that this process has resident in memory.
+uint64_t resident_bytes();
+
+// A ring buffer whose bytes [size, 2*size) are the same memory as [0, size). A hole of up to `size`
+// bytes is therefore contiguous wherever it starts. The constructor rounds `size` up to a multiple
+// of the page size, and ends the process with one sentence if the memory cannot be mapped.
+class MirroredMemory {
+ public:
+  explicit MirroredMemory(size_t bytes);
+  ~MirroredMemory();
+  MirroredMemory(const MirroredMemory&) = delete;
+  MirroredMemory& operator=(const MirroredMemory&) = delete;
+
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  std::byte* data_;
+  size_t size_;
+};
+
+}  // namespace logjam::platform

@@ -1,0 +1,14 @@
+// The mutex of logging/ and cc/: the standard library's, behind the same seam as platform/atomic.h.
+#pragma once
+
+#include <mutex>
+
+namespace logjam::platform {
+
+using mutex = std::mutex;
+template <class M>
+using lock_guard = std::lock_guard<M>;
+template <class M>
+using unique_lock = std::unique_lock<M>;
+
+}  // namespace logjam::platform

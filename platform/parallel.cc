@@ -1,0 +1,132 @@
+#include "platform/parallel.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "platform/tbb_tasks.h"
+#include "platform/thread.h"
+
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+
+// Of the sanitizer's run-time library, whose headers do not declare them.
+extern "C" void __tsan_ignore_thread_begin();
+extern "C" void __tsan_ignore_thread_end();
+#endif
+
+namespace logjam::platform {
+namespace {
+
+#if defined(__SANITIZE_THREAD__)
+void happens_before(char& edge) { __tsan_release(&edge); }
+void happens_after(char& edge) { __tsan_acquire(&edge); }
+
+// Whether this thread is in a call of libtbb's, made by Call::run, and not in a body.
+thread_local bool in_libtbb = false;
+
+// Says whether the calling thread is in libtbb, until the end of the scope. There ThreadSanitizer
+// ignores what the thread reads and writes: libtbb calls memset(), which the sanitizer intercepts,
+// on memory that one call's arena has left to the next (arena::allocate_arena), and how libtbb
+// orders the two is invisible.
+class InLibtbb {
+ public:
+  explicit InLibtbb(bool inside) : before_(in_libtbb) { change_to(inside); }
+  ~InLibtbb() { change_to(before_); }
+  InLibtbb(const InLibtbb&) = delete;
+  InLibtbb& operator=(const InLibtbb&) = delete;
+
+ private:
+  static void change_to(bool inside) {
+    if (inside == in_libtbb) return;
+    in_libtbb = inside;
+    inside ? __tsan_ignore_thread_begin() : __tsan_ignore_thread_end();
+  }
+  const bool before_;
+};
+#else
+void happens_before(char&) {}
+void happens_after(char&) {}
+class InLibtbb {
+ public:
+  explicit InLibtbb(bool) {}
+};
+#endif
+
+// To learn of NUMA nodes, libtbb loads libtbbbind in a way (RTLD_DEEPBIND) that sanitizers end the
+// process for.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kMayLoadTbbbind = false;
+#else
+constexpr bool kMayLoadTbbbind = true;
+#endif
+
+// A call's body between the two edges of the protocol. Each has an address of its own, so that
+// ThreadSanitizer takes neither for an order among parts.
+struct Call {
+  FunctionRef<void(uint32_t)> body;
+  char fork = 0;
+  char join = 0;
+
+  void run(std::span<const SocketParts> groups) {
+    happens_before(fork);
+    {
+      const InLibtbb inside(true);
+      run_tasks(groups, &Call::run_part, this);
+    }
+    happens_after(join);
+  }
+
+  static void run_part(void* call, uint32_t part) noexcept {
+    const InLibtbb outside(false);
+    auto& self = *static_cast<Call*>(call);
+    happens_after(self.fork);
+    self.body(part);
+    happens_before(self.join);
+  }
+};
+
+}  // namespace
+
+void parallel_for_parts(uint32_t parts, uint32_t threads,
+                        FunctionRef<void(uint32_t)> body) noexcept {
+  threads = std::min(threads, parts);
+  if (threads <= 1) {
+    for (uint32_t part = 0; part < parts; ++part) body(part);
+    return;
+  }
+  SocketParts all{.socket = SocketParts::kAnySocket, .threads = threads, .parts = {}};
+  for (uint32_t part = 0; part < parts; ++part) all.parts.push_back(part);
+  Call{body}.run({&all, 1});
+}
+
+void parallel_for_parts_by_socket(uint32_t parts, FunctionRef<int(uint32_t)> socket_of,
+                                  FunctionRef<void(uint32_t)> body) noexcept {
+  // Asked before any thread is bound to a socket.
+  std::map<int, SocketParts> by_socket;
+  for (uint32_t part = 0; part < parts; ++part) {
+    SocketParts& group = by_socket[socket_of(part)];
+    group.parts.push_back(part);
+    ++group.threads;
+  }
+  const bool bind = kMayLoadTbbbind && socket_count() > 1;
+  std::vector<SocketParts> groups;
+  for (auto& [socket, group] : by_socket) {
+    if (bind) group.socket = socket;
+    groups.push_back(std::move(group));
+  }
+  Call{body}.run(groups);
+}
+
+void parallel_sort(std::span<uint64_t> words, uint32_t threads) {
+#if defined(__SANITIZE_THREAD__)
+  // On libtbb's threads std::sort would call memmove(), which the sanitizer intercepts.
+  threads = 1;
+#endif
+  constexpr size_t kFewWords = 10'000;  // quicker sorted than handed out
+  if (words.size() < kFewWords) threads = 1;
+  threads <= 1 ? std::sort(words.begin(), words.end()) : sort_words(words, threads);
+}
+
+}  // namespace logjam::platform

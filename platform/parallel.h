@@ -1,0 +1,41 @@
+// Data-parallel loops: the parts of some work are forked, run side by side, and joined. oneTBB runs
+// them (tbb_tasks.h); no room but platform/ includes it.
+//
+// These loops are for work that computes: loading, applying a log, checking. Threads that block on
+// devices or live as long as a run are platform::threads.
+//
+// Protocol. What the caller did before the call happens before each part, and what a part did
+// happens before the call returns: oneTBB orders both by spawning and joining tasks. Parts are not
+// ordered among themselves. libtbb is not instrumented for ThreadSanitizer, which therefore sees
+// none of its orderings; parallel.cc states these two edges in its terms, and no others.
+//
+// Every function here may be called by any thread, from inside a part too. The caller works on
+// parts itself. Bodies must not throw: an exception that leaves one ends the process.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "platform/function_ref.h"
+
+namespace logjam::platform {
+
+// Calls body(part) once for each part below `parts`, at most `threads` at a time, and returns when
+// all have returned. Parts begin in no particular order. oneTBB may give the call fewer threads
+// than it asks for, down to the caller alone: a part must not wait for something that another part
+// of the same call does.
+void parallel_for_parts(uint32_t parts, uint32_t threads,
+                        FunctionRef<void(uint32_t)> body) noexcept;
+
+// The same with as many threads as parts, where part `part` runs on a core of socket
+// socket_of(part) (as socket_of_core() counts), so that the memory which it touches first is local
+// to that socket. Parts run on any core if the machine has one NUMA node, or if oneTBB cannot tell
+// nodes apart (it needs its library libtbbbind, which Debian packages by itself). The caller's
+// thread may be bound to a socket during the call; it has its own cores again afterwards.
+void parallel_for_parts_by_socket(uint32_t parts, FunctionRef<int(uint32_t)> socket_of,
+                                  FunctionRef<void(uint32_t)> body) noexcept;
+
+// Sorts `words` in ascending order, with at most `threads` threads.
+void parallel_sort(std::span<uint64_t> words, uint32_t threads);
+
+}  // namespace logjam::platform

@@ -1,0 +1,64 @@
+#include "platform/persist.h"
+
+#include <cpuid.h>
+#include <immintrin.h>
+
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/spin.h"
+
+namespace logjam::platform {
+namespace {
+
+using Lines = void (*)(const char* begin, const char* end);
+
+__attribute__((target("clwb"))) void clwb_lines(const char* begin, const char* end) {
+  for (; begin < end; begin += kCacheLine) _mm_clwb(const_cast<char*>(begin));
+}
+
+__attribute__((target("clflushopt"))) void clflushopt_lines(const char* begin, const char* end) {
+  for (; begin < end; begin += kCacheLine) _mm_clflushopt(const_cast<char*>(begin));
+}
+
+void clflush_lines(const char* begin, const char* end) {
+  for (; begin < end; begin += kCacheLine) _mm_clflush(begin);
+}
+
+struct Choice {
+  Lines lines;
+  const char* name;
+};
+
+// By CPUID itself: clang's __builtin_cpu_supports does not know these two features.
+Choice best_choice() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  constexpr unsigned kFeatures = 7;
+  __get_cpuid_count(kFeatures, 0, &eax, &ebx, &ecx, &edx);  // without that leaf all stay 0
+  if ((ebx & bit_CLWB) != 0) return {clwb_lines, "clwb"};
+  if ((ebx & bit_CLFLUSHOPT) != 0) return {clflushopt_lines, "clflushopt"};
+  return {clflush_lines, "clflush"};
+}
+
+const Choice& choice() {
+  static const Choice chosen = best_choice();
+  return chosen;
+}
+
+}  // namespace
+
+void write_back(const void* address, size_t bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(address);
+  choice().lines(reinterpret_cast<const char*>(begin & ~(kCacheLine - 1)),
+                 reinterpret_cast<const char*>(begin + bytes));
+  _mm_sfence();
+}
+
+const char* write_back_instruction() { return choice().name; }
+
+void spin_ticks(uint64_t wanted) {
+  if (wanted == 0) return;
+  const uint64_t start = ticks();
+  while (ticks() - start < wanted) pause();
+}
+
+}  // namespace logjam::platform

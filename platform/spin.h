@@ -1,0 +1,52 @@
+// Waiting without sleeping. Every spin in the project goes through pause().
+#pragma once
+
+#include <sched.h>
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+
+namespace logjam::platform {
+
+inline void pause() { __builtin_ia32_pause(); }
+inline void yield() { sched_yield(); }
+
+// Spins with restraint. The first rounds only pause, since the awaited thread is probably running.
+// Later rounds give the core away: with more threads than cores, the awaited thread may need this
+// core.
+class SpinWait {
+ public:
+  void once() {
+    if (rounds_++ < kPausesBeforeYield) {
+      pause();
+    } else {
+      yield();
+    }
+  }
+  uint32_t rounds() const { return rounds_; }
+
+ private:
+  static constexpr uint32_t kPausesBeforeYield = 64;
+  uint32_t rounds_ = 0;
+};
+
+// A one-word lock for short critical sections (index nodes, flush leadership). Any thread may lock
+// it; the thread that holds it unlocks it. try_lock() returns whether it took the lock, and never
+// waits.
+class SpinLock {
+ public:
+  void lock() {
+    SpinWait wait;
+    while (!try_lock()) wait.once();
+  }
+  bool try_lock() {
+    return !held_.load(memory_order_relaxed) && !held_.exchange(true, memory_order_acquire);
+  }
+  void unlock() { held_.store(false, memory_order_release); }
+
+ private:
+  atomic<bool> held_{false};
+};
+
+}  // namespace logjam::platform

@@ -1,0 +1,78 @@
+#include "platform/tbb_tasks.h"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_sort.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <new>
+
+namespace logjam::platform {
+namespace {
+
+// oneTBB has a thread for each core by default. More are asked for where the caller wants more,
+// and never fewer, since the smallest limit in force counts for every call of the process.
+// Threads that oneTBB has started sleep between calls and stay until the process ends. Without the
+// handle it would end them when its last user returns, for the next call to start them again; and
+// the last of them would free, unseen by ThreadSanitizer, what others had read.
+tbb::global_control allow(uint32_t threads) {
+  // In static storage, and never destroyed.
+  alignas(tbb::task_scheduler_handle) static std::byte kept[sizeof(tbb::task_scheduler_handle)];
+  [[maybe_unused]] static const auto* const handle =
+      new (kept) tbb::task_scheduler_handle(tbb::attach{});
+  const auto cores = static_cast<size_t>(tbb::info::default_concurrency());
+  return {tbb::global_control::max_allowed_parallelism, std::max<size_t>(threads, cores)};
+}
+
+// The node that oneTBB binds a socket's threads to; "automatic", which is none, if there is no
+// choice. Without libtbbbind oneTBB knows of one node.
+tbb::numa_node_id node_of(int socket) {
+  if (socket == SocketParts::kAnySocket) return tbb::task_arena::automatic;
+  const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();
+  if (nodes.size() < 2) return tbb::task_arena::automatic;
+  return nodes[static_cast<size_t>(socket) % nodes.size()];
+}
+
+// One group's tasks. A waiting thread runs tasks of the arena that it waits in and no others, so a
+// part that forks and joins in turn does not begin another part of the outer call meanwhile.
+struct Tasks {
+  explicit Tasks(const SocketParts& group)
+      : arena(tbb::task_arena::constraints{}
+                  .set_numa_id(node_of(group.socket))
+                  .set_max_concurrency(static_cast<int>(group.threads))) {}
+  tbb::task_arena arena;
+  tbb::task_group group;
+};
+
+}  // namespace
+
+void run_tasks(std::span<const SocketParts> groups, void (*run)(void* context, uint32_t part),
+               void* context) {
+  uint32_t threads = 0;
+  for (const SocketParts& group : groups) threads += group.threads;
+  const tbb::global_control allowed = allow(threads);
+  std::deque<Tasks> tasks;
+  for (const SocketParts& group : groups) {
+    Tasks& here = tasks.emplace_back(group);
+    here.arena.execute([&] {
+      for (const uint32_t part : group.parts) {
+        here.group.run([run, context, part] { run(context, part); });
+      }
+    });
+  }
+  for (Tasks& here : tasks) {
+    here.arena.execute([&here] { here.group.wait(); });
+  }
+}
+
+void sort_words(std::span<uint64_t> words, uint32_t threads) {
+  const tbb::global_control allowed = allow(threads);
+  tbb::task_arena arena(static_cast<int>(std::max(threads, uint32_t{1})));
+  arena.execute([&] { tbb::parallel_sort(words.data(), words.data() + words.size()); });
+}
+
+}  // namespace logjam::platform

@@ -1,0 +1,28 @@
+// What parallel.cc needs of oneTBB; nothing else includes this. tbb_tasks.cc is the one file with
+// oneTBB's headers. Its object is compiled without ThreadSanitizer's instrumentation, as libtbb is:
+// libtbb orders the writes and reads of a task object by two threads, but the sanitizer does not
+// see that order, and would report a race. What the tasks call is instrumented.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace logjam::platform {
+
+// Parts of a call that run on one socket, at most `threads` at a time.
+struct SocketParts {
+  static constexpr int kAnySocket = -1;  // its threads are not bound
+  int socket = kAnySocket;
+  uint32_t threads = 0;
+  std::vector<uint32_t> parts;
+};
+
+// Calls run(context, part) for each part of each group and returns when all have returned. Groups
+// run side by side, each in a task arena of its own; the caller works in one after the other.
+void run_tasks(std::span<const SocketParts> groups, void (*run)(void* context, uint32_t part),
+               void* context);
+
+void sort_words(std::span<uint64_t> words, uint32_t threads);
+
+}  // namespace logjam::platform

@@ -1,0 +1,32 @@
+// Threads, the cores they run on, and how promptly the kernel wakes them. Any thread may call any
+// function of this file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <thread>
+
+namespace logjam::platform {
+
+using thread = std::thread;
+
+// The number of cores that this process may use, at least 1.
+int core_count();
+// The number of NUMA nodes of this machine (libnuma), at least 1.
+int socket_count();
+// The NUMA node, counted from 0, of the core that pin_to_core(index) chooses.
+int socket_of_core(int index);
+
+// Pins the calling thread to core number `index` (modulo their count) of the cores that this
+// process may use.
+void pin_to_core(int index);
+
+// Asks the kernel to wake the calling thread, a log thread, promptly even while workers keep all
+// cores busy. It requests a short time slice, which is an early deadline under EEVDF, and a lower
+// nice value where that is permitted. Returns what the kernel granted, for the run's summary.
+std::string favour_this_thread();
+
+// Names the calling thread for debuggers and top; the kernel keeps the first 15 bytes.
+void name_this_thread(const std::string& name);
+
+}  // namespace logjam::platform

@@ -1,0 +1,174 @@
+#!/usr/bin/python3
+"""Runs a GoogleTest binary in many short processes, several at once, and ends with one plain line,
+"N passed, N failed".
+
+usage: scripts/run_tests.py BINARY [SANITIZER] [ARGS FOR THE BINARY...]
+
+SANITIZER is thread, address, undefined or empty. Most tests wait for devices and do not compute, so
+four processes run on each core; LOGJAM_TEST_JOBS sets another number. The tests are dealt out to
+several times as many processes, so that none of them holds up the end for long.
+
+A test that takes its process down counts as failed, and the tests after it run in a new process.
+A process that runs longer than TEST_TIMEOUT seconds (900) gets SIGABRT. Each failed test's output
+is repeated at the end. All output stays in BINARY.logs/. The tests' own files lie in one temporary
+directory, which goes unless a test failed: a process that ends early cannot remove its files.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# handle_segv=2: a bad access gets the sanitizer's report, whichever handler the tests install.
+SANITIZERS = {
+    "": {},
+    "thread": {"TSAN_OPTIONS": "halt_on_error=1 handle_segv=2 second_deadlock_stack=1"},
+    "address": {"ASAN_OPTIONS": "halt_on_error=1 handle_segv=2 strict_string_checks=1"},
+    "undefined": {"UBSAN_OPTIONS": "halt_on_error=1 print_stacktrace=1"},
+}
+JOBS = int(os.environ.get("LOGJAM_TEST_JOBS", 4 * os.cpu_count()))
+PROCESSES_A_JOB = 8
+TIMEOUT_SECONDS = int(os.environ.get("TEST_TIMEOUT", 900))
+SLOWEST = 20
+BEGIN = re.compile(r"\[ RUN      \] (\S+)$")
+# What is printed without a line break stands before these on the same line.
+END = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:, where .*)? \((\d+) ms\)$")
+
+
+class Test:
+    def __init__(self, name):
+        self.name, self.result, self.ms, self.output = name, "FAILED", 0, []
+
+
+def list_tests(command):
+    """The names of all tests that the binary would run."""
+    listed = subprocess.run([*command, "--gtest_list_tests"], stdout=subprocess.PIPE, text=True,
+                            check=True).stdout
+    names, suite = [], ""
+    for line in listed.splitlines():
+        word = line.split("#")[0].strip()
+        if not line.startswith(" "):
+            suite = word if word.endswith(".") else ""  # other lines are not about tests
+        elif suite:
+            names.append(suite + word)
+    return names
+
+
+def read_log(log):
+    """The tests that a process ran, in order; the last one if it did not end; other output."""
+    tests, outside, running = [], [], None
+    for line in log.read_text(errors="replace").splitlines():
+        begin, end = BEGIN.search(line), END.search(line)
+        if begin:
+            running = Test(begin[1])
+            tests.append(running)
+        elif running and end and end[2] == running.name:
+            running.result, running.ms = end[1], int(end[3])
+            running.output.append(line[:end.start()])
+            running = None
+        else:
+            (running.output if running else outside).append(line)
+    return tests, running, outside
+
+
+def run_process(command, log):
+    """Returns how the process ended, or "" if it ended well."""
+    with open(log, "wb") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT,
+                                   stdin=subprocess.DEVNULL)
+        try:
+            status = process.wait(TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # the log then says where it hung
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            process.wait()
+            return f"the process ran for more than {TIMEOUT_SECONDS} s and was ended"
+    if status < 0:
+        return f"the process was ended by {signal.Signals(-status).name}"
+    return f"the process ended with status {status}" if status else ""
+
+
+def run_tests(command, names, log):
+    """Runs these tests, in one process if none of them ends it."""
+    tests = []
+    while names:
+        ending = run_process([*command, "--gtest_filter=" + ":".join(names)], log)
+        ran, running, outside = read_log(log)
+        tests += ran
+        if running:
+            running.output.append(ending or "the process ended before the test did")
+        elif ending and all(test.result != "FAILED" for test in ran):
+            culprit = Test(f"(outside of any test: {log.name})")
+            culprit.output = [*outside[-50:], ending]
+            return [*tests, culprit]
+        if not running:
+            return tests
+        done = {test.name for test in ran}
+        names = [name for name in names if name not in done]
+        log = log.with_name(log.stem + "-again.log")
+    return tests
+
+
+def report(tests, seconds, logs, files):
+    """Prints what there is to say; returns whether all is well."""
+    passed = sum(test.result == "OK" for test in tests)
+    skipped = sum(test.result == "SKIPPED" for test in tests)
+    failed = [test for test in tests if test.result == "FAILED"]
+    for test in failed:
+        print(f"== FAILED: {test.name}", *test.output, sep="\n")
+    print(f"== the {SLOWEST} slowest tests, in seconds:")
+    for test in sorted(tests, key=lambda test: -test.ms)[:SLOWEST]:
+        print(f"{test.ms / 1000:8.1f}  {test.name}")
+    print(f"{len(tests)} tests in {seconds:.0f} s, {JOBS} processes at once; all output: {logs}/")
+    if skipped:
+        print(f"{skipped} skipped")
+    for test in failed:
+        print(f"failed: {test.name}")
+    if failed:
+        print(f"files that the tests left: {files}/")
+    print(f"{passed} passed, {len(failed) if tests else 1} failed")
+    return passed > 0 and not failed
+
+
+def main():
+    if len(sys.argv) < 2 or len(sys.argv) > 2 and sys.argv[2] not in SANITIZERS:
+        sys.exit(__doc__.split("\n\n")[1])
+    binary = pathlib.Path(sys.argv[1]).resolve()
+    command = [str(binary), "--gtest_color=no", *sys.argv[3:]]
+    os.chdir(ROOT)
+    os.environ["LOGJAM_ROOT"] = str(ROOT)
+    for name, value in SANITIZERS[sys.argv[2] if len(sys.argv) > 2 else ""].items():
+        os.environ[name] = f"{value} {os.environ.get(name, '')}"
+    names = list_tests(command)
+    logs = binary.with_name(binary.name + ".logs")
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.mkdir()
+    files = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="logjam-tests-")
+    start = time.monotonic()
+    processes = min(len(names), JOBS * PROCESSES_A_JOB)
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        parts = pool.map(lambda i: run_tests(command, names[i::processes], logs / f"{i:03}.log"),
+                         range(processes))
+        tests = [test for part in parts for test in part]
+    not_run = set(names) - {test.name for test in tests}
+    for name in sorted(not_run):
+        tests.append(Test(name))
+        tests[-1].output = ["did not run"]
+    well = report(tests, time.monotonic() - start, logs, files)
+    if well:
+        shutil.rmtree(files, ignore_errors=True)
+    sys.exit(0 if well else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+// A log scheme that forwards every call to another scheme. Test doubles derive from it and override
+// the calls that their test is about.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "logging/scheme_registry.h"
+
+namespace logjam {
+
+class ForwardingScheme : public LogScheme {
+ public:
+  // Forwards to `none`. A double overrides the calls that `none` does not serve.
+  explicit ForwardingScheme(uint32_t workers, const LogTraits& traits = {.logs = false})
+      : LogScheme(LogConfig{.workers = workers, .traits = traits}),
+        scheme_(find_scheme("none")->make(LogConfig{.workers = workers})) {}
+
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    return scheme_->reserve(worker, deps, bytes);
+  }
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool ok,
+                      bool commits) override {
+    return scheme_->publish(worker, reservation, ok, commits);
+  }
+  CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
+    return scheme_->commit_read_only(worker, deps);
+  }
+  bool is_durable(const CommitPoint& point) const override { return scheme_->is_durable(point); }
+  void poll(uint32_t worker) override { scheme_->poll(worker); }
+  uint32_t flushers() const override { return scheme_->flushers(); }
+  void flush(uint32_t flusher, bool stopping) override { scheme_->flush(flusher, stopping); }
+  bool idle() const override { return scheme_->idle(); }
+  uint64_t max_record_bytes() const override { return scheme_->max_record_bytes(); }
+
+ private:
+  std::unique_ptr<LogScheme> scheme_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,94 @@
+// NV-Logging and NVM-D: sequence numbers, which transactions wait for which, and the cut. Each test
+// runs on one thread, without flushers, and calls flush(), so the test decides the interleaving.
+#include "tests/logging/scripted_log.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint32_t kWorkers = 3;
+constexpr uint32_t kWatermarks = kWorkers;  // the stream of watermarks
+constexpr Dependencies kReads{.max_read = 0, .max_overwritten = 0, .reads = true};
+
+class PerWorkerSchemeTest : public ScriptedLog {
+ protected:
+  void open(const std::string& name, const std::string& device) {
+    options_ = log_options(*find_scheme(name), directory_, device, kWorkers);
+    ScriptedLog::open();
+  }
+};
+
+TEST_F(PerWorkerSchemeTest, NvlogAcknowledgesInSequenceOrder) {
+  open("nvlog", "sync");
+  const Published first = publish(0, {});
+  const Published second = publish(1, {});
+  const Published third = publish(0, {});
+  EXPECT_EQ(first.sequence, 1u);
+  EXPECT_EQ(second.sequence, 2u);
+  EXPECT_EQ(third.sequence, 3u);
+  flush(kWatermarks);
+  flush(0);
+  flush(kWatermarks);
+  EXPECT_FALSE(durable(third.point)) << "the record with the preceding number is not flushed";
+  EXPECT_EQ(cut().sequence, 0u);
+  flush(1);
+  EXPECT_FALSE(durable(second.point)) << "no watermark on the device covers the record";
+  flush(kWatermarks);
+  EXPECT_TRUE(durable(first.point) && durable(second.point) && durable(third.point));
+  EXPECT_EQ(cut().sequence, 3u);
+}
+
+TEST_F(PerWorkerSchemeTest, NvmdNumbersExceedDependenciesAndTheWorkersLastNumber) {
+  open("nvmd", "sync");
+  for (int i = 0; i < 5; ++i) publish(0, {});
+  EXPECT_EQ(publish(1, {}).sequence, 1u);
+  EXPECT_EQ(publish(1, {.max_read = 5, .reads = true}).sequence, 6u);
+  EXPECT_EQ(publish(1, {.max_overwritten = 4}).sequence, 7u);
+  EXPECT_EQ(publish(2, {.max_war = 7}).sequence, 8u);
+}
+
+TEST_F(PerWorkerSchemeTest, NvmdWaitsForSmallerNumbersOfAllWorkersAndAWatermark) {
+  open("nvmd", "sync");
+  const Published other = publish(1, {});
+  const Published reader = publish(0, {.max_read = other.sequence, .reads = true});
+  flush(0);
+  flush(kWatermarks);
+  EXPECT_FALSE(durable(reader.point)) << "the record that it has read from is not flushed";
+  EXPECT_EQ(cut().sequence, 0u);
+  flush(1);
+  EXPECT_FALSE(durable(reader.point)) << "no watermark on the device covers the record";
+  flush(kWatermarks);
+  EXPECT_TRUE(durable(reader.point) && durable(other.point));
+  EXPECT_EQ(cut().sequence, reader.sequence);
+}
+
+// Idle workers write nothing, and the numbers that they draw later exceed the watermark.
+TEST_F(PerWorkerSchemeTest, NvmdIdleWorkersContinueAboveTheWatermark) {
+  open("nvmd", "nvm");
+  Published last{};
+  for (int i = 0; i < 10; ++i) last = publish(0, kReads);
+  flush(0);
+  flush(kWatermarks);
+  EXPECT_TRUE(durable(last.point));
+  EXPECT_EQ(cut().sequence, last.sequence);
+  EXPECT_EQ(scheme().counters().value("watermark_records"), 1);
+  EXPECT_EQ(publish(1, {}).sequence, last.sequence + 1);
+}
+
+TEST_F(PerWorkerSchemeTest, NvmdAnOpenReservationHoldsUpLargerNumbersOnly) {
+  open("nvmd", "nvm");
+  const Published small = publish(0, {});
+  const LogReservation hole = scheme().reserve(1, {.max_read = 1, .reads = true}, 64);
+  const Published large = publish(0, {.max_read = hole.sequence, .reads = true});
+  flush(0);
+  flush(kWatermarks);
+  EXPECT_TRUE(durable(small.point));
+  EXPECT_FALSE(durable(large.point));
+  EXPECT_EQ(cut().sequence, hole.sequence - 1);
+  fill(1, hole);
+  flush(1);
+  flush(kWatermarks);
+  EXPECT_TRUE(durable(large.point));
+}
+
+}  // namespace
+}  // namespace logjam

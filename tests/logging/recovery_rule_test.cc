@@ -1,0 +1,80 @@
+// The named recovery rules, on tails written by hand.
+#include "logging/recovery_rule.h"
+
+#include <gtest/gtest.h>
+
+#include "logging/format/record.h"
+
+namespace logjam {
+namespace {
+
+StreamTail tail(uint64_t bytes, uint64_t last_sequence, uint64_t last_watermark) {
+  StreamTail tail;
+  tail.bytes = bytes;
+  tail.last_sequence = last_sequence;
+  tail.last_watermark = last_watermark;
+  tail.why = "end of log";
+  return tail;
+}
+
+bool survives(const RecoveryRule& rule, uint64_t sequence, const Cut& cut) {
+  RecordHeader header{};
+  header.sequence = sequence;
+  return rule.survives(header, cut);
+}
+
+TEST(RecoveryRule, FirstGapUsesAllThatIsValid) {
+  const RecoveryRule rule = first_gap();
+  const Cut cut = rule.cut({tail(640, 640, 0)});
+  EXPECT_EQ(cut.bytes, std::vector<uint64_t>{640});
+  EXPECT_EQ(cut.why, "end of log");
+  EXPECT_TRUE(survives(rule, 640, cut));
+}
+
+TEST(RecoveryRule, MinCutIsTheLeastNumberOfAllStreams) {
+  const StreamTails tails = {tail(100, 9, 6), tail(200, 7, 7), tail(300, 12, 3)};
+  const RecoveryRule by_record = min_cut(&StreamTail::last_sequence, "RSNe");
+  const Cut cut = by_record.cut(tails);
+  EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{100, 200, 300}));
+  EXPECT_EQ(cut.sequence, 7u);
+  EXPECT_EQ(cut.why, "RSNe 7, the least of 3 stream(s)");
+  EXPECT_TRUE(survives(by_record, 7, cut));
+  EXPECT_FALSE(survives(by_record, 8, cut));
+  EXPECT_EQ(min_cut(&StreamTail::last_watermark, "epoch").cut(tails).sequence, 3u);
+}
+
+TEST(RecoveryRule, AnEmptyStreamCutsEverythingByMinCut) {
+  const RecoveryRule rule = min_cut(&StreamTail::last_sequence, "LSN");
+  const Cut cut = rule.cut({tail(100, 9, 0), tail(0, 0, 0)});
+  EXPECT_EQ(cut.sequence, 0u);
+  EXPECT_FALSE(survives(rule, 1, cut));
+}
+
+TEST(RecoveryRule, TheLastStreamsWatermarkVouchesForAll) {
+  const RecoveryRule rule = last_watermark_cut("GSN");
+  const Cut cut = rule.cut({tail(100, 50, 0), tail(200, 60, 0), tail(64, 40, 40)});
+  EXPECT_EQ(cut.sequence, 40u);
+  EXPECT_TRUE(survives(rule, 40, cut));
+  EXPECT_FALSE(survives(rule, 41, cut));
+}
+
+TEST(RecoveryRule, AWatermarkIsMetIfAllItsPositionsAreThere) {
+  const RecoveryRule rule = last_met_cut("sync record");
+  const auto words = [](std::vector<uint64_t> positions) {
+    return std::make_shared<const std::vector<uint64_t>>(std::move(positions));
+  };
+  StreamTail first = tail(300, 0, 0), second = tail(150, 0, 0);
+  // Stream 0 has two sync records, in two batches. The later one wants 160 bytes of stream 1.
+  first.watermark_words = {words({100, 50}), words({300, 160})};
+  second.watermark_words = {words({100, 150})};
+  Cut cut = rule.cut({first, second});
+  EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{100, 150}));
+  second.bytes = 160;
+  cut = rule.cut({first, second});
+  EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{300, 150}));
+  // One stream needs no sync records.
+  EXPECT_EQ(rule.cut({tail(70, 0, 0)}).bytes, std::vector<uint64_t>{70});
+}
+
+}  // namespace
+}  // namespace logjam

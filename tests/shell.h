@@ -1,0 +1,34 @@
+// Commands that a test gives to the shell.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace logjam {
+
+struct Ended {
+  std::string output;  // what the script wrote to stdout
+  int status;          // its exit status, -1 if a signal ended it
+};
+
+// In `script`, $LOGJAM is the program under test (default: build/logjam).
+inline Ended shell(const std::string& script) {
+  setenv("LOGJAM", "build/logjam", 0);
+  std::FILE* pipe = popen(script.c_str(), "r");
+  EXPECT_NE(pipe, nullptr);
+  Ended ended;
+  std::array<char, 4096> chunk;
+  for (size_t n; (n = std::fread(chunk.data(), 1, chunk.size(), pipe)) > 0;) {
+    ended.output.append(chunk.data(), n);
+  }
+  const int status = pclose(pipe);
+  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ended;
+}
+
+}  // namespace logjam

@@ -1,0 +1,43 @@
+// A directory for one test's files.
+#pragma once
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace logjam {
+
+// Created empty under TMPDIR, or else /tmp, with a name that no other directory has; removed with
+// all its files by the destructor.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    path_ = std::filesystem::temp_directory_path() / "logjam-test-XXXXXX";
+    if (mkdtemp(path_.data()) == nullptr) {
+      throw std::system_error(errno, std::generic_category(), "cannot create " + path_);
+    }
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    if (!kept_) std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+  // The path that a file of this name has in the directory. The file need not exist.
+  std::string path_of(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+  // The directory stays when the object goes: its files say why a test failed.
+  void keep() { kept_ = true; }
+
+ private:
+  std::string path_;
+  bool kept_ = false;
+};
+
+}  // namespace logjam
