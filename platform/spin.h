@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/clock.h"
 
 namespace logjam::platform {
 
@@ -14,20 +15,24 @@ inline void yield() { sched_yield(); }
 
 // Spins with restraint. The first rounds only pause, since the awaited thread is probably running.
 // Later rounds give the core away: with more threads than cores, the awaited thread may need this
-// core.
+// core. The last rounds sleep: threads that only yield to each other keep a core from the kernel's
+// own workers (Linux 6.18 ran none of them for a minute), and the awaited thread may need these.
 class SpinWait {
  public:
   void once() {
     if (rounds_++ < kPausesBeforeYield) {
       pause();
-    } else {
+    } else if (rounds_ < kRoundsBeforeSleep) {
       yield();
+    } else {
+      sleep_ns(kSleepNs);
     }
   }
   uint32_t rounds() const { return rounds_; }
 
  private:
-  static constexpr uint32_t kPausesBeforeYield = 64;
+  static constexpr uint32_t kPausesBeforeYield = 64, kRoundsBeforeSleep = 1024;
+  static constexpr uint64_t kSleepNs = 20'000;
   uint32_t rounds_ = 0;
 };
 

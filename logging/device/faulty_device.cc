@@ -79,7 +79,7 @@ void FaultyDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync
   extents_.clear();
 }
 
-bool FaultyDevice::finished() { return !cut_.load() && inner_->finished(); }
+bool FaultyDevice::finished() { return cut_.load() ? forgets_.load() : inner_->finished(); }
 
 void FaultyDevice::wait(uint64_t timeout_ns) {
   if (cut_.load()) {
@@ -138,7 +138,7 @@ bool FaultyDevice::persist(std::span<const std::byte> bytes) {
     }
     std::ranges::shuffle(lines_, random_);
     for (const uint64_t line : lines_) {
-      if (cut_.load()) return false;
+      if (cut_.load()) return forgets_.load();
       write_back_line(line);
     }
   }

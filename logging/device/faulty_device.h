@@ -44,6 +44,9 @@ class FaultyDevice final : public Device, private PersistentMemory {
   // Any thread: from now on no write or persist completes. Some unsynced bytes may have been
   // written back.
   void power_cut();
+  // Any thread, after power_cut(): writes and persists complete again, and change no file. A thread
+  // that waits for a write then comes back. What it believes durable is lost.
+  void forget_writes() { forgets_.store(true); }
   // Any thread: the next start() or persist() fails with this errno.
   void fail_next_write(int error) { fail_.store(error); }
 
@@ -71,7 +74,7 @@ class FaultyDevice final : public Device, private PersistentMemory {
   std::vector<uint64_t> lines_;  // the cache lines of one persist(), for shuffling
   std::byte* cache_ = nullptr;   // indexed by file offset, if the inner device is memory
   platform::atomic<uint64_t> mapped_end_{0};
-  platform::atomic<bool> cut_{false};
+  platform::atomic<bool> cut_{false}, forgets_{false};
   platform::atomic<int> fail_{0};
 };
 

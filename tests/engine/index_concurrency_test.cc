@@ -159,7 +159,7 @@ TEST_P(UniqueConcurrency, ReadersWaitForALatchedNode) {
       reading.store(true);
       found = index->find(7, &miss);
     });
-    while (!reading.load()) platform::yield();
+    for (platform::SpinWait wait; !reading.load();) wait.once();
     platform::sleep_ns(20'000'000);
     return true;
   };

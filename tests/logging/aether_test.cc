@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "platform/spin.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/scoped_flags.h"
 
@@ -154,7 +155,7 @@ TEST_P(AetherTest, WorkersThatFindTheLockHeldFormGroups) {
       scheme.wait_durable(worker, publish_record(log, worker, worker, 264).point);
     });
   }
-  while (counter(log, "consolidated_inserts") < kWorkers - 3) std::this_thread::yield();
+  for (platform::SpinWait wait; counter(log, "consolidated_inserts") < kWorkers - 3;) wait.once();
   EXPECT_FALSE(scheme.is_durable(CommitPoint::in_stream(0, first.sequence)));
   fill_record(first, log.run(), 0);
   scheme.publish(0, first, true, true);

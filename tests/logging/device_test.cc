@@ -12,7 +12,9 @@
 #include "logging/device/faulty_device.h"
 #include "platform/clock.h"
 #include "platform/memory.h"
+#include "platform/spin.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
 #include "tests/scoped_flags.h"
 
 namespace logjam {
@@ -142,6 +144,7 @@ TEST_P(PowerCut, DurableRecordsAreReadable) {
           options.directories.push_back(directory.path() + "/" + std::to_string(i));
         }
       }
+      const Watchdog watchdog("a worker did not come back from a power cut");
       Log log(options);
       log.start();
       std::atomic<uint64_t> acknowledged[kWorkers] = {};
@@ -151,24 +154,28 @@ TEST_P(PowerCut, DurableRecordsAreReadable) {
       for (uint32_t worker = 0; worker < kWorkers; ++worker) {
         threads.emplace_back([&, worker] {
           auto& mine = published[worker];
-          // The unacknowledged records never fill the buffer: after the cut a wait for space
-          // would not end.
-          for (uint64_t i = 0; !stop.load(); log.scheme().poll(worker)) {
+          platform::SpinWait wait;
+          for (uint64_t i = 0;; log.scheme().poll(worker)) {
             uint64_t done = acknowledged[worker].load();
             while (done < mine.size() && log.scheme().is_durable(mine[done].point)) ++done;
+            // After `stop` the devices forget what they are given: that is no acknowledgement.
+            if (stop.load()) return;
             acknowledged[worker].store(done);
             if (mine.size() - done < 100) {
               mine.push_back(publish_record(log, worker, uint64_t{worker} << 48 | i++, 128));
+              wait = {};
             } else {
-              std::this_thread::yield();
+              wait.once();
             }
           }
         });
       }
-      while (acknowledged[0].load() == 0) std::this_thread::yield();
+      for (platform::SpinWait wait; acknowledged[0].load() == 0;) wait.once();
       std::this_thread::sleep_for(std::chrono::microseconds(331 * seed));
       for (Device* one : log.devices()) dynamic_cast<FaultyDevice&>(*one).power_cut();
       stop.store(true);
+      // A worker that waits for space comes back.
+      for (Device* one : log.devices()) dynamic_cast<FaultyDevice&>(*one).forget_writes();
       for (std::thread& thread : threads) thread.join();
 
       const LogFiles files = find_log_files(options.directories);

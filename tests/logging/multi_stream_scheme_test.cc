@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "platform/spin.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 
@@ -98,9 +99,10 @@ TEST_P(MultiStreamSchemeTest, APollingWorkerIsAcknowledged) {
     std::vector<Published> acknowledged;
     for (uint64_t i = 0; i < 5; ++i) {
       acknowledged.push_back(publish_record(log, 1, i, 64, kReads));
+      platform::SpinWait wait;
       while (!log.scheme().is_durable(acknowledged.back().point)) {
         log.scheme().poll(1);
-        std::this_thread::yield();
+        wait.once();
       }
     }
     return acknowledged;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "platform/spin.h"
 #include "tests/logging/scripted_log.h"
 #include "tests/logging/watchdog.h"
 
@@ -155,7 +156,7 @@ TEST_F(PwalTest, AWorkerStoppedWithAReservationStallsOnlyAcknowledgements) {
         scheme().wait_durable(worker, last.point);
       });
     }
-    while (published.load() < 400) std::this_thread::yield();
+    for (platform::SpinWait wait; published.load() < 400;) wait.once();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     released.store(true);
     const CommitPoint point = fill(2, reservation);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "logging/buffer/open_holes.h"
+#include "platform/spin.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 #include "tests/scoped_flags.h"
@@ -62,7 +63,7 @@ TEST_P(OpenHolesLooks, NoLookPassesAHole) {
       }
     });
   }
-  while (looking.load() < kLookers) std::this_thread::yield();
+  for (platform::SpinWait wait; looking.load() < kLookers;) wait.once();
   for (uint32_t worker = 0; worker < threads; ++worker) {
     workers.emplace_back([&, worker] {
       for (uint64_t i = 0; i < kEach; ++i) {

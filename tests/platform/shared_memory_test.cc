@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "platform/event_count.h"
+#include "platform/spin.h"
 #include "tests/logging/watchdog.h"
 
 namespace logjam {
@@ -99,7 +100,7 @@ TEST(EventCount, OneNotifyWakesAllThatAwait) {
       through.fetch_add(1);
     });
   }
-  while (!event.has_waiters()) std::this_thread::yield();
+  for (platform::SpinWait wait; !event.has_waiters();) wait.once();
   open.store(true, platform::memory_order_release);
   event.notify();
   event.await([&] { return through.load() == 4; });
