@@ -9,7 +9,7 @@ four processes run on each core; LOGJAM_TEST_JOBS sets another number. The tests
 several times as many processes, so that none of them holds up the end for long.
 
 A test that takes its process down counts as failed, and the tests after it run in a new process.
-A process that runs longer than TEST_TIMEOUT seconds (300) gets SIGABRT. Each failed test's output
+A process that runs longer than TEST_TIMEOUT seconds (600) gets SIGABRT. Each failed test's output
 is repeated at the end. All output stays in BINARY.logs/. The tests' own files lie in one temporary
 directory, which goes unless a test failed: a process that ends early cannot remove its files.
 """
@@ -35,7 +35,7 @@ SANITIZERS = {
 }
 JOBS = int(os.environ.get("LOGJAM_TEST_JOBS", 4 * os.cpu_count()))
 PROCESSES_A_JOB = 8
-TIMEOUT_SECONDS = int(os.environ.get("TEST_TIMEOUT", 300))
+TIMEOUT_SECONDS = int(os.environ.get("TEST_TIMEOUT", 600))
 SLOWEST = 20
 BEGIN = re.compile(r"\[ RUN      \] (\S+)$")
 # What is printed without a line break stands before these on the same line.

@@ -1,4 +1,4 @@
-// Ends the process with a given sentence if the watchdog is not destroyed within a minute.
+// Ends the process with a given sentence if the watchdog is not destroyed within three minutes.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@ class Watchdog {
   explicit Watchdog(const char* sentence)
       : thread_([this, sentence] {
           std::unique_lock lock(mutex_);
-          if (!changed_.wait_for(lock, std::chrono::minutes(1), [this] { return done_; })) {
+          if (!changed_.wait_for(lock, std::chrono::minutes(3), [this] { return done_; })) {
             platform::fatal(sentence);
           }
         }) {}
