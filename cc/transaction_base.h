@@ -177,12 +177,16 @@ class TransactionBase : public ProtocolTransaction {
   }
   // Called at the serialization point, for every write. A blind write still depends on the presence
   // of its row. If rows of the table come and go, another transaction may have inserted that row,
-  // so the blind write counts as a read of it. An insert may follow an erase whose tuple has
-  // already left the index; Table::removed_up_to() stands for such erases.
+  // so the blind write counts as a read of it. An insert depends on the erase that left the absent
+  // tuple's number: under OCC another transaction may have filled and erased the tuple of an insert
+  // that has not committed. An insert may also follow an erase whose tuple has already left the
+  // index; Table::removed_up_to() stands for such erases. These are durable, so they only count for
+  // the order.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
     if (write.was_present && write.table->membership_changes()) note_read(version);
     if (!write.was_present) {
+      if (version.sequence() != 0) note_read(version);
       deps_.max_overwritten = std::max(deps_.max_overwritten, write.table->removed_up_to());
     }
   }

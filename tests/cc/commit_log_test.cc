@@ -224,6 +224,32 @@ TEST_P(OccLogTest, AFailedValidationPublishesAVoidRecord) {
   EXPECT_TRUE(t1.commit());
 }
 
+// While an insert has not committed, another transaction takes over its tuple, and a third erases the
+// row. The insert then follows the erase, so it is not write-only.
+TEST_P(OccLogTest, AnInsertDependsOnAnEraseThatCameBeforeItsCommit) {
+  Actor first(world), second(world), eraser(world);
+  EXPECT_EQ(first.insert(*world.hash, 45, 1), Status::kOk);
+  EXPECT_EQ(second.insert(*world.hash, 45, 2), Status::kOk);
+  ASSERT_TRUE(second.commit());
+  EXPECT_EQ(eraser.erase(*world.hash, 45), Status::kOk);
+  ASSERT_TRUE(eraser.commit());
+  const uint64_t erased = eraser.txn->commit_point().sequence;
+  entries().clear();
+  ASSERT_TRUE(first.commit());
+  for (const FakeLog::Entry& entry : entries()) {
+    EXPECT_TRUE(entry.deps.reads);
+    EXPECT_EQ(entry.deps.max_read, erased);
+    EXPECT_EQ(entry.deps.max_overwritten, erased);
+    EXPECT_EQ(entry.header().flags, 0) << "labelled write-only";
+  }
+  // An insert that no other transaction has touched reads nothing.
+  Actor alone(world);
+  EXPECT_EQ(alone.insert(*world.hash, 55, 1), Status::kOk);
+  ASSERT_TRUE(alone.commit());
+  EXPECT_FALSE(entries().back().deps.reads);
+  EXPECT_EQ(entries().back().header().flags, kWriteOnly);
+}
+
 TEST_P(CommitLogTest, ASchemeWithoutLogsStillAssignsSequenceNumbers) {
   World quiet(std::get<0>(GetParam()), {.before_validation = before_validation(), .logs = false},
               std::get<1>(GetParam()));
