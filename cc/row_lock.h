@@ -1,7 +1,8 @@
 // A shared/exclusive lock in one word, for tuples and index nodes. Only 2PL uses it.
 //
 //   bit 63      held exclusively
-//   bit 62      a transaction sleeps until this lock is released
+//   bit 62      new shared holders are refused until the lock is free: a transaction sleeps until
+//               this lock is released, or an old writer has died at it (wait-die)
 //   bits 46-61  number of shared holders
 //   bits 0-45   the smallest age among the holders since the lock was last free; or, under
 //               2pl-detect, the holders' slots (waits_for.h)
@@ -29,7 +30,15 @@
 // hold locks; the slot then stays set until the lock is free.
 //
 // No starvation. While a transaction sleeps, new shared holders are refused, so the lock becomes
-// free. A transaction that dies keeps its age, so it becomes the oldest at some time.
+// free. A transaction that dies keeps its age, so it becomes the oldest at some time. Under wait-die
+// the oldest transaction may still die: overlapping readers keep the lock from becoming free, and
+// the recorded age is that of a reader that left. So a writer that has died several times calls
+// turn_readers_away() before it dies again. Then the lock becomes free, its next holders record
+// their own ages, and the oldest transaction waits for them.
+//
+// Turning readers away adds no deadlock. The writer holds nothing afterwards, and no transaction
+// waits for it: the bit goes when the last holder releases the lock. A reader that was refused waits
+// for the holders, under the same condition as any other transaction.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +54,7 @@ namespace logjam {
 class LockState {
  public:
   static constexpr uint64_t kExclusive = uint64_t{1} << 63;
-  static constexpr uint64_t kSleepers = uint64_t{1} << 62;
+  static constexpr uint64_t kNoNewReaders = uint64_t{1} << 62;
   static constexpr int kSharedShift = 46;
   static constexpr uint64_t kOneShared = uint64_t{1} << kSharedShift;
   static constexpr uint64_t kMaxShared = 0xffff;
@@ -57,7 +66,7 @@ class LockState {
   uint64_t word() const { return word_; }
   bool free() const { return word_ == 0; }
   bool exclusive() const { return (word_ & kExclusive) != 0; }
-  bool sleepers() const { return (word_ & kSleepers) != 0; }
+  bool no_new_readers() const { return (word_ & kNoNewReaders) != 0; }
   uint64_t shared() const { return (word_ >> kSharedShift) & kMaxShared; }
   uint64_t oldest_age() const { return word_ & kAgeMask; }
   uint64_t slots() const { return word_ & kAgeMask; }
@@ -106,7 +115,7 @@ class RowLock {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
       *seen = LockState(word);
-      if (seen->exclusive() || seen->sleepers() || seen->shared() == LockState::kMaxShared) {
+      if (seen->exclusive() || seen->no_new_readers() || seen->shared() == LockState::kMaxShared) {
         return false;
       }
       const uint64_t low_bits =
@@ -135,6 +144,16 @@ class RowLock {
     }
   }
 
+  // Refuses new shared holders until the lock is free. Does nothing if there is no shared holder.
+  // Any worker may call it.
+  void turn_readers_away() {
+    uint64_t word = word_.load(platform::memory_order_relaxed);
+    while (LockState(word).shared() != 0 &&
+           !word_.compare_exchange_weak(word, word | LockState::kNoNewReaders,
+                                        platform::memory_order_relaxed)) {
+    }
+  }
+
   // Locks a tuple that no other worker can reach yet.
   void init_exclusive(Holder holder) {
     word_.store(LockState::kExclusive | holder.bits(), platform::memory_order_relaxed);
@@ -150,25 +169,26 @@ class RowLock {
                             : ((word & ~LockState::kAgeMask) | low_bits) - LockState::kOneShared;
       if (word_.compare_exchange_weak(word, next, platform::memory_order_release,
                                       platform::memory_order_relaxed)) {
-        if (now.sleepers()) wake();
+        if (now.no_new_readers()) wake();
         return;
       }
     }
   }
   void release_exclusive() {
-    if (LockState(word_.exchange(0, platform::memory_order_release)).sleepers()) wake();
+    if (LockState(word_.exchange(0, platform::memory_order_release)).no_new_readers()) wake();
   }
 
   // Sleeping, after an attempt has failed. The caller reads parker() before that attempt, and
   // passes the result and the attempt's `seen` to sleep(). No wake-up is lost. A release before
-  // sleep() has set the sleepers bit changes the word, and sleep() returns at once. A release after
+  // sleep() has set bit 62 changes the word, and sleep() returns at once. A release after
   // that finds the bit and changes the parker, and wait_on() returns at once. A sleep lasts at most
   // kMaxSleepNs.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
   void sleep(uint32_t parker_before, LockState seen) {
     uint64_t word = seen.word();
-    if (!seen.sleepers() && !word_.compare_exchange_strong(word, word | LockState::kSleepers,
-                                                           platform::memory_order_relaxed)) {
+    if (!seen.no_new_readers() &&
+        !word_.compare_exchange_strong(word, word | LockState::kNoNewReaders,
+                                       platform::memory_order_relaxed)) {
       return;
     }
     platform::wait_on(parker_of(word_), parker_before, kMaxSleepNs);

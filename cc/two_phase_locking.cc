@@ -47,6 +47,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     reads_.clear();
     if (policy == Policy::kWaitDie && !(retry && age_ != 0)) {
       age_ = context_.ages->fetch_add(1, platform::memory_order_relaxed) + 1;
+      deaths_ = 0;
     }
   }
 
@@ -157,10 +158,14 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     }
   }
 
+  // What a transaction wants of a lock: to share it; or to have it alone, or to insert into the
+  // index node that it guards.
+  enum class Wants : uint8_t { kShared, kAlone };
+
   // Calls `attempt` until it succeeds, and waits in between if may_wait(). Returns false, with the
   // reason noted, if the transaction must abort. `busy` is the reason that 2pl-nowait notes.
   template <class Attempt>
-  bool wait_for(RowLock lock, AbortReason busy, const Attempt& attempt);
+  bool wait_for(RowLock lock, Wants wants, AbortReason busy, const Attempt& attempt);
 
   bool lock_shared(RowLock::Word& word);
   bool lock_exclusive(RowLock::Word& word);
@@ -188,7 +193,12 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     held_index_.clear();
   }
 
-  uint64_t age_ = 0;  // the time stamp of wait-die
+  // wait-die: a writer that has died so often turns readers away (row_lock.h). Rarer deaths are
+  // better borne than a lock that readers cannot share.
+  static constexpr uint32_t kDeathsBorne = 8;
+
+  uint64_t age_ = 0;     // the time stamp of wait-die
+  uint32_t deaths_ = 0;  // how often the transaction has died at this age
   std::vector<HeldLock> held_;
   std::vector<const Tuple*> reads_;  // filled only if the log stamps reads
   PointerMap held_index_;
@@ -199,7 +209,7 @@ bool TwoPhaseLocking<policy>::lock_shared(RowLock::Word& word) {
   if (holds(word)) return true;
   RowLock lock(word);
   const auto attempt = [&](LockState* seen) { return lock.try_shared(holder(), seen); };
-  if (!wait_for(lock, AbortReason::kLockBusy, attempt)) return false;
+  if (!wait_for(lock, Wants::kShared, AbortReason::kLockBusy, attempt)) return false;
   add_held(word, false);
   return true;
 }
@@ -210,11 +220,11 @@ bool TwoPhaseLocking<policy>::lock_exclusive(RowLock::Word& word) {
   const uint32_t at = held_index_.find(&word);
   if (at == PointerMap::kNone) {
     const auto attempt = [&](LockState* seen) { return lock.try_exclusive(holder(), seen); };
-    if (!wait_for(lock, AbortReason::kLockBusy, attempt)) return false;
+    if (!wait_for(lock, Wants::kAlone, AbortReason::kLockBusy, attempt)) return false;
     add_held(word, true);
   } else if (!held_[at].exclusive) {
     const auto attempt = [&](LockState* seen) { return lock.try_upgrade(seen); };
-    if (!wait_for(lock, AbortReason::kLockBusy, attempt)) return false;
+    if (!wait_for(lock, Wants::kAlone, AbortReason::kLockBusy, attempt)) return false;
     held_[at].exclusive = true;
   }
   return true;
@@ -222,7 +232,8 @@ bool TwoPhaseLocking<policy>::lock_exclusive(RowLock::Word& word) {
 
 template <Policy policy>
 template <class Attempt>
-bool TwoPhaseLocking<policy>::wait_for(RowLock lock, AbortReason busy, const Attempt& attempt) {
+bool TwoPhaseLocking<policy>::wait_for(RowLock lock, [[maybe_unused]] Wants wants, AbortReason busy,
+                                       const Attempt& attempt) {
   LockState seen;
   if (attempt(&seen)) return true;
   if (policy == Policy::kNoWait) return fail(busy);
@@ -247,7 +258,9 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock lock, AbortReason busy, const Att
     if (context_.acknowledge_durable) context_.acknowledge_durable();
     if (may_wait(seen)) lock.sleep(parker, seen);
   }
-  return fail(policy == Policy::kDetect ? AbortReason::kDeadlock : AbortReason::kDied);
+  if (policy == Policy::kDetect) return fail(AbortReason::kDeadlock);
+  if (++deaths_ > kDeathsBorne && wants == Wants::kAlone) lock.turn_readers_away();
+  return fail(AbortReason::kDied);
 }
 
 template <Policy policy>
@@ -276,7 +289,7 @@ bool TwoPhaseLocking<policy>::insert_entry(Index& index, Keyed* entry, InsertRes
       *seen = lock.state();
       return seen->shared() <= own;
     };
-    if (!wait_for(lock, AbortReason::kPhantom, attempt)) return false;
+    if (!wait_for(lock, Wants::kAlone, AbortReason::kPhantom, attempt)) return false;
   }
 }
 

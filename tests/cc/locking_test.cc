@@ -42,13 +42,30 @@ TEST(RowLockTest, ALockWithSleepersAdmitsNoNewReaders) {
   const uint32_t parker = lock.parker();
   EXPECT_FALSE(lock.try_exclusive(1, &seen));
   lock.sleep(parker, seen);  // returns by its time-out
-  EXPECT_TRUE(lock.state().sleepers());
+  EXPECT_TRUE(lock.state().no_new_readers());
   EXPECT_FALSE(lock.try_shared(9, &seen));
   EXPECT_TRUE(lock.try_upgrade(&seen)) << "a holder may still";
   const uint32_t before = lock.parker();
   lock.release_exclusive();
   EXPECT_NE(lock.parker(), before) << "sleepers were called";
   EXPECT_TRUE(lock.state().free());
+}
+
+TEST(RowLockTest, ReadersAreTurnedAwayUntilTheLockIsFree) {
+  RowLock::Word word{0};
+  RowLock lock(word);
+  LockState seen;
+  lock.turn_readers_away();
+  EXPECT_TRUE(lock.state().free()) << "there is no reader to wait for";
+  EXPECT_TRUE(lock.try_shared(5, &seen));
+  EXPECT_TRUE(lock.try_shared(6, &seen));
+  lock.turn_readers_away();
+  EXPECT_FALSE(lock.try_shared(4, &seen));
+  lock.release_shared();
+  EXPECT_FALSE(lock.try_shared(4, &seen));
+  lock.release_shared();
+  EXPECT_TRUE(lock.state().free());
+  EXPECT_TRUE(lock.try_shared(4, &seen));
 }
 
 class WaitDie : public testing::Test {
@@ -143,6 +160,55 @@ TEST_F(WaitDie, AWaiterAbortsWhenAnOlderTransactionJoinsTheHolders) {
   EXPECT_TRUE(oldest.alive);
   EXPECT_FALSE(middle.blocked);
   EXPECT_EQ(middle.txn->abort_reason(), AbortReason::kDied);
+}
+
+// Readers come and go, and there is always one: the lock is never free, and keeps the age of the
+// first reader. A writer that is younger than the first reader, and older than all others, must get
+// its turn.
+TEST_F(WaitDie, OverlappingReadersDoNotStarveAWriter) {
+  const auto expect_a_turn = [&](const std::function<void(Actor&)>& looks,
+                                 const std::function<void(Actor&)>& writes) {
+    auto reader = std::make_unique<Actor>(world);
+    looks(*reader);
+    Actor writer(world);
+    for (int readers = 0; readers < 100; ++readers) {
+      writes(writer);
+      if (writer.alive || writer.blocked) return;  // it has the lock, or waits for it
+      EXPECT_EQ(writer.txn->abort_reason(), AbortReason::kDied);
+      auto next = std::make_unique<Actor>(world);
+      looks(*next);
+      reader->commit();
+      reader = std::move(next);
+      writer.begin(true);
+    }
+    ADD_FAILURE() << "a hundred readers came, and the writer died each time";
+  };
+  {
+    SCOPED_TRACE("a row");
+    expect_a_turn([&](Actor& t) { t.read(ordered(), 10); },
+                  [&](Actor& t) { t.set(ordered(), 10, 5); });
+  }
+  {
+    SCOPED_TRACE("a row that the writer has read");
+    expect_a_turn([&](Actor& t) { t.read(ordered(), 20); },
+                  [&](Actor& t) {
+                    t.read(ordered(), 20);
+                    t.set(ordered(), 20, 5);
+                  });
+  }
+  {
+    SCOPED_TRACE("an index node");
+    expect_a_turn([&](Actor& t) { t.scan(ordered(), 0, 100); },
+                  [&](Actor& t) { t.insert(ordered(), 15, 5); });
+  }
+}
+
+// A writer that has just begun, and must abort, does not stand in the way of readers.
+TEST_F(WaitDie, AYoungWriterTurnsNoReaderAway) {
+  Actor first(world), writer(world), second(world);
+  first.read(ordered(), 10);
+  EXPECT_EQ(writer.set(ordered(), 10, 5), Status::kAbort);
+  EXPECT_TRUE(second.read(ordered(), 10).has_value());
 }
 
 // While the oldest transaction waits for the lock of the node in which it missed a key, another
