@@ -19,7 +19,7 @@
 //
 // Transactions take write locks in address order, so they do not deadlock. Every wait is bounded:
 // without early lock release, the lock may belong to a transaction that is parked until it is
-// durable.
+// durable. No transaction waits for a tuple that the reclaimer has removed.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -118,7 +118,7 @@ class Occ final : public TransactionBase<Occ> {
   }
 
   bool wait_to_load(Table& table, Tuple& tuple, std::byte* copy, Version* version) {
-    return spin_until([&] { return try_load(table, tuple, copy, version); });
+    return spin_until(tuple, [&] { return try_load(table, tuple, copy, version); });
   }
 
   static bool try_lock(Write& write) {
@@ -129,8 +129,10 @@ class Occ final : public TransactionBase<Occ> {
                                                         memory_order_seq_cst);
   }
 
+  // Calls `attempt`, which needs `tuple` unlocked, until it succeeds. Returns false, with the reason
+  // noted, if the transaction must abort.
   template <class Try>
-  bool spin_until(const Try& attempt);
+  bool spin_until(const Tuple& tuple, const Try& attempt);
 
   bool lock_writes();
   bool validate();
@@ -154,9 +156,9 @@ class Occ final : public TransactionBase<Occ> {
 };
 
 template <class Try>
-bool Occ::spin_until(const Try& attempt) {
+bool Occ::spin_until(const Tuple& tuple, const Try& attempt) {
   const ActivityScope scope(*context_.breakdown, Activity::kLockWait);
-  for (platform::SpinWait wait; wait.rounds() < kMaxRounds;) {
+  for (platform::SpinWait wait; wait.rounds() < kMaxRounds && !tuple.load_version().removed();) {
     wait.once();
     if (attempt()) return true;
     constexpr uint32_t kAcknowledgeEvery = 64;
@@ -204,7 +206,8 @@ Status Occ::commit() {
 
 bool Occ::lock_writes() {
   for (Write& write : writes_.all()) {
-    if (!try_lock(write) && !spin_until([&] { return try_lock(write); })) return false;
+    if (!try_lock(write) && !spin_until(*write.tuple, [&] { return try_lock(write); }))
+      return false;
     ++locked_;
     // A blind write depends on the presence of its row, and an insert on the absence. Neither
     // depends on more.

@@ -68,7 +68,7 @@ bool lock_forever(Tuple& tuple, Version version) {
     return false;
   }
   uint64_t word = version.word();
-  if (tuple.version.compare_exchange_strong(word, word | Version::kLocked,
+  if (tuple.version.compare_exchange_strong(word, Version::kRemoved,
                                             platform::memory_order_seq_cst)) {
     return true;
   }
@@ -85,7 +85,8 @@ bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* reti
   if (entry != nullptr) {
     Tuple& tuple = *tuple_of(entry);
     const Version version = tuple.load_version();
-    // The row is present again, or was erased again by a transaction that comes here, too.
+    // The row is present again, or was erased again by a transaction that comes here, too; or
+    // another worker's reclaimer is removing it.
     if (!version.absent() || version.sequence() != sequence) return true;
     if (!lock_forever(tuple, version)) return false;
     platform::atomic_max(removed_up_to_, sequence, platform::memory_order_release);

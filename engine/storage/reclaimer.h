@@ -5,8 +5,8 @@
 // - The tuple stays until the erase is durable. A transaction that then finds no tuple misses no
 //   number for which it would have to wait.
 // - The tuple stays while a transaction holds it locked. The reclaimer locks the tuple as a writer
-//   would, and never unlocks it. A transaction that still finds the tuple, or has read it, aborts
-//   as it would at a locked tuple.
+//   would, and never unlocks it. A transaction that still finds the tuple, or has read it, aborts,
+//   and does not wait for it (Version::removed, kLockedForever).
 //
 // The sequence number of the tuple outlives it. The reclaimer raises Table::removed_up_to() before
 // the key leaves the index, and a transaction that inserts the key again draws a larger number.

@@ -19,6 +19,9 @@ class Version {
   static constexpr uint64_t kLocked = uint64_t{1} << 63;
   static constexpr uint64_t kAbsent = uint64_t{1} << 62;
   static constexpr uint64_t kSequenceMask = kAbsent - 1;
+  // The word of a tuple that was removed from its index: locked, and never unlocked. No tuple has
+  // so large a sequence number before.
+  static constexpr uint64_t kRemoved = ~uint64_t{0};
 
   constexpr Version() = default;
   constexpr explicit Version(uint64_t word) : word_(word) {}
@@ -28,6 +31,7 @@ class Version {
   constexpr uint64_t sequence() const { return word_ & kSequenceMask; }
   constexpr bool locked() const { return (word_ & kLocked) != 0; }
   constexpr bool absent() const { return (word_ & kAbsent) != 0; }
+  constexpr bool removed() const { return word_ == kRemoved; }
   constexpr Version unlocked() const { return Version(word_ & ~kLocked); }
   constexpr bool operator==(const Version&) const = default;
 
@@ -46,7 +50,7 @@ struct Keyed {
 // holds its lock bit (OCC) or the exclusive row lock (2PL). Readers load it with acquire before
 // they copy the bytes and, under OCC, again afterwards. `lock` is a RowLock word (cc/row_lock.h),
 // which OCC does not use. `key` never changes. A tuple that was removed from its index stays locked
-// in both ways until its memory is used again.
+// in both ways (Version::kRemoved, kLockedForever) until its memory is used again.
 struct Tuple : Keyed {
   platform::atomic<uint64_t> version;
   platform::atomic<uint64_t> lock;

@@ -188,6 +188,40 @@ TEST_P(Reclaim, AMissOfAReclaimedKeyConflictsWithItsInsert) {
   EXPECT_FALSE(reader.commit() && inserted) << "each precedes the other";
 }
 
+// A transaction that has found a tuple does not wait for it once it is reclaimed: the tuple is never
+// unlocked.
+TEST_P(Reclaim, ATransactionDoesNotWaitForAReclaimedTuple) {
+  Epochs epochs(2);
+  Worker worker(*this, epochs, 0);
+  epochs.quiescent(1);  // no memory is used again
+  const auto insert = [&](Key key) {
+    worker.once([&] { return worker.actor.insert(queue, key, 1); });
+  };
+  const auto come_and_go = [&](Key key) {
+    insert(key);
+    worker.once([&] { return worker.actor.erase(queue, key); });
+  };
+  come_and_go(5);
+  Actor inserter(world);
+  EXPECT_EQ(inserter.set(*world.notes, 0, 7), Status::kOk);
+  EXPECT_EQ(inserter.insert(queue, 5, 2), Status::kOk);
+  worker.work();  // under OCC an insert in progress locks nothing
+  inserter.commit();
+  EXPECT_FALSE(inserter.blocked) << "it waited while it held its write locks";
+  inserter.durable();
+
+  insert(14);
+  come_and_go(15);
+  Actor scanner(world);
+  scanner.step([&] {
+    return scanner.txn->scan(queue, 10, 19, false, [&](Key key, const std::byte*) {
+      if (key == 14) worker.work();
+      return true;
+    });
+  });
+  EXPECT_FALSE(scanner.blocked);
+}
+
 TEST_P(Reclaim, AMovingQueueUsesConstantMemory) {
   Epochs epochs(1);
   Worker worker(*this, epochs, 0);
