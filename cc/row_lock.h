@@ -26,8 +26,8 @@
 //
 // Deadlock under detection. Every holder's slot is set in the word. A holder sets its slot in the
 // same write that takes the lock. It clears the slot when it releases, if its worker cannot hold
-// this lock twice. With --elr=false a worker can hold a lock twice, because its parked transactions
-// hold locks; the slot then stays set until the lock is free.
+// this lock twice. With --elr=false --keep_locks=all a worker can hold a lock twice, because its parked
+// transactions hold shared locks; the slot then stays set until the lock is free.
 //
 // No starvation. While a transaction sleeps, new shared holders are refused, so the lock becomes
 // free. A transaction that dies keeps its age, so it becomes the oldest at some time. Under wait-die

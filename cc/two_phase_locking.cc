@@ -18,6 +18,11 @@
 // index, so a transaction that finds the tuple waits for it. If a holder's own insert splits the
 // node, the index calls the gate for the new node before another thread can reach it. There the
 // holder takes the new node's lock shared, too.
+//
+// Without early lock release, a transaction keeps its exclusive locks until it is durable, so that
+// others see only what is durable ("retaining all write locks", Aether, section 1). It releases its
+// shared locks and its node locks at pre-commit: whoever overwrites what it has read comes later in
+// the serial order, and depends on nothing of it. With --keep_locks=all it keeps these, too.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -70,7 +75,11 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     for (const Write& write : writes_.all()) install(write, sequence);
     Base::report_erased(sequence);
     holds_locks_ = !context_.early_lock_release;
-    if (!holds_locks_) unlock_all();
+    if (!holds_locks_) {
+      unlock_all();
+    } else if (!context_.keep_read_locks) {
+      unlock_shared();
+    }
     return Status::kOk;
   }
 
@@ -132,7 +141,8 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
 
   Holder holder() const {
     if constexpr (policy == Policy::kDetect) {
-      const bool holds_once = context_.early_lock_release && WaitsFor::may_wait(context_.id);
+      const bool shares_once = context_.early_lock_release || !context_.keep_read_locks;
+      const bool holds_once = shares_once && WaitsFor::may_wait(context_.id);
       return Holder::of_slot(WaitsFor::slot_of(context_.id), holds_once);
     }
     return age_;
@@ -184,6 +194,12 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     write.tuple->version.store(next.word(), platform::memory_order_release);
   }
 
+  void unlock_shared() {
+    std::erase_if(held_, [this](const HeldLock& held) {
+      if (!held.exclusive) RowLock(*held.word).release_shared(holder());
+      return !held.exclusive;
+    });
+  }
   void unlock_all() {
     for (const HeldLock& held : held_) {
       RowLock lock(*held.word);
@@ -232,7 +248,7 @@ bool TwoPhaseLocking<policy>::lock_exclusive(RowLock::Word& word) {
 
 template <Policy policy>
 template <class Attempt>
-bool TwoPhaseLocking<policy>::wait_for(RowLock lock, [[maybe_unused]] Wants wants, AbortReason busy,
+bool TwoPhaseLocking<policy>::wait_for(RowLock lock, Wants wants, AbortReason busy,
                                        const Attempt& attempt) {
   LockState seen;
   if (attempt(&seen)) return true;

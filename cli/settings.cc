@@ -27,6 +27,9 @@ DEFINE_string(commit, "pipelined",
               "sync: a worker waits for each commit; pipelined: it goes on and acknowledges later; "
               "async: it acknowledges at once (UNSAFE)");
 DEFINE_bool(elr, true, "early lock release: at pre-commit, not when durable");
+DEFINE_string(keep_locks, "write",
+              "with --elr=false, until durable: write: the locks of what was written; all: under "
+              "2PL also those of what was only read");
 DEFINE_string(log_records, "txn", "txn: a record a transaction; op: begin, each write, commit");
 DEFINE_uint64(seed, 1, "of all that is random");
 DEFINE_uint32(sockets, 0, "0: ask the machine; N: pretend; dlog-* have a log for each");
@@ -100,6 +103,7 @@ RunOptions run_options() {
   options.warmup_seconds = FLAGS_warmup;
   options.commit = commit_policy();
   options.early_lock_release = FLAGS_elr;
+  options.keep_read_locks = FLAGS_keep_locks == "all";
   options.log_records =
       FLAGS_log_records == "op" ? LogRecords::kOperation : LogRecords::kTransaction;
   options.seed = FLAGS_seed;
@@ -191,6 +195,9 @@ void refuse_thread_count() {
 }
 
 LogOptions log_options(const SchemeInfo& scheme) {
+  if (FLAGS_keep_locks != "write" && FLAGS_keep_locks != "all") {
+    refuse("--keep_locks=" + FLAGS_keep_locks + " is not a choice; write and all are");
+  }
   if (FLAGS_log_records != "txn" && FLAGS_log_records != "op") {
     refuse("--log_records=" + FLAGS_log_records + " is not a granularity; txn and op are");
   }

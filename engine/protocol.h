@@ -26,6 +26,7 @@ struct WorkerContext {
   uint64_t run = 0;  // the log's run number, which seeds record checksums
   LogRecords log_records = LogRecords::kTransaction;
   bool early_lock_release = true;
+  bool keep_read_locks = false;  // without early lock release: what was only read stays locked, too
   Arena* arena = nullptr;
   Reclaimer* reclaimer = nullptr;  // null: absent tuples stay
   Breakdown* breakdown = nullptr;

@@ -22,6 +22,7 @@ struct RunOptions {
   double seconds = 1;
   CommitPolicy commit = CommitPolicy::kPipelined;
   bool early_lock_release = true;
+  bool keep_read_locks = false;  // without early lock release
   LogRecords log_records = LogRecords::kTransaction;
   uint64_t run = 0;  // the log's run number, which seeds record checksums
   uint64_t seed = 1;

@@ -41,6 +41,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
   context_.run = options.run;
   context_.log_records = options.log_records;
   context_.early_lock_release = options.early_lock_release;
+  context_.keep_read_locks = options.keep_read_locks;
   context_.arena = &arena_;
   context_.reclaimer = &reclaimer_;
   context_.breakdown = &breakdown_;

@@ -1,5 +1,4 @@
-// Row locks, the waits-for graph, and the rules by which the locking protocols wait, abort, and
-// keep locks until a transaction is durable.
+// Row locks, the waits-for graph, and the rules by which the locking protocols wait and abort.
 #include <gtest/gtest.h>
 
 #include "cc/row_lock.h"
@@ -375,68 +374,6 @@ TEST(NoWait, AbortsAtOnceOnAHeldLock) {
   EXPECT_EQ(t4.insert(*world.ordered, 55, 1), Status::kOk);
   EXPECT_TRUE(t4.commit());
 }
-
-// --elr=false: locks are kept until the transaction is durable.
-class KeepsLocks : public testing::TestWithParam<std::string> {
- protected:
-  KeepsLocks() : world(GetParam(), {}, LogRecords::kTransaction, false) {
-    world.load_tens(*world.ordered, 20);
-  }
-  Table& ordered() { return *world.ordered; }
-  World world;
-};
-
-TEST_P(KeepsLocks, LocksAreKeptUntilReleased) {
-  Actor writer(world);
-  writer.add(ordered(), 10, 1);
-  writer.erase(ordered(), 20);
-  writer.insert(ordered(), 25, 5);
-  EXPECT_FALSE(writer.txn->holds_locks());
-  ASSERT_TRUE(writer.commit());
-  EXPECT_TRUE(writer.txn->holds_locks());
-  for (const Key key : {10, 20, 25}) {
-    Actor reader(world);
-    EXPECT_FALSE(reader.read(ordered(), key).has_value());
-    EXPECT_FALSE(reader.alive) << "it is not to be seen before it is durable";
-    Actor other(world);
-    other.set(ordered(), key, 9);
-    EXPECT_FALSE(other.commit());
-  }
-  writer.txn->release_locks();
-  EXPECT_FALSE(writer.txn->holds_locks());
-  Actor reader(world);
-  EXPECT_EQ(reader.read(ordered(), 10), 2);
-  EXPECT_FALSE(reader.read(ordered(), 20).has_value());
-  EXPECT_EQ(reader.read(ordered(), 25), 5);
-  EXPECT_TRUE(reader.commit());
-  EXPECT_FALSE(reader.txn->holds_locks()) << "what it read was durable";
-  writer.begin();
-  EXPECT_EQ(writer.add(ordered(), 10, 1), Status::kOk);
-  EXPECT_TRUE(writer.commit());
-  writer.txn->release_locks();
-  EXPECT_EQ(world.content(ordered()).at(10), 3);
-}
-
-// The lock's holder is a committed transaction that keeps its locks until it is durable. The
-// waiter's acknowledge_durable() releases them.
-using WaitsForParked = KeepsLocks;
-
-TEST_P(WaitsForParked, AcknowledgingReleasesTheLocksAWaiterNeeds) {
-  Actor older(world), parked(world);
-  parked.add(ordered(), 10, 41);
-  ASSERT_TRUE(parked.commit());
-  older.context.acknowledge_durable = [&] {
-    if (parked.txn->holds_locks()) parked.txn->release_locks();
-  };
-  EXPECT_EQ(older.read(ordered(), 10), 42);
-  EXPECT_TRUE(older.commit());
-}
-
-INSTANTIATE_TEST_SUITE_P(Protocols, KeepsLocks, testing::ValuesIn(protocol_names()),
-                         [](const auto& info) { return test_name(info.param); });
-INSTANTIATE_TEST_SUITE_P(Protocols, WaitsForParked,
-                         testing::Values("occ", "2pl-waitdie", "2pl-detect"),
-                         [](const auto& info) { return test_name(info.param); });
 
 }  // namespace
 }  // namespace logjam

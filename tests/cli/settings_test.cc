@@ -30,6 +30,7 @@ TEST(SettingsDeathTest, RefusalsNameTheAllowedValues) {
   EXPECT_EXIT(with({{"log", "paper"}}), refused, "paper is not a scheme; .*centr.* are");
   EXPECT_EXIT(with({{"commit", "never"}}), refused, "sync, pipelined and async are");
   EXPECT_EXIT(with({{"log_records", "page"}}), refused, "txn and op are");
+  EXPECT_EXIT(with({{"keep_locks", "read"}}), refused, "write and all are");
   EXPECT_EXIT(with({{"device", "tape"}}), refused, "tape");
   EXPECT_EXIT(with({{"device", "sim:fast"}}), refused, "sim");
   EXPECT_EXIT(with({{"threads", "0"}}), refused, "outside 1 to");

@@ -251,6 +251,7 @@ CrashRound derive_round(uint64_t seed) {
   round.replay = random.one_of({"parallel", "merge"});
   if (find_scheme(round.scheme)->traits.commands) round.replay = "parallel";
   round.run_flags.push_back("--pwal_ngroup=" + random.one_of({"2", "16"}));
+  round.run_flags.push_back("--keep_locks=" + random.one_of({"write", "all"}));
   return round;
 }
 

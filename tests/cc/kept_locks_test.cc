@@ -1,0 +1,107 @@
+// Without early lock release, transactions keep locks until they are durable.
+#include <gtest/gtest.h>
+
+#include "tests/cc/script.h"
+
+namespace logjam {
+namespace {
+
+// --elr=false: locks are kept until the transaction is durable.
+class KeepsLocks : public testing::TestWithParam<std::string> {
+ protected:
+  KeepsLocks() : world(GetParam(), {}, LogRecords::kTransaction, false) {
+    world.load_tens(*world.ordered, 20);
+  }
+  Table& ordered() { return *world.ordered; }
+  World world;
+};
+
+TEST_P(KeepsLocks, LocksAreKeptUntilReleased) {
+  Actor writer(world);
+  writer.add(ordered(), 10, 1);
+  writer.erase(ordered(), 20);
+  writer.insert(ordered(), 25, 5);
+  EXPECT_FALSE(writer.txn->holds_locks());
+  ASSERT_TRUE(writer.commit());
+  EXPECT_TRUE(writer.txn->holds_locks());
+  for (const Key key : {10, 20, 25}) {
+    Actor reader(world);
+    EXPECT_FALSE(reader.read(ordered(), key).has_value());
+    EXPECT_FALSE(reader.alive) << "it is not to be seen before it is durable";
+    Actor other(world);
+    other.set(ordered(), key, 9);
+    EXPECT_FALSE(other.commit());
+  }
+  writer.txn->release_locks();
+  EXPECT_FALSE(writer.txn->holds_locks());
+  Actor reader(world);
+  EXPECT_EQ(reader.read(ordered(), 10), 2);
+  EXPECT_FALSE(reader.read(ordered(), 20).has_value());
+  EXPECT_EQ(reader.read(ordered(), 25), 5);
+  EXPECT_TRUE(reader.commit());
+  EXPECT_FALSE(reader.txn->holds_locks()) << "what it read was durable";
+  writer.begin();
+  EXPECT_EQ(writer.add(ordered(), 10, 1), Status::kOk);
+  EXPECT_TRUE(writer.commit());
+  writer.txn->release_locks();
+  EXPECT_EQ(world.content(ordered()).at(10), 3);
+}
+
+// What a transaction only read, rows and index nodes, is locked until it is durable only with
+// --keep_locks=all. OCC has no read locks.
+TEST_P(KeepsLocks, ReadLocksAreKeptOnlyIfAskedFor) {
+  for (const bool all : {false, true}) {
+    SCOPED_TRACE(all);
+    Actor parked(world);
+    parked.context.keep_read_locks = all;
+    parked.read(ordered(), 10);
+    parked.scan(ordered(), 40, 60);
+    parked.read(ordered(), 30);
+    parked.add(ordered(), 30, 1);
+    ASSERT_TRUE(parked.commit());
+    EXPECT_TRUE(parked.txn->holds_locks());
+    const bool readable = !all || GetParam() == "occ";
+    Actor writer(world), inserter(world), reader(world);
+    writer.set(ordered(), 10, 9);
+    EXPECT_EQ(writer.commit(), readable);
+    writer.durable();
+    inserter.insert(ordered(), 55, 9);
+    EXPECT_EQ(inserter.commit(), readable);
+    inserter.durable();
+    reader.read(ordered(), 30);
+    EXPECT_FALSE(reader.commit()) << "a row that was read and then written is locked";
+    parked.durable();
+    Actor eraser(world);
+    if (readable) {
+      EXPECT_EQ(eraser.erase(ordered(), 55), Status::kOk);
+    }
+    EXPECT_EQ(eraser.set(ordered(), 30, 1), Status::kOk) << "nothing is left locked";
+    EXPECT_EQ(eraser.set(ordered(), 10, 1), Status::kOk);
+    EXPECT_TRUE(eraser.commit());
+    eraser.durable();
+  }
+}
+
+// The lock's holder is a committed transaction that keeps its locks until it is durable. The
+// waiter's acknowledge_durable() releases them.
+using WaitsForParked = KeepsLocks;
+
+TEST_P(WaitsForParked, AcknowledgingReleasesTheLocksAWaiterNeeds) {
+  Actor older(world), parked(world);
+  parked.add(ordered(), 10, 41);
+  ASSERT_TRUE(parked.commit());
+  older.context.acknowledge_durable = [&] {
+    if (parked.txn->holds_locks()) parked.txn->release_locks();
+  };
+  EXPECT_EQ(older.read(ordered(), 10), 42);
+  EXPECT_TRUE(older.commit());
+}
+
+INSTANTIATE_TEST_SUITE_P(Protocols, KeepsLocks, testing::ValuesIn(protocol_names()),
+                         [](const auto& info) { return test_name(info.param); });
+INSTANTIATE_TEST_SUITE_P(Protocols, WaitsForParked,
+                         testing::Values("occ", "2pl-waitdie", "2pl-detect"),
+                         [](const auto& info) { return test_name(info.param); });
+
+}  // namespace
+}  // namespace logjam
