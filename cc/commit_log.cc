@@ -65,6 +65,7 @@ void CommitLog::draw(Dependencies deps, std::span<const Write> writes) {
 }
 
 CommitPoint CommitLog::finish(bool ok) {
+  if (ok && context_.observer != nullptr) context_.observer->serialized();
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
   if (!ok) {
     fill(reservation_, RecordKind::kVoid, {});

@@ -41,8 +41,8 @@ class CommitLog {
   void stamp_read(const Tuple& tuple) { stamps_->raise(&tuple, reservation_.sequence); }
   // The sequence number that draw() drew: the version of all that the transaction writes.
   uint64_t sequence() const { return reservation_.sequence; }
-  // Writes the record into its hole, or a void record if not `ok`, and publishes it. Returns the
-  // point that the commit must wait for.
+  // Writes the record into its hole, or a void record if not `ok`, and publishes it. Before that it
+  // tells the worker's observer, if `ok`. Returns the point that the commit must wait for.
   CommitPoint finish(bool ok);
 
   // For a transaction that wrote nothing: returns the point that its commit must wait for.

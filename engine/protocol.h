@@ -30,6 +30,7 @@ struct WorkerContext {
   Arena* arena = nullptr;
   Reclaimer* reclaimer = nullptr;  // null: absent tuples stay
   Breakdown* breakdown = nullptr;
+  CommitObserver* observer = nullptr;          // null: none
   platform::atomic<uint64_t>* ages = nullptr;  // shared by all workers: time stamps of wait-die
   uint64_t transactions_begun = 0;             // numbers the worker's transactions in log records
   // The command of the transaction about to commit, if the log holds commands. The input is valid

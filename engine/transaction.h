@@ -29,6 +29,15 @@ enum class AbortReason : uint8_t {
 };
 std::string_view name_of(AbortReason reason);
 
+// Hears of commits at their serialization point. The worker's thread calls it.
+class CommitObserver {
+ public:
+  virtual ~CommitObserver() = default;
+  // The transaction will commit. All that it writes is locked, nothing of it is installed, and its
+  // log record is not published. Not called for a transaction that changes nothing.
+  virtual void serialized() = 0;
+};
+
 // One attempt of one transaction. One worker owns the object, uses it again and again, and is the
 // only thread that calls it.
 //

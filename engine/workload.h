@@ -70,6 +70,8 @@ class Client {
   // transaction with this number was acknowledged.
   virtual uint64_t committing() { return 0; }
   virtual void acknowledged(uint64_t number) { (void)number; }
+  // Who is told when a transaction reaches its serialization point, or null. Asked once.
+  virtual CommitObserver* commit_observer() { return nullptr; }
   // True if the client can record or execute nothing more. The run then ends early, without an
   // error.
   virtual bool exhausted() const { return false; }

@@ -51,6 +51,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
     acknowledge_durable();
   };
   client_ = workload.make_client(database, id, options.threads, options.seed);
+  context_.observer = client_->commit_observer();
   txn_ = protocol.make(context_);
 }
 

@@ -198,6 +198,43 @@ TEST_P(CommitLogTest, AReadOnlyTransactionCallsCommitReadOnly) {
   EXPECT_EQ(reader.txn->commit_point().sequence, writer.txn->commit_point().sequence);
 }
 
+// Called at the serialization point: no other transaction can write the rows, or read them as they
+// will be, and the record is not published.
+struct Listener final : CommitObserver {
+  void serialized() override {
+    ++calls;
+    check();
+  }
+  int calls = 0;
+  std::function<void()> check = [] {};
+};
+
+TEST_P(CommitLogTest, TheObserverHearsOfACommitBeforeTheLogDoes) {
+  Listener listener;
+  Actor t(world);
+  t.context.observer = &listener;
+  t.set(ordered(), 10, 5);
+  listener.check = [&] {
+    for (const FakeLog::Entry& entry : entries()) {
+      EXPECT_FALSE(entry.commits);
+    }
+    Actor other(world);
+    EXPECT_FALSE(other.read(ordered(), 10).has_value()) << "it is locked";
+    EXPECT_EQ(world.content(ordered()).at(10), 1) << "nothing is installed";
+  };
+  ASSERT_TRUE(t.commit());
+  EXPECT_EQ(listener.calls, 1);
+
+  listener.check = [] {};
+  t.begin();
+  t.read(ordered(), 10);
+  ASSERT_TRUE(t.commit());
+  t.begin();
+  t.set(ordered(), 10, 6);
+  t.abort();
+  EXPECT_EQ(listener.calls, 1) << "nothing was committed that writes";
+}
+
 // OCC only: a 2PL transaction that has its locks never fails to commit.
 using OccLogTest = CommitLogTest;
 
@@ -208,7 +245,10 @@ TEST_P(OccLogTest, AFailedValidationPublishesAVoidRecord) {
   t2.add(ordered(), 10, 1);
   ASSERT_TRUE(t2.commit());
   entries().clear();
+  Listener listener;
+  t1.context.observer = &listener;
   EXPECT_FALSE(t1.commit());
+  EXPECT_EQ(listener.calls, 0);
   EXPECT_EQ(t1.txn->abort_reason(), AbortReason::kValidation);
   if (!before_validation()) {
     EXPECT_TRUE(entries().empty());

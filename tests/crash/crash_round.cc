@@ -252,6 +252,7 @@ CrashRound derive_round(uint64_t seed) {
   if (find_scheme(round.scheme)->traits.commands) round.replay = "parallel";
   round.run_flags.push_back("--pwal_ngroup=" + random.one_of({"2", "16"}));
   round.run_flags.push_back("--keep_locks=" + random.one_of({"write", "all"}));
+  round.run_flags.push_back("--ledger_slots=" + random.one_of({"2", "8", "64"}));
   return round;
 }
 

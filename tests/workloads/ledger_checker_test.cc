@@ -253,8 +253,8 @@ TEST(LedgerChecker, FindsAPhantomThatACommittedReaderSaw) {
       EXPECT_TRUE(world.check().passed);
     } else {
       world.expect(
-          "not serializable: 2:1 committed having seen, at ledger key 4, an entry where the ledger "
-          "row says there is none (phantom)");
+          "not serializable: 2:1 committed having seen, at ledger key 4, an entry where its row "
+          "says there is none (phantom)");
     }
   }
 }

@@ -89,6 +89,25 @@ TEST_P(LedgerRun, IsSerializableWithLocksKeptUntilDurable) {
   run_and_verify(false, kTransactions);
 }
 
+// A checker proves nothing about what does not happen.
+TEST_P(LedgerRun, RowsComeBackOverAnEraseOften) {
+  set_flag("ledger_slots", "4");
+  run_and_verify(true, kTransactions / 2);
+  uint64_t over_an_erase = 0, write_only = 0;
+  const ledger::History history = ledger::open_history(path_);
+  for (const auto& transaction : history.transactions) {
+    bool only_blind = transaction.reads.empty() && !transaction.writes.empty();
+    for (const ledger::Access& write : transaction.writes) {
+      const bool insert = write.op == ledger::Op::kInsert;
+      over_an_erase += insert && write.writer != 0;
+      only_blind = only_blind && (insert || write.op == ledger::Op::kBlind);
+    }
+    write_only += only_blind;
+  }
+  EXPECT_GT(over_an_erase, history.transactions.size() / 50);
+  EXPECT_GT(write_only, history.transactions.size() / 20);
+}
+
 TEST_P(LedgerRun, IsSerializableWithManyReadsAndWrites) {
   set_flag("ledger_keys", "500");
   set_flag("ledger_reads", "8");
@@ -122,6 +141,11 @@ TEST(Ledger, RefusesBadFlagsInOneSentence) {
   set_flag("ledger_writes", "1");
   set_flag("ledger_theta", "9");
   EXPECT_EQ(info->check_flags(), "--ledger_theta is from 0 to 2");
+  set_flag("ledger_slots", "65");
+  EXPECT_EQ(info->check_flags(),
+            "--ledger_slots is at most --ledger_cells: a slot is there if its cell says so");
+  set_flag("ledger_cells", "0");
+  EXPECT_EQ(info->check_flags(), "--ledger_cells is from 1 to 1000000");
 }
 
 }  // namespace

@@ -9,6 +9,10 @@
 
 namespace logjam::ledger {
 
+KeySpace key_space() {
+  return {.ledger = FLAGS_ledger_keys, .cells = FLAGS_ledger_cells, .slots = FLAGS_ledger_slots};
+}
+
 KeyPicker::KeyPicker(uint64_t keys, double theta) {
   double sum = 0;
   for (uint64_t rank = 1; rank <= keys; ++rank) {
@@ -23,13 +27,16 @@ Key KeyPicker::operator()(std::mt19937_64& random) const {
 }
 
 LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
-                           const KeyPicker& pick, HistoryWriter* history)
+                           const KeyPicker& pick, CellOrder& order, HistoryWriter* history)
     : ledger_(database.table("ledger")),
       entries_(database.table("entries")),
+      cells_(database.table("cells")),
+      slots_(database.table("slots")),
       worker_(worker),
       reader_(worker + FLAGS_ledger_readers >= workers),
       may_die_(FLAGS_ledger_die_after != 0 && worker == seed % workers),
       pick_(pick),
+      order_(order),
       history_(history),
       area_(history == nullptr ? nullptr : &history->area(worker)),
       random_(mix(seed + 1) ^ mix(worker + 1)),
@@ -47,6 +54,45 @@ void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   }
 }
 
+// Draws writes to different cells. Most are of slots: they are few, so rows often come back over an
+// erase. Whether a slot has its row is guessed, and once in eight the guess is turned round.
+void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
+  const uint64_t others = keys_.cells - keys_.slots;
+  for (; count > 0; --count) {
+    CellWrite write;
+    const bool slot = keys_.slots != 0 && (others == 0 || roll(4) != 0);
+    write.cell = slot ? roll(keys_.slots) : keys_.slots + roll(others);
+    if (!slot) {
+      if (!write_only && roll(4) == 0) write.op = Op::kUpdate;
+    } else if (order_.looks_present(write.cell) == (roll(8) == 0)) {
+      write.op = Op::kInsert;
+    } else if (write_only) {  // an erase, or a write of a slot's row, reads that the row is there
+      if (others == 0) continue;
+      write.cell = keys_.slots + roll(others);
+    } else if (roll(2) == 0) {
+      write.op = Op::kErase;
+    }
+    const auto same = [&](const CellWrite& drawn) { return drawn.cell == write.cell; };
+    if (std::none_of(input_.cell_writes.begin(), input_.cell_writes.end(), same)) {
+      input_.cell_writes.push_back(write);
+    }
+  }
+}
+
+// Learns whose writes the attempt overwrites blindly.
+void LedgerClient::serialized() {
+  for (size_t i = 0; i < attempt_.writes.size(); ++i) {
+    Access& write = attempt_.writes[i];
+    if (!keys_.is_cell(write.key)) continue;
+    const bool present = keys_.has_slot(write.key) && write.op != Op::kErase;
+    const TransactionId overwritten =
+        order_.overwrite(write.key - keys_.ledger, attempt_.id, present);
+    if (reads_row(write.op)) continue;
+    write.writer = overwritten;
+    if (area_ != nullptr) area_->found_overwritten(i, overwritten);
+  }
+}
+
 void LedgerClient::acknowledged(uint64_t number) {
   if (area_ != nullptr) area_->acknowledge(number);
   if (may_die_ && ++acknowledgements_ == FLAGS_ledger_die_after) std::raise(SIGKILL);
@@ -55,19 +101,38 @@ void LedgerClient::acknowledged(uint64_t number) {
 uint32_t LedgerClient::next() {
   intended_ = false;
   if (history_ != nullptr) history_->record_start();
-  const uint64_t percent = reader_ ? 75 + roll(25) : roll(100);
-  input_.type = percent < 50 ? kTransfer : percent < 75 ? kToggle : percent < 87 ? kAudit : kLookup;
+  const uint64_t percent = reader_ ? 80 + roll(20) : roll(100);
+  input_.type = percent < 30   ? kTransfer
+                : percent < 50 ? kToggle
+                : percent < 80 ? kBlind
+                : percent < 90 ? kAudit
+                               : kLookup;
+  const bool write_only = input_.type == kBlind && roll(2) == 0;
   std::vector<Key> keys;
-  const size_t reads = input_.type == kLookup ? 1 : roll(FLAGS_ledger_reads + 1);
-  const size_t writes = input_.type == kToggle ? 1 : 1 + roll(FLAGS_ledger_writes);
+  const size_t reads = input_.type == kLookup ? 1 : write_only ? 0 : roll(FLAGS_ledger_reads + 1);
+  const size_t writes = input_.type == kToggle  ? 1
+                        : input_.type == kBlind ? (write_only ? 0 : roll(2))
+                                                : 1 + roll(FLAGS_ledger_writes);
   draw_keys(reads + writes, &keys);
   const auto split = keys.begin() + static_cast<std::ptrdiff_t>(reads);
   input_.reads.assign(keys.begin(), split);
   input_.writes.assign(split, keys.end());
+  input_.cell_writes.clear();
+  if (input_.type == kBlind) draw_cell_writes(1 + roll(kMostCellWrites), write_only);
+  // One read in four is of a cell.
+  if (input_.type != kLookup) {
+    for (Key& key : input_.reads) {
+      if (roll(4) == 0) key = keys_.ledger + roll(keys_.cells);
+    }
+  }
   // One transaction in four reads a key before it updates the key: locking protocols must upgrade.
-  if (reads > 0 && roll(4) == 0) input_.writes[0] = input_.reads[0];
-  input_.low = pick_(random_);
-  input_.high = std::min(input_.low + roll(kLongestAudit), FLAGS_ledger_keys - 1);
+  if (reads > 0 && writes > 0 && !keys_.is_cell(input_.reads[0]) && roll(4) == 0) {
+    input_.writes[0] = input_.reads[0];
+  }
+  input_.of_cells = keys_.slots != 0 && roll(2) == 0;
+  input_.low = input_.of_cells ? roll(keys_.slots) : pick_(random_);
+  input_.high = std::min(input_.low + roll(kLongestAudit),
+                         (input_.of_cells ? keys_.slots : keys_.ledger) - 1);
   input_.scan_limit = roll(4) == 0 ? 1 + roll(4) : ~size_t{0};
   input_.descending = roll(2) == 0;
   input_.ledger_first = roll(2) == 0;
@@ -78,47 +143,73 @@ uint32_t LedgerClient::next() {
 Status LedgerClient::execute(Transaction& txn) {
   if (intended_) area_->retract();
   intended_ = false;
+  written_cells_.clear();
   attempt_.clear(replayed_ != 0 ? replayed_ : make_id(worker_, ++attempts_));
   switch (input_.type) {
     case kTransfer:
+    case kBlind:
       return transfer(txn);
     case kToggle:
       return toggle(txn);
     case kAudit:
-      return audit(txn);
+      return input_.of_cells ? audit_slots(txn) : audit(txn);
     case kLookup:
-      return lookup(txn, input_.reads[0]);
+      return input_.of_cells ? lookup_slot(txn, input_.low) : lookup(txn, input_.reads[0]);
   }
   return Status::kRollback;
 }
 
-// One word each for the attempt's id, for the numbers of keys with the choice of generation, and
-// for each key. Recovery takes the commands of transfer and toggle only.
+// One word each for the attempt's id, for the numbers of keys with the choice of generation, for
+// each key, and for each write of a cell. Recovery takes the commands of transactions that write.
 std::span<const std::byte> LedgerClient::command() {
   const uint64_t reads = input_.reads.size(), writes = input_.writes.size();
-  command_ = {attempt_.id, reads | writes << 16 | uint64_t{input_.new_generation} << 32};
+  command_ = {attempt_.id, reads | writes << 16 | uint64_t{input_.new_generation} << 32 |
+                               input_.cell_writes.size() << 33};
   command_.insert(command_.end(), input_.reads.begin(), input_.reads.end());
   command_.insert(command_.end(), input_.writes.begin(), input_.writes.end());
+  for (const CellWrite& write : input_.cell_writes) {
+    command_.push_back(write.cell << 8 | static_cast<uint64_t>(write.op));
+  }
   return std::as_bytes(std::span(command_));
 }
 
 bool LedgerClient::take(uint32_t type, std::span<const std::byte> input) {
-  if (type != kTransfer && type != kToggle) return false;
+  if (type != kTransfer && type != kToggle && type != kBlind) return false;
   CommandWords words(input);
   replayed_ = words.next();
   const uint64_t how = words.next();
   input_.type = static_cast<Type>(type);
-  input_.new_generation = (how >> 32) != 0;
+  input_.new_generation = (how >> 32 & 1) != 0;
   input_.reads.resize(how & 0xffff);
   input_.writes.resize(how >> 16 & 0xffff);
-  if (replayed_ == 0 || input_.writes.empty()) return false;
-  for (auto* keys : {&input_.reads, &input_.writes}) {
-    for (Key& key : *keys) {
-      key = words.next();
-      if (key >= FLAGS_ledger_keys) return false;
-    }
+  if (how >> 33 > kMostCellWrites) return false;
+  input_.cell_writes.resize(how >> 33);
+  if (replayed_ == 0 || (type != kBlind && input_.writes.empty())) return false;
+  for (Key& key : input_.reads) {
+    key = words.next();
+    if (key >= keys_.all()) return false;
+  }
+  for (Key& key : input_.writes) {
+    key = words.next();
+    if (key >= keys_.ledger) return false;
+  }
+  for (CellWrite& write : input_.cell_writes) {
+    const uint64_t word = words.next();
+    write = {static_cast<Op>(word & 0xff), word >> 8};
+    if (write.cell >= keys_.cells || write.op > Op::kErase || write.op == Op::kRead) return false;
   }
   return words.ended();
+}
+
+Status LedgerClient::read_keys(Transaction& txn) {
+  for (const Key key : input_.reads) {
+    LedgerRow row;
+    CellRow cell;
+    const Status status = keys_.is_cell(key) ? read_cell(txn, key - keys_.ledger, &cell)
+                                             : read_ledger(txn, key, &row);
+    if (status == Status::kAbort) return status;
+  }
+  return Status::kOk;
 }
 
 Status LedgerClient::read_ledger(Transaction& txn, Key key, LedgerRow* row) {
@@ -131,7 +222,7 @@ Status LedgerClient::read_ledger(Transaction& txn, Key key, LedgerRow* row) {
   }
   *row = *seen;
   if (!row->intact(key)) attempt_.complain(Mismatch::kTornRow, key);
-  attempt_.reads.push_back({key, row->writer});
+  attempt_.reads.push_back({key, row->writer, Op::kRead});
   now_and_then_yield();
   last_generation_[key] = row->generation;
   return Status::kOk;
@@ -144,7 +235,7 @@ Status LedgerClient::update_ledger(Transaction& txn, Key key, LedgerRow** row) {
     return status;
   }
   if (!(*row)->intact(key)) attempt_.complain(Mismatch::kTornRow, key);
-  attempt_.writes.push_back({key, (*row)->writer});
+  attempt_.writes.push_back({key, (*row)->writer, Op::kUpdate});
   (*row)->overwritten = (*row)->writer;
   (*row)->writer = attempt_.id;
   for (const Access& read : attempt_.reads) (*row)->remember(read.key, read.writer);
@@ -153,9 +244,9 @@ Status LedgerClient::update_ledger(Transaction& txn, Key key, LedgerRow** row) {
 }
 
 Status LedgerClient::transfer(Transaction& txn) {
-  for (const Key key : input_.reads) {
-    LedgerRow row;
-    if (read_ledger(txn, key, &row) == Status::kAbort) return Status::kAbort;
+  if (read_keys(txn) == Status::kAbort) return Status::kAbort;
+  for (const CellWrite& write : input_.cell_writes) {
+    if (write_cell(txn, write) == Status::kAbort) return Status::kAbort;
   }
   for (const Key key : input_.writes) {
     LedgerRow* row = nullptr;
@@ -163,14 +254,12 @@ Status LedgerClient::transfer(Transaction& txn) {
     if (status == Status::kAbort) return status;
     if (status == Status::kOk) row->seal(key);
   }
+  seal_cells();
   return Status::kOk;
 }
 
 Status LedgerClient::toggle(Transaction& txn) {
-  for (const Key key : input_.reads) {
-    LedgerRow row;
-    if (read_ledger(txn, key, &row) == Status::kAbort) return Status::kAbort;
-  }
+  if (read_keys(txn) == Status::kAbort) return Status::kAbort;
   const Key key = input_.writes[0];
   LedgerRow* row = nullptr;
   Status status = update_ledger(txn, key, &row);

@@ -1,9 +1,12 @@
 // One worker's stream of ledger transactions. Each is drawn once, and executed until it commits:
 //
 //   transfer  reads some keys and updates others
+//   blind     overwrites cells without reading them, and makes slots come and go; one in two reads
+//             nothing, another updates a key or a cell, too
 //   toggle    updates a key and inserts or erases its entry
-//   audit     scans a range of entries, reads the same range of the ledger, and compares the two
-//   lookup    reads a key, its entry, and an entry that does not exist
+//   audit     scans a range of entries, reads the same range of the ledger, and compares the two;
+//             or does the same with slots and cells
+//   lookup    reads a key, its entry, and an entry that does not exist; or a cell and its slot
 #pragma once
 
 #include <gflags/gflags.h>
@@ -13,22 +16,29 @@
 
 #include "engine/workload.h"
 #include "platform/spin.h"
+#include "workloads/ledger/cell_order.h"
 #include "workloads/ledger/history.h"
 #include "workloads/ledger/rows.h"
 
+DECLARE_uint64(ledger_cells);
 DECLARE_uint64(ledger_die_after);
 DECLARE_uint64(ledger_keys);
 DECLARE_uint32(ledger_readers);
 DECLARE_uint64(ledger_reads);
+DECLARE_uint64(ledger_slots);
 DECLARE_uint64(ledger_writes);
 DECLARE_uint64(ledger_yield);
 
 namespace logjam::ledger {
 
 inline constexpr uint64_t kMostAccesses = 64;  // limit for the reads, and for the writes
-inline constexpr uint64_t kLongestAudit = 16;  // ledger keys
+inline constexpr uint64_t kLongestAudit = 16;  // ledger keys, or cells
+inline constexpr uint64_t kMostCellWrites = 4;
 
-enum Type : uint32_t { kTransfer, kToggle, kAudit, kLookup };
+enum Type : uint32_t { kTransfer, kToggle, kBlind, kAudit, kLookup };
+
+// The keys that the flags say.
+KeySpace key_space();
 
 // Draws keys with probability proportional to 1 / rank^theta; key k has rank k + 1. Immutable, so
 // all clients share one.
@@ -41,10 +51,19 @@ class KeyPicker {
   std::vector<double> cumulative_;
 };
 
+// A write of a cell. Unless the cell has no slot, the same is done to the slot.
+struct CellWrite {
+  Op op = Op::kBlind;
+  uint64_t cell = 0;
+};
+
 // The input of a transaction: next() draws it once, and execute() may use it several times.
 struct Input {
   Type type = kTransfer;
-  std::vector<Key> reads, writes;
+  std::vector<Key> reads;   // rows of the ledger, and cells
+  std::vector<Key> writes;  // rows of the ledger
+  std::vector<CellWrite> cell_writes;
+  bool of_cells = false;        // audit, lookup: of cells and slots; `low` and `high` are cells
   Key low = 0, high = 0;        // audit: the range, both included
   size_t scan_limit = 0;        // audit: the scan stops after so many entries
   bool descending = false;      // audit
@@ -54,10 +73,10 @@ struct Input {
 
 // All calls but the constructor and the destructor come from the worker's thread. A null `history`
 // records nothing.
-class LedgerClient final : public Client {
+class LedgerClient final : public Client, private CommitObserver {
  public:
   LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
-               const KeyPicker& pick, HistoryWriter* history);
+               const KeyPicker& pick, CellOrder& order, HistoryWriter* history);
 
   uint32_t next() override;
   Status execute(Transaction& txn) override;
@@ -72,8 +91,10 @@ class LedgerClient final : public Client {
     return attempt_.id;
   }
   void acknowledged(uint64_t number) override;
+  CommitObserver* commit_observer() override { return this; }
   bool exhausted() const override {
-    return area_ != nullptr && area_->full_for(std::max(2 * kMostAccesses, kLongestAudit));
+    constexpr uint64_t kMost = 2 * kMostAccesses + 2 * kMostCellWrites;
+    return area_ != nullptr && area_->full_for(std::max(kMost, kLongestAudit));
   }
 
  private:
@@ -87,12 +108,26 @@ class LedgerClient final : public Client {
     if (FLAGS_ledger_yield != 0 && ++accesses_ % FLAGS_ledger_yield == 0) platform::yield();
   }
   void draw_keys(size_t count, std::vector<Key>* keys);
+  void draw_cell_writes(size_t count, bool write_only);
+
+  void serialized() override;
 
   Status transfer(Transaction& txn);
   Status toggle(Transaction& txn);
   Status audit(Transaction& txn);
   Status lookup(Transaction& txn, Key key);
 
+  // cells.cc
+  Status read_cell(Transaction& txn, uint64_t cell, CellRow* row);
+  Status write_cell(Transaction& txn, CellWrite write);
+  Status change_slot(Transaction& txn, CellWrite write);
+  void seal_cells();
+  Status audit_slots(Transaction& txn);
+  Status lookup_slot(Transaction& txn, uint64_t cell);
+  void compare_slot(uint64_t cell, const CellRow& row, const EntryRow* slot);
+
+  // Reads the rows of input_.reads. kAbort, kOk.
+  Status read_keys(Transaction& txn);
   // Copies the row of `key` to `*row`, and records its writer as a read of the attempt. kAbort, or
   // kOk; a missing row is recorded as a mismatch.
   Status read_ledger(Transaction& txn, Key key, LedgerRow* row);
@@ -105,15 +140,24 @@ class LedgerClient final : public Client {
 
   Table& ledger_;
   Table& entries_;
+  Table& cells_;
+  Table& slots_;
+  const KeySpace keys_ = key_space();
   uint32_t worker_;
   bool reader_;   // this worker never writes (--ledger_readers)
   bool may_die_;  // this worker kills the process (--ledger_die_after)
   const KeyPicker& pick_;
+  CellOrder& order_;
   HistoryWriter* history_;
   HistoryArea* area_;
   std::mt19937_64 random_;
   Input input_;
   Attempt attempt_;
+  struct WrittenCell {
+    uint64_t cell;
+    CellRow* row;
+  };
+  std::vector<WrittenCell> written_cells_;  // of the attempt
   TransactionId replayed_ = 0;  // the attempt that take() decoded; 0: this client does not replay
   std::vector<uint64_t> command_;
   uint64_t attempts_ = 0;

@@ -15,12 +15,13 @@
 namespace logjam::ledger {
 namespace {
 
-constexpr char kMagic[8] = {'l', 'o', 'g', 'j', 'a', 'm', 'H', '1'};
+constexpr char kMagic[8] = {'l', 'o', 'g', 'j', 'a', 'm', 'H', '2'};
 
 struct FileHeader {
   char magic[8];
   uint64_t checksum;  // XXH3-64 of the fields from `workers` to `run`
-  uint64_t workers, area_bytes, keys;
+  uint64_t workers, area_bytes;
+  KeySpace keys;
   char unsafe[256];
   char run[2048];
   platform::atomic<uint64_t> started, finished;
@@ -57,6 +58,11 @@ std::string get_text(const char* from, size_t size) { return {from, strnlen(from
 
 }  // namespace
 
+std::string KeySpace::name(Key key) const {
+  return is_cell(key) ? "cell " + std::to_string(key - ledger)
+                      : "ledger key " + std::to_string(key);
+}
+
 const char* describe(Mismatch mismatch) {
   switch (mismatch) {
     case Mismatch::kNone:
@@ -64,15 +70,15 @@ const char* describe(Mismatch mismatch) {
     case Mismatch::kTornRow:
       return "a row that is half one write and half another";
     case Mismatch::kMissingRow:
-      return "no ledger row, though none is ever erased";
+      return "no row, though none is ever erased";
     case Mismatch::kMissingEntry:
-      return "no entry where the ledger row says there is one (phantom)";
+      return "no entry where its row says there is one (phantom)";
     case Mismatch::kUnexpected:
-      return "an entry where the ledger row says there is none (phantom)";
+      return "an entry where its row says there is none (phantom)";
     case Mismatch::kForeignEntry:
-      return "an entry by another transaction than the ledger row says (phantom)";
+      return "an entry by another transaction than its row says (phantom)";
     case Mismatch::kDuplicateEntry:
-      return "two entries of one ledger key at once (phantom)";
+      return "two entries of one key at once (phantom)";
   }
   return "an unknown mismatch";
 }
@@ -95,6 +101,11 @@ void HistoryArea::intend(const Attempt& attempt) {
   entry.state.store(kIntended, platform::memory_order_release);
   pending_.push_back({attempt.id, used_});
   used_ = next;
+}
+
+void HistoryArea::found_overwritten(size_t index, TransactionId writer) {
+  EntryHeader& entry = entry_at(begin_ + pending_.back().offset);
+  reinterpret_cast<Access*>(&entry + 1)[entry.reads + index].writer = writer;
 }
 
 void HistoryArea::retract() {

@@ -13,7 +13,9 @@
 // or after the process was killed at any instruction. So an entry's `state` is stored last, with
 // release: it goes from 0 to kIntended when the entry is complete and the next state word is 0,
 // and from kIntended to kAcknowledged later, by one aligned store. The state of an aborted
-// attempt's entry goes back to 0 before its bytes are used again. In the header page, any thread
+// attempt's entry goes back to 0 before its bytes are used again. Between intend() and the
+// publication of its log record, an attempt learns whose writes it overwrites blindly, and stores
+// that into its entry. So the entries of all transactions that a recovery can find are complete. In the header page, any thread
 // may store `started` and `finished`, which only ever go from 0 to 1.
 #pragma once
 
@@ -30,11 +32,26 @@
 
 namespace logjam::ledger {
 
-// One access of an attempt to a row of the ledger. `writer` is the attempt whose write was read, or
-// was overwritten.
+// What an access did, and what the attempt knew of the row.
+enum class Op : uint64_t {
+  kRead,    // read the row
+  kUpdate,  // read the row, and overwrote it
+  kBlind,   // overwrote the row without reading it; a slot's row was there
+  kInsert,  // inserted the row of a slot, which was not there
+  kErase,   // erased the row of a slot, which was there
+};
+constexpr bool reads_row(Op op) { return op == Op::kRead || op == Op::kUpdate; }
+
+// The writer of an access that has not reached its serialization point.
+inline constexpr TransactionId kNotYet = ~TransactionId{0};
+
+// One access of an attempt to a key: a row of the ledger, or a cell with its slot. `writer` is the
+// attempt whose write was read, or was overwritten. The attempt has seen it if reads_row(op);
+// otherwise it is what a lock on the row had shown (CellOrder).
 struct Access {
   Key key = 0;
   TransactionId writer = 0;
+  Op op = Op::kRead;
 };
 
 // An observation that no serial execution allows. It is harmless in an attempt that aborts, since
@@ -43,8 +60,8 @@ struct Access {
 enum class Mismatch : uint32_t {
   kNone,
   kTornRow,         // a row's filler does not follow from its other fields
-  kMissingRow,      // a row of the ledger was not found, though no transaction erases them
-  kMissingEntry,    // the entry was not found, but its ledger row says that it is present
+  kMissingRow,      // a row of the ledger or a cell was not found, though none is ever erased
+  kMissingEntry,    // the entry (slot) was not found, but its ledger row (cell) says it is present
   kUnexpected,      // the entry was found, but its ledger row says that it is not present
   kForeignEntry,    // the entry is of another generation or writer than its ledger row says
   kDuplicateEntry,  // two entries of one key were found
@@ -57,7 +74,7 @@ struct Attempt {
   TransactionId id = 0;
   Mismatch mismatch = Mismatch::kNone;
   Key mismatch_key = 0;
-  std::vector<Access> reads, writes;
+  std::vector<Access> reads, writes;  // an update is in `writes` only
 
   void clear(TransactionId new_id) {
     id = new_id;
@@ -71,8 +88,21 @@ struct Attempt {
   }
 };
 
+// Which keys there are. The first `slots` cells have a slot.
+struct KeySpace {
+  uint64_t ledger = 0, cells = 0, slots = 0;
+
+  uint64_t all() const { return ledger + cells; }
+  bool is_cell(Key key) const { return key >= ledger; }
+  bool has_slot(Key key) const { return is_cell(key) && key < ledger + slots; }
+  // The initial load has every slot with an even number.
+  bool slot_loaded(Key key) const { return (key - ledger) % 2 == 0; }
+  // For human readers: "ledger key 7", "cell 7".
+  std::string name(Key key) const;
+};
+
 struct HistoryParameters {
-  uint64_t keys = 0;
+  KeySpace keys;
   std::string unsafe;  // why acknowledged transactions may be lost (R8); empty if they may not
   std::string run;     // the flags, for human readers
 };
@@ -86,6 +116,8 @@ class HistoryArea {
 
   // Records that the attempt is about to commit. The caller has asked full_for() before.
   void intend(const Attempt& attempt);
+  // Records that the attempt last intended overwrites a write of `writer`, by its write `index`.
+  void found_overwritten(size_t index, TransactionId writer);
   // Removes the attempt last intended: its commit was refused.
   void retract();
   // Records that `id`, which was intended before, is acknowledged. Ends the process with

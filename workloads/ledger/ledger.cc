@@ -1,8 +1,10 @@
 // The ledger: a workload made to be checked, not to be measured.
 //
 // Table `ledger` (hash index) holds one row for each key, and its rows are only updated. Table
-// `entries` (ordered index) holds an entry for a key exactly if the key's ledger row says so. Every
-// row names the attempt that wrote it (rows.h). With --history=FILE, every attempt that reaches its
+// `entries` (ordered index) holds an entry for a key exactly if the key's ledger row says so. The
+// rows of table `cells` (hash index) are mostly overwritten without being read. Table `slots`
+// (ordered index) holds a row for a cell's number exactly if the cell says so. Every row names the
+// attempt that wrote it (rows.h). With --history=FILE, every attempt that reaches its
 // commit records what it read and overwrote (history.h). checker.h states what must hold then.
 #include <gflags/gflags.h>
 
@@ -12,6 +14,11 @@
 #include "workloads/ledger/history.h"
 
 DEFINE_uint64(ledger_keys, 1000, "ledger: rows");
+DEFINE_uint64(ledger_cells, 64, "ledger: rows that are overwritten without being read");
+DEFINE_uint64(
+    ledger_slots, 16,
+    "ledger: so many of the cells have a row that comes and goes, by erase and insert; few "
+    "come and go often");
 DEFINE_uint64(ledger_reads, 2, "ledger: rows a transfer reads, at most");
 DEFINE_uint64(ledger_writes, 2, "ledger: rows a transfer updates, at most");
 DEFINE_uint32(ledger_readers, 0,
@@ -40,10 +47,11 @@ std::string flag(const char* name) {
 
 HistoryParameters history_parameters(const std::string& unsafe) {
   HistoryParameters parameters;
-  parameters.keys = FLAGS_ledger_keys;
+  parameters.keys = key_space();
   parameters.unsafe = unsafe;
-  for (const char* name : {"log", "cc", "commit", "elr", "log_records", "device", "threads", "seed",
-                           "ledger_reads", "ledger_writes", "ledger_theta"}) {
+  for (const char* name :
+       {"log", "cc", "commit", "elr", "log_records", "device", "threads", "seed", "ledger_reads",
+        "ledger_writes", "ledger_theta", "ledger_cells", "ledger_slots"}) {
     parameters.run += std::string("--") + name + "=" + flag(name) + " ";
   }
   return parameters;
@@ -51,7 +59,7 @@ HistoryParameters history_parameters(const std::string& unsafe) {
 
 class Ledger final : public Workload {
  public:
-  Ledger() : pick_(FLAGS_ledger_keys, FLAGS_ledger_theta) {}
+  Ledger() : pick_(FLAGS_ledger_keys, FLAGS_ledger_theta), order_(FLAGS_ledger_cells) {}
   ~Ledger() override {
     if (history_ != nullptr) history_->record_end();
   }
@@ -60,9 +68,11 @@ class Ledger final : public Workload {
     database.create_table({"ledger", sizeof(LedgerRow), IndexKind::kHash, FLAGS_ledger_keys, {}});
     database.create_table(
         {"entries", sizeof(EntryRow), IndexKind::kOrdered, FLAGS_ledger_keys, {}});
+    database.create_table({"cells", sizeof(CellRow), IndexKind::kHash, FLAGS_ledger_cells, {}});
+    database.create_table({"slots", sizeof(EntryRow), IndexKind::kOrdered, FLAGS_ledger_slots, {}});
   }
 
-  // Keys with even numbers have an entry.
+  // Keys with even numbers have an entry, and so have slots.
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Table& ledger = database.table("ledger");
     Table& entries = database.table("entries");
@@ -76,10 +86,22 @@ class Ledger final : public Workload {
       entry.seal();
       entries.load(entry_key(key, 0), &entry, arena);
     }
+    const KeySpace keys = key_space();
+    for (uint64_t cell = part; cell < keys.cells; cell += parts) {
+      const Key key = keys.ledger + cell;
+      CellRow row;
+      row.present = keys.has_slot(key) && keys.slot_loaded(key) ? 1 : 0;
+      row.seal(cell);
+      database.table("cells").load(cell, &row, arena);
+      if (row.present == 0) continue;
+      EntryRow slot{0, cell, 0};
+      slot.seal();
+      database.table("slots").load(cell, &slot, arena);
+    }
   }
 
   std::vector<std::string_view> types() const override {
-    return {"transfer", "toggle", "audit", "lookup"};
+    return {"transfer", "toggle", "blind", "audit", "lookup"};
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
@@ -89,23 +111,26 @@ class Ledger final : public Workload {
       history_ = std::make_unique<HistoryWriter>(FLAGS_history, workers, FLAGS_history_mb << 20,
                                                  history_parameters(unsafe_));
     }
-    return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, history_.get());
+    return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, order_,
+                                          history_.get());
   }
 
   void note_unsafe(const std::string& why) override { unsafe_ = why; }
 
   // Replay adds nothing to the history, which belongs to the run.
   std::unique_ptr<Client> make_replayer(Database& database) override {
-    return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, nullptr);
+    return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, order_, nullptr);
   }
 
   std::vector<Check> verify(Database& database) override {
     const LedgerRows rows = read_rows(database);
-    const std::string wrong = check_rows(rows, FLAGS_ledger_keys);
+    const std::string wrong = check_rows(rows, key_space());
     std::vector<Check> checks{{"ledger rows", wrong.empty(),
                                wrong.empty()
                                    ? std::to_string(rows.ledger.size()) + " rows and " +
-                                         std::to_string(rows.entries.size()) + " entries agree"
+                                         std::to_string(rows.entries.size()) + " entries, " +
+                                         std::to_string(rows.cells.size()) + " cells and " +
+                                         std::to_string(rows.slots.size()) + " slots agree"
                                    : wrong}};
     if (history_ != nullptr) {  // the run has ended: every committed transaction is acknowledged
       history_->record_end();
@@ -121,13 +146,16 @@ class Ledger final : public Workload {
   std::string describe() const override {
     std::string line = "ledger: " + std::to_string(FLAGS_ledger_keys) + " keys, up to " +
                        std::to_string(FLAGS_ledger_reads) + " reads and " +
-                       std::to_string(FLAGS_ledger_writes) + " writes a transfer";
+                       std::to_string(FLAGS_ledger_writes) + " writes a transfer, " +
+                       std::to_string(FLAGS_ledger_cells) + " cells, " +
+                       std::to_string(FLAGS_ledger_slots) + " with slots";
     if (FLAGS_ledger_theta != 0) line += ", zipfian " + flag("ledger_theta");
     return line + (FLAGS_history.empty() ? "" : ", history in " + FLAGS_history);
   }
 
   uint64_t expected_bytes() const override {
-    return FLAGS_ledger_keys * 2 * (sizeof(Tuple) + sizeof(LedgerRow));
+    return FLAGS_ledger_keys * 2 * (sizeof(Tuple) + sizeof(LedgerRow)) +
+           FLAGS_ledger_cells * 2 * (sizeof(Tuple) + sizeof(CellRow));
   }
 
  private:
@@ -136,6 +164,7 @@ class Ledger final : public Workload {
   }
 
   KeyPicker pick_;
+  CellOrder order_;
   platform::mutex making_;
   std::string unsafe_;
   std::unique_ptr<HistoryWriter> history_;
@@ -151,6 +180,12 @@ std::string check_flags() {
     return "--ledger_keys is from " + std::to_string(fewest) +
            " (the keys of a transfer) to 100000000";
   }
+  if (FLAGS_ledger_cells < 1 || FLAGS_ledger_cells > 1'000'000) {
+    return "--ledger_cells is from 1 to 1000000";
+  }
+  if (FLAGS_ledger_slots > FLAGS_ledger_cells) {
+    return "--ledger_slots is at most --ledger_cells: a slot is there if its cell says so";
+  }
   if (!(FLAGS_ledger_theta >= 0 && FLAGS_ledger_theta <= 2)) return "--ledger_theta is from 0 to 2";
   if (FLAGS_history_mb < 1 || FLAGS_history_mb > 1 << 20) {
     return "--history_mb is from 1 to 1048576";
@@ -160,9 +195,9 @@ std::string check_flags() {
 
 const WorkloadRegistration registration({
     "ledger",
-    "reads, updates, inserts, deletes and scans whose results can be proved right afterwards",
+    "reads, updates, blind writes, inserts, deletes and scans, to be proved right afterwards",
     "0.24 kB a key",
-    {"ledger_keys"},
+    {"ledger_keys", "ledger_cells", "ledger_slots"},
     check_flags,
     [] { return std::make_unique<Ledger>(); },
 });

@@ -4,6 +4,11 @@
 // of the attempt that wrote it, and the id of the attempt whose write was overwritten. So the rows
 // of a database say which transactions it holds, and in which order. A read is recorded as one
 // number: the writer of the row that was read.
+//
+// Cells are rows that transactions overwrite without reading them, so a cell names its writer, but
+// not whose write that writer overwrote. A slot is a row that comes and goes; the cell of the same
+// number says whether it is there. In histories and in the checker, keys from 0 are rows of the
+// ledger, and the cells' keys follow.
 #pragma once
 
 #include <cstdint>
@@ -83,11 +88,36 @@ constexpr Key ledger_key_of(Key entry) { return entry >> kGenerationBits; }
 
 struct EntryRow {
   TransactionId writer = 0;
-  Key key = 0;  // in the ledger
+  Key key = 0;  // in the ledger; of a slot, its number
   uint64_t filler = 0;
 
   void seal() { filler = mix(writer ^ mix(~key)); }
   bool intact() const { return filler == mix(writer ^ mix(~key)); }
 };
+
+// The row of a cell. Slot `number` is in table `slots` exactly if `present` is 1. Cells without a
+// slot have 0.
+struct CellRow {
+  TransactionId writer = 0;
+  uint64_t present = 0;
+  // A hash of everything that the writer had read, as in LedgerRow.
+  uint64_t seen = 0;
+  static constexpr unsigned kFillers = 3;
+  uint64_t filler[kFillers] = {};
+
+  uint64_t expected_filler(Key number, unsigned i) const {
+    return mix((mix(writer) ^ mix(present + 1) ^ mix(seen + 2) ^ mix(~number)) + i);
+  }
+  void seal(Key number) {
+    for (unsigned i = 0; i < kFillers; ++i) filler[i] = expected_filler(number, i);
+  }
+  bool intact(Key number) const {
+    for (unsigned i = 0; i < kFillers; ++i) {
+      if (filler[i] != expected_filler(number, i)) return false;
+    }
+    return true;
+  }
+};
+static_assert(sizeof(CellRow) == 48);
 
 }  // namespace logjam::ledger

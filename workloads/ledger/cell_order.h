@@ -1,0 +1,43 @@
+// Who wrote each cell last, in the memory of a running process: so that a transaction that
+// overwrites a cell without reading it learns whose write it overwrites.
+//
+// Protocol. A worker calls overwrite() at the serialization point of its transaction, with the cell
+// locked (CommitObserver). So the calls for a cell come in the order in which its writers overwrite
+// each other, whatever the memory order of the exchange. looks_present() may be called at any time,
+// and only guesses.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "platform/atomic.h"
+#include "workloads/ledger/rows.h"
+
+namespace logjam::ledger {
+
+class CellOrder {
+ public:
+  explicit CellOrder(uint64_t cells) : last_(cells), present_(cells) {
+    for (uint64_t cell = 0; cell < cells; ++cell) set_present(cell, cell % 2 == 0);
+  }
+
+  // `writer` overwrites `cell`, and leaves its slot present or absent. Returns the writer whose
+  // write that overwrites; 0: the initial load.
+  TransactionId overwrite(uint64_t cell, TransactionId writer, bool present) {
+    set_present(cell, present);
+    return last_[cell].exchange(writer, platform::memory_order_acq_rel);
+  }
+  bool looks_present(uint64_t cell) const {
+    return present_[cell].load(platform::memory_order_relaxed) != 0;
+  }
+
+ private:
+  void set_present(uint64_t cell, bool present) {
+    present_[cell].store(present ? 1 : 0, platform::memory_order_relaxed);
+  }
+
+  std::vector<platform::atomic<TransactionId>> last_;
+  std::vector<platform::atomic<uint8_t>> present_;
+};
+
+}  // namespace logjam::ledger

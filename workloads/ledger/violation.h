@@ -1,0 +1,34 @@
+// The first violation among many things that are looked at on all cores.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "workloads/common.h"
+
+namespace logjam::ledger {
+
+// What a part found, or the first part that found something. Of a violation in each of several
+// parts the first part's is told, so that it is always the same one.
+struct Violation {
+  std::string sentence;
+  void add(const Violation& later) {
+    if (sentence.empty()) sentence = later.sentence;
+  }
+};
+
+// Returns the first sentence that violation_of(i) returns for an i below `count`, or an empty
+// string. Several threads call violation_of at once.
+template <class ViolationOf>
+std::string first_violation(size_t count, const ViolationOf& violation_of) {
+  const auto look = [&](uint32_t part, uint32_t parts, Violation* found) {
+    const size_t end = count * (part + 1) / parts;
+    for (size_t i = count * part / parts; i < end && found->sentence.empty(); ++i) {
+      found->sentence = violation_of(i);
+    }
+  };
+  return sum_of_parts(Violation{}, look, count).sentence;
+}
+
+}  // namespace logjam::ledger
