@@ -241,18 +241,26 @@ CrashRound derive_round(uint64_t seed) {
   round.run_flags.push_back("--epoch_ms=" + random.one_of({"1", "5"}));
   round.directories = 1 + static_cast<uint32_t>(random.below(std::min(streams, kMostDirectories)));
   // In one round of three, a single stream is striped over several directories.
-  if (streams == 1 && !find_scheme(round.scheme)->traits.in_place && random.below(3) == 0) {
+  const bool in_place = find_scheme(round.scheme)->traits.in_place;
+  if (streams == 1 && !in_place && random.below(3) == 0) {
     round.directories = static_cast<uint32_t>(2 + random.below(kMostDirectories - 1));
     round.run_flags.push_back("--stripe_kb=" + random.one_of({"4", "64", "512"}));
     // A write to this device takes time in proportion to its size, so the striped devices finish
     // their writes in any order.
     if (random.below(2) == 0) round.run_flags.emplace_back("--device=faulty:sim:100:20");
   }
+  // On a slow device the streams' ends lie far apart.
+  if (streams > 1 && round.directories > 1 && !in_place && random.below(3) == 0) {
+    round.run_flags.emplace_back("--device=faulty:sim:100:20");
+  }
   round.replay = random.one_of({"parallel", "merge"});
   if (find_scheme(round.scheme)->traits.commands) round.replay = "parallel";
   round.run_flags.push_back("--pwal_ngroup=" + random.one_of({"2", "16"}));
   round.run_flags.push_back("--keep_locks=" + random.one_of({"write", "all"}));
-  round.run_flags.push_back("--ledger_slots=" + random.one_of({"2", "8", "64"}));
+  // With few slots rows come and go at once, with many their tuples are reclaimed in between.
+  const std::string slots = random.one_of({"8", "64", "1000"});
+  round.run_flags.push_back("--ledger_slots=" + slots);
+  round.run_flags.push_back("--ledger_cells=" + std::to_string(std::stoul(slots) + 56));
   return round;
 }
 

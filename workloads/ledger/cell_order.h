@@ -3,8 +3,8 @@
 //
 // Protocol. A worker calls overwrite() at the serialization point of its transaction, with the cell
 // locked (CommitObserver). So the calls for a cell come in the order in which its writers overwrite
-// each other, whatever the memory order of the exchange. looks_present() may be called at any time,
-// and only guesses.
+// each other, whatever the memory order of the exchange. The other calls may come at any time, and
+// only guess.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,17 @@ class CellOrder {
   // write that overwrites; 0: the initial load.
   TransactionId overwrite(uint64_t cell, TransactionId writer, bool present) {
     set_present(cell, present);
+    changes_.fetch_add(1, platform::memory_order_relaxed);
     return last_[cell].exchange(writer, platform::memory_order_acq_rel);
   }
   bool looks_present(uint64_t cell) const {
     return present_[cell].load(platform::memory_order_relaxed) != 0;
+  }
+  // A number that grows slowly: the slot that it names is hot. So a slot is left alone for a while,
+  // until its tuple is reclaimed, and then many workers come at once.
+  uint64_t hot() const {
+    constexpr uint64_t kChanges = 16;
+    return changes_.load(platform::memory_order_relaxed) / kChanges;
   }
 
  private:
@@ -38,6 +45,7 @@ class CellOrder {
 
   std::vector<platform::atomic<TransactionId>> last_;
   std::vector<platform::atomic<uint8_t>> present_;
+  platform::atomic<uint64_t> changes_{0};
 };
 
 }  // namespace logjam::ledger

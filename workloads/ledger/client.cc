@@ -54,14 +54,16 @@ void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   }
 }
 
-// Draws writes to different cells. Most are of slots: they are few, so rows often come back over an
-// erase. Whether a slot has its row is guessed, and once in eight the guess is turned round.
+// Draws writes to different cells. Most are of slots, and most of these of one that is hot, so rows
+// often come back over an erase. Whether a slot has its row is guessed, and once in eight the guess is turned round.
 void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   const uint64_t others = keys_.cells - keys_.slots;
   for (; count > 0; --count) {
     CellWrite write;
     const bool slot = keys_.slots != 0 && (others == 0 || roll(4) != 0);
-    write.cell = slot ? roll(keys_.slots) : keys_.slots + roll(others);
+    write.cell = !slot          ? keys_.slots + roll(others)
+                 : roll(8) == 0 ? roll(keys_.slots)
+                                : order_.hot() % keys_.slots;
     if (!slot) {
       if (!write_only && roll(4) == 0) write.op = Op::kUpdate;
     } else if (order_.looks_present(write.cell) == (roll(8) == 0)) {
@@ -129,6 +131,7 @@ uint32_t LedgerClient::next() {
   if (reads > 0 && writes > 0 && !keys_.is_cell(input_.reads[0]) && roll(4) == 0) {
     input_.writes[0] = input_.reads[0];
   }
+  input_.dawdles = write_only && roll(2) == 0;
   input_.of_cells = keys_.slots != 0 && roll(2) == 0;
   input_.low = input_.of_cells ? roll(keys_.slots) : pick_(random_);
   input_.high = std::min(input_.low + roll(kLongestAudit),
@@ -248,6 +251,7 @@ Status LedgerClient::transfer(Transaction& txn) {
   for (const CellWrite& write : input_.cell_writes) {
     if (write_cell(txn, write) == Status::kAbort) return Status::kAbort;
   }
+  if (input_.dawdles) dawdle();
   for (const Key key : input_.writes) {
     LedgerRow* row = nullptr;
     const Status status = update_ledger(txn, key, &row);

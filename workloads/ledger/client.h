@@ -63,6 +63,7 @@ struct Input {
   std::vector<Key> reads;   // rows of the ledger, and cells
   std::vector<Key> writes;  // rows of the ledger
   std::vector<CellWrite> cell_writes;
+  bool dawdles = false;         // before its commit, so that others overtake it
   bool of_cells = false;        // audit, lookup: of cells and slots; `low` and `high` are cells
   Key low = 0, high = 0;        // audit: the range, both included
   size_t scan_limit = 0;        // audit: the scan stops after so many entries
@@ -106,6 +107,10 @@ class LedgerClient final : public Client, private CommitObserver {
   uint64_t roll(uint64_t sides) { return random_() % sides; }
   void now_and_then_yield() {
     if (FLAGS_ledger_yield != 0 && ++accesses_ % FLAGS_ledger_yield == 0) platform::yield();
+  }
+  void dawdle() {
+    constexpr int kYields = 32;
+    for (int i = 0; FLAGS_ledger_yield != 0 && i < kYields; ++i) platform::yield();
   }
   void draw_keys(size_t count, std::vector<Key>* keys);
   void draw_cell_writes(size_t count, bool write_only);
