@@ -28,6 +28,9 @@ class CellOrder {
     changes_.fetch_add(1, platform::memory_order_relaxed);
     return last_[cell].exchange(writer, platform::memory_order_acq_rel);
   }
+  TransactionId last(uint64_t cell) const {
+    return last_[cell].load(platform::memory_order_relaxed);
+  }
   bool looks_present(uint64_t cell) const {
     return present_[cell].load(platform::memory_order_relaxed) != 0;
   }

@@ -108,10 +108,6 @@ class LedgerClient final : public Client, private CommitObserver {
   void now_and_then_yield() {
     if (FLAGS_ledger_yield != 0 && ++accesses_ % FLAGS_ledger_yield == 0) platform::yield();
   }
-  void dawdle() {
-    constexpr int kYields = 32;
-    for (int i = 0; FLAGS_ledger_yield != 0 && i < kYields; ++i) platform::yield();
-  }
   void draw_keys(size_t count, std::vector<Key>* keys);
   void draw_cell_writes(size_t count, bool write_only);
 
@@ -126,6 +122,7 @@ class LedgerClient final : public Client, private CommitObserver {
   Status read_cell(Transaction& txn, uint64_t cell, CellRow* row);
   Status write_cell(Transaction& txn, CellWrite write);
   Status change_slot(Transaction& txn, CellWrite write);
+  void dawdle();
   void seal_cells();
   Status audit_slots(Transaction& txn);
   Status lookup_slot(Transaction& txn, uint64_t cell);
