@@ -129,8 +129,8 @@ class Occ final : public TransactionBase<Occ> {
                                                         memory_order_seq_cst);
   }
 
-  // Calls `attempt`, which needs `tuple` unlocked, until it succeeds. Returns false, with the reason
-  // noted, if the transaction must abort.
+  // Calls `attempt`, which needs `tuple` unlocked, until it succeeds. Returns false, with the
+  // reason noted, if the transaction must abort.
   template <class Try>
   bool spin_until(const Tuple& tuple, const Try& attempt);
 

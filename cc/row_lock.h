@@ -26,19 +26,19 @@
 //
 // Deadlock under detection. Every holder's slot is set in the word. A holder sets its slot in the
 // same write that takes the lock. It clears the slot when it releases, if its worker cannot hold
-// this lock twice. With --elr=false --keep_locks=all a worker can hold a lock twice, because its parked
-// transactions hold shared locks; the slot then stays set until the lock is free.
+// this lock twice. With --elr=false --keep_locks=all a worker can hold a lock twice, because its
+// parked transactions hold shared locks; the slot then stays set until the lock is free.
 //
 // No starvation. While a transaction sleeps, new shared holders are refused, so the lock becomes
-// free. A transaction that dies keeps its age, so it becomes the oldest at some time. Under wait-die
-// the oldest transaction may still die: overlapping readers keep the lock from becoming free, and
-// the recorded age is that of a reader that left. So a writer that has died several times calls
-// turn_readers_away() before it dies again. Then the lock becomes free, its next holders record
-// their own ages, and the oldest transaction waits for them.
+// free. A transaction that dies keeps its age, so it becomes the oldest at some time. Under
+// wait-die the oldest transaction may still die: overlapping readers keep the lock from becoming
+// free, and the recorded age is that of a reader that left. So a writer that has died several times
+// calls turn_readers_away() before it dies again. Then the lock becomes free, its next holders
+// record their own ages, and the oldest transaction waits for them.
 //
 // Turning readers away adds no deadlock. The writer holds nothing afterwards, and no transaction
-// waits for it: the bit goes when the last holder releases the lock. A reader that was refused waits
-// for the holders, under the same condition as any other transaction.
+// waits for it: the bit goes when the last holder releases the lock. A reader that was refused
+// waits for the holders, under the same condition as any other transaction.
 #pragma once
 
 #include <algorithm>

@@ -4,9 +4,9 @@ and 4).
 
 With one client on a device of 1 ms, pipelined commits are compared with sync commits. With sixteen
 clients on TPC-C (NewOrder and Payment, one warehouse) and the same device, early lock release is
-compared with its absence, for each protocol and commit policy. Without it, write locks are kept until
-the commit is durable. Of the protocols only 2pl-detect lets every transaction wait for a lock, as the
-systems in the papers do; the others abort, always or when the holder is older.
+compared with its absence, for each protocol and commit policy. Without it, write locks are kept
+until the commit is durable. Of the protocols only 2pl-detect lets every transaction wait for a
+lock, as the systems in the papers do; the others abort, always or when the holder is older.
 """
 
 from experiment import Bench, common_arguments, median, ratio, table

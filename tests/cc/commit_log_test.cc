@@ -264,8 +264,8 @@ TEST_P(OccLogTest, AFailedValidationPublishesAVoidRecord) {
   EXPECT_TRUE(t1.commit());
 }
 
-// While an insert has not committed, another transaction takes over its tuple, and a third erases the
-// row. The insert then follows the erase, so it is not write-only.
+// While an insert has not committed, another transaction takes over its tuple, and a third erases
+// the row. The insert then follows the erase, so it is not write-only.
 TEST_P(OccLogTest, AnInsertDependsOnAnEraseThatCameBeforeItsCommit) {
   Actor first(world), second(world), eraser(world);
   EXPECT_EQ(first.insert(*world.hash, 45, 1), Status::kOk);

@@ -79,8 +79,8 @@ Status LedgerClient::change_slot(Transaction& txn, CellWrite write) {
   return status;
 }
 
-// Waits a while for other transactions to insert the row that the attempt has inserted, and to erase
-// it. Protocols with locks do not let them.
+// Waits a while for other transactions to insert the row that the attempt has inserted, and to
+// erase it. Protocols with locks do not let them.
 void LedgerClient::dawdle() {
   constexpr int kMostYields = 100;
   for (const CellWrite& write : input_.cell_writes) {

@@ -57,7 +57,8 @@ struct LedgerRows {
 LedgerRows read_rows(Database& database);
 
 // Checks what the rows show without a history: no row is torn, no row is missing, entries agree
-// with the ledger, and slots with their cells. Returns the first violation as a sentence, or an empty string.
+// with the ledger, and slots with their cells. Returns the first violation as a sentence, or an
+// empty string.
 std::string check_rows(const LedgerRows& rows, const KeySpace& keys);
 
 // Checks all rules above. A history with an `error` is a failed check.

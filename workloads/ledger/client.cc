@@ -55,7 +55,8 @@ void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
 }
 
 // Draws writes to different cells. Most are of slots, and most of these of one that is hot, so rows
-// often come back over an erase. Whether a slot has its row is guessed, and once in eight the guess is turned round.
+// often come back over an erase. Whether a slot has its row is guessed, and once in eight the guess
+// is turned round.
 void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   const uint64_t others = keys_.cells - keys_.slots;
   for (; count > 0; --count) {

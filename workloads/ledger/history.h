@@ -15,8 +15,8 @@
 // and from kIntended to kAcknowledged later, by one aligned store. The state of an aborted
 // attempt's entry goes back to 0 before its bytes are used again. Between intend() and the
 // publication of its log record, an attempt learns whose writes it overwrites blindly, and stores
-// that into its entry. So the entries of all transactions that a recovery can find are complete. In the header page, any thread
-// may store `started` and `finished`, which only ever go from 0 to 1.
+// that into its entry. So the entries of all transactions that a recovery can find are complete. In
+// the header page, any thread may store `started` and `finished`, which only ever go from 0 to 1.
 #pragma once
 
 #include <cstddef>
