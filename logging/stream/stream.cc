@@ -1,11 +1,10 @@
-#include "logging/stream/stream.h"
-
 #include <glog/logging.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "logging/format/log_file.h"
+#include "logging/stream/stream.h"
 #include "platform/clock.h"
 
 namespace logjam {
@@ -43,7 +42,8 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       pollable_(config.flush_help && !devices_.start_blocks()),
       look_ticks_(platform::ns_to_ticks(kLookEveryNs)),
       safety_timeout_ns_(config.safety_timeout_ns),
-      max_write_bytes_(std::max(max_write_bytes, ring_.block())) {}
+      max_write_bytes_(std::max(max_write_bytes, ring_.block())),
+      lead_(index, waiters) {}
 
 bool Stream::idle() const { return devices_.under_way() == 0 && durable() == filled_(); }
 
@@ -79,6 +79,7 @@ void Stream::published(bool commits) {
   if (oldest_.load(platform::memory_order_relaxed) == 0) {
     oldest_.store(platform::ticks(), platform::memory_order_relaxed);
   }
+  lead_.offer([this] { return work_pending(); });
   const uint32_t daemon = daemon_.load(platform::memory_order_relaxed);
   if (daemon == kIdle || (daemon == kTimed && enough(filled_()))) wake_daemon();
 }
@@ -230,28 +231,26 @@ void Stream::wait(uint32_t worker, const CommitPoint& point, bool urgent) {
   // With a flush policy a commit waits until enough others have come, and the daemon decides when
   // that is.
   const bool may_lead = help_ && (immediate() || urgent);
-  bool parked = false;
+  bool slept = false;
   while (!waiters_.is_durable(point)) {
     if (!may_lead) {
       waiters_.park(worker, point, safety_timeout_ns_);
-    } else if (!leading_.load(platform::memory_order_relaxed) &&
-               !leading_.exchange(true, platform::memory_order_acquire)) {
+      continue;
+    }
+    if (lead_.take()) {
       lead(point);
       give_up_lead();
       waiters_.wake_durable();
-      // Flushing this stream did not make `point` durable: a hole is before it, or it waits for
-      // another stream.
-      if (!waiters_.is_durable(point)) waiters_.park(worker, point, safety_timeout_ns_);
-    } else {
-      parked = true;
-      waiters_.park(worker, point, safety_timeout_ns_, &leading_);
+      // Flushing this stream may not have made `point` durable: a hole is before it, or it waits
+      // for another stream.
+      if (waiters_.is_durable(point)) break;
     }
+    slept = true;
+    lead_.park(worker, point, safety_timeout_ns_);
   }
-  if (!parked) return;
   // Perhaps this worker was woken to take the lead, and a poll made its point durable first. Then
   // another waiter must take the lead.
-  platform::full_fence();
-  if (!leading_.load(platform::memory_order_relaxed)) waiters_.wake_one(index_);
+  if (slept) lead_.pass_on([this] { return work_pending(); });
 }
 
 void Stream::lead(const CommitPoint& point) {
@@ -273,8 +272,8 @@ void Stream::lead(const CommitPoint& point) {
 // The next leader is woken before the workers whose points are durable: the device waits for the
 // leader.
 void Stream::give_up_lead() {
-  leading_.store(false, platform::memory_order_release);
-  if (!waiters_.wake_one(index_) && !pollable_ && work_pending()) wake_daemon();
+  const bool left_alone = !lead_.give_up([this] { return work_pending(); });
+  if (left_alone && !pollable_) wake_daemon();
 }
 
 // The daemon ---------------------------------------------------------------------------------
@@ -294,8 +293,8 @@ void Stream::park_daemon(DaemonState state, uint64_t timeout_ns) {
 
 void Stream::flush(bool stopping) {
   const uint64_t helped = helped_.value();
-  const bool led = leading_.load(platform::memory_order_relaxed);
-  const bool workers_do_it = (led || helped != helped_seen_) && !stopping && !ring_.waited_for();
+  const bool helping = lead_.held() || helped != helped_seen_;
+  const bool workers_do_it = helping && !stopping && !ring_.waited_for();
   helped_seen_ = helped;
   if (workers_do_it) {
     idle_naps_ = 0;
@@ -305,14 +304,10 @@ void Stream::flush(bool stopping) {
   // If workers may not look in, the daemon leads: it sleeps on the device under the latch. If they
   // may, the daemon sleeps without the latch, so that they can take it.
   const bool leads = !pollable_;
-  if (leads && leading_.exchange(true, platform::memory_order_acquire)) {
-    return park_daemon(kNapping, kNapNs);
+  if (leads ? !lead_.take() : !latch_.try_lock()) {
+    return platform::sleep_ns(kLatchBusyNs);  // a worker leads, or takes a step
   }
-  if (leads) {
-    latch_.lock();
-  } else if (!latch_.try_lock()) {
-    return platform::sleep_ns(kLatchBusyNs);  // a worker takes a step
-  }
+  if (leads) latch_.lock();
   bool advanced = step(stopping, leads);
   if (leads && !advanced && devices_.under_way() != 0) {
     devices_.wait(kDaemonTimeoutNs);
@@ -320,10 +315,7 @@ void Stream::flush(bool stopping) {
   }
   if (stopping && idle()) write_log_end();
   latch_.unlock();
-  if (leads) {
-    leading_.store(false, platform::memory_order_release);
-    waiters_.wake_one(index_);
-  }
+  if (leads) give_up_lead();
   if (advanced) waiters_.wake_durable();
 
   if (devices_.under_way() != 0) {
@@ -358,7 +350,8 @@ Counters Stream::counters() const {
           {"flush_bytes_mean", value(flushed_bytes_), value(flushes_)},
           {"flush_rewrites", value(rewrites_)},
           {"flush_late_us_mean", us * value(late_ticks_), value(late_count_)},
-          {"helped_flushes", value(helped_flushes_)}};
+          {"helped_flushes", value(helped_flushes_)},
+          {"lead_handovers", static_cast<double>(lead_.handed_over())}};
 }
 
 }  // namespace logjam

@@ -9,8 +9,9 @@
 // the flush latch, a try lock, by three kinds of threads:
 //
 //   * a worker that waits for its commit and finds no leader *leads*: it writes and sleeps on the
-//     device itself, under the latch, and then hands the lead to another waiter. Followers park.
-//     This is group commit without the two thread hand-offs that a daemon costs.
+//     device itself, under the latch, until its commit is durable or nothing is left to flush, and
+//     then hands the lead to another waiter, if there is work (logging/stream/flush_lead.h).
+//     Followers park. This is group commit without the two thread hand-offs that a daemon costs.
 //   * a busy worker looks in between transactions (poll), without blocking, so that commit latency
 //     stays low when workers keep all cores busy and the daemon would be woken late.
 //   * the daemon. With --flush_help it naps as long as workers do the work, and takes a turn when
@@ -22,9 +23,9 @@
 //                    that the bytes are durable.
 //   filled()         belongs to the scheme, and only grows. It loads with acquire: the bytes before
 //                    it may be read.
-//   leading_         the lead, taken by an exchange. A leader gives it up with store; fence; look
-//                    for parked waiters. A waiter parks with store; fence; look at its point and at
-//                    leading_ (DurabilityWaiters::park). One of the two sees the other.
+//   lead_            its protocol is in flush_lead.h. If a hole keeps waiters from being flushed,
+//                    the lead is on call, and the publisher who fills the hole (published()) wakes
+//                    one of them to lead.
 //   daemon_          where the daemon sleeps. The daemon stores a state here, fences, looks for
 //                    work, and parks. A publisher advances filled(), fences, and looks at daemon_.
 //                    The same holds for threads that wait for space (Ring). The thread that changes
@@ -46,6 +47,7 @@
 #include "logging/counters.h"
 #include "logging/log_config.h"
 #include "logging/stream/durability_waiters.h"
+#include "logging/stream/flush_lead.h"
 #include "logging/stream/ring.h"
 #include "logging/stream/striped_devices.h"
 #include "platform/counter.h"
@@ -82,8 +84,8 @@ class Stream {
   // Locks `latch` when the ring has room for `bytes` behind `offset`, which the latch guards. Does
   // not wait for room under the latch, because the flush that makes room may need the latch.
   void lock_with_space(platform::SpinLock& latch, const uint64_t& offset, uint64_t bytes);
-  // Any thread, after filled() may have advanced: wakes the daemon if it waits for this. `commits`
-  // says whether the publish counts for --flush_txns.
+  // Any thread, after filled() may have advanced: wakes the daemon, or the waiter that is to lead,
+  // if they wait for this. `commits` says whether the publish counts for --flush_txns.
   void published(bool commits);
   // Any worker, between transactions: takes a step if one is due, without blocking. With `urgent`,
   // here and in wait(), the thread flushes whatever the flush policy says.
@@ -145,11 +147,11 @@ class Stream {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> oldest_{0};  // ticks
   platform::atomic<uint64_t> commits_{0};
   platform::atomic<uint32_t> daemon_{kAwake};
+  FlushLead lead_;
   platform::Parker daemon_parker_;
 
   alignas(platform::kCacheLine) platform::SpinLock latch_;
   platform::atomic<uint64_t> looked_{0};  // ticks of the last look at the device
-  platform::atomic<bool> leading_{false};
 
   // Only the daemon uses these.
   uint64_t helped_seen_ = 0;

@@ -1,0 +1,169 @@
+// A stream without a scheme: the test says up to where the ring is filled. No flusher thread runs,
+// and the safety time-out is an hour, so a lost wake-up hangs, and the watchdog ends the test.
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "logging/stream/stream.h"
+#include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kHourNs = uint64_t{3600} * 1'000'000'000;
+constexpr uint32_t kWorkers = 6;
+
+class StreamTest : public testing::Test {
+ protected:
+  StreamTest() {
+    config_.workers = kWorkers;
+    config_.buffer_bytes = 65536;
+    config_.safety_timeout_ns = kHourNs;
+  }
+
+  void open(const std::string& device, uint64_t max_write_bytes = Stream::kMaxWriteBytes) {
+    stream_.reset();
+    device_.reset();  // before its file is opened again
+    device_ = open_device(device, {directory_.file(), 0, 1});
+    config_.devices = {device_.get()};
+    filled_.store(0);
+    const auto filled = [this] { return filled_.load(); };
+    stream_ = std::make_unique<Stream>(config_, 0, waiters_, filled, max_write_bytes);
+  }
+
+  // Records are filled, without a hole, up to `end`.
+  void publish(uint64_t end, bool commits = true) {
+    filled_.store(end);
+    stream_->published(commits);
+  }
+  uint64_t durable() const { return stream_->durable(); }
+  static CommitPoint point(uint64_t end) { return CommitPoint::in_stream(0, end); }
+  double handed_over() const { return stream_->counters().value("lead_handovers"); }
+
+  LogDirectory directory_;
+  LogConfig config_;
+  std::unique_ptr<Device> device_;
+  std::atomic<uint64_t> filled_{0};
+  std::function<void()> on_look_ = [] {};  // called before each look at durable()
+  DurabilityWaiters waiters_{kWorkers, [this](const CommitPoint& point) {
+                               on_look_();
+                               const bool is_durable = point.sequence <= durable();
+                               return is_durable;
+                             }};
+  std::unique_ptr<Stream> stream_;
+};
+
+TEST_F(StreamTest, WorkersBehindAHoleSleepUntilItsPublisherWakesOneToLead) {
+  for (const char* device : {"sync", "sim:20", "null"}) {
+    SCOPED_TRACE(device);
+    const Watchdog watchdog("a worker behind a hole was not woken when the hole was filled");
+    open(device);
+    std::vector<std::thread> behind;
+    for (uint32_t worker = 1; worker < kWorkers; ++worker) {
+      behind.emplace_back([&, worker] {
+        stream_->published(true);
+        stream_->wait(worker, point(64 * (worker + 1)));
+      });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(handed_over(), 0);
+    publish(64 * kWorkers);
+    for (std::thread& thread : behind) thread.join();
+    EXPECT_LE(handed_over(), 2);
+    EXPECT_EQ(durable(), 64 * kWorkers);
+  }
+}
+
+// Workers fill their holes in any order, and some do not wait for their commit.
+TEST_F(StreamTest, SynchronousCommitsLoseNoWakeUpWithoutADaemon) {
+  config_.buffer_bytes = uint64_t{1} << 20;
+  for (const char* device : {"sync", "sim:20", "null"}) {
+    SCOPED_TRACE(device);
+    const Watchdog watchdog("a worker sleeps though it has been due: a wake-up was lost");
+    open(device);
+    std::mutex mutex;
+    uint64_t end = 0;
+    std::set<uint64_t> holes;
+    std::vector<std::thread> threads;
+    for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+      threads.emplace_back([&, worker] {
+        for (uint32_t i = 0; i < 150; ++i) {
+          mutex.lock();
+          const uint64_t begin = end;
+          end += 64;
+          holes.insert(begin);
+          mutex.unlock();
+          if (i % 3 == 0) std::this_thread::yield();
+          mutex.lock();
+          holes.erase(begin);
+          filled_.store(holes.empty() ? end : *holes.begin());
+          mutex.unlock();
+          stream_->published(true);
+          if (i % 4 != worker % 4) stream_->wait(worker, point(begin + 64));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+// The hole is filled at each moment at which the worker looks whether its commit is durable.
+TEST_F(StreamTest, AHoleThatIsFilledWhileAWorkerGoesToSleepDoesNotLeaveItAsleep) {
+  for (const char* device : {"sync", "null"}) {
+    for (uint32_t moment = 1; moment <= 8; ++moment) {
+      SCOPED_TRACE(std::string(device) + ", look " + std::to_string(moment));
+      const Watchdog watchdog("a worker sleeps though the lead is free and work is pending");
+      open(device);
+      uint32_t look = 0;
+      on_look_ = [&, worker = std::this_thread::get_id()] {
+        if (std::this_thread::get_id() == worker && ++look == moment) publish(64);
+      };
+      std::thread late([&] {  // if the worker sleeps before that moment
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        publish(64);
+      });
+      stream_->wait(0, point(64));
+      late.join();
+      on_look_ = [] {};
+      EXPECT_EQ(durable(), 64u);
+    }
+  }
+}
+
+// The worker is woken to lead, but finds its commit durable, because a third worker has polled. The
+// other waiter's commit is not durable yet.
+TEST_F(StreamTest, AWorkerThatIsWokenToLeadAndHasNoNeedPassesTheLeadOn) {
+  const Watchdog watchdog("a waiter sleeps though the lead is free and work is pending");
+  open("null", 64);
+  std::atomic<bool> polled{true};
+  std::thread::id first_id;
+  on_look_ = [&] {
+    while (std::this_thread::get_id() == first_id && !polled.load()) std::this_thread::yield();
+  };
+  const auto waiter = [&](uint32_t worker, uint64_t end) {
+    return std::thread([&, worker, end] { stream_->wait(worker, point(end)); });
+  };
+  std::atomic<bool> go{false};
+  std::thread first([&] {
+    while (!go.load()) std::this_thread::yield();
+    stream_->wait(0, point(64));
+  });
+  first_id = first.get_id();
+  go.store(true);
+  std::thread second = waiter(1, 128);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // as a rule, both sleep now
+  polled.store(false);
+  publish(128);  // wakes the first, as a rule
+  while (durable() < 64) stream_->poll();
+  polled.store(true);
+  first.join();
+  second.join();
+  EXPECT_EQ(durable(), 128u);
+}
+
+}  // namespace
+}  // namespace logjam
