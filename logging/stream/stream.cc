@@ -1,10 +1,11 @@
+#include "logging/stream/stream.h"
+
 #include <glog/logging.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "logging/format/log_file.h"
-#include "logging/stream/stream.h"
 #include "platform/clock.h"
 
 namespace logjam {
@@ -282,11 +283,21 @@ void Stream::wake_daemon() {
   if (daemon_.exchange(kAwake) != kAwake) daemon_parker_.unpark();
 }
 
+void Stream::rely_on_daemon(bool begins) {
+  if (!begins) {
+    relying_.fetch_sub(1, platform::memory_order_relaxed);
+    return;
+  }
+  relying_.fetch_add(1, platform::memory_order_relaxed);
+  platform::full_fence();
+  if (daemon_.load(platform::memory_order_relaxed) == kNapping) wake_daemon();
+}
+
 void Stream::park_daemon(DaemonState state, uint64_t timeout_ns) {
   daemon_.store(state);
   platform::full_fence();
-  const bool wanted = ring_.waited_for() || (state == kIdle && work_pending()) ||
-                      (state == kTimed && due(filled_()));
+  const bool wanted = (state == kNapping ? !may_nap() : ring_.waited_for()) ||
+                      (state == kIdle && work_pending()) || (state == kTimed && due(filled_()));
   if (!wanted) daemon_parker_.park(timeout_ns);
   daemon_.store(kAwake);
 }
@@ -294,7 +305,7 @@ void Stream::park_daemon(DaemonState state, uint64_t timeout_ns) {
 void Stream::flush(bool stopping) {
   const uint64_t helped = helped_.value();
   const bool helping = lead_.held() || helped != helped_seen_;
-  const bool workers_do_it = helping && !stopping && !ring_.waited_for();
+  const bool workers_do_it = helping && may_nap() && !stopping;
   helped_seen_ = helped;
   if (workers_do_it) {
     idle_naps_ = 0;
@@ -334,7 +345,7 @@ void Stream::flush(bool stopping) {
     const uint64_t until = oldest + wait_ticks_;
     const double ns = until > now ? platform::ticks_to_ns(until - now) : 0;
     park_daemon(kTimed, std::min(kDaemonTimeoutNs, static_cast<uint64_t>(ns)));
-  } else if (help_ && !stopping && ++idle_naps_ <= kNapsBeforeIdle) {
+  } else if (help_ && may_nap() && !stopping && ++idle_naps_ <= kNapsBeforeIdle) {
     park_daemon(kNapping, kNapNs);
   } else {
     park_daemon(kIdle, kDaemonTimeoutNs);

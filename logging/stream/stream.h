@@ -15,8 +15,10 @@
 //   * a busy worker looks in between transactions (poll), without blocking, so that commit latency
 //     stays low when workers keep all cores busy and the daemon would be woken late.
 //   * the daemon. With --flush_help it naps as long as workers do the work, and takes a turn when
-//     no worker did for a whole nap. With --flush_help=false only the daemon flushes, as Aether's
-//     does (section 4.1: "every X transactions, L bytes logged, or T time elapsed").
+//     no worker did for a whole nap. It does not nap while a worker relies on it: in an open loop,
+//     a worker that sleeps until its next arrival does not lead, because it would start that
+//     transaction late. With --flush_help=false only the daemon flushes, as Aether's does (section
+//     4.1: "every X transactions, L bytes logged, or T time elapsed").
 //
 // Protocol.
 //   durable_, goal_  stored under the latch; durable_ with release, after the devices have said
@@ -30,6 +32,9 @@
 //                    work, and parks. A publisher advances filled(), fences, and looks at daemon_.
 //                    The same holds for threads that wait for space (Ring). The thread that changes
 //                    daemon_ back to kAwake unparks the daemon, once.
+//   relying_         how many workers rely on the daemon. A worker counts itself, fences, and looks
+//                    whether the daemon naps. The daemon stores that it naps, fences, and looks at
+//                    relying_, before it parks. One of the two sees the other.
 //   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
 //                    after its fence. The step that raises the goal sets it to 0, fences, and looks
 //                    at filled() again. So T runs even if no thread publishes any more.
@@ -93,6 +98,9 @@ class Stream {
   // The thread of `worker`: blocks until the scheme says that `point` is durable. `point` is in
   // this stream.
   void wait(uint32_t worker, const CommitPoint& point, bool urgent = false);
+  // Any thread: a worker begins, or ends, to sleep until something is durable, without leading or
+  // polling.
+  void rely_on_daemon(bool begins);
   // The daemon: takes one step; sleeps at most 20 ms. With `stopping`, flushes whatever the flush
   // policy says, and writes the end of the log when the stream is idle.
   void flush(bool stopping);
@@ -104,13 +112,14 @@ class Stream {
  private:
   enum DaemonState : uint32_t {
     kAwake,
-    kNapping,  // workers do the daemon's work: only a full ring wakes it
+    kNapping,  // workers do the daemon's work: only a full ring or rely_on_daemon() wakes it
     kTimed,    // sleeps until T has passed: X transactions or L bytes wake it
     kIdle,     // has nothing to do: any publish wakes it
   };
 
   bool immediate() const { return txns_ == 0 && bytes_ == 0 && wait_ticks_ == 0; }
   bool work_pending() const;
+  bool may_nap() const { return !ring_.waited_for() && relying_.load() == 0; }
   bool enough(uint64_t filled) const;     // X transactions or L bytes are reached
   bool asked_for(uint64_t filled) const;  // the flush policy, or a full ring, asks for a flush
   bool due(uint64_t filled) const;
@@ -147,6 +156,7 @@ class Stream {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> oldest_{0};  // ticks
   platform::atomic<uint64_t> commits_{0};
   platform::atomic<uint32_t> daemon_{kAwake};
+  platform::atomic<uint32_t> relying_{0};
   FlushLead lead_;
   platform::Parker daemon_parker_;
 

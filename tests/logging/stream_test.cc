@@ -31,6 +31,7 @@ class StreamTest : public testing::Test {
     device_ = open_device(device, {directory_.file(), 0, 1});
     config_.devices = {device_.get()};
     filled_.store(0);
+    looks_.store(0);
     const auto filled = [this] { return filled_.load(); };
     stream_ = std::make_unique<Stream>(config_, 0, waiters_, filled, max_write_bytes);
   }
@@ -44,14 +45,25 @@ class StreamTest : public testing::Test {
   static CommitPoint point(uint64_t end) { return CommitPoint::in_stream(0, end); }
   double handed_over() const { return stream_->counters().value("lead_handovers"); }
 
+  // A thread that sleeps until the stream is durable up to `end`, and does not lead. When this
+  // returns, the thread has found the stream not durable, and nothing but a wake-up ends its sleep.
+  std::thread sleeper(uint64_t end) {
+    const uint64_t before = looks_.load();
+    std::thread thread([this, end] { waiters_.park(1, point(end), kHourNs); });
+    while (looks_.load() == before) std::this_thread::yield();
+    return thread;
+  }
+
   LogDirectory directory_;
   LogConfig config_;
   std::unique_ptr<Device> device_;
   std::atomic<uint64_t> filled_{0};
   std::function<void()> on_look_ = [] {};  // called before each look at durable()
+  std::atomic<uint64_t> looks_{0};
   DurabilityWaiters waiters_{kWorkers, [this](const CommitPoint& point) {
                                on_look_();
                                const bool is_durable = point.sequence <= durable();
+                               ++looks_;
                                return is_durable;
                              }};
   std::unique_ptr<Stream> stream_;
@@ -163,6 +175,40 @@ TEST_F(StreamTest, AWorkerThatIsWokenToLeadAndHasNoNeedPassesTheLeadOn) {
   first.join();
   second.join();
   EXPECT_EQ(durable(), 128u);
+}
+
+// The daemon leaves the work to workers that led a moment ago, but not if one relies on it.
+TEST_F(StreamTest, TheDaemonDoesNotNapWhileAWorkerReliesOnIt) {
+  for (const char* device : {"sync", "sim:20"}) {
+    SCOPED_TRACE(device);
+    open(device);
+    publish(64);
+    stream_->wait(0, point(64));  // leads
+    publish(128);
+    stream_->flush(false);
+    EXPECT_EQ(durable(), 64u) << "it took a turn at once";
+    publish(192);
+    stream_->wait(0, point(192));
+    publish(256);
+    stream_->rely_on_daemon(true);
+    stream_->flush(false);
+    if (device != std::string("sync")) stream_->flush(false);  // the first has started the write
+    EXPECT_EQ(durable(), 256u);
+    stream_->rely_on_daemon(false);
+  }
+}
+
+TEST_F(StreamTest, TheLeadIsNotHandedToAWorkerThatDoesNotLead) {
+  const Watchdog watchdog("a worker sleeps though the stream is durable");
+  open("sync");
+  std::thread asleep = sleeper(128);
+  stream_->wait(0, point(0));
+  publish(64);
+  stream_->wait(0, point(64));  // leads, and gives the lead up
+  publish(128);
+  EXPECT_EQ(handed_over(), 0);
+  stream_->wait(0, point(128));
+  asleep.join();
 }
 
 }  // namespace
