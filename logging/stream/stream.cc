@@ -52,37 +52,36 @@ bool Stream::work_pending() const {
   return devices_.under_way() != 0 || filled_() != durable_.load(platform::memory_order_relaxed);
 }
 
-bool Stream::enough(uint64_t filled) const {
+bool Stream::enough(const Filled& filled) const {
   const uint64_t goal = goal_.load(platform::memory_order_relaxed);
-  return (bytes_ != 0 && filled > goal && filled - goal >= bytes_) ||
-         (txns_ != 0 && commits_.load(platform::memory_order_relaxed) -
-                                commits_flushed_.load(platform::memory_order_relaxed) >=
-                            txns_);
+  const uint64_t flushed = commits_flushed_.load(platform::memory_order_relaxed);
+  return (bytes_ != 0 && filled.position > goal && filled.position - goal >= bytes_) ||
+         (txns_ != 0 && filled.commits > flushed && filled.commits - flushed >= txns_);
 }
 
-bool Stream::asked_for(uint64_t filled) const {
+bool Stream::asked_for(const Filled& filled) const {
   if (immediate() || ring_.waited_for() || enough(filled)) return true;
   const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
   return oldest != 0 && platform::ticks() >= oldest + wait_ticks_;
 }
 
-bool Stream::due(uint64_t filled) const {
+bool Stream::due(const Filled& filled) const {
   const uint64_t durable = durable_.load(platform::memory_order_relaxed);
-  return filled != durable &&
+  return filled.position != durable &&
          (durable < goal_.load(platform::memory_order_relaxed) || asked_for(filled));
 }
 
 // Publishers ---------------------------------------------------------------------------------
 
 void Stream::published(bool commits) {
-  if (txns_ != 0 && commits) commits_.fetch_add(1, platform::memory_order_relaxed);
+  if (txns_ != 0 && commits) commits_.fetch_add(1, platform::memory_order_release);
   platform::full_fence();
   if (oldest_.load(platform::memory_order_relaxed) == 0) {
     oldest_.store(platform::ticks(), platform::memory_order_relaxed);
   }
   lead_.offer([this] { return work_pending(); });
   const uint32_t daemon = daemon_.load(platform::memory_order_relaxed);
-  if (daemon == kIdle || (daemon == kTimed && enough(filled_()))) wake_daemon();
+  if (daemon == kIdle || (daemon == kTimed && enough(look()))) wake_daemon();
 }
 
 void Stream::lock_with_space(platform::SpinLock& latch, const uint64_t& offset, uint64_t bytes) {
@@ -114,7 +113,7 @@ void Stream::sleep_for_space(uint64_t end) {
 void Stream::poll(bool urgent) {
   if (!pollable_) return;
   if (devices_.under_way() == 0) {
-    if (urgent ? !work_pending() : !due(filled_())) return;
+    if (urgent ? !work_pending() : !due(look())) return;
   } else {
     const uint64_t now = platform::ticks();
     if (now - looked_.load(platform::memory_order_relaxed) < look_ticks_) return;
@@ -136,7 +135,7 @@ void Stream::poll(bool urgent) {
 bool Stream::step(bool force, bool may_block) {
   bool advanced = devices_.under_way() != 0 && finish();
   if (devices_.all_busy()) return advanced;
-  if (write(filled_(), force, may_block) && may_block) advanced |= finish();
+  if (write(look(), force, may_block) && may_block) advanced |= finish();
   return advanced;
 }
 
@@ -151,10 +150,10 @@ bool Stream::finish() {
 
 // Starts a write on each idle device that has bytes before the goal. Returns whether it started
 // any.
-bool Stream::write(uint64_t filled, bool force, bool may_block) {
-  StripedDevices::Member* member = devices_.ready(filled);
+bool Stream::write(const Filled& filled, bool force, bool may_block) {
+  StripedDevices::Member* member = devices_.ready(filled.position);
   if (member == nullptr) return false;
-  uint64_t goal = filled;
+  uint64_t goal = filled.position;
   if (force || asked_for(filled)) {
     raise_goal(filled, member->idle_since);
   } else {
@@ -187,7 +186,7 @@ bool Stream::write(uint64_t filled, bool force, bool may_block) {
   return true;
 }
 
-void Stream::raise_goal(uint64_t filled, uint64_t idle_since) {
+void Stream::raise_goal(const Filled& filled, uint64_t idle_since) {
   const uint64_t now = platform::ticks();
   const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
   if (oldest != 0 && !enough(filled)) {
@@ -195,12 +194,11 @@ void Stream::raise_goal(uint64_t filled, uint64_t idle_since) {
     late_ticks_.add(now > wanted ? now - wanted : 0);
     late_count_.add();
   }
-  commits_flushed_.store(commits_.load(platform::memory_order_relaxed),
-                         platform::memory_order_relaxed);
-  goal_.store(filled, platform::memory_order_relaxed);
+  commits_flushed_.store(filled.commits, platform::memory_order_relaxed);
+  goal_.store(filled.position, platform::memory_order_relaxed);
   oldest_.store(0, platform::memory_order_relaxed);
   platform::full_fence();
-  if (filled_() != filled) oldest_.store(now, platform::memory_order_relaxed);
+  if (filled_() != filled.position) oldest_.store(now, platform::memory_order_relaxed);
 }
 
 // Writes zeros behind the last record, so that the reader finds a clean end and not the bytes of an
@@ -259,7 +257,7 @@ void Stream::lead(const CommitPoint& point) {
   bool advanced = false;
   while (!waiters_.is_durable(point) && work_pending()) {
     if (advanced) waiters_.wake_durable();
-    if (!devices_.all_busy() && write(filled_(), true, true)) {
+    if (!devices_.all_busy() && write(look(), true, true)) {
       helped_flushes_.add();
     } else if (devices_.under_way() != 0) {
       devices_.wait(kDaemonTimeoutNs);
@@ -297,7 +295,7 @@ void Stream::park_daemon(DaemonState state, uint64_t timeout_ns) {
   daemon_.store(state);
   platform::full_fence();
   const bool wanted = (state == kNapping ? !may_nap() : ring_.waited_for()) ||
-                      (state == kIdle && work_pending()) || (state == kTimed && due(filled_()));
+                      (state == kIdle && work_pending()) || (state == kTimed && due(look()));
   if (!wanted) daemon_parker_.park(timeout_ns);
   daemon_.store(kAwake);
 }
@@ -333,9 +331,9 @@ void Stream::flush(bool stopping) {
     if (pollable_) devices_.wait(kNapNs);
     return;
   }
-  const uint64_t filled = filled_();
+  const Filled filled = look();
   if (due(filled)) return;
-  if (filled != durable()) {
+  if (filled.position != durable()) {
     const uint64_t now = platform::ticks();
     uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
     if (oldest == 0) {  // filled() advanced after a step had cleared its publisher's time stamp

@@ -120,15 +120,24 @@ class Stream {
   bool immediate() const { return txns_ == 0 && bytes_ == 0 && wait_ticks_ == 0; }
   bool work_pending() const;
   bool may_nap() const { return !ring_.waited_for() && relying_.load() == 0; }
-  bool enough(uint64_t filled) const;     // X transactions or L bytes are reached
-  bool asked_for(uint64_t filled) const;  // the flush policy, or a full ring, asks for a flush
-  bool due(uint64_t filled) const;
+  // The commits are loaded before the position, and a publisher counts its commit after it has
+  // advanced filled(). So all `commits` lie before `position`, unless a hole is in the way.
+  struct Filled {
+    uint64_t commits, position;
+  };
+  Filled look() const {
+    const uint64_t commits = commits_.load(platform::memory_order_acquire);
+    return {commits, filled_()};
+  }
+  bool enough(const Filled& filled) const;     // X transactions or L bytes are reached
+  bool asked_for(const Filled& filled) const;  // the flush policy, or a full ring, asks for a flush
+  bool due(const Filled& filled) const;
 
   // These five are called under the latch.
   bool step(bool force, bool may_block);
   bool finish();  // returns whether `durable` advanced
-  bool write(uint64_t filled, bool force, bool may_block);
-  void raise_goal(uint64_t filled, uint64_t idle_since);
+  bool write(const Filled& filled, bool force, bool may_block);
+  void raise_goal(const Filled& filled, uint64_t idle_since);
   void write_log_end();
 
   void lead(const CommitPoint& point);

@@ -1,5 +1,7 @@
 // A stream without a scheme: the test says up to where the ring is filled. No flusher thread runs,
 // and the safety time-out is an hour, so a lost wake-up hangs, and the watchdog ends the test.
+#include "logging/stream/stream.h"
+
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -7,7 +9,6 @@
 #include <set>
 #include <thread>
 
-#include "logging/stream/stream.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 
@@ -32,7 +33,11 @@ class StreamTest : public testing::Test {
     config_.devices = {device_.get()};
     filled_.store(0);
     looks_.store(0);
-    const auto filled = [this] { return filled_.load(); };
+    const auto filled = [this] {
+      const uint64_t seen = filled_.load();
+      if (after_look_) std::exchange(after_look_, nullptr)();
+      return seen;
+    };
     stream_ = std::make_unique<Stream>(config_, 0, waiters_, filled, max_write_bytes);
   }
 
@@ -58,6 +63,7 @@ class StreamTest : public testing::Test {
   LogConfig config_;
   std::unique_ptr<Device> device_;
   std::atomic<uint64_t> filled_{0};
+  std::function<void()> after_look_;       // called once, after the next look at filled_
   std::function<void()> on_look_ = [] {};  // called before each look at durable()
   std::atomic<uint64_t> looks_{0};
   DurabilityWaiters waiters_{kWorkers, [this](const CommitPoint& point) {
@@ -177,6 +183,33 @@ TEST_F(StreamTest, AWorkerThatIsWokenToLeadAndHasNoNeedPassesTheLeadOn) {
   EXPECT_EQ(durable(), 128u);
 }
 
+// Each way in which the stream becomes durable wakes a worker that sleeps for it.
+TEST_F(StreamTest, AdvancingWakesASleeper) {
+  const auto poll = [this] {
+    while (durable() < 64) stream_->poll();
+  };
+  const auto flush = [this] {
+    while (durable() < 64) stream_->flush(false);
+  };
+  const auto lead = [this] { stream_->wait(0, point(64)); };
+  const auto wait_for_space = [this] {
+    stream_->poll();  // starts the write
+    stream_->wait_for_space(stream_->ring().capacity() + 64);
+  };
+  const std::pair<const char*, std::function<void()>> ways[] = {
+      {"poll", poll}, {"daemon", flush}, {"leader", lead}, {"publisher", wait_for_space}};
+  for (const auto& [name, way] : ways) {
+    SCOPED_TRACE(name);
+    const Watchdog watchdog("the stream advanced, and a worker that waits for it sleeps on");
+    open("null");
+    std::thread asleep = sleeper(64);
+    publish(name == std::string("publisher") ? stream_->ring().capacity() : 64);
+    way();
+    asleep.join();
+    EXPECT_GE(durable(), 64u);
+  }
+}
+
 // The daemon leaves the work to workers that led a moment ago, but not if one relies on it.
 TEST_F(StreamTest, TheDaemonDoesNotNapWhileAWorkerReliesOnIt) {
   for (const char* device : {"sync", "sim:20"}) {
@@ -209,6 +242,82 @@ TEST_F(StreamTest, TheLeadIsNotHandedToAWorkerThatDoesNotLead) {
   EXPECT_EQ(handed_over(), 0);
   stream_->wait(0, point(128));
   asleep.join();
+}
+
+// --flush_txns=X: a flush when X commits are filled. Its T is an hour.
+class FlushPolicy : public StreamTest {
+ protected:
+  FlushPolicy() { config_.flush_us = kHourNs / 1000; }
+
+  // Up to where the stream is durable when the daemon, or a worker that polls, has done its work.
+  uint64_t flushed(bool by_poll = false) {
+    const auto flushes = [this] { return stream_->counters().value("flushes"); };
+    const double before = flushes();
+    if (by_poll) {
+      stream_->poll();
+      while (flushes() != before && durable() < filled_.load()) stream_->poll();
+    } else {
+      for (int i = 0; i < 2; ++i) stream_->flush(false);
+    }
+    return durable();
+  }
+};
+
+TEST_F(FlushPolicy, FlushTxnsFlushesWhenSoManyCommitsWait) {
+  config_.flush_txns = 3;
+  for (const char* device : {"sync", "null"}) {
+    for (const bool help : {true, false}) {
+      const bool by_poll = help && device == std::string("null");
+      SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
+      config_.flush_help = help;
+      open(device);
+      publish(64);
+      publish(128);
+      EXPECT_EQ(flushed(by_poll), 0u);
+      publish(192, false);  // a record that commits nothing
+      EXPECT_EQ(flushed(by_poll), 0u);
+      publish(256);
+      EXPECT_EQ(flushed(by_poll), 256u);
+      publish(320);
+      publish(384);
+      EXPECT_EQ(flushed(by_poll), 256u);
+      publish(448);
+      EXPECT_EQ(flushed(by_poll), 448u);
+    }
+  }
+}
+
+TEST_F(FlushPolicy, FlushBytesFlushesWhenSoManyBytesWait) {
+  config_.flush_bytes = 1000;
+  for (const char* device : {"sync", "null"}) {
+    for (const bool help : {true, false}) {
+      const bool by_poll = help && device == std::string("null");
+      SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
+      config_.flush_help = help;
+      open(device);
+      publish(992);
+      EXPECT_EQ(flushed(by_poll), 0u);
+      publish(1000);
+      EXPECT_EQ(flushed(by_poll), 1000u);
+      publish(1992);
+      EXPECT_EQ(flushed(by_poll), 1000u);
+      publish(2000);
+      EXPECT_EQ(flushed(by_poll), 2000u);
+    }
+  }
+}
+
+// A commit that is filled after the flush took its end counts for the next flush.
+TEST_F(FlushPolicy, FlushTxnsCountsTheCommitsThatAFlushDoesNotCover) {
+  config_.flush_txns = 2;
+  config_.flush_help = false;
+  open("sync");
+  publish(64);
+  publish(128);
+  after_look_ = [this] { publish(192); };
+  EXPECT_EQ(flushed(), 128u);
+  publish(256);
+  EXPECT_EQ(flushed(), 256u);
 }
 
 }  // namespace
