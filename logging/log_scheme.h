@@ -58,8 +58,13 @@ class LogScheme {
   // Blocks the calling worker until `point` is durable, `timeout_ns` has passed, or the worker is
   // woken. The worker does no flusher's work meanwhile.
   void park_until_durable(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns) {
+    rely_on_flushers(true);
     waiters_.park(worker, point, timeout_ns);
+    rely_on_flushers(false);
   }
+  // Any thread. Between a call with `begins` and one without, a worker sleeps that waits for
+  // durability and does no flusher's work. So no flusher may leave its work to workers.
+  virtual void rely_on_flushers(bool /*begins*/) {}
 
   // Returns how many flusher threads must call flush(), each with its number, counted from 0.
   virtual uint32_t flushers() const = 0;

@@ -41,8 +41,9 @@ class UnitCounts {
   // The thread of any worker: bytes [begin, end) of the stream are filled.
   void publish(uint32_t, uint64_t begin, uint64_t end) { counts_.add(begin, end); }
   // Returns the new watermark, starting from `filled`. `allocated` is the position at which the
-  // next record will begin. One thread at a time.
-  uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>& allocated) {
+  // next record will begin: an atomic, or in a test what stands for one. One thread at a time.
+  template <class Position>
+  uint64_t advance(uint64_t filled, const Position& allocated) {
     uint64_t unit = counts_.range_of(filled);
     while (counts_.full(unit)) ++unit;
     const uint64_t begin = counts_.begin_of(unit);

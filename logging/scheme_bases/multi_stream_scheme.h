@@ -61,6 +61,9 @@ class MultiStreamScheme : public LogScheme {
   uint32_t flushers() const override { return streams(); }
   void flush(uint32_t flusher, bool stopping) override { stream(flusher).flush(stopping); }
   void wait_durable(uint32_t worker, const CommitPoint& point) override;
+  void rely_on_flushers(bool begins) override {
+    for (const auto& entry : streams_) entry->stream.rely_on_daemon(begins);
+  }
   bool idle() const override;
   uint64_t max_record_bytes() const override { return stream(0).ring().max_record_bytes(); }
   Counters counters() const override;

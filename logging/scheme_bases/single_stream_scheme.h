@@ -20,6 +20,7 @@ class SingleStreamScheme : public LsnScheme {
   void wait_durable(uint32_t worker, const CommitPoint& point) override {
     stream_.wait(worker, point);
   }
+  void rely_on_flushers(bool begins) override { stream_.rely_on_daemon(begins); }
   bool idle() const override { return stream_.idle(); }
   uint64_t max_record_bytes() const override { return stream_.ring().max_record_bytes(); }
   Counters counters() const override { return stream_.counters(); }

@@ -19,30 +19,30 @@ CommitPoint DurabilityWaiters::Waiter::load() const {
 }
 
 void DurabilityWaiters::park(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns,
-                             const platform::atomic<bool>* while_true) {
+                             const platform::atomic<uint32_t>* lead) {
   Waiter& waiter = waiters_[worker];
   waiter.store(point);
-  waiter.waiting.store(true, memory_order_release);
+  waiter.waits.store(lead == nullptr ? kFollows : kWouldLead, memory_order_release);
   platform::full_fence();
-  if (!is_durable(point) && (while_true == nullptr || while_true->load(memory_order_acquire))) {
+  if (!is_durable(point) && (lead == nullptr || lead->load(memory_order_acquire) != kFree)) {
     waiter.parker.park(timeout_ns);
   }
-  waiter.waiting.store(false, memory_order_relaxed);
+  waiter.waits.store(kAwake, memory_order_relaxed);
 }
 
 void DurabilityWaiters::wake_durable() {
   platform::full_fence();
   for (Waiter& waiter : waiters_) {
-    if (waiter.waiting.load(memory_order_acquire) && is_durable(waiter.load())) {
+    if (waiter.waits.load(memory_order_acquire) != kAwake && is_durable(waiter.load())) {
       waiter.parker.unpark();
     }
   }
 }
 
-bool DurabilityWaiters::wake_one(uint32_t stream) {
+bool DurabilityWaiters::wake_one_to_lead(uint32_t stream) {
   platform::full_fence();
   for (Waiter& waiter : waiters_) {
-    if (!waiter.waiting.load(memory_order_acquire)) continue;
+    if (waiter.waits.load(memory_order_acquire) != kWouldLead) continue;
     const CommitPoint point = waiter.load();
     const bool of_stream = point.scope == CommitPoint::Scope::kStream && point.index == stream;
     if (of_stream && !is_durable(point)) {

@@ -1,6 +1,6 @@
 // The workers that sleep until a commit is durable.
 //
-// Protocol. Worker w alone stores the point of waiters_[w] and raises its `waiting`. A thread that
+// Protocol. Worker w alone stores the point of waiters_[w] and its `waits`. A thread that
 // advances a watermark calls wake_durable(), which unparks the workers whose point became durable.
 // On both sides full_fence() orders a store before a load: the worker stores the flag and loads the
 // watermark, the other thread stores the watermark and loads the flag. So one of the two always
@@ -29,21 +29,24 @@ class DurabilityWaiters {
   bool is_durable(const CommitPoint& point) const { return is_durable_(point); }
 
   // Called by worker `worker` only. Blocks it until it is woken, `point` is durable, or
-  // `timeout_ns` has passed; may return early. Does not sleep if `while_true` is false behind the
-  // fence: then a role that the worker expects another thread to have has become free.
+  // `timeout_ns` has passed; may return early. With `lead` the worker would lead (FlushLead), and
+  // does not sleep if `lead` is kFree behind the fence.
+  static constexpr uint32_t kFree = 0;
   void park(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns,
-            const platform::atomic<bool>* while_true = nullptr);
+            const platform::atomic<uint32_t>* lead = nullptr);
 
   // Any thread, after it advanced a watermark.
   void wake_durable();
-  // Any thread. Unparks one worker that waits for `stream` and whose point is not durable yet, so
-  // that it takes over a role (see Stream). Returns false if it sees no such worker: a worker that
-  // parks later finds the role free (`while_true` above).
-  bool wake_one(uint32_t stream);
+  // Any thread, after it freed the lead of `stream`. Unparks one worker that waits for that stream,
+  // would lead, and whose point is not durable yet. Returns false if it sees no such worker: a
+  // worker that parks later finds the lead free.
+  bool wake_one_to_lead(uint32_t stream);
 
  private:
+  enum Waits : uint32_t { kAwake, kFollows, kWouldLead };
+
   struct alignas(platform::kCacheLine) Waiter {
-    platform::atomic<bool> waiting{false};
+    platform::atomic<uint32_t> waits{kAwake};
     platform::atomic<uint64_t> sequence{0};
     platform::atomic<uint64_t> where{0};  // the point's index and scope
     platform::Parker parker;

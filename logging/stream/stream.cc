@@ -43,7 +43,8 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       pollable_(config.flush_help && !devices_.start_blocks()),
       look_ticks_(platform::ns_to_ticks(kLookEveryNs)),
       safety_timeout_ns_(config.safety_timeout_ns),
-      max_write_bytes_(std::max(max_write_bytes, ring_.block())) {}
+      max_write_bytes_(std::max(max_write_bytes, ring_.block())),
+      lead_(index, waiters) {}
 
 bool Stream::idle() const { return devices_.under_way() == 0 && durable() == filled_(); }
 
@@ -51,36 +52,36 @@ bool Stream::work_pending() const {
   return devices_.under_way() != 0 || filled_() != durable_.load(platform::memory_order_relaxed);
 }
 
-bool Stream::enough(uint64_t filled) const {
+bool Stream::enough(const Filled& filled) const {
   const uint64_t goal = goal_.load(platform::memory_order_relaxed);
-  return (bytes_ != 0 && filled > goal && filled - goal >= bytes_) ||
-         (txns_ != 0 && commits_.load(platform::memory_order_relaxed) -
-                                commits_flushed_.load(platform::memory_order_relaxed) >=
-                            txns_);
+  const uint64_t flushed = commits_flushed_.load(platform::memory_order_relaxed);
+  return (bytes_ != 0 && filled.position > goal && filled.position - goal >= bytes_) ||
+         (txns_ != 0 && filled.commits > flushed && filled.commits - flushed >= txns_);
 }
 
-bool Stream::asked_for(uint64_t filled) const {
+bool Stream::asked_for(const Filled& filled) const {
   if (immediate() || ring_.waited_for() || enough(filled)) return true;
   const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
   return oldest != 0 && platform::ticks() >= oldest + wait_ticks_;
 }
 
-bool Stream::due(uint64_t filled) const {
+bool Stream::due(const Filled& filled) const {
   const uint64_t durable = durable_.load(platform::memory_order_relaxed);
-  return filled != durable &&
+  return filled.position != durable &&
          (durable < goal_.load(platform::memory_order_relaxed) || asked_for(filled));
 }
 
 // Publishers ---------------------------------------------------------------------------------
 
 void Stream::published(bool commits) {
-  if (txns_ != 0 && commits) commits_.fetch_add(1, platform::memory_order_relaxed);
+  if (txns_ != 0 && commits) commits_.fetch_add(1, platform::memory_order_release);
   platform::full_fence();
   if (oldest_.load(platform::memory_order_relaxed) == 0) {
     oldest_.store(platform::ticks(), platform::memory_order_relaxed);
   }
+  lead_.offer([this] { return work_pending(); });
   const uint32_t daemon = daemon_.load(platform::memory_order_relaxed);
-  if (daemon == kIdle || (daemon == kTimed && enough(filled_()))) wake_daemon();
+  if (daemon == kIdle || (daemon == kTimed && enough(look()))) wake_daemon();
 }
 
 void Stream::lock_with_space(platform::SpinLock& latch, const uint64_t& offset, uint64_t bytes) {
@@ -112,7 +113,7 @@ void Stream::sleep_for_space(uint64_t end) {
 void Stream::poll(bool urgent) {
   if (!pollable_) return;
   if (devices_.under_way() == 0) {
-    if (urgent ? !work_pending() : !due(filled_())) return;
+    if (urgent ? !work_pending() : !due(look())) return;
   } else {
     const uint64_t now = platform::ticks();
     if (now - looked_.load(platform::memory_order_relaxed) < look_ticks_) return;
@@ -134,7 +135,7 @@ void Stream::poll(bool urgent) {
 bool Stream::step(bool force, bool may_block) {
   bool advanced = devices_.under_way() != 0 && finish();
   if (devices_.all_busy()) return advanced;
-  if (write(filled_(), force, may_block) && may_block) advanced |= finish();
+  if (write(look(), force, may_block) && may_block) advanced |= finish();
   return advanced;
 }
 
@@ -149,10 +150,10 @@ bool Stream::finish() {
 
 // Starts a write on each idle device that has bytes before the goal. Returns whether it started
 // any.
-bool Stream::write(uint64_t filled, bool force, bool may_block) {
-  StripedDevices::Member* member = devices_.ready(filled);
+bool Stream::write(const Filled& filled, bool force, bool may_block) {
+  StripedDevices::Member* member = devices_.ready(filled.position);
   if (member == nullptr) return false;
-  uint64_t goal = filled;
+  uint64_t goal = filled.position;
   if (force || asked_for(filled)) {
     raise_goal(filled, member->idle_since);
   } else {
@@ -185,7 +186,7 @@ bool Stream::write(uint64_t filled, bool force, bool may_block) {
   return true;
 }
 
-void Stream::raise_goal(uint64_t filled, uint64_t idle_since) {
+void Stream::raise_goal(const Filled& filled, uint64_t idle_since) {
   const uint64_t now = platform::ticks();
   const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
   if (oldest != 0 && !enough(filled)) {
@@ -193,12 +194,11 @@ void Stream::raise_goal(uint64_t filled, uint64_t idle_since) {
     late_ticks_.add(now > wanted ? now - wanted : 0);
     late_count_.add();
   }
-  commits_flushed_.store(commits_.load(platform::memory_order_relaxed),
-                         platform::memory_order_relaxed);
-  goal_.store(filled, platform::memory_order_relaxed);
+  commits_flushed_.store(filled.commits, platform::memory_order_relaxed);
+  goal_.store(filled.position, platform::memory_order_relaxed);
   oldest_.store(0, platform::memory_order_relaxed);
   platform::full_fence();
-  if (filled_() != filled) oldest_.store(now, platform::memory_order_relaxed);
+  if (filled_() != filled.position) oldest_.store(now, platform::memory_order_relaxed);
 }
 
 // Writes zeros behind the last record, so that the reader finds a clean end and not the bytes of an
@@ -230,28 +230,26 @@ void Stream::wait(uint32_t worker, const CommitPoint& point, bool urgent) {
   // With a flush policy a commit waits until enough others have come, and the daemon decides when
   // that is.
   const bool may_lead = help_ && (immediate() || urgent);
-  bool parked = false;
+  bool slept = false;
   while (!waiters_.is_durable(point)) {
     if (!may_lead) {
       waiters_.park(worker, point, safety_timeout_ns_);
-    } else if (!leading_.load(platform::memory_order_relaxed) &&
-               !leading_.exchange(true, platform::memory_order_acquire)) {
+      continue;
+    }
+    if (lead_.take()) {
       lead(point);
       give_up_lead();
       waiters_.wake_durable();
-      // Flushing this stream did not make `point` durable: a hole is before it, or it waits for
-      // another stream.
-      if (!waiters_.is_durable(point)) waiters_.park(worker, point, safety_timeout_ns_);
-    } else {
-      parked = true;
-      waiters_.park(worker, point, safety_timeout_ns_, &leading_);
+      // Flushing this stream may not have made `point` durable: a hole is before it, or it waits
+      // for another stream.
+      if (waiters_.is_durable(point)) break;
     }
+    slept = true;
+    lead_.park(worker, point, safety_timeout_ns_);
   }
-  if (!parked) return;
   // Perhaps this worker was woken to take the lead, and a poll made its point durable first. Then
   // another waiter must take the lead.
-  platform::full_fence();
-  if (!leading_.load(platform::memory_order_relaxed)) waiters_.wake_one(index_);
+  if (slept) lead_.pass_on([this] { return work_pending(); });
 }
 
 void Stream::lead(const CommitPoint& point) {
@@ -259,7 +257,7 @@ void Stream::lead(const CommitPoint& point) {
   bool advanced = false;
   while (!waiters_.is_durable(point) && work_pending()) {
     if (advanced) waiters_.wake_durable();
-    if (!devices_.all_busy() && write(filled_(), true, true)) {
+    if (!devices_.all_busy() && write(look(), true, true)) {
       helped_flushes_.add();
     } else if (devices_.under_way() != 0) {
       devices_.wait(kDaemonTimeoutNs);
@@ -273,8 +271,8 @@ void Stream::lead(const CommitPoint& point) {
 // The next leader is woken before the workers whose points are durable: the device waits for the
 // leader.
 void Stream::give_up_lead() {
-  leading_.store(false, platform::memory_order_release);
-  if (!waiters_.wake_one(index_) && !pollable_ && work_pending()) wake_daemon();
+  const bool left_alone = !lead_.give_up([this] { return work_pending(); });
+  if (left_alone && !pollable_) wake_daemon();
 }
 
 // The daemon ---------------------------------------------------------------------------------
@@ -283,19 +281,29 @@ void Stream::wake_daemon() {
   if (daemon_.exchange(kAwake) != kAwake) daemon_parker_.unpark();
 }
 
+void Stream::rely_on_daemon(bool begins) {
+  if (!begins) {
+    relying_.fetch_sub(1, platform::memory_order_relaxed);
+    return;
+  }
+  relying_.fetch_add(1, platform::memory_order_relaxed);
+  platform::full_fence();
+  if (daemon_.load(platform::memory_order_relaxed) == kNapping) wake_daemon();
+}
+
 void Stream::park_daemon(DaemonState state, uint64_t timeout_ns) {
   daemon_.store(state);
   platform::full_fence();
-  const bool wanted = ring_.waited_for() || (state == kIdle && work_pending()) ||
-                      (state == kTimed && due(filled_()));
+  const bool wanted = (state == kNapping ? !may_nap() : ring_.waited_for()) ||
+                      (state == kIdle && work_pending()) || (state == kTimed && due(look()));
   if (!wanted) daemon_parker_.park(timeout_ns);
   daemon_.store(kAwake);
 }
 
 void Stream::flush(bool stopping) {
   const uint64_t helped = helped_.value();
-  const bool led = leading_.load(platform::memory_order_relaxed);
-  const bool workers_do_it = (led || helped != helped_seen_) && !stopping && !ring_.waited_for();
+  const bool helping = lead_.held() || helped != helped_seen_;
+  const bool workers_do_it = helping && may_nap() && !stopping;
   helped_seen_ = helped;
   if (workers_do_it) {
     idle_naps_ = 0;
@@ -305,14 +313,10 @@ void Stream::flush(bool stopping) {
   // If workers may not look in, the daemon leads: it sleeps on the device under the latch. If they
   // may, the daemon sleeps without the latch, so that they can take it.
   const bool leads = !pollable_;
-  if (leads && leading_.exchange(true, platform::memory_order_acquire)) {
-    return park_daemon(kNapping, kNapNs);
+  if (leads ? !lead_.take() : !latch_.try_lock()) {
+    return platform::sleep_ns(kLatchBusyNs);  // a worker leads, or takes a step
   }
-  if (leads) {
-    latch_.lock();
-  } else if (!latch_.try_lock()) {
-    return platform::sleep_ns(kLatchBusyNs);  // a worker takes a step
-  }
+  if (leads) latch_.lock();
   bool advanced = step(stopping, leads);
   if (leads && !advanced && devices_.under_way() != 0) {
     devices_.wait(kDaemonTimeoutNs);
@@ -320,19 +324,16 @@ void Stream::flush(bool stopping) {
   }
   if (stopping && idle()) write_log_end();
   latch_.unlock();
-  if (leads) {
-    leading_.store(false, platform::memory_order_release);
-    waiters_.wake_one(index_);
-  }
+  if (leads) give_up_lead();
   if (advanced) waiters_.wake_durable();
 
   if (devices_.under_way() != 0) {
     if (pollable_) devices_.wait(kNapNs);
     return;
   }
-  const uint64_t filled = filled_();
+  const Filled filled = look();
   if (due(filled)) return;
-  if (filled != durable()) {
+  if (filled.position != durable()) {
     const uint64_t now = platform::ticks();
     uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
     if (oldest == 0) {  // filled() advanced after a step had cleared its publisher's time stamp
@@ -342,7 +343,7 @@ void Stream::flush(bool stopping) {
     const uint64_t until = oldest + wait_ticks_;
     const double ns = until > now ? platform::ticks_to_ns(until - now) : 0;
     park_daemon(kTimed, std::min(kDaemonTimeoutNs, static_cast<uint64_t>(ns)));
-  } else if (help_ && !stopping && ++idle_naps_ <= kNapsBeforeIdle) {
+  } else if (help_ && may_nap() && !stopping && ++idle_naps_ <= kNapsBeforeIdle) {
     park_daemon(kNapping, kNapNs);
   } else {
     park_daemon(kIdle, kDaemonTimeoutNs);
@@ -358,7 +359,8 @@ Counters Stream::counters() const {
           {"flush_bytes_mean", value(flushed_bytes_), value(flushes_)},
           {"flush_rewrites", value(rewrites_)},
           {"flush_late_us_mean", us * value(late_ticks_), value(late_count_)},
-          {"helped_flushes", value(helped_flushes_)}};
+          {"helped_flushes", value(helped_flushes_)},
+          {"lead_handovers", static_cast<double>(lead_.handed_over())}};
 }
 
 }  // namespace logjam

@@ -9,26 +9,32 @@
 // the flush latch, a try lock, by three kinds of threads:
 //
 //   * a worker that waits for its commit and finds no leader *leads*: it writes and sleeps on the
-//     device itself, under the latch, and then hands the lead to another waiter. Followers park.
-//     This is group commit without the two thread hand-offs that a daemon costs.
+//     device itself, under the latch, until its commit is durable or nothing is left to flush, and
+//     then hands the lead to another waiter, if there is work (logging/stream/flush_lead.h).
+//     Followers park. This is group commit without the two thread hand-offs that a daemon costs.
 //   * a busy worker looks in between transactions (poll), without blocking, so that commit latency
 //     stays low when workers keep all cores busy and the daemon would be woken late.
 //   * the daemon. With --flush_help it naps as long as workers do the work, and takes a turn when
-//     no worker did for a whole nap. With --flush_help=false only the daemon flushes, as Aether's
-//     does (section 4.1: "every X transactions, L bytes logged, or T time elapsed").
+//     no worker did for a whole nap. It does not nap while a worker relies on it: in an open loop,
+//     a worker that sleeps until its next arrival does not lead, because it would start that
+//     transaction late. With --flush_help=false only the daemon flushes, as Aether's does (section
+//     4.1: "every X transactions, L bytes logged, or T time elapsed").
 //
 // Protocol.
 //   durable_, goal_  stored under the latch; durable_ with release, after the devices have said
 //                    that the bytes are durable.
 //   filled()         belongs to the scheme, and only grows. It loads with acquire: the bytes before
 //                    it may be read.
-//   leading_         the lead, taken by an exchange. A leader gives it up with store; fence; look
-//                    for parked waiters. A waiter parks with store; fence; look at its point and at
-//                    leading_ (DurabilityWaiters::park). One of the two sees the other.
+//   lead_            its protocol is in flush_lead.h. If a hole keeps waiters from being flushed,
+//                    the lead is on call, and the publisher who fills the hole (published()) wakes
+//                    one of them to lead.
 //   daemon_          where the daemon sleeps. The daemon stores a state here, fences, looks for
 //                    work, and parks. A publisher advances filled(), fences, and looks at daemon_.
 //                    The same holds for threads that wait for space (Ring). The thread that changes
 //                    daemon_ back to kAwake unparks the daemon, once.
+//   relying_         how many workers rely on the daemon. A worker counts itself, fences, and looks
+//                    whether the daemon naps. The daemon stores that it naps, fences, and looks at
+//                    relying_, before it parks. One of the two sees the other.
 //   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
 //                    after its fence. The step that raises the goal sets it to 0, fences, and looks
 //                    at filled() again. So T runs even if no thread publishes any more.
@@ -46,6 +52,7 @@
 #include "logging/counters.h"
 #include "logging/log_config.h"
 #include "logging/stream/durability_waiters.h"
+#include "logging/stream/flush_lead.h"
 #include "logging/stream/ring.h"
 #include "logging/stream/striped_devices.h"
 #include "platform/counter.h"
@@ -82,8 +89,8 @@ class Stream {
   // Locks `latch` when the ring has room for `bytes` behind `offset`, which the latch guards. Does
   // not wait for room under the latch, because the flush that makes room may need the latch.
   void lock_with_space(platform::SpinLock& latch, const uint64_t& offset, uint64_t bytes);
-  // Any thread, after filled() may have advanced: wakes the daemon if it waits for this. `commits`
-  // says whether the publish counts for --flush_txns.
+  // Any thread, after filled() may have advanced: wakes the daemon, or the waiter that is to lead,
+  // if they wait for this. `commits` says whether the publish counts for --flush_txns.
   void published(bool commits);
   // Any worker, between transactions: takes a step if one is due, without blocking. With `urgent`,
   // here and in wait(), the thread flushes whatever the flush policy says.
@@ -91,6 +98,9 @@ class Stream {
   // The thread of `worker`: blocks until the scheme says that `point` is durable. `point` is in
   // this stream.
   void wait(uint32_t worker, const CommitPoint& point, bool urgent = false);
+  // Any thread: a worker begins, or ends, to sleep until something is durable, without leading or
+  // polling.
+  void rely_on_daemon(bool begins);
   // The daemon: takes one step; sleeps at most 20 ms. With `stopping`, flushes whatever the flush
   // policy says, and writes the end of the log when the stream is idle.
   void flush(bool stopping);
@@ -102,22 +112,32 @@ class Stream {
  private:
   enum DaemonState : uint32_t {
     kAwake,
-    kNapping,  // workers do the daemon's work: only a full ring wakes it
+    kNapping,  // workers do the daemon's work: only a full ring or rely_on_daemon() wakes it
     kTimed,    // sleeps until T has passed: X transactions or L bytes wake it
     kIdle,     // has nothing to do: any publish wakes it
   };
 
   bool immediate() const { return txns_ == 0 && bytes_ == 0 && wait_ticks_ == 0; }
   bool work_pending() const;
-  bool enough(uint64_t filled) const;     // X transactions or L bytes are reached
-  bool asked_for(uint64_t filled) const;  // the flush policy, or a full ring, asks for a flush
-  bool due(uint64_t filled) const;
+  bool may_nap() const { return !ring_.waited_for() && relying_.load() == 0; }
+  // The commits are loaded before the position, and a publisher counts its commit after it has
+  // advanced filled(). So all `commits` lie before `position`, unless a hole is in the way.
+  struct Filled {
+    uint64_t commits, position;
+  };
+  Filled look() const {
+    const uint64_t commits = commits_.load(platform::memory_order_acquire);
+    return {commits, filled_()};
+  }
+  bool enough(const Filled& filled) const;     // X transactions or L bytes are reached
+  bool asked_for(const Filled& filled) const;  // the flush policy, or a full ring, asks for a flush
+  bool due(const Filled& filled) const;
 
   // These five are called under the latch.
   bool step(bool force, bool may_block);
   bool finish();  // returns whether `durable` advanced
-  bool write(uint64_t filled, bool force, bool may_block);
-  void raise_goal(uint64_t filled, uint64_t idle_since);
+  bool write(const Filled& filled, bool force, bool may_block);
+  void raise_goal(const Filled& filled, uint64_t idle_since);
   void write_log_end();
 
   void lead(const CommitPoint& point);
@@ -145,11 +165,12 @@ class Stream {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> oldest_{0};  // ticks
   platform::atomic<uint64_t> commits_{0};
   platform::atomic<uint32_t> daemon_{kAwake};
+  platform::atomic<uint32_t> relying_{0};
+  FlushLead lead_;
   platform::Parker daemon_parker_;
 
   alignas(platform::kCacheLine) platform::SpinLock latch_;
   platform::atomic<uint64_t> looked_{0};  // ticks of the last look at the device
-  platform::atomic<bool> leading_{false};
 
   // Only the daemon uses these.
   uint64_t helped_seen_ = 0;

@@ -1,0 +1,87 @@
+// How many transactions a worker has in flight.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/run/run.h"
+#include "tests/forwarding_scheme.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint32_t kTransactions = 1000;
+
+// A log scheme without files, in which nothing becomes durable until a worker waits for it. Counts
+// how many transactions are in flight when the worker waits.
+class WhenWaitedFor final : public ForwardingScheme {
+ public:
+  WhenWaitedFor() : ForwardingScheme(1) {}
+
+  LogReservation reserve(uint32_t, const Dependencies&, uint32_t) override {
+    return {.sequence = ++last_};
+  }
+  CommitPoint publish(uint32_t, const LogReservation& reservation, bool, bool) override {
+    return CommitPoint::in_stream(0, reservation.sequence);
+  }
+  bool is_durable(const CommitPoint& point) const override { return point.sequence <= durable_; }
+  void wait_durable(uint32_t, const CommitPoint& point) override {
+    most_ = std::max(most_, last_ - durable_);
+    durable_ = point.sequence;
+    // The last waits are those of the drain.
+    if (last_ == kTransactions) durable_ = last_;
+  }
+
+  uint64_t most() const { return most_; }
+
+ private:
+  uint64_t last_ = 0, durable_ = 0, most_ = 0;
+};
+
+// Each transaction inserts a row.
+struct Inserts : Workload {
+  struct Worker : Client {
+    explicit Worker(Database& database) : table(database.table("rows")) {}
+    uint32_t next() override {
+      ++key;
+      return 0;
+    }
+    Status execute(Transaction& txn) override { return txn.insert(table, key, key); }
+    std::span<const std::byte> command() override { return {}; }
+    bool take(uint32_t, std::span<const std::byte>) override { return false; }
+
+    Table& table;
+    Key key = 0;
+  };
+
+  void create_tables(Database& database) override {
+    database.create_table({"rows", sizeof(uint64_t), IndexKind::kHash, kTransactions, {}});
+  }
+  void load(Database&, uint32_t, uint32_t, Arena&) override {}
+  std::vector<std::string_view> types() const override { return {"insert"}; }
+  std::unique_ptr<Client> make_client(Database& database, uint32_t, uint32_t, uint64_t) override {
+    return std::make_unique<Worker>(database);
+  }
+  std::vector<Check> verify(Database&) override { return {}; }
+  std::string describe() const override { return "inserts"; }
+  uint64_t expected_bytes() const override { return 0; }
+};
+
+TEST(Pipeline, AWorkerGoesOnUntilPipelineDepthIsExceeded) {
+  for (const uint32_t depth : {1u, 7u, 100u}) {
+    SCOPED_TRACE(depth);
+    WhenWaitedFor log;
+    Inserts workload;
+    Database database;
+    load(workload, database, 1);
+    run(workload, database, all_protocols().front(), log,
+        {.threads = 1,
+         .seconds = 60,
+         .transactions = kTransactions,
+         .pipeline_depth = depth,
+         .pin = false});
+    EXPECT_EQ(log.most(), depth + 1);
+  }
+}
+
+}  // namespace
+}  // namespace logjam

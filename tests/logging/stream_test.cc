@@ -1,0 +1,324 @@
+// A stream without a scheme: the test says up to where the ring is filled. No flusher thread runs,
+// and the safety time-out is an hour, so a lost wake-up hangs, and the watchdog ends the test.
+#include "logging/stream/stream.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kHourNs = uint64_t{3600} * 1'000'000'000;
+constexpr uint32_t kWorkers = 6;
+
+class StreamTest : public testing::Test {
+ protected:
+  StreamTest() {
+    config_.workers = kWorkers;
+    config_.buffer_bytes = 65536;
+    config_.safety_timeout_ns = kHourNs;
+  }
+
+  void open(const std::string& device, uint64_t max_write_bytes = Stream::kMaxWriteBytes) {
+    stream_.reset();
+    device_.reset();  // before its file is opened again
+    device_ = open_device(device, {directory_.file(), 0, 1});
+    config_.devices = {device_.get()};
+    filled_.store(0);
+    looks_.store(0);
+    const auto filled = [this] {
+      const uint64_t seen = filled_.load();
+      if (after_look_) std::exchange(after_look_, nullptr)();
+      return seen;
+    };
+    stream_ = std::make_unique<Stream>(config_, 0, waiters_, filled, max_write_bytes);
+  }
+
+  // Records are filled, without a hole, up to `end`.
+  void publish(uint64_t end, bool commits = true) {
+    filled_.store(end);
+    stream_->published(commits);
+  }
+  uint64_t durable() const { return stream_->durable(); }
+  static CommitPoint point(uint64_t end) { return CommitPoint::in_stream(0, end); }
+  double handed_over() const { return stream_->counters().value("lead_handovers"); }
+
+  // A thread that sleeps until the stream is durable up to `end`, and does not lead. When this
+  // returns, the thread has found the stream not durable, and nothing but a wake-up ends its sleep.
+  std::thread sleeper(uint64_t end) {
+    const uint64_t before = looks_.load();
+    std::thread thread([this, end] { waiters_.park(1, point(end), kHourNs); });
+    while (looks_.load() == before) std::this_thread::yield();
+    return thread;
+  }
+
+  LogDirectory directory_;
+  LogConfig config_;
+  std::unique_ptr<Device> device_;
+  std::atomic<uint64_t> filled_{0};
+  std::function<void()> after_look_;       // called once, after the next look at filled_
+  std::function<void()> on_look_ = [] {};  // called before each look at durable()
+  std::atomic<uint64_t> looks_{0};
+  DurabilityWaiters waiters_{kWorkers, [this](const CommitPoint& point) {
+                               on_look_();
+                               const bool is_durable = point.sequence <= durable();
+                               ++looks_;
+                               return is_durable;
+                             }};
+  std::unique_ptr<Stream> stream_;
+};
+
+TEST_F(StreamTest, WorkersBehindAHoleSleepUntilItsPublisherWakesOneToLead) {
+  for (const char* device : {"sync", "sim:20", "null"}) {
+    SCOPED_TRACE(device);
+    const Watchdog watchdog("a worker behind a hole was not woken when the hole was filled");
+    open(device);
+    std::vector<std::thread> behind;
+    for (uint32_t worker = 1; worker < kWorkers; ++worker) {
+      behind.emplace_back([&, worker] {
+        stream_->published(true);
+        stream_->wait(worker, point(64 * (worker + 1)));
+      });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(handed_over(), 0);
+    publish(64 * kWorkers);
+    for (std::thread& thread : behind) thread.join();
+    EXPECT_LE(handed_over(), 2);
+    EXPECT_EQ(durable(), 64 * kWorkers);
+  }
+}
+
+// Workers fill their holes in any order, and some do not wait for their commit.
+TEST_F(StreamTest, SynchronousCommitsLoseNoWakeUpWithoutADaemon) {
+  config_.buffer_bytes = uint64_t{1} << 20;
+  for (const char* device : {"sync", "sim:20", "null"}) {
+    SCOPED_TRACE(device);
+    const Watchdog watchdog("a worker sleeps though it has been due: a wake-up was lost");
+    open(device);
+    std::mutex mutex;
+    uint64_t end = 0;
+    std::set<uint64_t> holes;
+    std::vector<std::thread> threads;
+    for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+      threads.emplace_back([&, worker] {
+        for (uint32_t i = 0; i < 150; ++i) {
+          mutex.lock();
+          const uint64_t begin = end;
+          end += 64;
+          holes.insert(begin);
+          mutex.unlock();
+          if (i % 3 == 0) std::this_thread::yield();
+          mutex.lock();
+          holes.erase(begin);
+          filled_.store(holes.empty() ? end : *holes.begin());
+          mutex.unlock();
+          stream_->published(true);
+          if (i % 4 != worker % 4) stream_->wait(worker, point(begin + 64));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+// The hole is filled at each moment at which the worker looks whether its commit is durable.
+TEST_F(StreamTest, AHoleThatIsFilledWhileAWorkerGoesToSleepDoesNotLeaveItAsleep) {
+  for (const char* device : {"sync", "null"}) {
+    for (uint32_t moment = 1; moment <= 8; ++moment) {
+      SCOPED_TRACE(std::string(device) + ", look " + std::to_string(moment));
+      const Watchdog watchdog("a worker sleeps though the lead is free and work is pending");
+      open(device);
+      uint32_t look = 0;
+      on_look_ = [&, worker = std::this_thread::get_id()] {
+        if (std::this_thread::get_id() == worker && ++look == moment) publish(64);
+      };
+      std::thread late([&] {  // if the worker sleeps before that moment
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        publish(64);
+      });
+      stream_->wait(0, point(64));
+      late.join();
+      on_look_ = [] {};
+      EXPECT_EQ(durable(), 64u);
+    }
+  }
+}
+
+// The worker is woken to lead, but finds its commit durable, because a third worker has polled. The
+// other waiter's commit is not durable yet.
+TEST_F(StreamTest, AWorkerThatIsWokenToLeadAndHasNoNeedPassesTheLeadOn) {
+  const Watchdog watchdog("a waiter sleeps though the lead is free and work is pending");
+  open("null", 64);
+  std::atomic<bool> polled{true};
+  std::thread::id first_id;
+  on_look_ = [&] {
+    while (std::this_thread::get_id() == first_id && !polled.load()) std::this_thread::yield();
+  };
+  const auto waiter = [&](uint32_t worker, uint64_t end) {
+    return std::thread([&, worker, end] { stream_->wait(worker, point(end)); });
+  };
+  std::atomic<bool> go{false};
+  std::thread first([&] {
+    while (!go.load()) std::this_thread::yield();
+    stream_->wait(0, point(64));
+  });
+  first_id = first.get_id();
+  go.store(true);
+  std::thread second = waiter(1, 128);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // as a rule, both sleep now
+  polled.store(false);
+  publish(128);  // wakes the first, as a rule
+  while (durable() < 64) stream_->poll();
+  polled.store(true);
+  first.join();
+  second.join();
+  EXPECT_EQ(durable(), 128u);
+}
+
+// Each way in which the stream becomes durable wakes a worker that sleeps for it.
+TEST_F(StreamTest, AdvancingWakesASleeper) {
+  const auto poll = [this] {
+    while (durable() < 64) stream_->poll();
+  };
+  const auto flush = [this] {
+    while (durable() < 64) stream_->flush(false);
+  };
+  const auto lead = [this] { stream_->wait(0, point(64)); };
+  const auto wait_for_space = [this] {
+    stream_->poll();  // starts the write
+    stream_->wait_for_space(stream_->ring().capacity() + 64);
+  };
+  const std::pair<const char*, std::function<void()>> ways[] = {
+      {"poll", poll}, {"daemon", flush}, {"leader", lead}, {"publisher", wait_for_space}};
+  for (const auto& [name, way] : ways) {
+    SCOPED_TRACE(name);
+    const Watchdog watchdog("the stream advanced, and a worker that waits for it sleeps on");
+    open("null");
+    std::thread asleep = sleeper(64);
+    publish(name == std::string("publisher") ? stream_->ring().capacity() : 64);
+    way();
+    asleep.join();
+    EXPECT_GE(durable(), 64u);
+  }
+}
+
+// The daemon leaves the work to workers that led a moment ago, but not if one relies on it.
+TEST_F(StreamTest, TheDaemonDoesNotNapWhileAWorkerReliesOnIt) {
+  for (const char* device : {"sync", "sim:20"}) {
+    SCOPED_TRACE(device);
+    open(device);
+    publish(64);
+    stream_->wait(0, point(64));  // leads
+    publish(128);
+    stream_->flush(false);
+    EXPECT_EQ(durable(), 64u) << "it took a turn at once";
+    publish(192);
+    stream_->wait(0, point(192));
+    publish(256);
+    stream_->rely_on_daemon(true);
+    stream_->flush(false);
+    if (device != std::string("sync")) stream_->flush(false);  // the first has started the write
+    EXPECT_EQ(durable(), 256u);
+    stream_->rely_on_daemon(false);
+  }
+}
+
+TEST_F(StreamTest, TheLeadIsNotHandedToAWorkerThatDoesNotLead) {
+  const Watchdog watchdog("a worker sleeps though the stream is durable");
+  open("sync");
+  std::thread asleep = sleeper(128);
+  stream_->wait(0, point(0));
+  publish(64);
+  stream_->wait(0, point(64));  // leads, and gives the lead up
+  publish(128);
+  EXPECT_EQ(handed_over(), 0);
+  stream_->wait(0, point(128));
+  asleep.join();
+}
+
+// --flush_txns=X: a flush when X commits are filled. Its T is an hour.
+class FlushPolicy : public StreamTest {
+ protected:
+  FlushPolicy() { config_.flush_us = kHourNs / 1000; }
+
+  // Up to where the stream is durable when the daemon, or a worker that polls, has done its work.
+  uint64_t flushed(bool by_poll = false) {
+    const auto flushes = [this] { return stream_->counters().value("flushes"); };
+    const double before = flushes();
+    if (by_poll) {
+      stream_->poll();
+      while (flushes() != before && durable() < filled_.load()) stream_->poll();
+    } else {
+      for (int i = 0; i < 2; ++i) stream_->flush(false);
+    }
+    return durable();
+  }
+};
+
+TEST_F(FlushPolicy, FlushTxnsFlushesWhenSoManyCommitsWait) {
+  config_.flush_txns = 3;
+  for (const char* device : {"sync", "null"}) {
+    for (const bool help : {true, false}) {
+      const bool by_poll = help && device == std::string("null");
+      SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
+      config_.flush_help = help;
+      open(device);
+      publish(64);
+      publish(128);
+      EXPECT_EQ(flushed(by_poll), 0u);
+      publish(192, false);  // a record that commits nothing
+      EXPECT_EQ(flushed(by_poll), 0u);
+      publish(256);
+      EXPECT_EQ(flushed(by_poll), 256u);
+      publish(320);
+      publish(384);
+      EXPECT_EQ(flushed(by_poll), 256u);
+      publish(448);
+      EXPECT_EQ(flushed(by_poll), 448u);
+    }
+  }
+}
+
+TEST_F(FlushPolicy, FlushBytesFlushesWhenSoManyBytesWait) {
+  config_.flush_bytes = 1000;
+  for (const char* device : {"sync", "null"}) {
+    for (const bool help : {true, false}) {
+      const bool by_poll = help && device == std::string("null");
+      SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
+      config_.flush_help = help;
+      open(device);
+      publish(992);
+      EXPECT_EQ(flushed(by_poll), 0u);
+      publish(1000);
+      EXPECT_EQ(flushed(by_poll), 1000u);
+      publish(1992);
+      EXPECT_EQ(flushed(by_poll), 1000u);
+      publish(2000);
+      EXPECT_EQ(flushed(by_poll), 2000u);
+    }
+  }
+}
+
+// A commit that is filled after the flush took its end counts for the next flush.
+TEST_F(FlushPolicy, FlushTxnsCountsTheCommitsThatAFlushDoesNotCover) {
+  config_.flush_txns = 2;
+  config_.flush_help = false;
+  open("sync");
+  publish(64);
+  publish(128);
+  after_look_ = [this] { publish(192); };
+  EXPECT_EQ(flushed(), 128u);
+  publish(256);
+  EXPECT_EQ(flushed(), 256u);
+}
+
+}  // namespace
+}  // namespace logjam
