@@ -10,6 +10,7 @@
 #include "cli/report.h"
 #include "cli/settings.h"
 #include "engine/recovery/replay_commands.h"
+#include "logging/directory_locks.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 
@@ -82,6 +83,7 @@ int recover_command() {
   }
   if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s is a bandwidth, or 0 for no limit");
   const auto order = FLAGS_replay == "merge" ? ReplayOrder::kMerged : ReplayOrder::kParallel;
+  const DirectoryLocks locks(wal_directories(), DirectoryUse::kRead);
   const LogFiles files = find_log_files(wal_directories());
   if (!files.error.empty()) platform::refuse(files.error);
   take_flags(files.header);

@@ -21,6 +21,7 @@ DEFINE_double(warmup, 1, "seconds before it that do not count");
 DEFINE_string(wal_dir, "",
               "directories for the log, separated by commas, one device each: the only stream of a "
               "scheme is striped over them, several are dealt out");
+DEFINE_bool(overwrite, false, "the log that the --wal_dir directories hold may be replaced");
 DEFINE_uint64(stripe_kb, 512, "of a log striped over several --wal_dir; a power of 2");
 DEFINE_string(device, "file", "where the log goes; `logjam list devices`");
 DEFINE_string(commit, "pipelined",
@@ -200,6 +201,7 @@ LogOptions log_options(const SchemeInfo& scheme) {
   log.device = FLAGS_device;
   log.preallocate_bytes = uint64_t{FLAGS_log_prealloc_mb} << 20;
   log.seed = FLAGS_seed;
+  log.overwrite = FLAGS_overwrite;
   refuse_if(scheme.check_flags());
   refuse_if(check_device_spec(FLAGS_device));
   refuse_if(check_scheme_on_device(scheme, FLAGS_device));

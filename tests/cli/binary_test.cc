@@ -1,6 +1,7 @@
 // What build/logjam prints where, and how it ends: help, refusals, diagnostics, signals.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <regex>
 #include <string>
 
@@ -56,6 +57,41 @@ TEST(CrashSignals, CtrlCEndsARunInOrder) {
     EXPECT_TRUE(std::regex_search(output, std::regex("interrupted +true\n"))) << output;
     EXPECT_NE(output.find("status 0\n"), std::string::npos) << output;
   }
+}
+
+// A run writes its log; other commands are pointed at the same directory; then it is killed.
+TEST(CrashLiveLog, ARefusedCommandDoesNotHarmTheLogOfARunningOne) {
+  const std::string output = shell(R"(
+exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
+"$LOGJAM" run --workload=ledger --ledger_keys=500 --log=pwal --threads=4 --commit=sync --warmup=0 \
+  --seconds=100 --device=sync --log_prealloc_mb=1 --wal_dir="$d/log" --history="$d/history" \
+  --v=1 2>"$d/said" & pid=$!
+until grep -q 'measure: ' "$d/said"; do kill -0 $pid || break; sleep 0.02; done
+other="--ycsb_records=1000 --device=sync --threads=1 --wal_dir=$d/log"
+for overwrite in false true; do
+  "$LOGJAM" run --log=centr $other --overwrite=$overwrite 2>&1; echo "refused: status $?"
+done
+"$LOGJAM" micro --log=centr $other --overwrite 2>&1; echo "refused: status $?"
+"$LOGJAM" recover --wal_dir="$d/log" 2>&1; echo "refused: status $?"
+sleep 0.1; kill -9 $pid; wait $pid; echo "killed: status $?"
+"$LOGJAM" recover --wal_dir="$d/log" --history="$d/history" --verify; echo "recovered: status $?"
+"$LOGJAM" run --log=centr $other 2>&1; echo "refused: status $?"
+)")
+                                 .output;
+  const auto count = [&output](const std::string& pattern) {
+    const std::regex regex(pattern);
+    return std::distance(std::sregex_iterator(output.begin(), output.end(), regex), {});
+  };
+  EXPECT_EQ(count("is in use by another process, a run or a recovery\nrefused: status 2\n"), 3)
+      << output;
+  EXPECT_EQ(count("is in use by another process, a run\nrefused: status 2\n"), 1) << output;
+  EXPECT_EQ(count("killed: status 137\n"), 1) << output;
+  EXPECT_EQ(count("ok   history: "), 1) << output;
+  EXPECT_EQ(count("recovered +[1-9]"), 1) << output;
+  EXPECT_EQ(count("recovered: status 0\n"), 1) << output;
+  EXPECT_EQ(count("holds a log of scheme pwal, run .*--overwrite replaces it\nrefused: status 2\n"),
+            1)
+      << output;
 }
 
 TEST(CrashSignals, ADeadlySignalLeavesAStackTrace) {
