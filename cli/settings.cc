@@ -54,6 +54,8 @@ namespace {
 
 using platform::refuse;
 
+constexpr double kMostSeconds = 1e9;  // in nanoseconds it is still a uint64_t
+
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   std::istringstream in(text);
@@ -70,29 +72,18 @@ std::string names_of(const Infos& infos) {
   return names;
 }
 
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-    }
-  }
-  return row.back();
-}
-
 void refuse_if(const std::string& why) {
   if (!why.empty()) refuse(why);
 }
 
 RunOptions run_options() {
   refuse_thread_count();
-  if (!(FLAGS_seconds > 0)) refuse("--seconds must be more than 0");
-  if (!(FLAGS_warmup >= 0)) refuse("--warmup must not be negative");
+  if (!(FLAGS_seconds > 0 && FLAGS_seconds <= kMostSeconds)) {
+    refuse("--seconds must be more than 0 and at most 1e9");
+  }
+  if (!(FLAGS_warmup >= 0 && FLAGS_warmup <= kMostSeconds)) {
+    refuse("--warmup must be from 0 to 1e9");
+  }
   if (!(FLAGS_rate >= 0)) refuse("--rate must not be negative");
   if (FLAGS_pipeline_depth == 0) refuse("--pipeline_depth must be at least 1");
   RunOptions options;
@@ -136,32 +127,6 @@ LogConfig log_config() {
   config.flush_help = FLAGS_flush_help;
   config.stripe_bytes = FLAGS_stripe_kb << 10;
   return config;
-}
-
-void refuse_unknown_flags(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    std::string name = argv[i];
-    if (name == "--") return;
-    if (name.size() < 2 || name[0] != '-') continue;
-    name =
-        name.substr(name.find_first_not_of('-') == std::string::npos ? name.size()
-                                                                     : name.find_first_not_of('-'));
-    name = name.substr(0, name.find('='));
-    std::replace(name.begin(), name.end(), '-', '_');
-    gflags::CommandLineFlagInfo info;
-    if (name.empty() || gflags::GetCommandLineFlagInfo(name.c_str(), &info)) continue;
-    if (name.starts_with("no") && gflags::GetCommandLineFlagInfo(name.c_str() + 2, &info) &&
-        info.type == "bool") {
-      continue;
-    }
-    std::vector<gflags::CommandLineFlagInfo> all;
-    gflags::GetAllFlags(&all);
-    const auto nearest = std::min_element(all.begin(), all.end(), [&](auto& a, auto& b) {
-      return edit_distance(name, a.name) < edit_distance(name, b.name);
-    });
-    refuse("there is no flag --" + name + " (did you mean --" + nearest->name +
-           "?); `logjam --help` lists them");
-  }
 }
 
 const WorkloadInfo& workload_named(const std::string& name) {

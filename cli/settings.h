@@ -21,9 +21,6 @@ struct Settings {
   std::string unsafe;  // R8: why acknowledged transactions may be lost; empty if they cannot
 };
 
-// Refuses flags that no part of the program knows, and names the nearest flag that exists.
-void refuse_unknown_flags(int argc, char** argv);
-
 // Returns the settings of `logjam run`. Refuses values and combinations that cannot be used.
 Settings run_settings();
 

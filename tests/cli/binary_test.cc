@@ -27,6 +27,9 @@ TEST(Binary, ARefusalIsOneSentence) {
   const Ended refused = shell("\"$LOGJAM\" run --threads=0 2>&1 >/dev/null");
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output, "logjam: --threads=0 is outside 1 to 1024\n");
+  const Ended malformed = shell("\"$LOGJAM\" run --seconds=abc 2>&1");
+  EXPECT_EQ(malformed.status, 2);
+  EXPECT_EQ(malformed.output, "logjam: --seconds=abc is not a number\n");
 }
 
 TEST(Binary, DiagnosticsSayHowSevereAndWhenOnStderr) {
