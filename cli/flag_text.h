@@ -1,5 +1,5 @@
-// The flags as they are typed, before gflags reads them: its own complaints are of another form, and
-// end the process with another status.
+// The flags as they are typed, before gflags reads them: its own complaints are of another form,
+// and end the process with another status.
 #pragma once
 
 #include <string>

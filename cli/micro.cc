@@ -173,6 +173,10 @@ int micro_command() {
   LogOptions log = log_options(scheme);
   if (!FLAGS_csv.empty()) refuse_foreign_csv(FLAGS_csv, make_row(log, options, {}, ""));
   const std::string unsafe = floor == Floor::kNone ? scheme.unsafe() : "";
+  refuse_too_large(
+      0, floor == Floor::kNone
+             ? log_buffers(log)
+             : LogBuffers{floor == Floor::kCopy ? options.threads : 1, log.config.buffer_bytes});
   const log_insert::Result result =
       floor == Floor::kNone ? insert_into_log(log, options)
                             : insert_into_floor(floor, log.config.buffer_bytes, options);

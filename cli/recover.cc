@@ -101,7 +101,7 @@ int recover_command() {
   VLOG(1) << "recovering a log of " << files.paths.size() << " stream(s) of scheme "
           << files.header.scheme << ", workload " << info.name;
   const auto workload = info.make();
-  refuse_too_large(*workload, 0);
+  refuse_too_large(workload->expected_bytes(), {});
   Database database;
   const uint64_t load_start = platform::now_ns();
   load(*workload, database, FLAGS_threads, isatty(STDERR_FILENO) != 0);

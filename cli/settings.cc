@@ -31,7 +31,9 @@ DEFINE_bool(elr, true, "early lock release: at pre-commit, not when durable");
 DEFINE_string(log_records, "txn", "txn: a record a transaction; op: begin, each write, commit");
 DEFINE_uint64(seed, 1, "of all that is random");
 DEFINE_uint32(sockets, 0, "0: ask the machine; N: pretend; dlog-* have a log for each");
-DEFINE_uint64(transactions, 0, "each worker ends after so many; 0: --seconds alone ends the run");
+DEFINE_uint64(transactions, 0,
+              "each worker ends after so many, all of them measured: there is no warm-up; 0: "
+              "--seconds alone ends the run");
 DEFINE_double(rate, 0, "transactions a second offered (open loop); 0: as fast as it goes");
 DEFINE_uint32(pipeline_depth, 4096,
               "unacknowledged transactions a worker may have in flight: where the log is the "
@@ -84,12 +86,17 @@ RunOptions run_options() {
   if (!(FLAGS_warmup >= 0 && FLAGS_warmup <= kMostSeconds)) {
     refuse("--warmup must be from 0 to 1e9");
   }
-  if (!(FLAGS_rate >= 0)) refuse("--rate must not be negative");
+  constexpr double kMostPerSecond = 1e9;
+  if (!(FLAGS_rate >= 0 && FLAGS_rate <= kMostPerSecond)) refuse("--rate must be from 0 to 1e9");
   if (FLAGS_pipeline_depth == 0) refuse("--pipeline_depth must be at least 1");
+  if (FLAGS_transactions != 0 && FLAGS_warmup != 0 &&
+      !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) {
+    refuse("--transactions counts from the first one on: it goes without --warmup");
+  }
   RunOptions options;
   options.threads = FLAGS_threads;
   options.seconds = FLAGS_seconds;
-  options.warmup_seconds = FLAGS_warmup;
+  options.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
   options.commit = commit_policy();
   options.early_lock_release = FLAGS_elr;
   options.log_records =
@@ -215,13 +222,24 @@ std::vector<std::string> wal_directories() {
   return directories;
 }
 
-void refuse_too_large(const Workload& workload, uint64_t other_bytes) {
+LogBuffers log_buffers(const LogOptions& log) {
+  if (log.scheme->traits.in_place) return {};  // records lie in the device's own memory
+  const auto directories = static_cast<uint32_t>(log.directories.size());
+  return {log.scheme->stream_count(std::max(directories, 1u), log.config), log.config.buffer_bytes};
+}
+
+void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
+  const auto mib = [](uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   const uint64_t available = platform::available_bytes();
-  const uint64_t needed = workload.expected_bytes() + other_bytes;
-  if (needed > available) {
-    refuse("this scale needs about " + std::to_string(needed >> 20) + " MiB and " +
-           std::to_string(available >> 20) + " MiB of memory are available");
+  if (table_bytes + buffers.bytes() <= available) return;
+  std::string needed;
+  if (table_bytes != 0) needed = "this scale needs about " + mib(table_bytes);
+  if (buffers.count != 0) {
+    needed += (needed.empty() ? "" : ", and ") + std::string("the log needs ") +
+              mib(buffers.bytes()) + " (" + std::to_string(buffers.count) +
+              " buffer(s) of --log_buffer_mb)";
   }
+  refuse(needed + ", and " + mib(available) + " of memory are available");
 }
 
 std::string changed_flags() {

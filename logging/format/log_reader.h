@@ -27,8 +27,8 @@ struct RecordBatch {
 class LogReader {
  public:
   // Opens the stream's files, which `paths` names in stripe order; without files the stream is
-  // empty. error() is then empty, or says in one sentence why they cannot be read. `paces` has the pace of each file, or is empty; the
-  // caller owns the paces, and they outlive the reader.
+  // empty. error() is then empty, or says in one sentence why they cannot be read. `paces` has the
+  // pace of each file, or is empty; the caller owns the paces, and they outlive the reader.
   explicit LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces = {});
   ~LogReader();
   LogReader(const LogReader&) = delete;

@@ -33,7 +33,7 @@ TEST(Binary, ARefusalIsOneSentence) {
 }
 
 TEST(Binary, DiagnosticsSayHowSevereAndWhenOnStderr) {
-  const Ended ran = shell(std::string(kRun) + "--seconds=0.05 2>&1 >/dev/null");
+  const Ended ran = shell(std::string(kRun) + "--warmup=0.05 --seconds=0.05 2>&1 >/dev/null");
   EXPECT_EQ(ran.status, 0);
   for (const char* phase : {"load: ", "loaded ycsb", "warm-up: ", "measure: ", "drain: "}) {
     const std::regex line(std::string(R"(\nI\d{8} \d\d:\d\d:\d\d\.\d+ +\d+ \w+\.cc:\d+\] )") +
@@ -95,6 +95,28 @@ sleep 0.1; kill -9 $pid; wait $pid; echo "killed: status $?"
   EXPECT_EQ(count("holds a log of scheme pwal, run .*--overwrite replaces it\nrefused: status 2\n"),
             1)
       << output;
+}
+
+TEST(CrashSignals, ARunThatEndsInItsWarmUpSaysThatItMeasuredNothing) {
+  const std::string output =
+      shell("exec 2>/dev/null; said=$(mktemp); trap 'rm -f \"$said\"' EXIT; " + std::string(kRun) +
+            "--warmup=100 2>\"$said\" & pid=$!\n"
+            "until grep -q 'warm-up: ' \"$said\"; do kill -0 $pid || break; sleep 0.02; done\n"
+            "sleep 0.1; kill -INT $pid; wait $pid; echo status $?")
+          .output;
+  for (const char* line : {"transactions +0\n", "tps +0\\.0\n", "seconds +0\\.000\n",
+                           "note: the run ended in its warm-up, so nothing was measured\n",
+                           "interrupted +true\n", "status 0\n"}) {
+    EXPECT_TRUE(std::regex_search(output, std::regex(line))) << line << output;
+  }
+}
+
+TEST(Binary, ACountOfTransactionsIsMeasuredFromTheFirstOn) {
+  const Ended ran = shell(
+      "\"$LOGJAM\" run --workload=ycsb --ycsb_records=1000 --device=null --threads=2 "
+      "--transactions=500 2>/dev/null");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_TRUE(std::regex_search(ran.output, std::regex("\ntransactions +1000\n"))) << ran.output;
 }
 
 TEST(CrashSignals, ADeadlySignalLeavesAStackTrace) {

@@ -8,6 +8,8 @@
 
 #include "cli/commands.h"
 #include "cli/flag_text.h"
+#include "platform/memory.h"
+#include "tests/scoped_flags.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {
@@ -83,6 +85,41 @@ void micro(std::vector<std::pair<const char*, const char*>> flags) {
   }
   for (const auto& [name, value] : flags) gflags::SetCommandLineOption(name, value);
   std::exit(micro_command());
+}
+
+// Every worker of P-WAL has a buffer.
+TEST(Settings, TheBuffersOfAllStreamsAreCounted) {
+  ScopedFlags flags;
+  flags.set("device", "null");
+  flags.set("threads", 64);
+  flags.set("log", "pwal");
+  EXPECT_EQ(log_buffers(run_settings().log).bytes(), uint64_t{4} << 30);
+  flags.set("log", "centr");
+  EXPECT_EQ(log_buffers(run_settings().log).bytes(), uint64_t{64} << 20);
+  flags.set("log", "none");
+  EXPECT_EQ(log_buffers(run_settings().log).bytes(), 0u);
+}
+
+TEST(SettingsDeathTest, WhatDoesNotFitInMemoryIsRefused) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto refused = testing::ExitedWithCode(2);
+  const uint64_t buffer = (platform::available_bytes() / 8) >> 20 << 20;
+  EXPECT_EXIT(refuse_too_large(1 << 20, {64, buffer}), refused,
+              "scale needs about 1 MiB, and the log needs [0-9]+ MiB .64 buffer.s. of "
+              "--log_buffer_mb., and [0-9]+ MiB of memory are available");
+  EXPECT_EXIT(refuse_too_large(0, {64, buffer}), refused, "logjam: the log needs ");
+  EXPECT_EXIT(refuse_too_large(64 * buffer, {}), refused, "needs about [0-9]+ MiB, and [0-9]+ MiB");
+  refuse_too_large(buffer, {4, buffer});
+}
+
+TEST(SettingsDeathTest, TransactionsAreCountedWithoutAWarmUp) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(with({{"device", "null"}, {"transactions", "10"}, {"warmup", "2"}}),
+              testing::ExitedWithCode(2), "--transactions .* goes without --warmup");
+  ScopedFlags flags;
+  flags.set("device", "null");
+  flags.set("transactions", 10);
+  EXPECT_EQ(run_settings().run.warmup_seconds, 0);
 }
 
 TEST(SettingsDeathTest, RefusesBadFlagsOfMicro) {
