@@ -103,6 +103,10 @@ int dump_command() {
   const LogFiles files = find_log_files(wal_directories());
   if (!files.error.empty()) platform::refuse(files.error);
   for (const std::vector<std::string>& paths : files.paths) {
+    if (paths.empty()) {
+      std::printf("# a stream of %s, which was starting: empty\n", files.header.origin().c_str());
+      continue;
+    }
     LogReader reader(paths);
     if (!reader.error().empty()) platform::refuse(reader.error());
     const LogFileHeader& header = reader.header();

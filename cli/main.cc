@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/diagnostics.h"
+#include "cli/flag_text.h"
 #include "cli/help.h"
 #include "cli/revision.h"
 #include "cli/settings.h"
@@ -41,7 +42,7 @@ int main(int argc, char** argv) {
   logjam::start_diagnostics(argv[0]);
   gflags::SetUsageMessage(kUsage);
   gflags::SetVersionString(logjam::revision());
-  logjam::refuse_unknown_flags(argc, argv);
+  logjam::refuse_bad_flags(std::vector<std::string>(argv + 1, argv + argc));
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
   if (FLAGS_help) return print_help();
   gflags::HandleCommandLineHelpFlags();  // --version, --helpmatch and the others of gflags

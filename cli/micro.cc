@@ -93,13 +93,9 @@ log_insert::Options insert_options() {
   return options;
 }
 
-log_insert::Result insert_into_log(const LogOptions& log_options, log_insert::Options options) {
+log_insert::Result insert_into_log(LogOptions log_options, log_insert::Options options) {
+  log_options.record_bytes = options.sizes.largest();
   Log log(log_options);
-  if (options.sizes.largest() > log.scheme().max_record_bytes()) {
-    refuse("records of " + std::to_string(options.sizes.largest()) + " bytes exceed the " +
-           std::to_string(log.scheme().max_record_bytes()) +
-           " that the log buffer can take: raise --log_buffer_mb");
-  }
   options.run = log.run();
   log.start();
   auto result = insert_into(log.scheme(), options);
@@ -177,6 +173,10 @@ int micro_command() {
   LogOptions log = log_options(scheme);
   if (!FLAGS_csv.empty()) refuse_foreign_csv(FLAGS_csv, make_row(log, options, {}, ""));
   const std::string unsafe = floor == Floor::kNone ? scheme.unsafe() : "";
+  refuse_too_large(
+      0, floor == Floor::kNone
+             ? log_buffers(log)
+             : LogBuffers{floor == Floor::kCopy ? options.threads : 1, log.config.buffer_bytes});
   const log_insert::Result result =
       floor == Floor::kNone ? insert_into_log(log, options)
                             : insert_into_floor(floor, log.config.buffer_bytes, options);

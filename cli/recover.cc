@@ -10,6 +10,7 @@
 #include "cli/report.h"
 #include "cli/settings.h"
 #include "engine/recovery/replay_commands.h"
+#include "logging/directory_locks.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 
@@ -82,6 +83,7 @@ int recover_command() {
   }
   if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s is a bandwidth, or 0 for no limit");
   const auto order = FLAGS_replay == "merge" ? ReplayOrder::kMerged : ReplayOrder::kParallel;
+  const DirectoryLocks locks(wal_directories(), DirectoryUse::kRead);
   const LogFiles files = find_log_files(wal_directories());
   if (!files.error.empty()) platform::refuse(files.error);
   take_flags(files.header);
@@ -99,7 +101,7 @@ int recover_command() {
   VLOG(1) << "recovering a log of " << files.paths.size() << " stream(s) of scheme "
           << files.header.scheme << ", workload " << info.name;
   const auto workload = info.make();
-  refuse_too_large(*workload, 0);
+  refuse_too_large(workload->expected_bytes(), {});
   Database database;
   const uint64_t load_start = platform::now_ns();
   load(*workload, database, FLAGS_threads, isatty(STDERR_FILENO) != 0);

@@ -90,6 +90,9 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const auto per = [](double value, double count) { return count > 0 ? value / count : 0; };
   const auto transactions = static_cast<double>(result.transactions);
   const auto aborts = static_cast<double>(result.abort_count());
+  // Aborted attempts are followed by others; these have ended.
+  const auto ended = transactions + static_cast<double>(result.rollbacks);
+  const auto open_loop = [&](std::string value) { return options.rate > 0 ? value : ""; };
   const auto text = [](std::string_view view) { return std::string(view); };
   const auto headline = workload.headline();
   double of_headline = 0;
@@ -110,13 +113,16 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"seconds", number(result.seconds, 3)},
       {"transactions", std::to_string(result.transactions)},
       {"tps", number(per(transactions, result.seconds))},
+      {"offered_s", open_loop(number(per(static_cast<double>(result.arrivals), result.seconds)))},
+      {"achieved_s", open_loop(number(per(ended, result.seconds)))},
+      {"backlog", open_loop(std::to_string(result.backlog))},
       {"headline", headline ? text(headline->name) : ""},
       {"headline_rate",
        headline ? number(per(of_headline * headline->seconds, result.seconds)) : ""},
       {"misses", std::to_string(result.misses)},
       {"rollbacks", std::to_string(result.rollbacks)},
       {"aborts", number(aborts, 0)},
-      {"abort_pct", number(100 * per(aborts, aborts + transactions), 3)},
+      {"abort_pct", number(100 * per(aborts, aborts + ended), 3)},
   };
   for (size_t i = 0; i < result.aborts.size(); ++i) {
     row.emplace_back("aborts_" + text(name_of(static_cast<AbortReason>(i))),

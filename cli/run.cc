@@ -30,6 +30,11 @@ void note_full_pipelines(const RunOptions& options, const RunResult& result) {
       100 * waiting, options.pipeline_depth);
 }
 
+void note_nothing_measured(const RunResult& result) {
+  if (result.seconds > 0) return;
+  std::printf("note: the run ended in its warm-up, so nothing was measured\n");
+}
+
 void stop_on_signals() {
   struct sigaction action = {};
   action.sa_handler = [](int) { request_stop(); };
@@ -46,7 +51,7 @@ int run_command() {
   if (!FLAGS_csv.empty()) {
     refuse_foreign_csv(FLAGS_csv, make_row(settings, *workload, RunResult{}, ""));
   }
-  refuse_too_large(*workload, settings.log.config.buffer_bytes);
+  refuse_too_large(workload->expected_bytes(), log_buffers(settings.log));
 
   Log log(settings.log);
   settings.run.run = log.run();
@@ -73,6 +78,7 @@ int run_command() {
   print_summary(row);
   print_types(*workload, result);
   note_full_pipelines(settings.run, result);
+  note_nothing_measured(result);
   if (!settings.unsafe.empty()) {
     std::printf("UNSAFE: acknowledged transactions may be lost (%s)\n", settings.unsafe.c_str());
   }

@@ -21,6 +21,7 @@ DEFINE_double(warmup, 1, "seconds before it that do not count");
 DEFINE_string(wal_dir, "",
               "directories for the log, separated by commas, one device each: the only stream of a "
               "scheme is striped over them, several are dealt out");
+DEFINE_bool(overwrite, false, "the log that the --wal_dir directories hold may be replaced");
 DEFINE_uint64(stripe_kb, 512, "of a log striped over several --wal_dir; a power of 2");
 DEFINE_string(device, "file", "where the log goes; `logjam list devices`");
 DEFINE_string(commit, "pipelined",
@@ -33,7 +34,9 @@ DEFINE_string(keep_locks, "write",
 DEFINE_string(log_records, "txn", "txn: a record a transaction; op: begin, each write, commit");
 DEFINE_uint64(seed, 1, "of all that is random");
 DEFINE_uint32(sockets, 0, "0: ask the machine; N: pretend; dlog-* have a log for each");
-DEFINE_uint64(transactions, 0, "each worker ends after so many; 0: --seconds alone ends the run");
+DEFINE_uint64(transactions, 0,
+              "each worker ends after so many, all of them measured: there is no warm-up; 0: "
+              "--seconds alone ends the run");
 DEFINE_double(rate, 0, "transactions a second offered (open loop); 0: as fast as it goes");
 DEFINE_uint32(pipeline_depth, 4096,
               "unacknowledged transactions a worker may have in flight: where the log is the "
@@ -56,6 +59,8 @@ namespace {
 
 using platform::refuse;
 
+constexpr double kMostSeconds = 1e9;  // in nanoseconds it is still a uint64_t
+
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   std::istringstream in(text);
@@ -72,35 +77,29 @@ std::string names_of(const Infos& infos) {
   return names;
 }
 
-size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-    }
-  }
-  return row.back();
-}
-
 void refuse_if(const std::string& why) {
   if (!why.empty()) refuse(why);
 }
 
 RunOptions run_options() {
   refuse_thread_count();
-  if (!(FLAGS_seconds > 0)) refuse("--seconds must be more than 0");
-  if (!(FLAGS_warmup >= 0)) refuse("--warmup must not be negative");
-  if (!(FLAGS_rate >= 0)) refuse("--rate must not be negative");
+  if (!(FLAGS_seconds > 0 && FLAGS_seconds <= kMostSeconds)) {
+    refuse("--seconds must be more than 0 and at most 1e9");
+  }
+  if (!(FLAGS_warmup >= 0 && FLAGS_warmup <= kMostSeconds)) {
+    refuse("--warmup must be from 0 to 1e9");
+  }
+  constexpr double kMostPerSecond = 1e9;
+  if (!(FLAGS_rate >= 0 && FLAGS_rate <= kMostPerSecond)) refuse("--rate must be from 0 to 1e9");
   if (FLAGS_pipeline_depth == 0) refuse("--pipeline_depth must be at least 1");
+  if (FLAGS_transactions != 0 && FLAGS_warmup != 0 &&
+      !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) {
+    refuse("--transactions counts from the first one on: it goes without --warmup");
+  }
   RunOptions options;
   options.threads = FLAGS_threads;
   options.seconds = FLAGS_seconds;
-  options.warmup_seconds = FLAGS_warmup;
+  options.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
   options.commit = commit_policy();
   options.early_lock_release = FLAGS_elr;
   options.keep_read_locks = FLAGS_keep_locks == "all";
@@ -139,32 +138,6 @@ LogConfig log_config() {
   config.flush_help = FLAGS_flush_help;
   config.stripe_bytes = FLAGS_stripe_kb << 10;
   return config;
-}
-
-void refuse_unknown_flags(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    std::string name = argv[i];
-    if (name == "--") return;
-    if (name.size() < 2 || name[0] != '-') continue;
-    name =
-        name.substr(name.find_first_not_of('-') == std::string::npos ? name.size()
-                                                                     : name.find_first_not_of('-'));
-    name = name.substr(0, name.find('='));
-    std::replace(name.begin(), name.end(), '-', '_');
-    gflags::CommandLineFlagInfo info;
-    if (name.empty() || gflags::GetCommandLineFlagInfo(name.c_str(), &info)) continue;
-    if (name.starts_with("no") && gflags::GetCommandLineFlagInfo(name.c_str() + 2, &info) &&
-        info.type == "bool") {
-      continue;
-    }
-    std::vector<gflags::CommandLineFlagInfo> all;
-    gflags::GetAllFlags(&all);
-    const auto nearest = std::min_element(all.begin(), all.end(), [&](auto& a, auto& b) {
-      return edit_distance(name, a.name) < edit_distance(name, b.name);
-    });
-    refuse("there is no flag --" + name + " (did you mean --" + nearest->name +
-           "?); `logjam --help` lists them");
-  }
 }
 
 const WorkloadInfo& workload_named(const std::string& name) {
@@ -207,6 +180,7 @@ LogOptions log_options(const SchemeInfo& scheme) {
   log.device = FLAGS_device;
   log.preallocate_bytes = uint64_t{FLAGS_log_prealloc_mb} << 20;
   log.seed = FLAGS_seed;
+  log.overwrite = FLAGS_overwrite;
   refuse_if(scheme.check_flags());
   refuse_if(check_device_spec(FLAGS_device));
   refuse_if(check_scheme_on_device(scheme, FLAGS_device));
@@ -255,13 +229,24 @@ std::vector<std::string> wal_directories() {
   return directories;
 }
 
-void refuse_too_large(const Workload& workload, uint64_t other_bytes) {
+LogBuffers log_buffers(const LogOptions& log) {
+  if (log.scheme->traits.in_place) return {};  // records lie in the device's own memory
+  const auto directories = static_cast<uint32_t>(log.directories.size());
+  return {log.scheme->stream_count(std::max(directories, 1u), log.config), log.config.buffer_bytes};
+}
+
+void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
+  const auto mib = [](uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
   const uint64_t available = platform::available_bytes();
-  const uint64_t needed = workload.expected_bytes() + other_bytes;
-  if (needed > available) {
-    refuse("this scale needs about " + std::to_string(needed >> 20) + " MiB and " +
-           std::to_string(available >> 20) + " MiB of memory are available");
+  if (table_bytes + buffers.bytes() <= available) return;
+  std::string needed;
+  if (table_bytes != 0) needed = "this scale needs about " + mib(table_bytes);
+  if (buffers.count != 0) {
+    needed += (needed.empty() ? "" : ", and ") + std::string("the log needs ") +
+              mib(buffers.bytes()) + " (" + std::to_string(buffers.count) +
+              " buffer(s) of --log_buffer_mb)";
   }
+  refuse(needed + ", and " + mib(available) + " of memory are available");
 }
 
 std::string changed_flags() {

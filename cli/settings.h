@@ -21,9 +21,6 @@ struct Settings {
   std::string unsafe;  // R8: why acknowledged transactions may be lost; empty if they cannot
 };
 
-// Refuses flags that no part of the program knows, and names the nearest flag that exists.
-void refuse_unknown_flags(int argc, char** argv);
-
 // Returns the settings of `logjam run`. Refuses values and combinations that cannot be used.
 Settings run_settings();
 
@@ -40,8 +37,15 @@ const WorkloadInfo& workload_named(const std::string& name);
 const ProtocolInfo& protocol_named();  // --cc
 const SchemeInfo& scheme_named(const std::string& name);
 
-// Refuses a workload that does not fit in memory beside `other_bytes` bytes.
-void refuse_too_large(const Workload& workload, uint64_t other_bytes);
+// The buffers of a log, which are in memory from the start: of each stream one.
+struct LogBuffers {
+  uint64_t count = 0;
+  uint64_t bytes_each = 0;
+  uint64_t bytes() const { return count * bytes_each; }
+};
+LogBuffers log_buffers(const LogOptions& log);
+// Refuses tables and log buffers that do not fit in memory together.
+void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers);
 
 // The flags that differ from their defaults, as "--a=b --c=d", for the CSV row.
 std::string changed_flags();

@@ -1,11 +1,8 @@
 #include "logging/log.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <random>
-#include <set>
 
 #include "platform/clock.h"
 #include "platform/fatal.h"
@@ -20,38 +17,6 @@ constexpr int kLastFlushes = 10;
 uint64_t random_run() {
   std::random_device device;
   return uint64_t{device()} << 32 | device();
-}
-
-void create_directories(const std::vector<std::string>& directories) {
-  for (size_t d = 0; d < directories.size(); ++d) {
-    std::error_code error;
-    std::filesystem::create_directories(directories[d], error);
-    if (error) {
-      platform::refuse("cannot create the log directory " + directories[d] + ": " +
-                       error.message());
-    }
-    for (size_t before = 0; before < d; ++before) {
-      if (std::filesystem::equivalent(directories[before], directories[d], error)) {
-        platform::refuse(directories[before] + " and " + directories[d] +
-                         " are the same log directory");
-      }
-    }
-  }
-}
-
-// If an earlier run had more files, recovery would take the left-over files for files of this run.
-void remove_other_files(const std::vector<std::string>& directories,
-                        const std::set<std::string>& ours) {
-  for (const std::string& directory : directories) {
-    for (const auto& [stream, path] : log_files_in(directory)) {
-      if (ours.contains(log_file_path(directory, stream))) continue;
-      std::error_code error;
-      if (!std::filesystem::remove(path, error)) {
-        platform::refuse("cannot remove the earlier run's log file " + path + ": " +
-                         error.message());
-      }
-    }
-  }
 }
 
 }  // namespace
@@ -99,24 +64,39 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
     paths[file] = log_file_path(directories[file % directory_count], file / config.stripes);
   }
   if (keeps && !paths.empty()) {
-    create_directories(directories);
-    remove_other_files(directories, {paths.begin(), paths.end()});
+    directories_ = std::make_unique<LogDirectories>(directories, paths, options_.overwrite);
   }
   for (uint32_t file = 0; file < paths.size(); ++file) {
-    header.stream = file / config.stripes;
-    header.stripe = file % config.stripes;
     devices_.push_back(open_device(
         options_.device,
         {paths[file], options_.preallocate_bytes / config.stripes, options_.seed + file}));
-    // The header is written with zeros where the first record will be, so that a log without
-    // records ends cleanly.
-    const std::vector<std::byte> block = header.encode();
-    const platform::MirroredMemory aligned(2 * kLogHeaderBytes);
-    std::memcpy(aligned.data(), block.data(), block.size());
-    devices_.back()->write_through(0, {aligned.data(), 2 * kLogHeaderBytes});
     config.devices.push_back(devices_.back().get());
   }
   scheme_ = options_.scheme->make(config);
+  if (header.streams != 0 && options_.record_bytes > scheme_->max_record_bytes()) {
+    platform::refuse("records of " + std::to_string(options_.record_bytes) + " bytes exceed the " +
+                     std::to_string(scheme_->max_record_bytes()) +
+                     " that the log buffer can take: raise --log_buffer_mb");
+  }
+  if (directories_ != nullptr) {
+    directories_->replace(
+        header, [this] { write_headers(); }, options_.after_step);
+  }
+}
+
+// Each header is written with zeros where the first record will be, so that a log without records
+// ends cleanly.
+void Log::write_headers() {
+  LogFileHeader header = options_.header;
+  const platform::MirroredMemory aligned(2 * kLogHeaderBytes);
+  for (uint32_t file = 0; file < devices_.size(); ++file) {
+    header.stream = file / header.stripes;
+    header.stripe = file % header.stripes;
+    const std::vector<std::byte> block = header.encode();
+    std::memcpy(aligned.data(), block.data(), block.size());
+    devices_[file]->write_through(0, {aligned.data(), 2 * kLogHeaderBytes});
+    options_.after_step();
+  }
 }
 
 Log::~Log() { stop(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "logging/device/device.h"
 #include "logging/format/log_file.h"
+#include "logging/log_directories.h"
 #include "logging/scheme_registry.h"
 #include "platform/thread.h"
 
@@ -17,11 +19,14 @@ namespace logjam {
 struct LogOptions {
   const SchemeInfo* scheme = nullptr;
   std::vector<std::string> directories;  // --wal_dir: one for each stream, or for each stripe
+  bool overwrite = false;                // --overwrite: a log in the directories may be replaced
   std::string device;                    // --device
   uint64_t preallocate_bytes = 0;        // --log_prealloc_mb, per stream
   uint64_t seed = 1;
-  LogConfig config;      // Log fills in devices, stripes and run
-  LogFileHeader header;  // Log fills in scheme, device, run, streams and stripes
+  uint64_t record_bytes = 0;  // records that the scheme must be able to take
+  LogConfig config;           // Log fills in devices, stripes and run
+  LogFileHeader header;       // Log fills in scheme, device, run, streams and stripes
+  std::function<void()> after_step = [] {};  // for tests: see LogDirectories::replace()
 };
 
 // Returns why the scheme cannot write to `device`, in one sentence, or an empty string if it can.
@@ -29,8 +34,10 @@ std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view de
 
 class Log {
  public:
-  // Opens (creates or recycles) the files, and writes and syncs their headers. A failure ends the
-  // process with one sentence. One thread makes the log and calls start(), drain() and stop().
+  // Locks the directories until it is destroyed, opens (creates or recycles) the files, and writes
+  // and syncs their headers. Refuses what cannot be used before it changes anything; any other
+  // failure ends the process with one sentence. One thread makes the log and calls start(), drain()
+  // and stop().
   explicit Log(LogOptions options);
   ~Log();
   Log(const Log&) = delete;
@@ -50,7 +57,10 @@ class Log {
   void stop();
 
  private:
+  void write_headers();
+
   LogOptions options_;
+  std::unique_ptr<LogDirectories> directories_;  // null if the device keeps nothing
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<LogScheme> scheme_;
   std::vector<platform::thread> flushers_;

@@ -2,7 +2,18 @@
 
 #include <time.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
 namespace logjam::platform {
+namespace {
+
+constexpr size_t kIntervals = 5;
+constexpr uint64_t kIntervalNs = 5'000'000;
+
+}  // namespace
 
 uint64_t now_ns() {
   timespec t;
@@ -17,12 +28,26 @@ void sleep_ns(uint64_t ns) {
 
 double ns_per_tick() {
   static const double value = [] {
-    const uint64_t start_ns = now_ns(), start = ticks();
-    sleep_ns(10'000'000);
-    const uint64_t end_ns = now_ns(), end = ticks();
-    return static_cast<double>(end_ns - start_ns) / static_cast<double>(end - start);
+    std::array<ClockInterval, kIntervals> intervals;
+    for (ClockInterval& interval : intervals) {
+      const uint64_t start_ns = now_ns(), start = ticks();
+      sleep_ns(kIntervalNs);
+      const uint64_t end_ns = now_ns(), end = ticks();
+      interval = {end_ns - start_ns, end - start};
+    }
+    return median_ns_per_tick(intervals);
   }();
   return value;
+}
+
+double median_ns_per_tick(std::span<const ClockInterval> intervals) {
+  std::vector<double> ratios;
+  for (const ClockInterval& interval : intervals) {
+    ratios.push_back(static_cast<double>(interval.ns) / static_cast<double>(interval.ticks));
+  }
+  const auto middle = ratios.begin() + static_cast<ptrdiff_t>(ratios.size() / 2);
+  std::ranges::nth_element(ratios, middle);
+  return *middle;
 }
 
 }  // namespace logjam::platform

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace logjam::platform {
 
@@ -11,8 +12,14 @@ namespace logjam::platform {
 inline uint64_t ticks() { return __builtin_ia32_rdtsc(); }
 
 // The length of a tick in nanoseconds. The first call calibrates it against CLOCK_MONOTONIC and
-// sleeps 10 ms for that.
+// sleeps 25 ms for that.
 double ns_per_tick();
+// What calibration makes of several intervals: the median of their ratios. A thread that loses its
+// core between the readings of the two clocks spoils one interval, at either end.
+struct ClockInterval {
+  uint64_t ns, ticks;
+};
+double median_ns_per_tick(std::span<const ClockInterval> intervals);
 inline double ticks_to_ns(uint64_t ticks) { return static_cast<double>(ticks) * ns_per_tick(); }
 inline uint64_t ns_to_ticks(double ns) { return static_cast<uint64_t>(ns / ns_per_tick()); }
 

@@ -4,8 +4,17 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace logjam::platform {
+namespace {
+
+std::function<void()>& undo_of_refusal() {
+  static std::function<void()> undo;
+  return undo;
+}
+
+}  // namespace
 
 void fatal(const std::string& sentence, int exit_code) {
   std::fflush(stdout);
@@ -14,6 +23,13 @@ void fatal(const std::string& sentence, int exit_code) {
   std::_Exit(exit_code);
 }
 
-void refuse(const std::string& sentence) { fatal(sentence, kExitBadInput); }
+void refuse(const std::string& sentence) {
+  if (const auto undo = std::exchange(undo_of_refusal(), nullptr)) undo();
+  fatal(sentence, kExitBadInput);
+}
+
+RefusalUndo::RefusalUndo(std::function<void()> undo) { undo_of_refusal() = std::move(undo); }
+
+void RefusalUndo::forget() { undo_of_refusal() = nullptr; }
 
 }  // namespace logjam::platform

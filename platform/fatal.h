@@ -1,6 +1,7 @@
 // Ending the process with one sentence that says why.
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace logjam::platform {
@@ -15,5 +16,17 @@ inline constexpr int kExitViolation = 4;  // a check failed: lost, torn or incon
 [[noreturn]] void fatal(const std::string& sentence, int exit_code = kExitFailed);
 // fatal() with kExitBadInput: for bad input that is found before anything is loaded.
 [[noreturn]] void refuse(const std::string& sentence);
+
+// As long as it lives, and until forget(), a refusal first calls `undo`: a refused command changes
+// nothing. There is at most one at a time, and it lives on the thread that may refuse.
+class RefusalUndo {
+ public:
+  explicit RefusalUndo(std::function<void()> undo);
+  ~RefusalUndo() { forget(); }
+  RefusalUndo(const RefusalUndo&) = delete;
+  RefusalUndo& operator=(const RefusalUndo&) = delete;
+
+  void forget();
+};
 
 }  // namespace logjam::platform

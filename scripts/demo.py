@@ -118,7 +118,7 @@ def measure(options, wal_dir, csv):
             run([options.logjam, "run", f"--workload={workload}", f"--cc={cc}", f"--log={log}",
                  f"--commit={commit}", f"--threads={options.threads}", "--device=file",
                  f"--seconds={options.seconds}", f"--warmup={options.warmup}",
-                 f"--wal_dir={wal_dir}", f"--csv={csv}", *WORKLOADS[workload][1]])
+                 f"--wal_dir={wal_dir}", "--overwrite", f"--csv={csv}", *WORKLOADS[workload][1]])
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
     rows = pd.read_csv(csv)
@@ -236,7 +236,8 @@ def kill_and_recover(options, wal_dir, history):
     """Kills the ledger workload while it commits. Recovery must prove that nothing is lost."""
     command = [options.logjam, "run", "--workload=ledger", "--cc=occ", "--log=centr",
                "--commit=pipelined", f"--threads={options.threads}", "--device=file",
-               "--seconds=60", "--warmup=0", f"--wal_dir={wal_dir}", f"--history={history}"]
+               "--seconds=60", "--warmup=0", f"--wal_dir={wal_dir}", "--overwrite",
+               f"--history={history}"]
     print("\nkill -9 while it commits:\n  " + " ".join(command), flush=True)
     output = history.with_suffix(".out")
     with open(output, "w", encoding="utf-8") as out:

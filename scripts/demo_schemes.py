@@ -31,7 +31,7 @@ def compare(options, listed, run, wal_dir, csv):
             run([options.logjam, "run", *WORKLOAD[1], f"--log={log}", f"--commit={commit}",
                  f"--threads={options.threads}", f"--device={listed[log] or 'file'}",
                  f"--seconds={options.scheme_seconds}", "--warmup=0.2", f"--wal_dir={wal_dir}",
-                 f"--csv={csv}",
+                 "--overwrite", f"--csv={csv}",
                  *([f"--pipeline_depth={DEEP[log]}"] if log in DEEP else [])])
     rows = pd.read_csv(csv)
     rows = rows.loc[rows.groupby(["log", "commit"])["tps"].idxmax()].set_index(["log", "commit"])

@@ -34,7 +34,8 @@ class Bench:
         path = os.path.join(self.wal_dir, "row.csv")
         if os.path.exists(path):
             os.remove(path)
-        line = [self.logjam, command, f"--wal_dir={self.wal_dir}", f"--csv={path}", *flags]
+        line = [self.logjam, command, f"--wal_dir={self.wal_dir}", "--overwrite",
+                f"--csv={path}", *flags]
         done = subprocess.run(line, capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"{' '.join(line)}\nexited {done.returncode}: {done.stderr.strip()}")

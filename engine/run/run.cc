@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 
+#include "engine/run/memory_guard.h"
 #include "engine/run/progress.h"
 #include "engine/run/worker.h"
 #include "engine/stats/usage.h"
@@ -23,26 +24,25 @@ platform::atomic<bool> stop_requested{false};
 // A run ends when less memory than this is available: workloads that insert grow for as long as
 // they run. It is enough for the checks that follow the run.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
+constexpr uint64_t kNapNs = 20'000'000;
+
+enum class Slept : uint8_t { kToTheEnd, kStopped, kOutOfMemory };
 
 // Sleeps for a phase of `seconds`. The phase ends early on request_stop(), when no worker can do
-// more, or when hardly any memory is left; only in the last case does it return true.
-bool sleep_through(double seconds, const RunControl& control, uint32_t workers,
-                   Progress* progress) {
-  constexpr uint64_t kSecond = 1'000'000'000;
+// more, or when hardly any memory is left.
+Slept sleep_through(double seconds, const RunControl& control, uint32_t workers,
+                    Progress* progress) {
   const uint64_t end = platform::now_ns() + static_cast<uint64_t>(seconds * 1e9);
-  uint64_t next_memory_check = 0;
+  MemoryGuard memory(kMemoryToLeave, platform::available_bytes);
   while (!stop_requested.load(platform::memory_order_relaxed) &&
-         control.exhausted.load(platform::memory_order_relaxed) < workers) {
+         control.exhausted.load(platform::memory_order_acquire) < workers) {
     const uint64_t now = platform::now_ns();
-    if (now >= end) return false;
-    if (now >= next_memory_check) {
-      if (platform::available_bytes() < kMemoryToLeave) return true;
-      next_memory_check = now + kSecond;
-    }
+    if (now >= end) return Slept::kToTheEnd;
+    if (memory.hardly_any_left(now)) return Slept::kOutOfMemory;
     if (progress != nullptr) progress->print_if_due(now);
-    platform::sleep_ns(std::min<uint64_t>(end - now, 20'000'000));
+    platform::sleep_ns(std::min<uint64_t>(end - now, kNapNs));
   }
-  return false;
+  return Slept::kStopped;
 }
 
 double seconds_between(uint64_t begin_ns, uint64_t end_ns) {
@@ -56,6 +56,8 @@ void collect(const Workers& workers, RunResult* result) {
     result->transactions += stats.transactions.value();
     result->misses += stats.misses.value();
     result->rollbacks += stats.rollbacks.value();
+    result->arrivals += stats.arrivals.value();
+    result->backlog += stats.backlog.value();
     result->log_bytes += stats.log_bytes.value();
     result->log_records += stats.log_records.value();
     for (size_t i = 0; i < result->aborts.size(); ++i) {
@@ -126,45 +128,59 @@ void load(Workload& workload, Database& database, uint32_t threads, bool progres
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,
               LogScheme& scheme, const RunOptions& options) {
   platform::ns_per_tick();  // calibrates the clock before the run, not inside it
-  RunControl control(options.threads);
+  const bool warms_up = options.warmup_seconds > 0;
+  RunControl control(options.threads, warms_up ? Phase::kWarmup : Phase::kMeasure);
   Workers workers;
   for (uint32_t id = 0; id < options.threads; ++id) {
     workers.push_back(
         std::make_unique<Worker>(id, options, workload, database, protocol, scheme, control));
   }
-  std::vector<platform::thread> threads;
-  for (auto& worker : workers) threads.emplace_back([&worker] { worker->run(); });
-
   Progress progress(workers);
   Progress* shown = options.progress ? &progress : nullptr;
-  const auto enter = [&](Phase phase) {
-    control.phase.store(phase, platform::memory_order_relaxed);
-    return platform::now_ns();
-  };
+
   RunResult result;
-  VLOG(1) << "warm-up: " << options.warmup_seconds << " s, " << options.threads << " workers";
-  result.out_of_memory = sleep_through(options.warmup_seconds, control, options.threads, shown);
-  result.memory_start_bytes = platform::resident_bytes();
-  const Usage before = usage_now();
-  const Counters counted_before = scheme.counters();
-  const uint64_t start = enter(Phase::kMeasure);
-  VLOG(1) << "measure: " << options.seconds << " s";
-  if (!result.out_of_memory) {
-    result.out_of_memory = sleep_through(options.seconds, control, options.threads, shown);
+  Usage before;
+  Counters counted_before;
+  uint64_t start = 0;
+  const auto begin_to_measure = [&] {
+    VLOG(1) << "measure: " << options.seconds << " s";
+    result.memory_start_bytes = platform::resident_bytes();
+    before = usage_now();
+    counted_before = scheme.counters();
+    control.phase.store(Phase::kMeasure, platform::memory_order_relaxed);
+    start = platform::now_ns();
+  };
+  if (!warms_up) begin_to_measure();
+  std::vector<platform::thread> threads;
+  for (auto& worker : workers) threads.emplace_back([&worker] { worker->run(); });
+  Slept slept = Slept::kToTheEnd;
+  if (warms_up) {
+    VLOG(1) << "warm-up: " << options.warmup_seconds << " s, " << options.threads << " workers";
+    slept = sleep_through(options.warmup_seconds, control, options.threads, shown);
+    // A run that ends in its warm-up has measured nothing.
+    if (slept == Slept::kToTheEnd) begin_to_measure();
   }
-  const Usage after = usage_now();
-  const Counters counted = scheme.counters().since(counted_before);
-  const uint64_t end = enter(Phase::kDrain);
-  VLOG(1) << "drain: the measured time was " << seconds_between(start, end) << " s";
+  if (start != 0) {
+    slept = sleep_through(options.seconds, control, options.threads, shown);
+    result.usage = usage_now().since(before);
+    result.counters = scheme.counters().since(counted_before);
+  }
+  control.end_ticks.store(platform::ticks(), platform::memory_order_relaxed);
+  control.phase.store(Phase::kDrain, platform::memory_order_release);
+  const uint64_t end = platform::now_ns();
+  if (start != 0) {
+    const bool exhausted = control.exhausted.load(platform::memory_order_acquire) == threads.size();
+    result.seconds = seconds_between(
+        start, exhausted ? control.exhausted_ns.load(platform::memory_order_relaxed) : end);
+  }
+  VLOG(1) << "drain: the measured time was " << result.seconds << " s";
   for (auto& thread : threads) thread.join();
   if (shown != nullptr) shown->end();
 
   result.memory_end_bytes = platform::resident_bytes();
-  result.seconds = seconds_between(start, end);
   result.drain_seconds = seconds_between(end, platform::now_ns());
+  result.out_of_memory = slept == Slept::kOutOfMemory;
   result.interrupted = result.out_of_memory || stop_requested.load(platform::memory_order_relaxed);
-  result.usage = after.since(before);
-  result.counters = counted;
   VLOG(1) << "drained in " << result.drain_seconds << " s";
   LOG_IF(WARNING, result.out_of_memory) << "the run ends early: hardly any memory is left";
   collect(workers, &result);

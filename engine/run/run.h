@@ -26,7 +26,8 @@ struct RunOptions {
   LogRecords log_records = LogRecords::kTransaction;
   uint64_t run = 0;  // the log's run number, which seeds record checksums
   uint64_t seed = 1;
-  uint64_t transactions = 0;    // each worker ends after this many; 0: time alone ends it
+  uint64_t transactions = 0;    // each worker ends after this many; 0: time alone ends it. There is
+                                // no warm-up then, or they would end in it
   double rate = 0;              // transactions per second that all workers offer; 0: closed loop
   uint32_t pipeline_depth = 1;  // unacknowledged transactions a worker may have in flight
   bool breakdown = true;
@@ -42,7 +43,7 @@ struct TypeCounts {
 };
 
 struct RunResult {
-  double seconds = 0;  // of the measured phase
+  double seconds = 0;  // of the measured phase; 0: the run ended in its warm-up
   bool interrupted = false;
   uint64_t transactions = 0;  // acknowledged in the measured phase: goodput
   uint64_t misses = 0;        // of these, how many met a miss that the workload expects
@@ -51,7 +52,15 @@ struct RunResult {
   std::vector<TypeCounts> by_type;
   // Latencies in ticks, of the transactions that began in the measured phase.
   HistogramSum execution;  // from the first start to the pre-commit
-  HistogramSum commit;     // from the first (open loop: intended) start to the acknowledgement
+  // From the first (open loop: intended) start to the acknowledgement. In an open loop it has every
+  // arrival of the measured phase that did not roll back: one that is acknowledged after the end
+  // with its whole latency, and one that never is with what it has waited until the end.
+  HistogramSum commit;
+  // Open loop only, else 0. Arrivals are those whose intended start is in the measured phase; the
+  // backlog is what had arrived by its end, in it or before, and was neither acknowledged nor
+  // rolled back.
+  uint64_t arrivals = 0;
+  uint64_t backlog = 0;
   uint64_t log_bytes = 0;
   uint64_t log_records = 0;
   Usage usage;

@@ -13,7 +13,8 @@ namespace logjam {
 using platform::ticks;
 
 void WorkerStats::reset() {
-  for (Counter* counter : {&transactions, &misses, &rollbacks, &log_bytes, &log_records}) {
+  for (Counter* counter :
+       {&transactions, &misses, &rollbacks, &arrivals, &backlog, &log_bytes, &log_records}) {
     counter->set(0);
   }
   for (Counter& counter : aborts) counter.set(0);
@@ -58,16 +59,16 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
 void Worker::run() {
   if (options_.pin) platform::pin_to_core(static_cast<int>(context_.id));
   platform::name_this_thread("worker-" + std::to_string(context_.id));
-  next_arrival_ = ticks();
+  enter_phase(control_.phase.load(platform::memory_order_relaxed));
+  next_arrival_ = ticks() + next_gap_ticks();
+  bool exhausted = false;
   while (true) {
     const Phase phase = control_.phase.load(platform::memory_order_relaxed);
     if (phase != phase_) enter_phase(phase);
     if (phase == Phase::kDrain) break;
     const bool enough = options_.transactions != 0 && begun_ == options_.transactions;
-    if (enough || client_->exhausted()) {
-      control_.exhausted.fetch_add(1, platform::memory_order_relaxed);
-      break;
-    }
+    exhausted = enough || client_->exhausted();
+    if (exhausted) break;
     reclaimer_.work();
     breakdown_.start_transaction();
     const uint64_t start = options_.rate > 0 ? wait_for_arrival() : ticks();
@@ -83,33 +84,57 @@ void Worker::run() {
   }
   control_.epochs.leave(context_.id);
   breakdown_.stop();
+  if (options_.rate > 0 && !exhausted) count_waiting_arrivals();
   while (in_flight() > 0) {
     scheme_.wait_durable(context_.id, next_commit_point());
     acknowledge_durable();
   }
+  if (exhausted) {
+    platform::atomic_max(control_.exhausted_ns, platform::now_ns());
+    control_.exhausted.fetch_add(1, platform::memory_order_release);
+  }
+  if (!measured_) forget_counts();
+}
+
+void Worker::forget_counts() {
+  stats_.reset();
+  breakdown_.reset();
 }
 
 void Worker::enter_phase(Phase phase) {
   phase_ = phase;
   if (phase != Phase::kMeasure) return;
-  stats_.reset();
-  breakdown_.reset();
+  forget_counts();
+  measured_ = true;
   measure_start_ = ticks();
 }
 
-// Waits for the next Poisson arrival of this worker's share of --rate. Returns the intended start
-// in ticks, even if it is past: in an open loop, a late start counts as latency. Returns 0 if the
-// phase changed.
-uint64_t Worker::wait_for_arrival() {
+double Worker::mean_gap_ticks() const {
+  return 1e9 * options_.threads / options_.rate / platform::ns_per_tick();
+}
+
+// Draws the time between two Poisson arrivals. It is not used in a closed loop.
+uint64_t Worker::next_gap_ticks() {
+  if (options_.rate == 0) return 0;
   const double uniform = (static_cast<double>(random() >> 11) + 1) / 9007199254740993.0;
-  const double gap_ns = -std::log(uniform) * 1e9 * options_.threads / options_.rate;
-  next_arrival_ += platform::ns_to_ticks(gap_ns);
+  return static_cast<uint64_t>(-std::log(uniform) * mean_gap_ticks());
+}
+
+// Waits for the next arrival of this worker's share of --rate. Returns the intended start in ticks,
+// even if it is past: in an open loop, a late start counts as latency. Returns 0 if the phase
+// changed.
+uint64_t Worker::wait_for_arrival() {
   // The kernel usually wakes a sleeper this late. For a shorter wait the worker does not sleep.
   constexpr double kSleepLatenessNs = 80'000;
   const ActivityScope scope(breakdown_, Activity::kIdle);
   while (true) {
     const uint64_t now = ticks();
-    if (now >= next_arrival_) return next_arrival_;
+    if (now >= next_arrival_) {
+      const uint64_t start = next_arrival_;
+      if (start >= measure_start_) stats_.arrivals.add(1);
+      next_arrival_ += next_gap_ticks();
+      return start;
+    }
     if (!control_.in(phase_)) return 0;
     context_.acknowledge_durable();
     control_.epochs.quiescent(context_.id);
@@ -124,19 +149,46 @@ uint64_t Worker::wait_for_arrival() {
   }
 }
 
+// Counts the arrivals that had come by the end of the measured phase and that the worker had no
+// time to begin. They are taken at equal distances: the worker may be far behind, and a draw for
+// each would take time.
+void Worker::count_waiting_arrivals() {
+  control_.phase.load(platform::memory_order_acquire);
+  const uint64_t end = control_.end_ticks.load(platform::memory_order_relaxed);
+  if (next_arrival_ > end) return;
+  constexpr uint64_t kMostSteps = 1 << 16;
+  const double gap = mean_gap_ticks();
+  const auto waiting = 1 + static_cast<uint64_t>(static_cast<double>(end - next_arrival_) / gap);
+  const uint64_t step = 1 + waiting / kMostSteps;
+  for (uint64_t i = 0; i < waiting; i += step) {
+    const uint64_t arrival = next_arrival_ + static_cast<uint64_t>(static_cast<double>(i) * gap);
+    if (arrival < measure_start_) continue;
+    const uint64_t count = std::min(step, waiting - i);
+    stats_.arrivals.add(count);
+    stats_.commit.record(end - std::min(arrival, end), count);
+  }
+  stats_.backlog.add(waiting);
+}
+
 void Worker::one_transaction(uint64_t start) {
   PendingCommit txn;
   txn.start = start;
+  txn.begun = options_.rate > 0 ? ticks() : start;
   txn.type = client_->next();
   for (uint32_t attempt = 0;; ++attempt) {
     control_.epochs.quiescent(context_.id);
     txn_->begin(attempt > 0);
     if (execute(&txn)) break;
-    stats_.aborts[static_cast<size_t>(txn_->abort_reason())].add(1);
+    if (!control_.in(Phase::kDrain)) {
+      stats_.aborts[static_cast<size_t>(txn_->abort_reason())].add(1);
+    }
     txn_->abort();
     back_off(attempt);
     // A run that ends does not wait for a transaction that keeps aborting.
-    if (control_.in(Phase::kDrain)) return;
+    if (control_.in(Phase::kDrain)) {
+      count_late(txn);
+      return;
+    }
   }
 }
 
@@ -146,8 +198,12 @@ bool Worker::execute(PendingCommit* txn) {
   if (status == Status::kAbort) return false;
   if (status == Status::kRollback) {
     txn_->abort();
-    stats_.rollbacks.add(1);
-    stats_.by_type[txn->type].rollbacks.add(1);
+    if (control_.in(Phase::kDrain)) {
+      count_late(*txn);
+    } else {
+      stats_.rollbacks.add(1);
+      stats_.by_type[txn->type].rollbacks.add(1);
+    }
     return true;
   }
   txn->miss = status == Status::kNotFound;
@@ -163,7 +219,7 @@ bool Worker::execute(PendingCommit* txn) {
   stats_.log_bytes.add(context_.log_bytes);
   stats_.log_records.add(context_.log_records_written);
   context_.log_bytes = context_.log_records_written = 0;
-  if (txn->start >= measure_start_) stats_.execution.record(ticks() - txn->start);
+  if (txn->begun >= measure_start_) stats_.execution.record(ticks() - txn->begun);
   if (txn_->holds_locks()) {
     txn->locks = std::move(txn_);
     if (spare_.empty()) spare_.push_back(protocol_.make(context_));
@@ -235,13 +291,23 @@ void Worker::acknowledge_durable() {
 
 void Worker::acknowledge(const PendingCommit& txn) {
   client_->acknowledged(txn.number);
-  if (control_.in(Phase::kDrain)) return;  // after the measured time: no goodput
+  if (control_.in(Phase::kDrain)) {  // after the measured time: no goodput
+    count_late(txn);
+    return;
+  }
   stats_.transactions.add(1);
   stats_.by_type[txn.type].transactions.add(1);
   if (txn.miss) {
     stats_.misses.add(1);
     stats_.by_type[txn.type].misses.add(1);
   }
+  if (txn.start >= measure_start_) stats_.commit.record(ticks() - txn.start);
+}
+
+// A transaction that was under way when the measured phase ended.
+void Worker::count_late(const PendingCommit& txn) {
+  if (options_.rate == 0) return;
+  stats_.backlog.add(1);
   if (txn.start >= measure_start_) stats_.commit.record(ticks() - txn.start);
 }
 

@@ -3,8 +3,8 @@
 //
 // Protocol. Only a worker's own thread touches its members, except WorkerStats. Those are relaxed
 // counters and histograms with one writer; the progress line reads them. The main thread writes
-// RunControl::phase, and each worker reads it once a transaction. No other data is published
-// through it.
+// RunControl::phase (release), and each worker reads it once a transaction, and once more with
+// acquire when it is kDrain, to read RunControl::end_ticks. No other data is published through it.
 #pragma once
 
 #include <array>
@@ -23,12 +23,16 @@ namespace logjam {
 enum class Phase : uint32_t { kWarmup, kMeasure, kDrain };
 
 struct RunControl {
-  explicit RunControl(uint32_t workers) : epochs(workers) {}
+  RunControl(uint32_t workers, Phase first) : phase(first), epochs(workers) {}
 
-  platform::atomic<Phase> phase{Phase::kWarmup};
+  platform::atomic<Phase> phase;
+  // When the drain phase began. Set before `phase`, which the workers read with acquire.
+  platform::atomic<uint64_t> end_ticks{0};
   // How many workers can do no more, because their client is exhausted or they have executed
-  // RunOptions::transactions. The run ends early when all workers are counted here.
+  // RunOptions::transactions, and have acknowledged all that they did. The run ends early when all
+  // workers are counted here; the last one says when.
   platform::atomic<uint32_t> exhausted{0};
+  platform::atomic<uint64_t> exhausted_ns{0};
   platform::atomic<uint64_t> ages{0};
   Epochs epochs;
 
@@ -42,7 +46,7 @@ struct TypeCounters {
 };
 
 struct WorkerStats {
-  Counter transactions, misses, rollbacks, log_bytes, log_records;
+  Counter transactions, misses, rollbacks, arrivals, backlog, log_bytes, log_records;
   std::array<Counter, static_cast<size_t>(AbortReason::kCount)> aborts;
   std::vector<TypeCounters> by_type;
   Histogram execution, commit;  // in ticks, see RunResult
@@ -56,7 +60,7 @@ class alignas(platform::kCacheLine) Worker {
          const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control);
 
   // The body of the thread. It works until the drain phase, and then waits until every transaction
-  // in flight is acknowledged.
+  // in flight is acknowledged. Afterwards stats() are those of the measured phase.
   void run();
 
   const WorkerStats& stats() const { return stats_; }
@@ -66,7 +70,8 @@ class alignas(platform::kCacheLine) Worker {
   // A pre-committed transaction whose commit point is not known to be durable yet.
   struct PendingCommit {
     CommitPoint point;
-    uint64_t start = 0;
+    uint64_t start = 0;   // in an open loop the intended one
+    uint64_t begun = 0;   // its first attempt
     uint64_t number = 0;  // in the client's history
     uint32_t type = 0;
     bool miss = false;
@@ -76,7 +81,12 @@ class alignas(platform::kCacheLine) Worker {
   };
 
   void enter_phase(Phase phase);
+  void forget_counts();
+  double mean_gap_ticks() const;
+  uint64_t next_gap_ticks();
   uint64_t wait_for_arrival();
+  void count_waiting_arrivals();
+  void count_late(const PendingCommit& txn);
   void one_transaction(uint64_t start);
   bool execute(PendingCommit* txn);
   void pre_committed(PendingCommit txn);
@@ -105,6 +115,7 @@ class alignas(platform::kCacheLine) Worker {
   std::vector<std::unique_ptr<ProtocolTransaction>> spare_;
   std::array<std::deque<PendingCommit>, CommitPoint::kQueues> queues_;  // by CommitPoint::queue
   Phase phase_ = Phase::kWarmup;
+  bool measured_ = false;  // the worker was in the measured phase
   uint64_t begun_ = 0;
   uint64_t measure_start_ = 0;
   uint64_t next_arrival_ = 0;

@@ -16,9 +16,9 @@ namespace logjam {
 
 class Histogram {
  public:
-  void record(uint64_t value) {
+  void record(uint64_t value, uint64_t times = 1) {
     auto& bin = bins_[bin_of(value)];
-    bin.store(bin.load(platform::memory_order_relaxed) + 1, platform::memory_order_relaxed);
+    bin.store(bin.load(platform::memory_order_relaxed) + times, platform::memory_order_relaxed);
     if (value > max_.load(platform::memory_order_relaxed)) {
       max_.store(value, platform::memory_order_relaxed);
     }

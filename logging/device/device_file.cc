@@ -1,7 +1,6 @@
 #include "logging/device/device_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 // The length of one write of zeros. While an appending direct write is under way the log cannot
 // write to the file, so the write of zeros must not be long.
 constexpr uint64_t kZeroBytes = kMiB;
+constexpr uint64_t kPageBytes = 4096;  // what direct writes and mappings are aligned to
 constexpr uint64_t kLeastAhead = 16 * kMiB, kMostAhead = 64 * kMiB;
 constexpr uint64_t kSafetyTimeoutNs = 100'000'000;
 
@@ -43,14 +43,19 @@ int sync_directory_of(const std::string& path) {
 
 }  // namespace
 
-int write_fully(int fd, uint64_t offset, std::span<const std::byte> bytes) {
+// This is not pwrite(), because ThreadSanitizer would report a race: workers may fill the part of
+// the last block behind the watermark while the block is written. That is harmless, because the
+// block is written again.
+long pwrite_unseen(int fd, const std::byte* bytes, size_t count, uint64_t offset) {
+  return syscall(SYS_pwrite64, fd, bytes, count, offset);
+}
+
+int write_fully(int fd, uint64_t offset, std::span<const std::byte> bytes, WriteAt* write_at) {
   while (!bytes.empty()) {
-    // This is not pwrite(), because ThreadSanitizer would report a race: workers may fill the part
-    // of the last block behind the watermark while the block is written. That is harmless, because
-    // the block is written again.
-    const long written = syscall(SYS_pwrite64, fd, bytes.data(), bytes.size(), offset);
+    const long written = write_at(fd, bytes.data(), bytes.size(), offset);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
+    if (written == 0) return EIO;  // a device that takes nothing would be asked for ever
     offset += static_cast<uint64_t>(written);
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
@@ -66,9 +71,6 @@ DeviceFile::DeviceFile(const DeviceOptions& options, int open_flags, Grown grown
     platform::refuse(path_ + " is on a file system without direct I/O; use --device=sync there");
   }
   if (fd_ < 0) platform::refuse("cannot open the log file " + path_ + ": " + strerror(errno));
-  if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-    platform::refuse("the log file " + path_ + " is in use by another process");
-  }
   if (grows_) preallocate(options.preallocate_bytes);
   if (const int error = sync_directory_of(path_); error != 0) fail("sync the directory of", error);
 }
@@ -84,13 +86,17 @@ DeviceFile::~DeviceFile() {
 void DeviceFile::preallocate(uint64_t bytes) {
   struct stat status;
   if (fstat(fd_, &status) != 0) fail("inspect", errno);
-  // This class grew a recycled file, so all blocks of the file have been written.
-  const uint64_t old = static_cast<uint64_t>(status.st_size) / kZeroBytes * kZeroBytes;
-  int error = grown_ != nullptr && old != 0 ? grown_(fd_, 0, old) : 0;
+  // This class grew a recycled file, so all blocks of the file have been written. Its bytes stay:
+  // they are a log until the header is written, and this run may yet be refused.
+  const auto size = static_cast<uint64_t>(status.st_size);
+  const uint64_t old = (size + kPageBytes - 1) / kPageBytes * kPageBytes;
+  int error = old != size && ftruncate(fd_, static_cast<off_t>(old)) != 0 ? errno : 0;
+  if (error == 0 && grown_ != nullptr && old != 0) error = grown_(fd_, 0, old);
   written_.store(old);
   if (error == 0) error = write_zeros(bytes);
   if (error == 0 && fdatasync(fd_) != 0) error = errno;
   if (error != 0) {
+    [[maybe_unused]] const int shortened = ftruncate(fd_, status.st_size);
     platform::refuse("cannot preallocate " + std::to_string(bytes / kMiB) +
                      " MiB for the log file " + path_ + ": " + strerror(error));
   }
@@ -102,10 +108,11 @@ void DeviceFile::preallocate(uint64_t bytes) {
 int DeviceFile::write_zeros(uint64_t end) {
   uint64_t written = written_.load(platform::memory_order_relaxed);
   while (written < end && !closing_.load(platform::memory_order_relaxed)) {
-    int error = write_fully(fd_, written, zeros());
-    if (error == 0 && grown_ != nullptr) error = grown_(fd_, written, written + kZeroBytes);
+    const uint64_t piece = kZeroBytes - written % kZeroBytes;  // a recycled file may have any size
+    int error = write_fully(fd_, written, zeros().first(piece));
+    if (error == 0 && grown_ != nullptr) error = grown_(fd_, written, written + piece);
     if (error != 0) return error;
-    written += kZeroBytes;
+    written += piece;
     written_.store(written, platform::memory_order_release);
     event_.fetch_add(1);
     platform::wake_all(event_);

@@ -1,4 +1,4 @@
-// The file under a device. The file is opened and locked, it grows by zeros that are written ahead
+// The file under a device. The file is opened, it grows by zeros that are written ahead
 // of the log, and it never shrinks.
 //
 // A sync after overwriting blocks that were written before takes about 60 % of the time of a sync
@@ -76,7 +76,12 @@ class DeviceFile {
   platform::thread grower_;
 };
 
-// Writes all of `bytes` at `offset`. Returns 0 or errno. Any thread.
-int write_fully(int fd, uint64_t offset, std::span<const std::byte> bytes);
+// Writes up to `count` bytes at `offset`, as pwrite() does, and returns as it does. Any thread.
+using WriteAt = long(int fd, const std::byte* bytes, size_t count, uint64_t offset);
+WriteAt pwrite_unseen;
+
+// Writes all of `bytes` at `offset`. Returns 0 or errno; EIO if a write takes no byte. Any thread.
+int write_fully(int fd, uint64_t offset, std::span<const std::byte> bytes,
+                WriteAt* write_at = pwrite_unseen);
 
 }  // namespace logjam

@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view kFirstLine = "logjam log 1\n";
 constexpr std::string_view kFlagPrefix = "flag.";
 constexpr std::string_view kNamePrefix = "stream-", kNameSuffix = ".log.db";
+constexpr std::string_view kStartingName = "starting.log.db";
 
 std::string hex(uint64_t value) {
   char digits[16];
@@ -87,6 +88,8 @@ std::vector<std::byte> LogFileHeader::encode() const {
   std::memcpy(block.data(), text.data(), text.size());
   return block;
 }
+
+std::string LogFileHeader::origin() const { return "scheme " + scheme + ", run " + hex(run); }
 
 std::string LogFileHeader::decode(std::span<const std::byte> block) {
   const std::string_view text(reinterpret_cast<const char*>(block.data()), block.size());
@@ -177,6 +180,27 @@ std::vector<std::pair<uint32_t, std::string>> log_files_in(const std::string& di
   }
   std::ranges::sort(files);
   return files;
+}
+
+bool log_file_is_blank(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  std::vector<std::byte> chunk(size_t{1} << 20);
+  ssize_t n;
+  do {
+    n = read(fd, chunk.data(), chunk.size());
+  } while (n > 0 && std::all_of(chunk.begin(), chunk.begin() + n,
+                                [](std::byte b) { return b == std::byte{0}; }));
+  close(fd);
+  return n == 0;
+}
+
+std::string starting_file_path(const std::string& directory) {
+  return directory + "/" + std::string(kStartingName);
+}
+
+bool starting_log(const std::string& directory, LogFileHeader* header) {
+  return read_log_file_header(starting_file_path(directory), header).empty();
 }
 
 }  // namespace logjam

@@ -41,6 +41,8 @@ struct LogFileHeader {
   // Returns the block, of kLogHeaderBytes bytes. Ends the process with one sentence if the flags do
   // not fit.
   std::vector<std::byte> encode() const;
+  // Which run wrote the log, for people: "scheme S, run R".
+  std::string origin() const;
   // Fills `*this` from `block` and returns an empty string, or returns why `block` is not a header,
   // in one sentence, and leaves `*this` unchanged.
   std::string decode(std::span<const std::byte> block);
@@ -51,10 +53,18 @@ struct LogFileHeader {
 std::string read_log_file_header(const std::string& path, LogFileHeader* header);
 
 // Returns the path of the log file of `stream` in `directory`.
-
 std::string log_file_path(const std::string& directory, uint32_t stream);
 // Returns the log files that lie in `directory`, with their stream numbers, in order. Returns none
 // if the directory cannot be read.
 std::vector<std::pair<uint32_t, std::string>> log_files_in(const std::string& directory);
+// Returns whether the file at `path` holds zeros and nothing else: a run was about to begin its log
+// there. Returns false if the file cannot be read.
+bool log_file_is_blank(const std::string& path);
+
+// While a run replaces the log in its directories, each has a starting file with the new log's
+// header. See logging/log_directories.h. starting_log() returns whether `directory` has a valid
+// one, and sets `header`.
+std::string starting_file_path(const std::string& directory);
+bool starting_log(const std::string& directory, LogFileHeader* header);
 
 }  // namespace logjam

@@ -262,13 +262,13 @@ std::string in_stripe_order(uint32_t stream, const std::vector<std::string>& fou
   return "";
 }
 
-}  // namespace
-
-LogFiles find_log_files(const std::vector<std::string>& directories) {
+LogFiles find_complete_log(const std::vector<std::string>& directories) {
   LogFiles files;
   std::map<uint32_t, std::vector<std::string>> by_stream;
   for (const std::string& directory : directories) {
-    for (const auto& [stream, path] : log_files_in(directory)) by_stream[stream].push_back(path);
+    for (const auto& [stream, path] : log_files_in(directory)) {
+      if (!log_file_is_blank(path)) by_stream[stream].push_back(path);
+    }
   }
   if (by_stream[0].empty()) {
     files.error = "no log is in the log directories: there is no " + log_file_path("DIR", 0);
@@ -282,6 +282,21 @@ LogFiles find_log_files(const std::vector<std::string>& directories) {
     if (stream == 0) files.header = header;
   }
   return files;
+}
+
+}  // namespace
+
+LogFiles find_log_files(const std::vector<std::string>& directories) {
+  LogFiles files = find_complete_log(directories);
+  LogFileHeader starting;
+  bool same = false;  // the files are those of a log that was starting
+  for (const std::string& directory : directories) {
+    if (!starting_log(directory, &starting)) return files;
+    same = same || (files.error.empty() && starting.run == files.header.run);
+  }
+  if (directories.empty() || same) return files;
+  // Nothing was written behind headers that may be missing, so all streams are empty.
+  return {std::vector<std::vector<std::string>>(starting.streams), starting, ""};
 }
 
 }  // namespace logjam

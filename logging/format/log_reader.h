@@ -26,9 +26,9 @@ struct RecordBatch {
 // One thread at a time may use a LogReader.
 class LogReader {
  public:
-  // Opens the stream's files, which `paths` names in stripe order. error() is then empty, or says
-  // in one sentence why they cannot be read. `paces` has the pace of each file, or is empty; the
-  // caller owns the paces, and they outlive the reader.
+  // Opens the stream's files, which `paths` names in stripe order; without files the stream is
+  // empty. error() is then empty, or says in one sentence why they cannot be read. `paces` has the
+  // pace of each file, or is empty; the caller owns the paces, and they outlive the reader.
   explicit LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces = {});
   ~LogReader();
   LogReader(const LogReader&) = delete;
@@ -53,9 +53,11 @@ class LogReader {
 
 // The log files of one run.
 struct LogFiles {
-  std::vector<std::vector<std::string>> paths;  // by stream; the files of a stream in stripe order
-  LogFileHeader header;                         // of stream 0
-  std::string error;                            // why the files cannot be used, or empty
+  // By stream; the files of a stream in stripe order. A stream without files is empty, which all
+  // are if a crash ended the run before its headers were written.
+  std::vector<std::vector<std::string>> paths;
+  LogFileHeader header;  // of stream 0
+  std::string error;     // why the files cannot be used, or empty
 };
 // Finds the log files of one run in `directories`, which may be in any order. Sets `error` to one
 // sentence if there is no log file, if a file is missing, or if a file belongs to another run. Any

@@ -1,6 +1,7 @@
 // What build/logjam prints where, and how it ends: help, refusals, diagnostics, signals.
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <regex>
 #include <string>
 
@@ -26,10 +27,13 @@ TEST(Binary, ARefusalIsOneSentence) {
   const Ended refused = shell("\"$LOGJAM\" run --threads=0 2>&1 >/dev/null");
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output, "logjam: --threads=0 is outside 1 to 1024\n");
+  const Ended malformed = shell("\"$LOGJAM\" run --seconds=abc 2>&1");
+  EXPECT_EQ(malformed.status, 2);
+  EXPECT_EQ(malformed.output, "logjam: --seconds=abc is not a number\n");
 }
 
 TEST(Binary, DiagnosticsSayHowSevereAndWhenOnStderr) {
-  const Ended ran = shell(std::string(kRun) + "--seconds=0.05 2>&1 >/dev/null");
+  const Ended ran = shell(std::string(kRun) + "--warmup=0.05 --seconds=0.05 2>&1 >/dev/null");
   EXPECT_EQ(ran.status, 0);
   for (const char* phase : {"load: ", "loaded ycsb", "warm-up: ", "measure: ", "drain: "}) {
     const std::regex line(std::string(R"(\nI\d{8} \d\d:\d\d:\d\d\.\d+ +\d+ \w+\.cc:\d+\] )") +
@@ -56,6 +60,63 @@ TEST(CrashSignals, CtrlCEndsARunInOrder) {
     EXPECT_TRUE(std::regex_search(output, std::regex("interrupted +true\n"))) << output;
     EXPECT_NE(output.find("status 0\n"), std::string::npos) << output;
   }
+}
+
+// A run writes its log; other commands are pointed at the same directory; then it is killed.
+TEST(CrashLiveLog, ARefusedCommandDoesNotHarmTheLogOfARunningOne) {
+  const std::string output = shell(R"(
+exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
+"$LOGJAM" run --workload=ledger --ledger_keys=500 --log=pwal --threads=4 --commit=sync --warmup=0 \
+  --seconds=100 --device=sync --log_prealloc_mb=1 --wal_dir="$d/log" --history="$d/history" \
+  --v=1 2>"$d/said" & pid=$!
+until grep -q 'measure: ' "$d/said"; do kill -0 $pid || break; sleep 0.02; done
+other="--ycsb_records=1000 --device=sync --threads=1 --wal_dir=$d/log"
+for overwrite in false true; do
+  "$LOGJAM" run --log=centr $other --overwrite=$overwrite 2>&1; echo "refused: status $?"
+done
+"$LOGJAM" micro --log=centr $other --overwrite 2>&1; echo "refused: status $?"
+"$LOGJAM" recover --wal_dir="$d/log" 2>&1; echo "refused: status $?"
+sleep 0.1; kill -9 $pid; wait $pid; echo "killed: status $?"
+"$LOGJAM" recover --wal_dir="$d/log" --history="$d/history" --verify; echo "recovered: status $?"
+"$LOGJAM" run --log=centr $other 2>&1; echo "refused: status $?"
+)")
+                                 .output;
+  const auto count = [&output](const std::string& pattern) {
+    const std::regex regex(pattern);
+    return std::distance(std::sregex_iterator(output.begin(), output.end(), regex), {});
+  };
+  EXPECT_EQ(count("is in use by another process, a run or a recovery\nrefused: status 2\n"), 3)
+      << output;
+  EXPECT_EQ(count("is in use by another process, a run\nrefused: status 2\n"), 1) << output;
+  EXPECT_EQ(count("killed: status 137\n"), 1) << output;
+  EXPECT_EQ(count("ok   history: "), 1) << output;
+  EXPECT_EQ(count("recovered +[1-9]"), 1) << output;
+  EXPECT_EQ(count("recovered: status 0\n"), 1) << output;
+  EXPECT_EQ(count("holds a log of scheme pwal, run .*--overwrite replaces it\nrefused: status 2\n"),
+            1)
+      << output;
+}
+
+TEST(CrashSignals, ARunThatEndsInItsWarmUpSaysThatItMeasuredNothing) {
+  const std::string output =
+      shell("exec 2>/dev/null; said=$(mktemp); trap 'rm -f \"$said\"' EXIT; " + std::string(kRun) +
+            "--warmup=100 2>\"$said\" & pid=$!\n"
+            "until grep -q 'warm-up: ' \"$said\"; do kill -0 $pid || break; sleep 0.02; done\n"
+            "sleep 0.1; kill -INT $pid; wait $pid; echo status $?")
+          .output;
+  for (const char* line : {"transactions +0\n", "tps +0\\.0\n", "seconds +0\\.000\n",
+                           "note: the run ended in its warm-up, so nothing was measured\n",
+                           "interrupted +true\n", "status 0\n"}) {
+    EXPECT_TRUE(std::regex_search(output, std::regex(line))) << line << output;
+  }
+}
+
+TEST(Binary, ACountOfTransactionsIsMeasuredFromTheFirstOn) {
+  const Ended ran = shell(
+      "\"$LOGJAM\" run --workload=ycsb --ycsb_records=1000 --device=null --threads=2 "
+      "--transactions=500 2>/dev/null");
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_TRUE(std::regex_search(ran.output, std::regex("\ntransactions +1000\n"))) << ran.output;
 }
 
 TEST(CrashSignals, ADeadlySignalLeavesAStackTrace) {

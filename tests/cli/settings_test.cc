@@ -4,7 +4,13 @@
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "cli/commands.h"
+#include "cli/flag_text.h"
+#include "platform/memory.h"
+#include "tests/scoped_flags.h"
+#include "tests/temporary_directory.h"
 
 namespace logjam {
 namespace {
@@ -15,10 +21,8 @@ void with(const std::vector<std::pair<const char*, const char*>>& flags) {
   std::exit(0);
 }
 
-void given(const std::vector<const char*>& arguments) {
-  std::vector<char*> argv = {const_cast<char*>("logjam"), const_cast<char*>("run")};
-  for (const char* argument : arguments) argv.push_back(const_cast<char*>(argument));
-  refuse_unknown_flags(static_cast<int>(argv.size()), argv.data());
+void given(const std::vector<std::string>& arguments) {
+  refuse_bad_flags(arguments);
   std::exit(0);
 }
 
@@ -84,6 +88,41 @@ void micro(std::vector<std::pair<const char*, const char*>> flags) {
   std::exit(micro_command());
 }
 
+// Every worker of P-WAL has a buffer.
+TEST(Settings, TheBuffersOfAllStreamsAreCounted) {
+  ScopedFlags flags;
+  flags.set("device", "null");
+  flags.set("threads", 64);
+  flags.set("log", "pwal");
+  EXPECT_EQ(log_buffers(run_settings().log).bytes(), uint64_t{4} << 30);
+  flags.set("log", "centr");
+  EXPECT_EQ(log_buffers(run_settings().log).bytes(), uint64_t{64} << 20);
+  flags.set("log", "none");
+  EXPECT_EQ(log_buffers(run_settings().log).bytes(), 0u);
+}
+
+TEST(SettingsDeathTest, WhatDoesNotFitInMemoryIsRefused) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto refused = testing::ExitedWithCode(2);
+  const uint64_t buffer = (platform::available_bytes() / 8) >> 20 << 20;
+  EXPECT_EXIT(refuse_too_large(1 << 20, {64, buffer}), refused,
+              "scale needs about 1 MiB, and the log needs [0-9]+ MiB .64 buffer.s. of "
+              "--log_buffer_mb., and [0-9]+ MiB of memory are available");
+  EXPECT_EXIT(refuse_too_large(0, {64, buffer}), refused, "logjam: the log needs ");
+  EXPECT_EXIT(refuse_too_large(64 * buffer, {}), refused, "needs about [0-9]+ MiB, and [0-9]+ MiB");
+  refuse_too_large(buffer, {4, buffer});
+}
+
+TEST(SettingsDeathTest, TransactionsAreCountedWithoutAWarmUp) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(with({{"device", "null"}, {"transactions", "10"}, {"warmup", "2"}}),
+              testing::ExitedWithCode(2), "--transactions .* goes without --warmup");
+  ScopedFlags flags;
+  flags.set("device", "null");
+  flags.set("transactions", 10);
+  EXPECT_EQ(run_settings().run.warmup_seconds, 0);
+}
+
 TEST(SettingsDeathTest, RefusesBadFlagsOfMicro) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto refused = testing::ExitedWithCode(2);
@@ -104,6 +143,31 @@ TEST(SettingsDeathTest, UnknownFlagsGetTheNearestName) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(given({"--thread=4"}), testing::ExitedWithCode(2), "did you mean --threads");
   EXPECT_EXIT(given({"--threads=4", "--noelr", "--log-dir=/tmp"}), testing::ExitedWithCode(0), "");
+}
+
+TEST(SettingsDeathTest, MalformedValuesAreRefusedInOneSentence) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto refused = testing::ExitedWithCode(2);
+  EXPECT_EXIT(given({"run", "--seconds=abc"}), refused,
+              "^logjam: --seconds=abc is not a number\n$");
+  EXPECT_EXIT(given({"--seconds", "1s"}), refused, "--seconds=1s is not a number");
+  EXPECT_EXIT(given({"--threads=-1"}), refused, "--threads=-1 is not a whole number from 0 to 42");
+  EXPECT_EXIT(given({"--threads=5000000000"}), refused, "--threads=5000000000 is not a whole");
+  EXPECT_EXIT(given({"--elr=perhaps"}), refused, "--elr=perhaps is not true or false");
+  EXPECT_EXIT(given({"--elr", "--seed"}), refused, "--seed needs a value");
+  EXPECT_EXIT(given({"--flagfile=/no/such/file"}), refused, "cannot read --flagfile=/no/such/file");
+  EXPECT_EXIT(with({{"device", "null"}, {"seconds", "1e300"}}), refused, "at most 1e9");
+  const TemporaryDirectory directory;
+  const std::string file = directory.path_of("flags");
+  std::ofstream(file) << "# a comment\n--threads=2\n  --seconds=2,5\n";
+  EXPECT_EXIT(given({"--flagfile", file}), refused, "--seconds=2,5 is not a number");
+  std::ofstream(file) << "--thraeds=2\n";
+  EXPECT_EXIT(given({"--flagfile", file}), refused, "did you mean --threads");
+  std::ofstream(file) << "--flagfile=" << file << "\n";
+  EXPECT_EXIT(given({"--flagfile", file}), refused, "is nested too deeply");
+  std::ofstream(file) << "--threads=2\n\n--noelr\n--wal_dir=a b\n";
+  EXPECT_EXIT(given({"--flagfile", file, "--seconds", "-0.5", "--elr", "--csv=", "--", "--x"}),
+              testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

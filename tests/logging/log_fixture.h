@@ -113,6 +113,7 @@ inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& dire
   LogOptions options;
   options.scheme = &scheme;
   options.directories = {directory.path()};
+  options.overwrite = true;  // tests write several logs into their directory
   options.device = usable_device(scheme, device);
   options.config.workers = workers;
   options.config.buffer_bytes = uint64_t{1} << 20;

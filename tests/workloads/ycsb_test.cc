@@ -133,7 +133,7 @@ TEST_F(YcsbTest, RefusesBadFlagsInOneSentence) {
                           {{"ycsb_workload", "a"}},
                           {{"ycsb_workload", "A"}, {"ycsb_preset", "a"}},
                           {{"ycsb_workload", "E"}, {"ycsb_index", "hash"}},
-                          {{"ycsb_insert_ratio", "-1"}},
+                          {{"ycsb_insert_ratio", "-0.5"}},
                           {{"ycsb_insert_ratio", "0.6"}},
                           {{"ycsb_index", "ordered"}, {"ycsb_scan_ratio", "0.1"}},
                           {{"ycsb_records", "8"}, {"ycsb_ops", "9"}},
@@ -227,6 +227,23 @@ TEST_F(YcsbTest, VerifyFindsALostAndADamagedInsert) {
   EXPECT_EQ(failing(*workload, *database), std::vector<std::string>{"every row is whole"});
   tuple->version.store(Version(1, true).word());
   EXPECT_EQ(failing(*workload, *database), std::vector<std::string>{"every row inserted is there"});
+}
+
+TEST_F(YcsbTest, AnInsertRatioOfZeroIsNotThatOfTheCoreWorkload) {
+  for (const char* name : {"D", "E"}) {
+    set({{"ycsb_workload", name}, {"ycsb_insert_ratio", "0"}});
+    EXPECT_EQ(ycsb::check_flags(), "");
+    EXPECT_EQ(ycsb::options_from_flags().insert_ratio, 0);
+    EXPECT_EQ(ycsb::options_from_flags().ordered, *name == 'E');
+    // What the header of a log says where the flag was not given.
+    set({{"ycsb_insert_ratio", "-1"}});
+    EXPECT_EQ(ycsb::options_from_flags().insert_ratio, 0.05);
+  }
+  const Flags reads = {{"ycsb_workload", "D"}, {"ycsb_read_ratio", "1"}};
+  EXPECT_EQ(refusal(reads),
+            "--ycsb_read_ratio, --ycsb_insert_ratio and --ycsb_scan_ratio (100 %, 5 % and 0 %) add "
+            "up to more than 1");
+  EXPECT_EQ(refusal({reads[0], reads[1], {"ycsb_insert_ratio", "0"}}), "");
 }
 
 // Recovery sets only the flags that shape the load, from the log's header. It must not refuse the

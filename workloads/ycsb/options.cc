@@ -22,7 +22,9 @@ DEFINE_string(ycsb_workload, "",
               "ycsb: A, B, C, D, E or F, YCSB's core workloads: one operation a transaction, "
               "theta 0.99, scrambled (D: latest), reads of rows, updates of one of ten columns, "
               "scans of up to 100 rows; flags given explicitly override it");
-DEFINE_double(ycsb_insert_ratio, 0, "ycsb: share of the operations that insert a row");
+DEFINE_double(
+    ycsb_insert_ratio, -1,
+    "ycsb: share of the operations that insert a row; -1: that of --ycsb_workload, else 0");
 DEFINE_double(ycsb_scan_ratio, 0,
               "ycsb: share of the operations that scan 1 to --ycsb_scan_length rows");
 DEFINE_string(
@@ -48,6 +50,9 @@ namespace {
 constexpr uint64_t kMaxRecords = uint64_t{1} << 40;
 constexpr uint32_t kMaxValueBytes = 1 << 20;
 constexpr uint32_t kMaxOps = 1024;
+// The insert ratio shapes the load, and a recovery sets the flags of the log's header. So its value
+// says whether it was given.
+constexpr double kOfWorkload = -1;
 
 struct Preset {
   std::string_view name;
@@ -110,7 +115,7 @@ bool one_of(std::string_view value, std::initializer_list<std::string_view> allo
 // the load depends on the flags' values alone, not on whether they were given.
 void apply(const CoreWorkload& core, Options* options) {
   if (!given("ycsb_read_ratio")) options->read_ratio = core.read_ratio;
-  if (FLAGS_ycsb_insert_ratio == 0) options->insert_ratio = core.insert_ratio;
+  if (FLAGS_ycsb_insert_ratio == kOfWorkload) options->insert_ratio = core.insert_ratio;
   if (!given("ycsb_scan_ratio")) options->scan_ratio = core.scan_ratio;
   if (!given("ycsb_rmw")) options->rmw = core.rmw;
   if (!given("ycsb_ops")) options->ops = 1;
@@ -137,19 +142,20 @@ std::string percent(double share) {
 }  // namespace
 
 Options options_from_flags() {
-  Options options{.records = FLAGS_ycsb_records,
-                  .value_bytes = FLAGS_ycsb_value_bytes,
-                  .ops = FLAGS_ycsb_ops,
-                  .read_ratio = FLAGS_ycsb_read_ratio,
-                  .insert_ratio = FLAGS_ycsb_insert_ratio,
-                  .scan_ratio = FLAGS_ycsb_scan_ratio,
-                  .theta = FLAGS_ycsb_theta,
-                  .ordered = FLAGS_ycsb_index == "ordered",
-                  .rmw = FLAGS_ycsb_rmw,
-                  .by_column = FLAGS_ycsb_touch == "column",
-                  .scan_length = FLAGS_ycsb_scan_length,
-                  .distinct = FLAGS_ycsb_distinct,
-                  .prefetch = FLAGS_ycsb_prefetch};
+  Options options{
+      .records = FLAGS_ycsb_records,
+      .value_bytes = FLAGS_ycsb_value_bytes,
+      .ops = FLAGS_ycsb_ops,
+      .read_ratio = FLAGS_ycsb_read_ratio,
+      .insert_ratio = FLAGS_ycsb_insert_ratio == kOfWorkload ? 0 : FLAGS_ycsb_insert_ratio,
+      .scan_ratio = FLAGS_ycsb_scan_ratio,
+      .theta = FLAGS_ycsb_theta,
+      .ordered = FLAGS_ycsb_index == "ordered",
+      .rmw = FLAGS_ycsb_rmw,
+      .by_column = FLAGS_ycsb_touch == "column",
+      .scan_length = FLAGS_ycsb_scan_length,
+      .distinct = FLAGS_ycsb_distinct,
+      .prefetch = FLAGS_ycsb_prefetch};
   if (const Preset* preset = find_preset(FLAGS_ycsb_preset)) {
     if (!given("ycsb_read_ratio")) options.read_ratio = preset->read_ratio;
     if (!given("ycsb_rmw")) options.rmw = preset->rmw;
@@ -164,9 +170,12 @@ Options options_from_flags() {
   }
   const CoreWorkload* core = find_core(FLAGS_ycsb_workload);
   if (core != nullptr) apply(*core, &options);
-  // A table with inserts has an ordered index, since the hash index never grows. This covers
-  // workload E, whose scans need the ordered index too.
-  if (FLAGS_ycsb_index == "auto" && options.insert_ratio > 0) options.ordered = true;
+  // A table with inserts has an ordered index, since the hash index never grows. The scans of
+  // workload E need one too.
+  if (FLAGS_ycsb_index == "auto" &&
+      (options.insert_ratio > 0 || (core != nullptr && core->scan_ratio > 0))) {
+    options.ordered = true;
+  }
   // Recovery knows only the flags that shape the load. So the defaults of the other flags must be
   // valid with any number of records.
   if (!given("ycsb_ops")) options.ops = at_most(options.ops, options.records);
@@ -220,7 +229,9 @@ std::string check_flags() {
   }
   if (!(options.scan_ratio >= 0 && options.scan_ratio <= 1)) return "--ycsb_scan_ratio is 0 to 1";
   if (options.read_ratio + options.insert_ratio + options.scan_ratio > 1 + 1e-9) {
-    return "--ycsb_read_ratio, --ycsb_insert_ratio and --ycsb_scan_ratio add up to more than 1";
+    return "--ycsb_read_ratio, --ycsb_insert_ratio and --ycsb_scan_ratio (" +
+           percent(options.read_ratio) + ", " + percent(options.insert_ratio) + " and " +
+           percent(options.scan_ratio) + ") add up to more than 1";
   }
   if (options.scan_ratio > 0 && options.scan_length == 0) {
     return "--ycsb_scan_ratio needs a --ycsb_scan_length";

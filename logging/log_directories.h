@@ -1,0 +1,61 @@
+// The directories of a run's log, and how they pass from an earlier log to a new one.
+//
+// Protocol. A crash at any moment leaves the earlier log or the new one, which is empty, and never
+// files of both. The steps are in this order, and each is durable before the next one begins:
+//
+//   1. Everything that may be refused: the locks, the question whether a log is there, and opening
+//      the log files. A new file is created without a header, and a recycled one keeps its bytes;
+//      recovery does not look at files of nothing but zeros. The earlier log is whole. A refusal
+//      takes back what was created.
+//   2. A *starting file* in every directory. It holds the new log's header. Recovery believes it
+//      when all of its directories have one: the log is then the new one, and is empty. Until the
+//      last starting file is there, the earlier log counts, and no byte of it has changed.
+//   3. The headers of the new log's files, and the removal of the earlier log's other files. What
+//      these files look like in between does not matter, because the starting files count.
+//   4. The removal of the starting files. All headers are there, so they say what the starting
+//      files said. Records are written only after this step.
+//
+// A run may find the starting files of another run that crashed in step 2, 3 or 4. Then no log with
+// records is there, and all starting files, of whichever run, stand for an empty log. They are
+// replaced by rename(), so each is there as a whole at all times.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "logging/directory_locks.h"
+#include "logging/format/log_file.h"
+#include "platform/fatal.h"
+
+namespace logjam {
+
+// The main thread makes it and calls its functions.
+class LogDirectories {
+ public:
+  // Step 1. Creates the directories that are missing, and locks all of them until it is destroyed.
+  // Refuses if one cannot be used or, unless `overwrite`, holds a log. `files` are the paths of the
+  // new log's files, which the caller opens before it calls replace().
+  LogDirectories(const std::vector<std::string>& directories, const std::vector<std::string>& files,
+                 bool overwrite);
+
+  // Steps 2 to 4. `write_headers` writes the headers of all files and makes them durable. `header`
+  // is that of any of the files. `after_step` is called after each durable change, for tests.
+  void replace(const LogFileHeader& header, const std::function<void()>& write_headers,
+               const std::function<void()>& after_step);
+
+ private:
+  void create_missing();
+  void refuse_log() const;
+  void write_starting_file(const std::string& directory, const std::vector<std::byte>& block);
+  void undo();
+  void sync() const;
+
+  const std::vector<std::string> directories_, files_;
+  std::vector<std::string> created_;  // by this object or for it, outermost first
+  platform::RefusalUndo undo_;
+  std::unique_ptr<DirectoryLocks> locks_;
+};
+
+}  // namespace logjam

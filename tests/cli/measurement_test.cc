@@ -1,0 +1,268 @@
+// What a run counts, and what its row says of it: a scripted workload whose outcomes are known, and
+// an open loop far above what its device can do.
+#include <gtest/gtest.h>
+
+#include "cli/report.h"
+#include "engine/run/run.h"
+#include "platform/clock.h"
+#include "tests/logging/log_fixture.h"
+#include "tests/scoped_flags.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kRecordBytes = 48;
+
+// One transaction: the attempts that concurrency control aborts while it executes or when it
+// commits, and how the last attempt ends.
+struct Step {
+  uint32_t type;
+  Status outcome;
+  std::vector<AbortReason> in_execute = {}, in_commit = {};
+};
+
+const std::vector<Step>& steps() {
+  static const std::vector<Step> script = {
+      {0, Status::kOk},
+      {0, Status::kOk},
+      {1, Status::kNotFound},
+      {1, Status::kRollback},
+      {0, Status::kOk, {AbortReason::kLockBusy, AbortReason::kLockBusy}},
+      {1, Status::kNotFound, {}, {AbortReason::kValidation}},
+      {1, Status::kRollback, {AbortReason::kPhantom}},
+      {0, Status::kOk},
+      {0, Status::kOk},
+      {0, Status::kOk},
+  };
+  return script;
+}
+
+// A worker's place in the script.
+struct Place {
+  uint64_t step = ~uint64_t{0};
+  size_t attempt = 0;
+  const Step& now() const { return steps()[step % steps().size()]; }
+};
+
+class ScriptedTransaction final : public ProtocolTransaction {
+ public:
+  ScriptedTransaction(WorkerContext& context, Place& place) : context_(context), place_(place) {}
+
+  void begin(bool retry) override { place_.attempt = retry ? place_.attempt + 1 : 0; }
+  Status commit() override {
+    if (aborts(place_.now().in_commit)) return Status::kAbort;
+    context_.log_bytes += kRecordBytes;
+    context_.log_records_written += 1;
+    return Status::kOk;
+  }
+  void abort() override {}
+  AbortReason abort_reason() const override { return reason_; }
+  CommitPoint commit_point() const override { return CommitPoint::in_stream(0, 0); }
+  bool holds_locks() const override { return false; }
+  void release_locks() override {}
+
+  Status read(Table&, Key, const std::byte**) override {
+    return aborts(place_.now().in_execute) ? Status::kAbort : Status::kOk;
+  }
+  Status update(Table&, Key, std::byte**) override { return Status::kOk; }
+  Status write(Table&, Key, std::byte**) override { return Status::kOk; }
+  Status insert(Table&, Key, const std::byte*) override { return Status::kOk; }
+  Status erase(Table&, Key) override { return Status::kOk; }
+  Status scan(Table&, Key, Key, bool, const RowVisitor&) override { return Status::kOk; }
+  Status scan_secondary(Table&, size_t, Key, Key, bool, const RowVisitor&) override {
+    return Status::kOk;
+  }
+  Status read_secondary(Table&, size_t, Key, const RowVisitor&) override { return Status::kOk; }
+
+ private:
+  bool aborts(const std::vector<AbortReason>& reasons) {
+    if (place_.attempt >= reasons.size()) return false;
+    reason_ = reasons[place_.attempt];
+    return true;
+  }
+
+  WorkerContext& context_;
+  Place& place_;
+  AbortReason reason_ = AbortReason::kCount;
+};
+
+struct Script : Workload {
+  struct Worker : Client {
+    Worker(Place& at, Table& of, uint64_t most) : place(at), table(of), most_steps(most) {}
+    uint32_t next() override {
+      ++place.step;
+      return place.now().type;
+    }
+    Status execute(Transaction& txn) override {
+      const std::byte* row;
+      if (txn.read(table, 0, &row) == Status::kAbort) return Status::kAbort;
+      return place.now().outcome;
+    }
+    std::span<const std::byte> command() override { return {}; }
+    bool take(uint32_t, std::span<const std::byte>) override { return false; }
+    bool exhausted() const override { return place.step + 1 == most_steps; }
+
+    Place& place;
+    Table& table;
+    const uint64_t most_steps;
+  };
+
+  void create_tables(Database& database) override {
+    database.create_table({"table", 8, IndexKind::kHash, 1, {}});
+  }
+  void load(Database&, uint32_t, uint32_t, Arena&) override {}
+  std::vector<std::string_view> types() const override { return {"one", "other"}; }
+  std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
+                                      uint64_t) override {
+    return std::make_unique<Worker>(places[worker], database.table("table"), most_steps);
+  }
+  std::optional<Headline> headline() const override { return Headline{"others a minute", 1, 60}; }
+  std::vector<Check> verify(Database&) override { return {}; }
+  std::string describe() const override { return "scripted"; }
+  uint64_t expected_bytes() const override { return 0; }
+
+  std::array<Place, 2> places;
+  uint64_t most_steps = ~uint64_t{0};
+};
+
+struct Measured {
+  RunResult result;
+  std::map<std::string, std::string> row;
+};
+
+Measured measure(Workload& workload, const ProtocolInfo& protocol, LogScheme& scheme,
+                 const RunOptions& options) {
+  Database database;
+  load(workload, database, 1);
+  Measured measured{run(workload, database, protocol, scheme, options), {}};
+  const WorkloadInfo info{"scripted", "", "", {}, {}, {}};
+  Settings settings;
+  settings.workload = &info;
+  settings.protocol = &protocol;
+  settings.scheme = find_scheme("none");
+  settings.run = options;
+  for (const auto& [name, value] : make_row(settings, workload, measured.result, "")) {
+    measured.row[name] = value;
+  }
+  return measured;
+}
+
+Measured play(Script& script, const RunOptions& options) {
+  const ProtocolInfo protocol{"scripted", "", [&script](WorkerContext& context) {
+                                return std::make_unique<ScriptedTransaction>(
+                                    context, script.places[context.id]);
+                              }};
+  return measure(script, protocol, *find_scheme("none")->make({.workers = 2}), options);
+}
+
+TEST(Measurement, EveryOutcomeIsCountedAsWhatItIs) {
+  for (const CommitPolicy commit :
+       {CommitPolicy::kSync, CommitPolicy::kPipelined, CommitPolicy::kAsync}) {
+    Script script;
+    const auto [result, row] =
+        play(script,
+             {.threads = 2, .seconds = 60, .commit = commit, .transactions = 1000, .pin = false});
+    EXPECT_EQ(result.transactions, 1600u);
+    EXPECT_EQ(result.misses, 400u);
+    EXPECT_EQ(result.rollbacks, 400u);
+    EXPECT_EQ(result.abort_count(), 800u);
+    EXPECT_EQ(result.aborts[static_cast<size_t>(AbortReason::kLockBusy)], 400u);
+    EXPECT_EQ(result.aborts[static_cast<size_t>(AbortReason::kValidation)], 200u);
+    EXPECT_EQ(result.aborts[static_cast<size_t>(AbortReason::kPhantom)], 200u);
+    EXPECT_EQ(result.by_type[0].transactions, 1200u);
+    EXPECT_EQ(result.by_type[0].misses + result.by_type[0].rollbacks, 0u);
+    EXPECT_EQ(result.by_type[1].transactions, 400u);
+    EXPECT_EQ(result.by_type[1].misses, 400u);
+    EXPECT_EQ(result.by_type[1].rollbacks, 400u);
+    EXPECT_EQ(result.execution.count(), 1600u);
+    EXPECT_EQ(result.commit.count(), 1600u);
+    EXPECT_EQ(result.log_bytes, 1600 * kRecordBytes);
+    EXPECT_FALSE(result.interrupted);
+    ASSERT_GT(result.seconds, 0);
+
+    EXPECT_EQ(row.at("transactions"), "1600");
+    EXPECT_EQ(row.at("tps"), number(1600 / result.seconds));
+    EXPECT_EQ(row.at("headline_rate"), number(400 * 60 / result.seconds));
+    EXPECT_EQ(row.at("misses"), "400");
+    EXPECT_EQ(row.at("rollbacks"), "400");
+    EXPECT_EQ(row.at("aborts"), "800");
+    EXPECT_EQ(row.at("abort_pct"), "28.571");  // 800 of 2800 attempts
+    EXPECT_EQ(row.at("aborts_lock_busy"), "400");
+    EXPECT_EQ(row.at("aborts_validation"), "200");
+    EXPECT_EQ(row.at("aborts_phantom"), "200");
+    EXPECT_EQ(row.at("aborts_died"), "0");
+    EXPECT_EQ(row.at("log_bytes_txn"), "48.0");
+    EXPECT_EQ(row.at("log_records_txn"), "1.00");
+    EXPECT_EQ(row.at("offered_s") + row.at("achieved_s") + row.at("backlog"), "");
+  }
+}
+
+TEST(Measurement, ARunThatEndsInItsWarmUpHasMeasuredNothing) {
+  Script script;
+  script.most_steps = 50;
+  const auto [result, row] =
+      play(script, {.threads = 2, .warmup_seconds = 60, .seconds = 60, .pin = false});
+  EXPECT_EQ(script.places[0].step, 49u);
+  EXPECT_EQ(result.seconds, 0);
+  EXPECT_EQ(result.transactions + result.misses + result.rollbacks + result.abort_count(), 0u);
+  EXPECT_EQ(result.execution.count() + result.commit.count() + result.log_bytes, 0u);
+  for (const TypeCounts& type : result.by_type) EXPECT_EQ(type.transactions + type.rollbacks, 0u);
+  EXPECT_EQ(row.at("tps"), "0.0");
+  EXPECT_EQ(row.at("abort_pct"), "0.000");
+}
+
+// One worker on a device that takes 20 ms for each commit, and 1,000 arrivals a second.
+class Overloaded : public testing::Test {
+ protected:
+  Measured measure_at_1000(double seconds, uint64_t transactions) {
+    ScopedFlags flags;
+    flags.set("ycsb_records", 1000);
+    flags.set("ycsb_read_ratio", 0);
+    flags.set("ycsb_ops", 1);
+    LogOptions options = log_options(*find_scheme("centr"), directory_, "sim:20000", 1);
+    Log log(options);
+    log.start();
+    const auto workload = find_workload("ycsb")->make();
+    return measure(*workload, *find_protocol("occ"), log.scheme(),
+                   {.threads = 1,
+                    .seconds = seconds,
+                    .commit = CommitPolicy::kSync,
+                    .run = log.run(),
+                    .transactions = transactions,
+                    .rate = 1000,
+                    .pin = false});
+  }
+
+  static double ms(uint64_t ticks) { return platform::ticks_to_ns(ticks) * 1e-6; }
+
+  const LogDirectory directory_;
+};
+
+// The 20th transaction begins at least 380 ms after the first, and has waited for most of that.
+TEST_F(Overloaded, LatencyCountsFromTheIntendedStartAndExecutionFromTheActualOne) {
+  const auto [result, row] = measure_at_1000(60, 20);
+  EXPECT_EQ(result.transactions, 20u);
+  EXPECT_EQ(result.arrivals, 20u);
+  EXPECT_EQ(result.commit.count(), 20u);
+  EXPECT_EQ(result.execution.count(), 20u);
+  EXPECT_GT(ms(result.commit.percentile(0.5)), 100);
+  EXPECT_LT(ms(result.execution.percentile(0.5)), ms(result.commit.percentile(0.5)) / 2);
+}
+
+TEST_F(Overloaded, ArrivalsThatAreNotAcknowledgedByTheEndAreCounted) {
+  const auto [result, row] = measure_at_1000(0.5, 0);
+  EXPECT_EQ(result.rollbacks, 0u);
+  EXPECT_EQ(result.arrivals, result.transactions + result.backlog);
+  EXPECT_EQ(result.commit.count(), result.arrivals);
+  EXPECT_GT(result.backlog, 4 * result.transactions);
+  EXPECT_GT(result.arrivals, 400 * result.seconds);
+  EXPECT_LT(result.arrivals, 1500 * result.seconds);
+  EXPECT_GT(ms(result.commit.percentile(0.5)), 100);
+  EXPECT_EQ(row.at("offered_s"), number(static_cast<double>(result.arrivals) / result.seconds));
+  EXPECT_EQ(row.at("achieved_s"), row.at("tps"));
+  EXPECT_EQ(row.at("tps"), number(static_cast<double>(result.transactions) / result.seconds));
+  EXPECT_EQ(row.at("backlog"), std::to_string(result.backlog));
+}
+
+}  // namespace
+}  // namespace logjam
