@@ -36,7 +36,8 @@ enum class ReplayOrder : uint8_t {
 // done. `rule` is the log's scheme's. `threads` of them apply (kParallel), while
 // each stream has a thread more that reads it. Each log directory gives at most
 // `read_bytes_per_second`; 0: as fast as it can. A damaged log is no error: recovery ends where the
-// valid records do, and `tails` says why.
+// valid records do, and `tails` says why. A stream that cannot be opened is an error, and nothing is
+// replayed: to take it for an empty stream would lose what the other streams hold.
 // One thread calls it; nothing else may use the database meanwhile.
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,
