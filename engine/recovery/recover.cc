@@ -103,6 +103,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
 
   result.cut = *progress.known().cut;
   result.tails = progress.take_tails();
+  result.damage = find_damage(result.tails);
   for (size_t s = 0; s < streams; ++s) {
     const TransactionAssembler& assembler = replays[s]->assembler();
     result.records += assembler.counts().records;

@@ -166,6 +166,7 @@ RecoveryResult replay_commands(Workload& workload, Database& database, const Log
     }
   }
   result.tails = {reader.tail()};
+  result.damage = find_damage(result.tails);
   result.cut = rule.cut(result.tails);
   result.seconds = static_cast<double>(platform::now_ns() - start) * 1e-9;
   return result;
