@@ -124,8 +124,7 @@ CommitPoint CommitLog::publish(const LogReservation& reservation, bool ok, bool 
 void CommitLog::fill(const LogReservation& reservation, RecordKind kind,
                      std::span<const Write> writes) {
   if (reservation.hole == nullptr) return;
-  RecordWriter record(reservation.hole, reservation.bytes, kind, reservation.sequence, txn_,
-                      flags_);
+  RecordWriter record(reservation, kind, txn_, flags_);
   for (const Write& write : writes) {
     if (write.changes()) record.add(logged(write, context_.log_records));
   }

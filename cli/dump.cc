@@ -57,13 +57,20 @@ void print_image(const char* name, const std::byte* image, uint32_t bytes) {
   if (shown < bytes) std::printf("...");
 }
 
+// How far a stream was durable for certain, if that is known.
+void print_durable(uint64_t position) {
+  if (position != 0) std::printf(", durable %llu", static_cast<unsigned long long>(position));
+}
+
 void print_record(const RecordHeader& record, uint64_t position) {
-  std::printf("%12llu  seq %-12llu txn %llu:%-10llu %-11s %u bytes\n",
+  std::printf("%12llu  seq %-12llu txn %llu:%-10llu %-11s %u bytes",
               static_cast<unsigned long long>(position),
               static_cast<unsigned long long>(record.sequence),
               static_cast<unsigned long long>(record.txn >> 48),
               static_cast<unsigned long long>(record.txn & ((uint64_t{1} << 48) - 1)),
               name_of(record.kind), record.bytes);
+  print_durable(vouched_position(record, position));
+  std::printf("\n");
   if (LoggedCommand command; read_command(record, &command)) {
     std::printf("%16stype %u, %u rows, %zu bytes", "", command.type, command.rows,
                 command.input.size());
@@ -75,7 +82,9 @@ void print_record(const RecordHeader& record, uint64_t position) {
   if (record.kind == RecordKind::kWatermark && !watermark_body(record).empty()) {
     std::printf("%16s", "");
     for (const uint64_t word : watermark_body(record)) {
-      std::printf("%llu ", static_cast<unsigned long long>(word));
+      std::printf("%llu", static_cast<unsigned long long>(WatermarkWord::position(word)));
+      print_durable(WatermarkWord::vouched(word));
+      std::printf("; ");
     }
     std::printf("\n");
   }

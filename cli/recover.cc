@@ -22,6 +22,9 @@ DEFINE_double(
     read_mb_s, 0,
     "recover: each log directory gives at most so much, like a paper's device; 0: as fast "
     "as it goes");
+DEFINE_bool(accept_damage, false,
+            "recover: use what is left of a log that has lost bytes that were durable once; a "
+            "closed set of transactions is recovered, and acknowledged ones may be missing");
 DECLARE_bool(verify);
 DECLARE_string(history);
 DECLARE_uint32(threads);
@@ -50,6 +53,7 @@ std::string seconds_since(uint64_t start_ns) {
   return number(static_cast<double>(platform::now_ns() - start_ns) * 1e-9, 3) + " s";
 }
 
+// Returns whether the database may be used.
 bool print_result(const RecoveryResult& result, const std::string& how) {
   for (size_t s = 0; s < result.tails.size(); ++s) {
     const StreamTail& tail = result.tails[s];
@@ -60,6 +64,13 @@ bool print_result(const RecoveryResult& result, const std::string& how) {
   if (!result.error.empty()) {
     std::printf("FAIL recovery: %s\n", result.error.c_str());
     return false;
+  }
+  if (!result.damage.empty()) {
+    std::printf(
+        "%s: the log is damaged: %s%s\n",
+        FLAGS_accept_damage ? "WARNING recovery" : "FAIL recovery", result.damage.c_str(),
+        FLAGS_accept_damage ? "" : " (--accept_damage recovers what does not depend on it)");
+    if (!FLAGS_accept_damage) return false;
   }
   const auto bytes = static_cast<double>(result.bytes);
   std::printf("cut                    %s\n", result.cut.why.c_str());
@@ -124,6 +135,7 @@ int recover_command() {
                                                  *protocol, read_speed),
                                  "commands");
   VLOG(1) << "replayed in " << seconds_since(replay_start) << "; verifying";
+  if (!good) return platform::kExitViolation;
   const uint64_t verify_start = platform::now_ns();
   print_row_counts(database);
   if (FLAGS_verify) good = print_checks(workload->verify(database)) && good;

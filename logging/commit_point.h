@@ -24,6 +24,7 @@ struct Dependencies {
 struct LogReservation {
   uint64_t sequence = 0;
   uint64_t position = 0;      // byte offset of the hole in its stream
+  uint64_t durable = 0;       // how far the stream was durable when the hole was reserved
   std::byte* hole = nullptr;  // null when the scheme logs nothing
   uint32_t bytes = 0;
   uint32_t stream = 0;

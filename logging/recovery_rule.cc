@@ -17,19 +17,31 @@ std::vector<uint64_t> all_bytes(const StreamTails& tails) {
   return bytes;
 }
 
-// Returns the position of stream `s` in the last watermark record of `s` that is met, which is that
-// record's end. Returns 0 if no watermark record is met.
-uint64_t last_met(const StreamTails& tails, size_t s) {
-  const auto& batches = tails[s].watermark_words;
-  for (auto words = batches.rbegin(); words != batches.rend(); ++words) {
-    for (size_t records = (*words)->size() / tails.size(); records > 0; --records) {
-      const uint64_t* positions = &(**words)[(records - 1) * tails.size()];
-      bool met = true;
-      for (size_t i = 0; i < tails.size(); ++i) met = met && positions[i] <= tails[i].bytes;
-      if (met) return positions[s];
+// Returns the last watermark record of stream `of` for which `met(words)` holds: its number, and
+// behind it its words. Returns null if there is none.
+template <class Met>
+const uint64_t* last_watermark(const StreamTails& tails, size_t of, const Met& met) {
+  const size_t each = 1 + tails.size();
+  const auto& batches = tails[of].watermarks;
+  for (auto batch = batches.rbegin(); batch != batches.rend(); ++batch) {
+    for (size_t records = (*batch)->size() / each; records > 0; --records) {
+      const uint64_t* record = &(**batch)[(records - 1) * each];
+      if (met(record + 1)) return record;
     }
   }
-  return 0;
+  return nullptr;
+}
+
+bool met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
+  return WatermarkWord::position(words[s]) <= tails[s].bytes;
+}
+
+// Returns a number up to which stream `s` lacks no record, if the last stream has watermarks for
+// all.
+uint64_t complete_up_to(const StreamTails& tails, size_t s) {
+  const uint64_t* met = last_watermark(
+      tails, tails.size() - 1, [&](const uint64_t* words) { return met_in(tails, s, words); });
+  return std::max(tails[s].last_sequence, met == nullptr ? 0 : *met);
 }
 
 }  // namespace
@@ -56,15 +68,19 @@ RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name) {
           .survives = up_to_sequence};
 }
 
-RecoveryRule last_watermark_cut(const std::string& name) {
+RecoveryRule watermarks_cut(const std::string& name) {
   return {.cut =
               [name](const StreamTails& tails) {
-                const uint64_t last = tails.back().last_watermark;
-                return Cut{.bytes = all_bytes(tails),
-                           .sequence = last,
-                           .why = name + " " + std::to_string(last) +
-                                  ", the last watermark of the group commit over " +
-                                  std::to_string(tails.size() - 1) + " worker(s)"};
+                Cut cut{
+                    .bytes = all_bytes(tails), .sequence = tails.back().last_watermark, .why = {}};
+                // In a log of format version 1 the watermarks have no body, and are believed.
+                for (size_t s = 0; s + 1 < tails.size() && !tails.back().watermarks.empty(); ++s) {
+                  cut.sequence = std::min(cut.sequence, complete_up_to(tails, s));
+                }
+                cut.why = name + " " + std::to_string(cut.sequence) + "; the group commit over " +
+                          std::to_string(tails.size() - 1) + " worker(s) came to " +
+                          std::to_string(tails.back().last_watermark);
+                return cut;
               },
           .survives = up_to_sequence};
 }
@@ -75,7 +91,12 @@ RecoveryRule last_met_cut(const std::string& name) {
     if (tails.size() == 1) return one_stream(tails);
     Cut cut{.bytes = {}, .why = "last " + name + " that is met, at byte"};
     for (size_t s = 0; s < tails.size(); ++s) {
-      cut.bytes.push_back(last_met(tails, s));
+      const uint64_t* met = last_watermark(tails, s, [&](const uint64_t* words) {
+        bool all = true;
+        for (size_t i = 0; i < tails.size(); ++i) all = all && met_in(tails, i, words);
+        return all;
+      });
+      cut.bytes.push_back(met == nullptr ? 0 : WatermarkWord::position(met[1 + s]));
       cut.why += (s == 0 ? " " : ", ") + std::to_string(cut.bytes[s]) + " of " +
                  std::to_string(tails[s].bytes) + " in stream " + std::to_string(s);
     }

@@ -40,13 +40,20 @@ RecoveryRule first_gap();
 // "persisted epoch".
 RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 
-// Records up to the last watermark of the last stream, which vouches for all other streams (passive
-// group commit). `name` is the watermark's name, for the operator.
-RecoveryRule last_watermark_cut(const std::string& name);
+// A watermark record with a body is *met* in a stream if the body's position in that stream lies
+// within the stream's valid bytes.
+//
+// Records up to the last watermark of the last stream, whose watermarks vouch for all other streams
+// (passive group commit), as far as these bear it out. The records of a stream up to a watermark's
+// number lie before the watermark's position, and their numbers grow. So a stream lacks no record
+// up to the last watermark that is met in it, and none up to the number of its own last record; the
+// larger of the two bounds the cut. Hence no stream lacks a record up to the cut, and the set is
+// closed (R4). `name` is the number's name, for the operator.
+RecoveryRule watermarks_cut(const std::string& name);
 
-// In each stream, records up to the last watermark record that is *met*: the record's body has a
-// position for each stream, and each of these lies within the valid bytes of its stream. `name` is
-// the record's name, for the operator. With one stream the rule is first_gap().
+// In each stream, records up to the last watermark record that is met in all streams, which ends at
+// its own position in its stream. `name` is the record's name, for the operator. With one stream
+// the rule is first_gap().
 RecoveryRule last_met_cut(const std::string& name);
 
 }  // namespace logjam

@@ -86,6 +86,8 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
   for (uint32_t s = 0; s < streams; ++s) {
     replays.push_back(std::make_unique<StreamReplay>(files.paths[s], s, rule, progress,
                                                      most_held_bytes, paces.of(files.paths[s])));
+    result.error = replays.back()->reader().error();
+    if (!result.error.empty()) return result;
   }
   Applier applier(database);
   // Readers block on their files and wait for appliers: each is a thread of its own.
@@ -101,9 +103,8 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
 
   result.cut = *progress.known().cut;
   result.tails = progress.take_tails();
+  result.damage = find_damage(result.tails);
   for (size_t s = 0; s < streams; ++s) {
-    const LogReader& reader = replays[s]->reader();
-    if (!reader.error().empty()) result.tails[s].why = reader.error();
     const TransactionAssembler& assembler = replays[s]->assembler();
     result.records += assembler.counts().records;
     result.bytes += assembler.counts().bytes;

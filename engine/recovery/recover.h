@@ -17,6 +17,9 @@ namespace logjam {
 
 struct RecoveryResult {
   std::string error;  // one sentence; if it is not empty the database may be wrong or incomplete
+  // One sentence, if a stream has lost what was durable once (find_damage()). What was replayed is
+  // closed all the same.
+  std::string damage;
   std::vector<StreamTail> tails;
   Cut cut;
   uint64_t transactions = 0;  // committed ones that survived the cut
@@ -36,8 +39,10 @@ enum class ReplayOrder : uint8_t {
 // done. `rule` is the log's scheme's. `threads` of them apply (kParallel), while
 // each stream has a thread more that reads it. Each log directory gives at most
 // `read_bytes_per_second`; 0: as fast as it can. A damaged log is no error: recovery ends where the
-// valid records do, and `tails` says why.
-// One thread calls it; nothing else may use the database meanwhile.
+// valid records do, `tails` says why, and `damage` if that is not what a crash leaves. A stream
+// that cannot be opened is an error, and nothing is replayed: to take it for an empty stream would
+// lose what the other streams hold. One thread calls it; nothing else may use the database
+// meanwhile.
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,
                        double read_bytes_per_second = 0);

@@ -147,6 +147,8 @@ RecoveryResult replay_commands(Workload& workload, Database& database, const Log
   }
   ReadPaces paces(read_bytes_per_second);
   LogReader reader(files.paths[0], paces.of(files.paths[0]));
+  result.error = reader.error();
+  if (!result.error.empty()) return result;
   Replayer replayer(workload, database, protocol);
   RecordBatch batch;
   while (result.error.empty() && reader.next(&batch)) {
@@ -164,7 +166,7 @@ RecoveryResult replay_commands(Workload& workload, Database& database, const Log
     }
   }
   result.tails = {reader.tail()};
-  if (!reader.error().empty()) result.tails[0].why = reader.error();
+  result.damage = find_damage(result.tails);
   result.cut = rule.cut(result.tails);
   result.seconds = static_cast<double>(platform::now_ns() - start) * 1e-9;
   return result;

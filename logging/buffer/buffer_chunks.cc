@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "logging/format/record.h"
-
 namespace logjam {
 namespace {
 
@@ -46,8 +44,7 @@ void BufferChunks::publish(ChunkOwner& owner, uint32_t bytes) {
 
 bool BufferChunks::append_watermark(uint64_t sequence) {
   if (!stream_.ring().fits(end_ + kLeastRecordBytes)) return false;
-  RecordWriter(stream_.at(end_), kLeastRecordBytes, RecordKind::kWatermark, sequence, 0)
-      .seal(run_, end_);
+  write_empty(RecordKind::kWatermark, sequence, end_, kLeastRecordBytes);
   BufferChunk& chunk = chunks_.emplace_back(end_, end_ + kLeastRecordBytes, 0, sequence);
   end_ = chunk.end;
   hand_over(chunk);
@@ -73,12 +70,19 @@ void BufferChunks::deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
 void BufferChunks::hand_over(ChunkOwner& owner) {
   BufferChunk& chunk = *owner.chunk;
   if (owner.used != chunk.end) {
-    RecordWriter(stream_.at(owner.used), static_cast<uint32_t>(chunk.end - owner.used),
-                 RecordKind::kPadding, 0, 0)
-        .seal(run_, owner.used);
+    write_empty(RecordKind::kPadding, 0, owner.used, chunk.end - owner.used);
   }
   owner.chunk = nullptr;
   hand_over(chunk);
+}
+
+void BufferChunks::write_empty(RecordKind kind, uint64_t sequence, uint64_t begin, uint64_t bytes) {
+  const LogReservation hole{.sequence = sequence,
+                            .position = begin,
+                            .durable = stream_.durable(),
+                            .hole = stream_.at(begin),
+                            .bytes = static_cast<uint32_t>(bytes)};
+  RecordWriter(hole, kind, 0).seal(run_, begin);
 }
 
 void BufferChunks::hand_over(BufferChunk& chunk) {

@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "logging/format/record.h"
 #include "logging/stream/stream.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
@@ -124,6 +125,8 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Called by the chunk's owner, or by the thread that has taken the chunk.
   void hand_over(ChunkOwner& owner);
   void hand_over(BufferChunk& chunk);
+  // Fills a hole at `begin` with a record that has no body.
+  void write_empty(RecordKind kind, uint64_t sequence, uint64_t begin, uint64_t bytes);
   // How many chunks are handed over and not passed yet.
   uint64_t waiting() const {
     return done_.load(platform::memory_order_acquire) -

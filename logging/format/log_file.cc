@@ -16,7 +16,10 @@
 namespace logjam {
 namespace {
 
-constexpr std::string_view kFirstLine = "logjam log 1\n";
+constexpr std::string_view kFirstLine = "logjam log 2\n";
+// In a log of version 1 nothing is known of durability: its records' flags and its watermark
+// records' words have no code for it, and watermark records of nvmd and nvlog have no body.
+constexpr std::string_view kFirstLineBefore = "logjam log 1\n";
 constexpr std::string_view kFlagPrefix = "flag.";
 constexpr std::string_view kNamePrefix = "stream-", kNameSuffix = ".log.db";
 constexpr std::string_view kStartingName = "starting.log.db";
@@ -93,7 +96,9 @@ std::string LogFileHeader::origin() const { return "scheme " + scheme + ", run "
 
 std::string LogFileHeader::decode(std::span<const std::byte> block) {
   const std::string_view text(reinterpret_cast<const char*>(block.data()), block.size());
-  if (!text.starts_with(kFirstLine)) return "it does not start with \"logjam log 1\"";
+  if (!text.starts_with(kFirstLine) && !text.starts_with(kFirstLineBefore)) {
+    return "it does not start with \"logjam log 2\"";
+  }
   const size_t end = text.find("\nend ");
   const size_t end_line = end == text.npos ? text.npos : text.find('\n', end + 1);
   if (end_line == text.npos) return "its header has no end";
@@ -157,8 +162,9 @@ std::string read_log_file_header(const std::string& path, LogFileHeader* header)
   const int error = errno;
   close(fd);
   if (n < 0) return "cannot read the log file " + path + ": " + strerror(error);
-  block.resize(static_cast<size_t>(n));
-  const std::string why = header->decode(block);
+  // The block is written as a whole before any record, so a shorter file has lost its end.
+  const bool whole = static_cast<size_t>(n) == block.size();
+  const std::string why = whole ? header->decode(block) : "it is shorter than its header";
   return why.empty() ? "" : path + " is not a log file: " + why;
 }
 

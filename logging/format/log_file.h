@@ -1,6 +1,6 @@
 // The first block of every log file. It says in text which run the file belongs to (R6).
 //
-//   logjam log 1
+//   logjam log 2
 //   scheme=centr
 //   ...one key=value a line...
 //   end <XXH3-64 of all lines before, in hex>

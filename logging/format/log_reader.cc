@@ -22,11 +22,22 @@ constexpr uint64_t kMaxRecordBytes = uint64_t{1} << 30;
 constexpr uint64_t kLookAheadBytes = uint64_t{64} << 20;
 constexpr uint64_t kLookAheadChecksumBytes = 4 * kLookAheadBytes;
 
+// What the valid records behind the end of a stream say.
+struct Behind {
+  uint64_t records = 0, bytes = 0;
+  uint64_t first = 0;  // the position of the first of them
+};
+
 // Whether `header` can be the header of a record, in a stream that has `room` bytes from there on.
 bool plausible(const RecordHeader& header, uint64_t room) {
   return header.bytes >= sizeof(RecordHeader) && header.bytes % 8 == 0 &&
          header.bytes <= std::min(room, kMaxRecordBytes) && header.kind >= RecordKind::kVoid &&
          header.kind <= RecordKind::kCommand && (header.flags & ~kKnownRecordFlags) == 0;
+}
+
+void add_voucher(std::vector<Voucher>& vouchers, size_t stream, const Voucher& voucher) {
+  if (vouchers.size() <= stream) vouchers.resize(stream + 1);
+  if (voucher.durable > vouchers[stream].durable) vouchers[stream] = voucher;
 }
 
 bool all_zero(const std::byte* bytes, uint64_t count) {
@@ -92,36 +103,38 @@ struct LogReader::State {
     return done;
   }
 
-  // Returns how many valid records lie behind `position`, and how many bytes they have.
-  std::pair<uint64_t, uint64_t> look_ahead() {
-    if (position >= stream_bytes) return {0, 0};
+  // Calls `found(header, position)` for the valid records behind `position`.
+  template <class Found>
+  Behind look_ahead(const Found& found) {
+    Behind behind;
+    if (position >= stream_bytes) return behind;
     std::vector<std::byte> window(std::min(stream_bytes - position, kLookAheadBytes));
     const uint64_t size = read(window.data(), position, window.size());
-    uint64_t records = 0, bytes = 0, checked = 0;
+    uint64_t checked = 0;
     for (uint64_t at = 8; at + sizeof(RecordHeader) <= size;) {
       const auto* header = reinterpret_cast<const RecordHeader*>(window.data() + at);
       if (plausible(*header, size - at) && checked + header->bytes <= kLookAheadChecksumBytes) {
         checked += header->bytes;
         if (header->checksum == record_checksum(*header, run, position + at)) {
-          ++records;
-          bytes += header->bytes;
+          if (behind.records++ == 0) behind.first = position + at;
+          behind.bytes += header->bytes;
+          found(*header, position + at);
           at += header->bytes;
           continue;
         }
       }
       at += 8;
     }
-    return {records, bytes};
+    return behind;
   }
 
-  std::string why_ended(bool zeros) {
-    const auto [records, bytes] = look_ahead();
-    if (zeros && records == 0) return "end of log";
+  std::string why_ended(bool zeros, const Behind& behind) const {
+    if (zeros && behind.records == 0) return "end of log";
     std::string why = (zeros ? "zeros at byte " : "torn, stale or corrupt record at byte ") +
                       std::to_string(position);
-    if (records != 0) {
-      why += "; " + std::to_string(records) + " valid record(s) of " + std::to_string(bytes) +
-             " bytes behind it are not used";
+    if (behind.records != 0) {
+      why += "; " + std::to_string(behind.records) + " valid record(s) of " +
+             std::to_string(behind.bytes) + " bytes behind it are not used";
     }
     return why;
   }
@@ -167,7 +180,7 @@ bool LogReader::next(RecordBatch* batch) {
 
   auto memory = std::make_shared<std::vector<std::byte>>(std::move(state.carry));
   state.carry.clear();
-  std::vector<uint64_t> words;  // the bodies of watermark records
+  std::vector<uint64_t> words;  // of watermark records with a body
   uint64_t want = kReadBytes;
   uint64_t at = 0;  // index in memory of the byte at stream position state.position
   while (true) {
@@ -194,7 +207,11 @@ bool LogReader::next(RecordBatch* batch) {
       tail_.last_sequence = header->sequence;
       if (header->kind == RecordKind::kWatermark) {
         tail_.last_watermark = header->sequence;
-        std::ranges::copy(watermark_body(*header), std::back_inserter(words));
+        if (has_word_for_each_stream(*header)) {
+          words.push_back(header->sequence);
+          std::ranges::copy(watermark_body(*header), std::back_inserter(words));
+          add_vouchers(*header, state.position);
+        }
       }
       at += header->bytes;
       state.position += header->bytes;
@@ -209,16 +226,51 @@ bool LogReader::next(RecordBatch* batch) {
       break;
     }
     state.ended = true;
-    const uint64_t rest = std::min<uint64_t>(memory->size() - at, sizeof(RecordHeader));
-    tail_.why = state.why_ended(all_zero(memory->data() + at, rest));
+    end_stream({memory->data() + at, memory->size() - at});
     break;
   }
   if (!words.empty()) {
-    tail_.watermark_words.push_back(
-        std::make_shared<const std::vector<uint64_t>>(std::move(words)));
+    tail_.watermarks.push_back(std::make_shared<const std::vector<uint64_t>>(std::move(words)));
   }
   batch->memory = std::move(memory);
   return !batch->records.empty();
+}
+
+bool LogReader::has_word_for_each_stream(const RecordHeader& header) const {
+  return watermark_body(header).size() == header_.streams;
+}
+
+// Called for a watermark record with a body.
+void LogReader::add_vouchers(const RecordHeader& header, uint64_t position) {
+  const auto words = watermark_body(header);
+  for (size_t s = 0; s < words.size(); ++s) {
+    add_voucher(tail_.vouchers, s, {WatermarkWord::vouched(words[s]), position, header_.stream});
+  }
+}
+
+// Fills in what tail() says of the end. `rest` begins with the bytes that are not a valid record.
+void LogReader::end_stream(std::span<const std::byte> rest) {
+  const uint64_t end = tail_.bytes;
+  const Behind behind = state_->look_ahead([&](const RecordHeader& header, uint64_t position) {
+    add_voucher(tail_.vouchers, header_.stream,
+                {vouched_position(header, position), position, header_.stream});
+    if (header.kind == RecordKind::kWatermark && has_word_for_each_stream(header)) {
+      add_vouchers(header, position);
+    }
+  });
+  tail_.why = state_->why_ended(
+      all_zero(rest.data(), std::min<uint64_t>(rest.size(), sizeof(RecordHeader))), behind);
+
+  // A header that is durable is plausible, and then says where its record ends. Records follow each
+  // other without a gap, so the record also ends before the first valid one behind it.
+  tail_.durable_record_end = end + sizeof(RecordHeader);
+  if (rest.size() >= sizeof(RecordHeader)) {
+    const auto* header = reinterpret_cast<const RecordHeader*>(rest.data());
+    if (plausible(*header, kMaxRecordBytes)) tail_.durable_record_end = end + header->bytes;
+  }
+  if (behind.records != 0) {
+    tail_.durable_record_end = std::min(tail_.durable_record_end, behind.first);
+  }
 }
 
 namespace {

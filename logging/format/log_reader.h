@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,11 @@ class LogReader {
 
  private:
   struct State;
+
+  bool has_word_for_each_stream(const RecordHeader& header) const;
+  void add_vouchers(const RecordHeader& header, uint64_t position);
+  void end_stream(std::span<const std::byte> rest);
+
   std::unique_ptr<State> state_;
   LogFileHeader header_;
   StreamTail tail_;

@@ -56,10 +56,14 @@ void RecordWriter::add(const LoggedCommand& command) {
   if (bytes != 0) next_ = add_row(next_, command.input.data(), bytes);
 }
 
+void RecordWriter::add(uint64_t watermark_word) {
+  std::memcpy(next_, &watermark_word, sizeof watermark_word);
+  next_ += sizeof watermark_word;
+}
+
 void RecordWriter::seal(uint64_t run, uint64_t position) {
   RecordHeader* header = header_at(hole_);
-  const bool empty = header->kind == RecordKind::kVoid || header->kind == RecordKind::kWatermark ||
-                     header->kind == RecordKind::kPadding;
+  const bool empty = header->kind == RecordKind::kVoid || header->kind == RecordKind::kPadding;
   if (!empty && next_ != hole_ + header->bytes) {
     platform::fatal("a log record of " + std::to_string(next_ - hole_) +
                     " bytes was encoded into a hole of " + std::to_string(header->bytes));

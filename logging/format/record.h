@@ -25,8 +25,9 @@
 // kWatermark belongs to no transaction. It is what a scheme with several streams says about one
 // stream. Without a body it says: every record behind it in the stream has a larger sequence
 // number, and every record of the stream with a number up to the watermark's is before it. The
-// body, if any, is words of the scheme (dlog's tails). kPadding is space that no record needed; its
-// bytes mean nothing.
+// body, if any, has a word for each stream (logging/format/durable_lag.h): a position, whose
+// meaning is the scheme's (dlog's tails). kPadding is space that no record needed; its bytes mean
+// nothing.
 //
 // The checksum is XXH3-64 over the rest of the record, seeded with the run and the record's
 // position. Bytes of an earlier run, of an earlier lap of the ring buffer, or moved from elsewhere
@@ -38,6 +39,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "logging/commit_point.h"
+#include "logging/format/durable_lag.h"
 
 namespace logjam {
 
@@ -52,9 +56,12 @@ enum class RecordKind : uint8_t {
   kCommand = 8,
 };
 
-// RecordHeader::flags.
+// RecordHeader::flags. Bits 1 to 5 are the code of the record's durable lag
+// (logging/format/durable_lag.h).
 inline constexpr uint8_t kWriteOnly = 1;
-inline constexpr uint8_t kKnownRecordFlags = kWriteOnly;
+inline constexpr uint32_t kLagShift = 1;
+inline constexpr uint8_t kLagMask = kMostLagCode << kLagShift;
+inline constexpr uint8_t kKnownRecordFlags = kWriteOnly | kLagMask;
 
 struct RecordHeader {
   uint64_t checksum;
@@ -120,11 +127,17 @@ class RecordWriter {
   // `hole` has `bytes` bytes and stays the caller's. `sequence` and `txn` go into the header.
   RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence, uint64_t txn,
                uint8_t flags = 0);
+  // Into a hole of a log: the record also carries how far its stream was durable.
+  RecordWriter(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags = 0)
+      : RecordWriter(
+            hole.hole, hole.bytes, kind, hole.sequence, txn,
+            static_cast<uint8_t>(flags | lag_code(hole.position, hole.durable) << kLagShift)) {}
   // Ends the process if the record has 65535 writes already.
   void add(const LoggedWrite& write);
   void add(const LoggedCommand& command);
+  void add(uint64_t watermark_word);
   // Computes the checksum, for the run `run` and the stream position `position`. Ends the process
-  // if the hole is not exactly full; for kVoid, kWatermark and kPadding records it need not be.
+  // if the hole is not exactly full; for kVoid and kPadding records it need not be.
   void seal(uint64_t run, uint64_t position);
 
  private:
@@ -136,6 +149,11 @@ class RecordWriter {
 inline std::span<const uint64_t> watermark_body(const RecordHeader& header) {
   return {reinterpret_cast<const uint64_t*>(&header + 1),
           (header.bytes - sizeof(RecordHeader)) / sizeof(uint64_t)};
+}
+
+// Returns up to where the record at `position` says that its stream was durable, 0 if it does not.
+inline uint64_t vouched_position(const RecordHeader& header, uint64_t position) {
+  return vouched_position(position, (header.flags & kLagMask) >> kLagShift);
 }
 
 // Returns the checksum that the record at stream position `position` of the run must have.

@@ -24,9 +24,14 @@ class LsnScheme : public LogScheme {
   using LogScheme::LogScheme;
 
   static CommitPoint commit_point(uint64_t lsn) { return CommitPoint::in_stream(0, lsn); }
-  static LogReservation reservation(uint64_t begin, uint32_t bytes, std::byte* hole) {
-    return {
-        .sequence = begin + bytes, .position = begin, .hole = hole, .bytes = bytes, .stream = 0};
+  static LogReservation reservation(uint64_t begin, uint32_t bytes, std::byte* hole,
+                                    uint64_t durable) {
+    return {.sequence = begin + bytes,
+            .position = begin,
+            .durable = durable,
+            .hole = hole,
+            .bytes = bytes,
+            .stream = 0};
   }
 };
 

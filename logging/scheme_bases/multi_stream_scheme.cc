@@ -1,6 +1,6 @@
 #include "logging/scheme_bases/multi_stream_scheme.h"
 
-#include "platform/copy.h"
+#include "logging/format/durable_lag.h"
 
 namespace logjam {
 
@@ -49,11 +49,13 @@ void MultiStreamScheme::write_watermark(uint32_t index, uint64_t begin, uint64_t
 }
 
 void MultiStreamScheme::write_watermark_body(uint32_t index, uint64_t begin, uint64_t sequence,
-                                             std::span<const uint64_t> words) {
-  std::byte* hole = stream(index).at(begin);
-  const auto bytes = static_cast<uint32_t>(kWatermarkBytes + words.size_bytes());
-  RecordWriter record(hole, bytes, RecordKind::kWatermark, sequence, 0);
-  platform::copy(hole + kWatermarkBytes, words.data(), words.size_bytes());
+                                             std::span<const uint64_t> positions) {
+  const uint32_t bytes = positions.empty() ? kWatermarkBytes : watermark_body_bytes();
+  const LogReservation hole = reservation(index, begin, bytes, sequence);
+  RecordWriter record(hole, RecordKind::kWatermark, 0);
+  for (uint32_t s = 0; s < positions.size(); ++s) {
+    record.add(WatermarkWord::encode(positions[s], stream(s).durable()));
+  }
   record.seal(run_, begin);
 }
 

@@ -91,12 +91,18 @@ class MultiStreamScheme : public LogScheme {
     Entry& entry = *streams_[index];
     return entry.durable_sequence.at(entry.stream.durable());
   }
+  // Any thread, after durable_sequence(index). Returns the end of a record up to which the stream
+  // is durable; what that call's number stands for lies before it.
+  uint64_t durable_sequence_end(uint32_t index) const {
+    return streams_[index]->durable_sequence.end();
+  }
   uint64_t global_durable_sequence() const;
 
   LogReservation reservation(uint32_t index, uint64_t begin, uint32_t bytes,
                              uint64_t sequence) const {
     return {.sequence = sequence,
             .position = begin,
+            .durable = stream(index).durable(),
             .hole = stream(index).at(begin),
             .bytes = bytes,
             .stream = index};
@@ -104,10 +110,14 @@ class MultiStreamScheme : public LogScheme {
   // Fills a hole of kWatermarkBytes at `begin` with a watermark record, and counts the record.
   void write_watermark(uint32_t index, uint64_t begin, uint64_t sequence);
   void count_watermark() { watermark_count_.fetch_add(1, platform::memory_order_relaxed); }
-  // Fills a hole at `begin` with a watermark record whose body is `words`. The hole has
-  // kWatermarkBytes and the bytes of the words.
+  // Fills a hole at `begin` with a watermark record whose body has a word for each stream: the
+  // position in `positions`, and how far the stream is durable now. The hole has
+  // watermark_body_bytes(), or kWatermarkBytes if `positions` is empty.
   void write_watermark_body(uint32_t index, uint64_t begin, uint64_t sequence,
-                            std::span<const uint64_t> words);
+                            std::span<const uint64_t> positions);
+  uint32_t watermark_body_bytes() const {
+    return kWatermarkBytes + streams() * static_cast<uint32_t>(sizeof(uint64_t));
+  }
   // The thread of `worker`: waits in each stream for `point_of(stream)`, a point in that stream.
   template <class PointOf>
   void wait_for_each(uint32_t worker, const PointOf& point_of) {

@@ -7,7 +7,10 @@ using platform::memory_order_relaxed;
 using platform::memory_order_release;
 
 PerWorkerScheme::PerWorkerScheme(const LogConfig& config)
-    : MultiStreamScheme(config), logs_(config.workers), wanted_(config.workers) {}
+    : MultiStreamScheme(config),
+      logs_(config.workers),
+      wanted_(config.workers),
+      positions_(config.workers + 1) {}
 
 CommitPoint PerWorkerScheme::publish(uint32_t worker, const LogReservation& reservation, bool,
                                      bool commits) {
@@ -43,11 +46,16 @@ void PerWorkerScheme::wait_durable(uint32_t worker, const CommitPoint& point) {
 
 bool PerWorkerScheme::idle() const { return !watermark_wanted() && MultiStreamScheme::idle(); }
 
-uint64_t PerWorkerScheme::persisted_up_to(uint32_t worker) const {
+uint64_t PerWorkerScheme::persisted_up_to(uint32_t worker, uint64_t* position) const {
   const WorkerState& log = logs_[worker];
   const uint64_t place = log.place.load(memory_order_acquire);
   const uint64_t filled = log.filled.load(memory_order_acquire);
-  if (stream(worker).durable() < filled) return durable_sequence(worker);
+  if (stream(worker).durable() < filled) {
+    const uint64_t sequence = durable_sequence(worker);
+    if (position != nullptr) *position = durable_sequence_end(worker);
+    return sequence;
+  }
+  if (position != nullptr) *position = filled;
   return place == kNone ? kNone : place - 1;
 }
 
@@ -62,7 +70,8 @@ uint64_t PerWorkerScheme::filled(uint32_t index) {
 
 void PerWorkerScheme::advance_watermark() {
   const uint32_t index = watermark_stream();
-  const uint64_t begin = watermark_end_.load(memory_order_relaxed), end = begin + kWatermarkBytes;
+  const uint64_t begin = watermark_end_.load(memory_order_relaxed),
+                 end = begin + watermark_body_bytes();
   // One watermark record is written at a time. The next record vouches for the transactions that
   // commit meanwhile.
   if (begin != stream(index).durable() || !fits(index, end)) return;
@@ -70,10 +79,12 @@ void PerWorkerScheme::advance_watermark() {
   floor_.store(least, memory_order_relaxed);
   platform::full_fence();
   for (uint32_t worker = 0; worker < workers(); ++worker) {
-    least = std::min(least, persisted_up_to(worker));
+    least = std::min(least, persisted_up_to(worker, &positions_[worker]));
   }
   if (least <= watermark_.load(memory_order_relaxed)) return;
-  write_watermark(index, begin, least);
+  positions_[index] = begin;
+  write_watermark_body(index, begin, least, positions_);
+  count_watermark();
   record_durable_sequence(index, end, least);
   watermark_.store(least, memory_order_release);
   watermark_end_.store(end, memory_order_release);

@@ -12,17 +12,29 @@
 //
 //   1 raise `floor_` to the largest number that a commit waits for. In a scheme whose workers draw
 //     their numbers without a shared counter, numbers drawn from now on are larger than the floor;
-//   2 find the number up to which no worker has a record that is open or not yet durable;
-//   3 write a watermark record of the smaller of the two.
+//   2 find the number up to which no worker has a record that is open or not yet durable, and in
+//     each log the end of a record up to which the log is durable and behind which no record up to
+//     that number lies;
+//   3 write a watermark record of the smaller of the two numbers, with these positions as its body.
 //
 // When that record is written, all records with numbers up to it, drawn or still to be drawn, are
-// durable. Idle workers stall no other worker (R5), in memory or at recovery, and write nothing.
+// durable, and lie before its positions. Idle workers stall no other worker (R5), in memory or at
+// recovery, and write nothing.
 //
 // Safe when number <= pgsn keeps R1: what a transaction depends on has a smaller number, in
-// whatever log. Cut: the last watermark. No record up to it is missing in any log, so the set is
-// closed (R4). If the last record of a transaction is in the set, so are all its other records,
-// which are before the last one in the same log (R2). The last writer is the one with the largest
-// number, because numbers grow along overwrites (R3).
+// whatever log.
+//
+// Cut: the number of the last watermark, if that watermark is met, which means that every log is
+// valid up to the watermark's position in it. A crash alone leaves every watermark met, because its
+// positions were durable before it was written; so nothing acknowledged is lost (R1). A log that
+// was damaged since ends before a position: it bounds the cut to the number of the last watermark
+// that is met in it, or of its own last record if that is larger. Up to such a number it lacks no
+// record: those up to the watermark's lie before the watermark's position, and a worker's numbers
+// grow in its log. So no record up to the cut is missing in any log. What a member of the set
+// depends on has a smaller number, so it is in the set too (R4). If the last record of a
+// transaction is in the set, so are all its other records, which have smaller numbers and are
+// before the last one in the same log (R2). The last writer is the one with the largest number,
+// because numbers grow along overwrites (R3).
 //
 // A worker that is descheduled between reserve and publish delays the acknowledgement of larger
 // numbers, and nothing else: other workers go on reserving, filling and persisting.
@@ -38,16 +50,20 @@
 //   persisted_up_to
 //               The thread loads `place`, then `filled`, then how far the stream is durable. If it
 //               sees the `place` that a publish, or the opening of a later reservation, has stored,
-//               it also sees all that was published before.
+//               it also sees all that was published before. So, if the stream is durable up to
+//               `filled`, every record that is published with a number below `place` lies before
+//               `filled`.
 //   advance_watermark
 //               The thread stores `floor_`, fences, and loads the places. So, for each worker, it
 //               sees the bound of the number, or else the number is drawn from behind the floor.
-// `floor_`, `watermark_` and `watermark_end_` are stored under `advancing_`, a try lock.
+// `floor_`, `watermark_` and `watermark_end_` are stored under `advancing_`, a try lock, which also
+// guards `positions_`.
 // `watermark_end_` is stored (release) after its durable sequence was recorded.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "logging/recovery_rule.h"
 #include "logging/scheme_bases/multi_stream_scheme.h"
@@ -64,7 +80,7 @@ class PerWorkerScheme : public MultiStreamScheme {
   static uint32_t stream_count(uint32_t, const LogConfig& config) { return config.workers + 1; }
   // For SchemeInfo::recovery. `number_name` is the name of the number, for the operator.
   static RecoveryRule recovery(const std::string& number_name) {
-    return last_watermark_cut(number_name);
+    return watermarks_cut(number_name);
   }
 
   CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool ok,
@@ -115,8 +131,10 @@ class PerWorkerScheme : public MultiStreamScheme {
   uint32_t workers() const { return logs_.size(); }
   uint32_t watermark_stream() const { return workers(); }
 
-  // Returns a number up to which the worker's log has no record that is open or not yet durable.
-  uint64_t persisted_up_to(uint32_t worker) const;
+  // Returns a number up to which the worker's log has no record that is open or not yet durable. If
+  // `position` is not null, it becomes a record's end up to which the log is durable; no record up
+  // to that number lies behind it.
+  uint64_t persisted_up_to(uint32_t worker, uint64_t* position = nullptr) const;
   bool watermark_wanted() const {
     return watermark_.load(platform::memory_order_acquire) < wanted_.wanted();
   }
@@ -129,6 +147,7 @@ class PerWorkerScheme : public MultiStreamScheme {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> floor_{0};
   alignas(platform::kCacheLine) platform::SpinLock advancing_;
   platform::atomic<uint64_t> watermark_{0}, watermark_end_{0};
+  std::vector<uint64_t> positions_;  // of the watermark that is written now
 };
 
 }  // namespace logjam

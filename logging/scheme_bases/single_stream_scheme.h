@@ -37,7 +37,7 @@ class SingleStreamScheme : public LsnScheme {
   uint64_t sdl() const { return stream_.durable(); }
 
   LogReservation reservation(uint64_t begin, uint32_t bytes) const {
-    return LsnScheme::reservation(begin, bytes, stream_.at(begin));
+    return LsnScheme::reservation(begin, bytes, stream_.at(begin), sdl());
   }
   Stream& stream() { return stream_; }
 

@@ -38,7 +38,7 @@ const SchemeRegistration registration({
     .sequence = "global LSN, fetch-add",
     .flushed_by = "each worker its own; daemons",
     .safe_when = "all LSNs up to its own durable",
-    .cut = "last watermark of the group commit",
+    .cut = "last watermark of the group commit that is met",
     .source = "NV-Logging; Poplar 3.3",
     .recovery = PerWorkerScheme::recovery("LSN"),
     .stream_count = PerWorkerScheme::stream_count,

@@ -47,7 +47,7 @@ const SchemeRegistration registration({
     .sequence = "GSN: over reads, overwrites, readers",
     .flushed_by = "each worker its own; daemons",
     .safe_when = "GSN <= passive group commit's",
-    .cut = "last watermark of the group commit",
+    .cut = "last watermark of the group commit that is met",
     .source = "NVM-D; Poplar 3.3, 6",
     .traits = {.sequence_before_validation = true},
     .recovery = PerWorkerScheme::recovery("GSN"),

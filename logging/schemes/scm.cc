@@ -61,7 +61,8 @@ class Scm final : public LsnScheme {
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     const auto [begin, others_may_wait] = open_holes_.reserve(worker, bytes);
     if (others_may_wait) advance();
-    return reservation(begin, bytes, memory_->mapped(kLogHeaderBytes + begin, bytes));
+    return reservation(begin, bytes, memory_->mapped(kLogHeaderBytes + begin, bytes),
+                       durable_.load(platform::memory_order_acquire));
   }
 
   CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool, bool) override {

@@ -5,7 +5,9 @@
 // Protocol. The pairs are under latch_; both numbers grow from pair to pair. `next_` is the first
 // pair's end: a thread that asks before the stream is durable up to there (most threads do) takes
 // no latch. A thread that has stored or loaded (acquire) the durable watermark sees every pair that
-// was recorded before the write of those bytes began.
+// was recorded before the write of those bytes began. `end_` is stored before `sequence_`
+// (release), so a thread that has loaded `sequence_` (acquire) finds its pair's end in `end_`, or a
+// later one.
 #pragma once
 
 #include <array>
@@ -35,6 +37,7 @@ class DurableSequence {
     uint64_t sequence = durable_sequence();
     for (; count_ > 0 && pairs_[first_].end <= durable; --count_) {
       sequence = pairs_[first_].sequence;
+      end_.store(pairs_[first_].end, platform::memory_order_relaxed);
       first_ = (first_ + 1) % kMost;
     }
     sequence_.store(sequence, platform::memory_order_release);
@@ -42,6 +45,10 @@ class DurableSequence {
     latch_.unlock();
     return sequence;
   }
+
+  // Any thread, after at(). Returns the end of the pair that at() found, or of a later pair that
+  // has been reached.
+  uint64_t end() const { return end_.load(platform::memory_order_relaxed); }
 
  private:
   static constexpr uint32_t kMost = 64;
@@ -53,7 +60,7 @@ class DurableSequence {
   uint64_t durable_sequence() const { return sequence_.load(platform::memory_order_acquire); }
 
   platform::atomic<uint64_t> next_{kNone};
-  platform::atomic<uint64_t> sequence_{0};
+  platform::atomic<uint64_t> sequence_{0}, end_{0};
   platform::SpinLock latch_;
   uint32_t first_ = 0, count_ = 0;
   std::array<Pair, kMost> pairs_;

@@ -131,7 +131,7 @@ TEST_P(CommitLogTest, DependenciesNameTheReadAndOverwrittenSequences) {
     for (const FakeLog::Entry& entry : entries()) {
       EXPECT_EQ(entry.deps.max_read, entries().back().deps.max_read);
       EXPECT_EQ(entry.deps.reads, entries().back().deps.reads);
-      EXPECT_EQ(entry.header().flags, entry.deps.reads ? 0 : kWriteOnly);
+      EXPECT_EQ(entry.header().flags & kWriteOnly, entry.deps.reads ? 0 : kWriteOnly);
     }
     return entries().back().deps;
   };

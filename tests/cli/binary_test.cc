@@ -1,11 +1,14 @@
 // What build/logjam prints where, and how it ends: help, refusals, diagnostics, signals.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <iterator>
 #include <regex>
 #include <string>
 
+#include "logging/format/log_file.h"
 #include "tests/shell.h"
+#include "tests/temporary_directory.h"
 
 namespace logjam {
 namespace {
@@ -40,6 +43,39 @@ TEST(Binary, DiagnosticsSayHowSevereAndWhenOnStderr) {
                           phase);
     EXPECT_TRUE(std::regex_search("\n" + ran.output, line)) << phase << "\n" << ran.output;
   }
+}
+
+// One bit of the first record of a finished run is flipped.
+TEST(Binary, RecoverEndsWithStatusFourOnADamagedLogUnlessToldToAcceptIt) {
+  const TemporaryDirectory directory;
+  const std::string log = " --wal_dir=" + directory.path() + " ";
+  ASSERT_EQ(shell("\"$LOGJAM\" run --workload=ledger --ledger_keys=50 --log=nvmd --threads=1 "
+                  "--device=sync --log_prealloc_mb=1 --transactions=200 --seconds=60 --warmup=0" +
+                  log + ">/dev/null 2>&1")
+                .status,
+            0);
+  const std::string recover = "\"$LOGJAM\" recover --verify --threads=1" + log;
+  EXPECT_EQ(shell(recover).status, 0);
+
+  std::fstream file(log_file_path(directory.path(), 0),
+                    std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(kLogHeaderBytes + 40);
+  const auto byte = static_cast<char>(file.get() ^ 16);
+  file.seekp(kLogHeaderBytes + 40);
+  file.put(byte);
+  file.close();
+
+  const Ended refused = shell(recover);
+  EXPECT_EQ(refused.status, 4);
+  const std::regex sentence(
+      "\nFAIL recovery: the log is damaged: stream 0 ends at byte 0 and was once durable up to "
+      "byte "
+      "[0-9]+, says the record at byte [0-9]+ of stream [01] \\(--accept_damage .*\\)\n");
+  EXPECT_TRUE(std::regex_search(refused.output, sentence)) << refused.output;
+  const Ended accepted = shell(recover + "--accept_damage");
+  EXPECT_EQ(accepted.status, 0) << accepted.output;
+  EXPECT_NE(accepted.output.find("\nWARNING recovery: the log is damaged: "), std::string::npos);
+  EXPECT_EQ(shell("\"$LOGJAM\" dump" + log + ">/dev/null").status, 0);
 }
 
 // Sends the signal while the run measures. Returns what the run printed, and "status N". The

@@ -1,7 +1,10 @@
 // Recovery of hand-written logs: which records are applied, in which order, and which are skipped
 // or refused.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -20,9 +23,11 @@ struct Row {
   uint64_t value;
 };
 
-// Writes a log file of one stream, record by record.
+// Writes the log files of a run, record by record.
 class HandWrittenLog {
  public:
+  explicit HandWrittenLog(uint32_t streams = 1) : logs_(streams) {}
+
   struct Write {
     WriteOp op;
     Key key;
@@ -30,7 +35,9 @@ class HandWrittenLog {
     uint16_t table = 0;
   };
 
-  void add(RecordKind kind, uint64_t sequence, uint64_t txn, const std::vector<Write>& writes) {
+  void add(RecordKind kind, uint64_t sequence, uint64_t txn, const std::vector<Write>& writes,
+           uint32_t stream = 0) {
+    std::vector<std::byte>& log = logs_[stream];
     uint32_t bytes = sizeof(RecordHeader);
     std::vector<LoggedWrite> logged;
     for (const Write& write : writes) {
@@ -40,9 +47,9 @@ class HandWrittenLog {
       bytes += encoded_bytes(out.header);
       logged.push_back(out);
     }
-    const size_t position = log_.size();
-    log_.resize(position + bytes);
-    RecordWriter writer(log_.data() + position, bytes, kind, sequence, txn);
+    const size_t position = log.size();
+    log.resize(position + bytes);
+    RecordWriter writer(log.data() + position, bytes, kind, sequence, txn);
     for (const LoggedWrite& write : logged) writer.add(write);
     writer.seal(kRun, position);
   }
@@ -54,18 +61,23 @@ class HandWrittenLog {
     header.log_records = "txn";
     header.run = kRun;
     header.flags["workload"] = "none";
-    std::ofstream out(log_file_path(directory_.path(), 0), std::ios::binary);
-    const auto block = header.encode();
-    out.write(reinterpret_cast<const char*>(block.data()), static_cast<long>(block.size()));
-    out.write(reinterpret_cast<const char*>(log_.data()), static_cast<long>(log_.size()));
-    out.close();
+    header.streams = static_cast<uint32_t>(logs_.size());
+    for (header.stream = 0; header.stream < header.streams; ++header.stream) {
+      const std::vector<std::byte>& log = logs_[header.stream];
+      std::ofstream out(log_file_path(directory_.path(), header.stream), std::ios::binary);
+      const auto block = header.encode();
+      out.write(reinterpret_cast<const char*>(block.data()), static_cast<long>(block.size()));
+      out.write(reinterpret_cast<const char*>(log.data()), static_cast<long>(log.size()));
+    }
     return find_log_files({directory_.path()});
   }
 
  private:
   TemporaryDirectory directory_;
-  std::vector<std::byte> log_;
+  std::vector<std::vector<std::byte>> logs_;  // by stream
 };
+
+Key group_of(Key, const std::byte* row) { return reinterpret_cast<const Row*>(row)->value / 100; }
 
 class Recovery : public testing::Test {
  protected:
@@ -73,6 +85,7 @@ class Recovery : public testing::Test {
     TableSchema schema;
     schema.name = "rows";
     schema.row_bytes = sizeof(Row);
+    schema.secondaries = {{.name = "by_group", .key_of = group_of}};
     Table& table = database_.create_table(schema);
     for (Key key = 1; key <= 3; ++key) {
       const Row row{key * 100};
@@ -80,10 +93,10 @@ class Recovery : public testing::Test {
     }
   }
 
-  RecoveryResult replay(const HandWrittenLog& log) {
+  RecoveryResult replay(const HandWrittenLog& log, const RecoveryRule& rule = first_gap()) {
     const LogFiles files = log.files();
     EXPECT_EQ(files.error, "");
-    return recover(database_, files, first_gap(), 2);
+    return recover(database_, files, rule, 2);
   }
 
   std::map<Key, uint64_t> rows() {
@@ -91,6 +104,18 @@ class Recovery : public testing::Test {
     database_.tables()[0]->for_each_row(
         [&](Key key, const std::byte* row) { std::memcpy(&found[key], row, sizeof(uint64_t)); });
     return found;
+  }
+
+  // The keys that the secondary index has for `group`.
+  std::vector<Key> keys_of(Key group) {
+    std::vector<Key> keys;
+    database_.tables()[0]->secondary(0).find_all(
+        group, [&](NodeVersion, std::span<Keyed* const> entries) {
+          for (Keyed* entry : entries) keys.push_back(static_cast<Posting*>(entry)->primary);
+          return true;
+        });
+    std::ranges::sort(keys);
+    return keys;
   }
 
   using Rows = std::map<Key, uint64_t>;
@@ -117,6 +142,41 @@ TEST_F(Recovery, TheLargestSequenceNumberWinsInAnyOrder) {
   log.add(RecordKind::kTransaction, 15, 5, {{WriteOp::kInsert, 9, 15}});
   replay(log);
   EXPECT_EQ(rows(), (Rows{{2, 30}, {3, 300}}));
+}
+
+// The erase leaves an absent tuple, whose number keeps the older insert out.
+TEST_F(Recovery, AnEraseOfAnUnseenKeyWinsOverItsOlderInsert) {
+  HandWrittenLog log;
+  log.add(RecordKind::kTransaction, 40, 1, {{WriteOp::kErase, 9}});
+  log.add(RecordKind::kTransaction, 15, 2, {{WriteOp::kInsert, 9, 15}});
+  replay(log);
+  EXPECT_EQ(rows(), (Rows{{1, 100}, {2, 200}, {3, 300}}));
+}
+
+TEST_F(Recovery, TheSecondaryIndexFindsRecoveredRows) {
+  HandWrittenLog log;
+  log.add(RecordKind::kTransaction, 10, 1,
+          {{WriteOp::kInsert, 7, 770}, {WriteOp::kUpdate, 1, 720}});
+  replay(log);
+  EXPECT_EQ(keys_of(7), (std::vector<Key>{1, 7}));
+}
+
+// The cut is where the third record begins.
+TEST_F(Recovery, ARecordThatStartsExactlyAtTheCutDoesNotSurvive) {
+  HandWrittenLog log;
+  for (Key key = 1; key <= 3; ++key) {
+    log.add(RecordKind::kTransaction, key, key, {{WriteOp::kUpdate, key, key}});
+  }
+  const uint64_t each = sizeof(RecordHeader) + sizeof(WriteHeader) + sizeof(Row);
+  RecoveryRule rule = first_gap();
+  rule.cut = [each](const StreamTails& tails) {
+    return Cut{.bytes = {std::min(tails[0].bytes, 2 * each)}, .why = "by the test"};
+  };
+  const RecoveryResult result = replay(log, rule);
+  EXPECT_EQ(result.tails[0].bytes, 3 * each);
+  EXPECT_EQ(result.transactions, 2u);
+  EXPECT_EQ(result.beyond_cut, 1u);
+  EXPECT_EQ(rows(), (Rows{{1, 1}, {2, 2}, {3, 300}}));
 }
 
 TEST_F(Recovery, OperationsCountOnlyWithTheirCommit) {
@@ -146,6 +206,55 @@ TEST_F(Recovery, ARecordForAnUnknownTableIsAnError) {
   HandWrittenLog log;
   log.add(RecordKind::kTransaction, 1, 1, {{WriteOp::kUpdate, 1, 11, 5}});
   EXPECT_NE(replay(log).error.find("table 5"), std::string::npos);
+}
+
+// Two streams, of which the second decides that all of the first is used.
+struct LogOfTwoStreams : HandWrittenLog {
+  LogOfTwoStreams() : HandWrittenLog(2) {
+    add(RecordKind::kTransaction, 1, 1, {{WriteOp::kUpdate, 1, 11}}, 0);
+    add(RecordKind::kWatermark, 1, 0, {}, 1);
+  }
+};
+const RecoveryRule kRsne = min_cut(&StreamTail::last_sequence, "RSNe");
+
+TEST_F(Recovery, FailsIfTheFileOfAStreamIsMissing) {
+  const LogOfTwoStreams log;
+  LogFiles files = log.files();
+  files.paths[1][0] += ".gone";
+  for (const auto order : {ReplayOrder::kParallel, ReplayOrder::kMerged}) {
+    const RecoveryResult result = recover(database_, files, kRsne, 2, order);
+    EXPECT_EQ(result.error,
+              "cannot open the log file " + files.paths[1][0] + ": No such file or directory");
+    EXPECT_EQ(result.transactions, 0u);
+  }
+  EXPECT_EQ(replay(log, kRsne).error, "");
+  EXPECT_EQ(rows().at(1), 11u);
+}
+
+// The process may open `more` files from now on, until the object goes.
+class FewFiles {
+ public:
+  explicit FewFiles(rlim_t more) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = dup(STDERR_FILENO);
+    close(next);
+    const rlimit few{static_cast<rlim_t>(next) + more, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+TEST_F(Recovery, FailsIfAStreamCannotBeOpenedForLackOfFileDescriptors) {
+  const LogOfTwoStreams log;
+  const LogFiles files = log.files();
+  for (const rlim_t more : {0, 1}) {
+    const FewFiles few(more);
+    EXPECT_EQ(recover(database_, files, kRsne, 2).error,
+              "cannot open the log file " + files.paths[more][0] + ": Too many open files");
+  }
 }
 
 }  // namespace

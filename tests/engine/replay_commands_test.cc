@@ -203,6 +203,17 @@ TEST_F(ChangedLog, ACommandWithAnotherEffectIsAnError) {
   EXPECT_EQ(error(), "");
 }
 
+TEST_F(ChangedLog, ALogThatCannotBeOpenedIsAnError) {
+  set(small_scale("tpcb"));
+  run_one("tpcb", 5);
+  const auto workload = make_workload(name_);
+  const auto database = load(*workload, 1);
+  files_.paths[0][0] += ".gone";
+  const RecoveryResult result = replay(*workload, *database, files_, *find_protocol("occ"));
+  EXPECT_EQ(result.error,
+            "cannot open the log file " + files_.paths[0][0] + ": No such file or directory");
+}
+
 // Two commands have changed places: no row is torn and none is missing, but the database does not
 // agree with the history.
 TEST_F(ChangedLog, CommandsOutOfOrderContradictTheHistory) {

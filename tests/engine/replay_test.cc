@@ -30,8 +30,7 @@ CommitPoint log_write(Log& log, uint32_t worker, Key key, uint64_t value, uint64
   const uint32_t bytes = sizeof(RecordHeader) + encoded_bytes(write.header);
   const LogReservation reservation =
       log.scheme().reserve(worker, {.max_overwritten = *version, .reads = true}, bytes);
-  RecordWriter record(reservation.hole, bytes, RecordKind::kTransaction, reservation.sequence,
-                      value);
+  RecordWriter record(reservation, RecordKind::kTransaction, value);
   record.add(write);
   record.seal(log.run(), reservation.position);
   *version = reservation.sequence;

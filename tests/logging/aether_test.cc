@@ -94,9 +94,7 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
       if (ok) {
         fill_record(reservation, log.run(), txn);
       } else {
-        RecordWriter(reservation.hole, reservation.bytes, RecordKind::kVoid, reservation.sequence,
-                     txn)
-            .seal(log.run(), reservation.position);
+        RecordWriter(reservation, RecordKind::kVoid, txn).seal(log.run(), reservation.position);
       }
       if (random() % mix.sleep_every == 0) {
         EXPECT_FALSE(scheme.is_durable({reservation.sequence, 0})) << "durable before published";

@@ -22,10 +22,14 @@ class DlogTest : public ScriptedLog {
   }
 };
 
-std::vector<uint64_t> words_of(const StreamTail& tail) {
+// The tails in the sync records of one of `streams` streams.
+std::vector<uint64_t> tails_in(const StreamTail& tail, size_t streams) {
   std::vector<uint64_t> all;
-  for (const auto& words : tail.watermark_words)
-    all.insert(all.end(), words->begin(), words->end());
+  for (const auto& batch : tail.watermarks) {
+    for (size_t i = 0; i < batch->size(); ++i) {
+      if (i % (1 + streams) != 0) all.push_back(WatermarkWord::position((*batch)[i]));
+    }
+  }
   return all;
 }
 
@@ -60,10 +64,10 @@ TEST_F(DlogTest, ASyncRecordHasTheTailsOfAllLogs) {
   publish(3);
   for (uint32_t s = 0; s < 4; ++s) flush(s);
   const std::vector<StreamTail> found = tails();
-  EXPECT_EQ(words_of(found[0]), (std::vector<uint64_t>{each, 0, 0, 0}));
-  EXPECT_EQ(words_of(found[1]), (std::vector<uint64_t>{}));
-  EXPECT_EQ(words_of(found[2]), (std::vector<uint64_t>{each, 0, each, 0, each, 0, 2 * each, 0}));
-  EXPECT_EQ(words_of(found[3]), (std::vector<uint64_t>{each, 0, 2 * each, each}));
+  EXPECT_EQ(tails_in(found[0], 4), (std::vector<uint64_t>{each, 0, 0, 0}));
+  EXPECT_EQ(tails_in(found[1], 4), (std::vector<uint64_t>{}));
+  EXPECT_EQ(tails_in(found[2], 4), (std::vector<uint64_t>{each, 0, each, 0, each, 0, 2 * each, 0}));
+  EXPECT_EQ(tails_in(found[3], 4), (std::vector<uint64_t>{each, 0, 2 * each, each}));
 }
 
 TEST_F(DlogTest, OneLogNeedsNoSyncRecords) {
@@ -231,17 +235,20 @@ TEST_P(DlogCut, IsClosedWhereverEachLogEnds) {
   }
 
   std::vector<std::vector<uint64_t>> whole;  // the tails in each sync record
-  for (const StreamTail& tail : tails()) whole.push_back(words_of(tail));
+  for (const StreamTail& tail : tails()) whole.push_back(tails_in(tail, kSockets));
   constexpr uint64_t kBoth = 64 + 32 + kSockets * 8;
   std::mt19937_64 random(1);
   for (int round = 0; round < 100; ++round) {
     std::vector<StreamTail> cut_off(kSockets);
     for (uint32_t s = 0; s < kSockets; ++s) {
       const uint64_t syncs = random() % (whole[s].size() / kSockets + 1);
-      const auto words = whole[s].begin();
+      std::vector<uint64_t> records;
+      for (uint64_t i = 0; i < syncs * kSockets; ++i) {
+        if (i % kSockets == 0) records.push_back(0);  // the number of the sync record
+        records.push_back(whole[s][i]);
+      }
       cut_off[s].bytes = syncs * kBoth + (random() % 2 == 0 ? 64 : 0);
-      cut_off[s].watermark_words = {std::make_shared<const std::vector<uint64_t>>(
-          words, words + static_cast<ptrdiff_t>(syncs * kSockets))};
+      cut_off[s].watermarks = {std::make_shared<const std::vector<uint64_t>>(std::move(records))};
     }
     const Cut cut = options_.scheme->recovery.cut(cut_off);
     const auto used = [&](const Published& one) {

@@ -27,8 +27,7 @@ class LogDirectory : public TemporaryDirectory {
 // Fills and seals a record of one update, whose key and row are computed from `txn`. The
 // reservation has at least 48 bytes, a multiple of 8.
 inline void fill_record(const LogReservation& reservation, uint64_t run, uint64_t txn) {
-  RecordWriter writer(reservation.hole, reservation.bytes, RecordKind::kTransaction,
-                      reservation.sequence, txn);
+  RecordWriter writer(reservation, RecordKind::kTransaction, txn);
   const auto row_bytes =
       static_cast<uint32_t>(reservation.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
   std::vector<std::byte> row(row_bytes);
@@ -62,8 +61,7 @@ inline Published publish_record(Log& log, uint32_t worker, uint64_t txn, uint32_
   if (ok) {
     fill_record(reservation, log.run(), txn);
   } else {
-    RecordWriter(reservation.hole, reservation.bytes, RecordKind::kVoid, reservation.sequence, txn)
-        .seal(log.run(), reservation.position);
+    RecordWriter(reservation, RecordKind::kVoid, txn).seal(log.run(), reservation.position);
   }
   const CommitPoint point = log.scheme().publish(worker, reservation, ok, true);
   return {reservation.sequence,

@@ -50,23 +50,46 @@ TEST(RecoveryRule, AnEmptyStreamCutsEverythingByMinCut) {
   EXPECT_FALSE(survives(rule, 1, cut));
 }
 
-TEST(RecoveryRule, TheLastStreamsWatermarkVouchesForAll) {
-  const RecoveryRule rule = last_watermark_cut("GSN");
-  const Cut cut = rule.cut({tail(100, 50, 0), tail(200, 60, 0), tail(64, 40, 40)});
+// Watermark records with bodies, as a StreamTail has them: of each its number, then its positions.
+std::shared_ptr<const std::vector<uint64_t>> watermarks(std::vector<uint64_t> words) {
+  return std::make_shared<const std::vector<uint64_t>>(std::move(words));
+}
+
+TEST(RecoveryRule, TheLastWatermarkVouchesForAllStreamsThatBearItOut) {
+  const RecoveryRule rule = watermarks_cut("GSN");
+  StreamTails tails = {tail(100, 50, 0), tail(200, 60, 0), tail(112, 40, 40)};
+  tails[2].watermarks = {watermarks({30, 100, 150, 0}), watermarks({40, 100, 200, 56})};
+  Cut cut = rule.cut(tails);
+  EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{100, 200, 112}));
   EXPECT_EQ(cut.sequence, 40u);
   EXPECT_TRUE(survives(rule, 40, cut));
   EXPECT_FALSE(survives(rule, 41, cut));
+  // A log that has lost records up to which it was durable bounds the cut: to its last number, or
+  // to the last watermark that is met in it.
+  tails[1] = tail(199, 35, 0);
+  EXPECT_EQ(rule.cut(tails).sequence, 35u);
+  tails[1] = tail(150, 20, 0);
+  EXPECT_EQ(rule.cut(tails).sequence, 30u);
+  tails[1] = tail(149, 20, 0);
+  EXPECT_EQ(rule.cut(tails).sequence, 20u);
+  tails[0] = tail(0, 0, 0);
+  EXPECT_EQ(rule.cut(tails).sequence, 0u);
+}
+
+// In a log of format version 1 the watermarks have no positions.
+TEST(RecoveryRule, AWatermarkWithoutABodyCounts) {
+  const RecoveryRule rule = watermarks_cut("GSN");
+  EXPECT_EQ(rule.cut({tail(100, 50, 0), tail(200, 60, 0), tail(64, 40, 40)}).sequence, 40u);
 }
 
 TEST(RecoveryRule, AWatermarkIsMetIfAllItsPositionsAreThere) {
   const RecoveryRule rule = last_met_cut("sync record");
-  const auto words = [](std::vector<uint64_t> positions) {
-    return std::make_shared<const std::vector<uint64_t>>(std::move(positions));
-  };
   StreamTail first = tail(300, 0, 0), second = tail(150, 0, 0);
   // Stream 0 has two sync records, in two batches. The later one wants 160 bytes of stream 1.
-  first.watermark_words = {words({100, 50}), words({300, 160})};
-  second.watermark_words = {words({100, 150})};
+  // The words' upper bits are not part of the positions.
+  first.watermarks = {watermarks({7, 100, 50}),
+                      watermarks({9, WatermarkWord::encode(300, 64), 160})};
+  second.watermarks = {watermarks({8, 100, 150})};
   Cut cut = rule.cut({first, second});
   EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{100, 150}));
   second.bytes = 160;

@@ -124,7 +124,7 @@ class alignas(platform::kCacheLine) Inserter {
   // write.
   void seal(const LogReservation& reservation, RecordKind kind) {
     const uint64_t txn = uint64_t{id_} << 48 | inserted_;
-    RecordWriter record(reservation.hole, reservation.bytes, kind, reservation.sequence, txn);
+    RecordWriter record(reservation, kind, txn);
     if (kind != RecordKind::kCommit) {
       const auto row_bytes =
           static_cast<uint32_t>(reservation.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));

@@ -1,0 +1,23 @@
+#include "logging/format/stream_tail.h"
+
+namespace logjam {
+
+std::string find_damage(const StreamTails& tails) {
+  std::string damage;
+  for (size_t s = 0; s < tails.size(); ++s) {
+    Voucher best;
+    for (const StreamTail& tail : tails) {
+      if (s < tail.vouchers.size() && tail.vouchers[s].durable > best.durable) {
+        best = tail.vouchers[s];
+      }
+    }
+    if (best.durable < tails[s].durable_record_end) continue;
+    damage += (damage.empty() ? "" : "; ") + ("stream " + std::to_string(s)) + " ends at byte " +
+              std::to_string(tails[s].bytes) + " and was once durable up to byte " +
+              std::to_string(best.durable) + ", says the record at byte " +
+              std::to_string(best.position) + " of stream " + std::to_string(best.stream);
+  }
+  return damage;
+}
+
+}  // namespace logjam
