@@ -90,6 +90,8 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const auto per = [](double value, double count) { return count > 0 ? value / count : 0; };
   const auto transactions = static_cast<double>(result.transactions);
   const auto aborts = static_cast<double>(result.abort_count());
+  const double log_bytes =
+      static_cast<double>(result.log_bytes) + result.counters.value("padding_bytes");
   const auto text = [](std::string_view view) { return std::string(view); };
   const auto headline = workload.headline();
   double of_headline = 0;
@@ -124,10 +126,8 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   }
   add_latency("exec", result.execution, &row);
   add_latency("commit", result.commit, &row);
-  row.emplace_back("log_mb_s",
-                   number(per(static_cast<double>(result.log_bytes) * 1e-6, result.seconds), 2));
-  row.emplace_back("log_bytes_txn",
-                   number(per(static_cast<double>(result.log_bytes), transactions)));
+  row.emplace_back("log_mb_s", number(per(log_bytes * 1e-6, result.seconds), 2));
+  row.emplace_back("log_bytes_txn", number(per(log_bytes, transactions)));
   row.emplace_back("log_records_txn",
                    number(per(static_cast<double>(result.log_records), transactions), 2));
   add_counters(result.counters, &row);

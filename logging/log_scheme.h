@@ -30,8 +30,15 @@ class LogScheme {
   // trait sequence_before_validation. The scheme owns the table.
   virtual ReadStamps* read_stamps() { return nullptr; }
 
-  // reserve(), publish(), commit_read_only(), poll() and wait_durable() are called by the thread of
-  // worker `worker` only.
+  // draw(), abandon(), reserve(), publish(), commit_read_only(), poll() and wait_durable() are
+  // called by the thread of worker `worker` only.
+
+  // Only with the trait hole_after_validation. draw() is called at the serialization point, before
+  // the validation: it draws the number of all reservations of this transaction. Either these
+  // follow, up to the publish() that `commits`, or abandon(), because the validation failed. A
+  // transaction for which draw() is not called gets a number with each reservation.
+  virtual void draw(uint32_t worker, const Dependencies& deps);
+  virtual void abandon(uint32_t worker);
 
   // Called at the serialization point. Returns a log reservation of `bytes`. Never fails; waits
   // while the buffer is full. `bytes` is a multiple of 8 and at most max_record_bytes(). A worker

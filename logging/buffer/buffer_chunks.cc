@@ -76,6 +76,7 @@ void BufferChunks::hand_over(ChunkOwner& owner) {
     RecordWriter(stream_.at(owner.used), static_cast<uint32_t>(chunk.end - owner.used),
                  RecordKind::kPadding, 0, 0)
         .seal(run_, owner.used);
+    padding_bytes_.fetch_add(chunk.end - owner.used, platform::memory_order_relaxed);
   }
   owner.chunk = nullptr;
   hand_over(chunk);
