@@ -92,6 +92,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const auto aborts = static_cast<double>(result.abort_count());
   const double log_bytes =
       static_cast<double>(result.log_bytes) + result.counters.value("padding_bytes");
+  const bool pipelined = options.commit == CommitPolicy::kPipelined;
   const auto text = [](std::string_view view) { return std::string(view); };
   const auto headline = workload.headline();
   double of_headline = 0;
@@ -126,6 +127,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   }
   add_latency("exec", result.execution, &row);
   add_latency("commit", result.commit, &row);
+  row.emplace_back("pipeline_full_pct", pipelined ? number(result.pipeline_full_pct) : "");
   row.emplace_back("log_mb_s", number(per(log_bytes * 1e-6, result.seconds), 2));
   row.emplace_back("log_bytes_txn", number(per(log_bytes, transactions)));
   row.emplace_back("log_records_txn",

@@ -53,6 +53,7 @@ struct RunResult {
   HistogramSum commit;     // from the first (open loop: intended) start to the acknowledgement
   uint64_t log_bytes = 0;
   uint64_t log_records = 0;
+  double pipeline_full_pct = 0;  // of the workers' time: waits because a pipeline was full
   Usage usage;
   uint64_t memory_start_bytes = 0;  // of the process, when the measured phase begins
   uint64_t memory_end_bytes = 0;

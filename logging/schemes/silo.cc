@@ -165,8 +165,8 @@ class Silo final : public MultiStreamScheme {
     return logger.chunks.filled();
   }
 
-  // Called under the latch: writes a watermark record of the last epoch that has ended, and to which
-  // no worker will add a record. Returns false if the ring has no room for it.
+  // Called under the latch: writes a watermark record of the last epoch that has ended, and to
+  // which no worker will add a record. Returns false if the ring has no room for it.
   bool advance_watermark(uint32_t index, Logger& logger) {
     const uint64_t ended = tids_.over_for(index, streams());
     if (logger.watermark.load(memory_order_relaxed) >= ended) return true;
