@@ -75,8 +75,9 @@ class MultiStreamScheme : public LogScheme {
 
   // Any thread. Returns up to where `stream` has no unfilled hole, and may advance that position.
   virtual uint64_t filled(uint32_t stream) = 0;
-  // Called under the flush latch when a write is due (logging/stream/stream.h). A scheme that groups
-  // records closes the open group here, and not in filled(), which is called much more often.
+  // Called under the flush latch when a write is due (logging/stream/stream.h). A scheme that
+  // groups records closes the open group here, and not in filled(), which is called much more
+  // often.
   virtual uint64_t filled_to_write(uint32_t stream) { return filled(stream); }
   // Returns the stream that the worker writes to, always or most often.
   virtual uint32_t home(uint32_t worker) const { return worker % streams(); }

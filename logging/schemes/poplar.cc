@@ -36,8 +36,9 @@
 // the CSN. Under the latch (a few instructions) it blocks the workers of its buffer.
 //
 // Protocol. The buffer's is in logging/buffer/segmented_buffer.h. Only its worker uses a
-// WorkerState. A publisher raises `wanted_`, fills its segment, then fences and looks for a sleeping
-// daemon (Stream::published). The daemon stores that it sleeps, fences, and calls filled().
+// WorkerState. A publisher raises `wanted_`, fills its segment, then fences and looks for a
+// sleeping daemon (Stream::published). The daemon stores that it sleeps, fences, and calls
+// filled().
 #include <algorithm>
 
 #include "logging/buffer/segmented_buffer.h"

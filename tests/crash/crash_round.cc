@@ -250,7 +250,8 @@ CrashRound derive_round(uint64_t seed) {
   }
   round.replay = random.one_of({"parallel", "merge"});
   if (find_scheme(round.scheme)->traits.commands) round.replay = "parallel";
-  round.run_flags.push_back("--pwal_ngroup=" + random.one_of({"2", "16"}));
+  round.run_flags.push_back("--pwal_ngroup=" + random.one_of({"0", "2", "16"}));
+  round.run_flags.push_back("--lockflush_ngroup=" + random.one_of({"2", "16"}));
   return round;
 }
 
