@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "logging/commit_point.h"
 #include "logging/counters.h"
@@ -70,6 +71,10 @@ class LogScheme {
 
   // Returns how many flusher threads must call flush(), each with its number, counted from 0.
   virtual uint32_t flushers() const = 0;
+  // Returns the name of that thread, at most 15 bytes.
+  virtual std::string flusher_name(uint32_t flusher) const {
+    return "log-" + std::to_string(flusher);
+  }
   // Takes one step of flusher thread `flusher`. May sleep, but returns at least every 20 ms. With
   // `stopping`, flushes what is published whatever the flush policy says.
   virtual void flush(uint32_t flusher, bool stopping) = 0;
