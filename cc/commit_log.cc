@@ -40,6 +40,28 @@ CommitLog::CommitLog(WorkerContext& context)
   logs_ = traits.logs;
   commands_ = traits.commands;
   before_validation_ = traits.sequence_before_validation;
+  hole_after_ = traits.hole_after_validation;
+}
+
+void CommitLog::before_validation(const Dependencies& deps, std::span<const Write> writes) {
+  if (hole_after_) {
+    const ActivityScope scope(*context_.breakdown, Activity::kLogContention);
+    log_.draw(context_.id, deps);
+  } else if (before_validation_) {
+    draw(deps, writes);
+  }
+}
+
+void CommitLog::validated(const Dependencies& deps, std::span<const Write> writes) {
+  if (hole_after_ || !before_validation_) draw(deps, writes);
+}
+
+void CommitLog::validation_failed() {
+  if (!before_validation_) return;
+  const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
+  if (hole_after_) return log_.abandon(context_.id);
+  fill(reservation_, RecordKind::kVoid, {});
+  publish(reservation_, false, false);
 }
 
 void CommitLog::draw(Dependencies deps, std::span<const Write> writes) {
@@ -64,19 +86,17 @@ void CommitLog::draw(Dependencies deps, std::span<const Write> writes) {
   reservation_ = reserve(deps, bytes);
 }
 
-CommitPoint CommitLog::finish(bool ok) {
-  if (ok && context_.observer != nullptr) context_.observer->serialized();
+CommitPoint CommitLog::finish() {
+  if (context_.observer != nullptr) context_.observer->serialized();
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
-  if (!ok) {
-    fill(reservation_, RecordKind::kVoid, {});
-  } else if (commands_) {
+  if (commands_) {
     fill(reservation_, RecordKind::kCommand, {});
   } else if (context_.log_records == LogRecords::kTransaction) {
     fill(reservation_, RecordKind::kTransaction, writes_);
   } else {
     fill(reservation_, RecordKind::kCommit, {});
   }
-  return publish(reservation_, ok, ok);
+  return publish(reservation_, true, true);
 }
 
 CommitPoint CommitLog::commit_read_only(const Dependencies& deps) {

@@ -12,8 +12,9 @@
 
 namespace logjam {
 
-// The log side of one worker's transactions. A commit is draw(), then finish(). Only the worker
-// that owns the object calls it.
+// The log side of one worker's transactions. A commit is draw(), then finish(). A protocol that
+// validates calls before_validation() and validated() or validation_failed() in place of draw().
+// Only the worker that owns the object calls it.
 //
 // With --log_records=op, draw() also writes the begin record and the operation records, each
 // through a reserve and a publish of its own, because a worker may hold only one reservation. The
@@ -26,24 +27,27 @@ class CommitLog {
  public:
   explicit CommitLog(WorkerContext& context);
 
-  // Returns whether draw() must come before the validation of reads. If the validation then fails,
-  // finish(false) voids the record.
-  bool draws_before_validation() const { return before_validation_; }
-
   // Draws the transaction's sequence number and reserves space for its record. The caller is at the
   // serialization point. `writes` and their tuples must stay unchanged until finish(). Waits while
   // the log buffer is full. Ends the process with one sentence if the record exceeds what the
   // buffer can take.
   void draw(Dependencies deps, std::span<const Write> writes);
+  // These divide draw() into what the scheme wants before the validation of reads, which may be
+  // nothing, the number, or the number and the reserved space, and the rest. If the space was
+  // reserved and the validation fails, the record is voided.
+  void before_validation(const Dependencies& deps, std::span<const Write> writes);
+  void validated(const Dependencies& deps, std::span<const Write> writes);
+  void validation_failed();
   // If stamps_reads(), the protocol calls stamp_read() for every tuple that the transaction read:
-  // after draw(), and before it validates or unlocks the reads (proof in logging/read_stamps.h).
+  // after draw() or before_validation(), and before it validates or unlocks the reads (proof in
+  // logging/read_stamps.h).
   bool stamps_reads() const { return stamps_ != nullptr; }
   void stamp_read(const Tuple& tuple) { stamps_->raise(&tuple, reservation_.sequence); }
   // The sequence number that draw() drew: the version of all that the transaction writes.
   uint64_t sequence() const { return reservation_.sequence; }
-  // Writes the record into its hole, or a void record if not `ok`, and publishes it. Before that it
-  // tells the worker's observer, if `ok`. Returns the point that the commit must wait for.
-  CommitPoint finish(bool ok);
+  // Tells the worker's observer, writes the record into its hole and publishes it. Returns the point
+  // that the commit must wait for.
+  CommitPoint finish();
 
   // For a transaction that wrote nothing: returns the point that its commit must wait for.
   CommitPoint commit_read_only(const Dependencies& deps);
@@ -60,7 +64,8 @@ class CommitLog {
   ReadStamps* const stamps_;  // null: the scheme wants no stamps
   bool logs_;
   bool commands_;
-  bool before_validation_;
+  bool before_validation_;  // the number is drawn before the validation
+  bool hole_after_;         // and the space reserved after it
   uint64_t max_record_bytes_;
 
   uint64_t txn_ = 0;

@@ -4,7 +4,8 @@
 // tuple, and the structure word of every index node, that its results depend on. Commit locks the
 // write set, validates that the remembered words are unchanged, draws the sequence number, logs,
 // installs the rows, and unlocks each tuple with its new version. If the log scheme asks for it,
-// commit draws the number before it validates, and voids the record if the validation fails.
+// commit draws the number before it validates; if the space came with the number and the validation
+// fails, the record is voided.
 //
 // Protocol on Tuple::version. A committing transaction sets the lock bit by compare-and-swap. Only
 // that transaction then stores the row and, with release, the word without the lock bit. A reader
@@ -184,18 +185,17 @@ Status Occ::commit() {
     return Status::kOk;
   }
 
-  const bool early = log_.draws_before_validation();
-  if (early) log_.draw(deps_, writes_.all());
+  log_.before_validation(deps_, writes_.all());
   if (log_.stamps_reads()) {
     for (const Read& read : reads_) log_.stamp_read(*read.tuple);
   }
   if (!validate()) {
-    if (early) log_.finish(false);
+    log_.validation_failed();
     return give_up();
   }
-  if (!early) log_.draw(deps_, writes_.all());
+  log_.validated(deps_, writes_.all());
   const uint64_t sequence = log_.sequence();
-  commit_point_ = log_.finish(true);
+  commit_point_ = log_.finish();
 
   install(sequence);
   report_erased(sequence);

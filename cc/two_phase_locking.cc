@@ -71,7 +71,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     log_.draw(deps_, writes_.all());
     for (const Tuple* tuple : reads_) log_.stamp_read(*tuple);
     const uint64_t sequence = log_.sequence();
-    commit_point_ = log_.finish(true);
+    commit_point_ = log_.finish();
     for (const Write& write : writes_.all()) install(write, sequence);
     Base::report_erased(sequence);
     holds_locks_ = !context_.early_lock_release;

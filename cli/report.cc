@@ -93,6 +93,9 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   // Aborted attempts are followed by others; these have ended.
   const auto ended = transactions + static_cast<double>(result.rollbacks);
   const auto open_loop = [&](std::string value) { return options.rate > 0 ? value : ""; };
+  const double log_bytes =
+      static_cast<double>(result.log_bytes) + result.counters.value("padding_bytes");
+  const bool pipelined = options.commit == CommitPolicy::kPipelined;
   const auto text = [](std::string_view view) { return std::string(view); };
   const auto headline = workload.headline();
   double of_headline = 0;
@@ -130,10 +133,9 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   }
   add_latency("exec", result.execution, &row);
   add_latency("commit", result.commit, &row);
-  row.emplace_back("log_mb_s",
-                   number(per(static_cast<double>(result.log_bytes) * 1e-6, result.seconds), 2));
-  row.emplace_back("log_bytes_txn",
-                   number(per(static_cast<double>(result.log_bytes), transactions)));
+  row.emplace_back("pipeline_full_pct", pipelined ? number(result.pipeline_full_pct) : "");
+  row.emplace_back("log_mb_s", number(per(log_bytes * 1e-6, result.seconds), 2));
+  row.emplace_back("log_bytes_txn", number(per(log_bytes, transactions)));
   row.emplace_back("log_records_txn",
                    number(per(static_cast<double>(result.log_records), transactions), 2));
   add_counters(result.counters, &row);

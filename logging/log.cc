@@ -104,7 +104,7 @@ Log::~Log() { stop(); }
 void Log::start() {
   for (uint32_t flusher = 0; flusher < scheme_->flushers(); ++flusher) {
     flushers_.emplace_back([this, flusher] {
-      platform::name_this_thread("log-" + std::to_string(flusher));
+      platform::name_this_thread(scheme_->flusher_name(flusher));
       platform::favour_this_thread();
       while (!stopping_.load(platform::memory_order_acquire)) {
         scheme_->flush(flusher, draining_.load(platform::memory_order_acquire));

@@ -13,6 +13,9 @@ struct LogTraits {
   // If true, OCC draws the number before it validates its reads, and publishes a void record if
   // validation fails.
   bool sequence_before_validation = false;
+  // If true, OCC draws the number alone before it validates (LogScheme::draw), and reserves holes
+  // after that, so a failed validation leaves nothing in the log.
+  bool hole_after_validation = false;
   // If true, records hold commands (logging/format/record.h) instead of values. Recovery executes
   // them again in log order, so log order must be the serialization order, including read-write
   // precedences.

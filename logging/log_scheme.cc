@@ -1,11 +1,19 @@
 #include "logging/log_scheme.h"
 
+#include <glog/logging.h>
+
 namespace logjam {
 
 LogScheme::LogScheme(const LogConfig& config)
     : traits_(config.traits),
       safety_timeout_ns_(config.safety_timeout_ns),
       waiters_(config.workers, [this](const CommitPoint& point) { return is_durable(point); }) {}
+
+void LogScheme::draw(uint32_t, const Dependencies&) {
+  LOG(FATAL) << "this scheme draws its numbers with the holes";
+}
+
+void LogScheme::abandon(uint32_t) { LOG(FATAL) << "this scheme has no draw()"; }
 
 void LogScheme::wait_durable(uint32_t worker, const CommitPoint& point) {
   while (!is_durable(point)) waiters_.park(worker, point, safety_timeout_ns_);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "logging/commit_point.h"
 #include "logging/counters.h"
@@ -30,8 +31,15 @@ class LogScheme {
   // trait sequence_before_validation. The scheme owns the table.
   virtual ReadStamps* read_stamps() { return nullptr; }
 
-  // reserve(), publish(), commit_read_only(), poll() and wait_durable() are called by the thread of
-  // worker `worker` only.
+  // draw(), abandon(), reserve(), publish(), commit_read_only(), poll() and wait_durable() are
+  // called by the thread of worker `worker` only.
+
+  // Only with the trait hole_after_validation. draw() is called at the serialization point, before
+  // the validation: it draws the number of all reservations of this transaction. Either these
+  // follow, up to the publish() that `commits`, or abandon(), because the validation failed. A
+  // transaction for which draw() is not called gets a number with each reservation.
+  virtual void draw(uint32_t worker, const Dependencies& deps);
+  virtual void abandon(uint32_t worker);
 
   // Called at the serialization point. Returns a log reservation of `bytes`. Never fails; waits
   // while the buffer is full. `bytes` is a multiple of 8 and at most max_record_bytes(). A worker
@@ -68,6 +76,10 @@ class LogScheme {
 
   // Returns how many flusher threads must call flush(), each with its number, counted from 0.
   virtual uint32_t flushers() const = 0;
+  // Returns the name of that thread, at most 15 bytes.
+  virtual std::string flusher_name(uint32_t flusher) const {
+    return "log-" + std::to_string(flusher);
+  }
   // Takes one step of flusher thread `flusher`. May sleep, but returns at least every 20 ms. With
   // `stopping`, flushes what is published whatever the flush policy says.
   virtual void flush(uint32_t flusher, bool stopping) = 0;

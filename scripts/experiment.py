@@ -64,6 +64,13 @@ def median(rows, column):
     return statistics.median(float(row[column]) for row in rows)
 
 
+def counter(rows, name):
+    """The median of a counter of the scheme, from the column scheme_counters of `logjam run`."""
+    return statistics.median(
+        float(dict(pair.split("=") for pair in row["scheme_counters"].split())[name])
+        for row in rows)
+
+
 def ratio(rows, other, column="tps"):
     """The median of the ratios rows / other of the rounds."""
     return statistics.median(

@@ -51,6 +51,7 @@ double seconds_between(uint64_t begin_ns, uint64_t end_ns) {
 
 void collect(const Workers& workers, RunResult* result) {
   std::array<uint64_t, static_cast<size_t>(Activity::kCount)> activity_ticks{};
+  uint64_t pipeline_wait = 0;
   for (const auto& worker : workers) {
     const WorkerStats& stats = worker->stats();
     result->transactions += stats.transactions.value();
@@ -60,6 +61,7 @@ void collect(const Workers& workers, RunResult* result) {
     result->backlog += stats.backlog.value();
     result->log_bytes += stats.log_bytes.value();
     result->log_records += stats.log_records.value();
+    pipeline_wait += stats.pipeline_wait.value();
     for (size_t i = 0; i < result->aborts.size(); ++i) {
       result->aborts[i] += stats.aborts[i].value();
     }
@@ -74,6 +76,11 @@ void collect(const Workers& workers, RunResult* result) {
     for (size_t i = 0; i < activity_ticks.size(); ++i) {
       activity_ticks[i] += worker->breakdown().sampled_ticks()[i];
     }
+  }
+  const double workers_ns = result->seconds * 1e9 * static_cast<double>(workers.size());
+  if (workers_ns > 0) {
+    result->pipeline_full_pct =
+        std::min(100.0, 100 * platform::ticks_to_ns(pipeline_wait) / workers_ns);
   }
   const auto all = static_cast<double>(
       std::accumulate(activity_ticks.begin(), activity_ticks.end(), uint64_t{0}));

@@ -63,6 +63,7 @@ struct RunResult {
   uint64_t backlog = 0;
   uint64_t log_bytes = 0;
   uint64_t log_records = 0;
+  double pipeline_full_pct = 0;  // of the workers' time: waits because a pipeline was full
   Usage usage;
   uint64_t memory_start_bytes = 0;  // of the process, when the measured phase begins
   uint64_t memory_end_bytes = 0;

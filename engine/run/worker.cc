@@ -13,8 +13,8 @@ namespace logjam {
 using platform::ticks;
 
 void WorkerStats::reset() {
-  for (Counter* counter :
-       {&transactions, &misses, &rollbacks, &arrivals, &backlog, &log_bytes, &log_records}) {
+  for (Counter* counter : {&transactions, &misses, &rollbacks, &arrivals, &backlog, &log_bytes,
+                           &log_records, &pipeline_wait}) {
     counter->set(0);
   }
   for (Counter& counter : aborts) counter.set(0);
@@ -242,9 +242,11 @@ void Worker::pre_committed(PendingCommit txn) {
   }
   const uint32_t queue = txn.point.queue;
   queues_[queue].push_back(std::move(txn));
-  if (in_flight() > options_.pipeline_depth) {
+  if (in_flight() > options_.pipeline_depth && !scheme_.is_durable(next_commit_point())) {
     const ActivityScope scope(breakdown_, Activity::kFlushWait);
+    const uint64_t full = ticks();
     scheme_.wait_durable(context_.id, next_commit_point());
+    stats_.pipeline_wait.add(ticks() - full);
   }
   acknowledge_durable();
 }

@@ -47,6 +47,7 @@ struct TypeCounters {
 
 struct WorkerStats {
   Counter transactions, misses, rollbacks, arrivals, backlog, log_bytes, log_records;
+  Counter pipeline_wait;  // ticks
   std::array<Counter, static_cast<size_t>(AbortReason::kCount)> aborts;
   std::vector<TypeCounters> by_type;
   Histogram execution, commit;  // in ticks, see RunResult

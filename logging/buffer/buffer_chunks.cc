@@ -71,6 +71,7 @@ void BufferChunks::hand_over(ChunkOwner& owner) {
   BufferChunk& chunk = *owner.chunk;
   if (owner.used != chunk.end) {
     write_empty(RecordKind::kPadding, 0, owner.used, chunk.end - owner.used);
+    padding_bytes_.fetch_add(chunk.end - owner.used, platform::memory_order_relaxed);
   }
   owner.chunk = nullptr;
   hand_over(chunk);

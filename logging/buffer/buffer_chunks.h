@@ -113,6 +113,9 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Any thread. Returns the stream position up to which all chunks were passed.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
+  // Any thread: how many bytes were padding, so far.
+  uint64_t padding_bytes() const { return padding_bytes_.load(platform::memory_order_relaxed); }
+
   platform::SpinLock& latch() { return latch_; }
 
  private:
@@ -147,6 +150,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   platform::atomic<uint64_t> filled_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> done_{0};
   platform::atomic<uint64_t> passed_{0};
+  platform::atomic<uint64_t> padding_bytes_{0};
 };
 
 }  // namespace logjam

@@ -3,9 +3,9 @@
 // segment has a hole.
 //
 // A segment is open while records are allocated in it. Then it is closed, either by the worker
-// whose record makes the segment an I/O unit long, or by a flusher that finds nothing else to
-// flush. A segment is passed when it is closed and all its bytes are filled. If the index is full,
-// the open segment grows.
+// whose record makes the segment an I/O unit long, or by a flusher that is about to write. A
+// segment is passed when it is closed and all its bytes are filled. If the index is full, the open
+// segment grows.
 //
 // Protocol. allocate() and close() are called under the buffer's latch, and advance() under a latch
 // of the flushers. Publishers add to `buffered` (release) and advance() loads it (acquire): a
@@ -68,6 +68,8 @@ class SegmentIndex {
     return passed_.load(platform::memory_order_relaxed) !=
            closed_.load(platform::memory_order_acquire);
   }
+  // Any thread: how many segments were closed, ever.
+  uint64_t closed() const { return closed_.load(platform::memory_order_relaxed); }
   // Called under the flushers' latch: passes the segments that are closed and filled, in order, up
   // to the first one that is not. Calls `pass(end, sequence)` for each.
   template <class Pass>

@@ -47,6 +47,10 @@ class FetchAddScheme : public SingleStreamScheme {
         tracker_(config.workers, stream().ring(), tracker_options...) {}
 
   uint32_t flushers() const override { return Tracker::kOwnThread ? 2 : 1; }
+  // The tracker's thread is named after what it advances, and so is the daemon.
+  std::string flusher_name(uint32_t flusher) const override {
+    return Tracker::kOwnThread && flusher == 0 ? "log-sbl" : "log-sdl";
+  }
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     // The wait comes before the worker owns a hole, because other workers would wait for that hole.
@@ -80,6 +84,9 @@ class FetchAddScheme : public SingleStreamScheme {
   }
   Counters counters() const override {
     auto all = SingleStreamScheme::counters();
+    const uint64_t durable = sdl();  // first, so that it is not beyond SBL
+    all.add({{"sbl_bytes", static_cast<double>(sbl_.load(platform::memory_order_acquire))},
+             {"sdl_bytes", static_cast<double>(durable)}});
     all.add(tracker_.counters());
     return all;
   }

@@ -2,9 +2,10 @@
 // each, durable watermarks in sequence numbers, the least of these, and waiting across streams.
 //
 // A scheme says three things: `reserve` and `publish` as every scheme does, and `filled(s)`: up to
-// where stream s has no unfilled hole. Before filled(s) returns a larger position than before, the
-// scheme says with record_durable_sequence(s, end, sequence) which sequence numbers that position
-// stands for. From this follow
+// where stream s has no unfilled hole. Before filled(s) (or filled_to_write(s), if the scheme has
+// one) returns a larger position than before, the scheme says with
+// record_durable_sequence(s, end, sequence) which sequence numbers that position stands for. From
+// this follow
 //
 //   durable_sequence(s)         all records that stream s has, or will ever have, of numbers up to
 //                               this one are durable (Poplar's DSN)
@@ -77,6 +78,10 @@ class MultiStreamScheme : public LogScheme {
 
   // Any thread. Returns up to where `stream` has no unfilled hole, and may advance that position.
   virtual uint64_t filled(uint32_t stream) = 0;
+  // Called under the flush latch when a write is due (logging/stream/stream.h). A scheme that
+  // groups records closes the open group here, and not in filled(), which is called much more
+  // often.
+  virtual uint64_t filled_to_write(uint32_t stream) { return filled(stream); }
   // Returns the stream that the worker writes to, always or most often.
   virtual uint32_t home(uint32_t worker) const { return worker % streams(); }
 
@@ -144,8 +149,9 @@ class MultiStreamScheme : public LogScheme {
  private:
   struct Entry {
     Entry(const LogConfig& config, uint32_t index, MultiStreamScheme& scheme)
-        : stream(config, index, scheme.waiters(),
-                 [&scheme, index] { return scheme.filled(index); }) {}
+        : stream(
+              config, index, scheme.waiters(), [&scheme, index] { return scheme.filled(index); },
+              Stream::kMaxWriteBytes, [&scheme, index] { return scheme.filled_to_write(index); }) {}
 
     Stream stream;
     DurableSequence durable_sequence;

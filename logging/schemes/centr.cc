@@ -1,6 +1,6 @@
-// `centr`: one mutex around acquire, fill and release. It is the baseline of the papers: Aether,
-// Alg. 1; P-WAL, Alg. 1. (P-WAL's baseline also flushes under the mutex. Here a flush blocks no
-// insert, as in Aether.)
+// `centr`: one mutex around acquire, fill and release. It is the baseline of Aether (Alg. 1): a
+// flush blocks no insert. The baseline of P-WAL, which flushes under the mutex, is
+// `centr-lockflush`.
 //
 // Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers.
 #include "logging/scheme_bases/single_stream_scheme.h"
@@ -43,7 +43,7 @@ const SchemeRegistration registration({
     .flushed_by = "leader or daemon",
     .safe_when = "LSN <= durable",
     .cut = "first gap",
-    .source = "Aether Alg. 1, P-WAL Alg. 1",
+    .source = "Aether Alg. 1",
     .recovery = first_gap(),
     .stream_count = one_stream,
     .construct = construct<Centr>,

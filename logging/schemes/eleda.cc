@@ -6,6 +6,13 @@
 //   eleda-crawl   the same without hopping, hence without h-lists and H-index (section 6.5.4)
 //   eleda-bitmap  with a bit for each byte and a linear scan (section 6.5.4)
 //
+// The I/O unit (section 4.3, Fig. 18) is the largest write. One write is under way at a time, so a
+// log that grows by more than a unit in the time of a write falls behind, whatever the device's
+// bandwidth. Then the pipelines fill up, and commit latency is the time that their depth takes. So
+// by default the unit does not limit the writes: it is as large as those of other schemes. As
+// published is `--flagfile=config/eleda.flags`: units of 64 KiB, a thread that only advances SBL
+// (the ELEDA worker), and one that only flushes up to SBL and advances SDL (the ELEDA flusher).
+//
 // A worker that is descheduled between reserve and publish delays the durability of all later
 // records. In the end, when the ring is full, it blocks workers that reserve; it blocks no worker
 // that fills or publishes. A worker that wants to reserve waits if SBL has not passed its last
@@ -26,13 +33,15 @@ DEFINE_uint64(hop_bytes, 4 << 20,
 namespace logjam {
 namespace {
 
+uint64_t largest_write() { return io_unit_bytes(Stream::kMaxWriteBytes); }
+
 template <bool kHops>
 std::unique_ptr<LogScheme> with_grasshopper(const LogConfig& config) {
-  return std::make_unique<FetchAddScheme<Grasshopper<kHops>>>(config, io_unit_bytes(),
+  return std::make_unique<FetchAddScheme<Grasshopper<kHops>>>(config, largest_write(),
                                                               FLAGS_hop_bytes);
 }
 std::unique_ptr<LogScheme> with_bitmap(const LogConfig& config) {
-  return std::make_unique<FetchAddScheme<Bitmap>>(config, io_unit_bytes());
+  return std::make_unique<FetchAddScheme<Bitmap>>(config, largest_write());
 }
 
 std::string check_flags() {

@@ -22,34 +22,33 @@
 // depend on no record that could be missing. A transaction beyond RSNe that read from them is
 // dropped. The last writer wins by SSN, because SSNs grow along overwrites (R3).
 //
+// Segments (section 4.3). A worker closes a segment that has reached the I/O unit. A logger, or
+// another thread that flushes, closes a shorter one when the flush policy says that it must write,
+// unless a closed segment still has a hole (filled_to_write). A look whether there is something to
+// flush closes none (filled).
+//
 // Idle buffers (R5). If a buffer is behind the largest SSN of a transaction that read, its flusher
 // raises the buffer with a watermark record of that SSN: at once if the buffer is quiet, or else at
-// the end of the segment that the flusher is about to close. Watermark records get their numbers
+// the end of a segment that the flusher closes. Watermark records get their numbers
 // under the latch, as other records do, so later records have larger numbers.
 //
 // A descheduled worker. Between reserve and publish it blocks its buffer's DSN, and with the DSN
 // the CSN. Under the latch (a few instructions) it blocks the workers of its buffer.
 //
-// Protocol. `ssn` and `offset` are stored under `latch`. Any thread may load `ssn` at any time,
-// because it only grows. `filled` is stored (release) under `advancing`, after its durable sequence
-// was recorded. Only its worker uses a WorkerState. A publisher raises `wanted_`, fills its
-// segment, then fences and looks for a sleeping daemon (Stream::published). The daemon stores that
-// it sleeps, fences, and calls filled().
+// Protocol. The buffer's is in logging/buffer/segmented_buffer.h. Only its worker uses a
+// WorkerState. A publisher raises `wanted_`, fills its segment, then fences and looks for a
+// sleeping daemon (Stream::published). The daemon stores that it sleeps, fences, and calls
+// filled().
 #include <algorithm>
 
-#include "logging/buffer/segment_index.h"
+#include "logging/buffer/segmented_buffer.h"
 #include "logging/scheme_bases/multi_stream_scheme.h"
 #include "logging/scheme_registry.h"
 #include "logging/stream/io_unit.h"
 #include "logging/stream/wanted_watermark.h"
-#include "platform/spin.h"
 
 namespace logjam {
 namespace {
-
-using platform::memory_order_acquire;
-using platform::memory_order_relaxed;
-using platform::memory_order_release;
 
 enum Queue : uint8_t { kQwr, kQww };
 
@@ -64,28 +63,16 @@ RecoveryRule up_to_rsne_and_write_only() {
 class Poplar final : public MultiStreamScheme {
  public:
   explicit Poplar(const LogConfig& config)
-      : MultiStreamScheme(config),
-        io_unit_bytes_(io_unit_bytes()),
-        workers_(config.workers),
-        wanted_(streams()) {
+      : MultiStreamScheme(config), workers_(config.workers), wanted_(streams()) {
     for (uint32_t s = 0; s < streams(); ++s) {
-      const uint64_t units = stream(s).ring().capacity() / io_unit_bytes_;
-      buffers_.push_back(std::make_unique<Buffer>(units));
+      buffers_.push_back(std::make_unique<SegmentedBuffer>(stream(s), io_unit_bytes()));
     }
   }
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     const uint32_t home_stream = home(worker);
-    Buffer& buffer = *buffers_[home_stream];
-    stream(home_stream).lock_with_space(buffer.latch, buffer.offset, bytes);
-    const uint64_t begin = buffer.offset;
-    const uint64_t ssn =
-        std::max({deps.max_read, deps.max_overwritten, buffer.ssn.load(memory_order_relaxed)}) + 1;
-    const uint32_t segment = take(buffer, bytes, ssn);
-    if (buffer.segments.open_bytes() >= io_unit_bytes_ && !buffer.segments.full()) {
-      buffer.segments.close(buffer.offset, ssn);
-    }
-    buffer.latch.unlock();
+    const auto [begin, ssn, segment] =
+        buffers_[home_stream]->reserve(std::max(deps.max_read, deps.max_overwritten), bytes);
     workers_[worker] = {segment, deps.reads};
     return reservation(home_stream, begin, bytes, ssn);
   }
@@ -95,7 +82,7 @@ class Poplar final : public MultiStreamScheme {
     const WorkerState& me = workers_[worker];
     const uint32_t home_stream = reservation.stream;
     if (commits && me.reads) wanted_.raise(home_stream, reservation.sequence);
-    buffers_[home_stream]->segments.filled(me.segment, reservation.bytes);
+    buffers_[home_stream]->publish(me.segment, reservation.bytes);
     stream(home_stream).published(commits);
     return me.reads ? CommitPoint::in_every_stream(reservation.sequence, kQwr)
                     : CommitPoint::in_stream(home_stream, reservation.sequence, kQww);
@@ -107,78 +94,63 @@ class Poplar final : public MultiStreamScheme {
     return point;
   }
 
+  Counters counters() const override {
+    Counters all = MultiStreamScheme::counters();
+    for (const auto& buffer : buffers_) {
+      all.add({{"segments", static_cast<double>(buffer->closed())}});
+    }
+    return all;
+  }
+
  private:
   struct WorkerState {
     uint32_t segment = 0;  // between reserve and publish
     bool reads = false;
   };
-  struct alignas(platform::kCacheLine) Buffer {
-    explicit Buffer(uint64_t units) : segments(units) {}
-
-    platform::SpinLock latch;
-    platform::atomic<uint64_t> ssn{0};
-    uint64_t offset = 0;
-    SegmentIndex segments;
-
-    alignas(platform::kCacheLine) platform::SpinLock advancing;
-    platform::atomic<uint64_t> filled{0};
-  };
-
-  // Called under the latch: takes `bytes` for a record with number `ssn`. Returns the segment.
-  static uint32_t take(Buffer& buffer, uint64_t bytes, uint64_t ssn) {
-    buffer.ssn.store(ssn, memory_order_relaxed);
-    buffer.offset += bytes;
-    return buffer.segments.allocate(bytes);
-  }
 
   void notify_behind() {
-    notify_flushers_behind(wanted_.wanted(),
-                           [&](uint32_t s) { return buffers_[s]->ssn.load(memory_order_relaxed); });
+    notify_flushers_behind(wanted_.wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); });
   }
 
+  // The open segment counts as filled, even if it has a hole: then the thread that is about to
+  // write closes it, and from then on it does not count.
   uint64_t filled(uint32_t index) override {
-    Buffer& buffer = *buffers_[index];
-    if (!buffer.segments.pending()) close_segment(index, buffer);
-    if (buffer.segments.pending()) {
-      bool passed = false;
-      buffer.advancing.lock();
-      buffer.segments.advance([&](uint64_t end, uint64_t ssn) {
-        record_durable_sequence(index, end, ssn);
-        buffer.filled.store(end, memory_order_release);
-        passed = true;
-      });
-      buffer.advancing.unlock();
-      // The publishers of these segments raised `wanted_` before they filled them, so here it has
-      // their numbers.
-      if (passed) notify_behind();
-    }
-    return buffer.filled.load(memory_order_acquire);
+    SegmentedBuffer& buffer = *buffers_[index];
+    const uint64_t filled = pass_segments(index);
+    if (buffer.pending()) return filled;
+    const bool quiet = buffer.open_bytes() == 0 && filled == stream(index).durable();
+    if (quiet) raise_if_behind(index);
+    return filled + buffer.open_bytes();
   }
 
-  // Closes the open segment because the flusher has nothing else to flush.
-  void close_segment(uint32_t index, Buffer& buffer) {
-    const uint64_t raise = wanted_.wanted();
-    const auto behind = [&] { return buffer.ssn.load(memory_order_relaxed) < raise; };
-    const bool quiet = buffer.filled.load(memory_order_relaxed) == stream(index).durable();
-    const bool open = buffer.segments.open_bytes() != 0;
-    if (!open && !(quiet && behind())) return;
-
-    buffer.latch.lock();
-    if (behind() && fits(index, buffer.offset + kWatermarkBytes)) {
-      const uint64_t begin = buffer.offset;
-      const uint32_t segment = take(buffer, kWatermarkBytes, raise);
-      write_watermark(index, begin, raise);
-      buffer.segments.filled(segment, kWatermarkBytes);
-    }
-    if (buffer.segments.open_bytes() != 0 && !buffer.segments.full()) {
-      buffer.segments.close(buffer.offset, buffer.ssn.load(memory_order_relaxed));
-    }
-    buffer.latch.unlock();
+  uint64_t filled_to_write(uint32_t index) override {
+    SegmentedBuffer& buffer = *buffers_[index];
+    const uint64_t filled = pass_segments(index);
+    if (buffer.pending() || buffer.open_bytes() == 0) return filled;
+    raise_if_behind(index);
+    buffer.close();
+    return pass_segments(index);
   }
 
-  const uint64_t io_unit_bytes_;
+  // Returns up to where segments are closed and filled.
+  uint64_t pass_segments(uint32_t index) {
+    const bool passed = buffers_[index]->pass(
+        [&](uint64_t end, uint64_t ssn) { record_durable_sequence(index, end, ssn); });
+    // The publishers of these segments raised `wanted_` before they filled them, so here it has
+    // their numbers.
+    if (passed) notify_behind();
+    return buffers_[index]->filled();
+  }
+
+  // Writes a watermark record if the buffer is behind.
+  void raise_if_behind(uint32_t index) {
+    const uint64_t wanted = wanted_.wanted();
+    buffers_[index]->raise(wanted, kWatermarkBytes,
+                           [&](uint64_t begin) { write_watermark(index, begin, wanted); });
+  }
+
   WorkerStates<WorkerState> workers_;
-  std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::vector<std::unique_ptr<SegmentedBuffer>> buffers_;
   WantedWatermark wanted_;  // a slot for each buffer
 };
 

@@ -4,11 +4,13 @@
 // LSN: 1, 2, 3, ... by fetch-and-add, one for each record. It is larger than the LSN of anything
 // that the transaction depends on, because those LSNs were drawn before. It grows in each file.
 //
-// Flushing. A worker flushes its buffer, and waits for that flush, every --pwal_ngroup commits, and
-// also when its buffer is full or when it has to wait anyway. If a worker goes idle or gets stuck,
-// a thread for each buffer flushes what the worker has left behind, and so bounds the delay (1 ms,
-// or --flush_us). Other workers that wait for the buffer flush it too. With --flush_help=false
-// these threads make all flushes, and the workers wait for them.
+// Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
+// when its buffer is full. If a group does not fill, a thread for each buffer flushes what the
+// worker has left behind, and so bounds the delay (1 ms, or --flush_us). By default NGROUP is 16,
+// as in the paper, and a worker that has to wait does not wait for a group: it flushes at once, its
+// own buffer and those of others. If --pwal_ngroup is given, it is kept: under --commit=sync, where
+// a worker has one commit in its buffer, every commit then waits for the delay, unless NGROUP is 1.
+// With --flush_help=false the threads make all flushes, and the workers wait for them.
 //
 // Safe when (--pwal_ack=safe) every file has on disk all records that it has, or will ever have, of
 // LSNs up to the transaction's. Among these are the transaction's record and, because their LSNs
@@ -35,22 +37,23 @@
 // of all numbers behind the last record or watermark of its file. It stalls no worker that
 // reserves, fills or flushes. A worker that stops elsewhere stalls nothing.
 //
-// Protocol. Buffer::latch guards all fields but the atomics. The paper's buffer has no latch. Here
-// the latch keeps apart the owner's next record and a watermark. It is held for some instructions,
-// and only the owner takes it as long as the owner is busy. `open` is stored (release) without the
-// latch, when the record is filled. Watermarks: a thread loads the counter under the latch, and the
-// owner draws its LSN under the latch, so all LSNs that the owner draws afterwards are larger.
-// `filled` is stored (release) after its LSN was recorded. Only the owner uses `commits` and
-// `committed`.
+// Protocol. The paper's buffer has no latch, and neither has this one: how a watermark gets into
+// the buffer of an idle worker is proved in logging/buffer/private_buffer.h. `recorded` is the
+// largest LSN whose durable sequence was recorded; it is raised (release) after that. Only its
+// worker uses `commits` and `committed`.
 #include <gflags/gflags.h>
 
 #include <algorithm>
 
+#include "logging/buffer/private_buffer.h"
 #include "logging/scheme_bases/multi_stream_scheme.h"
 #include "logging/scheme_registry.h"
 #include "platform/spin.h"
 
-DEFINE_uint64(pwal_ngroup, 16, "pwal: commits that a worker flushes together");
+DEFINE_uint64(
+    pwal_ngroup, 0,
+    "pwal: commits that a worker flushes together; 0: 16, but a worker that waits flushes "
+    "at once");
 DEFINE_string(pwal_ack, "safe",
               "pwal: acknowledge when all that a transaction may have read from is durable (safe), "
               "or after its worker's own flush, as in the paper (unsafe)");
@@ -63,11 +66,15 @@ using platform::memory_order_relaxed;
 using platform::memory_order_release;
 
 constexpr uint64_t kIdleDelayUs = 1000;
+constexpr uint64_t kGroup = 16;
 
 bool unsafe() { return FLAGS_pwal_ack == "unsafe"; }
 
+uint64_t group() { return FLAGS_pwal_ngroup == 0 ? kGroup : FLAGS_pwal_ngroup; }
+bool waiters_flush() { return FLAGS_pwal_ngroup <= 1; }
+
 LogConfig grouped(LogConfig config) {
-  if (config.flush_txns == 0 && config.flush_bytes == 0) config.flush_txns = FLAGS_pwal_ngroup;
+  if (config.flush_txns == 0 && config.flush_bytes == 0) config.flush_txns = group();
   if (config.flush_us == 0) config.flush_us = kIdleDelayUs;
   return config;
 }
@@ -75,27 +82,28 @@ LogConfig grouped(LogConfig config) {
 class Pwal final : public MultiStreamScheme {
  public:
   explicit Pwal(const LogConfig& config)
-      : MultiStreamScheme(grouped(config), true), unsafe_(unsafe()), group_(FLAGS_pwal_ngroup) {
-    for (uint32_t s = 0; s < streams(); ++s) buffers_.push_back(std::make_unique<Buffer>());
+      : MultiStreamScheme(grouped(config), waiters_flush()), unsafe_(unsafe()), group_(group()) {
+    for (uint32_t s = 0; s < streams(); ++s) {
+      buffers_.push_back(std::make_unique<Buffer>(counter_));
+    }
   }
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
-    Buffer& buffer = *buffers_[worker];
-    stream(worker).lock_with_space(buffer.latch, buffer.offset, bytes);
-    const uint64_t lsn = counter_.fetch_add(1, memory_order_relaxed) + 1;
-    const uint64_t begin = buffer.offset;
-    buffer.before = {begin, buffer.last_lsn()};
-    buffer.last.store(lsn, memory_order_relaxed);
-    buffer.offset += bytes;
-    buffer.open.store(true, memory_order_relaxed);
-    buffer.latch.unlock();
-    return reservation(worker, begin, bytes, lsn);
+    PrivateBuffer& records = buffers_[worker]->records;
+    while (true) {
+      stream(worker).wait_for_space(records.place().end + bytes);
+      const uint64_t lsn = records.open();
+      const uint64_t begin = records.place().end;
+      if (fits(worker, begin + bytes)) return reservation(worker, begin, bytes, lsn);
+      records.cancel();  // a watermark has taken the room
+      stream(worker).published(false);
+    }
   }
 
   CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
                       bool commits) override {
     Buffer& buffer = *buffers_[worker];
-    buffer.open.store(false, memory_order_release);
+    buffer.records.publish({reservation.position + reservation.bytes, reservation.sequence});
     if (commits) {
       ++buffer.commits;
       buffer.committed = reservation.sequence;
@@ -124,53 +132,47 @@ class Pwal final : public MultiStreamScheme {
     // A daemon that has something to flush notifies the flushers of the streams whose last LSN is
     // smaller.
     if (!unsafe_) {
-      notify_flushers_behind(buffers_[flusher]->last_lsn(),
-                             [&](uint32_t s) { return buffers_[s]->last_lsn(); });
+      notify_flushers_behind(last_lsn(flusher), [&](uint32_t s) { return last_lsn(s); });
     }
     MultiStreamScheme::flush(flusher, stopping);
   }
 
  private:
-  struct alignas(platform::kCacheLine) Buffer {
-    struct Place {
-      uint64_t end = 0, lsn = 0;
-    };
+  struct Buffer {
+    explicit Buffer(platform::atomic<uint64_t>& counter) : records(counter) {}
 
-    platform::SpinLock latch;
-    platform::atomic<bool> open{false};  // its owner holds a reservation
-    uint64_t offset = 0;
-    platform::atomic<uint64_t> last{0};  // the LSN of the record that ends at `offset`
-    Place before;                        // where the open reservation begins
-    platform::atomic<uint64_t> filled{0};
+    PrivateBuffer records;
     uint64_t commits = 0;    // since the owner last flushed
     uint64_t committed = 0;  // the LSN of the last commit
-
-    uint64_t last_lsn() const { return last.load(memory_order_relaxed); }
+    alignas(platform::kCacheLine) platform::atomic<uint64_t> recorded{0};
   };
+
+  uint64_t last_lsn(uint32_t index) const { return buffers_[index]->records.place().sequence; }
 
   uint64_t filled(uint32_t index) override {
     Buffer& buffer = *buffers_[index];
-    bool watermarked = false;
-    buffer.latch.lock();
-    const bool open = buffer.open.load(memory_order_acquire);
-    const uint64_t counter = counter_.load(memory_order_relaxed);
-    const bool quiet = !open && buffer.offset == stream(index).durable();
-    if (quiet && !unsafe_ && buffer.last_lsn() < counter &&
-        fits(index, buffer.offset + kWatermarkBytes)) {
-      write_watermark(index, buffer.offset, counter);
-      buffer.offset += kWatermarkBytes;
-      buffer.last.store(counter, memory_order_relaxed);
-      watermarked = true;
-    }
-    const auto [end, lsn] =
-        open ? buffer.before : typename Buffer::Place{buffer.offset, buffer.last_lsn()};
-    if (end > buffer.filled.load(memory_order_relaxed)) {
+    if (raise_if_idle(index)) notify_flusher(index);  // so that the watermark's delay is bounded
+    const auto [end, lsn] = buffer.records.place();
+    if (lsn > buffer.recorded.load(memory_order_acquire)) {
       record_durable_sequence(index, end, lsn);
-      buffer.filled.store(end, memory_order_release);
+      platform::atomic_max(buffer.recorded, lsn, memory_order_release);
     }
-    buffer.latch.unlock();
-    if (watermarked) notify_flusher(index);  // so that the watermark's delay is bounded
-    return buffer.filled.load(memory_order_acquire);
+    return end;
+  }
+
+  // Any thread. Writes a watermark if all of the file is durable and the file is behind.
+  bool raise_if_idle(uint32_t index) {
+    PrivateBuffer& records = buffers_[index]->records;
+    const auto quiet = [&](const PrivateBuffer::Place& place, uint64_t counter) {
+      return place.sequence < counter && place.end == stream(index).durable();
+    };
+    if (unsafe_ || !quiet(records.place(), counter_.load(memory_order_relaxed))) return false;
+    return records.append_if_idle([&](const PrivateBuffer::Place& place, uint64_t counter) {
+      const uint64_t end = place.end + kWatermarkBytes;
+      if (!quiet(place, counter) || !fits(index, end)) return place;
+      write_watermark(index, place.end, counter);
+      return PrivateBuffer::Place{end, counter};
+    });
   }
 
   const bool unsafe_;
@@ -194,7 +196,6 @@ RecoveryRule recovery() {
 }
 
 std::string check_flags() {
-  if (FLAGS_pwal_ngroup == 0) return "--pwal_ngroup must be at least 1";
   if (FLAGS_pwal_ack == "safe" || FLAGS_pwal_ack == "unsafe") return "";
   return "--pwal_ack=" + FLAGS_pwal_ack + " is not a rule; safe and unsafe are";
 }

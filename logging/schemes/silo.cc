@@ -8,13 +8,14 @@
 // than the numbers of what is read and what is overwritten, and than this worker's last TID. It
 // must be drawn before OCC validates. Let U overwrite what T has read. Then U locks, and hence
 // draws, after T's validation, so U's epoch is not smaller than T's. Hence every prefix of epochs
-// is a prefix of the serial order.
+// is a prefix of the serial order. The space for the record is taken after the validation, so a
+// transaction that aborts leaves nothing in the log.
 //
 // Flushing. Full buffers are handed over at once. A separate thread, the epoch thread, ends an
-// epoch every --epoch_ms. When epoch e has ended, a logger writes a watermark record of e, and
-// takes the buffers before it from the workers that are not using theirs. The watermark record is
-// durable only when all records before it are. Before it lies every buffer that can have a
-// reservation of e, because a worker has its buffer when it reads the epoch.
+// epoch every --epoch_ms. When epoch e has ended and none of its workers is at work on a
+// transaction of e, a logger writes a watermark record of e, and takes the buffers before it from
+// the workers that are not using theirs. The watermark record is durable only when all records
+// before it are. Before it lies every record of e.
 //
 // Safe when. The persisted epoch is the least, over all loggers, of the last durable watermark; it
 // is on disk with the watermark records. A transaction is safe when its epoch is persisted: what it
@@ -23,13 +24,12 @@
 //
 // Idle or blocked workers stall no epoch: a logger takes their buffers, and idle loggers write
 // watermark records (as long as some stream has an epoch without one). A worker that is descheduled
-// between reserve and publish stalls its logger, its epoch, and later epochs.
+// between the draw of its TID and publish stalls its epoch and later epochs.
 //
 // Protocol.
-//   epoch_       advanced by the epoch thread. A worker loads epoch_ after it got its buffer under
-//                the latch. A logger loads epoch_ before it places the watermark record under the
-//                latch. So a worker that gets a buffer behind the watermark of e loads a larger
-//                epoch than e.
+//   tids_        its protocol is in logging/buffer/epoch_tids.h. A logger asks which epoch is over
+//                for its workers, and then places the watermark record behind all buffers that were
+//                dealt out. So no record of e comes to lie behind a watermark of e.
 //   watermark    the last epoch with a watermark record. It is stored (release) under the latch of
 //                the logger's chunks, when the watermark record has its place.
 //   wanted_      the largest epoch with a reservation. It is raised before a worker can wait for
@@ -40,6 +40,7 @@
 #include <algorithm>
 
 #include "logging/buffer/buffer_chunks.h"
+#include "logging/buffer/epoch_tids.h"
 #include "logging/flag_checks.h"
 #include "logging/scheme_bases/multi_stream_scheme.h"
 #include "logging/scheme_registry.h"
@@ -55,36 +56,41 @@ using platform::memory_order_acquire;
 using platform::memory_order_relaxed;
 using platform::memory_order_release;
 
-constexpr uint32_t kCountBits = 32;
-constexpr uint64_t epoch_of(uint64_t tid) { return tid >> kCountBits; }
-constexpr uint64_t first_tid(uint64_t epoch) { return epoch << kCountBits; }
-constexpr uint64_t last_tid(uint64_t epoch) { return first_tid(epoch + 1) - 1; }
-
 class Silo final : public MultiStreamScheme {
  public:
   explicit Silo(const LogConfig& config)
       : MultiStreamScheme(config),
         epoch_ticks_(platform::ns_to_ticks(FLAGS_epoch_ms * 1e6)),
-        workers_(config.workers) {
+        buffers_(config.workers),
+        tids_(config.workers) {
     const uint32_t owners = config.workers / streams();
     for (uint32_t s = 0; s < streams(); ++s) {
       loggers_.push_back(std::make_unique<Logger>(stream(s), config.run, owners));
     }
   }
 
+  void draw(uint32_t worker, const Dependencies& deps) override {
+    tids_.draw(worker, std::max(deps.max_read, deps.max_overwritten));
+  }
+  void abandon(uint32_t worker) override {
+    tids_.abandon(worker);
+    platform::full_fence();
+    // The flusher may have gone to sleep because this worker held up its watermark.
+    if (watermark_due(*loggers_[home(worker)])) notify_flusher(home(worker));
+  }
+
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
-    WorkerState& me = workers_[worker];
     const uint32_t index = home(worker);
-    const uint64_t begin = loggers_[index]->chunks.reserve(me.buffer, worker, bytes);
-    me.last_tid = std::max({me.last_tid, deps.max_read, deps.max_overwritten}) + 1;
-    me.last_tid = std::max(me.last_tid, first_tid(epoch_.load()));
-    return reservation(index, begin, bytes, me.last_tid);
+    const uint64_t tid = tids_.tid(worker, std::max(deps.max_read, deps.max_overwritten));
+    const uint64_t begin = loggers_[index]->chunks.reserve(buffers_[worker], worker, bytes);
+    return reservation(index, begin, bytes, tid);
   }
 
   CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
                       bool commits) override {
-    wanted_.raise(0, epoch_of(reservation.sequence));
-    loggers_[reservation.stream]->chunks.publish(workers_[worker].buffer, reservation.bytes);
+    wanted_.raise(0, EpochTids::epoch_of(reservation.sequence));
+    loggers_[reservation.stream]->chunks.publish(buffers_[worker], reservation.bytes);
+    tids_.published(worker, commits);
     stream(reservation.stream).published(commits);
     return CommitPoint::in_every_stream(reservation.sequence);
   }
@@ -103,7 +109,7 @@ class Silo final : public MultiStreamScheme {
       return platform::sleep_ns(std::min(stopping ? kStoppingNs : kLongestNs, left));
     }
     epoch_end_ = now + epoch_ticks_;
-    const uint64_t ended = epoch_.fetch_add(1);
+    const uint64_t ended = tids_.end_epoch();
     VLOG(2) << "epoch " << ended << " ended";
     platform::full_fence();
     notify_flushers_behind(wanted_.wanted(), [&](uint32_t s) {
@@ -113,13 +119,17 @@ class Silo final : public MultiStreamScheme {
 
   bool idle() const override { return !watermark_behind() && MultiStreamScheme::idle(); }
 
+  Counters counters() const override {
+    Counters all = MultiStreamScheme::counters();
+    for (const auto& logger : loggers_) {
+      all.add({{"padding_bytes", static_cast<double>(logger->chunks.padding_bytes())}});
+    }
+    return all;
+  }
+
  private:
   static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000;
 
-  struct WorkerState {
-    ChunkOwner buffer;
-    uint64_t last_tid = 0;
-  };
   struct Logger {
     Logger(Stream& stream, uint64_t run, uint32_t owners) : chunks(stream, run, owners) {}
 
@@ -134,21 +144,19 @@ class Silo final : public MultiStreamScheme {
   }
   bool watermark_due(const Logger& logger) const {
     const uint64_t watermark = logger.watermark.load(memory_order_relaxed);
-    return watermark < wanted_.wanted() && watermark < ended_epoch();
+    return watermark < wanted_.wanted() && watermark < tids_.ended();
   }
-  uint64_t ended_epoch() const { return epoch_.load(memory_order_acquire) - 1; }
 
   uint64_t filled(uint32_t index) override {
     Logger& logger = *loggers_[index];
     const bool due = watermark_due(logger);
     if (due || logger.chunks.pass_due()) {
       logger.chunks.latch().lock();
-      if (due) advance_watermark(logger);
-      // If a watermark record is still due, the ring had no room for it. Then the workers that wait
-      // for their epoch would wait for ever if open chunks stayed in the way.
+      // If the ring has no room for a watermark record, the workers that wait for their epoch would
+      // wait for ever if open chunks stayed in the way.
+      const bool no_room = due && !advance_watermark(index, logger);
       logger.chunks.pass(
-          watermark_due(logger),
-          [&](uint32_t worker) -> ChunkOwner& { return workers_[worker].buffer; },
+          no_room, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
           [&](const BufferChunk& chunk) {
             if (chunk.watermark != 0) record_durable_sequence(index, chunk.end, chunk.watermark);
           });
@@ -157,19 +165,21 @@ class Silo final : public MultiStreamScheme {
     return logger.chunks.filled();
   }
 
-  // Called under the latch: writes a watermark record of the last epoch that has ended.
-  void advance_watermark(Logger& logger) {
-    const uint64_t ended = ended_epoch();
-    if (logger.watermark.load(memory_order_relaxed) >= ended) return;
-    if (!logger.chunks.append_watermark(last_tid(ended))) return;
+  // Called under the latch: writes a watermark record of the last epoch that has ended, and to
+  // which no worker will add a record. Returns false if the ring has no room for it.
+  bool advance_watermark(uint32_t index, Logger& logger) {
+    const uint64_t ended = tids_.over_for(index, streams());
+    if (logger.watermark.load(memory_order_relaxed) >= ended) return true;
+    if (!logger.chunks.append_watermark(EpochTids::last_tid(ended))) return false;
     logger.watermark.store(ended, memory_order_release);
     count_watermark();
+    return true;
   }
 
   const uint64_t epoch_ticks_;
-  WorkerStates<WorkerState> workers_;
+  WorkerStates<ChunkOwner> buffers_;
   std::vector<std::unique_ptr<Logger>> loggers_;
-  alignas(platform::kCacheLine) platform::atomic<uint64_t> epoch_{1};
+  EpochTids tids_;
   WantedWatermark wanted_{1};
   uint64_t epoch_end_ = 0;  // when this epoch ends, in ticks; only the epoch thread uses it
 };
@@ -183,7 +193,7 @@ const SchemeRegistration registration({
     .safe_when = "epoch <= persisted epoch",
     .cut = "persisted epoch",
     .source = "Silo; Poplar 3.3",
-    .traits = {.sequence_before_validation = true},
+    .traits = {.sequence_before_validation = true, .hole_after_validation = true},
     .recovery = min_cut(&StreamTail::last_watermark, "persisted epoch up to TID"),
     .stream_count = stream_per_directory,
     .construct = construct<Silo>,

@@ -2,7 +2,8 @@
 // sequence). A pair says: when the stream is durable up to `end`, all records of numbers up to
 // `sequence` that the stream has, or will ever have, are durable. `sequence` is then Poplar's DSN.
 //
-// Protocol. The pairs are under latch_; both numbers grow from pair to pair. `next_` is the first
+// Protocol. The pairs are under latch_; both numbers grow from pair to pair, because a thread that
+// comes late with an older pair is ignored: the newer pair stands for it. `next_` is the first
 // pair's end: a thread that asks before the stream is durable up to there (most threads do) takes
 // no latch. A thread that has stored or loaded (acquire) the durable watermark sees every pair that
 // was recorded before the write of those bytes began. `end_` is stored before `sequence_`
@@ -20,9 +21,12 @@ namespace logjam {
 
 class DurableSequence {
  public:
-  // Called before the stream may write beyond the end of the previous pair. One thread at a time.
+  // Any thread, before the stream may write beyond the end of the previous pair.
   void record(uint64_t end, uint64_t sequence) {
     latch_.lock();
+    const uint64_t last =
+        count_ == 0 ? durable_sequence() : pairs_[(first_ + count_ - 1) % kMost].sequence;
+    if (sequence <= last) return latch_.unlock();
     if (count_ == kMost) --count_;  // the new pair stands for the dropped one: it holds later
     pairs_[(first_ + count_++) % kMost] = {end, sequence};
     next_.store(pairs_[first_].end, platform::memory_order_release);

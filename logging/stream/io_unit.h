@@ -8,8 +8,8 @@
 
 namespace logjam {
 
-// Returns --io_unit_bytes, a power of two. Any thread.
-uint64_t io_unit_bytes();
+// Returns --io_unit_bytes, a power of two, or `otherwise` if the flag is 0. Any thread.
+uint64_t io_unit_bytes(uint64_t otherwise = uint64_t{64} << 10);
 // For SchemeInfo::check_flags. Returns why --io_unit_bytes cannot be used, in one sentence, or an
 // empty string if it can be used.
 std::string check_io_unit();

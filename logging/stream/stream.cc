@@ -30,11 +30,13 @@ uint64_t wait_us(const LogConfig& config) {
 }  // namespace
 
 Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waiters,
-               std::function<uint64_t()> filled, uint64_t max_write_bytes)
+               std::function<uint64_t()> filled, uint64_t max_write_bytes,
+               std::function<uint64_t()> filled_to_write)
     : index_(index),
       devices_(config, index),
       waiters_(waiters),
       filled_(std::move(filled)),
+      filled_to_write_(filled_to_write ? std::move(filled_to_write) : filled_),
       ring_(config.buffer_bytes, devices_.block_bytes()),
       txns_(config.flush_txns),
       bytes_(config.flush_bytes),
@@ -153,14 +155,12 @@ bool Stream::finish() {
 bool Stream::write(const Filled& filled, bool force, bool may_block) {
   StripedDevices::Member* member = devices_.ready(filled.position);
   if (member == nullptr) return false;
-  uint64_t goal = filled.position;
-  if (force || asked_for(filled)) {
-    raise_goal(filled, member->idle_since);
-  } else {
-    goal = goal_.load(platform::memory_order_relaxed);
-    member = devices_.ready(goal);
-    if (member == nullptr) return false;
-  }
+  const bool due = force || asked_for(filled);
+  // The commits of `filled` were counted before the position that filled_to_write_() returns.
+  const uint64_t goal = due ? filled_to_write_() : goal_.load(platform::memory_order_relaxed);
+  member = devices_.ready(goal);
+  if (member == nullptr) return false;
+  if (due) raise_goal({filled.commits, goal}, member->idle_since);
   if (!may_block) looked_.store(platform::ticks(), platform::memory_order_relaxed);
   while (member != nullptr) {
     const uint64_t begin = ring_.block_down(member->position);

@@ -23,8 +23,11 @@
 // Protocol.
 //   durable_, goal_  stored under the latch; durable_ with release, after the devices have said
 //                    that the bytes are durable.
-//   filled()         belongs to the scheme, and only grows. It loads with acquire: the bytes before
-//                    it may be read.
+//   filled()         belongs to the scheme. It loads with acquire: the bytes before it may be read.
+//   filled_to_write()  belongs to the scheme, and only grows: it is the position up to which a
+//                    write may go. It is called under the latch when a flush is due, so a scheme
+//                    may close a segment then. filled() may be larger, if what a segment that is
+//                    still open holds is filled as well; no write goes by filled().
 //   lead_            its protocol is in flush_lead.h. If a hole keeps waiters from being flushed,
 //                    the lead is on call, and the publisher who fills the hole (published()) wakes
 //                    one of them to lead.
@@ -68,9 +71,11 @@ class Stream {
   // `index` is the stream's number; its devices are those of `config`, which outlive it. `filled`
   // returns the position up to which the ring is filled without a hole; any thread may call it, and
   // the call may advance that position. `waiters` are the scheme's, and outlive the stream. No
-  // write is larger than `max_write_bytes` (or one block).
+  // write is larger than `max_write_bytes` (or one block). A scheme for which looking and being
+  // about to write differ gives `filled_to_write` as well.
   Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waiters,
-         std::function<uint64_t()> filled, uint64_t max_write_bytes = kMaxWriteBytes);
+         std::function<uint64_t()> filled, uint64_t max_write_bytes = kMaxWriteBytes,
+         std::function<uint64_t()> filled_to_write = nullptr);
 
   Ring& ring() { return ring_; }
   const Ring& ring() const { return ring_; }
@@ -149,7 +154,7 @@ class Stream {
   const uint32_t index_;
   StripedDevices devices_;
   DurabilityWaiters& waiters_;
-  const std::function<uint64_t()> filled_;
+  const std::function<uint64_t()> filled_, filled_to_write_;
   Ring ring_;
   const uint64_t txns_, bytes_, wait_ticks_;  // the flush policy; if all are 0, flush at once
   const bool help_;                           // workers may lead

@@ -20,6 +20,7 @@ class CommandOrder : public testing::TestWithParam<std::string> {
                     const std::function<void(World&, Actor&)>& changes) {
     FakeLog::Options options;
     options.before_validation = scheme.traits.sequence_before_validation;
+    options.hole_after = scheme.traits.hole_after_validation;
     std::function<void()> between;
     options.before_draw = [&between] {
       if (between) std::exchange(between, nullptr)();

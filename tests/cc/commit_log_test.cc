@@ -11,17 +11,19 @@ namespace {
 
 using Entries = std::vector<FakeLog::Entry>;
 
-class CommitLogTest : public testing::TestWithParam<std::tuple<std::string, LogRecords, bool>> {
+enum class Draws { kAfter, kBefore, kAlone };
+
+class CommitLogTest : public testing::TestWithParam<std::tuple<std::string, LogRecords, Draws>> {
  protected:
-  CommitLogTest()
-      : world(std::get<0>(GetParam()),
-              FakeLog::Options{.before_validation = std::get<2>(GetParam())},
-              std::get<1>(GetParam())) {
+  CommitLogTest() : world(std::get<0>(GetParam()), options(), std::get<1>(GetParam())) {
     world.load_tens(*world.ordered, 20);
   }
 
   bool per_operation() const { return std::get<1>(GetParam()) == LogRecords::kOperation; }
-  bool before_validation() const { return std::get<2>(GetParam()); }
+  static Draws draws() { return std::get<2>(GetParam()); }
+  static FakeLog::Options options() {
+    return {.before_validation = draws() != Draws::kAfter, .hole_after = draws() == Draws::kAlone};
+  }
   Table& ordered() { return *world.ordered; }
   Entries& entries() { return world.log.entries; }
 
@@ -238,7 +240,7 @@ TEST_P(CommitLogTest, TheObserverHearsOfACommitBeforeTheLogDoes) {
 // OCC only: a 2PL transaction that has its locks never fails to commit.
 using OccLogTest = CommitLogTest;
 
-TEST_P(OccLogTest, AFailedValidationPublishesAVoidRecord) {
+TEST_P(OccLogTest, AFailedValidationVoidsTheSpaceThatCameWithTheNumber) {
   Actor t1(world), t2(world);
   t1.read(ordered(), 10);
   t1.add(ordered(), 20, 1);
@@ -250,8 +252,10 @@ TEST_P(OccLogTest, AFailedValidationPublishesAVoidRecord) {
   EXPECT_FALSE(t1.commit());
   EXPECT_EQ(listener.calls, 0);
   EXPECT_EQ(t1.txn->abort_reason(), AbortReason::kValidation);
-  if (!before_validation()) {
+  EXPECT_EQ(world.log.abandoned, draws() == Draws::kAlone ? 1 : 0);
+  if (draws() != Draws::kBefore) {
     EXPECT_TRUE(entries().empty());
+    EXPECT_EQ(t1.context.log_bytes, 0u);
     return;
   }
   ASSERT_EQ(entries().size(), per_operation() ? 3u : 1u);
@@ -291,8 +295,9 @@ TEST_P(OccLogTest, AnInsertDependsOnAnEraseThatCameBeforeItsCommit) {
 }
 
 TEST_P(CommitLogTest, ASchemeWithoutLogsStillAssignsSequenceNumbers) {
-  World quiet(std::get<0>(GetParam()), {.before_validation = before_validation(), .logs = false},
-              std::get<1>(GetParam()));
+  FakeLog::Options without_logs = options();
+  without_logs.logs = false;
+  World quiet(std::get<0>(GetParam()), without_logs, std::get<1>(GetParam()));
   quiet.load_tens(*quiet.ordered, 20);
   Actor t(quiet);
   t.add(*quiet.ordered, 10, 4);
@@ -321,6 +326,7 @@ TEST_P(CommitLogDeathTest, ARecordLargerThanTheBufferEndsTheRun) {
 }
 
 const auto granularities = testing::Values(LogRecords::kTransaction, LogRecords::kOperation);
+const auto draws = testing::Values(Draws::kAfter, Draws::kBefore, Draws::kAlone);
 
 // NVM-D: sequence numbers grow along write-after-read dependencies too.
 class ReadStampsTest : public testing::TestWithParam<std::string> {
@@ -362,20 +368,22 @@ INSTANTIATE_TEST_SUITE_P(Protocols, ReadStampsTest, testing::ValuesIn(protocol_n
                          [](const auto& info) { return test_name(info.param); });
 
 std::string name_of_variant(const testing::TestParamInfo<CommitLogTest::ParamType>& info) {
-  const auto& [protocol, granularity, early] = info.param;
+  const auto& [protocol, granularity, draws] = info.param;
+  const char* const when[] = {"", "_early", "_early_alone"};
   return test_name(protocol) + (granularity == LogRecords::kOperation ? "_op" : "_txn") +
-         (early ? "_early" : "");
+         when[static_cast<size_t>(draws)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Protocols, CommitLogTest,
                          testing::Combine(testing::ValuesIn(protocol_names()), granularities,
-                                          testing::Bool()),
+                                          draws),
                          name_of_variant);
 INSTANTIATE_TEST_SUITE_P(Protocols, OccLogTest,
-                         testing::Combine(testing::Values("occ"), granularities, testing::Bool()),
+                         testing::Combine(testing::Values("occ"), granularities, draws),
                          name_of_variant);
 INSTANTIATE_TEST_SUITE_P(Protocols, CommitLogDeathTest,
-                         testing::Values(std::tuple("occ", LogRecords::kTransaction, false)),
+                         testing::Values(std::tuple("occ", LogRecords::kTransaction,
+                                                    Draws::kAfter)),
                          name_of_variant);
 
 }  // namespace

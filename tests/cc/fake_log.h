@@ -21,10 +21,11 @@ class FakeLog final : public ForwardingScheme {
  public:
   struct Options {
     bool before_validation = false;
+    bool hole_after = false;  // only with before_validation
     bool logs = true;
     bool stamps = false;                     // read_stamps() is not null
     bool keep = true;                        // keep published records in `entries`
-    std::function<void()> before_draw = {};  // called by reserve() before it draws the number
+    std::function<void()> before_draw = {};  // called before a number is drawn
   };
   struct Entry {
     uint32_t worker = 0;
@@ -47,14 +48,31 @@ class FakeLog final : public ForwardingScheme {
 
   FakeLog(uint32_t workers, Options options)
       : ForwardingScheme(workers, {.sequence_before_validation = options.before_validation,
+                                   .hole_after_validation = options.hole_after,
                                    .logs = options.logs}),
         options_(options),
+        drawn_(workers),
         open_(workers) {}
 
   ReadStamps* read_stamps() override { return options_.stamps ? &stamps_ : nullptr; }
 
-  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+  void draw(uint32_t worker, const Dependencies&) override {
     if (options_.before_draw) options_.before_draw();
+    const platform::lock_guard<platform::mutex> guard(mutex_);
+    EXPECT_TRUE(options_.hole_after);
+    EXPECT_EQ(drawn_[worker], 0u);
+    drawn_[worker] = ++sequence_;
+  }
+  void abandon(uint32_t worker) override {
+    const platform::lock_guard<platform::mutex> guard(mutex_);
+    EXPECT_NE(drawn_[worker], 0u);
+    EXPECT_EQ(open_[worker], nullptr);
+    drawn_[worker] = 0;
+    ++abandoned;
+  }
+
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    if (options_.before_draw && drawn_[worker] == 0) options_.before_draw();
     const platform::lock_guard<platform::mutex> guard(mutex_);
     EXPECT_EQ(open_[worker], nullptr) << "a worker may hold one reservation";
     EXPECT_LE(std::max(deps.max_read, deps.max_overwritten), sequence_);
@@ -63,7 +81,8 @@ class FakeLog final : public ForwardingScheme {
     auto entry = std::make_unique<Entry>();
     entry->worker = worker;
     entry->deps = deps;
-    entry->reservation = {.sequence = ++sequence_, .position = position_, .bytes = bytes};
+    const uint64_t sequence = drawn_[worker] != 0 ? drawn_[worker] : ++sequence_;
+    entry->reservation = {.sequence = sequence, .position = position_, .bytes = bytes};
     position_ += bytes;
     if (options_.logs) {
       entry->hole = std::make_unique<std::byte[]>(bytes);
@@ -83,6 +102,7 @@ class FakeLog final : public ForwardingScheme {
     open_[worker]->commits = commits;
     if (options_.keep) entries.push_back(std::move(*open_[worker]));
     open_[worker] = nullptr;
+    if (commits) drawn_[worker] = 0;
     return CommitPoint::in_stream(0, reservation.sequence);
   }
 
@@ -96,12 +116,13 @@ class FakeLog final : public ForwardingScheme {
 
   std::vector<Entry> entries;  // in the order of publication
   Dependencies last_deps;
-  uint64_t observed = 0;
+  uint64_t observed = 0, abandoned = 0;
 
  private:
   Options options_;
   ReadStamps stamps_;
   platform::mutex mutex_;
+  std::vector<uint64_t> drawn_;
   std::vector<std::unique_ptr<Entry>> open_;
   uint64_t sequence_ = 0;
   uint64_t position_ = 0;

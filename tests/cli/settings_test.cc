@@ -73,8 +73,8 @@ TEST(SettingsDeathTest, RefusesBadSizesOfTheLog) {
               "not a power of two");
   EXPECT_EXIT(with({{"device", "null"}, {"log", "aether-c"}, {"carray_slots", "1024"}}),
               testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(with({{"device", "null"}, {"log", "pwal"}, {"pwal_ngroup", "0"}}), refused,
-              "must be at least 1");
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "centr-lockflush"}, {"lockflush_ngroup", "0"}}),
+              refused, "must be at least 1");
   EXPECT_EXIT(with({{"device", "null"}, {"log", "pwal"}, {"pwal_ack", "soon"}}), refused,
               "safe and unsafe are");
 }

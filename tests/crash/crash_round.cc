@@ -255,7 +255,8 @@ CrashRound derive_round(uint64_t seed) {
   }
   round.replay = random.one_of({"parallel", "merge"});
   if (find_scheme(round.scheme)->traits.commands) round.replay = "parallel";
-  round.run_flags.push_back("--pwal_ngroup=" + random.one_of({"2", "16"}));
+  round.run_flags.push_back("--pwal_ngroup=" + random.one_of({"0", "2", "16"}));
+  round.run_flags.push_back("--lockflush_ngroup=" + random.one_of({"2", "16"}));
   round.run_flags.push_back("--keep_locks=" + random.one_of({"write", "all"}));
   // With few slots rows come and go at once, with many their tuples are reclaimed in between.
   const std::string slots = random.one_of({"8", "64", "1000"});

@@ -10,8 +10,7 @@
 #include "logging/buffer/bitmap.h"
 #include "logging/buffer/grasshopper.h"
 #include "logging/buffer/unit_counts.h"
-#include "tests/logging/log_fixture.h"
-#include "tests/scoped_flags.h"
+#include "tests/logging/scripted_log.h"
 
 namespace logjam {
 namespace {
@@ -252,6 +251,44 @@ TEST_P(FetchAddTest, FlushUsHoldsWhenTheLastPublisherFindsSblTaken) {
     timed.config.flush_help = help;
     run(timed, 60, true, false);
   }
+}
+
+// ELEDA's pipeline, section 3.1.
+class EledaPipeline : public ScriptedLog {
+ protected:
+  static constexpr uint64_t kBytes = 300 << 10;
+
+  void open(bool help) {
+    options_ = log_options(*find_scheme("eleda"), directory_, "sync", 1);
+    options_.config.flush_help = help;
+    ScriptedLog::open();
+    for (uint64_t at = 0; at < kBytes; at += 64) publish(0);
+  }
+};
+
+TEST_F(EledaPipeline, AsPublishedOneThreadAdvancesSblAndAnotherSdl) {
+  open(false);
+  ASSERT_EQ(scheme().flushers(), 2u);
+  EXPECT_EQ(scheme().flusher_name(0), "log-sbl");
+  EXPECT_EQ(scheme().flusher_name(1), "log-sdl");
+  scheme().poll(0);
+  scheme().flush(1, false);
+  EXPECT_EQ(counter("sbl_bytes"), 0) << "the flusher has advanced SBL";
+  while (counter("sbl_bytes") < kBytes) scheme().flush(0, false);
+  EXPECT_EQ(counter("sdl_bytes"), 0) << "the grasshopper has flushed";
+  flush(1);
+  EXPECT_EQ(counter("sdl_bytes"), kBytes);
+}
+
+TEST_F(EledaPipeline, OnlyAGivenIoUnitLimitsTheWrites) {
+  open(true);
+  flush(1);
+  EXPECT_EQ(counter("flushes"), 1);
+  flags_.set("io_unit_bytes", 64 << 10);
+  open(true);
+  for (int i = 0; i < 5; ++i) flush(1);
+  EXPECT_EQ(counter("flushes"), 5);
+  EXPECT_EQ(counter("sdl_bytes"), kBytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FetchAddTest,

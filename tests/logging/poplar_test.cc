@@ -85,6 +85,44 @@ TEST_F(PoplarTest, AHoleHoldsUpItsSegmentAndLaterSegments) {
   }
 }
 
+TEST_F(PoplarTest, LookingForWorkClosesNoSegment) {
+  options_.device = "sim:1";  // workers may poll it
+  options_.config.flush_us = 1'000'000'000;
+  open();
+  for (int i = 0; i < 100; ++i) {
+    publish(0, kReads);
+    scheme().poll(0);
+    scheme().poll(1);
+    EXPECT_FALSE(scheme().idle());
+  }
+  EXPECT_EQ(counter("segments"), 0);
+  flush(0);
+  EXPECT_EQ(counter("segments"), 1) << "the write closes the segment";
+  EXPECT_EQ(counter("flushes"), 1);
+  flush(1);
+  EXPECT_EQ(counter("segments"), 2) << "the other stream's watermark record";
+}
+
+TEST_F(PoplarTest, ARecordThatReachesTheIoUnitClosesItsSegment) {
+  flags_.set("io_unit_bytes", "4096");
+  options_.config.flush_us = 1'000'000'000;
+  open();
+  for (int i = 0; i < 10 * 4096 / 64; ++i) publish(0);
+  EXPECT_EQ(counter("segments"), 10);
+  flush(0);
+  EXPECT_EQ(counter("segments"), 10);
+}
+
+TEST_F(PoplarTest, AWriteClosesOneSegmentHoweverManyRecordsItTakes) {
+  for (int round = 1; round <= 5; ++round) {
+    for (int i = 0; i < 10; ++i) publish(0);
+    scheme().poll(0);
+    flush(0);
+    EXPECT_EQ(counter("segments"), round);
+    EXPECT_EQ(counter("flushes"), round);
+  }
+}
+
 TEST_F(PoplarTest, WatermarkRecordsAreWrittenOnlyForTransactionsThatRead) {
   for (int i = 0; i < 10; ++i) {
     publish(0, {});

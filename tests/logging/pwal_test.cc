@@ -50,6 +50,27 @@ TEST_F(PwalTest, AWorkerFlushesItsFileAfterEachGroupOfCommits) {
   EXPECT_TRUE(durable(last));
 }
 
+// --commit=sync: a worker that waits has one commit in its file.
+TEST_F(PwalTest, AGivenGroupIsKeptByAWorkerThatWaits) {
+  const Watchdog watchdog("a worker waits for a group that cannot fill");
+  constexpr uint64_t kNever = 1'000'000'000, kDelayUs = 50'000;
+  const auto wait_ns = [&](uint64_t group, uint64_t flush_us) {
+    open(true);
+    flags_.set("pwal_ngroup", group);
+    options_.config.flush_us = flush_us;
+    ScriptedLog::open();
+    log_->start();
+    const auto begun = std::chrono::steady_clock::now();
+    scheme().wait_durable(1, publish(1).point);
+    const auto waited = std::chrono::steady_clock::now() - begun;
+    log_.reset();
+    return static_cast<uint64_t>(waited / std::chrono::nanoseconds(1));
+  };
+  EXPECT_GE(wait_ns(4, kDelayUs), kDelayUs * 1000) << "the worker flushed alone";
+  wait_ns(1, kNever);  // returns
+  wait_ns(0, kNever);
+}
+
 TEST_F(PwalTest, ASafeAcknowledgementWaitsForEveryFile) {
   open(false);
   EXPECT_EQ(options_.scheme->unsafe(), "");

@@ -57,6 +57,67 @@ TEST_F(SiloTest, AnOpenReservationHoldsUpItsEpoch) {
   EXPECT_TRUE(survives(before));
 }
 
+// OCC draws the number, validates, and then takes the space.
+TEST_F(SiloTest, ADrawnNumberHoldsUpItsEpochUntilItsRecordIsPublished) {
+  const Published before = publish(2);
+  scheme().draw(0, {.max_read = before.sequence, .reads = true});
+  for (int i = 0; i < 3; ++i) {
+    end_epoch();
+    flush_all();
+  }
+  EXPECT_FALSE(durable(before));
+  EXPECT_FALSE(survives(before));
+  const Published drawn = publish(0);
+  EXPECT_EQ(drawn.sequence, before.sequence + 1);
+  flush_all();
+  EXPECT_TRUE(durable(before));
+  EXPECT_TRUE(durable(drawn));
+  EXPECT_TRUE(survives(drawn));
+}
+
+TEST_F(SiloTest, AnAbortedTransactionLeavesNoBytesInTheLog) {
+  EXPECT_TRUE(options_.scheme->traits.hole_after_validation)
+      << "or OCC reserves before it validates";
+  const Published before = publish(2);
+  for (int i = 0; i < 100; ++i) {
+    scheme().draw(2, {});
+    scheme().abandon(2);
+  }
+  const Published behind = publish(2);
+  EXPECT_EQ(behind.position, before.position + before.bytes);
+  end_epoch();
+  flush_all();
+  EXPECT_TRUE(durable(behind)) << "an abandoned number holds up no epoch";
+}
+
+TEST_F(SiloTest, TheRecordsOfATransactionThatDrewItsNumberShareIt) {
+  scheme().draw(0, {});
+  uint64_t number = 0;
+  for (const bool commits : {false, false, true}) {
+    const LogReservation record = scheme().reserve(0, {.commits = commits}, 64);
+    if (number == 0) number = record.sequence;
+    EXPECT_EQ(record.sequence, number);
+    fill_record(record, log_->run(), 1);
+    end_epoch();
+    flush_all();
+    EXPECT_FALSE(durable(CommitPoint::in_every_stream(number)));
+    scheme().publish(0, record, true, commits);
+  }
+  flush_all();
+  EXPECT_TRUE(durable(CommitPoint::in_every_stream(number)));
+  EXPECT_GT(publish(0).sequence, number);
+}
+
+TEST_F(SiloTest, PaddingIsCounted) {
+  publish(0);
+  EXPECT_EQ(counter("padding_bytes"), 0);
+  end_epoch();
+  flush_all();
+  const double of_both = counter("padding_bytes");
+  EXPECT_GT(of_both, 0);
+  EXPECT_LE(of_both, static_cast<double>(publish(0).position + publish(1).position));
+}
+
 TEST_F(SiloTest, NumbersContainTheEpochAndExceedDependencies) {
   const Published first = publish(0);
   end_epoch();

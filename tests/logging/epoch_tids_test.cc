@@ -1,0 +1,70 @@
+// Silo's numbers. Threads run into each other as often as they can, and what they leave behind is
+// checked.
+#include "logging/buffer/epoch_tids.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace logjam {
+namespace {
+
+// The log is a list. No record of an epoch may come behind the watermark of that epoch.
+TEST(EpochTids, NoRecordComesBehindTheWatermarkOfItsEpoch) {
+  constexpr uint32_t kWorkers = 3;
+  constexpr int kTransactions = 5'000;
+  constexpr uint64_t kEpochs = 20;
+  struct Entry {
+    bool watermark;
+    uint64_t epoch;
+  };
+  EpochTids tids(kWorkers);
+  std::mutex mutex;
+  std::vector<Entry> log;
+  std::atomic<uint32_t> running{kWorkers};
+  std::atomic<uint64_t> passed{0};  // the largest watermark in the list
+  std::vector<std::thread> threads;
+  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+    threads.emplace_back([&, worker] {
+      for (int i = 0; i < kTransactions || passed.load() < kEpochs; ++i) {
+        if (i % 2 == 0) tids.draw(worker, 0);
+        if (i % 10 == 0) {
+          tids.abandon(worker);
+          continue;
+        }
+        const uint64_t tid = tids.tid(worker, 0);
+        {
+          const std::lock_guard guard(mutex);
+          log.push_back({false, EpochTids::epoch_of(tid)});
+        }
+        tids.published(worker, true);
+      }
+      --running;
+    });
+  }
+  while (running.load() > 0) {
+    tids.end_epoch();
+    const uint64_t over = tids.over_for(0, 1);
+    const std::lock_guard guard(mutex);
+    log.push_back({true, over});
+    passed.store(over);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(tids.over_for(0, 1), tids.ended());
+  uint64_t watermark = 0;
+  for (const Entry& entry : log) {
+    if (entry.watermark) {
+      watermark = std::max(watermark, entry.epoch);
+    } else {
+      ASSERT_GT(entry.epoch, watermark);
+    }
+  }
+  EXPECT_GE(watermark, kEpochs);
+}
+
+}  // namespace
+}  // namespace logjam
