@@ -45,8 +45,8 @@ class CommitLog {
   void stamp_read(const Tuple& tuple) { stamps_->raise(&tuple, reservation_.sequence); }
   // The sequence number that draw() drew: the version of all that the transaction writes.
   uint64_t sequence() const { return reservation_.sequence; }
-  // Tells the worker's observer, writes the record into its hole and publishes it. Returns the point
-  // that the commit must wait for.
+  // Tells the worker's observer, writes the record into its hole and publishes it. Returns the
+  // point that the commit must wait for.
   CommitPoint finish();
 
   // For a transaction that wrote nothing: returns the point that its commit must wait for.

@@ -36,7 +36,7 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       devices_(config, index),
       waiters_(waiters),
       filled_(std::move(filled)),
-      filled_to_write_(filled_to_write ? std::move(filled_to_write) : filled_),
+      filled_to_write_(std::move(filled_to_write)),
       ring_(config.buffer_bytes, devices_.block_bytes()),
       txns_(config.flush_txns),
       bytes_(config.flush_bytes),
@@ -157,7 +157,8 @@ bool Stream::write(const Filled& filled, bool force, bool may_block) {
   if (member == nullptr) return false;
   const bool due = force || asked_for(filled);
   // The commits of `filled` were counted before the position that filled_to_write_() returns.
-  const uint64_t goal = due ? filled_to_write_() : goal_.load(platform::memory_order_relaxed);
+  uint64_t goal = goal_.load(platform::memory_order_relaxed);
+  if (due) goal = filled_to_write_ ? filled_to_write_() : filled.position;
   member = devices_.ready(goal);
   if (member == nullptr) return false;
   if (due) raise_goal({filled.commits, goal}, member->idle_since);
