@@ -57,6 +57,12 @@ void remove_other_files(const std::vector<std::string>& directories,
 }  // namespace
 
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device) {
+  constexpr uint32_t kSeveral = 2;  // workers, sockets and directories
+  const LogConfig several{.workers = kSeveral, .sockets = kSeveral};
+  if (device_discards(device) && scheme.stream_count(kSeveral, several) > 1) {
+    return "--device=discard has no flusher, on which the several streams of --log=" +
+           std::string(scheme.name) + " depend; --device=null has one";
+  }
   if (!scheme.traits.in_place || device_is_memory(device)) return "";
   return "--log=" + std::string(scheme.name) +
          " persists its records in place and needs "
@@ -122,6 +128,7 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
 Log::~Log() { stop(); }
 
 void Log::start() {
+  if (device_discards(options_.device)) return;
   for (uint32_t flusher = 0; flusher < scheme_->flushers(); ++flusher) {
     flushers_.emplace_back([this, flusher] {
       platform::name_this_thread("log-" + std::to_string(flusher));
