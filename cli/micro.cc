@@ -18,7 +18,7 @@
 DEFINE_string(
     record_bytes,
     "dist:", "micro: size of a record, or dist:[SMALL,LARGE,MEAN], two peaks; dist: is 40,264,120");
-DEFINE_uint32(outlier_bytes, 0, "micro: size of every 60th record; 0: none differs");
+DEFINE_uint32(outlier_bytes, 0, "micro: size of one record in 60, a random one; 0: none differs");
 DEFINE_bool(local, false,
             "micro: threads fill memory of their own that stays in their L1 cache, not the buffer");
 DEFINE_uint64(
@@ -39,6 +39,8 @@ DECLARE_double(warmup);
 DECLARE_uint32(pipeline_depth);
 DECLARE_bool(pin);
 DECLARE_uint64(seed);
+DECLARE_bool(flush_help);
+DECLARE_string(device);
 DECLARE_string(log);
 DECLARE_string(commit);
 DECLARE_string(csv);
@@ -72,6 +74,13 @@ log_insert::Options insert_options() {
   options.pipeline_depth = FLAGS_pipeline_depth;
   options.seal = FLAGS_seal;
   options.pin = FLAGS_pin;
+  options.polls = !device_discards(FLAGS_device);
+  if (device_discards(FLAGS_device) && FLAGS_logs_per_commit != 0) {
+    refuse("--device=discard never makes a commit durable: it needs --logs_per_commit=0");
+  }
+  if (device_discards(FLAGS_device) && !FLAGS_flush_help) {
+    refuse("--device=discard has no flusher beside the threads: it needs --flush_help");
+  }
   const CommitPolicy commit = commit_policy();
   options.wait = commit == CommitPolicy::kSync;
   if (commit == CommitPolicy::kAsync) {
@@ -104,6 +113,15 @@ log_insert::Result insert_into_log(LogOptions log_options, log_insert::Options o
   return result;
 }
 
+// How often the threads of a consolidating scheme went for the log's lock, for each insert: once
+// for a group, and once for an insert that found the lock free. Empty for other schemes.
+std::string groups_per_insert(const Counters& counters) {
+  const double inserts = counters.value("inserts"),
+               together = counters.value("consolidated_inserts");
+  if (inserts == 0 || !counters.has("groups")) return "";
+  return number((inserts - together + counters.value("groups")) / inserts, 3);
+}
+
 Row make_row(const LogOptions& log, const log_insert::Options& options,
              const log_insert::Result& result, const std::string& unsafe) {
   const auto flag = [](bool set) { return std::string(set ? "true" : "false"); };
@@ -126,6 +144,7 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
       {"inserts_s", number(per(inserts, result.seconds), 0)},
       {"mb_s", number(per(static_cast<double>(result.bytes) * 1e-6, result.seconds), 2)},
       {"ns_insert", number(per(result.seconds * 1e9 * options.threads, inserts), 2)},
+      {"groups_per_insert", groups_per_insert(result.counters)},
       {"commits_s", number(per(static_cast<double>(result.commits), result.seconds), 0)},
   };
   add_latency("commit", result.commit, &row);

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/export.h"
 #include "cli/report.h"
 #include "cli/settings.h"
 #include "engine/recovery/replay_commands.h"
@@ -25,6 +26,11 @@ DEFINE_double(
 DEFINE_bool(accept_damage, false,
             "recover: use what is left of a log that has lost bytes that were durable once; a "
             "closed set of transactions is recovered, and acknowledged ones may be missing");
+DEFINE_string(export, "",
+              "recover: write every table of the recovered database to this directory, as CSV");
+DEFINE_string(export_history, "",
+              "recover: write the --history and the recovered rows to this file, as a list-append "
+              "history for Elle and other public checkers");
 DECLARE_bool(verify);
 DECLARE_string(history);
 DECLARE_uint32(threads);
@@ -94,6 +100,9 @@ int recover_command() {
   }
   if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s is a bandwidth, or 0 for no limit");
   const auto order = FLAGS_replay == "merge" ? ReplayOrder::kMerged : ReplayOrder::kParallel;
+  if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
+    platform::refuse("--export_history needs the --history that it is to export");
+  }
   const DirectoryLocks locks(wal_directories(), DirectoryUse::kRead);
   const LogFiles files = find_log_files(wal_directories());
   if (!files.error.empty()) platform::refuse(files.error);
@@ -109,6 +118,7 @@ int recover_command() {
     platform::refuse("--replay=merge is for values; the log of scheme " + files.header.scheme +
                      " holds commands, which are executed in their order anyway");
   }
+  refuse_export_directory(FLAGS_export);
   VLOG(1) << "recovering a log of " << files.paths.size() << " stream(s) of scheme "
           << files.header.scheme << ", workload " << info.name;
   const auto workload = info.make();
@@ -116,6 +126,7 @@ int recover_command() {
   Database database;
   const uint64_t load_start = platform::now_ns();
   load(*workload, database, FLAGS_threads, isatty(STDERR_FILENO) != 0);
+  refuse_undescribed_tables(database, FLAGS_export);
   std::printf("log                    scheme %s, device %s, records %s, run %016llx, revision %s\n",
               files.header.scheme.c_str(), files.header.device.c_str(),
               files.header.log_records.c_str(), static_cast<unsigned long long>(files.header.run),
@@ -142,6 +153,8 @@ int recover_command() {
   if (!FLAGS_history.empty()) {
     good = print_checks(workload->verify_history(database, FLAGS_history)) && good;
   }
+  export_tables(database, FLAGS_export);
+  export_history(*workload, database, FLAGS_history, FLAGS_export_history);
   VLOG(1) << "verified in " << seconds_since(verify_start);
   return good ? 0 : platform::kExitViolation;
 }

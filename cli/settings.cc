@@ -204,6 +204,9 @@ Settings run_settings() {
   refuse_if(settings.workload->check_flags());
   settings.run = run_options();
   settings.log = log_options(*settings.scheme);
+  if (device_discards(FLAGS_device)) {
+    refuse("--device=discard never makes a commit durable: only `logjam micro` takes it");
+  }
   if (settings.scheme->traits.commands) {
     if (FLAGS_log_records == "op") {
       refuse("--log=" + FLAGS_log +
@@ -224,6 +227,7 @@ Settings run_settings() {
 }
 
 std::vector<std::string> wal_directories() {
+  if (device_discards(FLAGS_device)) refuse("--device=discard leaves no log to read");
   auto directories = split(FLAGS_wal_dir, ',');
   if (directories.empty()) refuse("which log? name its directory with --wal_dir=DIR[,DIR...]");
   return directories;

@@ -30,7 +30,8 @@ LogConfig log_config();
 LogOptions log_options(const SchemeInfo& scheme);
 void refuse_thread_count();
 
-// The directories of --wal_dir. Refuses an empty list.
+// The directories of --wal_dir, of which a log is read. Refuses an empty list, and a device that
+// discards.
 std::vector<std::string> wal_directories();
 // The registered workload, protocol or scheme of that name. Refuses unknown names.
 const WorkloadInfo& workload_named(const std::string& name);

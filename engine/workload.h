@@ -119,6 +119,16 @@ class Workload {
     return {{"history", false, "this workload keeps no history, so " + path + " proves nothing"}};
   }
 
+  // Writes the history in the file `path`, with the recovered rows as a last read, to the file
+  // `to`, in a format that public checkers read (ledger). Returns why the history cannot be
+  // exported, in one sentence, or an empty string. Ends the process if the file cannot be written.
+  virtual std::string export_history(Database& database, const std::string& path,
+                                     const std::string& to) {
+    (void)database;
+    (void)to;
+    return "this workload keeps no history, so " + path + " cannot be exported";
+  }
+
   // One line for the summary, with scale and distribution.
   virtual std::string describe() const = 0;
   // The bytes that the loaded tables will need, so that the command line can refuse what does not

@@ -30,6 +30,9 @@ class Counters {
 
   auto begin() const { return counters_.begin(); }
   auto end() const { return counters_.end(); }
+  bool has(std::string_view name) const {
+    return std::ranges::find(counters_, name, &SchemeCounter::name) != counters_.end();
+  }
   // Returns the value of the counter `name`, 0 if there is no counter of that name.
   double value(std::string_view name) const {
     const auto found = std::ranges::find(counters_, name, &SchemeCounter::name);

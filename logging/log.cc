@@ -22,6 +22,12 @@ uint64_t random_run() {
 }  // namespace
 
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device) {
+  constexpr uint32_t kSeveral = 2;  // workers, sockets and directories
+  const LogConfig several{.workers = kSeveral, .sockets = kSeveral};
+  if (device_discards(device) && scheme.stream_count(kSeveral, several) > 1) {
+    return "--device=discard has no flusher, on which the several streams of --log=" +
+           std::string(scheme.name) + " depend; --device=null has one";
+  }
   if (!scheme.traits.in_place || device_is_memory(device)) return "";
   return "--log=" + std::string(scheme.name) +
          " persists its records in place and needs "
@@ -102,6 +108,7 @@ void Log::write_headers() {
 Log::~Log() { stop(); }
 
 void Log::start() {
+  if (device_discards(options_.device)) return;
   for (uint32_t flusher = 0; flusher < scheme_->flushers(); ++flusher) {
     flushers_.emplace_back([this, flusher] {
       platform::name_this_thread(scheme_->flusher_name(flusher));

@@ -48,7 +48,7 @@ class Log {
   uint64_t run() const { return options_.header.run; }
   const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
-  // Starts the flusher threads.
+  // Starts the flusher threads; on `discard` there are none.
   void start();
   // Waits until everything published is durable. Called when no worker publishes any more.
   void drain();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/storage/arena.h"
+#include "engine/storage/columns.h"
 #include "engine/storage/free_list.h"
 #include "engine/storage/index.h"
 #include "engine/storage/tuple.h"
@@ -34,6 +35,7 @@ struct TableSchema {
   IndexKind kind = IndexKind::kHash;
   uint64_t expected_rows = 1024;
   std::vector<SecondarySchema> secondaries = {};
+  Columns columns = {};  // for exports; empty: the table is not described
 };
 
 // The approximate bytes of a table's rows: tuple headers, padded rows, an entry in the primary

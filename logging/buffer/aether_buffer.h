@@ -119,11 +119,13 @@ class AetherBuffer {
           workers_.sum([&](const WorkerState& one) { return (one.*counter).value(); }));
     };
     const double consolidated = sum(&WorkerState::consolidated), groups = sum(&WorkerState::groups);
-    return {{"inserts", sum(&WorkerState::inserts)},
-            {"consolidated_inserts", consolidated},
-            {"groups", groups},
-            {"mean_group_size", consolidated, groups},
-            {"delegated_releases", sum(&WorkerState::delegated)}};
+    Counters counters = {{"inserts", sum(&WorkerState::inserts)},
+                         {"consolidated_inserts", consolidated},
+                         {"delegated_releases", sum(&WorkerState::delegated)}};
+    if (!arrays_.empty()) {
+      counters.add({{"groups", groups}, {"mean_group_size", consolidated, groups}});
+    }
+    return counters;
   }
 
  private:

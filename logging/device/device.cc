@@ -16,8 +16,10 @@ namespace {
 constexpr std::string_view kSimPrefix = "sim:";
 constexpr std::string_view kNvm = "nvm";
 constexpr std::string_view kFaultyPrefix = "faulty:";
+constexpr std::string_view kDiscard = "discard";
 constexpr std::string_view kAllowed =
-    "allowed are file, sync, sim:LATENCY_US[:MB_S], nvm[:NS], null and faulty:<one of these>";
+    "allowed are file, sync, sim:LATENCY_US[:MB_S], nvm[:NS], null, faulty:<one of these> and "
+    "discard";
 
 struct SimParameters {
   double latency_us = 0;
@@ -71,15 +73,17 @@ const std::vector<DeviceKind>& all_device_kinds() {
        "mapped memory, cache-line write-back, a fence and NS ns: persistent on a DAX directory; "
        "elsewhere (best: tmpfs) an emulation that survives a killed process, not a power cut"},
       {"null", "drops the bytes: for experiments on the log buffer"},
+      {kDiscard, "drops the bytes without a flush, for `logjam micro` alone: nothing but the ring"},
       {"faulty:<spec>", "loses, tears and reorders what was not synced: for tests"},
   };
   return kinds;
 }
 
 std::string check_device_spec(std::string_view spec) {
-  if (spec == "file" || spec == "sync" || spec == "null") return "";
-  if (spec.starts_with(kFaultyPrefix) && !spec.substr(kFaultyPrefix.size()).starts_with("faulty")) {
-    return check_device_spec(spec.substr(kFaultyPrefix.size()));
+  if (spec == "file" || spec == "sync" || spec == "null" || device_discards(spec)) return "";
+  const std::string_view inner = without_faulty(spec);
+  if (inner != spec && !inner.starts_with("faulty") && !device_discards(inner)) {
+    return check_device_spec(inner);
   }
   double latency_ns = 0;
   if (parse_nvm(spec, &latency_ns)) return "";
@@ -89,7 +93,11 @@ std::string check_device_spec(std::string_view spec) {
   return why.append(spec).append("\" is not a device: ").append(kAllowed);
 }
 
-bool device_keeps(std::string_view spec) { return without_faulty(spec) != "null"; }
+bool device_keeps(std::string_view spec) {
+  return without_faulty(spec) != "null" && !device_discards(spec);
+}
+
+bool device_discards(std::string_view spec) { return spec == kDiscard; }
 
 bool device_is_memory(std::string_view spec) {
   double latency_ns = 0;
@@ -101,6 +109,7 @@ std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& 
   if (spec == "file") return std::make_unique<FileDevice>(options);
   if (spec == "sync") return std::make_unique<SyncDevice>(options);
   if (spec == "null") return std::make_unique<NullDevice>();
+  if (device_discards(spec)) return std::make_unique<DiscardDevice>();
   if (spec.starts_with(kFaultyPrefix)) {
     DeviceOptions late = options;
     late.late = true;

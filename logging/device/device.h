@@ -67,6 +67,11 @@ class Device {
   // Any thread: whether the device keeps its bytes for a recovery. `null` keeps nothing.
   virtual bool keeps() const { return true; }
 
+  // Any thread: whether nothing is flushed at all, as in the papers' tests of the log buffer alone:
+  // no daemon, no polls, and no commit becomes durable in time. A worker that finds the ring full
+  // drops what is filled, and goes on. Only `discard` does.
+  virtual bool discards() const { return false; }
+
   // Any thread. Returns the device's memory, which the device owns, or null if it is not memory.
   // `nvm` is memory, also under `faulty`.
   virtual PersistentMemory* memory() { return nullptr; }
@@ -92,12 +97,14 @@ const std::vector<DeviceKind>& all_device_kinds();
 // Returns why `spec` is not a device, in one sentence, or an empty string if it is a device.
 std::string check_device_spec(std::string_view spec);
 
-// What keeps() and memory() != nullptr would return for an open device of `spec`.
+// What keeps(), memory() != nullptr and discards() would return for an open device of `spec`.
 bool device_keeps(std::string_view spec);
 bool device_is_memory(std::string_view spec);
+bool device_discards(std::string_view spec);
 
-// Opens `spec` (`file`, `sync`, `sim:LATENCY_US[:MB_S]`, `nvm[:NS]`, `null`, `faulty:<spec>`). Ends
-// the process with one sentence if `spec` is not a device or cannot be opened.
+// Opens `spec` (`file`, `sync`, `sim:LATENCY_US[:MB_S]`, `nvm[:NS]`, `null`, `discard`,
+// `faulty:<spec>`). Ends the process with one sentence if `spec` is not a device or cannot be
+// opened.
 std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options);
 
 }  // namespace logjam

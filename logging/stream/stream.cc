@@ -14,6 +14,7 @@ namespace {
 constexpr uint64_t kDaemonTimeoutNs = 20'000'000;  // the longest step (LogScheme::flush)
 constexpr uint64_t kNapNs = 1'000'000;
 constexpr uint64_t kLatchBusyNs = 100'000;
+constexpr uint64_t kDiscardNapNs = 20'000;
 // After so many naps without any work the daemon sleeps until a publisher wakes it.
 constexpr uint32_t kNapsBeforeIdle = 20;
 constexpr uint64_t kLogEndBytes = 64;
@@ -41,6 +42,7 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       txns_(config.flush_txns),
       bytes_(config.flush_bytes),
       wait_ticks_(platform::ns_to_ticks(static_cast<double>(wait_us(config)) * 1e3)),
+      discards_(devices_.discards()),
       help_(config.flush_help),
       pollable_(config.flush_help && !devices_.start_blocks()),
       look_ticks_(platform::ns_to_ticks(kLookEveryNs)),
@@ -77,7 +79,8 @@ bool Stream::due(const Filled& filled) const {
 
 void Stream::published(bool commits) {
   if (txns_ != 0 && commits) commits_.fetch_add(1, platform::memory_order_release);
-  platform::full_fence();
+  platform::full_fence();  // of others too: Release::after_published()
+  if (discards_) return;
   if (oldest_.load(platform::memory_order_relaxed) == 0) {
     oldest_.store(platform::ticks(), platform::memory_order_relaxed);
   }
@@ -102,13 +105,14 @@ void Stream::sleep_for_space(uint64_t end) {
     const uint32_t seen = waiter.prepare();
     if (ring_.fits(end)) return;
     if (pollable_ && latch_.try_lock()) {
-      const bool advanced = step(false, false);
+      bool advanced = step(false, false);
+      if (discards_) advanced |= finish();
       latch_.unlock();
       if (advanced) waiters_.wake_durable();
       if (ring_.fits(end)) return;
     }
     wake_daemon();
-    waiter.sleep(seen, safety_timeout_ns_);
+    waiter.sleep(seen, discards_ ? kDiscardNapNs : safety_timeout_ns_);
   }
 }
 

@@ -42,6 +42,9 @@
 //                    after its fence. The step that raises the goal sets it to 0, fences, and looks
 //                    at filled() again. So T runs even if no thread publishes any more.
 // The timeouts that bound sleeps are a safety net, except for naps and T.
+//
+// On a device that discards there is no daemon, and no worker polls: a worker that finds the ring
+// full takes steps until there is room. If a hole is in the way, it looks again after a short nap.
 #pragma once
 
 #include <cstddef>
@@ -157,6 +160,7 @@ class Stream {
   const std::function<uint64_t()> filled_, filled_to_write_;
   Ring ring_;
   const uint64_t txns_, bytes_, wait_ticks_;  // the flush policy; if all are 0, flush at once
+  const bool discards_;                       // the device does
   const bool help_;                           // workers may lead
   const bool pollable_;                       // workers may look in between transactions
   const uint64_t look_ticks_;                 // the least time between two such looks

@@ -37,6 +37,7 @@ class StripedDevices {
 
   uint32_t block_bytes() const { return devices_[0].device->block_bytes(); }
   bool start_blocks() const { return devices_[0].device->start_blocks(); }
+  bool discards() const { return devices_[0].device->discards(); }
 
   // Any thread: how many writes are under way.
   uint32_t under_way() const { return under_way_.load(platform::memory_order_acquire); }

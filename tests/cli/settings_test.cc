@@ -21,6 +21,13 @@ void with(const std::vector<std::pair<const char*, const char*>>& flags) {
   std::exit(0);
 }
 
+void read_a_log(const char* device) {
+  gflags::SetCommandLineOption("device", device);
+  gflags::SetCommandLineOption("wal_dir", "log");
+  wal_directories();
+  std::exit(0);
+}
+
 void given(const std::vector<std::string>& arguments) {
   refuse_bad_flags(arguments);
   std::exit(0);
@@ -47,6 +54,10 @@ TEST(SettingsDeathTest, RefusesCombinationsThatCannotWork) {
   EXPECT_EXIT(with({{"log", "centr"}, {"device", "sync"}}), refused, "needs --wal_dir");
   EXPECT_EXIT(with({{"log", "scm"}, {"device", "sync"}, {"wal_dir", "/tmp"}}), refused,
               "needs --device=nvm.:NS., not --device=sync");
+  EXPECT_EXIT(with({{"device", "discard"}}), refused,
+              "discard never makes a commit durable: only `logjam micro` takes it");
+  EXPECT_EXIT(read_a_log("discard"), refused, "discard leaves no log to read");
+  EXPECT_EXIT(read_a_log("file"), testing::ExitedWithCode(0), "");
   EXPECT_EXIT(with({{"device", "null"}, {"flush_bytes", "4096"}}), refused, "need --flush_us");
   EXPECT_EXIT(with({{"device", "null"}, {"flush_bytes", "4096"}, {"flush_us", "100"}}),
               testing::ExitedWithCode(0), "");
@@ -136,6 +147,13 @@ TEST(SettingsDeathTest, RefusesBadFlagsOfMicro) {
   EXPECT_EXIT(micro({{"cdf", "x"}}), refused, "needs --logs_per_commit");
   EXPECT_EXIT(micro({{"record_bytes", "1048576"}, {"log_buffer_mb", "1"}}), refused,
               "raise --log_buffer_mb");
+  EXPECT_EXIT(micro({{"device", "discard"}, {"logs_per_commit", "1"}}), refused,
+              "never makes a commit durable: it needs --logs_per_commit=0");
+  EXPECT_EXIT(micro({{"device", "discard"}, {"flush_help", "false"}}), refused,
+              "it needs --flush_help");
+  EXPECT_EXIT(micro({{"device", "discard"}, {"log", "silo"}}), refused,
+              "has no flusher, on which the several streams of --log=silo depend");
+  EXPECT_EXIT(micro({{"device", "discard"}, {"log", "aether-cd"}}), testing::ExitedWithCode(0), "");
   EXPECT_EXIT(micro({}), testing::ExitedWithCode(0), "");
 }
 

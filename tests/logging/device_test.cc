@@ -28,15 +28,31 @@ std::vector<std::byte> read_file(const std::string& path) {
 }
 
 TEST(DeviceSpec, RefusalsNameTheAllowedDevices) {
-  for (const char* good : {"file", "sync", "null", "sim:100", "sim:0.5:1200", "nvm", "nvm:0",
-                           "nvm:300", "faulty:sync", "faulty:sim:10", "faulty:nvm:5"}) {
+  for (const char* good : {"file", "sync", "null", "discard", "sim:100", "sim:0.5:1200", "nvm",
+                           "nvm:0", "nvm:300", "faulty:sync", "faulty:sim:10", "faulty:nvm:5"}) {
     EXPECT_EQ(check_device_spec(good), "") << good;
   }
-  for (const char* bad :
-       {"",        "files",       "sim",      "sim:",       "sim:x",
-        "sim:-1",  "sim:10:",     "sim:10:0", "sim:10:5:5", "sim:1e99",
-        "sim:nan", "nvm:",        "nvm:x",    "nvm:-1",     "nvm:5:5",
-        "nvme",    "faulty:nvm:", "faulty",   "faulty:",    "faulty:faulty:sync"}) {
+  for (const char* bad : {"",
+                          "files",
+                          "sim",
+                          "sim:",
+                          "sim:x",
+                          "sim:-1",
+                          "sim:10:",
+                          "sim:10:0",
+                          "sim:10:5:5",
+                          "sim:1e99",
+                          "sim:nan",
+                          "nvm:",
+                          "nvm:x",
+                          "nvm:-1",
+                          "nvm:5:5",
+                          "nvme",
+                          "faulty:nvm:",
+                          "faulty",
+                          "faulty:",
+                          "faulty:faulty:sync",
+                          "faulty:discard"}) {
     EXPECT_NE(check_device_spec(bad).find("is not a device: allowed are file, sync, sim:"),
               std::string::npos)
         << bad;

@@ -3,9 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <set>
+#include <span>
+#include <string>
 
+#include "tests/forwarding_scheme.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
 
 namespace logjam::log_insert {
 namespace {
@@ -24,11 +32,39 @@ TEST(RecordSizes, TwoSizesHaveTheMeanOfThePaper) {
   EXPECT_NEAR(static_cast<double>(bytes) / static_cast<double>(sizes.bytes.size()), 120, 0.1);
 }
 
-TEST(RecordSizes, EverySixtiethRecordIsAnOutlier) {
-  RecordSizes sizes;
+TEST(RecordSizes, OneRecordInSixtyIsAnOutlierAtNoFixedPlace) {
+  RecordSizes sizes, again, other;
   ASSERT_EQ(sizes.parse("48", 65536, 7), "");
-  for (size_t i = 0; i < sizes.bytes.size(); ++i) {
-    EXPECT_EQ(sizes.bytes[i], i % 60 == 0 ? 65536u : 48u);
+  ASSERT_EQ(again.parse("48", 65536, 7), "");
+  ASSERT_EQ(other.parse("48", 65536, 8), "");
+  std::set<size_t> places;
+  for (size_t begin = 0; begin < sizes.bytes.size(); begin += 60) {
+    const auto sixty = std::span(sizes.bytes).subspan(begin, 60);
+    EXPECT_EQ(std::ranges::count(sixty, 65536u), 1);
+    EXPECT_EQ(std::ranges::count(sixty, 48u), 59);
+    places.insert(static_cast<size_t>(std::ranges::find(sixty, 65536u) - sixty.begin()));
+  }
+  EXPECT_GT(places.size(), 20u);
+  EXPECT_EQ(sizes.bytes, again.bytes);
+  EXPECT_NE(sizes.bytes, other.bytes);
+}
+
+// Aether's Fig. 10 shows small records that wait behind an outlier of another thread.
+TEST(RecordSizes, ThreadsRarelyHaveTheirOutliersTogether) {
+  RecordSizes sizes;
+  ASSERT_EQ(sizes.parse("48", 65536, 1), "");
+  const size_t round = sizes.bytes.size();
+  for (const uint32_t threads : {2, 3, 4, 8, 16, 64}) {
+    uint64_t alone = 0, together = 0;
+    for (size_t step = 0; step < round; ++step) {
+      uint32_t outliers = 0;
+      for (uint32_t thread = 0; thread < threads; ++thread) {
+        outliers += sizes.bytes[(sizes.first(thread, threads) + step) % round] == 65536;
+      }
+      (outliers <= 1 + threads / 8 ? alone : together) += outliers;
+    }
+    EXPECT_EQ(alone + together, threads * round / 60);
+    EXPECT_LT(together, (alone + together) / 4) << threads << " threads";
   }
 }
 
@@ -99,6 +135,101 @@ TEST_P(LogInsert, EveryCommitIsAcknowledgedOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LogInsert, testing::ValuesIn(logging_schemes()), scheme_test_name);
+
+// How many threads of this process have a name that begins with `prefix`.
+uint32_t threads_named(const std::string& prefix) {
+  uint32_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream in(task.path() / "comm");  // empty if the thread has just ended
+    std::string name;
+    std::getline(in, name);
+    count += name.starts_with(prefix);
+  }
+  return count;
+}
+
+// Counts polls, and the inserting threads that exist at the first insert.
+class WatchingScheme : public ForwardingScheme {
+ public:
+  explicit WatchingScheme(uint32_t workers) : ForwardingScheme(workers) {}
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    if (!inserted_.exchange(true)) at_first_insert = threads_named("insert-");
+    return ForwardingScheme::reserve(worker, deps, bytes);
+  }
+  void poll(uint32_t) override { ++polls; }
+
+  std::atomic<uint32_t> at_first_insert{0}, polls{0};
+
+ private:
+  std::atomic<bool> inserted_{false};
+};
+
+Options options_without_log() {
+  Options options;
+  options.threads = 12;
+  options.seconds = 60;
+  options.inserts = 1000;
+  options.local = true;
+  options.pin = false;
+  EXPECT_EQ(options.sizes.parse("48", 0, 1), "");
+  return options;
+}
+
+TEST(LogInsertStart, NoThreadInsertsBeforeAllHaveStarted) {
+  const Options options = options_without_log();
+  WatchingScheme scheme(options.threads);
+  EXPECT_EQ(insert_into(scheme, options).inserts, options.threads * options.inserts);
+  EXPECT_EQ(scheme.at_first_insert, options.threads);
+}
+
+TEST(LogInsertStart, ThreadsPollTheLogOnlyIfToldTo) {
+  for (const bool polls : {false, true}) {
+    Options options = options_without_log();
+    options.polls = polls;
+    WatchingScheme scheme(options.threads);
+    insert_into(scheme, options);
+    EXPECT_EQ(scheme.polls > 0, polls);
+  }
+}
+
+std::vector<const SchemeInfo*> schemes_that_can_discard() {
+  std::vector<const SchemeInfo*> found;
+  for (const SchemeInfo* scheme : logging_schemes()) {
+    if (check_scheme_on_device(*scheme, "discard").empty()) found.push_back(scheme);
+  }
+  return found;
+}
+
+class Discard : public testing::TestWithParam<const SchemeInfo*> {};
+
+// Threads make room for themselves: many times the ring's bytes go through it, and no other thread
+// takes part.
+TEST_P(Discard, TheRingAloneTakesManyTimesItsBytes) {
+  const LogDirectory directory;
+  LogOptions log_of = log_options(*GetParam(), directory, "discard", 4);
+  log_of.config.buffer_bytes = 1 << 16;
+  log_of.config.safety_timeout_ns = 600'000'000'000;  // a lost wake-up hangs
+  const Watchdog watchdog("a thread waits for room that nothing makes");
+  Log log(log_of);
+  log.start();
+  EXPECT_EQ(threads_named("log-"), 0u);
+  Options options;
+  options.threads = 4;
+  options.seconds = 60;
+  options.inserts = 5000;
+  options.polls = false;
+  options.pin = false;
+  ASSERT_EQ(options.sizes.parse("dist:", 4096, 1), "");
+  const Result result = insert_into(log.scheme(), options);
+  EXPECT_EQ(result.inserts, 20'000u);
+  EXPECT_GT(result.bytes, 50u << 16);
+  log.drain();
+  log.stop();
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Discard, testing::ValuesIn(schemes_that_can_discard()),
+                         scheme_test_name);
 
 TEST(LogInsertFloor, CountsInsertsAndBytes) {
   for (const Floor floor : {Floor::kCopy, Floor::kFetchAdd}) {

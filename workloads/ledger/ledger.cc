@@ -12,6 +12,7 @@
 #include "workloads/ledger/checker.h"
 #include "workloads/ledger/client.h"
 #include "workloads/ledger/history.h"
+#include "workloads/ledger/list_append.h"
 
 DEFINE_uint64(ledger_keys, 1000, "ledger: rows");
 DEFINE_uint64(ledger_cells, 64, "ledger: rows that are overwritten without being read");
@@ -65,11 +66,45 @@ class Ledger final : public Workload {
   }
 
   void create_tables(Database& database) override {
-    database.create_table({"ledger", sizeof(LedgerRow), IndexKind::kHash, FLAGS_ledger_keys, {}});
-    database.create_table(
-        {"entries", sizeof(EntryRow), IndexKind::kOrdered, FLAGS_ledger_keys, {}});
-    database.create_table({"cells", sizeof(CellRow), IndexKind::kHash, FLAGS_ledger_cells, {}});
-    database.create_table({"slots", sizeof(EntryRow), IndexKind::kOrdered, FLAGS_ledger_slots, {}});
+    database.create_table({"ledger",
+                           sizeof(LedgerRow),
+                           IndexKind::kHash,
+                           FLAGS_ledger_keys,
+                           {},
+                           Columns()
+                               .key("ledger_key", [](Key key) { return key; })
+                               .field("writer", &LedgerRow::writer)
+                               .field("overwritten", &LedgerRow::overwritten)
+                               .field("toggler", &LedgerRow::toggler)
+                               .field("generation", &LedgerRow::generation)
+                               .field("present", &LedgerRow::present)});
+    database.create_table({"entries",
+                           sizeof(EntryRow),
+                           IndexKind::kOrdered,
+                           FLAGS_ledger_keys,
+                           {},
+                           Columns()
+                               .key("entry_key", [](Key key) { return key; })
+                               .field("writer", &EntryRow::writer)
+                               .field("ledger_key", &EntryRow::key)});
+    database.create_table({"cells",
+                           sizeof(CellRow),
+                           IndexKind::kHash,
+                           FLAGS_ledger_cells,
+                           {},
+                           Columns()
+                               .key("cell", [](Key key) { return key; })
+                               .field("writer", &CellRow::writer)
+                               .field("present", &CellRow::present)});
+    database.create_table({"slots",
+                           sizeof(EntryRow),
+                           IndexKind::kOrdered,
+                           FLAGS_ledger_slots,
+                           {},
+                           Columns()
+                               .key("slot", [](Key key) { return key; })
+                               .field("writer", &EntryRow::writer)
+                               .field("cell", &EntryRow::key)});
   }
 
   // Keys with even numbers have an entry, and so have slots.
@@ -141,6 +176,11 @@ class Ledger final : public Workload {
 
   std::vector<Check> verify_history(Database& database, const std::string& path) override {
     return {proof(check_history(database, path))};
+  }
+
+  std::string export_history(Database& database, const std::string& path,
+                             const std::string& to) override {
+    return export_list_append(read_rows(database), open_history(path), to);
   }
 
   std::string describe() const override {

@@ -14,6 +14,7 @@
 #include "logging/format/record.h"
 #include "platform/clock.h"
 #include "platform/copy.h"
+#include "platform/spin.h"
 #include "platform/thread.h"
 #include "workloads/log_insert/floor.h"
 
@@ -27,6 +28,10 @@ using platform::memory_order_relaxed;
 constexpr uint64_t kInsertsPerPoll = 64;
 
 struct Control {
+  // The start barrier. Each thread adds itself to `ready` when it is pinned and named. The main
+  // thread sets `go` when all have, so that none inserts alone.
+  platform::atomic<uint32_t> ready{0};
+  platform::atomic<bool> go{false};
   platform::atomic<bool> stop{false};
   platform::atomic<uint32_t> ended{0};
   // The sequence number of the last synchronising insert (Options::sync_every). It acts as a tuple
@@ -46,18 +51,20 @@ class alignas(platform::kCacheLine) Inserter {
         options_(options),
         log_(log),
         control_(control),
-        size_(options.sizes.bytes.size() * id / options.threads),
+        size_(options.sizes.first(id, options.threads)),
         source_(options.sizes.largest(), std::byte{0x5a}),
         own_(options.local ? options.sizes.largest() : 0) {}
 
   void run() {
     if (options_.pin) platform::pin_to_core(static_cast<int>(id_));
     platform::name_this_thread("insert-" + std::to_string(id_));
+    control_.ready.fetch_add(1, memory_order_relaxed);
+    for (platform::SpinWait wait; !control_.go.load(memory_order_relaxed);) wait.once();
     while (!control_.stop.load(memory_order_relaxed) &&
            (options_.inserts == 0 || inserted_ < options_.inserts)) {
       if (options_.logs_per_commit == 0) {
         insert(next_size(), RecordKind::kTransaction, false);
-        if (inserted_ % kInsertsPerPoll == 0) log_.poll(id_);
+        if (options_.polls && inserted_ % kInsertsPerPoll == 0) log_.poll(id_);
       } else {
         transaction();
       }
@@ -191,9 +198,13 @@ Result drive(Log& log, const Options& options) {
     }
   };
 
-  Reading before = read();
   std::vector<platform::thread> threads;
   for (auto& inserter : inserters) threads.emplace_back([&inserter] { inserter->run(); });
+  for (platform::SpinWait wait; control.ready.load(memory_order_relaxed) < options.threads;) {
+    wait.once();
+  }
+  Reading before = read();
+  control.go.store(true, memory_order_relaxed);
   if (options.warmup_seconds > 0) {
     sit_through(options.warmup_seconds);
     before = read();

@@ -34,6 +34,7 @@ struct Options {
   bool seal = false;             // write whole records with checksums instead of plain bytes
   uint64_t run = 0;              // the log's run number, for the checksums
   bool pin = true;               // pin thread i to core i
+  bool polls = true;             // threads without commits poll the log, now and then
 };
 
 struct Result {

@@ -64,8 +64,9 @@ std::string RecordSizes::parse(const std::string& spec, uint32_t outlier_bytes, 
     std::fill_n(bytes.begin(), many, large);
     std::shuffle(bytes.begin(), bytes.end(), std::mt19937_64(seed));
   }
+  std::mt19937_64 random(seed);
   for (size_t i = 0; outlier_bytes != 0 && i < kRound; i += kOutlierEvery) {
-    bytes[i] = outlier_bytes;
+    bytes[i + random() % kOutlierEvery] = outlier_bytes;
   }
   return "";
 }

@@ -152,7 +152,13 @@ class MicroUpdate : public Workload {
   MicroUpdate(const Scale& scale, const Kind& kind) : scale_(scale), kind_(kind) {}
 
   void create_tables(Database& database) override {
-    database.create_table({kTable, scale_.row_bytes, IndexKind::kHash, scale_.rows, {}});
+    Columns columns;
+    columns.key("id", [](Key key) { return key; })
+        .field("updates", &Head::updates)
+        .field("balance", &Head::balance)
+        .bytes("filler", sizeof(Head), scale_.row_bytes - sizeof(Head));
+    database.create_table(
+        {kTable, scale_.row_bytes, IndexKind::kHash, scale_.rows, {}, std::move(columns)});
   }
 
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {

@@ -230,7 +230,8 @@ class Oltp : public Workload {
                                .kind = IndexKind::kOrdered,
                                .unique = false,
                                .key_of = k_of,
-                               .moves = true}}});
+                               .moves = true}},
+                             columns()});
     }
   }
 

@@ -23,6 +23,14 @@ void fill_groups(char* text, size_t bytes, const Digit& digit) {
 
 }  // namespace
 
+Columns columns() {
+  return Columns()
+      .key("id", [](Key key) { return key; })
+      .field("k", &Row::k)
+      .field("c", &Row::c)
+      .field("pad", &Row::pad);
+}
+
 // The seed has up to 20 decimal digits, and fills the first two groups.
 void fill_text(char* text, size_t bytes, uint64_t owner, uint64_t seed) {
   Random random(seed, owner);

@@ -16,6 +16,9 @@ struct Row {
   std::array<char, 60> pad;  // five such groups
 };
 
+// For exports.
+Columns columns();
+
 inline constexpr size_t kByK = 0;  // the secondary index on k: ordered, not unique
 
 // Fills `text` with digits: first `seed`, then digits that follow from `seed` and `owner`. So

@@ -20,7 +20,50 @@ void choose(Random& random, uint64_t count, std::array<bool, N>* flags) {
   for (size_t i = N; i > 1; --i) std::swap((*flags)[i - 1], (*flags)[random.below(i)]);
 }
 
+uint64_t s_id_of_typed(Key key) { return subscriber_of(key); }
+uint64_t type_of_typed(Key key) { return type_of(key); }
+
 }  // namespace
+
+Columns subscriber_columns() {
+  return Columns()
+      .key("s_id", [](Key key) { return key; })
+      .field("sub_nbr", &Subscriber::sub_nbr)
+      .fields("bit_", &Subscriber::bit)
+      .fields("hex_", &Subscriber::hex)
+      .fields("byte2_", &Subscriber::byte2)
+      .field("msc_location", &Subscriber::msc_location)
+      .field("vlr_location", &Subscriber::vlr_location);
+}
+
+Columns access_info_columns() {
+  return Columns()
+      .key("s_id", s_id_of_typed)
+      .key("ai_type", type_of_typed)
+      .field("data1", &AccessInfo::data1)
+      .field("data2", &AccessInfo::data2)
+      .field("data3", &AccessInfo::data3)
+      .field("data4", &AccessInfo::data4);
+}
+
+Columns special_facility_columns() {
+  return Columns()
+      .key("s_id", s_id_of_typed)
+      .key("sf_type", type_of_typed)
+      .field("is_active", &SpecialFacility::is_active)
+      .field("error_cntrl", &SpecialFacility::error_cntrl)
+      .field("data_a", &SpecialFacility::data_a)
+      .field("data_b", &SpecialFacility::data_b);
+}
+
+Columns call_forwarding_columns() {
+  return Columns()
+      .key("s_id", [](Key key) { return s_id_of_typed(facility_of(key)); })
+      .key("sf_type", [](Key key) { return type_of_typed(facility_of(key)); })
+      .key("start_time", [](Key key) { return uint64_t{start_of(key)}; })
+      .field("end_time", &CallForwarding::end_time)
+      .field("numberx", &CallForwarding::numberx);
+}
 
 Digits digits_of(uint64_t number) {
   Digits digits;

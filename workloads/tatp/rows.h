@@ -60,6 +60,12 @@ constexpr uint32_t type_of(Key typed) { return static_cast<uint32_t>(typed & 3) 
 constexpr Key facility_of(Key forwarding) { return forwarding >> 2; }
 constexpr uint32_t start_of(Key forwarding) { return static_cast<uint32_t>(forwarding & 3) * 8; }
 
+// Columns for exports, by the names of the description.
+Columns subscriber_columns();
+Columns access_info_columns();
+Columns special_facility_columns();
+Columns call_forwarding_columns();
+
 // Keeps the last 15 digits of `number`.
 Digits digits_of(uint64_t number);
 

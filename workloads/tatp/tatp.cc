@@ -59,12 +59,26 @@ class Tatp : public Workload {
                            sizeof(Subscriber),
                            IndexKind::kHash,
                            n,
-                           {{"sub_nbr", IndexKind::kHash, true, sub_nbr_key_of}}});
-    database.create_table({"access_info", sizeof(AccessInfo), IndexKind::kHash, n * 5 / 2, {}});
-    database.create_table(
-        {"special_facility", sizeof(SpecialFacility), IndexKind::kOrdered, n * 5 / 2, {}});
-    database.create_table(
-        {"call_forwarding", sizeof(CallForwarding), IndexKind::kOrdered, n * 15 / 4, {}});
+                           {{"sub_nbr", IndexKind::kHash, true, sub_nbr_key_of}},
+                           subscriber_columns()});
+    database.create_table({"access_info",
+                           sizeof(AccessInfo),
+                           IndexKind::kHash,
+                           n * 5 / 2,
+                           {},
+                           access_info_columns()});
+    database.create_table({"special_facility",
+                           sizeof(SpecialFacility),
+                           IndexKind::kOrdered,
+                           n * 5 / 2,
+                           {},
+                           special_facility_columns()});
+    database.create_table({"call_forwarding",
+                           sizeof(CallForwarding),
+                           IndexKind::kOrdered,
+                           n * 15 / 4,
+                           {},
+                           call_forwarding_columns()});
   }
 
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {

@@ -46,6 +46,31 @@ struct History {
 static_assert(sizeof(Branch) == 100 && sizeof(Teller) == 100 && sizeof(Account) == 100);
 static_assert(sizeof(History) == 50);
 
+// Columns for exports. An id is the row's key, in a member of its own.
+inline Columns branch_columns() {
+  return Columns().field("b_id", &Branch::id).field("b_balance", &Branch::balance);
+}
+inline Columns teller_columns() {
+  return Columns()
+      .field("t_id", &Teller::id)
+      .field("t_b_id", &Teller::branch)
+      .field("t_balance", &Teller::balance);
+}
+inline Columns account_columns() {
+  return Columns()
+      .field("a_id", &Account::id)
+      .field("a_b_id", &Account::branch)
+      .field("a_balance", &Account::balance);
+}
+inline Columns history_columns() {
+  return Columns()
+      .field("h_t_id", &History::teller)
+      .field("h_b_id", &History::branch)
+      .field("h_a_id", &History::account)
+      .field("h_delta", &History::delta)
+      .field("h_time", &History::time);
+}
+
 struct Scale {
   uint64_t branches = 1;
   uint64_t accounts = 100'000;  // of a branch

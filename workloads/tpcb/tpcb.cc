@@ -133,10 +133,14 @@ class Tpcb : public Workload {
 
   void create_tables(Database& database) override {
     const uint64_t branches = scale_.branches, tellers = branches * kTellers;
-    database.create_table({"branch", sizeof(Branch), IndexKind::kHash, branches, {}});
-    database.create_table({"teller", sizeof(Teller), IndexKind::kHash, tellers, {}});
-    database.create_table({"account", sizeof(Account), IndexKind::kHash, accounts(), {}});
-    database.create_table({"history", sizeof(History), IndexKind::kOrdered, 1024, {}});
+    database.create_table(
+        {"branch", sizeof(Branch), IndexKind::kHash, branches, {}, branch_columns()});
+    database.create_table(
+        {"teller", sizeof(Teller), IndexKind::kHash, tellers, {}, teller_columns()});
+    database.create_table(
+        {"account", sizeof(Account), IndexKind::kHash, accounts(), {}, account_columns()});
+    database.create_table(
+        {"history", sizeof(History), IndexKind::kOrdered, 1024, {}, history_columns()});
   }
 
   // All balances are 0, and the history is empty.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "workloads/random.h"
+#include "workloads/tpcc/columns.h"
 
 namespace logjam::tpcc {
 namespace {
@@ -27,27 +28,35 @@ std::vector<TableSchema> schemas(const Scale& scale) {
   const uint64_t warehouses = scale.warehouses, districts = warehouses * kDistricts,
                  customers = districts * scale.customers;
   return {
-      {"warehouse", sizeof(Warehouse), IndexKind::kHash, warehouses, {}},
-      {"district", sizeof(District), IndexKind::kHash, districts, {}},
+      {"warehouse", sizeof(Warehouse), IndexKind::kHash, warehouses, {}, warehouse_columns()},
+      {"district", sizeof(District), IndexKind::kHash, districts, {}, district_columns()},
       {"customer",
        sizeof(Customer),
        IndexKind::kHash,
        customers,
-       {{"last_name", IndexKind::kHash, false, last_name_key_of}}},
-      {"history", sizeof(History), IndexKind::kOrdered, customers, {}},
-      {"new_order", sizeof(NewOrder), IndexKind::kOrdered, districts * scale.undelivered(), {}},
+       {{"last_name", IndexKind::kHash, false, last_name_key_of}},
+       customer_columns()},
+      {"history", sizeof(History), IndexKind::kOrdered, customers, {}, history_columns()},
+      {"new_order",
+       sizeof(NewOrder),
+       IndexKind::kOrdered,
+       districts * scale.undelivered(),
+       {},
+       new_order_columns()},
       {"order",
        sizeof(Order),
        IndexKind::kOrdered,
        customers,
-       {{"customer", IndexKind::kOrdered, true, customer_order_key_of}}},
+       {{"customer", IndexKind::kOrdered, true, customer_order_key_of}},
+       order_columns()},
       {"order_line",
        sizeof(OrderLine),
        IndexKind::kOrdered,
        customers * (kMinLines + kMaxLines) / 2,
-       {}},
-      {"item", sizeof(Item), IndexKind::kHash, scale.items, {}},
-      {"stock", sizeof(Stock), IndexKind::kHash, warehouses * scale.items, {}},
+       {},
+       order_line_columns()},
+      {"item", sizeof(Item), IndexKind::kHash, scale.items, {}, item_columns()},
+      {"stock", sizeof(Stock), IndexKind::kHash, warehouses * scale.items, {}, stock_columns()},
   };
 }
 

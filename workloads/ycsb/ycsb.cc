@@ -332,11 +332,18 @@ class Ycsb : public Workload {
   explicit Ycsb(const Options& options) : shared_(options), options_(shared_.options) {}
 
   void create_tables(Database& database) override {
+    Columns columns;
+    columns.key("ycsb_key", [](Key key) { return key; });
+    for (uint32_t i = 0; i < shared_.fields.count; ++i) {
+      const uint32_t bytes = shared_.fields.bytes;
+      columns.bytes("field" + std::to_string(i), size_t{i} * bytes, bytes);
+    }
     database.create_table({.name = kTable,
                            .row_bytes = options_.value_bytes,
                            .kind = options_.ordered ? IndexKind::kOrdered : IndexKind::kHash,
                            .expected_rows = options_.records,
-                           .secondaries = {}});
+                           .secondaries = {},
+                           .columns = std::move(columns)});
   }
 
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {

@@ -1,0 +1,72 @@
+// `logjam recover --export` and `--export_history`: what they write, and what they refuse.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/shell.h"
+#include "tests/temporary_directory.h"
+
+namespace logjam {
+namespace {
+
+class Export : public testing::Test {
+ protected:
+  const TemporaryDirectory directory_;
+
+  // Runs `script` in the directory, behind a run of the workload.
+  Ended after(const std::string& workload, const std::string& script) {
+    return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
+                 " && mkdir log && \"$LOGJAM\" run --wal_dir=log --device=file --threads=1 "
+                 "--warmup=0 --transactions=50 --seconds=20 --log_prealloc_mb=4 " +
+                 workload + " >/dev/null 2>&1 && " + script);
+  }
+  static constexpr char kTpcb[] = "--workload=tpcb --tpcb_branches=1 --tpcb_accounts=500";
+  static constexpr char kLedger[] = "--workload=ledger --ledger_keys=20 --history=history";
+  static constexpr char kRecover[] = "\"$LOGJAM\" recover --wal_dir=log --threads=1 ";
+};
+
+TEST_F(Export, WritesEveryTableWithAHeader) {
+  const Ended ended = after(kTpcb, std::string(kRecover) +
+                                       "--export=tables | grep '^exported' && cd tables && "
+                                       "for table in *; do head -n 1 $table; "
+                                       "wc -l < $table; done");
+  EXPECT_EQ(ended.output,
+            "exported               4 tables to tables\n"
+            "a_id,a_b_id,a_balance\n501\n"
+            "b_id,b_balance\n2\n"
+            "h_t_id,h_b_id,h_a_id,h_delta,h_time\n51\n"
+            "t_id,t_b_id,t_balance\n11\n");
+}
+
+TEST_F(Export, RefusesADirectoryThatHoldsSomething) {
+  const Ended ended = after(kTpcb, std::string("mkdir tables && touch tables/mine && ") + kRecover +
+                                       "--export=tables 2>&1 >/dev/null; echo $?; ls tables");
+  EXPECT_EQ(ended.output, "logjam: cannot export to tables, which is not empty\n2\nmine\n");
+}
+
+// The shell's limit stands for a full disk: a write beyond it fails.
+TEST_F(Export, AFullDiskIsOneSentence) {
+  const Ended ended = after(kTpcb, std::string("trap '' XFSZ; ulimit -f 8; ") + kRecover +
+                                       "--export=tables 2>&1 >/dev/null; echo $?");
+  EXPECT_EQ(ended.output, "logjam: cannot write tables/account.csv: File too large\n3\n");
+}
+
+TEST_F(Export, TheHistoryEndsWithTheRecoveredRows) {
+  const Ended ended =
+      after(kLedger, std::string(kRecover) +
+                         "--history=history --export_history=out >/dev/null && "
+                         "grep -c ':type :ok' out; tail -n 1 out | grep -o ':r [0-9]*' | wc -l");
+  EXPECT_EQ(ended.output, "51\n20\n");
+}
+
+TEST_F(Export, RefusesWhatIsNoHistory) {
+  const Ended ended =
+      after(kTpcb, std::string(kRecover) + "--export_history=out 2>&1 >/dev/null; echo $?; " +
+                       kRecover + "--history=log --export_history=out 2>&1 >/dev/null; echo $?");
+  EXPECT_EQ(ended.output,
+            "logjam: --export_history needs the --history that it is to export\n2\n"
+            "logjam: this workload keeps no history, so log cannot be exported\n2\n");
+}
+
+}  // namespace
+}  // namespace logjam

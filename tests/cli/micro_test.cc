@@ -1,0 +1,55 @@
+// The output row of `logjam micro`.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "tests/shell.h"
+#include "tests/temporary_directory.h"
+
+namespace logjam {
+namespace {
+
+// The row of a short run, by column. Only columns before the first quoted one are found.
+std::map<std::string, std::string> row_of(const std::string& flags) {
+  const TemporaryDirectory directory;
+  const std::string csv = directory.path_of("rows.csv");
+  const Ended ended = shell(
+      "\"$LOGJAM\" micro --device=discard --threads=4 --inserts=500 "
+      "--seconds=60 --record_bytes=48 --csv=" +
+      csv + " " + flags + " >/dev/null && cat " + csv);
+  EXPECT_EQ(ended.status, 0) << flags;
+  std::istringstream lines(ended.output);
+  std::string header, row;
+  std::getline(lines, header);
+  std::getline(lines, row);
+  std::istringstream names(header), values(row);
+  std::map<std::string, std::string> columns;
+  for (std::string name, value;
+       std::getline(names, name, ',') && std::getline(values, value, ',') && value[0] != '"';) {
+    columns[name] = value;
+  }
+  EXPECT_EQ(columns["inserts"], "2000") << ended.output;
+  return columns;
+}
+
+// A group goes for the log's lock once, and so does an insert that found the lock free.
+TEST(Micro, GroupsPerInsertFollowFromTheSizesOfGroups) {
+  auto row = row_of("--log=aether-c");
+  const double share = std::stod(row["consolidated_pct"]) / 100;
+  const double size = std::stod(row["mean_group_size"]);
+  EXPECT_NEAR(std::stod(row["groups_per_insert"]), 1 - share + (size > 0 ? share / size : 0), 0.01);
+
+  row = row_of("--log=aether-c --carray_force=1");
+  EXPECT_EQ(row["consolidated_pct"], "100.00");
+  EXPECT_NEAR(std::stod(row["groups_per_insert"]) * std::stod(row["mean_group_size"]), 1, 0.02);
+}
+
+TEST(Micro, OnlyConsolidatingSchemesHaveGroups) {
+  EXPECT_EQ(row_of("--log=aether-d")["groups_per_insert"], "");
+  EXPECT_EQ(row_of("--log=centr")["groups_per_insert"], "");
+}
+
+}  // namespace
+}  // namespace logjam
