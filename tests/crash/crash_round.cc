@@ -262,6 +262,7 @@ CrashRound derive_round(uint64_t seed) {
   const std::string slots = random.one_of({"8", "64", "1000"});
   round.run_flags.push_back("--ledger_slots=" + slots);
   round.run_flags.push_back("--ledger_cells=" + std::to_string(std::stoul(slots) + 56));
+  round.run_flags.push_back("--ledger_dawdle=" + random.one_of({"0", "100"}));
   return round;
 }
 

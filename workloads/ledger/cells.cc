@@ -82,11 +82,10 @@ Status LedgerClient::change_slot(Transaction& txn, CellWrite write) {
 // Waits a while for other transactions to insert the row that the attempt has inserted, and to
 // erase it. Protocols with locks do not let them.
 void LedgerClient::dawdle() {
-  constexpr int kMostYields = 100;
   for (const CellWrite& write : input_.cell_writes) {
-    if (write.op != Op::kInsert || FLAGS_ledger_yield == 0) continue;
+    if (write.op != Op::kInsert) continue;
     const TransactionId before = order_.last(write.cell);
-    for (int yields = 0; yields < kMostYields; ++yields) {
+    for (uint64_t yields = 0; yields < FLAGS_ledger_dawdle; ++yields) {
       platform::yield();
       if (order_.last(write.cell) != before && !order_.looks_present(write.cell)) break;
     }

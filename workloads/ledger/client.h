@@ -21,6 +21,7 @@
 #include "workloads/ledger/rows.h"
 
 DECLARE_uint64(ledger_cells);
+DECLARE_uint64(ledger_dawdle);
 DECLARE_uint64(ledger_die_after);
 DECLARE_uint64(ledger_keys);
 DECLARE_uint32(ledger_readers);

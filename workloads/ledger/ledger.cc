@@ -29,6 +29,9 @@ DEFINE_double(ledger_theta, 0, "ledger: zipfian skew of the keys, 0 is uniform")
 DEFINE_uint64(ledger_yield, 0,
               "ledger: number of accesses after which a worker yields its core, so that few cores "
               "see many interleavings; 0: never");
+DEFINE_uint64(ledger_dawdle, 0,
+              "ledger: how often, at most, a transaction that has inserted and read nothing yields "
+              "its core before it commits, until others have inserted and erased the same row");
 DEFINE_uint64(ledger_die_after, 0,
               "ledger: one worker kills the process (SIGKILL) right after this many "
               "acknowledgements of its own, so that a lost commit would be noticed; 0: none does");
