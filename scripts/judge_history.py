@@ -268,7 +268,7 @@ def main():
     pairs, transactions, crashed, longest, bad = set(), 0, 0, 0.0, 0
     for number in range(given.rounds):
         scheme, device = schemes[number % len(schemes)]
-        protocol = protocols[(number // len(schemes) + number) % len(protocols)]
+        protocol = protocols[(number // len(schemes) + number % len(schemes)) % len(protocols)]
         seed = given.seed + number
         crash, exported = record(given.logjam, directory, scheme, device, protocol, seed)
         start = time.monotonic()

@@ -170,7 +170,7 @@ def play(given, workload, number, directory):
     schemes = list(listed_schemes(given.logjam).items())
     protocols = workload_rounds.listed(given.logjam, "protocols")
     scheme, device = schemes[number % len(schemes)]
-    protocol = protocols[(number // len(schemes) + number) % len(protocols)]
+    protocol = protocols[(number // len(schemes) + number % len(schemes)) % len(protocols)]
     log, tables = os.path.join(directory, "log"), os.path.join(directory, "tables")
     shutil.rmtree(tables, ignore_errors=True)
     row, said = workload_rounds.play(given.logjam, log, workload, scheme, device, protocol,

@@ -140,7 +140,8 @@ def main():
             seed = given.seed + index * given.rounds + number
             row, said = play(given.logjam, os.path.join(directory, "log"), workload,
                              *schemes[number % len(schemes)],
-                             protocols[(number // len(schemes) + number + index) % len(protocols)],
+                             protocols[(number // len(schemes) + number % len(schemes) + index)
+                                       % len(protocols)],
                              seed)
             rows.append(row)
             if row["result"] != "verified":
