@@ -50,7 +50,7 @@ SOURCES := $(sort $(shell find $(ROOMS) -name '*.cc'))
 CLI := $(sort $(wildcard cli/*.cc))
 # With PARTS="logging cc", the tests are those in these folders of tests/, in a binary of their own.
 PARTS ?=
-TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),$(subst $() ,-,$(strip $(PARTS))),all)
+TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all)
 TEST_ROOMS := $(if $(PARTS),$(PARTS:%=tests/%),tests)
 TESTS := $(sort $(shell find $(TEST_ROOMS) -name '*_test.cc'))
 TEST_SUPPORT := $(sort $(wildcard tests/*.cc) \

@@ -86,11 +86,12 @@ std::string build_with_scheme(const TemporaryDirectory& tree) {
                              tree.path_of(name) + "' 2>&1");
   EXPECT_EQ(copied.status, 0) << copied.output;
   std::ofstream(tree.path_of("logging/schemes/spin.cc")) << kScheme;
-  // build-thread is what SAN=thread built.
-  const size_t dash = name.find('-');
-  const std::string sanitizer = dash == std::string::npos ? "" : " SAN=" + name.substr(dash + 1);
+  // build-thread is what SAN=thread built; another name was given to make.
+  const std::string suffix = name.substr(std::min(name.find('-') + 1, name.size()));
+  const bool sanitized = suffix == "thread" || suffix == "address" || suffix == "undefined";
+  const std::string made_by = sanitized ? " SAN=" + suffix : " BUILD=" + name;
   const Ended built = shell("make --no-print-directory -C '" + tree.path() + "' " + name +
-                            "/logjam" + sanitizer + " 2>&1");
+                            "/logjam" + made_by + " 2>&1");
   EXPECT_EQ(built.status, 0) << built.output;
   return built.status == 0 ? tree.path_of(name) + "/logjam" : "";
 }

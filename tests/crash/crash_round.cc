@@ -204,8 +204,10 @@ CrashRound derive_round(uint64_t seed) {
       "--ledger_yield=" + random.one_of({"0", "7"}),
       "--history_mb=256",
       "--seed=" + std::to_string(seed),
-      "--seconds=" + std::string(round.ends_by_itself ? "0.2" : "20"),
-      "--warmup=0",
+      "--seconds=20",
+      // A run that ends by itself ends after some transactions: a loaded machine may give it no
+      // core for a given time.
+      round.ends_by_itself ? "--transactions=300" : "--warmup=0",
   };
   // A kill from outside usually finds the workers waiting, above all on a loaded machine. A kill
   // from inside, right after an acknowledgement, finds work that is not yet durable.

@@ -34,7 +34,9 @@ class ListAppend : public testing::Test {
   }
 
   static std::string unread() {
-    return "[:r 0 nil][:r 1 nil][:r 2 nil][:r 3 nil][:r 4 nil][:r 5 nil][:r 6 nil][:r 7 nil]";
+    std::string text;
+    for (Key key = 0; key < kKeys + kCells; ++key) text += "[:r " + std::to_string(key) + " nil]";
+    return text;
   }
 };
 
@@ -54,7 +56,7 @@ TEST_F(ListAppend, AVersionIsTheListOfItsWriters) {
       ":ok, :process 2, :f :txn, :value [[:r 1 [0 1]][:r 2 [1]][:r 3 []]]}",
       ":invoke, :process 3, :f :txn, :value [" + unread() + "]}",
       ":ok, :process 3, :f :txn, :value [[:r 0 []][:r 1 [0 1]][:r 2 [1]][:r 3 []][:r 4 []]"
-      "[:r 5 []][:r 6 []][:r 7 []]]}",
+      "[:r 5 []][:r 6 []][:r 7 []][:r 8 []][:r 9 []][:r 10 []][:r 11 []][:r 12 []][:r 13 []]]}",
   };
   EXPECT_EQ(exported(world), expected);
 }
@@ -101,6 +103,25 @@ TEST_F(ListAppend, AnUnsafeAcknowledgementProvesNothing) {
   lines = exported(world);
   EXPECT_EQ(end_of(lines, 1, 3), ":fail");
   EXPECT_EQ(end_of(lines, 2, 3), ":ok");
+}
+
+// What a blind write overwrites is in the list if it is known to have happened. A transaction of
+// which nothing shows, and that was not acknowledged, has not.
+TEST_F(ListAppend, ABlindWriteIsAnAppendWithoutReads) {
+  World world;
+  world.change(0, {}, {{Op::kBlind, 4}, {Op::kInsert, 1}});
+  const TransactionId lost = world.id(1);
+  world.record(lost, {}, {{cell_key(4), make_id(0, 1), Op::kBlind}, {cell_key(5), 0, Op::kBlind}},
+               kLost);
+  const TransactionId last = world.id(2);
+  world.record(last, {}, {{cell_key(4), lost, Op::kBlind}}, kThere);
+  world.apply(Op::kBlind, 4, last);
+  const auto lines = exported(world);
+  EXPECT_EQ(lines.at(3), ":ok, :process 0, :f :txn, :value [[:append 12 0][:append 9 0]]}");
+  EXPECT_EQ(end_of(lines, 1, 3), ":fail");
+  EXPECT_EQ(lines.at(5), ":ok, :process 2, :f :txn, :value [[:append 12 2]]}");
+  EXPECT_NE(lines.back().find("[:r 9 [0]]"), std::string::npos) << lines.back();
+  EXPECT_NE(lines.back().find("[:r 12 [0 2]]"), std::string::npos) << lines.back();
 }
 
 // A checker then finds a value in a list that nothing appended.

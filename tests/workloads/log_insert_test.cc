@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "platform/spin.h"
 #include "tests/forwarding_scheme.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
@@ -154,6 +155,8 @@ class WatchingScheme : public ForwardingScheme {
   explicit WatchingScheme(uint32_t workers) : ForwardingScheme(workers) {}
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     if (!inserted_.exchange(true)) at_first_insert = threads_named("insert-");
+    // No thread ends before it is counted.
+    for (platform::SpinWait wait; at_first_insert == 0;) wait.once();
     return ForwardingScheme::reserve(worker, deps, bytes);
   }
   void poll(uint32_t) override { ++polls; }
