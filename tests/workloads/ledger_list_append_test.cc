@@ -124,6 +124,20 @@ TEST_F(ListAppend, ABlindWriteIsAnAppendWithoutReads) {
   EXPECT_NE(lines.back().find("[:r 12 [0 2]]"), std::string::npos) << lines.back();
 }
 
+// An acknowledged update has read from a blind write that was not acknowledged, and is overwritten
+// blindly in its turn. Nothing of the first write shows, but it has happened.
+TEST_F(ListAppend, WhatAnAcknowledgedTransactionHasReadFromHasHappened) {
+  World world;
+  world.change(0, {}, {{Op::kBlind, 4}}, kThere);
+  world.change(1, {}, {{Op::kUpdate, 4}}, kAcknowledged);
+  world.change(2, {}, {{Op::kBlind, 4}}, kThere);
+  const auto lines = exported(world);
+  EXPECT_EQ(end_of(lines, 0, 3), ":ok");
+  EXPECT_EQ(lines.at(4),
+            ":ok, :process 1, :f :txn, :value [[:r 12 [0]][:append 12 1][:r 12 [0 1]]]}");
+  EXPECT_NE(lines.back().find("[:r 12 [0 1 2]]"), std::string::npos) << lines.back();
+}
+
 // A checker then finds a value in a list that nothing appended.
 TEST_F(ListAppend, AWriterThatTheHistoryDoesNotKnowGetsANumberOfItsOwn) {
   World world;

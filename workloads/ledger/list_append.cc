@@ -17,6 +17,7 @@ class Exporter {
   std::string run() {
     for (const auto& [key, row] : rows_.ledger) note_what_shows(key, row.writer);
     for (const auto& [number, row] : rows_.cells) note_what_shows(cell(number), row.writer);
+    note_what_was_read();
     const auto count = static_cast<uint32_t>(history_.transactions.size());
     for (uint32_t t = 0; t < count; ++t) write(":invoke", t, operations(t, false));
     for (uint32_t t = 0; t < count; ++t) {
@@ -60,6 +61,34 @@ class Exporter {
       if (write == nullptr || !reads_row(write->op) || !in_a_line(key)) return;
       id = write->writer;
     }
+  }
+
+  // What was overwritten blindly does not show, but has happened if a transaction that happened has
+  // read from it. Only a transaction that wrote cells alone can be hidden so: a write to the ledger
+  // shows.
+  void note_what_was_read() {
+    std::vector<uint32_t> left;
+    for (uint32_t t = 0; t < there_.size(); ++t) {
+      if (there_[t] || history_.transactions[t].acknowledged) left.push_back(t);
+    }
+    const auto note = [&](const Access& access) {
+      if (!reads_row(access.op)) return;
+      const uint32_t from = history_.find(access.writer);
+      if (from == History::kNone || there_[from] || !wrote_cells_alone(from)) return;
+      there_[from] = true;
+      left.push_back(from);
+    };
+    while (!left.empty()) {
+      const RecordedTransaction& transaction = history_.transactions[left.back()];
+      left.pop_back();
+      std::ranges::for_each(transaction.reads, note);
+      std::ranges::for_each(transaction.writes, note);
+    }
+  }
+  bool wrote_cells_alone(uint32_t t) const {
+    return std::ranges::all_of(history_.transactions[t].writes, [this](const Access& write) {
+      return history_.parameters.keys.is_cell(write.key);
+    });
   }
 
   // The writers of `key`, the first one first, up to `last`. A writer that the history does not
