@@ -21,8 +21,9 @@
 //
 // Without early lock release, a transaction keeps its exclusive locks until it is durable, so that
 // others see only what is durable ("retaining all write locks", Aether, section 1). It releases its
-// shared locks and its node locks at pre-commit: whoever overwrites what it has read comes later in
-// the serial order, and depends on nothing of it. With --keep_locks=all it keeps these, too.
+// shared locks and its node locks at pre-commit. Another transaction that then overwrites a row
+// which was only read comes after the reader in the serial order, and does not depend on the
+// reader. With --keep_locks=all, a transaction keeps its shared locks and node locks, too.
 #include <cstdint>
 #include <memory>
 #include <vector>

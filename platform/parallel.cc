@@ -26,10 +26,10 @@ void happens_after(char& edge) { __tsan_acquire(&edge); }
 // Whether this thread is in a call of libtbb's, made by Call::run, and not in a body.
 thread_local bool in_libtbb = false;
 
-// Says whether the calling thread is in libtbb, until the end of the scope. There ThreadSanitizer
-// ignores what the thread reads and writes: libtbb calls memset(), which the sanitizer intercepts,
-// on memory that one call's arena has left to the next (arena::allocate_arena), and how libtbb
-// orders the two is invisible.
+// Says whether the calling thread is in libtbb, until the end of the scope. In libtbb, the thread's
+// reads and writes are hidden from ThreadSanitizer. The reason: libtbb's allocate_arena() clears
+// memory that an earlier arena has used, and calls memset() for that, which ThreadSanitizer
+// intercepts. ThreadSanitizer cannot see how libtbb orders the two uses.
 class InLibtbb {
  public:
   explicit InLibtbb(bool inside) : before_(in_libtbb) { change_to(inside); }

@@ -1,12 +1,12 @@
 // The lead of a stream: at most one thread *leads*, that is, writes and sleeps on the device. This
 // file decides which thread leads, and which waiter is woken to lead next.
 //
-//   kFree    nobody leads. No waiter sleeps, or one has been woken to take the lead.
+//   kFree    no thread leads. No waiter sleeps, or one waiter has been woken to take the lead.
 //   kHeld    a thread leads.
-//   kOnCall  nobody leads, because there was nothing to flush. Waiters sleep: a hole that another
-//            worker has not filled yet lies before their commits. The thread that makes work
-//            pending frees the lead and wakes one waiter. Without this state the waiters would hand
-//            the lead to each other, a system call each, until the hole is filled.
+//   kOnCall  no thread leads, because there was nothing to flush. Waiters sleep, because before
+//            their commits lies a hole that its worker has not filled yet. The thread that makes
+//            work pending frees the lead and wakes one waiter. Without this state the waiters would
+//            hand the lead to each other, a system call each, until the hole is filled.
 //
 // Protocol. take() makes kFree or kOnCall to kHeld. The leader gives the lead up: it stores
 // kOnCall, fences, and *offers* the lead. A thread that makes work pending (it advances filled(),
@@ -17,7 +17,7 @@
 // When it has slept and leaves because its commit is durable, it fences, and if the lead is free,
 // passes it on, because it may be the waiter that was woken to lead: it wakes another waiter, or
 // puts the lead on call if no work is pending. The lead stays free while the other waiter wakes up.
-// (If the one that leaves took it for a moment, the other one would go to sleep again.)
+// (If the leaving waiter took the lead for a moment, the woken waiter would go to sleep again.)
 //
 // No wake-up is lost. In each pair that follows, both sides store, fence, and look; so at least one
 // side sees what the other stored.

@@ -125,8 +125,8 @@ class Script {
     points_.push_back(txn.commit_point());
   }
 
-  // A worker's look at its streams: starts a write, or sees that one has finished. Looks that
-  // follow each other too quickly are left out by the stream, so here time passes first.
+  // Polls the streams of `worker`, which starts a write or notices that a write has finished. The
+  // function first lets time pass, because a stream ignores a poll that follows another too soon.
   void look_after(Log& log, uint64_t worker) {
     const uint64_t until = platform::now_ns() + 4'000;
     while (platform::now_ns() < until) platform::pause();

@@ -109,8 +109,8 @@ TEST_F(ReplayCommands, RebuildsTheDatabaseUnderAnyProtocol) {
   }
 }
 
-// Reads the commands that one worker has logged, so that a test can change them and write the log
-// again.
+// A log of commands, written by a run with one worker. A test reads the commands, changes them, and
+// writes the log again.
 class ChangedLog : public ReplayCommands {
  protected:
   struct Command {

@@ -181,7 +181,7 @@ TEST(LogDirectoriesDeathTest, ALogIsReplacedOnlyWhenToldTo) {
   options.overwrite = false;
   EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2), "holds a log of scheme pwal");
   std::filesystem::remove(starting_file_path(path));
-  // A log whose header is damaged is still somebody's log.
+  // A log file with a damaged header counts as a log, so the run refuses the directory.
   std::ofstream(log_file_path(path, 7)) << std::string(8192, '\0') << "record";
   EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
               "holds a log that cannot be read \\(.*stream-7.log.db is not a log file");

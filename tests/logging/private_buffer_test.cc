@@ -31,7 +31,7 @@ TEST(PrivateBuffer, NumbersGrowInTheBufferWhoeverAppends) {
         counter.fetch_add(1);  // another worker draws a number
         watermarks += room && buffer.append_if_idle([&](const auto& place, uint64_t number) {
           if (place.sequence >= number) return place;
-          std::this_thread::yield();  // whoever else could write here has the time to
+          std::this_thread::yield();  // gives another thread the time to write here
           cells[place.end] = number;
           return PrivateBuffer::Place{place.end + 1, number};
         });

@@ -261,50 +261,51 @@ class FlushPolicy : public StreamTest {
     }
     return durable();
   }
+
+  // Opens the stream anew and calls `check(by_poll)`: on each kind of device, with workers that
+  // flush and without.
+  void on_each_way(const std::function<void(bool)>& check) {
+    for (const char* device : {"sync", "null"}) {
+      for (const bool help : {true, false}) {
+        SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
+        config_.flush_help = help;
+        open(device);
+        check(help && device == std::string("null"));
+      }
+    }
+  }
 };
 
 TEST_F(FlushPolicy, FlushTxnsFlushesWhenSoManyCommitsWait) {
   config_.flush_txns = 3;
-  for (const char* device : {"sync", "null"}) {
-    for (const bool help : {true, false}) {
-      const bool by_poll = help && device == std::string("null");
-      SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
-      config_.flush_help = help;
-      open(device);
-      publish(64);
-      publish(128);
-      EXPECT_EQ(flushed(by_poll), 0u);
-      publish(192, false);  // a record that commits nothing
-      EXPECT_EQ(flushed(by_poll), 0u);
-      publish(256);
-      EXPECT_EQ(flushed(by_poll), 256u);
-      publish(320);
-      publish(384);
-      EXPECT_EQ(flushed(by_poll), 256u);
-      publish(448);
-      EXPECT_EQ(flushed(by_poll), 448u);
-    }
-  }
+  on_each_way([&](bool by_poll) {
+    publish(64);
+    publish(128);
+    EXPECT_EQ(flushed(by_poll), 0u);
+    publish(192, false);  // a record that commits nothing
+    EXPECT_EQ(flushed(by_poll), 0u);
+    publish(256);
+    EXPECT_EQ(flushed(by_poll), 256u);
+    publish(320);
+    publish(384);
+    EXPECT_EQ(flushed(by_poll), 256u);
+    publish(448);
+    EXPECT_EQ(flushed(by_poll), 448u);
+  });
 }
 
 TEST_F(FlushPolicy, FlushBytesFlushesWhenSoManyBytesWait) {
   config_.flush_bytes = 1000;
-  for (const char* device : {"sync", "null"}) {
-    for (const bool help : {true, false}) {
-      const bool by_poll = help && device == std::string("null");
-      SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
-      config_.flush_help = help;
-      open(device);
-      publish(992);
-      EXPECT_EQ(flushed(by_poll), 0u);
-      publish(1000);
-      EXPECT_EQ(flushed(by_poll), 1000u);
-      publish(1992);
-      EXPECT_EQ(flushed(by_poll), 1000u);
-      publish(2000);
-      EXPECT_EQ(flushed(by_poll), 2000u);
-    }
-  }
+  on_each_way([&](bool by_poll) {
+    publish(992);
+    EXPECT_EQ(flushed(by_poll), 0u);
+    publish(1000);
+    EXPECT_EQ(flushed(by_poll), 1000u);
+    publish(1992);
+    EXPECT_EQ(flushed(by_poll), 1000u);
+    publish(2000);
+    EXPECT_EQ(flushed(by_poll), 2000u);
+  });
 }
 
 // A commit that is filled after the flush took its end counts for the next flush.
