@@ -15,7 +15,7 @@ namespace {
 
 // Cells stand for bytes; each holds the number of its record or watermark. Cells are plain words,
 // so ThreadSanitizer sees two threads in one place.
-TEST(PrivateBuffer, NumbersGrowInTheBufferWhoeverAppends) {
+TEST(PrivateBuffer, NumbersGrowInTheBufferWithEveryAppender) {
   constexpr uint64_t kRecords = 4'000;
   const Watchdog watchdog("a worker waits for a claim that nobody holds");
   platform::atomic<uint64_t> counter{0};
