@@ -61,7 +61,7 @@ Status LedgerClient::write_cell(Transaction& txn, CellWrite write) {
   *row = CellRow{};
   row->writer = attempt_.id;
   row->present = slot && write.op != Op::kErase ? 1 : 0;
-  written_cells_.push_back({write.cell, row});
+  written_cells_.push_back({write.cell, row, order_.last(write.cell)});
   attempt_.writes.push_back({key, overwritten, write.op});
   now_and_then_yield();
   return Status::kOk;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstring>
 
 #include "workloads/command.h"
@@ -27,14 +26,16 @@ Key KeyPicker::operator()(std::mt19937_64& random) const {
 }
 
 LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
-                           const KeyPicker& pick, CellOrder& order, HistoryWriter* history)
+                           const KeyPicker& pick, CellOrder& order, Acknowledged& acknowledged,
+                           HistoryWriter* history)
     : ledger_(database.table("ledger")),
       entries_(database.table("entries")),
       cells_(database.table("cells")),
       slots_(database.table("slots")),
       worker_(worker),
       reader_(worker + FLAGS_ledger_readers >= workers),
-      may_die_(FLAGS_ledger_die_after != 0 && worker == seed % workers),
+      crash_point_(acknowledged, worker == seed % workers ? FLAGS_ledger_die_after : 0,
+                   FLAGS_ledger_die_early),
       pick_(pick),
       order_(order),
       history_(history),
@@ -82,23 +83,28 @@ void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   }
 }
 
-// Learns whose writes the attempt overwrites blindly.
+// Learns whose writes the attempt overwrites blindly. An insert that others have overtaken since
+// execute() depends on the erase before it, and on nothing else if the attempt reads nothing.
 void LedgerClient::serialized() {
+  auto written = written_cells_.begin();
   for (size_t i = 0; i < attempt_.writes.size(); ++i) {
     Access& write = attempt_.writes[i];
     if (!keys_.is_cell(write.key)) continue;
+    const TransactionId seen = written++->last;
     const bool present = keys_.has_slot(write.key) && write.op != Op::kErase;
     const TransactionId overwritten =
         order_.overwrite(write.key - keys_.ledger, attempt_.id, present);
     if (reads_row(write.op)) continue;
     write.writer = overwritten;
     if (area_ != nullptr) area_->found_overwritten(i, overwritten);
+    const bool overtaken = write.op == Op::kInsert && overwritten != seen;
+    if (overtaken && attempt_.reads.empty()) crash_point_.depends(attempt_.id, overwritten);
   }
 }
 
 void LedgerClient::acknowledged(uint64_t number) {
   if (area_ != nullptr) area_->acknowledge(number);
-  if (may_die_ && ++acknowledgements_ == FLAGS_ledger_die_after) std::raise(SIGKILL);
+  crash_point_.acknowledged(number);
 }
 
 uint32_t LedgerClient::next() {
@@ -145,7 +151,10 @@ uint32_t LedgerClient::next() {
 }
 
 Status LedgerClient::execute(Transaction& txn) {
-  if (intended_) area_->retract();
+  if (intended_) {
+    area_->retract();
+    crash_point_.refused(attempt_.id);
+  }
   intended_ = false;
   written_cells_.clear();
   attempt_.clear(replayed_ != 0 ? replayed_ : make_id(worker_, ++attempts_));

@@ -17,12 +17,14 @@
 #include "engine/workload.h"
 #include "platform/spin.h"
 #include "workloads/ledger/cell_order.h"
+#include "workloads/ledger/crash_point.h"
 #include "workloads/ledger/history.h"
 #include "workloads/ledger/rows.h"
 
 DECLARE_uint64(ledger_cells);
 DECLARE_uint64(ledger_dawdle);
 DECLARE_uint64(ledger_die_after);
+DECLARE_uint64(ledger_die_early);
 DECLARE_uint64(ledger_keys);
 DECLARE_uint32(ledger_readers);
 DECLARE_uint64(ledger_reads);
@@ -78,7 +80,8 @@ struct Input {
 class LedgerClient final : public Client, private CommitObserver {
  public:
   LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
-               const KeyPicker& pick, CellOrder& order, HistoryWriter* history);
+               const KeyPicker& pick, CellOrder& order, Acknowledged& acknowledged,
+               HistoryWriter* history);
 
   uint32_t next() override;
   Status execute(Transaction& txn) override;
@@ -147,8 +150,8 @@ class LedgerClient final : public Client, private CommitObserver {
   Table& slots_;
   const KeySpace keys_ = key_space();
   uint32_t worker_;
-  bool reader_;   // this worker never writes (--ledger_readers)
-  bool may_die_;  // this worker kills the process (--ledger_die_after)
+  bool reader_;  // this worker never writes (--ledger_readers)
+  CrashPoint crash_point_;
   const KeyPicker& pick_;
   CellOrder& order_;
   HistoryWriter* history_;
@@ -159,13 +162,13 @@ class LedgerClient final : public Client, private CommitObserver {
   struct WrittenCell {
     uint64_t cell;
     CellRow* row;
+    TransactionId last;  // writer of the cell, as it seemed when the attempt wrote it
   };
   std::vector<WrittenCell> written_cells_;  // of the attempt
   TransactionId replayed_ = 0;  // the attempt that take() decoded; 0: this client does not replay
   std::vector<uint64_t> command_;
   uint64_t attempts_ = 0;
   uint64_t accesses_ = 0;
-  uint64_t acknowledgements_ = 0;
   bool intended_ = false;                  // the last attempt reached its commit
   std::vector<uint32_t> last_generation_;  // by key: the entry's generation, as last read here
 };

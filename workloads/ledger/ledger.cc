@@ -35,6 +35,11 @@ DEFINE_uint64(ledger_dawdle, 0,
 DEFINE_uint64(ledger_die_after, 0,
               "ledger: one worker kills the process (SIGKILL) right after this many "
               "acknowledgements of its own, so that a lost commit would be noticed; 0: none does");
+DEFINE_uint64(
+    ledger_die_early, 0,
+    "ledger: a worker kills the process (SIGKILL) right after this many acknowledgements of "
+    "its own that come early: of a blind insert, before that of the erase it follows; 0: "
+    "none does");
 DEFINE_string(history, "", "ledger: file that keeps what was read, written and acknowledged");
 DEFINE_uint64(history_mb, 256, "ledger: size of that file; the run ends when it is full");
 
@@ -145,19 +150,22 @@ class Ledger final : public Workload {
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
     const platform::lock_guard<platform::mutex> guard(making_);
+    if (acknowledged_ == nullptr) acknowledged_ = std::make_unique<Acknowledged>(workers);
     if (!FLAGS_history.empty() && history_ == nullptr) {
       history_ = std::make_unique<HistoryWriter>(FLAGS_history, workers, FLAGS_history_mb << 20,
                                                  history_parameters(unsafe_));
     }
     return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, order_,
-                                          history_.get());
+                                          *acknowledged_, history_.get());
   }
 
   void note_unsafe(const std::string& why) override { unsafe_ = why; }
 
   // Replay adds nothing to the history, which belongs to the run.
   std::unique_ptr<Client> make_replayer(Database& database) override {
-    return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, order_, nullptr);
+    acknowledged_ = std::make_unique<Acknowledged>(1);
+    return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, order_, *acknowledged_,
+                                          nullptr);
   }
 
   std::vector<Check> verify(Database& database) override {
@@ -209,6 +217,7 @@ class Ledger final : public Workload {
   KeyPicker pick_;
   CellOrder order_;
   platform::mutex making_;
+  std::unique_ptr<Acknowledged> acknowledged_;
   std::string unsafe_;
   std::unique_ptr<HistoryWriter> history_;
 };
