@@ -36,7 +36,7 @@ class HandWrittenLog {
   };
 
   void add(RecordKind kind, uint64_t sequence, uint64_t txn, const std::vector<Write>& writes,
-           uint32_t stream = 0) {
+           uint32_t stream = 0, uint8_t flags = 0) {
     std::vector<std::byte>& log = logs_[stream];
     uint32_t bytes = sizeof(RecordHeader);
     std::vector<LoggedWrite> logged;
@@ -49,7 +49,7 @@ class HandWrittenLog {
     }
     const size_t position = log.size();
     log.resize(position + bytes);
-    RecordWriter writer(log.data() + position, bytes, kind, sequence, txn);
+    RecordWriter writer(log.data() + position, bytes, kind, sequence, txn, flags);
     for (const LoggedWrite& write : logged) writer.add(write);
     writer.seal(kRun, position);
   }
@@ -191,6 +191,31 @@ TEST_F(Recovery, OperationsCountOnlyWithTheirCommit) {
   EXPECT_EQ(result.transactions, 1u);
   EXPECT_EQ(result.incomplete, 1u);
   EXPECT_EQ(rows(), (Rows{{1, 11}, {2, 22}, {3, 300}}));
+}
+
+// The commit's number counts: another transaction's write may have a number between the two.
+TEST_F(Recovery, AnOperationHasTheNumberOfItsCommit) {
+  HandWrittenLog log;
+  log.add(RecordKind::kBegin, 1, 1, {});
+  log.add(RecordKind::kOperation, 2, 1, {{WriteOp::kUpdate, 1, 11}});
+  log.add(RecordKind::kTransaction, 3, 2, {{WriteOp::kUpdate, 1, 33}});
+  log.add(RecordKind::kCommit, 4, 1, {});
+  replay(log);
+  EXPECT_EQ(rows().at(1), 11u);
+}
+
+// Such a record may mean what this reader does not know: a later format's, with a right checksum.
+TEST_F(Recovery, ARecordWithAnUnknownFlagEndsTheLog) {
+  constexpr uint8_t kUnknown = 0x80;
+  static_assert((kKnownRecordFlags & kUnknown) == 0);
+  HandWrittenLog log;
+  log.add(RecordKind::kTransaction, 1, 1, {{WriteOp::kUpdate, 1, 11}});
+  log.add(RecordKind::kTransaction, 2, 2, {{WriteOp::kUpdate, 2, 22}}, 0, kUnknown);
+  const RecoveryResult result = replay(log);
+  EXPECT_EQ(result.transactions, 1u);
+  EXPECT_EQ(result.tails[0].why,
+            "torn, stale or corrupt record at byte " + std::to_string(result.tails[0].bytes));
+  EXPECT_EQ(rows(), (Rows{{1, 11}, {2, 200}, {3, 300}}));
 }
 
 TEST_F(Recovery, VoidRecordsAreSkipped) {

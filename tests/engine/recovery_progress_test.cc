@@ -1,0 +1,25 @@
+// What the threads of a recovery tell each other.
+#include "engine/recovery/recovery_progress.h"
+
+#include <gtest/gtest.h>
+
+#include "logging/recovery_rule.h"
+
+namespace logjam {
+namespace {
+
+// A stream waits while another one holds less memory. A stream that has ended holds nothing ever
+// again, so a stream that waited for it would wait until all others have ended.
+TEST(RecoveryProgress, AStreamDoesNotWaitForOneThatHasEnded) {
+  const RecoveryRule rule = first_gap();
+  RecoveryProgress progress(rule, 2);
+  progress.report_held(0, 100);
+  progress.report_held(1, 50);
+  EXPECT_TRUE(progress.others_hold_less(0));
+  EXPECT_FALSE(progress.others_hold_less(1));
+  progress.report_read(1, StreamTail{}, true);
+  EXPECT_FALSE(progress.others_hold_less(0));
+}
+
+}  // namespace
+}  // namespace logjam
