@@ -221,6 +221,7 @@ TEST_F(Recovery, ARecordWithAnUnknownFlagEndsTheLog) {
 TEST_F(Recovery, VoidRecordsAreSkipped) {
   HandWrittenLog log;
   log.add(RecordKind::kVoid, 1, 1, {});
+  log.add(RecordKind::kVoid, 3, 3, {{WriteOp::kUpdate, 1, 33}});  // whatever its body
   log.add(RecordKind::kTransaction, 2, 2, {{WriteOp::kUpdate, 1, 11}});
   const RecoveryResult result = replay(log);
   EXPECT_EQ(result.error, "");

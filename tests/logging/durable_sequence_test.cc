@@ -1,0 +1,38 @@
+// Which sequence number is durable when a stream is durable up to a byte.
+#include "logging/stream/durable_sequence.h"
+
+#include <gtest/gtest.h>
+
+namespace logjam {
+namespace {
+
+TEST(DurableSequence, APairHoldsFromItsEndOnAndNotBefore) {
+  DurableSequence sequence;
+  sequence.record(64, 10);
+  sequence.record(128, 20);
+  EXPECT_EQ(sequence.at(63), 0u);
+  EXPECT_EQ(sequence.at(64), 10u);
+  EXPECT_EQ(sequence.end(), 64u);
+  EXPECT_EQ(sequence.at(127), 10u);
+  EXPECT_EQ(sequence.at(128), 20u);
+  EXPECT_EQ(sequence.end(), 128u);
+}
+
+TEST(DurableSequence, APairThatComesLateIsIgnored) {
+  DurableSequence sequence;
+  sequence.record(128, 20);
+  sequence.record(64, 10);
+  EXPECT_EQ(sequence.at(127), 0u);
+  EXPECT_EQ(sequence.at(128), 20u);
+}
+
+TEST(DurableSequence, WhenTooManyPairsWaitTheNewestStandsForTheOneBefore) {
+  DurableSequence sequence;
+  for (uint64_t i = 1; i <= 1000; ++i) sequence.record(64 * i, i);
+  EXPECT_EQ(sequence.at(64 * 10), 10u);
+  EXPECT_LT(sequence.at(64 * 999), 999u);
+  EXPECT_EQ(sequence.at(64 * 1000), 1000u);
+}
+
+}  // namespace
+}  // namespace logjam
