@@ -100,7 +100,9 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const auto headline = workload.headline();
   double of_headline = 0;
   if (headline && headline->type < result.by_type.size()) {
-    of_headline = static_cast<double>(result.by_type[headline->type].transactions);
+    const TypeCounts& type = result.by_type[headline->type];
+    of_headline =
+        static_cast<double>(type.transactions + (headline->with_rollbacks ? type.rollbacks : 0));
   }
   Row row = {
       {"workload", text(settings.workload->name)},
@@ -122,6 +124,9 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"headline", headline ? text(headline->name) : ""},
       {"headline_rate",
        headline ? number(per(of_headline * headline->seconds, result.seconds)) : ""},
+      {"headline_rollbacks", !headline                  ? ""
+                             : headline->with_rollbacks ? "counted"
+                                                        : "not counted"},
       {"misses", std::to_string(result.misses)},
       {"rollbacks", std::to_string(result.rollbacks)},
       {"aborts", number(aborts, 0)},

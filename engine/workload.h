@@ -42,6 +42,7 @@ struct Headline {
   std::string_view name;
   uint32_t type = 0;
   double seconds = 1;
+  bool with_rollbacks = false;  // rolled-back transactions count
 };
 
 // One worker's stream of transactions. A client draws a transaction once, and may execute it many

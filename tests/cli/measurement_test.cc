@@ -116,13 +116,16 @@ struct Script : Workload {
                                       uint64_t) override {
     return std::make_unique<Worker>(places[worker], database.table("table"), most_steps);
   }
-  std::optional<Headline> headline() const override { return Headline{"others a minute", 1, 60}; }
+  std::optional<Headline> headline() const override {
+    return Headline{"others a minute", 1, 60, headline_with_rollbacks};
+  }
   std::vector<Check> verify(Database&) override { return {}; }
   std::string describe() const override { return "scripted"; }
   uint64_t expected_bytes() const override { return 0; }
 
   std::array<Place, 2> places;
   uint64_t most_steps = ~uint64_t{0};
+  bool headline_with_rollbacks = false;
 };
 
 struct Measured {
@@ -194,6 +197,18 @@ TEST(Measurement, EveryOutcomeIsCountedAsWhatItIs) {
     EXPECT_EQ(row.at("log_bytes_txn"), "48.0");
     EXPECT_EQ(row.at("log_records_txn"), "1.00");
     EXPECT_EQ(row.at("offered_s") + row.at("achieved_s") + row.at("backlog"), "");
+  }
+}
+
+TEST(Measurement, TheHeadlineCountsRolledBackTransactionsIfItSaysSo) {
+  for (const bool with_rollbacks : {false, true}) {
+    Script script;
+    script.headline_with_rollbacks = with_rollbacks;
+    const auto [result, row] =
+        play(script, {.threads = 2, .seconds = 60, .transactions = 1000, .pin = false});
+    EXPECT_EQ(row.at("headline"), "others a minute");
+    EXPECT_EQ(row.at("headline_rollbacks"), with_rollbacks ? "counted" : "not counted");
+    EXPECT_EQ(row.at("headline_rate"), number((with_rollbacks ? 800 : 400) * 60 / result.seconds));
   }
 }
 

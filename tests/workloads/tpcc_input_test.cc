@@ -2,12 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "workloads/tpcc/home.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/schema.h"
+#include "workloads/tpcc/terminal.h"
 
 namespace logjam::tpcc {
 namespace {
@@ -29,19 +35,146 @@ TEST(TpccInputTest, LastNamesAreThreeSyllables) {
   EXPECT_EQ(names.size(), 1000u);
 }
 
-TEST(TpccInputTest, NuRandReachesExactlyItsRange) {
-  Random random(1);
-  std::vector<uint32_t> counts(101);
-  for (int i = 0; i < 200'000; ++i) {
-    const uint32_t x = nu_rand(random, 15, 7, 1, 100);
-    ASSERT_GE(x, 1u);
-    ASSERT_LE(x, 100u);
-    ++counts[x];
+// The exact probabilities of NURand(a, low, high) with the constant `c`, by number from `low` on.
+// `a` is a power of 2 minus 1. A number x of [low, high] gives v by bitwise OR with each number of
+// [0, a] that has the low bits of v which x lacks, and any of those that x has.
+std::vector<double> nu_rand_probabilities(uint32_t a, uint32_t c, uint32_t low, uint32_t high) {
+  const uint32_t range = high - low + 1;
+  std::vector<uint64_t> pairs((high | a) + 1);
+  for (uint32_t x = low; x <= high; ++x) pairs[x] += uint64_t{1} << std::popcount(x & a);
+  for (uint32_t bit = 1; bit <= a; bit <<= 1) {  // sums over the subsets of each number's low bits
+    for (uint32_t v = 0; v < pairs.size(); ++v) {
+      if ((v & bit) != 0) pairs[v] += pairs[v ^ bit];
+    }
   }
-  EXPECT_TRUE(std::all_of(counts.begin() + 1, counts.end(), [](uint32_t n) { return n > 0; }));
-  // NURand's bitwise OR makes some numbers many times as likely as others.
-  std::sort(counts.begin() + 1, counts.end());
-  EXPECT_GT(counts[100], 5 * counts[50]);
+  std::vector<double> probabilities(range);
+  const double all = static_cast<double>(range) * (a + 1.0);
+  for (uint32_t v = 0; v < pairs.size(); ++v) {
+    probabilities[(v + c) % range] += static_cast<double>(pairs[v]) / all;
+  }
+  return probabilities;
+}
+
+// How far the counts of draws are from their probabilities: chi-square, as the number of its
+// standard deviations above its mean. Numbers that are expected less than ten times are counted
+// together.
+double chi_square_deviation(const std::vector<uint64_t>& counts,
+                            const std::vector<double>& probabilities, uint64_t draws) {
+  double sum = 0, rest_expected = 0, rest_found = 0, cells = 0;
+  const auto add = [&](double found, double expected) {
+    sum += (found - expected) * (found - expected) / expected;
+    ++cells;
+  };
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const double expected = probabilities[i] * static_cast<double>(draws);
+    const auto found = static_cast<double>(counts[i]);
+    if (expected >= 10) {
+      add(found, expected);
+    } else {
+      rest_expected += expected;
+      rest_found += found;
+    }
+  }
+  if (rest_expected > 0) {
+    add(rest_found, rest_expected);
+  } else {
+    EXPECT_EQ(rest_found, 0) << "drawn, but impossible";
+  }
+  const double freedom = cells - 1;
+  return (sum - freedom) / std::sqrt(2 * freedom);
+}
+
+TEST(TpccInputTest, NuRandProbabilitiesAreThoseOfAllPairs) {
+  for (const auto& [a, c, low, high] :
+       {std::array<uint32_t, 4>{15, 7, 1, 100}, {255, 200, 0, 999}, {63, 5, 1, 10}}) {
+    std::vector<double> counted(high - low + 1);
+    for (uint32_t one = 0; one <= a; ++one) {
+      for (uint32_t other = low; other <= high; ++other) {
+        counted[((one | other) + c) % counted.size()] +=
+            1.0 / (static_cast<double>(a + 1) * static_cast<double>(counted.size()));
+      }
+    }
+    const auto computed = nu_rand_probabilities(a, c, low, high);
+    for (size_t i = 0; i < counted.size(); ++i) EXPECT_NEAR(computed[i], counted[i], 1e-12);
+  }
+}
+
+// Clause 2.1.6: NURand(1023, 1, 3000), NURand(8191, 1, 100000) and NURand(255, 0, 999).
+TEST(TpccInputTest, CustomersItemsAndLastNamesAreDrawnWithNuRandsProbabilities) {
+  constexpr uint64_t kDraws = 1'000'000;
+  constexpr double kMost = 4;  // standard deviations; the seeds are fixed, so this holds or not
+  Database database;
+  create_tables(database, {.warehouses = 1, .items = 1, .customers = 10});
+  const Scale scale;
+  std::map<std::string, uint32_t> names;
+  for (uint32_t number = 0; number < 1000; ++number) names[last_name(number)] = number;
+  for (const uint64_t seed : {1, 2}) {
+    Terminal terminal(database, scale, 0, {}, seed);
+    const NuRandConstants constants = NuRandConstants::of_run(seed);
+    std::vector<uint64_t> customers(3000), items(100'000), named(1000);
+    for (uint64_t i = 0; i < kDraws; ++i) {
+      ++customers.at(terminal.draw_customer() - 1);
+      ++items.at(terminal.draw_item() - 1);
+    }
+    for (uint64_t i = 0; i < kDraws / 4; ++i) {
+      char name[16];
+      terminal.draw_last_name(name);
+      ++named[names.at(std::string(text(name)))];
+    }
+    const auto customer = nu_rand_probabilities(1023, constants.customer, 1, 3000);
+    EXPECT_LT(chi_square_deviation(customers, customer, kDraws), kMost);
+    const auto item = nu_rand_probabilities(8191, constants.item, 1, 100'000);
+    EXPECT_LT(chi_square_deviation(items, item, kDraws), kMost);
+    const auto name = nu_rand_probabilities(255, constants.last_name, 0, 999);
+    EXPECT_LT(chi_square_deviation(named, name, kDraws / 4), kMost);
+    // The test can tell: another constant, or equal probabilities, are far away.
+    EXPECT_GT(chi_square_deviation(customers, nu_rand_probabilities(1023, 0, 1, 3000), kDraws),
+              100);
+    EXPECT_GT(chi_square_deviation(items, std::vector<double>(100'000, 1e-5), kDraws), 100);
+    EXPECT_GT(chi_square_deviation(named, std::vector<double>(1000, 1e-3), kDraws / 4), 100);
+  }
+}
+
+// Silo's TPC-C: with more workers than warehouses several workers share one, otherwise each has a
+// range, and the last one what is left.
+TEST(TpccInputTest, WarehousesAreSplitAmongAllWorkers) {
+  const auto split = [](uint32_t workers, uint32_t warehouses) {
+    std::string text;
+    for (uint32_t worker = 0; worker < workers; ++worker) {
+      const Home home = Home::of(HomePolicy::kSplit, worker, workers, warehouses);
+      EXPECT_EQ(home.district, 0u) << "Stock-Level draws the district";
+      text += std::to_string(home.first) + "-" + std::to_string(home.first + home.count - 1) + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(split(1, 4), "1-4 ");
+  EXPECT_EQ(split(2, 4), "1-2 3-4 ");
+  EXPECT_EQ(split(4, 4), "1-1 2-2 3-3 4-4 ");
+  EXPECT_EQ(split(3, 8), "1-2 3-4 5-8 ");
+  EXPECT_EQ(split(5, 2), "1-1 2-2 1-1 2-2 1-1 ");
+
+  const Home fixed = Home::of(HomePolicy::kFixed, 9, 20, 4);
+  EXPECT_EQ(fixed.first, 2u);
+  EXPECT_EQ(fixed.count, 1u);
+  EXPECT_EQ(fixed.district, 3u);
+  const Home any = Home::of(HomePolicy::kAny, 9, 20, 4);
+  EXPECT_EQ(any.first, 1u);
+  EXPECT_EQ(any.count, 4u);
+}
+
+TEST(TpccInputTest, ATerminalDrawsAllItsWarehousesAlike) {
+  Database database;
+  create_tables(database, {.warehouses = 1, .items = 1, .customers = 10});
+  const Scale scale{.warehouses = 8, .items = 100, .customers = 10};
+  Terminal terminal(database, scale, 2, Home::of(HomePolicy::kSplit, 2, 3, 8), 1);
+  std::vector<uint64_t> drawn(8), remote(8);
+  for (int i = 0; i < 40'000; ++i) {
+    ++drawn.at(terminal.draw_warehouse() - 1);
+    ++remote.at(terminal.draw_remote_warehouse(6) - 1);
+  }
+  EXPECT_LT(chi_square_deviation(drawn, {0, 0, 0, 0, 0.25, 0.25, 0.25, 0.25}, 40'000), 4);
+  const double one = 1.0 / 7;
+  EXPECT_LT(chi_square_deviation(remote, {one, one, one, one, one, 0, one, one}, 40'000), 4);
 }
 
 TEST(TpccInputTest, NuRandConstantsOfLoadAndRunDiffer) {

@@ -1,10 +1,16 @@
 // TPC-C's transactions one by one, or interleaved by hand, on one thread under every protocol.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <map>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "tests/workloads/harness.h"
 #include "tests/workloads/rows.h"
+#include "workloads/tpcc/input.h"
 #include "workloads/tpcc/terminal.h"
 
 namespace logjam {
@@ -20,7 +26,8 @@ class Session {
  public:
   Session(Database& database, const ProtocolInfo& protocol, LogScheme& log,
           platform::atomic<uint64_t>& ages, const Scale& scale, uint32_t worker)
-      : terminal(database, scale, worker, true, 1) {
+      : terminal(database, scale, worker, Home::of(HomePolicy::kFixed, worker, 2, scale.warehouses),
+                 1) {
     context_.id = worker;
     context_.database = &database;
     context_.log = &log;
@@ -181,6 +188,125 @@ TEST_P(TpccTransactions, OrderStatusReadsTheLatestOrder) {
               row<Order>(tables->order, order_key(1, number_of_district(district), latest)).lines);
   }
   EXPECT_GT(tables->order.count_rows(), 190u);
+}
+
+// Clause 2.4.2.2: the total is sum(OL_AMOUNT) * (1 - C_DISCOUNT) * (1 + W_TAX + D_TAX), and a line is
+// brand if both I_DATA and S_DATA have "ORIGINAL". The test reads the order and computes them again.
+TEST_P(TpccTransactions, NewOrderShowsTheTotalAndTheBrandLines) {
+  const auto one = session();
+  const auto new_order = make_new_order(one->terminal);
+  // Half of the items and of their stock are original, so that brand lines are not rare.
+  for (uint32_t i = 1; i <= scale.items; ++i) {
+    const auto mark = [](char(&data)[50], bool original) {
+      std::memset(data, 'x', sizeof data);
+      if (original) std::memcpy(data + 42, "ORIGINAL", 8);
+    };
+    mark(row<Item>(tables->item, item_key(i)).data, i % 2 == 0);
+    mark(row<Stock>(tables->stock, stock_key(1, i)).data, i % 4 < 2);
+  }
+  uint32_t brands = 0, orders = 0;
+  for (int i = 0; i < 60; ++i) {
+    new_order->draw();
+    if (!one->execute(*new_order)) continue;
+    ASSERT_TRUE(one->commit());
+    ++orders;
+    Key latest = 0;
+    each<Order>(tables->order, [&](Key key, const Order& order) {
+      if (order.entered == one->terminal.clock) latest = key;
+    });
+    const Order& order = row<Order>(tables->order, latest);
+    const Key district = district_of_order(latest);
+    long double sum = 0;
+    uint32_t brand_lines = 0;
+    for (uint32_t number = 1; number <= order.lines; ++number) {
+      const auto& line = row<OrderLine>(tables->order_line, line_key(latest, number));
+      const Cents price = row<Item>(tables->item, item_key(line.item)).price;
+      EXPECT_EQ(line.amount, price * line.quantity);
+      sum += static_cast<long double>(line.amount);
+      brand_lines += line.item % 4 == 0;
+    }
+    const auto& customer = row<Customer>(
+        tables->customer, customer_key(1, number_of_district(district), order.customer));
+    const auto tax = row<Warehouse>(tables->warehouse, warehouse_key(1)).tax +
+                     row<District>(tables->district, district).tax;
+    const long double total = sum * (1 - customer.discount / 10'000.0L) * (1 + tax / 10'000.0L);
+    EXPECT_NEAR(static_cast<double>(one->terminal.screen.total), static_cast<double>(total), 0.501);
+    EXPECT_EQ(one->terminal.screen.brand_lines, brand_lines);
+    brands += brand_lines;
+  }
+  EXPECT_GT(orders, 50u);
+  EXPECT_GT(brands, 60u);
+}
+
+// Clause 2.8.2.2: the distinct items of the district's last 20 orders with a quantity below the
+// threshold, which is from 10 to 20.
+TEST_P(TpccTransactions, StockLevelCountsTheDistinctLowItemsOfTheLast20Orders) {
+  const auto one = session();
+  const auto new_order = make_new_order(one->terminal);
+  const auto stock_level = make_stock_level(one->terminal);
+  // Few orders before, then more than 20; quantities on both sides of all thresholds.
+  for (uint32_t i = 1; i <= scale.items; ++i) {
+    row<Stock>(tables->stock, stock_key(1, i)).quantity = static_cast<int32_t>(5 + i % 20);
+  }
+  std::set<std::pair<int32_t, uint32_t>> seen;
+  for (int i = 0; i < 400; ++i) {
+    if (i % 4 != 0) {
+      new_order->draw();
+      if (one->execute(*new_order)) one->commit();
+      continue;
+    }
+    one->perform(*stock_level);
+    const Screen& screen = one->terminal.screen;
+    const uint32_t district = one->terminal.home.district;
+    const uint64_t next = row<District>(tables->district, district_key(1, district)).next_order;
+    std::set<uint32_t> items;
+    each<OrderLine>(tables->order_line, [&](Key key, const OrderLine& line) {
+      const Key order = order_of_line(key);
+      const bool here = district_of_order(order) == district_key(1, district);
+      if (here && number_of_order(order) + 20 >= next) items.insert(line.item);
+    });
+    uint32_t low = 0;
+    for (const uint32_t item : items) {
+      const int32_t quantity = row<Stock>(tables->stock, stock_key(1, item)).quantity;
+      low += quantity < screen.threshold;
+    }
+    EXPECT_EQ(screen.low_stock, low) << next;
+    EXPECT_GE(screen.threshold, 10);
+    EXPECT_LE(screen.threshold, 20);
+    seen.emplace(screen.threshold, low);
+  }
+  EXPECT_GT(seen.size(), 20u);
+  EXPECT_GT(row<District>(tables->district, district_key(1, 1)).next_order, 31u);
+}
+
+// Clause 2.5.2.2, in full: H_DATA, and the note of a customer with bad credit.
+TEST_P(TpccTransactions, PaymentWritesHDataAndNotesBadCredit) {
+  const auto one = session();
+  const auto payment = make_payment(one->terminal);
+  std::map<Key, std::string> notes;  // C_DATA of customers with bad credit
+  each<Customer>(tables->customer, [&](Key key, const Customer& customer) {
+    notes[key] = std::string(customer.data, sizeof customer.data);
+  });
+  uint32_t bad = 0;
+  for (uint64_t count = 0; count < 800; ++count) {
+    one->perform(*payment);
+    const auto& paid = row<History>(tables->history, history_key(0, count));
+    const Key key = customer_key(1, paid.customer_district, paid.customer);
+    const auto& warehouse = row<Warehouse>(tables->warehouse, warehouse_key(1));
+    const auto& district = row<District>(tables->district, district_key(1, paid.district));
+    EXPECT_EQ(text(paid.data),
+              std::string(text(warehouse.name)) + "    " + std::string(text(district.name)));
+    const auto& customer = row<Customer>(tables->customer, key);
+    if (text(customer.credit) == "BC") {
+      ++bad;
+      const std::string note =
+          std::to_string(paid.customer) + " " + std::to_string(paid.customer_district) + " 1 " +
+          std::to_string(paid.district) + " 1 " + std::to_string(paid.amount) + " ";
+      notes[key] = (note + notes[key]).substr(0, sizeof customer.data);
+    }
+    EXPECT_EQ(std::string(customer.data, sizeof customer.data), notes[key]) << count;
+  }
+  EXPECT_GT(bad, 20u);
 }
 
 // Stock-Level reads the lines of the last orders. Another transaction inserts or erases such a

@@ -75,6 +75,7 @@ class NewOrderType : public TransactionType {
     }
 
     Cents sum = 0;
+    terminal_.screen.brand_lines = 0;
     for (uint32_t i = 0; i < line_count_; ++i) {
       const Status status = add_line(txn, lines_[i], line_key(key, i + 1), &sum);
       if (status != Status::kOk) return status;
@@ -116,7 +117,7 @@ class NewOrderType : public TransactionType {
                   .unused = {}};
     std::memcpy(row.dist_info, stock->dist[district_ - 1], sizeof row.dist_info);
     *sum += row.amount;
-    terminal_.screen.text += is_brand(*item, *stock) ? 'B' : 'G';
+    terminal_.screen.brand_lines += is_brand(*item, *stock);
     return txn.insert(tables_.order_line, key, row) == Status::kAbort ? Status::kAbort
                                                                       : Status::kOk;
   }
@@ -126,13 +127,14 @@ class NewOrderType : public TransactionType {
            text(stock.data).find("ORIGINAL") != std::string_view::npos;
   }
 
-  // Computes the total: sum * (1 - discount) * (1 + both taxes). Rates are in basis points.
+  // The total is sum * (1 - discount) * (1 + both taxes), rounded to cents. Rates are in basis
+  // points; the product of the largest order is below 2^49.
   void display(Cents sum, const Warehouse& warehouse, const District& district,
                const Customer& customer) {
     constexpr int64_t kOne = 10'000;
-    const Cents total =
-        sum * (kOne - customer.discount) / kOne * (kOne + warehouse.tax + district.tax) / kOne;
-    terminal_.screen.text += static_cast<uint64_t>(total);
+    const int64_t product =
+        sum * (kOne - customer.discount) * (kOne + warehouse.tax + district.tax);
+    terminal_.screen.total = (product + kOne * kOne / 2) / (kOne * kOne);
   }
 
   Terminal& terminal_;

@@ -14,25 +14,26 @@ class StockLevelType : public TransactionType {
     items_.reserve(kOrders * kMaxLines);
   }
 
-  // Clause 2.8.1: the district of a terminal never changes.
+  // Clause 2.8.1: the district of a terminal never changes. A worker without a district of its own
+  // stands for many terminals.
   void draw() override {
     warehouse_ = terminal_.draw_warehouse();
+    district_ = terminal_.home.district != 0 ? terminal_.home.district : terminal_.draw_district();
     threshold_ = static_cast<int32_t>(terminal_.random.between(10, 20));
   }
 
   // Clause 2.8.2.2.
   Status execute(Transaction& txn) override {
-    const uint32_t district_number = terminal_.fixed_district;
     const District* district;
-    if (!found(txn.read(tables_.district, district_key(warehouse_, district_number), &district),
+    if (!found(txn.read(tables_.district, district_key(warehouse_, district_), &district),
                "district")) {
       return Status::kAbort;
     }
     const uint64_t next = district->next_order, first = next > kOrders ? next - kOrders : 1;
     items_.clear();
     const Status status =
-        txn.scan(tables_.order_line, line_key(order_key(warehouse_, district_number, first), 1),
-                 line_key(order_key(warehouse_, district_number, next - 1), kMaxLines), false,
+        txn.scan(tables_.order_line, line_key(order_key(warehouse_, district_, first), 1),
+                 line_key(order_key(warehouse_, district_, next - 1), kMaxLines), false,
                  [this](Key, const std::byte* row) {
                    items_.push_back(reinterpret_cast<const OrderLine*>(row)->item);
                    return true;
@@ -49,8 +50,8 @@ class StockLevelType : public TransactionType {
       }
       low += stock->quantity < threshold_;
     }
+    terminal_.screen.threshold = threshold_;
     terminal_.screen.low_stock = low;
-    terminal_.screen.text += low;
     return Status::kOk;
   }
 
@@ -62,6 +63,7 @@ class StockLevelType : public TransactionType {
   Terminal& terminal_;
   Tables& tables_;
   uint32_t warehouse_ = 0;
+  uint32_t district_ = 0;
   int32_t threshold_ = 0;
   std::vector<uint32_t> items_;  // reused: no allocation per transaction
 };

@@ -12,6 +12,7 @@
 #include "platform/fatal.h"
 #include "workloads/command.h"
 #include "workloads/random.h"
+#include "workloads/tpcc/home.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/schema.h"
 
@@ -49,29 +50,32 @@ struct Drawn {
 // compiler cannot drop their computation.
 struct Screen {
   uint64_t text = 0;
+  // Output of the last NewOrder: the total amount, and the lines that are marked "B".
+  Cents total = 0;
+  uint32_t brand_lines = 0;
   // Output of the last Order-Status.
   Key customer = 0;
   uint64_t order = 0;
   uint32_t lines = 0;
   // Output of the last Stock-Level.
+  int32_t threshold = 0;
   uint32_t low_stock = 0;
 };
 
 // The terminal of one client, used by its worker alone. Random numbers are drawn in
 // TransactionType::draw() only, so that a retry executes the same input.
 struct Terminal {
-  Terminal(Database& database, const Scale& scale_in, uint32_t worker_in, bool fixed_home,
+  Terminal(Database& database, const Scale& scale_in, uint32_t worker_in, const Home& home_in,
            uint64_t seed)
       : scale(scale_in),
         tables(database),
         worker(worker_in),
-        fixed_warehouse(fixed_home ? worker % scale.warehouses + 1 : 0),
-        fixed_district(worker / scale.warehouses % kDistricts + 1),
+        home(home_in),
         random(seed, worker),
         constants(NuRandConstants::of_run(seed)) {}
 
   uint32_t draw_warehouse() {
-    return fixed_warehouse != 0 ? fixed_warehouse : draw_number(scale.warehouses);
+    return home.count == 1 ? home.first : home.first - 1 + draw_number(home.count);
   }
   // A warehouse other than `home`, or `home` if it is the only one.
   uint32_t draw_remote_warehouse(uint32_t home) {
@@ -92,8 +96,7 @@ struct Terminal {
   const Scale& scale;
   Tables tables;
   const uint32_t worker;
-  const uint32_t fixed_warehouse;  // 0: a warehouse is drawn for every transaction
-  const uint32_t fixed_district;   // for Stock-Level
+  const Home home;
   Random random;
   const NuRandConstants constants;
   Date clock = kLoadDate;
