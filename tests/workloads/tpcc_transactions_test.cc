@@ -190,8 +190,9 @@ TEST_P(TpccTransactions, OrderStatusReadsTheLatestOrder) {
   EXPECT_GT(tables->order.count_rows(), 190u);
 }
 
-// Clause 2.4.2.2: the total is sum(OL_AMOUNT) * (1 - C_DISCOUNT) * (1 + W_TAX + D_TAX), and a line is
-// brand if both I_DATA and S_DATA have "ORIGINAL". The test reads the order and computes them again.
+// Clause 2.4.2.2: the total is sum(OL_AMOUNT) * (1 - C_DISCOUNT) * (1 + W_TAX + D_TAX), and a line
+// is brand if both I_DATA and S_DATA have "ORIGINAL". The test reads the order and computes both
+// again.
 TEST_P(TpccTransactions, NewOrderShowsTheTotalAndTheBrandLines) {
   const auto one = session();
   const auto new_order = make_new_order(one->terminal);

@@ -25,13 +25,13 @@ void fill_address(Random& random, Address& address) {
   fill_digits(random, address.zip, 4);
 }
 
-// Loads one unit of the population: a chunk of the items, a warehouse's row, a chunk of its stock,
+// Makes one unit of the population: a chunk of the items, a warehouse's row, a chunk of its stock,
 // or a district. Every unit has a random generator of its own, so its rows depend neither on the
-// thread that loads the unit nor on the order of the units.
-class Loader {
+// thread that makes the unit nor on the order of the units.
+class Unit {
  public:
-  Loader(Database& database, const Scale& scale, Arena& arena, uint64_t unit)
-      : tables_(database), scale_(scale), arena_(arena), random_(kLoadSeed, unit) {}
+  Unit(const Scale& scale, uint64_t number, PopulationVisitor& visitor)
+      : scale_(scale), visitor_(visitor), random_(kLoadSeed, number) {}
 
   void items(uint32_t chunk) {
     for_chunk(chunk, [this](uint32_t i) {
@@ -40,7 +40,7 @@ class Loader {
       row.image = static_cast<uint32_t>(random_.between(1, 10'000));
       fill_alphanumeric(random_, row.name, sizeof row.name, 14, 24);
       fill_brand_data(random_, row.data);
-      tables_.item.load(item_key(i), &row, arena_);
+      visitor_.visit(item_key(i), row);
     });
   }
 
@@ -50,7 +50,7 @@ class Loader {
       row.quantity = static_cast<int32_t>(random_.between(10, 100));
       for (auto& dist : row.dist) fill_alphanumeric(random_, dist, sizeof dist, 24, 24);
       fill_brand_data(random_, row.data);
-      tables_.stock.load(stock_key(w, i), &row, arena_);
+      visitor_.visit(stock_key(w, i), row);
     });
   }
 
@@ -62,7 +62,7 @@ class Loader {
     row.tax = static_cast<BasisPoints>(random_.between(0, 2000));
     fill_alphanumeric(random_, row.name, sizeof row.name, 6, 10);
     fill_address(random_, row.address);
-    tables_.warehouse.load(warehouse_key(w), &row, arena_);
+    visitor_.visit(warehouse_key(w), row);
   }
 
   void district(uint32_t w, uint32_t d) {
@@ -72,7 +72,7 @@ class Loader {
     row.next_order = scale_.customers + 1;
     fill_alphanumeric(random_, row.name, sizeof row.name, 6, 10);
     fill_address(random_, row.address);
-    tables_.district.load(district_key(w, d), &row, arena_);
+    visitor_.visit(district_key(w, d), row);
 
     for (uint32_t c = 1; c <= scale_.customers; ++c) customer(w, d, c);
     std::vector<uint32_t> ordering(scale_.customers);
@@ -110,7 +110,7 @@ class Loader {
     fill_digits(random_, row.phone, sizeof row.phone);
     fill_alphanumeric(random_, row.data, sizeof row.data, 300, 500);
     const Key key = customer_key(w, d, c);
-    tables_.customer.load(key, &row, arena_);
+    visitor_.visit(key, row);
 
     History history{};
     history.amount = kFirstPayment;
@@ -119,7 +119,7 @@ class Loader {
     history.customer_district = history.district = static_cast<uint16_t>(d);
     history.customer = c;
     fill_alphanumeric(random_, history.data, sizeof history.data, 12, 24);
-    tables_.history.load(loaded_history_key(key), &history, arena_);
+    visitor_.visit(loaded_history_key(key), history);
   }
 
   void order(uint32_t w, uint32_t d, uint32_t o, uint32_t c) {
@@ -131,7 +131,7 @@ class Loader {
     row.carrier = delivered ? static_cast<uint8_t>(random_.between(1, 10)) : 0;
     row.lines = static_cast<uint8_t>(random_.between(kMinLines, kMaxLines));
     row.all_local = 1;
-    tables_.order.load(key, &row, arena_);
+    visitor_.visit(key, row);
 
     for (uint32_t number = 1; number <= row.lines; ++number) {
       OrderLine line{};
@@ -141,43 +141,73 @@ class Loader {
       line.supply_warehouse = w;
       line.quantity = 5;
       fill_alphanumeric(random_, line.dist_info, sizeof line.dist_info, 24, 24);
-      tables_.order_line.load(line_key(key, number), &line, arena_);
+      visitor_.visit(line_key(key, number), line);
     }
     if (!delivered) {
       const NewOrder waiting{o};
-      tables_.new_order.load(key, &waiting, arena_);
+      visitor_.visit(key, waiting);
     }
   }
 
-  Tables tables_;
   const Scale& scale_;
-  Arena& arena_;
+  PopulationVisitor& visitor_;
   Random random_;
+};
+
+// Inserts the rows into the tables.
+class Loader : public PopulationVisitor {
+ public:
+  Loader(Database& database, Arena& arena) : tables_(database), arena_(arena) {}
+
+  void visit(Key key, const Warehouse& row) override { load(tables_.warehouse, key, row); }
+  void visit(Key key, const District& row) override { load(tables_.district, key, row); }
+  void visit(Key key, const Customer& row) override { load(tables_.customer, key, row); }
+  void visit(Key key, const History& row) override { load(tables_.history, key, row); }
+  void visit(Key key, const NewOrder& row) override { load(tables_.new_order, key, row); }
+  void visit(Key key, const Order& row) override { load(tables_.order, key, row); }
+  void visit(Key key, const OrderLine& row) override { load(tables_.order_line, key, row); }
+  void visit(Key key, const Item& row) override { load(tables_.item, key, row); }
+  void visit(Key key, const Stock& row) override { load(tables_.stock, key, row); }
+
+ private:
+  template <class Row>
+  void load(Table& table, Key key, const Row& row) {
+    table.load(key, &row, arena_);
+  }
+
+  Tables tables_;
+  Arena& arena_;
 };
 
 }  // namespace
 
-void load(Database& database, const Scale& scale, uint32_t part, uint32_t parts, Arena& arena) {
+void visit_population(const Scale& scale, uint32_t part, uint32_t parts,
+                      PopulationVisitor& visitor) {
   const uint64_t item_units = chunks(scale.items);
   const uint64_t warehouse_units = 1 + chunks(scale.items) + kDistricts;
   const uint64_t units = item_units + scale.warehouses * warehouse_units;
 
-  for (uint64_t unit = units * part / parts; unit < units * (part + 1) / parts; ++unit) {
-    Loader loader(database, scale, arena, unit);
-    if (unit < item_units) {
-      loader.items(static_cast<uint32_t>(unit));
+  for (uint64_t number = units * part / parts; number < units * (part + 1) / parts; ++number) {
+    Unit unit(scale, number, visitor);
+    if (number < item_units) {
+      unit.items(static_cast<uint32_t>(number));
       continue;
     }
-    const auto w = static_cast<uint32_t>((unit - item_units) / warehouse_units + 1);
-    const auto which = static_cast<uint32_t>((unit - item_units) % warehouse_units);
+    const auto w = static_cast<uint32_t>((number - item_units) / warehouse_units + 1);
+    const auto which = static_cast<uint32_t>((number - item_units) % warehouse_units);
     if (which == 0) {
-      loader.warehouse(w);
+      unit.warehouse(w);
     } else if (which <= kDistricts) {
-      loader.district(w, which);
+      unit.district(w, which);
     } else {
-      loader.stock(w, which - kDistricts - 1);
+      unit.stock(w, which - kDistricts - 1);
     }
   }
+}
+
+void load(Database& database, const Scale& scale, uint32_t part, uint32_t parts, Arena& arena) {
+  Loader loader(database, arena);
+  visit_population(scale, part, parts, loader);
 }
 
 }  // namespace logjam::tpcc

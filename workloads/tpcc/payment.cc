@@ -1,9 +1,6 @@
 // Payment (clause 2.5) books a customer's payment at the customer, the district and the warehouse.
-#include <charconv>
-#include <cstring>
-#include <string_view>
-
 #include "workloads/tpcc/customer_choice.h"
+#include "workloads/tpcc/payment_text.h"
 #include "workloads/tpcc/terminal.h"
 
 namespace logjam::tpcc {
@@ -51,10 +48,9 @@ class PaymentType : public TransactionType {
     customer->balance -= amount_;
     customer->ytd_payment += amount_;
     ++customer->payments;
-    if (text(customer->credit) == "BC") note_bad_credit(*customer);
-    terminal_.screen.text += static_cast<uint64_t>(customer->balance);
-
     const History history = describe(*warehouse, *district);
+    if (text(customer->credit) == "BC") note_bad_credit(history, customer->data);
+    terminal_.screen.text += static_cast<uint64_t>(customer->balance);
     return txn.insert(tables_.history, history_, history) == Status::kAbort ? Status::kAbort
                                                                             : Status::kOk;
   }
@@ -66,22 +62,6 @@ class PaymentType : public TransactionType {
   }
 
  private:
-  // Clause 2.5.2.2: the payment's identifiers and amount are inserted at the left of C_DATA, and
-  // the end of C_DATA is cut off.
-  void note_bad_credit(Customer& customer) const {
-    char note[96];
-    char* end = note;
-    for (const uint64_t part : {uint64_t{customer_.number()}, uint64_t{customer_.district()},
-                                uint64_t{customer_.warehouse()}, uint64_t{district_},
-                                uint64_t{warehouse_}, static_cast<uint64_t>(amount_)}) {
-      end = std::to_chars(end, note + sizeof note - 1, part).ptr;
-      *end++ = ' ';
-    }
-    const auto bytes = static_cast<size_t>(end - note);
-    std::memmove(customer.data + bytes, customer.data, sizeof customer.data - bytes);
-    std::memcpy(customer.data, note, bytes);
-  }
-
   History describe(const Warehouse& warehouse, const District& district) const {
     History history{.amount = amount_,
                     .date = date_,
@@ -91,10 +71,7 @@ class PaymentType : public TransactionType {
                     .customer_district = static_cast<uint16_t>(customer_.district()),
                     .district = static_cast<uint16_t>(district_),
                     .data = {}};
-    const std::string_view warehouse_name = text(warehouse.name);
-    const size_t copied = warehouse_name.copy(history.data, sizeof warehouse.name);
-    std::memset(history.data + copied, ' ', 4);
-    text(district.name).copy(history.data + copied + 4, sizeof district.name);
+    name_places(warehouse, district, &history);
     return history;
   }
 

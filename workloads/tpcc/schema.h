@@ -144,10 +144,15 @@ constexpr Key order_key(uint32_t w, uint32_t d, uint64_t o) {
 constexpr Key line_key(Key order, uint32_t line) { return order << kLineBits | line; }
 constexpr Key item_key(uint32_t i) { return i; }
 constexpr Key stock_key(uint32_t w, uint32_t i) { return Key{w} << kItemBits | i; }
+inline constexpr uint32_t kHistoryBits = 40;  // of the number among a worker's payments
 // TPC-C gives HISTORY no key. Here the rows of a run are numbered by worker, and the rows of the
 // load by customer.
-constexpr Key history_key(uint32_t worker, uint64_t count) { return Key{worker} << 40 | count; }
+constexpr Key history_key(uint32_t worker, uint64_t count) {
+  return Key{worker} << kHistoryBits | count;
+}
 constexpr Key loaded_history_key(Key customer) { return Key{1} << 63 | customer; }
+constexpr bool is_loaded_history(Key key) { return key >> 63 != 0; }
+constexpr uint64_t worker_of_history(Key key) { return key >> kHistoryBits; }
 
 // Parts of keys.
 constexpr uint64_t low_bits(Key key, uint32_t bits) { return key & ((Key{1} << bits) - 1); }

@@ -1,11 +1,14 @@
-// Sums over the tables by warehouse, district and customer, for the consistency conditions of
-// clause 3.3.2.
+// What one look at each table finds: sums by warehouse, district, customer and stock, for the
+// consistency conditions of clause 3.3.2 and for the columns that transactions change; and the
+// inserted rows that are wrong in themselves.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "workloads/common.h"
+#include "workloads/tpcc/payment_text.h"
 #include "workloads/tpcc/schema.h"
 
 namespace logjam::tpcc {
@@ -14,11 +17,6 @@ struct WarehouseSums {
   Cents ytd = 0;
   Cents district_ytd = 0;
   Cents paid = 0;  // HISTORY by H_W_ID
-  int64_t stock_ytd = 0;
-  int64_t stock_orders = 0;
-  // ORDER-LINE by supply warehouse, for orders entered after the load: quantities, and rows.
-  int64_t supplied = 0;
-  int64_t supplies = 0;
 };
 
 struct DistrictSums {
@@ -42,19 +40,39 @@ struct DistrictSums {
 struct CustomerSums {
   Cents balance = 0;
   Cents ytd_payment = 0;
-  Cents paid = 0;       // HISTORY by H_C_W_ID, H_C_D_ID and H_C_ID
+  Cents paid = 0;         // HISTORY by H_C_W_ID, H_C_D_ID and H_C_ID
+  uint32_t payments = 0;  // rows of HISTORY
+  uint32_t deliveries =
+      0;                // orders with O_CARRIER_ID that the load left undelivered, or later ones
   Cents delivered = 0;  // OL_AMOUNT of delivered lines of the customer's orders
+  bool bad_credit = false;
+};
+
+// ORDER-LINE by OL_SUPPLY_W_ID and OL_I_ID, for orders entered after the load.
+struct StockSums {
+  int64_t quantity = 0;
+  uint32_t lines = 0;
+  uint32_t remote_lines = 0;  // of orders of other warehouses
+};
+
+// The rows of a table, and those that cannot be as transactions left them.
+struct RowsFound {
+  uint64_t rows = 0;
+  BrokenRows broken;
+
+  void add(const RowsFound& later) {
+    rows += later.rows;
+    broken.add(later.broken);
+  }
 };
 
 struct Totals {
-  std::vector<WarehouseSums> warehouses;  // [w - 1]
-  std::vector<DistrictSums> districts;    // [(w - 1) * kDistricts + d - 1]
-  std::vector<CustomerSums> customers;    // [district * customers of one + c - 1]
-  uint64_t warehouse_rows = 0;
-  uint64_t district_rows = 0;
-  uint64_t customer_rows = 0;
-  uint64_t item_rows = 0;
-  uint64_t stock_rows = 0;
+  std::vector<WarehouseSums> warehouses;     // [w - 1]
+  std::vector<DistrictSums> districts;       // [(w - 1) * kDistricts + d - 1]
+  std::vector<CustomerSums> customers;       // [district * customers of one + c - 1]
+  std::vector<StockSums> stocks;             // [(w - 1) * items of one + i - 1]
+  std::vector<NotedPayment> noted_payments;  // sorted
+  RowsFound warehouse, district, customer, history, new_order, order, order_line, item, stock;
   uint64_t strays = 0;  // rows of warehouses, districts or customers that do not exist
 };
 // Reads all tables. No transaction may run meanwhile.

@@ -242,7 +242,7 @@ class Tpcc : public Workload {
 
 const WorkloadRegistration registration({
     .name = "tpcc",
-    .what = "TPC-C: its five transactions, its twelve consistency conditions checked",
+    .what = "TPC-C: its five transactions; its twelve conditions and every column checked",
     .memory = "102 MB a warehouse, 13 MB of items",
     .load_flags = {"tpcc_warehouses", "tpcc_items", "tpcc_customers"},
     .check_flags = check_flags,

@@ -1,0 +1,35 @@
+// What verify() needs to look at tables, and to say what is wrong in them. No transaction may run
+// meanwhile; any number of threads may call each function.
+#pragma once
+
+#include <string>
+
+#include "engine/storage/database.h"
+#include "engine/workload.h"
+
+namespace logjam {
+
+// The present row of `key`, or null.
+template <class Row>
+const Row* find_row(Table& table, Key key) {
+  Keyed* entry = table.primary().find(key, nullptr);
+  if (entry == nullptr) return nullptr;
+  const Tuple* tuple = Table::tuple_of(entry);
+  return tuple->load_version().absent() ? nullptr : reinterpret_cast<const Row*>(tuple->row());
+}
+
+// The row's name by the columns that are parts of its key: "d_id 3 d_w_id 2".
+std::string row_name(const Table& table, Key key);
+
+// The first column in which two rows of `key` differ, with both values; empty if they are equal.
+// For tables whose columns are described.
+std::string difference(const Table& table, Key key, const std::byte* found,
+                       const std::byte* expected);
+
+// Compares the postings of secondary index `which` with the rows, in both directions: each present
+// row has its posting under the key that the row has now, and each posting leads to the tuple that
+// the primary index has. With `earlier_keys_left`, rows may have postings under other keys, too:
+// where keys move, and where an insert that was aborted, or an erase, left its posting behind.
+Check check_postings(Table& table, size_t which, bool earlier_keys_left);
+
+}  // namespace logjam

@@ -1,0 +1,36 @@
+// The texts that Payment writes (clause 2.5.2.2): H_DATA, and C_DATA of customers with bad credit,
+// where each payment puts a note before the text that is there.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "workloads/tpcc/schema.h"
+
+namespace logjam::tpcc {
+
+// Sets H_DATA of `payment` to both names, with four spaces between them.
+void name_places(const Warehouse& warehouse, const District& district, History* payment);
+
+// Inserts the note of `payment`, its identifiers and its amount, at the left of C_DATA. The end of
+// C_DATA is cut off.
+void note_bad_credit(const History& payment, char (&data)[500]);
+
+// A payment by a customer with bad credit, as HISTORY has it.
+struct NotedPayment {
+  size_t customer = 0;  // an index into Totals::customers
+  Key key = 0;          // in HISTORY; a worker's payments have ascending keys
+  History row;
+};
+// Sorts by customer, then by key.
+void sort_payments(std::vector<NotedPayment>* payments);
+// Those of one customer, out of sorted ones.
+std::span<const NotedPayment> payments_of(size_t customer, std::span<const NotedPayment> sorted);
+
+// Whether the payments of one customer, in any order that keeps each worker's own, make `data` of
+// the text that was loaded.
+bool payments_explain(std::span<const NotedPayment> payments, const char (&loaded)[500],
+                      const char (&data)[500]);
+
+}  // namespace logjam::tpcc
