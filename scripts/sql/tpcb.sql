@@ -1,5 +1,6 @@
--- The consistency of TPC-B's tables (specification 2.0, clauses 2.3 and 3.2). Each query returns the
--- rows that violate its condition. All balances are 0 after the load.
+-- The consistency of TPC-B's tables (specification 2.0, clauses 2.3 and 3.2, from memory: the text was
+-- not at hand). Each query returns the rows that violate its condition. All balances are 0 after the
+-- load.
 
 create table branch (b_id bigint, b_balance bigint);
 create table teller (t_id bigint, t_b_id bigint, t_balance bigint);

@@ -1,16 +1,17 @@
--- The consistency conditions of TPC-C (specification 5.11, clauses 3.3.2.1 to 3.3.2.12). Each query
--- returns the rows that violate its condition. Column names are the specification's.
+-- The consistency conditions of TPC-C (specification 5.11, clauses 3.3.2.1 to 3.3.2.12), compared with
+-- the clauses' text. Each query returns the rows that violate its condition. Column names are the
+-- specification's; numbers are wide, so that a mangled one can be loaded.
 
-create table warehouse (w_id int, w_ytd decimal(18, 2));
-create table district (d_id int, d_w_id int, d_ytd decimal(18, 2), d_next_o_id int);
-create table customer (c_id int, c_d_id int, c_w_id int, c_balance decimal(18, 2),
-                       c_ytd_payment decimal(18, 2), c_delivery_cnt int);
-create table history (h_c_id int, h_c_d_id int, h_c_w_id int, h_d_id int, h_w_id int,
+create table warehouse (w_id bigint, w_ytd decimal(18, 2));
+create table district (d_id bigint, d_w_id bigint, d_ytd decimal(18, 2), d_next_o_id bigint);
+create table customer (c_id bigint, c_d_id bigint, c_w_id bigint, c_balance decimal(18, 2),
+                       c_ytd_payment decimal(18, 2), c_delivery_cnt bigint);
+create table history (h_c_id bigint, h_c_d_id bigint, h_c_w_id bigint, h_d_id bigint, h_w_id bigint,
                       h_amount decimal(18, 2));
-create table new_order (no_o_id int, no_d_id int, no_w_id int);
-create table "order" (o_id int, o_d_id int, o_w_id int, o_c_id int, o_carrier_id int,
-                      o_ol_cnt int);
-create table order_line (ol_o_id int, ol_d_id int, ol_w_id int, ol_number int,
+create table new_order (no_o_id bigint, no_d_id bigint, no_w_id bigint);
+create table "order" (o_id bigint, o_d_id bigint, o_w_id bigint, o_c_id bigint, o_carrier_id bigint,
+                      o_ol_cnt bigint);
+create table order_line (ol_o_id bigint, ol_d_id bigint, ol_w_id bigint, ol_number bigint,
                          ol_delivery_d bigint, ol_amount decimal(18, 2));
 
 -- 1: W_YTD = sum(D_YTD)
