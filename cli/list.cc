@@ -75,6 +75,17 @@ int list_command(const std::string& what) {
                 return Cells{w.name, w.memory, w.what};
               });
   }
+  if (wanted("variants")) {
+    std::vector<std::pair<std::string_view, WorkloadVariant>> variants;
+    for (const WorkloadInfo& workload : all_workloads()) {
+      for (const WorkloadVariant& variant : workload.variants) {
+        variants.emplace_back(workload.name, variant);
+      }
+    }
+    print_all({"VARIANT", "OF", "WHAT"}, variants, [](const auto& of) {
+      return Cells{of.second.flag, of.first, of.second.what};
+    });
+  }
   if (wanted("devices")) {
     print_all({"DEVICE (--device)", "WHAT"}, all_device_kinds(), [](const DeviceKind& d) {
       return Cells{d.spec, d.what};
@@ -82,7 +93,8 @@ int list_command(const std::string& what) {
   }
   if (!known) {
     platform::refuse("\"" + what +
-                     "\" cannot be listed; schemes, protocols, workloads and devices can");
+                     "\" cannot be listed; schemes, protocols, workloads, variants and devices "
+                     "can");
   }
   return 0;
 }

@@ -22,7 +22,7 @@ constexpr char kUsage[] =
     "logjam recover  rebuild from --wal_dir, verify, print time, GB/s, records and the cut\n"
     "logjam micro    log-insert micro-benchmark, no engine: threads x record size x skew\n"
     "logjam dump     print the records of --wal_dir as text\n"
-    "logjam list     schemes, protocols, workloads, devices [schemes|protocols|workloads|devices]\n"
+    "logjam list     [schemes|protocols|workloads|variants|devices]\n"
     "logjam help     the flags, as --help does behind any command\n"
     "\n"
     "--flagfile=FILE reads flags from a file.";

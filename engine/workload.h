@@ -110,6 +110,9 @@ class Workload {
     return make_client(database, 0, 1, 0);
   }
 
+  // Called before verify(): the database was recovered from a log that may hold a worker's
+  // transaction without an earlier one of the same worker.
+  virtual void note_any_order() {}
   // Runs the workload's own consistency checks. No transaction runs meanwhile.
   virtual std::vector<Check> verify(Database& database) = 0;
 
@@ -137,16 +140,23 @@ class Workload {
   virtual uint64_t expected_bytes() const = 0;
 };
 
+// A named choice of a workload's flags, for `logjam list variants`.
+struct WorkloadVariant {
+  std::string flag;
+  std::string_view what;
+};
+
 struct WorkloadInfo {
   std::string_view name;
   std::string_view what;
   std::string_view memory;  // what the loaded tables and indexes take, for each unit of scale
-  // The gflags that shape the initial load. They are stored in the log, because recovery repeats
-  // the load.
+  // The gflags that shape the initial load, or that verify() must know. They are stored in the log,
+  // because recovery repeats the load.
   std::vector<std::string_view> load_flags;
   // Returns, in one sentence, why the flags as they are set cannot be used; empty if they can.
   std::function<std::string()> check_flags;
   std::function<std::unique_ptr<Workload>()> make;
+  std::vector<WorkloadVariant> variants = {};
 };
 
 // A workload's file holds one static WorkloadRegistration.

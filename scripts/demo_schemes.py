@@ -6,9 +6,8 @@ import time
 import matplotlib.pyplot as plt
 import pandas as pd
 
-WORKLOAD = ("YCSB-A, 4 operations on rows of 100 B, occ",
-            ["--workload=ycsb", "--ycsb_preset=a", "--ycsb_records=200000",
-             "--ycsb_value_bytes=100", "--ycsb_ops=4", "--cc=occ"])
+WORKLOAD = ("YCSB-A, occ",
+            ["--workload=ycsb", "--ycsb_workload=A", "--ycsb_records=200000", "--cc=occ"])
 # Silo acknowledges all transactions of an epoch of 40 ms at once. The default pipeline depth of
 # 4096 transactions per worker would limit its throughput before the log does.
 DEEP = {"silo": 65536}

@@ -14,9 +14,8 @@ def main():
     parser.add_argument("--devices", default="file,sync")
     args = parser.parse_args()
     common = [
-        "--workload=ycsb", "--ycsb_records=200000", "--ycsb_value_bytes=100", "--ycsb_ops=1",
-        "--ycsb_read_ratio=0", "--ycsb_theta=0", "--log=centr", f"--seconds={args.seconds}",
-        "--warmup=0.5"]
+        "--workload=ycsb", "--ycsb_workload=poplar-write-only", "--ycsb_records=200000",
+        "--ycsb_value_bytes=100", "--log=centr", f"--seconds={args.seconds}", "--warmup=0.5"]
     ways = {}
     for device in args.devices.split(","):
         for clients in (1, 2, 16):

@@ -3,7 +3,7 @@
 and 4).
 
 With one client on a device of 1 ms, pipelined commits are compared with sync commits. With sixteen
-clients on TPC-C (NewOrder and Payment, one warehouse) and the same device, early lock release is
+clients on TPC-C's NewOrder and Payment (one warehouse) and the same device, early lock release is
 compared with its absence, for each protocol and commit policy. Without it, write locks are kept
 until the commit is durable. Of the protocols only 2pl-detect lets every transaction wait for a
 lock, as the systems in the papers do; the others abort, always or when the holder is older.
@@ -20,8 +20,8 @@ def main():
     ways = {}
     for commit in ("sync", "pipelined"):
         ways["1 client", "ycsb", "occ", commit, "true"] = [
-            *common, "--workload=ycsb", "--ycsb_records=100000", "--ycsb_value_bytes=100",
-            "--threads=1", f"--commit={commit}"]
+            *common, "--workload=ycsb", "--ycsb_workload=rows-16", "--ycsb_records=100000",
+            "--ycsb_value_bytes=100", "--threads=1", f"--commit={commit}"]
     for cc in ("occ", "2pl-nowait", "2pl-waitdie", "2pl-detect"):
         for commit in ("sync", "pipelined"):
             for elr in ("true", "false"):

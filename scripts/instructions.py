@@ -72,8 +72,8 @@ def main():
     args = parser.parse_args()
     inserts(args.logjam)
     print()
-    common = ["--workload=ycsb", "--ycsb_records=20000", "--ycsb_value_bytes=100", "--ycsb_ops=1",
-              "--ycsb_theta=0", "--threads=1"]
+    common = ["--workload=ycsb", "--ycsb_workload=poplar-write-only", "--ycsb_records=20000",
+              "--ycsb_value_bytes=100", "--threads=1"]
     lines = []
     for cc in ("occ", "2pl-nowait"):
         for kind, read_ratio in (("1 read", 1), ("1 update", 0)):

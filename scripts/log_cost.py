@@ -7,10 +7,11 @@ columns; half of the operations are reads. The time breakdown shows where the co
 
 from experiment import Bench, common_arguments, median, ratio, table
 
+FIELDS = ["--ycsb_read=field", "--ycsb_update=read-field"]
 SHAPES = {
     "4 B x 10 ops": ["--ycsb_value_bytes=4", "--ycsb_ops=10"],
-    "100 B x 16 ops": ["--ycsb_value_bytes=100", "--ycsb_ops=16", "--ycsb_touch=column"],
-    "1000 B x 16 ops": ["--ycsb_value_bytes=1000", "--ycsb_ops=16", "--ycsb_touch=column"],
+    "100 B x 16 ops": ["--ycsb_value_bytes=100", "--ycsb_ops=16", *FIELDS],
+    "1000 B x 16 ops": ["--ycsb_value_bytes=1000", "--ycsb_ops=16", *FIELDS],
 }
 LOGS = {
     "none": ["--log=none"],
@@ -27,8 +28,8 @@ def main():
     activities = ["work", "lock_wait", "log_contention", "log_work", "flush_wait"]
     ways = {
         (shape, cc, int(threads), log): [
-            "--workload=ycsb", "--ycsb_records=1000000", "--ycsb_read_ratio=0.5",
-            "--ycsb_theta=0.6", *SHAPES[shape], *LOGS[log], f"--cc={cc}", "--commit=pipelined",
+            "--workload=ycsb", "--ycsb_workload=rows-16", "--ycsb_records=1000000",
+            *SHAPES[shape], *LOGS[log], f"--cc={cc}", "--commit=pipelined",
             f"--threads={threads}", f"--seconds={args.seconds}", "--warmup=0.5", "--noverify"]
         for shape in SHAPES
         for cc in args.cc.split(",")

@@ -13,8 +13,10 @@ DEVICE = "sim:21:100"
 BUFFERS = ["--log_buffer_mb=2", "--epoch_ms=50", "--pipeline_depth=16384"]
 GROUPS = ["--flush_bytes=1048576", "--flush_us=5000"]
 WORKLOADS = {
-    "ycsb write-only": ["--workload=ycsb", "--ycsb_preset=write-only", "--ycsb_records=200000"],
-    "tpcc np": ["--workload=tpcc", "--tpcc_warehouses=2", "--tpcc_mix=np", "--verify=false"],
+    "ycsb write-only": ["--workload=ycsb", "--ycsb_workload=poplar-write-only",
+                        "--ycsb_records=200000"],
+    "NewOrder, Payment": ["--workload=tpcc", "--tpcc_warehouses=2", "--tpcc_mix=np",
+                          "--verify=false"],
 }
 # NVM-D's workers force the log for every transaction, and P-WAL's workers for every 16.
 LOGS = {
@@ -79,8 +81,9 @@ def commit_latency(bench, args, common):
 
 def scans(bench, args, common):
     """Transactions update a column and scan a number of rows, on emulated NVM."""
-    flags = [*common, "--workload=ycsb", "--ycsb_preset=hybrid", "--ycsb_records=200000",
-             "--device=nvm", "--log_buffer_mb=1", "--epoch_ms=50", f"--threads={args.threads}"]
+    flags = [*common, "--workload=ycsb", "--ycsb_workload=poplar-hybrid",
+             "--ycsb_records=200000", "--device=nvm", "--log_buffer_mb=1", "--epoch_ms=50",
+             f"--threads={args.threads}"]
     groups = ["--flush_bytes=104857", "--flush_us=5000"]
     ways = {}
     for length in (0, 10, 30, 100):

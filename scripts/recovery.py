@@ -42,7 +42,7 @@ def write(args, log, directories):
         os.makedirs(directory, exist_ok=True)
         for path in files_in([directory]):
             os.remove(path)
-    run([args.logjam, "run", f"--log={log}", "--workload=ycsb", "--ycsb_preset=write-only",
+    run([args.logjam, "run", f"--log={log}", "--workload=ycsb", "--ycsb_workload=poplar-write-only",
          f"--ycsb_records={args.records}", "--threads=2", "--device=sim:0", "--seconds=600",
          "--warmup=0", f"--transactions={int(args.gb * 1e9 / RECORD_BYTES / 2)}", "--verify=false",
          "--wal_dir=" + ",".join(directories)])

@@ -36,10 +36,8 @@ SCALES = {
     "tatp": [["--tatp_subscribers=200"]],
     "tpcb": [["--tpcb_branches=2", "--tpcb_accounts=500"]],
     "tpcc": [["--tpcc_warehouses=2", "--tpcc_items=1000", "--tpcc_customers=50"]],
-    "ycsb": [["--ycsb_records=1000", "--ycsb_value_bytes=100"],
-             ["--ycsb_records=1000", "--ycsb_value_bytes=100", "--ycsb_preset=hybrid"],
-             *(["--ycsb_records=1000", "--ycsb_value_bytes=100", f"--ycsb_workload={name}"]
-               for name in "ABDEF")],
+    "ycsb": [["--ycsb_records=1000", f"--ycsb_workload={name}"]
+             for name in ("A", "B", "D", "E", "F", "dbx1000", "poplar-hybrid", "rows-16", "silo")],
 }
 THREADS = 4
 

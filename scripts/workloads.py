@@ -11,7 +11,7 @@ from experiment import common_arguments, median, ratio, run_experiments, table
 
 WORKLOADS = {
     "ycsb A": ["--workload=ycsb", "--ycsb_workload=A", "--ycsb_records=200000"],
-    "ycsb, 16 ops": ["--workload=ycsb", "--ycsb_records=200000"],
+    "ycsb rows-16": ["--workload=ycsb", "--ycsb_workload=rows-16", "--ycsb_records=200000"],
     "tpcb": ["--workload=tpcb", "--tpcb_branches=4"],
     "tpcc": ["--workload=tpcc", "--tpcc_warehouses=2"],
     "tatp": ["--workload=tatp", "--tatp_subscribers=100000"],
@@ -68,8 +68,9 @@ def mixes(bench, args, common):
 
 def locking(bench, args, common):
     ways = {(theta, threads, cc): [
-        *common, "--workload=ycsb", "--ycsb_records=200000", f"--ycsb_theta={theta}", f"--cc={cc}",
-        "--log=none", f"--threads={threads}", "--ycsb_rmw"]
+        *common, "--workload=ycsb", "--ycsb_workload=rows-16", "--ycsb_update=read-row",
+        "--ycsb_records=200000", f"--ycsb_theta={theta}", f"--cc={cc}", "--log=none",
+        f"--threads={threads}"]
         for theta in (0.6, 0.9) for threads in (2, 8)
         for cc in ("2pl-nowait", "2pl-waitdie", "2pl-detect", "occ")}
     rows = bench.interleave(ways, max(args.rounds, 3))

@@ -97,12 +97,12 @@ class AckCounter {
   }
 
   // Appends the check `name`: that the tables hold `found` things, the sum of the `loaded` and the
-  // acknowledged ones. Appends nothing if no client has run: after a recovery the expected number
-  // is not known.
+  // acknowledged ones. `mask`: the low bits that `found` has. Appends nothing if no client has run:
+  // after a recovery the expected number is not known.
   void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
-             uint64_t loaded = 0) const {
+             uint64_t loaded = 0, uint64_t mask = ~uint64_t{0}) const {
     if (clients_.load(platform::memory_order_relaxed) == 0) return;
-    const uint64_t expected = loaded + acknowledged_.load(platform::memory_order_relaxed);
+    const uint64_t expected = (loaded + acknowledged_.load(platform::memory_order_relaxed)) & mask;
     checks->push_back({name, found == expected,
                        std::to_string(found) + " found, " + std::to_string(expected) +
                            " loaded and acknowledged"});

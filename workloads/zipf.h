@@ -27,17 +27,25 @@ inline double zeta(uint64_t n, double theta) {
 
 // Gray et al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994), fig. 9. The
 // two most popular ranks have their exact probabilities, and the other ranks follow the paper's
-// continuous approximation. 0 <= theta < 1. A Zipf is immutable, so the clients of a run share one.
+// continuous approximation. 0 <= theta < 1. A Zipf that does not grow() is immutable, and clients
+// may share it.
 class Zipf {
  public:
   Zipf(uint64_t n, double theta)
       : n_(n),
+        theta_(theta),
         alpha_(1 / (1 - theta)),
         zeta_n_(zeta(n, theta)),
-        below_second_(1 + std::pow(0.5, theta)),
-        eta_(n <= 2 ? 0
-                    : (1 - std::pow(2 / static_cast<double>(n), 1 - theta)) /
-                          (1 - zeta(2, theta) / zeta_n_)) {}
+        below_second_(1 + std::pow(0.5, theta)) {
+    set_eta();
+  }
+
+  // Adds less popular ranks, so that there are `n`. As in YCSB, each costs one power.
+  void grow(uint64_t n) {
+    if (n <= n_) return;
+    while (n_ < n) zeta_n_ += std::pow(static_cast<double>(++n_), -theta_);
+    set_eta();
+  }
 
   // A rank in [0, n); 0 is the most popular.
   uint64_t draw(Random& random) const {
@@ -50,7 +58,14 @@ class Zipf {
   }
 
  private:
+  void set_eta() {
+    eta_ = n_ <= 2 ? 0
+                   : (1 - std::pow(2 / static_cast<double>(n_), 1 - theta_)) /
+                         (1 - zeta(2, theta_) / zeta_n_);
+  }
+
   uint64_t n_;
+  double theta_;
   double alpha_;
   double zeta_n_;
   double below_second_;
@@ -82,14 +97,20 @@ class ZipfTable {
   std::vector<double> cumulative_;  // by rank; empty if theta is 0, which is uniform
 };
 
-// FNV-1a over the eight octets of `value`. YCSB's ScrambledZipfianGenerator scatters the popular
-// ranks over the key space with this hash (site.ycsb.Utils.fnvhash64).
+// FNV-1a over the eight octets of `value`, the first step of YCSB's hash.
 constexpr uint64_t fnv1a(uint64_t value) {
   uint64_t hash = 0xcbf29ce484222325;
   for (int octet = 0; octet < 8; ++octet, value >>= 8) {
     hash = (hash ^ (value & 0xff)) * 0x100000001b3;
   }
   return hash;
+}
+
+// YCSB's hash (site.ycsb.Utils.fnvhash64): the absolute value of FNV-1a, taken as a signed number.
+// YCSB scatters popular ranks over the rows with it, and rows over the keys.
+constexpr uint64_t ycsb_hash(uint64_t value) {
+  const uint64_t hash = fnv1a(value);
+  return hash >> 63 != 0 ? -hash : hash;
 }
 
 }  // namespace logjam

@@ -125,6 +125,26 @@ inline void run(Workload& workload, Database& database, const ProtocolInfo& prot
   for (std::thread& thread : threads) thread.join();
 }
 
+// Runs `body` in one transaction without a log, and expects that to commit.
+inline void in_transaction(Database& database, const ProtocolInfo& protocol,
+                           const std::function<void(Transaction&)>& body) {
+  const std::unique_ptr<LogScheme> log = find_scheme("none")->make({.workers = 1});
+  platform::atomic<uint64_t> ages{0};
+  Arena arena;
+  Breakdown breakdown;
+  WorkerContext context;
+  context.database = &database;
+  context.log = log.get();
+  context.arena = &arena;
+  context.breakdown = &breakdown;
+  context.ages = &ages;
+  context.acknowledge_durable = [] {};
+  const auto txn = protocol.make(context);
+  txn->begin(false);
+  body(*txn);
+  EXPECT_EQ(txn->commit(), Status::kOk);
+}
+
 inline void expect_consistent(Workload& workload, Database& database) {
   for (const Check& check : workload.verify(database)) {
     EXPECT_TRUE(check.passed) << check.name << ": " << check.detail;

@@ -1,11 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
-#include <set>
 
 #include "tests/workloads/harness.h"
 #include "tests/workloads/rows.h"
 #include "tests/workloads/small_scales.h"
+#include "workloads/oltp/range_select.h"
 #include "workloads/oltp/rows.h"
 
 namespace logjam {
@@ -30,7 +31,8 @@ TEST_F(OltpTest, RefusesBadFlagsInOneSentence) {
 
 TEST_F(OltpTest, RowsHaveTheFormatOfSysbench) {
   Row row;
-  oltp::fill(&row, 17, 3, 0xffff'ffff'ffff'ffff);
+  oltp::load_row(&row, 17, 3);
+  oltp::add_to_c(&row, 17, ~uint64_t{0} - oltp::seed_of(row.c.data()));
   const std::string c(row.c.data()), pad(row.pad.data());
   EXPECT_EQ(c.size(), 119u);
   EXPECT_EQ(pad.size(), 59u);
@@ -45,7 +47,8 @@ TEST_F(OltpTest, RowsHaveTheFormatOfSysbench) {
   }
 }
 
-TEST_F(OltpTest, SpecialIdsAreConcentratedInTheMiddle) {
+// distribution_test.cc has the ids that transactions draw. The k of loaded rows are drawn alike.
+TEST_F(OltpTest, LoadedRowsHaveAKOfTheDistribution) {
   for (const char* distribution : {"special", "uniform"}) {
     set({{"oltp_rows", "20000"}, {"oltp_distribution", distribution}});
     const auto workload = make_workload("oltp");
@@ -58,6 +61,47 @@ TEST_F(OltpTest, SpecialIdsAreConcentratedInTheMiddle) {
       middle += row.k >= 9'900 && row.k <= 10'101;
     });
     EXPECT_NEAR(middle / rows, *distribution == 's' ? 0.75 + 0.25 * 0.048 : 0.0101, 0.02);
+  }
+}
+
+TEST_F(OltpTest, TheFourRangesReturnWhatTheirStatementsSay) {
+  using oltp::Range;
+  set({{"oltp_tables", "1"}});
+  const auto workload = make_workload("oltp");
+  const auto database = load(*workload, 1);
+  Table& table = *database->tables()[0];
+  row<Row>(table, 55).c = row<Row>(table, 52).c;  // so that DISTINCT leaves something out
+  const auto c_of = [](const Row* row) { return std::string(row->c.data()); };
+  std::vector<std::string> all;
+  uint64_t sum = 0;
+  for (Key id = 50; id <= 59; ++id) {
+    all.push_back(c_of(&row<Row>(table, id)));
+    sum += row<Row>(table, id).k;
+  }
+  std::vector<std::string> sorted = all;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::string> distinct = sorted;
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  ASSERT_EQ(distinct.size(), 9u);
+  ASSERT_NE(sorted, all);
+  for (const ProtocolInfo& protocol : all_protocols()) {
+    SCOPED_TRACE(protocol.name);
+    in_transaction(*database, protocol, [&](Transaction& txn) {
+      oltp::RangeSelect select(10);
+      const auto run = [&](Range range, Key from, Key to) {
+        EXPECT_EQ(select.run(txn, table, range, from, to), Status::kOk);
+        std::vector<std::string> found;
+        for (const Row* row : select.rows()) found.push_back(c_of(row));
+        return found;
+      };
+      EXPECT_EQ(run(Range::kSimple, 50, 59), all);
+      EXPECT_EQ(run(Range::kSum, 50, 59), all);
+      EXPECT_EQ(select.sum(), sum);
+      EXPECT_EQ(run(Range::kOrder, 50, 59), sorted);
+      EXPECT_EQ(run(Range::kDistinct, 50, 59), distinct);
+      EXPECT_EQ(run(Range::kSimple, 195, 204).size(), 6u) << "the ids end at 200";
+      EXPECT_TRUE(run(Range::kDistinct, 300, 309).empty());
+    });
   }
 }
 
@@ -81,17 +125,67 @@ TEST_F(OltpTest, IndexUpdatesMoveRowsInTheIndex) {
   }
 }
 
+TEST_F(OltpTest, CountersSurviveADeleteWithAnInsert) {
+  Row row, fresh;
+  oltp::load_row(&row, 17, 3);
+  EXPECT_EQ(oltp::updates_of_k(row), 0);
+  EXPECT_EQ(oltp::added_to_c(row, 17), 0u);
+  row.k += 5;
+  oltp::add_to_c(&row, 17, 7);
+  oltp::replace(&fresh, 17, row, 1000, 4);
+  EXPECT_EQ(fresh.k, 1000u);
+  EXPECT_EQ(oltp::updates_of_k(fresh), 5);
+  EXPECT_EQ(oltp::added_to_c(fresh, 17), 11u);
+  EXPECT_TRUE(oltp::is_whole(fresh, 17));
+  EXPECT_NE(fresh.pad, row.pad);
+}
+
 TEST_F(OltpTest, VerifyFindsPlantedErrors) {
+  const auto posting_of = [](Table& table, Key id) {
+    Posting* found = nullptr;
+    table.secondary(oltp::kByK).for_each([&](Keyed* entry) {
+      auto* posting = static_cast<Posting*>(entry);
+      if (posting->primary == id && posting->key == row<Row>(table, id).k) found = posting;
+    });
+    return found;
+  };
   const std::vector<std::pair<std::string, std::function<void(Table&)>>> planted = {
       {"every row is there", [](Table& t) { erase(t, 7); }},
       {"every row is whole", [](Table& t) { row<Row>(t, 7).c[30] ^= 1; }},
       {"every row is whole", [](Table& t) { row<Row>(t, 7).pad = row<Row>(t, 8).pad; }},
       {"every row is found", [](Table& t) { row<Row>(t, 7).k += 100'000; }},
+      // A posting that is not there any more, and one that leads to the wrong row.
+      {"every row is found", [&](Table& t) { posting_of(t, 7)->key = 1'000'000; }},
+      {"every row is found", [&](Table& t) { posting_of(t, 7)->tuple = tuple(t, 8); }},
+      // Parts of transactions: an update of k, and one of c.
+      {"every transaction is whole", [](Table& t) { row<Row>(t, 7).k -= 1; }},
+      {"every transaction is whole", [](Table& t) { oltp::add_to_c(&row<Row>(t, 7), 7, 99); }},
   };
   for (const auto& [caught_by, plant] : planted) {
     expect_caught("oltp", 100, caught_by,
                   [&plant = plant](Database& database) { plant(*database.tables()[0]); });
   }
+}
+
+TEST_F(OltpTest, VerifyFindsAWholeLostTransaction) {
+  for (const char* delete_inserts : {"1", "0"}) {
+    set({{"oltp_tables", "1"}, {"oltp_delete_inserts", delete_inserts}});
+    expect_caught("oltp", 100, "every transaction is there, and once", [](Database& database) {
+      Row& row7 = row<Row>(*database.tables()[0], 7);
+      row7.k -= 1;
+      oltp::add_to_c(&row7, 7, ~uint64_t{0});
+    });
+  }
+}
+
+// Without updates of c, and without knowing what was acknowledged.
+TEST_F(OltpTest, VerifyFindsAPartOfATransactionThatOnlyUpdatesK) {
+  set({{"oltp_tables", "1"},
+       {"oltp_delete_inserts", "0"},
+       {"oltp_non_index_updates", "0"},
+       {"oltp_index_updates", "3"}});
+  expect_caught("oltp", 100, "every transaction is whole",
+                [](Database& database) { row<Row>(*database.tables()[0], 7).k -= 1; });
 }
 
 }  // namespace

@@ -43,10 +43,12 @@ inline std::vector<Flags> small_scales(std::string_view workload) {
   } else if (workload == "oltp") {
     also({{"oltp_distribution", "uniform"}});
   } else if (workload == "ycsb") {
-    also({{"ycsb_preset", "hybrid"}});
-    for (const char* letter : {"A", "B", "D", "E", "F"}) also({{"ycsb_workload", letter}});
+    for (const char* name : {"B", "D", "E", "F", "poplar-hybrid", "rows-16"}) {
+      also({{"ycsb_workload", name}});
+    }
     // All kinds of operations in one transaction.
-    also({{"ycsb_index", "ordered"},
+    also({{"ycsb_ops", "16"},
+          {"ycsb_index", "ordered"},
           {"ycsb_scan_length", "9"},
           {"ycsb_scan_ratio", "0.2"},
           {"ycsb_insert_ratio", "0.2"},

@@ -2,9 +2,7 @@
 // an update of an indexed column, an update of another column, and a delete followed by an insert.
 #include <gflags/gflags.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,14 +11,17 @@
 #include "engine/workload.h"
 #include "workloads/command.h"
 #include "workloads/common.h"
+#include "workloads/oltp/distribution.h"
+#include "workloads/oltp/range_select.h"
 #include "workloads/oltp/rows.h"
+#include "workloads/oltp/verify.h"
 #include "workloads/random.h"
 
 DEFINE_uint32(oltp_tables, 1, "oltp: tables");
 DEFINE_uint64(oltp_rows, 10'000, "oltp: rows of a table");
 DEFINE_string(oltp_distribution, "special",
               "oltp: how ids are drawn: special (75 % of them in the middle hundredth, the others "
-              "around it; sysbench 1.0's default) or uniform");
+              "around it; as sysbench 1.0 draws by default) or uniform");
 DEFINE_uint32(oltp_point_selects, 10, "oltp: point selects in a transaction");
 DEFINE_uint32(oltp_ranges, 1,
               "oltp: range queries of each kind in a transaction: select, sum, order by, distinct");
@@ -42,24 +43,14 @@ struct Options {
   bool special = true;
   uint32_t point_selects = 0, ranges = 0, range_size = 0;
   uint32_t index_updates = 0, non_index_updates = 0, delete_inserts = 0;
-};
 
-// An id in [1, n].
-uint64_t draw_id(Random& random, uint64_t n, bool special) {
-  if (!special) return 1 + random.below(n);
-  const auto span = static_cast<double>(n - 1);
-  if (random.percent(75)) {  // sysbench's rand-spec-res; the middle is its rand-spec-pct = 1 %
-    const double middle = span * 0.01;
-    return 1 + static_cast<uint64_t>((span - middle) / 2 + random.unit() * (middle + 1));
-  }
-  double sum = 0;  // the mean of 12 draws: sysbench's rand-spec-iter
-  for (int i = 0; i < 12; ++i) sum += random.unit();
-  return 1 + static_cast<uint64_t>(sum / 12 * span);
-}
+  bool changes_c() const { return non_index_updates + delete_inserts > 0; }
+  bool changes() const { return index_updates > 0 || changes_c(); }
+};
 
 enum Kind : uint8_t {
   kPoint,
-  kSimpleRange,
+  kSimpleRange,  // and the other ranges, as in Range
   kSumRange,
   kOrderRange,
   kDistinctRange,
@@ -70,13 +61,18 @@ enum Kind : uint8_t {
 
 class OltpClient : public Client {
  public:
-  OltpClient(const Options& options, Database& database, uint32_t worker, uint64_t seed)
-      : options_(options), range_size_(options.range_size), random_(seed, worker) {
+  OltpClient(const Options& options, Database& database, AckCounter& ack_counter, uint32_t worker,
+             uint64_t seed)
+      : options_(options),
+        ack_counter_(ack_counter),
+        range_size_(options.range_size),
+        random_(seed, worker),
+        select_(options.range_size) {
     for (uint32_t i = 1; i <= options.scale.tables; ++i) {
       tables_.push_back(&database.table(table_name(i)));
     }
-    found_.reserve(options.range_size);
   }
+  ~OltpClient() override { ack_counter_.add(acknowledged_); }
 
   // The statements of a group access one table, which is drawn for each group.
   uint32_t next() override {
@@ -88,6 +84,7 @@ class OltpClient : public Client {
     draw_group(kIndexUpdate, options_.index_updates);
     draw_group(kNonIndexUpdate, options_.non_index_updates);
     draw_group(kDeleteInsert, options_.delete_inserts);
+    if (options_.changes_c()) even_out();
     return 0;
   }
 
@@ -121,10 +118,13 @@ class OltpClient : public Client {
     return true;
   }
 
+  uint64_t committing() override { return options_.changes() ? 1 : 0; }
+  void acknowledged(uint64_t number) override { acknowledged_ += number; }
+
  private:
   struct Statement {
     Key id;
-    uint64_t seed;   // of the new text
+    uint64_t delta;  // for the number in c
     uint32_t k;      // of the new row
     uint16_t table;  // in tables_
     Kind kind;
@@ -132,7 +132,7 @@ class OltpClient : public Client {
 
   static void input(Statement& statement, CommandFields& fields) {
     fields(statement.kind, statement.table, statement.id);
-    if (statement.kind >= kNonIndexUpdate) fields(statement.seed);
+    if (statement.kind >= kNonIndexUpdate) fields(statement.delta);
     if (statement.kind == kDeleteInsert) fields(statement.k);
   }
 
@@ -140,12 +140,21 @@ class OltpClient : public Client {
     const auto table = static_cast<uint16_t>(random_.below(tables_.size()));
     for (uint32_t i = 0; i < count; ++i) {
       Statement statement{draw_id(), 0, 0, table, kind};
-      if (kind >= kNonIndexUpdate) statement.seed = random_.next();
+      if (kind >= kNonIndexUpdate) statement.delta = random_.next();
       if (kind == kDeleteInsert) statement.k = static_cast<uint32_t>(draw_id());
       statements_.push_back(statement);
     }
   }
   uint64_t draw_id() { return oltp::draw_id(random_, options_.scale.rows, options_.special); }
+
+  // What a transaction adds to the numbers in c is 1 in all. A change that is missing changes that
+  // sum to anything.
+  void even_out() {
+    uint64_t sum = 0;
+    for (const Statement& statement : statements_) sum += statement.delta;
+    // The changes of c come last.
+    statements_.back().delta += 1 - sum;
+  }
 
   Status execute(Transaction& txn, const Statement& statement) {
     Table& table = *tables_[statement.table];
@@ -163,15 +172,16 @@ class OltpClient : public Client {
         return status;
       case kNonIndexUpdate:
         status = txn.update(table, statement.id, &changed);
-        if (status == Status::kOk) {
-          fill_text(changed->c.data(), changed->c.size(), statement.id, statement.seed);
-        }
+        if (status == Status::kOk) add_to_c(changed, statement.id, statement.delta);
         return status;
       case kDeleteInsert: {
-        status = txn.erase(table, statement.id);
+        // The delete reads its row, as a database does to find what it deletes.
+        status = txn.read(table, statement.id, &row);
         if (status != Status::kOk) return status;
         Row fresh;
-        fill(&fresh, statement.id, statement.k, statement.seed);
+        replace(&fresh, statement.id, *row, statement.k, statement.delta);
+        status = txn.erase(table, statement.id);
+        if (status != Status::kOk) return status;
         return txn.insert(table, statement.id, fresh);
       }
       default:
@@ -179,37 +189,24 @@ class OltpClient : public Client {
     }
   }
 
-  // found_ keeps pointers to rows, which stay valid until the transaction ends.
   Status select_range(Transaction& txn, const Statement& statement) {
-    found_.clear();
-    const Status status =
-        txn.scan(*tables_[statement.table], statement.id, statement.id + range_size_ - 1, false,
-                 [this](Key, const std::byte* row) {
-                   found_.push_back(reinterpret_cast<const Row*>(row));
-                   return true;
-                 });
+    const auto range = static_cast<Range>(statement.kind - kSimpleRange);
+    const Status status = select_.run(txn, *tables_[statement.table], range, statement.id,
+                                      statement.id + range_size_ - 1);
     if (status != Status::kOk) return status;
-    if (statement.kind == kOrderRange || statement.kind == kDistinctRange) {
-      std::ranges::sort(found_, {}, [](const Row* row) {
-        return std::string_view(row->c.data(), row->c.size());
-      });
-    }
-    if (statement.kind == kDistinctRange) {
-      const auto same = [](const Row* a, const Row* b) { return a->c == b->c; };
-      found_.erase(std::unique(found_.begin(), found_.end(), same), found_.end());
-    }
-    for (const Row* row : found_) {
-      shown_ += statement.kind == kSumRange ? row->k : static_cast<uint64_t>(row->c[30]);
-    }
+    shown_ += select_.sum();
+    for (const Row* row : select_.rows()) shown_ += static_cast<uint64_t>(row->c[30]);
     return status;
   }
 
   const Options& options_;
+  AckCounter& ack_counter_;
+  uint64_t acknowledged_ = 0;  // transactions that change something
   uint32_t range_size_;
   Random random_;
   std::vector<Table*> tables_;
-  std::vector<Statement> statements_;  // like found_ reused: no allocation per transaction
-  std::vector<const Row*> found_;
+  std::vector<Statement> statements_;  // reused: no allocation per transaction
+  RangeSelect select_;
   std::vector<std::byte> command_;
   uint64_t shown_ = 0;  // a sum, so that the compiler cannot drop the reads
 };
@@ -242,7 +239,7 @@ class Oltp : public Workload {
       for (Key id = n * part / parts + 1; id <= n * (part + 1) / parts; ++id) {
         Random random(kLoadSeed + i, id);
         Row row;
-        fill(&row, id, static_cast<uint32_t>(draw_id(random, n, options_.special)), random.next());
+        load_row(&row, id, static_cast<uint32_t>(draw_id(random, n, options_.special)));
         table.load(id, &row, arena);
       }
     }
@@ -252,37 +249,32 @@ class Oltp : public Workload {
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {
-    return std::make_unique<OltpClient>(options_, database, worker, seed);
+    return std::make_unique<OltpClient>(options_, database, ack_counter_, worker, seed);
   }
 
   std::vector<Check> verify(Database& database) override {
-    Found found;
-    for (const auto& table : database.tables()) {
-      found.add(sum_of_parts(Found{}, [&](uint32_t part, uint32_t parts, Found* sum) {
-        count_part(*table, part, parts, sum);
-      }));
-    }
-    const uint64_t loaded = scale().tables * scale().rows;
-    return {{"every row is there", found.rows == loaded && found.strays == 0,
-             std::to_string(found.rows) + " rows, " + std::to_string(loaded) + " loaded, " +
-                 std::to_string(found.strays) + " under ids never loaded"},
-            {"every row is whole", found.broken.count == 0,
-             std::to_string(found.broken.count) + " torn or misplaced" + found.broken.first},
-            {"every row is found by k", found.current == found.rows,
-             std::to_string(found.current) + " rows posted under their k, of " +
-                 std::to_string(found.rows)}};
+    return oltp::verify(
+        database, scale(),
+        {.changes_c = options_.changes_c(), .index_updates = options_.index_updates}, ack_counter_);
   }
 
   std::string describe() const override {
-    char text[320];
-    std::snprintf(text, sizeof text,
-                  "oltp: %u table%s of %llu rows, %s ids, %u point selects, %u of each range (%u "
-                  "rows), %u index updates, %u other updates, %u deletes with inserts",
-                  scale().tables, scale().tables == 1 ? "" : "s",
-                  static_cast<unsigned long long>(scale().rows),
-                  options_.special ? "special" : "uniform", options_.point_selects, options_.ranges,
-                  options_.range_size, options_.index_updates, options_.non_index_updates,
-                  options_.delete_inserts);
+    char text[400];
+    // What the rows of a transaction add to the log, and how much of that has changed.
+    const size_t row_bytes = sizeof(Row) * (options_.index_updates + options_.non_index_updates +
+                                            options_.delete_inserts);
+    const size_t written = sizeof(Row::k) * options_.index_updates +
+                           sizeof(Row::c) * options_.non_index_updates +
+                           sizeof(Row) * options_.delete_inserts;
+    std::snprintf(
+        text, sizeof text,
+        "oltp: %u table%s of %llu rows, %s ids, %u point selects, %u of each range (%u "
+        "rows), %u index updates, %u other updates, %u deletes with inserts; %zu B of rows "
+        "a transaction, of which it writes %zu B",
+        scale().tables, scale().tables == 1 ? "" : "s",
+        static_cast<unsigned long long>(scale().rows), options_.special ? "special" : "uniform",
+        options_.point_selects, options_.ranges, options_.range_size, options_.index_updates,
+        options_.non_index_updates, options_.delete_inserts, row_bytes, written);
     return text;
   }
 
@@ -291,37 +283,9 @@ class Oltp : public Workload {
   }
 
  private:
-  // By verify().
-  struct Found {
-    uint64_t rows = 0, strays = 0;
-    uint64_t current = 0;  // postings under their row's k
-    BrokenRows broken;
-    void add(const Found& other) {
-      rows += other.rows;
-      strays += other.strays;
-      current += other.current;
-      broken.add(other.broken);
-    }
-  };
-
-  void count_part(Table& table, uint32_t part, uint32_t parts, Found* sum) const {
-    table.for_each_row(part, parts, [&](Key id, const std::byte* bytes) {
-      ++sum->rows;
-      sum->strays += id < 1 || id > scale().rows;
-      if (is_whole(*reinterpret_cast<const Row*>(bytes), id)) return;
-      sum->broken.note(
-          [&] { return "; first: " + table.schema().name + " " + std::to_string(id); });
-    });
-    // Of a row's postings one is under its key of now; the others are left from earlier keys.
-    table.secondary(kByK).for_each(part, parts, [&](Keyed* entry) {
-      const auto& posting = *static_cast<Posting*>(entry);
-      sum->current += !posting.tuple->load_version().absent() &&
-                      k_of(posting.primary, posting.tuple->row()) == posting.key;
-    });
-  }
-
   const Scale& scale() const { return options_.scale; }
   const Options options_;
+  AckCounter ack_counter_;  // transactions that change something
 };
 
 Options options_from_flags() {
@@ -364,7 +328,9 @@ const WorkloadRegistration registration({
     .name = "oltp",
     .what = "sysbench's oltp_read_write: points, ranges, updates, a delete and an insert",
     .memory = "0.3 kB a row; 0.06 kB more for each index update that finds a new k",
-    .load_flags = {"oltp_tables", "oltp_rows", "oltp_distribution"},
+    // The last three are for verify().
+    .load_flags = {"oltp_tables", "oltp_rows", "oltp_distribution", "oltp_index_updates",
+                   "oltp_non_index_updates", "oltp_delete_inserts"},
     .check_flags = check_flags,
     .make = [] { return std::make_unique<Oltp>(options_from_flags()); },
 });

@@ -21,6 +21,16 @@ void fill_groups(char* text, size_t bytes, const Digit& digit) {
   text[bytes - 1] = 0;
 }
 
+// The number with which the c of row `id` begins when it is loaded.
+uint64_t loaded(uint64_t id) { return mix64(id); }
+
+// Fills pad so that updates_of_k() is `updates` with the row's k. The upper half of its number only
+// makes it look random.
+void fill_pad(Row* row, uint64_t id, int32_t updates) {
+  const uint64_t seed = mix64(id ^ row->k) << 32 | (static_cast<uint32_t>(updates) - row->k);
+  fill_text(row->pad.data(), row->pad.size(), ~id, seed);
+}
+
 }  // namespace
 
 Columns columns() {
@@ -46,20 +56,41 @@ void fill_text(char* text, size_t bytes, uint64_t owner, uint64_t seed) {
   });
 }
 
-bool is_text_of(const char* text, size_t bytes, uint64_t owner) {
+uint64_t seed_of(const char* text) {
   uint64_t seed = 0;
   for (size_t i = 0; i < 2 * kGroup + 1; ++i) {
     if (i != kGroup) seed = seed * 10 + static_cast<uint64_t>(text[i] - '0');
   }
+  return seed;
+}
+
+bool is_text_of(const char* text, size_t bytes, uint64_t owner) {
   std::array<char, 120> expected;
-  fill_text(expected.data(), bytes, owner, seed);
+  fill_text(expected.data(), bytes, owner, seed_of(text));
   return std::memcmp(text, expected.data(), bytes) == 0;
 }
 
-void fill(Row* row, uint64_t id, uint32_t k, uint64_t seed) {
+void load_row(Row* row, uint64_t id, uint32_t k) {
   row->k = k;
-  fill_text(row->c.data(), row->c.size(), id, seed);
-  fill_text(row->pad.data(), row->pad.size(), ~id, seed);
+  fill_text(row->c.data(), row->c.size(), id, loaded(id));
+  fill_pad(row, id, 0);
+}
+
+void add_to_c(Row* row, uint64_t id, uint64_t delta) {
+  fill_text(row->c.data(), row->c.size(), id, seed_of(row->c.data()) + delta);
+}
+
+void replace(Row* row, uint64_t id, const Row& old, uint32_t k, uint64_t delta) {
+  row->k = k;
+  row->c = old.c;
+  add_to_c(row, id, delta);
+  fill_pad(row, id, updates_of_k(old));
+}
+
+uint64_t added_to_c(const Row& row, uint64_t id) { return seed_of(row.c.data()) - loaded(id); }
+
+int32_t updates_of_k(const Row& row) {
+  return static_cast<int32_t>(row.k + static_cast<uint32_t>(seed_of(row.pad.data())));
 }
 
 bool is_whole(const Row& row, uint64_t id) {

@@ -1,14 +1,16 @@
-// The options of YCSB: the --ycsb_* flags, with presets applied.
+// The options of YCSB: the --ycsb_* flags, and for those not given, the variant of --ycsb_workload.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "workloads/ycsb/variants.h"
 
 namespace logjam::ycsb {
 
-enum class Distribution : uint8_t { kUniform, kZipf, kScrambled, kLatest };
-
 struct Options {
+  std::string_view variant;
   uint64_t records = 0;
   uint32_t value_bytes = 0;
   uint32_t ops = 0;  // point operations a transaction
@@ -17,24 +19,29 @@ struct Options {
   double scan_ratio = 0;    // scans of 1 to scan_length rows
   double theta = 0;
   Distribution distribution = Distribution::kUniform;
-  bool ordered = false;      // the primary index
-  bool rmw = false;          // an update reads the row first
-  bool by_column = false;    // operations access one of kColumns columns, not the row
-  bool reads_rows = false;   // with by_column: only updates access a column, reads the row
+  uint64_t expected_inserts = 0;  // scrambled keys are those of loaded rows, and of so many others
+  bool ordered = false;           // the primary index
+  bool hashed = false;            // keys are hashes of the rows' numbers, and else these numbers
+  Update update = Update::kField;
+  Read read = Read::kRow;
   uint32_t scan_length = 0;  // rows of the scan that ends every transaction (0: no scan); with a
                              // scan_ratio, rows of the longest scan
-  bool distinct = true;      // the keys of a transaction differ
+  bool distinct = true;      // the rows of a transaction differ
   bool prefetch = true;
+
+  bool by_field() const { return update == Update::kField || update == Update::kReadField; }
+  // Updates that do not look at what they overwrite.
+  bool blind() const { return update == Update::kRow; }
+  bool updates() const { return read_ratio + insert_ratio + scan_ratio < 1 - 1e-9; }
 };
 
-inline constexpr uint32_t kColumns = 10;
+inline constexpr uint32_t kFields = 10;
 
-// The current values of the flags. Flags that were not given take the values of --ycsb_workload or
-// --ycsb_preset.
+// The options that the flags describe now.
 Options options_from_flags();
 // Returns why the flags cannot be used, in one sentence, or an empty string.
 std::string check_flags();
-// One line for the summary of a run.
+// One line for the summary and the output row of a run.
 std::string describe(const Options& options);
 
 }  // namespace logjam::ycsb

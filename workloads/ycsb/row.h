@@ -1,12 +1,13 @@
-// The contents of a field, which is a YCSB row or a column of one:
+// The contents of a field, which is a YCSB row or one of its ten fields:
 //
-//   field := stamp, stamp + 1, stamp + 2, ... , check
+//   field := stamp, check + 1, check + 2, ... , check
 //
 // Words have 8 bytes; they have 4 in fields below 16 bytes, and 2 in fields below 8 bytes. If the
-// size of a field is not a multiple of the word size, the check overlaps the last stamp. The writer
-// chooses the stamp, and the check is a hash of the stamp and the field's owner, which is a number
-// of row and column. So a field that two writers have torn, or that was written under another key,
-// does not verify. To write a field costs as much as a memset.
+// size of a field is not a multiple of the word size, the check overlaps the word before it. The
+// writer chooses the stamp, and the check is a hash of the stamp and the field's owner, which is a
+// number of key and field. So all bytes are new with each stamp, as YCSB's are, and a field that
+// two writers have torn, or that was written under another key, does not verify. To write a field
+// costs as much as a memset.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +21,13 @@ namespace logjam::ycsb {
 template <class Word>
 inline void fill_words(std::byte* field, size_t bytes, uint64_t owner, uint64_t stamp) {
   const size_t words = bytes / sizeof(Word);
-  for (size_t i = 0; i < words; ++i) {
-    const Word word = static_cast<Word>(stamp + i);
+  const Word first = static_cast<Word>(stamp);
+  const Word check = static_cast<Word>(mix64(owner ^ mix64(first)));
+  std::memcpy(field, &first, sizeof(Word));
+  for (size_t i = 1; i < words; ++i) {
+    const Word word = static_cast<Word>(check + i);
     std::memcpy(field + i * sizeof(Word), &word, sizeof(Word));
   }
-  const Word check = static_cast<Word>(mix64(owner ^ mix64(static_cast<Word>(stamp))));
   std::memcpy(field + bytes - sizeof(Word), &check, sizeof(Word));
 }
 
@@ -39,11 +42,15 @@ inline void fill_field(std::byte* field, size_t bytes, uint64_t owner, uint64_t 
   }
 }
 
-// The stamp of a field, of which a small field has the low bits only. The rest of a whole field
-// follows from its stamp and its owner.
+// The bytes of a stamp in a field of `bytes`; a small field has the low bytes only.
+inline size_t stamp_bytes(size_t bytes) { return bytes >= 16 ? 8 : bytes >= 8 ? 4 : 2; }
+// The part of a stamp that fields of `bytes` have.
+inline uint64_t stamp_mask(size_t bytes) { return ~uint64_t{0} >> (64 - 8 * stamp_bytes(bytes)); }
+
+// The stamp of a field. The rest of a whole field follows from its stamp and its owner.
 inline uint64_t stamp_of(const std::byte* field, size_t bytes) {
   uint64_t stamp = 0;
-  std::memcpy(&stamp, field, bytes >= 16 ? 8 : bytes >= 8 ? 4 : 2);
+  std::memcpy(&stamp, field, stamp_bytes(bytes));
   return stamp;
 }
 

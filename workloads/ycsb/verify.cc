@@ -3,53 +3,142 @@
 #include <string>
 
 #include "workloads/ycsb/fields.h"
+#include "workloads/ycsb/key_space.h"
 
 namespace logjam::ycsb {
 namespace {
 
 struct Found {
-  uint64_t loaded = 0, inserted = 0;  // rows under keys of the load, and under others
-  BrokenRows broken;                  // or fields, where rows have several
+  uint64_t rows = 0;
+  uint64_t loaded = 0;   // of the rows
+  uint64_t ordered = 0;  // inserted rows, without gaps in their workers' orders
+  uint64_t stamps = 0;   // the sum of all
+  BrokenRows missing, broken, gaps;
   void add(const Found& other) {
+    rows += other.rows;
     loaded += other.loaded;
-    inserted += other.inserted;
+    ordered += other.ordered;
+    stamps += other.stamps;
+    missing.add(other.missing);
     broken.add(other.broken);
+    gaps.add(other.gaps);
   }
 };
 
-}  // namespace
+class Verifier {
+ public:
+  Verifier(Table& table, const Options& options)
+      : table_(table),
+        options_(options),
+        fields_(options),
+        space_{options.records, options.hashed} {}
 
-std::vector<Check> verify(Table& table, const Options& options, const AckCounter& inserts) {
-  const Fields fields(options);
-  const Found found = sum_of_parts(Found{}, [&](uint32_t part, uint32_t parts, Found* sum) {
-    std::vector<std::byte> scratch(fields.bytes);
-    table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
-      ++(key < options.records ? sum->loaded : sum->inserted);
-      for (uint32_t field = 0; field < fields.count; ++field) {
-        const std::byte* at = row + field * fields.bytes;
+  Found find(uint32_t part, uint32_t parts) {
+    Found found;
+    look_at_rows(part, parts, &found);
+    const uint64_t end = options_.records * (part + 1) / parts;
+    for (uint64_t number = options_.records * part / parts; number < end; ++number) {
+      if (there(number)) {
+        ++found.loaded;
+      } else {
+        found.missing.note([&] { return "; missing: row " + std::to_string(number); });
+      }
+    }
+    if (options_.insert_ratio == 0) return found;
+    for (uint32_t worker = part; worker < kMaxWorkers; worker += parts) {
+      follow_inserts(worker, &found);
+    }
+    return found;
+  }
+
+ private:
+  bool there(uint64_t number) {
+    Keyed* entry = table_.primary().find(space_.key_of(number), nullptr);
+    return entry != nullptr && !Table::tuple_of(entry)->load_version().absent();
+  }
+
+  void look_at_rows(uint32_t part, uint32_t parts, Found* found) {
+    std::vector<std::byte> scratch(fields_.bytes);
+    table_.for_each_row(part, parts, [&](Key key, const std::byte* row) {
+      ++found->rows;
+      for (uint32_t field = 0; field < fields_.count; ++field) {
+        const std::byte* at = row + size_t{field} * fields_.bytes;
+        found->stamps += stamp_of(at, fields_.bytes);
         const size_t wrong =
-            first_wrong_byte(at, fields.bytes, fields.owner(key, field), scratch.data());
-        if (wrong == fields.bytes) continue;
-        sum->broken.note([&] {
-          return "; first: row " + std::to_string(key) + " from byte " +
-                 std::to_string(field * fields.bytes + wrong);
+            first_wrong_byte(at, fields_.bytes, fields_.owner(key, field), scratch.data());
+        if (wrong == fields_.bytes) continue;
+        found->broken.note([&] {
+          return "; first: key " + std::to_string(key) + " from byte " +
+                 std::to_string(size_t{field} * fields_.bytes + wrong);
         });
       }
     });
+  }
+
+  // Counts the rows that the worker has inserted up to its first gap. Looks a little further, so
+  // that the first lost insert has a name.
+  void follow_inserts(uint32_t worker, Found* found) {
+    constexpr uint64_t kFurther = 1000;
+    uint64_t n = 0;
+    while (there(space_.inserted(n, worker))) ++n;
+    found->ordered += n;
+    for (uint64_t later = n + 1; later <= n + kFurther; ++later) {
+      if (!there(space_.inserted(later, worker))) continue;
+      found->gaps.note([&] {
+        return "; missing: insert " + std::to_string(n) + " of worker " + std::to_string(worker) +
+               ", whose insert " + std::to_string(later) + " is there";
+      });
+      return;
+    }
+  }
+
+  Table& table_;
+  const Options& options_;
+  const Fields fields_;
+  const KeySpace space_;
+};
+
+// After a recovery it is not known how many transactions there were. But the stamps of a
+// transaction of which a part is missing add up to anything (fields.h).
+Check plausible_updates(uint64_t count, uint64_t mask) {
+  constexpr uint64_t kMost = uint64_t{1} << 48;
+  return {"every update is whole", mask < kMost || count < kMost,
+          "stamps add up to " + std::to_string(count) + " transactions"};
+}
+
+}  // namespace
+
+std::vector<Check> verify(Table& table, const Options& options, const Acknowledged& acknowledged,
+                          bool any_order) {
+  Verifier verifier(table, options);
+  const Found found = sum_of_parts(Found{}, [&](uint32_t part, uint32_t parts, Found* sum) {
+    *sum = verifier.find(part, parts);
   });
-  const uint64_t rows = found.loaded + found.inserted;
+  const uint64_t inserted = found.rows - found.loaded;
   std::vector<Check> checks = {
       {"every row is there",
-       found.loaded == options.records && (found.inserted == 0 || options.insert_ratio > 0),
-       std::to_string(rows) + " rows, " + std::to_string(options.records) + " loaded, " +
-           std::to_string(found.inserted) + " under keys never loaded"},
+       found.loaded == options.records && (inserted == 0 || options.insert_ratio > 0),
+       std::to_string(found.loaded) + " rows of " + std::to_string(options.records) + " loaded, " +
+           std::to_string(inserted) + " never loaded" + found.missing.first},
       {"every row is whole", found.broken.count == 0,
-       std::to_string(found.broken.count) + " torn or foreign fields in " + std::to_string(rows) +
-           " rows" + found.broken.first},
+       std::to_string(found.broken.count) + " torn or foreign fields in " +
+           std::to_string(found.rows) + " rows" + found.broken.first},
   };
   if (options.insert_ratio > 0) {
-    inserts.check("every row inserted is there", found.inserted, &checks);
+    // Transactions of one insert and nothing else have no other order than their worker's.
+    const bool in_order = !any_order && options.ops == 1;
+    checks.push_back({"no insert is missing before a later one of its worker",
+                      found.ordered == inserted || !in_order,
+                      std::to_string(inserted) + " rows inserted, " +
+                          std::to_string(found.ordered) + " without a gap" + found.gaps.first});
+    acknowledged.inserts.check("every row inserted is there", inserted, &checks);
   }
+  if (options.blind()) return checks;
+  const uint64_t mask = stamp_mask(Fields(options).bytes);
+  const size_t before = checks.size();
+  acknowledged.updating.check("every update is there, and once", found.stamps & mask, &checks, 0,
+                              mask);
+  if (checks.size() == before) checks.push_back(plausible_updates(found.stamps & mask, mask));
   return checks;
 }
 

@@ -1,0 +1,288 @@
+// YCSB's and sysbench's distributions, beside their exact probabilities. The tables of
+// results/distributions.md are what these tests print.
+#include "workloads/oltp/distribution.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "tests/workloads/chi_square.h"
+#include "workloads/ycsb/row_chooser.h"
+
+namespace logjam {
+namespace {
+
+using ycsb::Distribution;
+using ycsb::Inserted;
+using ycsb::KeySpace;
+using ycsb::RowChooser;
+
+constexpr uint64_t kDraws = 1'000'000;
+
+// The probability of a rank below `rank` among `n`, as Gray et al. draw.
+class Gray {
+ public:
+  Gray(uint64_t n, double theta)
+      : n_(static_cast<double>(n)),
+        theta_(theta),
+        first_(1 / zeta(n, theta)),
+        second_(zeta(2, theta) * first_),
+        scale_((1 - second_) / (1 - std::pow(2 / n_, 1 - theta))) {}
+  double below(uint64_t rank) const {
+    if (rank <= 2) return rank == 0 ? 0 : rank == 1 ? first_ : second_;
+    return 1 - scale_ * (1 - std::pow(static_cast<double>(rank) / n_, 1 - theta_));
+  }
+
+ private:
+  double n_, theta_, first_, second_, scale_;
+};
+
+// The probabilities of 0, 1, ..., given those of all values below each.
+template <class Below>
+std::vector<double> differences(uint64_t values, const Below& below) {
+  std::vector<double> probabilities(values);
+  double before = 0;
+  for (uint64_t value = 0; value < values; ++value) {
+    const double upto = below(value + 1);
+    probabilities[value] = upto - std::exchange(before, upto);
+  }
+  return probabilities;
+}
+
+std::vector<double> zipfian(uint64_t n, double theta) {
+  const Gray gray(n, theta);
+  return differences(n, [&](uint64_t rank) { return gray.below(rank); });
+}
+
+// The most popular ranks fall on one row each. All the others spread over all rows alike. YCSB
+// draws one row too many, and draws again if it gets that row, or one that is not there yet.
+std::vector<double> scrambled(uint64_t records, uint64_t expected_inserts, double theta) {
+  constexpr uint64_t kRanks = 10'000'000'000, kFollowed = 300'000;
+  const Gray gray(kRanks, theta);
+  const uint64_t slots = records + expected_inserts + 1;
+  std::vector<double> probabilities(slots,
+                                    (1 - gray.below(kFollowed)) / static_cast<double>(slots));
+  const auto popular = differences(kFollowed, [&](uint64_t rank) { return gray.below(rank); });
+  for (uint64_t rank = 0; rank < kFollowed; ++rank) {
+    probabilities[ycsb_hash(rank) % slots] += popular[rank];
+  }
+  probabilities.resize(records);
+  const double there = std::accumulate(probabilities.begin(), probabilities.end(), 0.0);
+  for (double& probability : probabilities) probability /= there;
+  return probabilities;
+}
+
+// The sum of twelve uniform numbers is at most x with this probability (Irwin and Hall).
+double sum_of_twelve_below(double x) {
+  if (x > 6) return 1 - sum_of_twelve_below(12 - x);
+  double sum = 0, binomial = 1;
+  for (int k = 0; k < x; ++k) {
+    const double third = (x - k) * (x - k) * (x - k);
+    sum += binomial * third * third * third * third;
+    binomial *= -(12.0 - k) / (k + 1);
+  }
+  return sum / 479001600;
+}
+
+// Of the ids 1 to n, from 0.
+std::vector<double> special(uint64_t n) {
+  const auto span = static_cast<double>(n - 1);
+  const double range = span * 0.01, first = (span - range) / 2;
+  const auto middle_below = [&](double id) {
+    return std::clamp((id - first) / (range + 1), 0.25, 1.0) - 0.25;
+  };
+  return differences(n, [&](uint64_t end) {
+    const auto id = static_cast<double>(end);
+    return 0.25 * sum_of_twelve_below(12 * std::min(id / span, 1.0)) + middle_below(id);
+  });
+}
+
+ycsb::Options options(Distribution distribution, uint64_t records, uint64_t expected_inserts = 0) {
+  ycsb::Options options;
+  options.records = records;
+  options.theta = 0.99;
+  options.distribution = distribution;
+  options.expected_inserts = expected_inserts;
+  return options;
+}
+
+// A chooser with all that it refers to.
+struct Chooser {
+  explicit Chooser(const ycsb::Options& options, uint32_t workers = 1)
+      : space{options.records, false},
+        chooser(options, space, RowChooser::ranks(options), inserted, workers) {}
+  KeySpace space;
+  Inserted inserted;
+  RowChooser chooser;
+};
+
+std::vector<uint64_t> counts_of(const ycsb::Options& options, uint64_t draws) {
+  Chooser of(options);
+  Random random(42);
+  std::vector<uint64_t> counts(options.records);
+  for (uint64_t i = 0; i < draws; ++i) ++counts.at(of.chooser.draw(random));
+  return counts;
+}
+
+// Compares popular values one by one, and the others in groups of enough draws.
+void expect_follows_in_groups(const std::vector<uint64_t>& counts,
+                              const std::vector<double>& probabilities, const char* what) {
+  std::vector<uint64_t> groups(1);
+  std::vector<double> expected(1);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (expected.back() * kDraws >= 200) {
+      groups.push_back(0);
+      expected.push_back(0);
+    }
+    groups.back() += counts[i];
+    expected.back() += probabilities[i];
+  }
+  groups[groups.size() - 2] += groups.back();  // the last group may be too small
+  expected[expected.size() - 2] += expected.back();
+  groups.pop_back();
+  expected.pop_back();
+  expect_follows(groups, expected, what);
+}
+
+// Prints the ten most probable values and what was drawn of them, and the sums of squares: the
+// probability that two draws are equal.
+void print(const char* name, const std::vector<uint64_t>& counts,
+           const std::vector<double>& probabilities) {
+  std::vector<size_t> hottest(counts.size());
+  std::iota(hottest.begin(), hottest.end(), size_t{0});
+  const size_t ten = std::min<size_t>(10, hottest.size());
+  std::stable_sort(hottest.begin(), hottest.end(),
+                   [&](size_t a, size_t b) { return probabilities[a] > probabilities[b]; });
+  std::printf("%s\n| value | exact %% | drawn %% |\n|---|---|---|\n", name);
+  for (size_t i = 0; i < ten; ++i) {
+    std::printf("| %zu | %.4f | %.4f |\n", hottest[i], 100 * probabilities[hottest[i]],
+                100 * static_cast<double>(counts[hottest[i]]) / kDraws);
+  }
+  double exact = 0, drawn = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    exact += probabilities[i] * probabilities[i];
+    drawn += static_cast<double>(counts[i]) * (static_cast<double>(counts[i]) - 1);
+  }
+  std::printf("| sum of squares | %.4g | %.4g |\n", exact,
+              drawn / (static_cast<double>(kDraws) * (kDraws - 1)));
+}
+
+TEST(DistributionTest, ZipfianRowsHaveTheProbabilitiesOfGraysMethod) {
+  const auto counts = counts_of(options(Distribution::kZipf, 1'000'000), kDraws);
+  const auto exact = zipfian(1'000'000, 0.99);
+  expect_follows_in_groups(counts, exact, "one by one, then in groups");
+  print("zipfian, 1,000,000 rows, theta 0.99", counts, exact);
+}
+
+TEST(DistributionTest, ScrambledRowsHaveTheProbabilitiesOfTenBillionRanks) {
+  const auto counts = counts_of(options(Distribution::kScrambled, 1'000'000), kDraws);
+  const auto exact = scrambled(1'000'000, 0, 0.99);
+  expect_follows_in_groups(counts, exact, "one by one, then in groups");
+  print("scrambled, 1,000,000 rows", counts, exact);
+  EXPECT_NEAR(*std::max_element(exact.begin(), exact.end()), 1 / 26.46902820178302, 1e-4)
+      << "YCSB's ZETAN";
+  // The rows that YCSB's own code draws most often of a million.
+  EXPECT_GT(counts[801'320], counts[216'074]);
+  EXPECT_GT(counts[216'074], counts[971'811]);
+}
+
+TEST(DistributionTest, FewScrambledRowsFollowOneByOne) {
+  const auto counts = counts_of(options(Distribution::kScrambled, 1000), kDraws);
+  expect_follows(counts, scrambled(1000, 0, 0.99), "a thousand rows");
+}
+
+TEST(DistributionTest, ScrambledRowsDoNotMoveWhenRowsAreInserted) {
+  const auto counts = counts_of(options(Distribution::kScrambled, 1'000'000, 100'000), kDraws);
+  const auto exact = scrambled(1'000'000, 100'000, 0.99);
+  expect_follows_in_groups(counts, exact, "one by one, then in groups");
+  print("scrambled with 100,000 rows expected", counts, exact);
+
+  // Inserted rows are drawn as soon as they are there, each with its own share.
+  const auto few = options(Distribution::kScrambled, 1000, 400);
+  Chooser of(few, 2);
+  of.inserted.publish(0, 150);
+  of.inserted.publish(1, 100);
+  std::map<uint64_t, size_t> row_of;  // from the number of a row to its slot
+  std::vector<double> probabilities = scrambled(1400, 0, 0.99);
+  for (uint64_t slot = 0; slot < 1400; ++slot) {
+    const uint64_t later = slot - 1000;
+    if (slot < 1000) {
+      row_of[slot] = slot;
+    } else if (later / 2 < (later % 2 == 0 ? 150 : 100)) {
+      row_of[of.space.inserted(later / 2, later % 2)] = slot;
+    } else {
+      probabilities[slot] = 0;
+    }
+  }
+  const double there = std::accumulate(probabilities.begin(), probabilities.end(), 0.0);
+  Random random(42);
+  std::map<uint64_t, uint64_t> drawn;
+  for (uint64_t i = 0; i < kDraws; ++i) ++drawn[of.chooser.draw(random)];
+  std::vector<uint64_t> found;
+  std::vector<double> expected;
+  for (const auto& [row, slot] : row_of) {
+    found.push_back(drawn[row]);
+    expected.push_back(probabilities[slot] / there);
+  }
+  EXPECT_EQ(drawn.size(), 1250u) << "only rows that are there";
+  expect_follows(found, expected, "loaded and inserted rows");
+}
+
+TEST(DistributionTest, LatestRowsAreZipfianByAge) {
+  auto counts = counts_of(options(Distribution::kLatest, 1'000'000), kDraws);
+  auto exact = zipfian(1'000'000, 0.99);
+  std::reverse(exact.begin(), exact.end());  // the newest row has the highest number
+  print("latest, 1,000,000 rows", counts, exact);
+  std::reverse(counts.begin(), counts.end());
+  std::reverse(exact.begin(), exact.end());
+  expect_follows_in_groups(counts, exact, "one by one, then in groups");
+
+  // Workers insert unequally many rows meanwhile.
+  Chooser of(options(Distribution::kLatest, 1000), 3);
+  Random random(42);
+  of.chooser.draw(random);
+  const std::vector<uint64_t> inserted = {70, 0, 30};
+  for (uint32_t worker = 0; worker < 3; ++worker) of.inserted.publish(worker, inserted[worker]);
+  std::map<uint64_t, size_t> age_of;
+  for (uint64_t age = 0; age < 1100; ++age) age_of[newest(of.space, inserted, age)] = age;
+  ASSERT_EQ(age_of.size(), 1100u) << "every age is another row";
+  EXPECT_EQ(age_of.at(of.space.inserted(69, 0)), 0u);
+  EXPECT_EQ(age_of.at(of.space.inserted(29, 2)), 1u);
+  EXPECT_EQ(age_of.at(of.space.inserted(0, 0)), 99u);
+  EXPECT_EQ(age_of.at(999), 100u) << "the last row loaded";
+  EXPECT_EQ(age_of.at(0), 1099u);
+  std::vector<uint64_t> ages(1100);
+  for (uint64_t i = 0; i < kDraws; ++i) ++ages.at(age_of.at(of.chooser.draw(random)));
+  expect_follows(ages, zipfian(1100, 0.99), "by age");
+}
+
+TEST(DistributionTest, AZipfThatHasGrownDrawsAsOneOfThatSize) {
+  Zipf grown(1000, 0.99);
+  grown.grow(50'000);
+  const Zipf made(50'000, 0.99);
+  Random a(1), b(1);
+  for (int i = 0; i < 10'000; ++i) ASSERT_EQ(grown.draw(a), made.draw(b));
+}
+
+TEST(DistributionTest, SpecialIdsHaveSysbenchsProbabilities) {
+  for (const uint64_t ids : {10'000, 1'000'000}) {
+    Random random(42);
+    std::vector<uint64_t> counts(ids);
+    for (uint64_t i = 0; i < kDraws; ++i) ++counts.at(oltp::draw_id(random, ids, true) - 1);
+    const auto exact = special(ids);
+    expect_follows_in_groups(counts, exact, "special");
+    print("special (values are ids - 1)", counts, exact);
+    // The draw that chose the branch leaves the lowest quarter of the middle to the other branch.
+    const double range = static_cast<double>(ids) / 100;
+    const auto lowest = static_cast<size_t>(static_cast<double>(ids) / 2 - 0.4 * range);
+    EXPECT_LT(exact[lowest], exact[lowest + static_cast<size_t>(0.5 * range)] / 5);
+  }
+}
+
+}  // namespace
+}  // namespace logjam

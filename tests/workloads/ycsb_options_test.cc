@@ -1,0 +1,182 @@
+// The flags of YCSB, and the mixes that they stand for.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/workloads/harness.h"
+#include "workloads/ycsb/options.h"
+
+namespace logjam {
+namespace {
+
+using YcsbOptionsTest = WorkloadTest;
+
+std::string refusal(const Flags& flags) { return refusal_of("ycsb", flags); }
+
+TEST_F(YcsbOptionsTest, TheDefaultIsYcsbsA) {
+  const ycsb::Options options = ycsb::options_from_flags();
+  EXPECT_EQ(options.variant, "A");
+  EXPECT_EQ(options.value_bytes, 1000u);
+  EXPECT_EQ(options.ops, 1u);
+  EXPECT_EQ(options.read_ratio, 0.5);
+  EXPECT_EQ(options.update, ycsb::Update::kField);
+  EXPECT_EQ(options.read, ycsb::Read::kRow);
+  EXPECT_EQ(options.distribution, ycsb::Distribution::kScrambled);
+  EXPECT_EQ(options.theta, 0.99);
+  EXPECT_TRUE(options.hashed);
+  EXPECT_EQ(ycsb::describe(options),
+            "ycsb A: 1000000 rows of 1000 B in a hash index under hashed keys, 1 operation (50 % "
+            "reads of the row, update=field), scrambled zipfian rows (YCSB's, 10^10 ranks) theta "
+            "0.99; 500 B of rows a transaction, of which it writes 50 B");
+}
+
+TEST_F(YcsbOptionsTest, PapersMixesHaveNamesOfTheirOwn) {
+  set({{"ycsb_workload", "poplar-write-only"}});
+  EXPECT_EQ(ycsb::options_from_flags().ops, 1u);
+  EXPECT_EQ(ycsb::options_from_flags().read_ratio, 0);
+  EXPECT_TRUE(ycsb::options_from_flags().blind());
+  EXPECT_EQ(ycsb::options_from_flags().distribution, ycsb::Distribution::kUniform);
+  set({{"ycsb_workload", "poplar-hybrid"}});
+  EXPECT_EQ(ycsb::options_from_flags().scan_length, 10u);
+  EXPECT_TRUE(ycsb::options_from_flags().ordered);
+  EXPECT_TRUE(ycsb::options_from_flags().by_field());
+  set({{"ycsb_workload", "silo"}});
+  EXPECT_EQ(ycsb::options_from_flags().value_bytes, 100u);
+  EXPECT_EQ(ycsb::options_from_flags().read_ratio, 0.8);
+  EXPECT_EQ(ycsb::options_from_flags().update, ycsb::Update::kReadRow);
+  set({{"ycsb_workload", "dbx1000"}});
+  EXPECT_EQ(ycsb::options_from_flags().ops, 16u);
+  EXPECT_EQ(ycsb::options_from_flags().read_ratio, 0.9);
+  EXPECT_EQ(ycsb::options_from_flags().theta, 0.6);
+  EXPECT_FALSE(ycsb::options_from_flags().hashed);
+  for (const ycsb::Variant& variant : ycsb::variants()) {
+    set({{"ycsb_workload", std::string(variant.name)}});
+    EXPECT_EQ(ycsb::check_flags(), "");
+    EXPECT_TRUE(make_workload("ycsb")->describe().starts_with("ycsb " + std::string(variant.name)));
+  }
+}
+
+TEST_F(YcsbOptionsTest, GivenFlagsOverrideTheMix) {
+  set({{"ycsb_workload", "poplar-hybrid"},
+       {"ycsb_scan_length", "50"},
+       {"ycsb_ops", "16"},
+       {"ycsb_theta", "0.9"}});
+  EXPECT_EQ(ycsb::options_from_flags().scan_length, 50u);
+  EXPECT_EQ(ycsb::options_from_flags().ops, 16u);
+  EXPECT_EQ(ycsb::options_from_flags().distribution, ycsb::Distribution::kZipf);
+  set({{"ycsb_workload", "silo"}, {"ycsb_theta", "-1"}, {"ycsb_distribution", "scrambled"}});
+  EXPECT_EQ(ycsb::options_from_flags().theta, 0.99);
+  set({{"ycsb_workload", "E"},
+       {"ycsb_distribution", "auto"},
+       {"ycsb_scan_length", "7"},
+       {"ycsb_theta", "0"}});
+  EXPECT_EQ(ycsb::options_from_flags().scan_length, 7u);
+  EXPECT_EQ(ycsb::options_from_flags().distribution, ycsb::Distribution::kUniform);
+}
+
+TEST_F(YcsbOptionsTest, RefusesBadFlagsInOneSentence) {
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_EQ(refusal({{"ycsb_workload", "G"}}),
+            "--ycsb_workload is one of A, B, C, D, E, F, dbx1000, eleda, poplar-hybrid, "
+            "poplar-write-only, rows-16, silo, not \"G\"");
+  EXPECT_EQ(refusal({{"ycsb_index", "tree"}}),
+            "--ycsb_index is hash, ordered, or auto, not \"tree\"");
+  for (const Flags& flags :
+       std::vector<Flags>{{{"ycsb_records", "0"}},
+                          {{"ycsb_value_bytes", "3"}},
+                          {{"ycsb_ops", "1025"}},
+                          {{"ycsb_read_ratio", "1.5"}},
+                          {{"ycsb_read_ratio", "nan"}},
+                          {{"ycsb_theta", "1"}},
+                          {{"ycsb_theta", "-0.1"}},
+                          {{"ycsb_distribution", "normal"}},
+                          {{"ycsb_insert_order", "sorted"}},
+                          {{"ycsb_update", "cell"}},
+                          {{"ycsb_read", "cell"}},
+                          {{"ycsb_scan_length", "5"}},
+                          {{"ycsb_workload", "a"}},
+                          {{"ycsb_workload", "E"}, {"ycsb_index", "hash"}},
+                          {{"ycsb_insert_ratio", "-0.5"}},
+                          {{"ycsb_insert_ratio", "0.6"}},
+                          {{"ycsb_records", "9"}, {"ycsb_expected_inserts", "1000"}},
+                          {{"ycsb_index", "ordered"}, {"ycsb_scan_ratio", "0.1"}},
+                          {{"ycsb_records", "8"}, {"ycsb_ops", "9"}},
+                          {{"ycsb_workload", "poplar-hybrid"}, {"ycsb_index", "hash"}},
+                          {{"ycsb_read", "field"}, {"ycsb_update", "row"}},
+                          {{"ycsb_value_bytes", "44"}},
+                          {{"ycsb_distribution", "uniform"}, {"ycsb_theta", "0.5"}}}) {
+    EXPECT_NE(refusal(flags), "") << flags.back().first << "=" << flags.back().second;
+  }
+}
+
+TEST_F(YcsbOptionsTest, CoreWorkloadsAreThoseOfYcsb) {
+  struct Core {
+    const char* name;
+    double reads, inserts, scans;
+  };
+  for (const Core& core :
+       {Core{"A", 0.5, 0, 0}, Core{"B", 0.95, 0, 0}, Core{"C", 1, 0, 0}, Core{"D", 0.95, 0.05, 0},
+        Core{"E", 0, 0.05, 0.95}, Core{"F", 0.5, 0, 0}}) {
+    SCOPED_TRACE(core.name);
+    set({{"ycsb_workload", core.name}});
+    EXPECT_EQ(ycsb::check_flags(), "");
+    const ycsb::Options options = ycsb::options_from_flags();
+    EXPECT_EQ(options.read_ratio, core.reads);
+    EXPECT_EQ(options.insert_ratio, core.inserts);
+    EXPECT_EQ(options.scan_ratio, core.scans);
+    EXPECT_EQ(options.update, *core.name == 'F' ? ycsb::Update::kReadField : ycsb::Update::kField);
+    EXPECT_EQ(options.ops, 1u);
+    EXPECT_EQ(options.value_bytes, 1000u);
+    EXPECT_EQ(options.theta, 0.99);
+    EXPECT_EQ(options.distribution,
+              *core.name == 'D' ? ycsb::Distribution::kLatest : ycsb::Distribution::kScrambled);
+    EXPECT_EQ(options.ordered, core.inserts > 0);
+    EXPECT_TRUE(options.hashed);
+    EXPECT_EQ(options.scan_length, *core.name == 'E' ? 100u : 0u);
+    EXPECT_EQ(options.expected_inserts, core.inserts > 0 ? 100'000u : 0u);
+  }
+}
+
+TEST_F(YcsbOptionsTest, AnInsertRatioOfZeroIsNotThatOfTheMix) {
+  for (const char* name : {"D", "E"}) {
+    set({{"ycsb_workload", name}, {"ycsb_insert_ratio", "0"}});
+    EXPECT_EQ(ycsb::check_flags(), "");
+    EXPECT_EQ(ycsb::options_from_flags().insert_ratio, 0);
+    // What the header of a log says where the flag was not given.
+    set({{"ycsb_insert_ratio", "-1"}});
+    EXPECT_EQ(ycsb::options_from_flags().insert_ratio, 0.05);
+  }
+  const Flags reads = {{"ycsb_workload", "D"}, {"ycsb_read_ratio", "1"}};
+  EXPECT_EQ(refusal(reads),
+            "--ycsb_read_ratio, --ycsb_insert_ratio and --ycsb_scan_ratio (100 %, 5 % and 0 %) add "
+            "up to more than 1");
+  EXPECT_EQ(refusal({reads[0], reads[1], {"ycsb_insert_ratio", "0"}}), "");
+}
+
+// Recovery sets only the flags that are in the log's header. It must not refuse the values with
+// which a run was accepted, and describes the run.
+TEST_F(YcsbOptionsTest, LoadFlagsAloneAreAcceptedAndSayWhatTheRunWas) {
+  const auto& load_flags = find_workload("ycsb")->load_flags;
+  const Flags mix = {{"ycsb_workload", "E"},
+                     {"ycsb_read_ratio", "0.2"},
+                     {"ycsb_insert_ratio", "0.3"},
+                     {"ycsb_scan_ratio", "0.4"},
+                     {"ycsb_scan_length", "7"},
+                     {"ycsb_update", "read-row"},
+                     {"ycsb_ops", "3"},
+                     {"ycsb_theta", "0.5"},
+                     {"ycsb_index", "ordered"},
+                     {"ycsb_distribution", "latest"}};
+  for (const auto& [name, value] : mix) {
+    EXPECT_NE(std::find(load_flags.begin(), load_flags.end(), name), load_flags.end()) << name;
+  }
+  EXPECT_EQ(refusal(mix), "");
+  EXPECT_EQ(refusal({{"ycsb_records", "5"}}), "");
+  EXPECT_EQ(refusal({{"ycsb_records", "5"}, {"ycsb_workload", "poplar-hybrid"}}), "");
+  EXPECT_EQ(refusal({{"ycsb_records", "5"}, {"ycsb_workload", "rows-16"}}), "");
+  EXPECT_EQ(refusal({{"ycsb_records", "5"}, {"ycsb_workload", "E"}}), "");
+  EXPECT_EQ(refusal({{"ycsb_insert_ratio", "0.4"}}), "");
+}
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,58 @@
+// The four range queries of sysbench's oltp_read_write, over ids in [from, to].
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "engine/transaction.h"
+#include "workloads/oltp/rows.h"
+
+namespace logjam::oltp {
+
+enum class Range : uint8_t {
+  kSimple,    // SELECT c
+  kSum,       // SELECT SUM(k)
+  kOrder,     // SELECT c ... ORDER BY c
+  kDistinct,  // SELECT DISTINCT c ... ORDER BY c
+};
+
+// A client's own, used again and again, so that queries allocate nothing.
+class RangeSelect {
+ public:
+  explicit RangeSelect(uint32_t expected_rows) { rows_.reserve(expected_rows); }
+
+  Status run(Transaction& txn, Table& table, Range range, Key from, Key to) {
+    rows_.clear();
+    sum_ = 0;
+    const Status status = txn.scan(table, from, to, false, [this](Key, const std::byte* row) {
+      rows_.push_back(reinterpret_cast<const Row*>(row));
+      return true;
+    });
+    if (status != Status::kOk) return status;
+    if (range == Range::kSum) {
+      for (const Row* row : rows_) sum_ += row->k;
+    } else if (range != Range::kSimple) {
+      const auto c_of = [](const Row* row) {
+        return std::string_view(row->c.data(), row->c.size());
+      };
+      std::ranges::sort(rows_, {}, c_of);
+      if (range == Range::kDistinct)
+        rows_.erase(std::ranges::unique(rows_, {}, c_of).begin(), rows_.end());
+    }
+    return status;
+  }
+
+  // The rows whose c the last query has returned, in its order. They stay valid until the
+  // transaction ends.
+  const std::vector<const Row*>& rows() const { return rows_; }
+  // What a kSum query has returned.
+  uint64_t sum() const { return sum_; }
+
+ private:
+  std::vector<const Row*> rows_;
+  uint64_t sum_ = 0;
+};
+
+}  // namespace logjam::oltp

@@ -1,0 +1,117 @@
+#include "workloads/oltp/verify.h"
+
+#include <string>
+
+namespace logjam::oltp {
+namespace {
+
+struct Found {
+  uint64_t rows = 0, strays = 0;
+  uint64_t current = 0;  // postings that lead to the row of their id, under its k
+  uint64_t misled = 0;   // postings that lead to another row
+  uint64_t added_to_c = 0;
+  uint64_t updates_of_k = 0;
+  BrokenRows broken;
+  void add(const Found& other) {
+    rows += other.rows;
+    strays += other.strays;
+    current += other.current;
+    misled += other.misled;
+    added_to_c += other.added_to_c;
+    updates_of_k += other.updates_of_k;
+    broken.add(other.broken);
+  }
+};
+
+const Row& row_of(const std::byte* bytes) { return *reinterpret_cast<const Row*>(bytes); }
+
+// Whether the index has a posting that leads from the row's k to the row.
+bool is_posted(Table& table, Key id, const Row& row) {
+  bool found = false;
+  table.secondary(kByK).find_all(row.k, [&](NodeVersion, std::span<Keyed* const> entries) {
+    for (Keyed* entry : entries) {
+      const auto& posting = *static_cast<Posting*>(entry);
+      found |= posting.primary == id && posting.tuple->key == id;
+    }
+    return true;
+  });
+  return found;
+}
+
+void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, Found* found) {
+  table.for_each_row(part, parts, [&](Key id, const std::byte* bytes) {
+    const Row& row = row_of(bytes);
+    ++found->rows;
+    found->strays += id < 1 || id > scale.rows;
+    found->added_to_c += added_to_c(row, id);
+    found->updates_of_k += static_cast<uint64_t>(int64_t{updates_of_k(row)});
+    if (is_whole(row, id)) return;
+    found->broken.note(
+        [&] { return "; first: " + table.schema().name + " " + std::to_string(id); });
+  });
+  // Of a row's postings one is under its key of now; the others are left from earlier keys. The
+  // index has (k, id) only once. So if as many postings as rows lead to the row of their id, under
+  // its k, then each row has one.
+  table.secondary(kByK).for_each(part, parts, [&](Keyed* entry) {
+    const auto& posting = *static_cast<Posting*>(entry);
+    const Tuple& tuple = *posting.tuple;
+    if (tuple.load_version().absent() || row_of(tuple.row()).k != posting.key) return;
+    ++(tuple.key == posting.primary ? found->current : found->misled);
+  });
+}
+
+// The rows that the index does not lead to.
+BrokenRows unposted_rows(Database& database) {
+  BrokenRows rows;
+  for (const auto& table : database.tables()) {
+    table->for_each_row([&](Key id, const std::byte* bytes) {
+      if (is_posted(*table, id, row_of(bytes))) return;
+      rows.note([&] { return "; first: " + table->schema().name + " " + std::to_string(id); });
+    });
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<Check> verify(Database& database, const Scale& scale, const Changes& changes,
+                          const AckCounter& transactions) {
+  Found found;
+  for (const auto& table : database.tables()) {
+    found.add(sum_of_parts(Found{}, [&](uint32_t part, uint32_t parts, Found* sum) {
+      find_part(*table, scale, part, parts, sum);
+    }));
+  }
+  const uint64_t loaded = scale.tables * scale.rows;
+  const bool posted = found.current == found.rows && found.misled == 0;
+  const BrokenRows unposted = posted ? BrokenRows{} : unposted_rows(database);
+  std::vector<Check> checks = {
+      {"every row is there", found.rows == loaded && found.strays == 0,
+       std::to_string(found.rows) + " rows, " + std::to_string(loaded) + " loaded, " +
+           std::to_string(found.strays) + " under ids never loaded"},
+      {"every row is whole", found.broken.count == 0,
+       std::to_string(found.broken.count) + " torn or misplaced" + found.broken.first},
+      {"every row is found by k", posted,
+       std::to_string(found.current) + " postings lead to their row under its k, " +
+           std::to_string(found.misled) + " to another; " + std::to_string(unposted.count) +
+           " of " + std::to_string(found.rows) + " rows have none" + unposted.first},
+  };
+  // What the updates of k say, the changes of c say, too: a transaction has changed both, or none.
+  if (changes.changes_c) {
+    const uint64_t expected = changes.index_updates * found.added_to_c;
+    checks.push_back({"every transaction is whole", found.updates_of_k == expected,
+                      "c says " + std::to_string(found.added_to_c) + " transactions, k " +
+                          std::to_string(found.updates_of_k) + " updates, of which each has " +
+                          std::to_string(changes.index_updates)});
+    transactions.check("every transaction is there, and once", found.added_to_c, &checks);
+  } else if (changes.index_updates > 0) {
+    const uint64_t times = changes.index_updates;
+    checks.push_back({"every transaction is whole", found.updates_of_k % times == 0,
+                      std::to_string(found.updates_of_k) + " updates of k, of which each has " +
+                          std::to_string(times)});
+    transactions.check("every transaction is there, and once", found.updates_of_k / times, &checks);
+  }
+  return checks;
+}
+
+}  // namespace logjam::oltp

@@ -1,0 +1,77 @@
+// Which rows a YCSB table has. Rows have numbers: those of the load are 0 to records - 1, and the
+// n-th row that worker w inserts, from 0, has the number records + n * 1024 + w. A row's key is its
+// number, or YCSB's hash of it.
+//
+// So the inserts of a worker are consecutive, and a gap shows that one was lost. YCSB draws the
+// numbers of all threads from one counter instead.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "engine/storage/tuple.h"
+#include "platform/atomic.h"
+#include "platform/thread.h"
+#include "workloads/zipf.h"
+
+namespace logjam::ycsb {
+
+inline constexpr uint32_t kMaxWorkers = 1024;
+
+struct KeySpace {
+  uint64_t records = 0;
+  bool hashed = false;
+
+  uint64_t inserted(uint64_t n, uint32_t worker) const {
+    return records + n * kMaxWorkers + worker;
+  }
+  // By chance, two of 10^9 rows may have the same hash (with a million: once in 10^7 loads). The
+  // load then ends with one sentence.
+  Key key_of(uint64_t number) const { return hashed ? ycsb_hash(number) : number; }
+};
+
+// How many rows each worker has inserted.
+//
+// Protocol. A worker stores its count (relaxed) after the transactions that inserted those rows
+// have committed. Other workers load the count (relaxed) to draw inserted rows. The count publishes
+// no other memory: the rows are reached through the index.
+class Inserted {
+ public:
+  Inserted() : counts_(kMaxWorkers) {}
+  void publish(uint32_t worker, uint64_t count) {
+    counts_[worker]->store(count, platform::memory_order_relaxed);
+  }
+  uint64_t count(uint32_t worker) const {
+    return counts_[worker]->load(platform::memory_order_relaxed);
+  }
+
+ private:
+  std::vector<platform::Padded<platform::atomic<uint64_t>>> counts_;
+};
+
+// The number of the row with this age, given how many rows each worker has inserted. The newest row
+// has age 0. Workers' rows take turns, as if they had been inserted in turn, until a worker has no
+// more. Behind all inserted rows come the loaded ones.
+inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& counts, uint64_t age) {
+  uint64_t dealt = 0;  // rows of each worker that are younger
+  while (true) {
+    uint64_t active = 0, end = ~uint64_t{0};
+    for (const uint64_t count : counts) {
+      if (count <= dealt) continue;
+      ++active;
+      end = std::min(end, count);
+    }
+    if (active == 0) return space.records - 1 - age;
+    if (age < (end - dealt) * active) {
+      uint64_t turn = age % active;
+      uint32_t worker = 0;
+      while (counts[worker] <= dealt || turn-- > 0) ++worker;
+      return space.inserted(counts[worker] - 1 - dealt - age / active, worker);
+    }
+    age -= (end - dealt) * active;
+    dealt = end;
+  }
+}
+
+}  // namespace logjam::ycsb

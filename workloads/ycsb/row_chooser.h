@@ -1,0 +1,84 @@
+// Draws the numbers of rows that are there: of loaded rows, and as YCSB does, of inserted ones.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workloads/random.h"
+#include "workloads/ycsb/key_space.h"
+#include "workloads/ycsb/options.h"
+#include "workloads/zipf.h"
+
+namespace logjam::ycsb {
+
+// A client's own. `inserted` is that of all clients.
+class RowChooser {
+ public:
+  RowChooser(const Options& options, const KeySpace& space, const Zipf& ranks,
+             const Inserted& inserted, uint32_t workers)
+      : space_(space),
+        inserted_(inserted),
+        distribution_(options.distribution),
+        // YCSB's upper bound is one more than the last number, and is never there.
+        slots_(options.records + options.expected_inserts + 1),
+        zipf_(ranks),
+        counts_(workers) {}
+
+  // The ranks from which all clients begin to draw.
+  static Zipf ranks(const Options& options) {
+    const bool scrambled = options.distribution == Distribution::kScrambled;
+    return Zipf(scrambled ? kScrambledRanks : options.records, options.theta);
+  }
+
+  uint64_t draw(Random& random) {
+    switch (distribution_) {
+      case Distribution::kUniform:
+        return random.below(space_.records);
+      case Distribution::kZipf:
+        return zipf_.draw(random);
+      case Distribution::kScrambled:
+        return draw_scrambled(random);
+      case Distribution::kLatest:
+        return draw_latest(random);
+    }
+    return 0;
+  }
+
+ private:
+  // YCSB draws ranks of so many items, whatever the number of rows
+  // (ScrambledZipfianGenerator.ITEM_COUNT): otherwise the popular rows would change with inserts.
+  static constexpr uint64_t kScrambledRanks = 10'000'000'000;
+
+  // The rows are the loaded ones, and those expected to be inserted, dealt to the workers in turn.
+  // A row that is not there yet is drawn again (CoreWorkload.nextKeynum).
+  uint64_t draw_scrambled(Random& random) {
+    const uint64_t workers = counts_.size();
+    while (true) {
+      const uint64_t slot = ycsb_hash(zipf_.draw(random)) % slots_;
+      if (slot < space_.records) return slot;
+      const uint64_t later = slot - space_.records;
+      const auto worker = static_cast<uint32_t>(later % workers);
+      if (later / workers < inserted_.count(worker)) {
+        return space_.inserted(later / workers, worker);
+      }
+    }
+  }
+
+  uint64_t draw_latest(Random& random) {
+    uint64_t rows = space_.records;
+    for (uint32_t worker = 0; worker < counts_.size(); ++worker) {
+      rows += counts_[worker] = inserted_.count(worker);
+    }
+    zipf_.grow(rows);
+    return newest(space_, counts_, zipf_.draw(random));
+  }
+
+  const KeySpace space_;
+  const Inserted& inserted_;
+  const Distribution distribution_;
+  const uint64_t slots_;
+  Zipf zipf_;
+  std::vector<uint64_t> counts_;  // of latest: what inserted_ said at the last draw
+};
+
+}  // namespace logjam::ycsb
