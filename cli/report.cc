@@ -98,9 +98,10 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const bool pipelined = options.commit == CommitPolicy::kPipelined;
   const auto text = [](std::string_view view) { return std::string(view); };
   const auto headline = workload.headline();
-  double of_headline = 0;
-  if (headline && headline->type < result.by_type.size()) {
-    of_headline = static_cast<double>(result.by_type[headline->type].transactions);
+  double of_headline = transactions;
+  if (headline && headline->type) {
+    const bool any = *headline->type < result.by_type.size();
+    of_headline = any ? static_cast<double>(result.by_type[*headline->type].transactions) : 0;
   }
   Row row = {
       {"workload", text(settings.workload->name)},
@@ -117,7 +118,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"transactions", std::to_string(result.transactions)},
       {"tps", number(per(transactions, result.seconds))},
       {"offered_s", open_loop(number(per(static_cast<double>(result.arrivals), result.seconds)))},
-      {"achieved_s", open_loop(number(per(ended, result.seconds)))},
+      {"achieved_s", number(per(ended, result.seconds))},
       {"backlog", open_loop(std::to_string(result.backlog))},
       {"headline", headline ? text(headline->name) : ""},
       {"headline_rate",

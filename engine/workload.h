@@ -37,10 +37,11 @@ struct Share {
   double specified_pct = 0;
 };
 
-// The rate by which a workload is known: transactions of one type in a time of `seconds`.
+// The rate by which a workload is known: transactions of one type, or of all, in a time of
+// `seconds`.
 struct Headline {
   std::string_view name;
-  uint32_t type = 0;
+  std::optional<uint32_t> type;
   double seconds = 1;
 };
 
