@@ -33,6 +33,13 @@ void note_full_pipelines(const RunOptions& options, const RunResult& result) {
       full_pct, options.pipeline_depth);
 }
 
+void note_caution(const Workload& workload, const RunResult& result) {
+  if (result.seconds == 0) return;
+  const std::string caution =
+      workload.caution(static_cast<double>(result.transactions) / result.seconds);
+  if (!caution.empty()) std::printf("note: %s\n", caution.c_str());
+}
+
 void note_nothing_measured(const RunResult& result) {
   if (result.seconds > 0) return;
   std::printf("note: the run ended in its warm-up, so nothing was measured\n");
@@ -80,6 +87,7 @@ int run_command() {
   const Row row = make_row(settings, *workload, result, verified);
   print_summary(row);
   print_types(*workload, result);
+  note_caution(*workload, result);
   note_full_pipelines(settings.run, result);
   note_nothing_measured(result);
   if (!settings.unsafe.empty()) {

@@ -97,6 +97,12 @@ class Workload {
   virtual std::vector<Share> shares() const { return {}; }
   // The rate to print, if the workload has one.
   virtual std::optional<Headline> headline() const { return std::nullopt; }
+  // What a reader of a result with so many transactions a second must know, as for a specification
+  // whose rules the run breaks: one sentence, or an empty string.
+  virtual std::string caution(double tps) const {
+    (void)tps;
+    return "";
+  }
   // Makes the client of worker `worker` (from 0) of `workers`. The caller owns it.
   virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                               uint64_t seed) = 0;
