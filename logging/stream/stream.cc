@@ -296,11 +296,14 @@ void Stream::rely_on_daemon(bool begins) {
   if (daemon_.load(platform::memory_order_relaxed) == kNapping) wake_daemon();
 }
 
+// An idle daemon sleeps even if a publisher waits for space: if nothing can be flushed, there is no
+// room to be made until a hole is filled, and the publisher that fills it wakes the daemon.
 void Stream::park_daemon(DaemonState state, uint64_t timeout_ns) {
   daemon_.store(state);
   platform::full_fence();
-  const bool wanted = (state == kNapping ? !may_nap() : ring_.waited_for()) ||
-                      (state == kIdle && work_pending()) || (state == kTimed && due(look()));
+  const bool wanted = state == kNapping ? !may_nap()
+                      : state == kIdle  ? work_pending()
+                                        : due(look());
   if (!wanted) daemon_parker_.park(timeout_ns);
   daemon_.store(kAwake);
 }

@@ -231,6 +231,38 @@ TEST_F(StreamTest, TheDaemonDoesNotNapWhileAWorkerReliesOnIt) {
   }
 }
 
+// Nothing can be flushed until the hole is filled, perhaps by a worker that needs this core.
+TEST_F(StreamTest, TheDaemonSleepsWhileAPublisherWaitsForSpaceBehindAHole) {
+  for (const char* device : {"sync", "sim:20", "null"}) {
+    for (const bool help : {true, false}) {
+      SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
+      const Watchdog watchdog("the filled hole did not wake the daemon, or the room its waiter");
+      config_.flush_help = help;
+      open(device);
+      std::atomic<uint64_t> steps{0};
+      std::atomic<bool> stop{false};
+      std::thread daemon([&] {
+        for (; !stop.load(); ++steps) stream_->flush(false);
+      });
+      const uint64_t capacity = stream_->ring().capacity();
+      std::thread publisher([&] { stream_->wait_for_space(capacity + 64); });
+      while (!stream_->ring().waited_for()) std::this_thread::yield();
+      const uint64_t before = steps.load();
+      const auto start = std::chrono::steady_clock::now();
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      // The daemon looks again every 20 ms. It would spin a million times.
+      const uint64_t taken = steps.load() - before;
+      const auto elapsed = std::chrono::steady_clock::now() - start;
+      EXPECT_LE(taken, 10 + static_cast<uint64_t>(elapsed / std::chrono::milliseconds(1)));
+      publish(capacity);
+      publisher.join();
+      stop.store(true);
+      publish(capacity);  // wakes the daemon, if it sleeps
+      daemon.join();
+    }
+  }
+}
+
 TEST_F(StreamTest, TheLeadIsNotHandedToAWorkerThatDoesNotLead) {
   const Watchdog watchdog("a worker sleeps though the stream is durable");
   open("sync");
