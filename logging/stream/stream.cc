@@ -12,7 +12,7 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kDaemonTimeoutNs = 20'000'000;  // the longest step (LogScheme::flush)
-constexpr uint64_t kNapNs = 1'000'000;
+constexpr uint64_t kDeviceLookNs = 1'000'000;
 constexpr uint64_t kLatchBusyNs = 100'000;
 constexpr uint64_t kDiscardNapNs = 20'000;
 // After so many naps without any work the daemon sleeps until a publisher wakes it.
@@ -47,6 +47,7 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       pollable_(config.flush_help && !devices_.start_blocks()),
       look_ticks_(platform::ns_to_ticks(kLookEveryNs)),
       safety_timeout_ns_(config.safety_timeout_ns),
+      nap_ns_(config.nap_ns),
       max_write_bytes_(std::max(max_write_bytes, ring_.block())),
       lead_(index, waiters) {}
 
@@ -315,7 +316,7 @@ void Stream::flush(bool stopping) {
   helped_seen_ = helped;
   if (workers_do_it) {
     idle_naps_ = 0;
-    return park_daemon(kNapping, kNapNs);
+    return park_daemon(kNapping, nap_ns_);
   }
 
   // If workers may not look in, the daemon leads: it sleeps on the device under the latch. If they
@@ -336,7 +337,7 @@ void Stream::flush(bool stopping) {
   if (advanced) waiters_.wake_durable();
 
   if (devices_.under_way() != 0) {
-    if (pollable_) devices_.wait(kNapNs);
+    if (pollable_) devices_.wait(kDeviceLookNs);
     return;
   }
   const Filled filled = look();
@@ -352,7 +353,7 @@ void Stream::flush(bool stopping) {
     const double ns = until > now ? platform::ticks_to_ns(until - now) : 0;
     park_daemon(kTimed, std::min(kDaemonTimeoutNs, static_cast<uint64_t>(ns)));
   } else if (help_ && may_nap() && !stopping && ++idle_naps_ <= kNapsBeforeIdle) {
-    park_daemon(kNapping, kNapNs);
+    park_daemon(kNapping, nap_ns_);
   } else {
     park_daemon(kIdle, kDaemonTimeoutNs);
   }

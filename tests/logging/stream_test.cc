@@ -231,6 +231,58 @@ TEST_F(StreamTest, TheDaemonDoesNotNapWhileAWorkerReliesOnIt) {
   }
 }
 
+// The daemon naps for an hour, because a worker has led a moment ago.
+class Napping : public StreamTest {
+ protected:
+  Napping() { config_.nap_ns = kHourNs; }
+
+  void nap_on(const std::string& device) {
+    open(device);
+    publish(64);
+    stream_->wait(0, point(64));  // leads
+    daemon_ = std::thread([this] {
+      while (!stop_.load()) stream_->flush(false);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // as a rule, it naps now
+  }
+  void end_daemon() {
+    stop_.store(true);
+    stream_->rely_on_daemon(true);
+    publish(filled_.load());  // if the daemon is idle, not napping
+    daemon_.join();
+    stream_->rely_on_daemon(false);
+    stop_.store(false);
+  }
+
+  std::atomic<bool> stop_{false};
+  std::thread daemon_;
+};
+
+TEST_F(Napping, AWorkerThatReliesOnTheDaemonEndsItsNap) {
+  for (const char* device : {"sync", "sim:20", "null"}) {
+    SCOPED_TRACE(device);
+    const Watchdog watchdog("the daemon naps on though a worker relies on it");
+    nap_on(device);
+    publish(128);
+    EXPECT_EQ(durable(), 64u) << "a publish does not end a nap";
+    stream_->rely_on_daemon(true);
+    waiters_.park(1, point(128), kHourNs);
+    EXPECT_EQ(durable(), 128u);
+    stream_->rely_on_daemon(false);
+    end_daemon();
+  }
+}
+
+TEST_F(Napping, APublisherThatWaitsForSpaceEndsTheDaemonsNap) {
+  const Watchdog watchdog("the daemon naps on though a publisher waits for space");
+  nap_on("sync");  // on which a publisher takes no steps itself
+  const uint64_t capacity = stream_->ring().capacity();
+  publish(capacity);
+  stream_->wait_for_space(2 * capacity);
+  EXPECT_EQ(durable(), capacity);
+  end_daemon();
+}
+
 // Nothing can be flushed until the hole is filled, perhaps by a worker that needs this core.
 TEST_F(StreamTest, TheDaemonSleepsWhileAPublisherWaitsForSpaceBehindAHole) {
   for (const char* device : {"sync", "sim:20", "null"}) {
