@@ -63,11 +63,12 @@ int run_command() {
   }
   refuse_too_large(workload->expected_bytes(), log_buffers(settings.log));
 
-  Log log(settings.log);
-  settings.run.run = log.run();
   const std::string unsafe = settings.scheme->unsafe();
   if (!unsafe.empty()) settings.unsafe += (settings.unsafe.empty() ? "" : ", ") + unsafe;
   workload->note_unsafe(settings.unsafe);
+  settings.log.before_replace = [&] { workload->start_history(settings.run.threads); };
+  Log log(settings.log);
+  settings.run.run = log.run();
 
   Database database;
   const uint64_t load_start = platform::now_ns();

@@ -107,9 +107,12 @@ class Workload {
   virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                               uint64_t seed) = 0;
 
-  // Called before make_client(), so that a history can name it: why acknowledged transactions may
+  // Called before start_history(), so that a history can name it: why acknowledged transactions may
   // be lost (R8).
   virtual void note_unsafe(const std::string& why) { (void)why; }
+  // Called before make_client(), and before the run replaces an earlier log: opens the history of
+  // `workers` workers, if one is asked for (ledger), or refuses.
+  virtual void start_history(uint32_t workers) { (void)workers; }
 
   // Makes the client to which recovery gives the commands of all clients.
   virtual std::unique_ptr<Client> make_replayer(Database& database) {
