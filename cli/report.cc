@@ -98,12 +98,14 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const bool pipelined = options.commit == CommitPolicy::kPipelined;
   const auto text = [](std::string_view view) { return std::string(view); };
   const auto headline = workload.headline();
-  double of_headline = 0;
-  if (headline && headline->type < result.by_type.size()) {
-    const TypeCounts& type = result.by_type[headline->type];
-    of_headline =
-        static_cast<double>(type.transactions + (headline->with_rollbacks ? type.rollbacks : 0));
+  TypeCounts counted{.transactions = result.transactions, .rollbacks = result.rollbacks};
+  if (headline && headline->type) {
+    const bool any = *headline->type < result.by_type.size();
+    counted = any ? result.by_type[*headline->type] : TypeCounts{};
   }
+  const bool with_rollbacks = headline && headline->with_rollbacks;
+  const auto of_headline =
+      static_cast<double>(counted.transactions + (with_rollbacks ? counted.rollbacks : 0));
   Row row = {
       {"workload", text(settings.workload->name)},
       {"scale", workload.describe()},
@@ -119,7 +121,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"transactions", std::to_string(result.transactions)},
       {"tps", number(per(transactions, result.seconds))},
       {"offered_s", open_loop(number(per(static_cast<double>(result.arrivals), result.seconds)))},
-      {"achieved_s", open_loop(number(per(ended, result.seconds)))},
+      {"achieved_s", number(per(ended, result.seconds))},
       {"backlog", open_loop(std::to_string(result.backlog))},
       {"headline", headline ? text(headline->name) : ""},
       {"headline_rate",

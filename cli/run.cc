@@ -33,6 +33,13 @@ void note_full_pipelines(const RunOptions& options, const RunResult& result) {
       full_pct, options.pipeline_depth);
 }
 
+void note_caution(const Workload& workload, const RunResult& result) {
+  if (result.seconds == 0) return;
+  const std::string caution =
+      workload.caution(static_cast<double>(result.transactions) / result.seconds);
+  if (!caution.empty()) std::printf("note: %s\n", caution.c_str());
+}
+
 void note_nothing_measured(const RunResult& result) {
   if (result.seconds > 0) return;
   std::printf("note: the run ended in its warm-up, so nothing was measured\n");
@@ -56,11 +63,12 @@ int run_command() {
   }
   refuse_too_large(workload->expected_bytes(), log_buffers(settings.log));
 
-  Log log(settings.log);
-  settings.run.run = log.run();
   const std::string unsafe = settings.scheme->unsafe();
   if (!unsafe.empty()) settings.unsafe += (settings.unsafe.empty() ? "" : ", ") + unsafe;
   workload->note_unsafe(settings.unsafe);
+  settings.log.before_replace = [&] { workload->start_history(settings.run.threads); };
+  Log log(settings.log);
+  settings.run.run = log.run();
 
   Database database;
   const uint64_t load_start = platform::now_ns();
@@ -80,6 +88,7 @@ int run_command() {
   const Row row = make_row(settings, *workload, result, verified);
   print_summary(row);
   print_types(*workload, result);
+  note_caution(*workload, result);
   note_full_pipelines(settings.run, result);
   note_nothing_measured(result);
   if (!settings.unsafe.empty()) {

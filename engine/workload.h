@@ -37,10 +37,11 @@ struct Share {
   double specified_pct = 0;
 };
 
-// The rate by which a workload is known: transactions of one type in a time of `seconds`.
+// The rate by which a workload is known: transactions of one type, or of all, in a time of
+// `seconds`.
 struct Headline {
   std::string_view name;
-  uint32_t type = 0;
+  std::optional<uint32_t> type;
   double seconds = 1;
   bool with_rollbacks = false;  // rolled-back transactions count
 };
@@ -97,13 +98,22 @@ class Workload {
   virtual std::vector<Share> shares() const { return {}; }
   // The rate to print, if the workload has one.
   virtual std::optional<Headline> headline() const { return std::nullopt; }
+  // What a reader of a result with so many transactions a second must know, as for a specification
+  // whose rules the run breaks: one sentence, or an empty string.
+  virtual std::string caution(double tps) const {
+    (void)tps;
+    return "";
+  }
   // Makes the client of worker `worker` (from 0) of `workers`. The caller owns it.
   virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                               uint64_t seed) = 0;
 
-  // Called before make_client(), so that a history can name it: why acknowledged transactions may
+  // Called before start_history(), so that a history can name it: why acknowledged transactions may
   // be lost (R8).
   virtual void note_unsafe(const std::string& why) { (void)why; }
+  // Called before make_client(), and before the run replaces an earlier log: opens the history of
+  // `workers` workers, if one is asked for (ledger), or refuses.
+  virtual void start_history(uint32_t workers) { (void)workers; }
 
   // Makes the client to which recovery gives the commands of all clients.
   virtual std::unique_ptr<Client> make_replayer(Database& database) {

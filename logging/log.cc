@@ -84,6 +84,7 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
                      std::to_string(scheme_->max_record_bytes()) +
                      " that the log buffer can take: raise --log_buffer_mb");
   }
+  options_.before_replace();
   if (directories_ != nullptr) {
     directories_->replace(
         header, [this] { write_headers(); }, options_.after_step);

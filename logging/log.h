@@ -26,6 +26,9 @@ struct LogOptions {
   uint64_t record_bytes = 0;  // records that the scheme must be able to take
   LogConfig config;           // Log fills in devices, stripes and run
   LogFileHeader header;       // Log fills in scheme, device, run, streams and stripes
+  // Called when nothing of the log itself can be refused any more, and an earlier log is still
+  // whole: a run opens its other output files then.
+  std::function<void()> before_replace = [] {};
   std::function<void()> after_step = [] {};  // for tests: see LogDirectories::replace()
 };
 

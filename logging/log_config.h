@@ -40,6 +40,9 @@ struct LogConfig {
   // Bounds a worker's sleep, in case a wake-up is lost. No code relies on it: tests make it so long
   // that a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;
+  // How long a daemon naps that workers relieve (logging/stream/stream.h). Who needs the daemon
+  // earlier wakes it: a test makes the nap so long that it hangs if they do not.
+  uint64_t nap_ns = 1'000'000;
   // `stripes` devices for each stream. The Log (logging/log.h) owns them; they outlive the scheme.
   std::vector<Device*> devices = {};
   uint32_t stripes = 1;

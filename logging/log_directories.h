@@ -3,10 +3,10 @@
 // Protocol. A crash at any moment leaves the earlier log or the new one, which is empty, and never
 // files of both. The steps are in this order, and each is durable before the next one begins:
 //
-//   1. Everything that may be refused: the locks, the question whether a log is there, and opening
-//      the log files. A new file is created without a header, and a recycled one keeps its bytes;
-//      recovery does not look at files of nothing but zeros. The earlier log is whole. A refusal
-//      takes back what was created.
+//   1. Everything that may be refused: the locks, the question whether a log is there, opening the
+//      log files, and the run's other output files (LogOptions::before_replace). A new log file is
+//      created without a header, and a recycled one keeps its bytes; recovery does not look at
+//      files of nothing but zeros. The earlier log is whole. A refusal takes back what was created.
 //   2. A *starting file* in every directory. It holds the new log's header. Recovery believes it
 //      when all of its directories have one: the log is then the new one, and is empty. Until the
 //      last starting file is there, the earlier log counts, and no byte of it has changed.

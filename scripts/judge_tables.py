@@ -74,7 +74,7 @@ BREAKS = {
         6: ("special_facility", "sf_type", "0"),
         7: ("special_facility", "is_active", "2"),
         8: ("call_forwarding", "sf_type", "5"),
-        9: ("call_forwarding", "end_time", "25"),
+        9: ("call_forwarding", "end_time", "41"),
         10: ("call_forwarding", "numberx", lambda value: value[1:] + "x"),
     },
 }

@@ -12,7 +12,7 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kDaemonTimeoutNs = 20'000'000;  // the longest step (LogScheme::flush)
-constexpr uint64_t kNapNs = 1'000'000;
+constexpr uint64_t kDeviceLookNs = 1'000'000;
 constexpr uint64_t kLatchBusyNs = 100'000;
 constexpr uint64_t kDiscardNapNs = 20'000;
 // After so many naps without any work the daemon sleeps until a publisher wakes it.
@@ -47,6 +47,7 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       pollable_(config.flush_help && !devices_.start_blocks()),
       look_ticks_(platform::ns_to_ticks(kLookEveryNs)),
       safety_timeout_ns_(config.safety_timeout_ns),
+      nap_ns_(config.nap_ns),
       max_write_bytes_(std::max(max_write_bytes, ring_.block())),
       lead_(index, waiters) {}
 
@@ -296,11 +297,14 @@ void Stream::rely_on_daemon(bool begins) {
   if (daemon_.load(platform::memory_order_relaxed) == kNapping) wake_daemon();
 }
 
+// An idle daemon sleeps even if a publisher waits for space: if nothing can be flushed, there is no
+// room to be made until a hole is filled, and the publisher that fills it wakes the daemon.
 void Stream::park_daemon(DaemonState state, uint64_t timeout_ns) {
   daemon_.store(state);
   platform::full_fence();
-  const bool wanted = (state == kNapping ? !may_nap() : ring_.waited_for()) ||
-                      (state == kIdle && work_pending()) || (state == kTimed && due(look()));
+  const bool wanted = state == kNapping ? !may_nap()
+                      : state == kIdle  ? work_pending()
+                                        : due(look());
   if (!wanted) daemon_parker_.park(timeout_ns);
   daemon_.store(kAwake);
 }
@@ -312,7 +316,7 @@ void Stream::flush(bool stopping) {
   helped_seen_ = helped;
   if (workers_do_it) {
     idle_naps_ = 0;
-    return park_daemon(kNapping, kNapNs);
+    return park_daemon(kNapping, nap_ns_);
   }
 
   // If workers may not look in, the daemon leads: it sleeps on the device under the latch. If they
@@ -333,7 +337,7 @@ void Stream::flush(bool stopping) {
   if (advanced) waiters_.wake_durable();
 
   if (devices_.under_way() != 0) {
-    if (pollable_) devices_.wait(kNapNs);
+    if (pollable_) devices_.wait(kDeviceLookNs);
     return;
   }
   const Filled filled = look();
@@ -349,7 +353,7 @@ void Stream::flush(bool stopping) {
     const double ns = until > now ? platform::ticks_to_ns(until - now) : 0;
     park_daemon(kTimed, std::min(kDaemonTimeoutNs, static_cast<uint64_t>(ns)));
   } else if (help_ && may_nap() && !stopping && ++idle_naps_ <= kNapsBeforeIdle) {
-    park_daemon(kNapping, kNapNs);
+    park_daemon(kNapping, nap_ns_);
   } else {
     park_daemon(kIdle, kDaemonTimeoutNs);
   }

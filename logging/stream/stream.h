@@ -164,7 +164,7 @@ class Stream {
   const bool help_;                           // workers may lead
   const bool pollable_;                       // workers may look in between transactions
   const uint64_t look_ticks_;                 // the least time between two such looks
-  const uint64_t safety_timeout_ns_;
+  const uint64_t safety_timeout_ns_, nap_ns_;
   const uint64_t max_write_bytes_;
 
   alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};

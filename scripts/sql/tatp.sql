@@ -62,12 +62,14 @@ select call_forwarding.* from call_forwarding
 left join special_facility using (s_id, sf_type)
 where special_facility.s_id is null;
 
--- 9: a call forwarding starts at 0, 8 or 16 hours and ends between 1 and 24; a facility has one for
--- each start at most
--- The load ends it 1 to 8 hours after its start. Insert Call Forwarding draws any hour.
+-- 9: a call forwarding starts at 0, 8 or 16 hours and ends between 1 and 24 hours later; a facility
+-- has one for each start at most
+-- Insert Call Forwarding ends it at 1 to 24 o'clock. The description's load ends it 1 to 8 hours
+-- after its start, the program's load 1 to 24.
 select s_id, sf_type, start_time, list(end_time) from call_forwarding
 group by s_id, sf_type, start_time
-having start_time not in (0, 8, 16) or min(end_time) < 1 or max(end_time) > 24 or count(*) > 1;
+having start_time not in (0, 8, 16) or min(end_time) < 1 or max(end_time) > start_time + 24
+    or count(*) > 1;
 
 -- 10: calls are forwarded to a number of 15 digits
 select * from call_forwarding where not regexp_full_match(numberx, '[0-9]{15}');

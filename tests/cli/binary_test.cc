@@ -133,6 +133,30 @@ sleep 0.1; kill -9 $pid; wait $pid; echo "killed: status $?"
       << output;
 }
 
+TEST(CrashOverwrite, ARefusedCommandLeavesTheLogThatItWasToReplace) {
+  const std::string output = shell(R"(
+exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
+run="$LOGJAM run --workload=ledger --ledger_keys=500 --device=sync --log_prealloc_mb=1 --threads=2"
+run="$run --transactions=500 --warmup=0 --history_mb=1 --wal_dir=$d/log"
+$run --log=pwal --history="$d/history" >"$d/said"; echo "first: status $?"
+$run --log=centr --overwrite --history="$d/none/history" 2>&1; echo "refused: status $?"
+$run --log=centr --overwrite --csv="$d/none/csv" 2>&1; echo "refused: status $?"
+$run --log=centr --history="$d/history" 2>&1; echo "refused: status $?"
+"$LOGJAM" recover --wal_dir="$d/log" --history="$d/history" --verify; echo "recovered: status $?"
+)")
+                                 .output;
+  const auto found = [&output](const std::string& pattern) {
+    return std::regex_search(output, std::regex(pattern));
+  };
+  EXPECT_TRUE(found("first: status 0\n")) << output;
+  EXPECT_TRUE(found("cannot create --history=.*\nrefused: status 2\n")) << output;
+  EXPECT_TRUE(found("cannot write --csv=.*\nrefused: status 2\n")) << output;
+  EXPECT_TRUE(found("--overwrite replaces it\nrefused: status 2\n")) << output;
+  EXPECT_TRUE(found("log +scheme pwal")) << output;
+  EXPECT_TRUE(found("ok   history: ")) << output;
+  EXPECT_TRUE(found("recovered: status 0\n")) << output;
+}
+
 TEST(CrashSignals, ARunThatEndsInItsWarmUpSaysThatItMeasuredNothing) {
   const std::string output =
       shell("exec 2>/dev/null; said=$(mktemp); trap 'rm -f \"$said\"' EXIT; " + std::string(kRun) +

@@ -54,6 +54,7 @@ Left run_and_log(Workload& workload, const ProtocolInfo& protocol, const LogDire
   options.seconds = 60;  // not reached: the run ends after `transactions`
   const auto database = load(workload, 1);
   log.start();
+  workload.start_history(options.threads);
   const RunResult result = run(workload, *database, protocol, log.scheme(), options);
   log.drain();
   log.stop();

@@ -231,6 +231,90 @@ TEST_F(StreamTest, TheDaemonDoesNotNapWhileAWorkerReliesOnIt) {
   }
 }
 
+// The daemon naps for an hour, because a worker has led a moment ago.
+class Napping : public StreamTest {
+ protected:
+  Napping() { config_.nap_ns = kHourNs; }
+
+  void nap_on(const std::string& device) {
+    open(device);
+    publish(64);
+    stream_->wait(0, point(64));  // leads
+    daemon_ = std::thread([this] {
+      while (!stop_.load()) stream_->flush(false);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // as a rule, it naps now
+  }
+  void end_daemon() {
+    stop_.store(true);
+    stream_->rely_on_daemon(true);
+    publish(filled_.load());  // if the daemon is idle, not napping
+    daemon_.join();
+    stream_->rely_on_daemon(false);
+    stop_.store(false);
+  }
+
+  std::atomic<bool> stop_{false};
+  std::thread daemon_;
+};
+
+TEST_F(Napping, AWorkerThatReliesOnTheDaemonEndsItsNap) {
+  for (const char* device : {"sync", "sim:20", "null"}) {
+    SCOPED_TRACE(device);
+    const Watchdog watchdog("the daemon naps on though a worker relies on it");
+    nap_on(device);
+    publish(128);
+    EXPECT_EQ(durable(), 64u) << "a publish does not end a nap";
+    stream_->rely_on_daemon(true);
+    waiters_.park(1, point(128), kHourNs);
+    EXPECT_EQ(durable(), 128u);
+    stream_->rely_on_daemon(false);
+    end_daemon();
+  }
+}
+
+TEST_F(Napping, APublisherThatWaitsForSpaceEndsTheDaemonsNap) {
+  const Watchdog watchdog("the daemon naps on though a publisher waits for space");
+  nap_on("sync");  // on which a publisher takes no steps itself
+  const uint64_t capacity = stream_->ring().capacity();
+  publish(capacity);
+  stream_->wait_for_space(2 * capacity);
+  EXPECT_EQ(durable(), capacity);
+  end_daemon();
+}
+
+// Nothing can be flushed until the hole is filled, perhaps by a worker that needs this core.
+TEST_F(StreamTest, TheDaemonSleepsWhileAPublisherWaitsForSpaceBehindAHole) {
+  for (const char* device : {"sync", "sim:20", "null"}) {
+    for (const bool help : {true, false}) {
+      SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
+      const Watchdog watchdog("the filled hole did not wake the daemon, or the room its waiter");
+      config_.flush_help = help;
+      open(device);
+      std::atomic<uint64_t> steps{0};
+      std::atomic<bool> stop{false};
+      std::thread daemon([&] {
+        for (; !stop.load(); ++steps) stream_->flush(false);
+      });
+      const uint64_t capacity = stream_->ring().capacity();
+      std::thread publisher([&] { stream_->wait_for_space(capacity + 64); });
+      while (!stream_->ring().waited_for()) std::this_thread::yield();
+      const uint64_t before = steps.load();
+      const auto start = std::chrono::steady_clock::now();
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      // The daemon looks again every 20 ms. It would spin a million times.
+      const uint64_t taken = steps.load() - before;
+      const auto elapsed = std::chrono::steady_clock::now() - start;
+      EXPECT_LE(taken, 10 + static_cast<uint64_t>(elapsed / std::chrono::milliseconds(1)));
+      publish(capacity);
+      publisher.join();
+      stop.store(true);
+      publish(capacity);  // wakes the daemon, if it sleeps
+      daemon.join();
+    }
+  }
+}
+
 TEST_F(StreamTest, TheLeadIsNotHandedToAWorkerThatDoesNotLead) {
   const Watchdog watchdog("a worker sleeps though the stream is durable");
   open("sync");

@@ -17,12 +17,12 @@ namespace {
 // The bytes of a row that are in no column: they fill the row up, or follow from the others.
 uint64_t bytes_without_column(const std::string& table) {
   static const std::map<std::string, uint64_t> known = {
-      {"ledger/ledger", 64},  {"ledger/entries", 8},  {"ledger/cells", 32},
+      {"ledger/ledger", 64}, {"ledger/entries", 8}, {"ledger/cells", 32},
       {"ledger/slots", 8},  // hashes
-      {"tpcb/branch", 84},    {"tpcb/teller", 76},    {"tpcb/account", 76},
-      {"tpcb/history", 22},   {"tatp/subscriber", 3}, {"tpcc/warehouse", 3},
-      {"tpcc/district", 7},   {"tpcc/customer", 5},   {"tpcc/order", 1},
-      {"tpcc/order_line", 4}, {"tpcc/item", 2},       {"tpcc/stock", 2},
+      {"tpcb/branch", 84},   {"tpcb/teller", 76},   {"tpcb/account", 76},
+      {"tpcb/history", 22},  {"tpcc/warehouse", 3}, {"tpcc/district", 7},
+      {"tpcc/customer", 5},  {"tpcc/order", 1},     {"tpcc/order_line", 4},
+      {"tpcc/item", 2},      {"tpcc/stock", 2},
   };
   const auto found = known.find(table);
   return found == known.end() ? 0 : found->second;

@@ -1,9 +1,16 @@
+// TATP's transactions, input and population. tatp_verify_test.cc has its checks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <functional>
 #include <map>
+#include <tuple>
 
+#include "tests/workloads/chi_square.h"
 #include "tests/workloads/harness.h"
+#include "tests/workloads/one_worker.h"
 #include "tests/workloads/rows.h"
 #include "tests/workloads/small_scales.h"
 #include "workloads/tatp/client.h"
@@ -18,6 +25,8 @@ class TatpTest : public WorkloadTest {
   TatpTest() { set(small_scale("tatp")); }
 };
 
+uint64_t number_of(const Digits& digits) { return std::stoull(std::string(digits.data(), 15)); }
+
 TEST_F(TatpTest, RefusesBadFlagsInOneSentence) {
   const auto refusal = [](const Flags& flags) { return refusal_of("tatp", flags); };
   EXPECT_EQ(refusal({}), "");
@@ -26,75 +35,217 @@ TEST_F(TatpTest, RefusesBadFlagsInOneSentence) {
   }
   EXPECT_EQ(refusal({{"tatp_subscribers", "0"}}), "--tatp_subscribers is 1 to 1000000000");
   EXPECT_NE(refusal({{"tatp_only", "updatelocation"}}).find("UpdateLocation"), std::string::npos);
+  EXPECT_EQ(refusal({{"tatp_end_times", "text"}}), "");
+  EXPECT_EQ(refusal({{"tatp_end_times", "both"}}), "--tatp_end_times is kit or text, not \"both\"");
 }
 
+TEST_F(TatpTest, ItsHeadlineIsTheRateOfAllThatCommit) {
+  const auto headline = make_workload("tatp")->headline();
+  ASSERT_TRUE(headline);
+  EXPECT_EQ(headline->name, "MQTh");
+  EXPECT_FALSE(headline->type);
+  EXPECT_EQ(headline->seconds, 1);
+}
+
+TEST_F(TatpTest, ItsRowSaysHowItDrawsAndWhoseEndTimesItHas) {
+  EXPECT_EQ(make_workload("tatp")->describe(),
+            "tatp: 100 subscribers, drawn by NURand, the standard mix, end times of the kit");
+  set({{"tatp_uniform", "true"}, {"tatp_end_times", "text"}, {"tatp_only", "GetAccessData"}});
+  EXPECT_EQ(make_workload("tatp")->describe(),
+            "tatp: 100 subscribers, drawn uniformly, GetAccessData only, end times of the text");
+}
+
+// What the description says of the population, clause by clause.
 TEST_F(TatpTest, PopulationFollowsTheSpecification) {
+  constexpr uint64_t kSubscribers = 20'000;
   set({{"tatp_subscribers", "20000"}});
   const auto workload = make_workload("tatp");
   const auto database = load(*workload, 2);
   Tables tables(*database);
-  const auto share = [](uint64_t part, uint64_t whole) {
-    return static_cast<double>(part) / static_cast<double>(whole);
+
+  std::vector<uint64_t> bits(2), hexes(16), bytes(256);
+  uint64_t people = 0, msc_upper = 0, vlr_upper = 0;
+  each<Subscriber>(tables.subscriber, [&](Key s_id, const Subscriber& row) {
+    ++people;
+    EXPECT_EQ(number_of(row.sub_nbr), s_id);
+    EXPECT_TRUE(s_id >= 1 && s_id <= kSubscribers);
+    for (const uint8_t bit : row.bit) ++bits.at(bit);
+    for (const uint8_t hex : row.hex) ++hexes.at(hex);
+    for (const uint8_t byte : row.byte2) ++bytes.at(byte);
+    EXPECT_TRUE(row.msc_location >= 1 && row.vlr_location >= 1);
+    msc_upper += row.msc_location >> 31;
+    vlr_upper += row.vlr_location >> 31;
+  });
+  EXPECT_EQ(people, kSubscribers);
+  expect_uniform(bits, "bit_i");
+  expect_uniform(hexes, "hex_i");
+  expect_uniform(bytes, "byte2_i");
+  expect_share(msc_upper, people, 0.5, "upper half of msc_location");
+  expect_share(vlr_upper, people, 0.5, "upper half of vlr_location");
+
+  // Of access_info and special_facility: one to four for each subscriber, of each type as many.
+  const auto expect_one_to_four = [&](const std::map<Key, uint32_t>& of_subscriber,
+                                      const std::vector<uint64_t>& of_type, const char* what) {
+    std::vector<uint64_t> counts(4);
+    for (const auto& [s_id, count] : of_subscriber) ++counts.at(count - 1);
+    EXPECT_EQ(of_subscriber.size(), kSubscribers) << what;
+    expect_uniform(counts, what);
+    expect_uniform(of_type, what);
   };
-  EXPECT_EQ(tables.subscriber.count_rows(), 20'000u);
-  EXPECT_NEAR(share(tables.access_info.count_rows(), 20'000), 2.5, 0.05);
-  const uint64_t facilities = tables.special_facility.count_rows();
-  EXPECT_NEAR(share(facilities, 20'000), 2.5, 0.05);
-  EXPECT_NEAR(share(tables.call_forwarding.count_rows(), 20'000), 3.75, 0.1);
+  const auto is_letters = [](const auto& field) {
+    return std::ranges::all_of(field, [](char c) { return c >= 'A' && c <= 'Z'; });
+  };
+  std::map<Key, uint32_t> of_subscriber;
+  std::vector<uint64_t> of_type(kTypes), data1(256), data2(256);
+  each<AccessInfo>(tables.access_info, [&](Key key, const AccessInfo& row) {
+    ++of_subscriber[subscriber_of(key)];
+    ++of_type.at(type_of(key) - 1);
+    ++data1.at(row.data1);
+    ++data2.at(row.data2);
+    EXPECT_TRUE(is_letters(row.data3) && is_letters(row.data4));
+  });
+  expect_one_to_four(of_subscriber, of_type, "access_info");
+  expect_uniform(data1, "data1");
+  expect_uniform(data2, "data2");
+
+  of_subscriber.clear();
+  of_type.assign(kTypes, 0);
+  std::map<Key, uint32_t> of_facility;
+  std::vector<uint64_t> error_cntrl(256), data_a(256);
   uint64_t active = 0;
-  std::map<Key, uint32_t> by_subscriber, by_facility;
   each<SpecialFacility>(tables.special_facility, [&](Key key, const SpecialFacility& row) {
+    ++of_subscriber[subscriber_of(key)];
+    ++of_type.at(type_of(key) - 1);
+    of_facility[key] = 0;
+    ++error_cntrl.at(row.error_cntrl);
+    ++data_a.at(row.data_a);
+    EXPECT_LE(row.is_active, 1);
     active += row.is_active;
-    ++by_subscriber[subscriber_of(key)];
-    by_facility[key] = 0;
+    EXPECT_TRUE(is_letters(row.data_b));
   });
-  EXPECT_NEAR(share(active, facilities), 0.85, 0.01);
-  std::map<uint32_t, uint64_t> counts;
-  for (const auto& [s_id, count] : by_subscriber) ++counts[count];
-  for (const uint32_t count : {1, 2, 3, 4}) EXPECT_NEAR(share(counts[count], 20'000), 0.25, 0.015);
+  expect_one_to_four(of_subscriber, of_type, "special_facility");
+  expect_share(active, of_facility.size(), 0.85, "is_active");
+  expect_uniform(error_cntrl, "error_cntrl");
+  expect_uniform(data_a, "data_a");
+
+  std::vector<uint64_t> of_start(kStarts), upper(2);
   each<CallForwarding>(tables.call_forwarding, [&](Key key, const CallForwarding& row) {
-    ++by_facility.at(facility_of(key));
-    EXPECT_GT(row.end_time, start_of(key));
-    EXPECT_LE(row.end_time, start_of(key) + 8);
+    ASSERT_TRUE(of_facility.contains(facility_of(key))) << "a foreign key";
+    ++of_facility[facility_of(key)];
+    ++of_start.at(start_of(key) / 8);
+    const uint64_t number = number_of(row.numberx);
+    ASSERT_TRUE(number >= 1 && number <= kSubscribers);
+    ++upper.at(number > kSubscribers / 2);
   });
-  counts.clear();
-  for (const auto& [facility, count] : by_facility) ++counts[count];
-  for (const uint32_t count : {0, 1, 2, 3}) {
-    EXPECT_NEAR(share(counts[count], facilities), 0.25, 0.01);
-  }
-  EXPECT_EQ(row<Subscriber>(tables.subscriber, 123).sub_nbr,
-            (Digits{'0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '0', '1', '2', '3'}));
+  std::vector<uint64_t> counts(kStarts + 1);
+  for (const auto& [facility, count] : of_facility) ++counts.at(count);
+  expect_uniform(counts, "call forwardings of a facility");
+  expect_uniform(of_start, "start_time");
+  expect_uniform(upper, "numberx");
 }
 
-// The share of transactions that find their row follows from the population. The specification's
-// share for GetNewDestination, 23.9 %, does not: see the test below.
-TEST_F(TatpTest, MixAndSuccessRatesFollowTheSpecification) {
-  set({{"tatp_subscribers", "20000"}});
-  for (uint32_t type = 0; type < kTypeInfos.size(); ++type) {
-    if (type == kGetNewDestination) continue;
-    set({{"tatp_only", std::string(kTypeInfos[type].name)}});
+TEST_F(TatpTest, EndTimesAreTheKitsOrTheTexts) {
+  for (const auto& [name, longest] : {std::pair{"kit", 24u}, std::pair{"text", 8u}}) {
+    set({{"tatp_subscribers", "5000"}, {"tatp_end_times", name}});
     const auto workload = make_workload("tatp");
-    const auto database = load(*workload, 1);
-    Outcome outcome;
-    run(*workload, *database, all_protocols().front(), 1, 4'000, 1, outcome);
-    const double success = 100 - static_cast<double>(outcome.misses) / 40;
-    EXPECT_NEAR(success, kTypeInfos[type].success_pct, 3) << kTypeInfos[type].name;
-    EXPECT_EQ(outcome.commits, 4'000u);
+    const auto database = load(*workload, 2);
+    std::vector<uint64_t> lengths(longest);
+    each<CallForwarding>(Tables(*database).call_forwarding,
+                         [&](Key key, const CallForwarding& row) {
+                           ASSERT_GT(row.end_time, start_of(key));
+                           ASSERT_LE(row.end_time - start_of(key), longest) << name;
+                           ++lengths[row.end_time - start_of(key) - 1];
+                         });
+    expect_uniform(lengths, name);
     expect_consistent(*workload, *database);
   }
-  set({{"tatp_only", ""}});
+}
+
+// Draws `count` transactions of the type, and shows the first fields of each one's command, which
+// are of the types in the tuple `Fields`.
+template <class Fields, class Show>
+void draw(const char* type, uint64_t count, const Show& show) {
+  ASSERT_FALSE(gflags::SetCommandLineOption("tatp_only", type).empty());
   const auto workload = make_workload("tatp");
   const auto database = load(*workload, 1);
   const auto client = workload->make_client(*database, 0, 1, 1);
-  std::map<uint32_t, double> drawn;
-  for (int i = 0; i < 100'000; ++i) drawn[client->next()] += 0.001;
-  for (uint32_t type = 0; type < kTypeInfos.size(); ++type) {
-    EXPECT_NEAR(drawn[type], kTypeInfos[type].share_pct, 0.5) << kTypeInfos[type].name;
+  for (uint64_t i = 0; i < count; ++i) {
+    client->next();
+    Fields fields;
+    CommandFields decode(client->command());
+    std::apply([&](auto&... field) { decode(field...); }, fields);
+    ASSERT_TRUE(decode.whole());
+    std::apply(show, fields);
   }
 }
 
-// The share of GetNewDestination's possible inputs that find a row, in percent, counted in the
-// tables.
+TEST_F(TatpTest, SubscribersAreDrawnByNuRandOrUniformly) {
+  constexpr uint64_t kSubscribers = 1000, kDraws = 300'000, kA = 65535;
+  set({{"tatp_subscribers", "1000"}});
+  std::vector<double> exact(kSubscribers);  // NURand(65535, 1, 1000)
+  for (uint64_t a = 0; a <= kA; ++a) {
+    for (uint64_t x = 1; x <= kSubscribers; ++x) exact[(a | x) % kSubscribers] += 1;
+  }
+  for (double& probability : exact) probability /= static_cast<double>((kA + 1) * kSubscribers);
+  for (const char* uniform : {"false", "true"}) {
+    set({{"tatp_uniform", uniform}});
+    std::vector<uint64_t> drawn(kSubscribers), forwarded_to(kSubscribers);
+    draw<std::tuple<Digits>>("UpdateLocation", kDraws,
+                             [&](const Digits& sub_nbr) { ++drawn.at(number_of(sub_nbr) - 1); });
+    draw<std::tuple<Digits, uint32_t, uint32_t, uint8_t, Digits>>(
+        "InsertCallForwarding", kDraws,
+        [&](const Digits&, uint32_t, uint32_t, uint8_t, const Digits& numberx) {
+          ++forwarded_to.at(number_of(numberx) - 1);
+        });
+    if (uniform == std::string("true")) {
+      expect_uniform(drawn, "s_id");
+      expect_uniform(forwarded_to, "numberx");
+    } else {
+      expect_follows(drawn, exact, "s_id");
+      expect_follows(forwarded_to, exact, "numberx");
+    }
+  }
+}
+
+TEST_F(TatpTest, InputFollowsTheSpecification) {
+  std::vector<uint64_t> kinds(kTypes), bits(2), data_a(256), starts(kStarts), ends(24), upper(2);
+  draw<std::tuple<Key, uint32_t, uint8_t, uint8_t>>(
+      "UpdateSubscriberData", 100'000, [&](Key, uint32_t kind, uint8_t bit, uint8_t data) {
+        ++kinds.at(kind - 1);
+        ++bits.at(bit);
+        ++data_a.at(data);
+      });
+  draw<std::tuple<Digits, uint32_t>>("UpdateLocation", 100'000,
+                                     [&](const Digits&, uint32_t location) {
+                                       ASSERT_GE(location, 1u);
+                                       ++upper.at(location >> 31);
+                                     });
+  draw<std::tuple<Digits, uint32_t, uint32_t, uint8_t>>(
+      "InsertCallForwarding", 100'000, [&](const Digits&, uint32_t, uint32_t start, uint8_t end) {
+        ASSERT_EQ(start % 8, 0u);
+        ++starts.at(start / 8);
+        ++ends.at(end - 1u);
+      });
+  expect_uniform(kinds, "sf_type");
+  expect_uniform(bits, "bit_1");
+  expect_uniform(data_a, "data_a");
+  expect_uniform(upper, "vlr_location");
+  expect_uniform(starts, "start_time");
+  expect_uniform(ends, "end_time");
+}
+
+TEST_F(TatpTest, TheMixIsTheSpecifications) {
+  const auto workload = make_workload("tatp");
+  const auto database = load(*workload, 1);
+  const auto client = workload->make_client(*database, 0, 1, 1);
+  std::vector<uint64_t> drawn(kTypeInfos.size());
+  for (int i = 0; i < 200'000; ++i) ++drawn.at(client->next());
+  std::vector<double> shares;
+  for (const TypeInfo& type : kTypeInfos) shares.push_back(type.share_pct / 100.0);
+  expect_follows(drawn, shares, "types");
+}
+
+// The share of GetNewDestination's possible inputs that find a row, counted in the tables.
 double destinations(Tables& tables, uint64_t subscribers) {
   std::map<Key, std::array<uint8_t, kStarts>> ends;  // by active facility
   each<SpecialFacility>(tables.special_facility, [&](Key key, const SpecialFacility& row) {
@@ -109,55 +260,145 @@ double destinations(Tables& tables, uint64_t subscribers) {
     uint8_t latest = 0;
     for (const uint8_t end : by_start) {
       latest = std::max(latest, end);
-      if (latest > 0) good += latest - 1;
+      if (latest > 0) good += std::min(latest - 1, 24);
     }
   }
-  return 100 * good / (static_cast<double>(subscribers) * kTypes * kStarts * 24);
+  return good / (static_cast<double>(subscribers) * kTypes * kStarts * 24);
 }
 
-// The specification's 23.9 % does not follow from its own population, which gives 15 %. Inserted
-// forwardings have end times in [1, 24]. After they have replaced the loaded ones, the share is
-// 19 %.
-TEST_F(TatpTest, SuccessOfGetNewDestinationFollowsFromThePopulation) {
-  set({{"tatp_subscribers", "20000"}, {"tatp_uniform", "true"}});
-  set({{"tatp_only", "GetNewDestination"}});
+// How often each type succeeds follows from what is in the tables, and the expectation of that from
+// the population: the specification's 62.5 and 31.25 %.
+TEST_F(TatpTest, SuccessRatesFollowFromTheTables) {
+  constexpr uint64_t kSubscribers = 5000, kDraws = 20'000;
+  set({{"tatp_subscribers", "5000"}, {"tatp_uniform", "true"}});
+  for (uint32_t type = 0; type < kTypeInfos.size(); ++type) {
+    const std::string name(kTypeInfos[type].name);
+    set({{"tatp_only", name}});
+    const auto workload = make_workload("tatp");
+    const auto database = load(*workload, 1);
+    Tables tables(*database);
+    const auto typed = static_cast<double>(kSubscribers * kTypes);
+    const auto facilities = static_cast<double>(tables.special_facility.count_rows());
+    const auto calls = static_cast<double>(tables.call_forwarding.count_rows());
+    const std::array<double, kTypeInfos.size()> exact = {
+        1,
+        destinations(tables, kSubscribers),
+        static_cast<double>(tables.access_info.count_rows()) / typed,
+        facilities / typed,
+        1,
+        (facilities - calls / kStarts) / typed,
+        calls / kStarts / typed};
+    OneWorker worker(*database);
+    const auto client = workload->make_client(*database, 0, 1, 1);
+    uint64_t good = 0;
+    for (uint64_t i = 0; i < kDraws; ++i) {
+      client->next();
+      good += worker.rehearse(*client) == Status::kOk;
+    }
+    expect_share(good, kDraws, exact[type], name);
+    if (type == kGetNewDestination) continue;
+    EXPECT_NEAR(100 * exact[type], kTypeInfos[type].success_pct, 1) << name;
+  }
+}
+
+// The expectations are exact, over the numbers and start times of a facility's forwardings and the
+// input. The specification publishes 23.9 %. Its program's end times give 24.2 %, and the [1, 24]
+// of inserted rows lowers that to 19.1 % as they replace the loaded ones. The end times of the
+// text, start_time + [1, 8], give 14.8 %.
+TEST_F(TatpTest, SuccessOfGetNewDestinationFollowsFromTheEndTimes) {
+  for (const auto& [name, exact] : {std::pair{"kit", 0.24227}, std::pair{"text", 0.14788}}) {
+    set({{"tatp_subscribers", "20000"}, {"tatp_end_times", name}});
+    const auto workload = make_workload("tatp");
+    const auto database = load(*workload, 1);
+    Tables tables(*database);
+    EXPECT_NEAR(destinations(tables, 20'000), exact, 0.006) << name;
+  }
+  set({{"tatp_subscribers", "500"}, {"tatp_uniform", "true"}, {"tatp_end_times", "kit"}});
   const auto workload = make_workload("tatp");
   const auto database = load(*workload, 1);
   Tables tables(*database);
-  const double expected = destinations(tables, 20'000);
-  EXPECT_NEAR(expected, 15, 1);
   Outcome outcome;
-  run(*workload, *database, all_protocols().front(), 1, 20'000, 1, outcome);
-  EXPECT_NEAR(100 - static_cast<double>(outcome.misses) / 200, expected, 1);
-
-  set({{"tatp_subscribers", "500"}, {"tatp_only", ""}});
-  const auto few = make_workload("tatp");
-  const auto churned = load(*few, 1);
-  Tables churned_tables(*churned);
-  run(*few, *churned, all_protocols().front(), 1, 400'000, 1, outcome);
-  EXPECT_NEAR(destinations(churned_tables, 500), 19, 2);
+  run(*workload, *database, all_protocols().front(), 1, 400'000, 1, outcome);
+  EXPECT_NEAR(destinations(tables, 500), 0.19087, 0.03);
 }
 
-TEST_F(TatpTest, SubscribersAreDrawnByNuRandOrUniformly) {
-  set({{"tatp_subscribers", "100000"}, {"tatp_only", "UpdateLocation"}});
-  for (const bool uniform : {false, true}) {
-    set({{"tatp_uniform", uniform ? "true" : "false"}});
-    const auto workload = make_workload("tatp");
-    const auto database = load(*workload, 2);
-    Tables tables(*database);
-    Outcome outcome;
-    run(*workload, *database, all_protocols().front(), 1, 30'000, 1, outcome);
-    uint64_t touched = 0;
-    each<Subscriber>(tables.subscriber, [&](Key s_id, const Subscriber& row) {
-      touched += row.vlr_location != Person(s_id, 100'000).subscriber.vlr_location;
-    });
-    // Uniform draws reach 100,000 (1 - e^-0.3) subscribers.
-    if (uniform) {
-      EXPECT_NEAR(static_cast<double>(touched), 25'918, 300);
-    } else {
-      EXPECT_LT(touched, 22'000u);
-    }
+// Each write does what the specification says, and the counts that verify() needs; a write that
+// finds no row, or its key taken, leaves nothing behind.
+TEST_F(TatpTest, WritesDoWhatTheyShouldOrRollBack) {
+  const auto workload = make_workload("tatp");
+  const auto database = load(*workload, 1);
+  Tables tables(*database);
+  OneWorker worker(*database);
+  const auto client = workload->make_client(*database, 0, 1, 1);
+  Key with = 0, without = 0;  // a subscriber with a facility of type 2, and one without
+  for (Key s_id = 100; s_id > 0; --s_id) {
+    const bool has = tables.special_facility.primary().find(typed_key(s_id, 2), nullptr) != nullptr;
+    (has ? with : without) = s_id;
   }
+  ASSERT_TRUE(with != 0 && without != 0);
+  const PreviousUpdate before{3, 4};  // as the command says; the row names it
+  const uint64_t as_loaded = fingerprint(*database);
+
+  EXPECT_EQ(
+      worker.execute(*client, kUpdateSubscriberData, without, 2u, uint8_t{1}, uint8_t{77}, before),
+      Status::kRollback);
+  EXPECT_EQ(fingerprint(*database), as_loaded) << "bit_1 keeps its value";
+
+  Subscriber subscriber = row<Subscriber>(tables.subscriber, with);
+  SpecialFacility facility = row<SpecialFacility>(tables.special_facility, typed_key(with, 2));
+  const auto bit = static_cast<uint8_t>(1 - subscriber.bit[0]);
+  const auto data_a = static_cast<uint8_t>(facility.data_a + 1);
+  EXPECT_EQ(worker.execute(*client, kUpdateSubscriberData, with, 2u, bit, data_a, before),
+            Status::kOk);
+  subscriber.bit[0] = bit;
+  subscriber.updates = subscriber.data_updates = 1;
+  subscriber.previous = before;
+  subscriber.seal = seal_of(with, subscriber);
+  facility.data_a = data_a;
+  facility.updates = 1;
+  facility.seal = seal_of(typed_key(with, 2), facility);
+  const auto expect_rows = [&] {
+    const auto& now = row<Subscriber>(tables.subscriber, with);
+    EXPECT_EQ(std::memcmp(&now, &subscriber, sizeof now), 0);
+    const auto& other = row<SpecialFacility>(tables.special_facility, typed_key(with, 2));
+    EXPECT_EQ(std::memcmp(&other, &facility, sizeof other), 0);
+  };
+  expect_rows();
+
+  EXPECT_EQ(worker.execute(*client, kUpdateLocation, digits_of(with), 0xabcdu, PreviousUpdate{}),
+            Status::kOk);
+  subscriber.vlr_location = 0xabcd;
+  subscriber.updates = 2;
+  subscriber.previous = {};
+  subscriber.seal = seal_of(with, subscriber);
+  expect_rows();
+
+  const Key call = forwarding_key(typed_key(with, 2), 8);
+  const auto is_there = [&] {
+    Keyed* entry = tables.call_forwarding.primary().find(call, nullptr);
+    return entry != nullptr && !Table::tuple_of(entry)->load_version().absent();
+  };
+  const auto erase_it = [&] {
+    return worker.execute(*client, kDeleteCallForwarding, digits_of(with), 2u, 8u);
+  };
+  const auto insert_it = [&](Key s_id) {
+    return worker.execute(*client, kInsertCallForwarding, digits_of(s_id), 2u, 8u, uint8_t{23},
+                          digits_of(50));
+  };
+  if (is_there()) {
+    EXPECT_EQ(erase_it(), Status::kOk);
+  }
+  EXPECT_EQ(erase_it(), Status::kRollback);
+  EXPECT_EQ(insert_it(without), Status::kRollback) << "no such facility";
+  EXPECT_FALSE(is_there());
+  EXPECT_EQ(insert_it(with), Status::kOk);
+  const CallForwarding& now = row<CallForwarding>(tables.call_forwarding, call);
+  EXPECT_EQ(now.end_time, 23);
+  EXPECT_EQ(now.numberx, digits_of(50));
+  EXPECT_EQ(insert_it(with), Status::kRollback) << "the key is taken";
+  EXPECT_EQ(erase_it(), Status::kOk);
+  EXPECT_FALSE(is_there());
+  expect_consistent(*make_workload("tatp"), *database);
 }
 
 // Forwardings are inserted and deleted at the same rate, and a deleted one can be inserted again.
@@ -169,45 +410,10 @@ TEST_F(TatpTest, TheNumberOfForwardingsIsStable) {
     Tables tables(*database);
     Outcome outcome;
     run(*workload, *database, protocol, 3, 5'000, 1, outcome);
-    EXPECT_GT(outcome.misses, 15'000u / 5);
+    EXPECT_GT(outcome.misses, 15'000u / 6);
+    EXPECT_GT(outcome.rollbacks, 15'000u / 50);
     EXPECT_NEAR(static_cast<double>(tables.call_forwarding.count_rows()), 187, 60);
     expect_consistent(*workload, *database);
-  }
-}
-
-TEST_F(TatpTest, VerifyFindsPlantedErrors) {
-  const auto first = [](Table& table) {
-    Key least = ~Key{0};
-    table.for_each_row([&](Key key, const std::byte*) { least = std::min(least, key); });
-    return least;
-  };
-  const std::vector<std::pair<std::string, std::function<void(Tables&)>>> planted = {
-      {"subscribers are those", [](Tables& t) { erase(t.subscriber, 7); }},
-      {"subscribers are those", [](Tables& t) { row<Subscriber>(t.subscriber, 7).bit[0] = 2; }},
-      {"subscribers are those", [](Tables& t) { row<Subscriber>(t.subscriber, 7).hex[3] ^= 1; }},
-      {"access_info",
-       [&](Tables& t) { row<AccessInfo>(t.access_info, first(t.access_info)).data1 ^= 1; }},
-      {"access_info", [&](Tables& t) { erase(t.access_info, first(t.access_info)); }},
-      {"special facilities",
-       [&](Tables& t) {
-         row<SpecialFacility>(t.special_facility, first(t.special_facility)).is_active ^= 1;
-       }},
-      {"call forwardings have",
-       [&](Tables& t) {
-         row<CallForwarding>(t.call_forwarding, first(t.call_forwarding)).end_time = 25;
-       }},
-      {"call forwardings have",
-       [&](Tables& t) {
-         row<CallForwarding>(t.call_forwarding, first(t.call_forwarding)).numberx = digits_of(101);
-       }},
-      {"call forwardings: loaded",
-       [&](Tables& t) { erase(t.call_forwarding, first(t.call_forwarding)); }},
-  };
-  for (const auto& [caught_by, plant] : planted) {
-    expect_caught("tatp", 100, caught_by, [&plant = plant](Database& database) {
-      Tables tables(database);
-      plant(tables);
-    });
   }
 }
 

@@ -151,15 +151,16 @@ class Ledger final : public Workload {
                                       uint64_t seed) override {
     const platform::lock_guard<platform::mutex> guard(making_);
     if (acknowledged_ == nullptr) acknowledged_ = std::make_unique<Acknowledged>(workers);
-    if (!FLAGS_history.empty() && history_ == nullptr) {
-      history_ = std::make_unique<HistoryWriter>(FLAGS_history, workers, FLAGS_history_mb << 20,
-                                                 history_parameters(unsafe_));
-    }
     return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, order_,
                                           *acknowledged_, history_.get());
   }
 
   void note_unsafe(const std::string& why) override { unsafe_ = why; }
+  void start_history(uint32_t workers) override {
+    if (FLAGS_history.empty()) return;
+    history_ = std::make_unique<HistoryWriter>(FLAGS_history, workers, FLAGS_history_mb << 20,
+                                               history_parameters(unsafe_));
+  }
 
   // Replay adds nothing to the history, which belongs to the run.
   std::unique_ptr<Client> make_replayer(Database& database) override {

@@ -15,6 +15,7 @@
 #include "engine/workload.h"
 #include "workloads/command.h"
 #include "workloads/common.h"
+#include "workloads/previous_update.h"
 #include "workloads/random.h"
 #include "workloads/ycsb/row.h"
 
@@ -44,15 +45,20 @@ const Kind* find_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-// The first bytes of a row: how often the row was updated, and a balance. The rest of the row
-// follows from these two and the key, so verify() notices a torn or misplaced row. The updates of a
-// transaction change balances by amounts that add up to 0, so verify() also notices a transaction
-// of which only a part was recovered.
+// The first bytes of a row: how often the row was updated, a balance, and which update its last
+// writer had made before. The rest of the row follows from these and the key, so verify() notices a
+// torn or misplaced row. The updates of a transaction change balances by amounts that add up to 0,
+// and each but the first names the one before, so verify() also notices a transaction of which only
+// a part was recovered, and a lost update.
 struct Head {
   uint64_t updates;
   int64_t balance;
+  PreviousUpdate previous;
 
-  uint64_t stamp() const { return mix64(updates ^ mix64(static_cast<uint64_t>(balance))); }
+  uint64_t stamp() const {
+    const uint64_t before = uint64_t{previous.key} << 32 | previous.updates;
+    return mix64(before ^ mix64(updates ^ mix64(static_cast<uint64_t>(balance))));
+  }
 };
 
 void write_row(std::byte* row, uint32_t bytes, Key key, const Head& head) {
@@ -84,6 +90,7 @@ class UpdateClient : public Client {
 
   uint32_t next() override {
     int64_t sum = 0;
+    before_ = last_;  // the transaction before this one has committed
     for (uint32_t i = 0; i < kind_.updates + kind_.reads; ++i) {
       do {
         keys_[i] = random_.below(scale_.rows);
@@ -95,12 +102,15 @@ class UpdateClient : public Client {
   }
 
   Status execute(Transaction& txn) override {
+    last_ = before_;
     for (uint32_t i = 0; i < kind_.updates; ++i) {
       std::byte* row;
       if (!there(txn.update(table_, keys_[i], &row), "micro-update: a row")) return Status::kAbort;
       Head head = head_of(row);
       ++head.updates;
       head.balance += deltas_[i];
+      head.previous = last_;
+      last_ = {static_cast<uint32_t>(keys_[i]), static_cast<uint32_t>(head.updates)};
       write_row(row, scale_.row_bytes, keys_[i], head);
     }
     for (uint32_t i = kind_.updates; i < kind_.updates + kind_.reads; ++i) {
@@ -111,9 +121,11 @@ class UpdateClient : public Client {
     return Status::kOk;
   }
 
-  // The command: the numbers of updates and reads, the keys, and the deltas of the updates.
+  // The command: the numbers of updates and reads, the update before the first, the keys, and the
+  // deltas of the updates.
   std::span<const std::byte> command() override {
-    command_ = {uint64_t{kind_.reads} << 32 | kind_.updates};
+    command_ = {uint64_t{kind_.reads} << 32 | kind_.updates,
+                uint64_t{before_.key} << 32 | before_.updates};
     for (uint32_t i = 0; i < kind_.updates + kind_.reads; ++i) command_.push_back(keys_[i]);
     for (uint32_t i = 0; i < kind_.updates; ++i) {
       command_.push_back(static_cast<uint64_t>(deltas_[i]));
@@ -126,6 +138,8 @@ class UpdateClient : public Client {
     kind_.updates = static_cast<uint32_t>(counts);
     kind_.reads = static_cast<uint32_t>(counts >> 32);
     if (uint64_t{kind_.updates} + kind_.reads > kMostOperations) return false;
+    const uint64_t before = words.next();
+    before_ = {static_cast<uint32_t>(before >> 32), static_cast<uint32_t>(before)};
     for (uint32_t i = 0; i < kind_.updates + kind_.reads; ++i) keys_[i] = words.next();
     for (uint32_t i = 0; i < kind_.updates; ++i) deltas_[i] = static_cast<int64_t>(words.next());
     return words.ended();
@@ -142,6 +156,8 @@ class UpdateClient : public Client {
   uint64_t acknowledged_ = 0;  // updates
   uint64_t sum_ = 0;           // a member, so that the compiler cannot drop the reads
 
+  PreviousUpdate before_;  // the update before the drawn transaction's first
+  PreviousUpdate last_;    // the last update of the transaction executed last
   std::array<Key, kMostOperations> keys_{};
   std::array<int64_t, kMostOperations> deltas_{};
   std::vector<uint64_t> command_;
@@ -156,6 +172,8 @@ class MicroUpdate : public Workload {
     columns.key("id", [](Key key) { return key; })
         .field("updates", &Head::updates)
         .field("balance", &Head::balance)
+        .field("previous_key", &Head::previous, &PreviousUpdate::key)
+        .field("previous_updates", &Head::previous, &PreviousUpdate::updates)
         .bytes("filler", sizeof(Head), scale_.row_bytes - sizeof(Head));
     database.create_table(
         {kTable, scale_.row_bytes, IndexKind::kHash, scale_.rows, {}, std::move(columns)});
@@ -179,6 +197,10 @@ class MicroUpdate : public Workload {
 
   std::vector<Check> verify(Database& database) override {
     Table& table = database.table(kTable);
+    const auto updates_of = [&](Key key) {
+      Keyed* entry = table.primary().find(key, nullptr);
+      return entry == nullptr ? 0 : head_of(Table::tuple_of(entry)->row()).updates;
+    };
     const Found found = sum_of_parts(Found{}, [&](uint32_t part, uint32_t parts, Found* sum) {
       std::vector<std::byte> expected(scale_.row_bytes);
       table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
@@ -186,6 +208,7 @@ class MicroUpdate : public Workload {
         const Head head = head_of(row);
         sum->updates += head.updates;
         sum->balance += head.balance;
+        check_previous(key, head.previous, updates_of, &sum->lost);
         write_row(expected.data(), scale_.row_bytes, key, head);
         if (std::memcmp(row, expected.data(), scale_.row_bytes) == 0 && key < scale_.rows) return;
         sum->broken.note([&] { return "; first: row " + std::to_string(key); });
@@ -197,7 +220,8 @@ class MicroUpdate : public Workload {
         {"every row is whole", found.broken.count == 0,
          std::to_string(found.broken.count) + " torn or misplaced" + found.broken.first},
         {"balances add up to nothing", found.balance == 0,
-         "they add up to " + std::to_string(found.balance)}};
+         "they add up to " + std::to_string(found.balance)},
+        no_update_lost(found.lost)};
     ack_counter_.check("rows count every update", found.updates, &checks);
     return checks;
   }
@@ -215,11 +239,13 @@ class MicroUpdate : public Workload {
     uint64_t rows = 0, updates = 0;
     int64_t balance = 0;
     BrokenRows broken;
+    BrokenRows lost;
     void add(const Found& other) {
       rows += other.rows;
       updates += other.updates;
       balance += other.balance;
       broken.add(other.broken);
+      lost.add(other.lost);
     }
   };
 

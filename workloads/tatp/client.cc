@@ -1,26 +1,43 @@
 #include "workloads/tatp/client.h"
 
-namespace logjam::tatp {
+#include <utility>
 
-TatpClient::TatpClient(const Options& options, AckCounter& ack_counter, Database& database,
+namespace logjam::tatp {
+namespace {
+
+// The end of a transaction whose write returned `status`: it rolls back if that is `failed`.
+Status rolled_back_if(Status failed, Status status) {
+  return status == failed ? Status::kRollback : status;
+}
+
+}  // namespace
+
+TatpClient::TatpClient(const Options& options, Acknowledged& acknowledged, Database& database,
                        uint32_t worker, uint64_t seed)
     : options_(options),
-      ack_counter_(ack_counter),
+      acknowledged_(acknowledged),
       tables_(database),
       random_(seed, worker),
-      a_(options.subscribers <= 1'000'000    ? 65535
-         : options.subscribers <= 10'000'000 ? 1048575
-                                             : 2097151) {}
+      a_(options.population.subscribers <= 1'000'000    ? 65535
+         : options.population.subscribers <= 10'000'000 ? 1048575
+                                                        : 2097151) {}
+
+TatpClient::~TatpClient() {
+  const auto& of = acknowledged_types_;
+  acknowledged_.forwardings.add(of[kInsertCallForwarding] - of[kDeleteCallForwarding]);
+  acknowledged_.updates.add(of[kUpdateSubscriberData] + of[kUpdateLocation]);
+}
 
 // The specification's "Key value distribution": NURand(A, 1, P).
 uint64_t TatpClient::draw_subscriber() {
-  const uint64_t p = options_.subscribers;
+  const uint64_t p = options_.population.subscribers;
   if (options_.uniform) return 1 + random_.below(p);
   return (random_.below(a_ + 1) | (1 + random_.below(p))) % p + 1;
 }
 
 // The fields that most types need are drawn for all types, which costs less than a distinction.
 uint32_t TatpClient::next() {
+  before_ = last_;
   if (options_.only) {
     type_ = *options_.only;
   } else {
@@ -45,7 +62,7 @@ uint32_t TatpClient::next() {
       break;
     case kInsertCallForwarding:
       end_time_ = static_cast<uint8_t>(1 + random_.below(24));
-      numberx_ = digits_of(1 + random_.below(options_.subscribers));
+      numberx_ = digits_of(draw_subscriber());
       sub_nbr_ = digits_of(s_id_);
       break;
     case kDeleteCallForwarding:
@@ -58,7 +75,7 @@ uint32_t TatpClient::next() {
 }
 
 Status TatpClient::execute(Transaction& txn) {
-  added_ = 0;
+  last_ = before_;
   switch (type_) {
     case kGetSubscriberData:
       return get_subscriber_data(txn);
@@ -81,9 +98,9 @@ Status TatpClient::execute(Transaction& txn) {
 void TatpClient::input(CommandFields& fields) {
   switch (type_) {
     case kUpdateSubscriberData:
-      return fields(s_id_, kind_, bit_, data_a_);
+      return fields(s_id_, kind_, bit_, data_a_, before_);
     case kUpdateLocation:
-      return fields(sub_nbr_, location_);
+      return fields(sub_nbr_, location_, before_);
     case kInsertCallForwarding:
       return fields(sub_nbr_, kind_, start_time_, end_time_, numberx_);
     case kDeleteCallForwarding:
@@ -143,17 +160,25 @@ Status TatpClient::get_access_data(Transaction& txn) {
   return status;
 }
 
-// Two statements. The second may find no row, which is no error: the update of the first commits.
 Status TatpClient::update_subscriber_data(Transaction& txn) {
   Subscriber* subscriber;
   if (!there(txn.update(tables_.subscriber, s_id_, &subscriber), "tatp: a subscriber")) {
     return Status::kAbort;
   }
   subscriber->bit[0] = bit_;
+  ++subscriber->data_updates;
+  sign(s_id_, subscriber);
   SpecialFacility* facility;
-  const Status status = txn.update(tables_.special_facility, typed_key(s_id_, kind_), &facility);
-  if (status == Status::kOk) facility->data_a = data_a_;
-  return status;
+  const Key key = typed_key(s_id_, kind_);
+  const Status status = txn.update(tables_.special_facility, key, &facility);
+  if (status != Status::kOk) {
+    last_ = before_;
+    return rolled_back_if(Status::kNotFound, status);
+  }
+  facility->data_a = data_a_;
+  ++facility->updates;
+  facility->seal = seal_of(key, *facility);
+  return Status::kOk;
 }
 
 Status TatpClient::update_location(Transaction& txn) {
@@ -164,7 +189,15 @@ Status TatpClient::update_location(Transaction& txn) {
     return Status::kAbort;
   }
   subscriber->vlr_location = location_;
+  sign(s_id, subscriber);
   return Status::kOk;
+}
+
+void TatpClient::sign(Key s_id, Subscriber* row) {
+  ++row->updates;
+  row->previous = before_;
+  row->seal = seal_of(s_id, *row);
+  last_ = {static_cast<uint32_t>(s_id), row->updates};
 }
 
 // The specification asks for a select of the facilities' types. One of them must be the type to
@@ -179,21 +212,18 @@ Status TatpClient::insert_call_forwarding(Transaction& txn) {
                                    return true;
                                  });
   if (status != Status::kOk) return status;
-  if (!referred) return Status::kNotFound;
-  const CallForwarding row{.end_time = end_time_, .numberx = numberx_};
-  const Status placed =
-      txn.insert(tables_.call_forwarding, forwarding_key(typed_key(s_id, kind_), start_time_), row);
-  if (placed == Status::kOk) added_ = 1;
-  return placed == Status::kExists ? Status::kNotFound : placed;
+  if (!referred) return Status::kRollback;
+  const Key key = forwarding_key(typed_key(s_id, kind_), start_time_);
+  CallForwarding row{.seal = 0, .end_time = end_time_, .numberx = numberx_};
+  row.seal = seal_of(key, row);
+  return rolled_back_if(Status::kExists, txn.insert(tables_.call_forwarding, key, row));
 }
 
 Status TatpClient::delete_call_forwarding(Transaction& txn) {
   Key s_id;
   if (!find_by_number(txn, &s_id)) return Status::kAbort;
-  const Status status =
-      txn.erase(tables_.call_forwarding, forwarding_key(typed_key(s_id, kind_), start_time_));
-  if (status == Status::kOk) added_ = ~uint64_t{0};
-  return status;
+  const Key key = forwarding_key(typed_key(s_id, kind_), start_time_);
+  return rolled_back_if(Status::kNotFound, txn.erase(tables_.call_forwarding, key));
 }
 
 bool TatpClient::find_by_number(Transaction& txn, Key* s_id) {

@@ -42,19 +42,29 @@ inline constexpr std::array<TypeInfo, 7> kTypeInfos = {{
 }};
 
 struct Options {
-  uint64_t subscribers = 100'000;
+  Population population;
   bool uniform = false;
   std::optional<Type> only;  // run this type alone; if empty, the standard mix
 };
 
-// Options, counter and database must outlive the client. The worker's thread calls all functions
+// What the clients of a run had acknowledged.
+struct Acknowledged {
+  AckCounter forwardings;  // inserted, minus deleted
+  AckCounter updates;      // of subscribers
+};
+
+// A read that finds no row is a miss: it commits. A write that finds no row, or finds its key
+// taken, rolls back, with what it had written before (TATP's kit, client.c, runTransaction). So the
+// rate of the transactions that commit is what the kit reports as MQTh, which counts failed reads
+// and no failed writes.
+//
+// Options, counters and database must outlive the client. The worker's thread calls all functions
 // but the constructor and the destructor.
 class TatpClient : public Client {
  public:
-  // `ack_counter` gets the number of call forwardings inserted, minus the number deleted.
-  TatpClient(const Options& options, AckCounter& ack_counter, Database& database, uint32_t worker,
-             uint64_t seed);
-  ~TatpClient() override { ack_counter_.add(forwardings_); }
+  TatpClient(const Options& options, Acknowledged& acknowledged, Database& database,
+             uint32_t worker, uint64_t seed);
+  ~TatpClient() override;
 
   uint32_t next() override;
   Status execute(Transaction& txn) override;
@@ -62,10 +72,9 @@ class TatpClient : public Client {
   std::span<const std::byte> command() override;
   bool take(uint32_t type, std::span<const std::byte> input) override;
 
-  // The number of a transaction is 1 plus the change that it makes to the number of call
-  // forwardings (1, 0 or -1 modulo 2^64).
-  uint64_t committing() override { return added_ + 1; }
-  void acknowledged(uint64_t number) override { forwardings_ += number - 1; }
+  // The number of a transaction is its type: those that write and commit have all done the same.
+  uint64_t committing() override { return type_; }
+  void acknowledged(uint64_t type) override { ++acknowledged_types_[type]; }
 
  private:
   uint64_t draw_subscriber();
@@ -81,13 +90,15 @@ class TatpClient : public Client {
   Status delete_call_forwarding(Transaction& txn);
   // Looks up the subscriber with the number sub_nbr_. Returns false if the transaction must abort.
   bool find_by_number(Transaction& txn, Key* s_id);
+  // Counts an update of the subscriber in its row, and seals the row.
+  void sign(Key s_id, Subscriber* row);
 
   const Options& options_;
-  AckCounter& ack_counter_;
+  Acknowledged& acknowledged_;
   Tables tables_;
   Random random_;
   const uint64_t a_;  // NURand's parameter A
-  uint64_t forwardings_ = 0;
+  std::array<uint64_t, kTypeInfos.size()> acknowledged_types_{};
   uint64_t shown_ = 0;  // a sum, so that the compiler cannot drop the reads
 
   Type type_ = kGetSubscriberData;
@@ -100,7 +111,8 @@ class TatpClient : public Client {
   uint8_t data_a_ = 0;
   uint32_t location_ = 0;
   Digits numberx_{};
-  uint64_t added_ = 0;  // 1: inserted a call forwarding; -1 modulo 2^64: deleted one
+  PreviousUpdate before_;  // the worker's update of a subscriber before the drawn transaction
+  PreviousUpdate last_;    // and after the transaction executed last, if that commits
   std::vector<std::byte> command_;
 };
 

@@ -20,6 +20,12 @@ void choose(Random& random, uint64_t count, std::array<bool, N>* flags) {
   for (size_t i = N; i > 1; --i) std::swap((*flags)[i - 1], (*flags)[random.below(i)]);
 }
 
+uint16_t hash_of(std::initializer_list<uint64_t> words) {
+  uint64_t hash = 0;
+  for (const uint64_t word : words) hash = mix64(hash ^ word);
+  return static_cast<uint16_t>(hash >> 48);
+}
+
 uint64_t s_id_of_typed(Key key) { return subscriber_of(key); }
 uint64_t type_of_typed(Key key) { return type_of(key); }
 
@@ -33,7 +39,12 @@ Columns subscriber_columns() {
       .fields("hex_", &Subscriber::hex)
       .fields("byte2_", &Subscriber::byte2)
       .field("msc_location", &Subscriber::msc_location)
-      .field("vlr_location", &Subscriber::vlr_location);
+      .field("vlr_location", &Subscriber::vlr_location)
+      .field("updates", &Subscriber::updates)
+      .field("previous_key", &Subscriber::previous, &PreviousUpdate::key)
+      .field("previous_updates", &Subscriber::previous, &PreviousUpdate::updates)
+      .field("data_updates", &Subscriber::data_updates)
+      .field("seal", &Subscriber::seal);
 }
 
 Columns access_info_columns() {
@@ -53,7 +64,9 @@ Columns special_facility_columns() {
       .field("is_active", &SpecialFacility::is_active)
       .field("error_cntrl", &SpecialFacility::error_cntrl)
       .field("data_a", &SpecialFacility::data_a)
-      .field("data_b", &SpecialFacility::data_b);
+      .field("data_b", &SpecialFacility::data_b)
+      .field("updates", &SpecialFacility::updates)
+      .field("seal", &SpecialFacility::seal);
 }
 
 Columns call_forwarding_columns() {
@@ -62,7 +75,8 @@ Columns call_forwarding_columns() {
       .key("sf_type", [](Key key) { return type_of_typed(facility_of(key)); })
       .key("start_time", [](Key key) { return uint64_t{start_of(key)}; })
       .field("end_time", &CallForwarding::end_time)
-      .field("numberx", &CallForwarding::numberx);
+      .field("numberx", &CallForwarding::numberx)
+      .field("seal", &CallForwarding::seal);
 }
 
 Digits digits_of(uint64_t number) {
@@ -73,14 +87,33 @@ Digits digits_of(uint64_t number) {
   return digits;
 }
 
-Person::Person(uint64_t s_id, uint64_t subscribers) {
+uint16_t seal_of(Key key, const Subscriber& row) {
+  return hash_of({key, uint64_t{row.vlr_location} << 32 | row.updates,
+                  uint64_t{row.previous.key} << 32 | row.previous.updates,
+                  uint64_t{row.data_updates} << 8 | row.bit[0]});
+}
+
+uint16_t seal_of(Key key, const SpecialFacility& row) {
+  return hash_of({key, uint64_t{row.data_a} << 16 | row.updates});
+}
+
+uint16_t seal_of(Key key, const CallForwarding& row) {
+  uint64_t first, last;
+  std::memcpy(&first, row.numberx.data(), 8);
+  std::memcpy(&last, row.numberx.data() + 7, 8);
+  return hash_of({key, row.end_time, first, last});
+}
+
+Person::Person(uint64_t s_id, const Population& population) {
   Random random(kLoadSeed, s_id);
+  const uint64_t longest = population.end_times == EndTimes::kKit ? 24 : 8;
   subscriber.sub_nbr = digits_of(s_id);
   for (uint8_t& bit : subscriber.bit) bit = below(random, 2);
   for (uint8_t& hex : subscriber.hex) hex = below(random, 16);
   for (uint8_t& byte : subscriber.byte2) byte = below(random, 256);
   subscriber.msc_location = static_cast<uint32_t>(random.between(1, 0xffff'ffff));
   subscriber.vlr_location = static_cast<uint32_t>(random.between(1, 0xffff'ffff));
+  subscriber.seal = seal_of(s_id, subscriber);
 
   choose(random, 1 + random.below(kTypes), &has_access);
   for (uint32_t type = 0; type < kTypes; ++type) {
@@ -99,11 +132,15 @@ Person::Person(uint64_t s_id, uint64_t subscribers) {
     row.error_cntrl = below(random, 256);
     row.data_a = below(random, 256);
     fill_letters(random, row.data_b, sizeof row.data_b);
+    const Key key = typed_key(s_id, type + 1);
+    row.seal = seal_of(key, row);
     choose(random, random.below(kStarts + 1), &has_forwarding[type]);
     for (uint32_t start = 0; start < kStarts; ++start) {
       if (!has_forwarding[type][start]) continue;
-      forwarding[type][start].end_time = static_cast<uint8_t>(start * 8 + 1 + random.below(8));
-      forwarding[type][start].numberx = digits_of(1 + random.below(subscribers));
+      CallForwarding& call = forwarding[type][start];
+      call.end_time = static_cast<uint8_t>(start * 8 + 1 + random.below(longest));
+      call.numberx = digits_of(1 + random.below(population.subscribers));
+      call.seal = seal_of(forwarding_key(key, start * 8), call);
     }
   }
 }

@@ -12,20 +12,27 @@
 #include <type_traits>
 
 #include "engine/storage/database.h"
+#include "workloads/previous_update.h"
 #include "workloads/random.h"
 
 namespace logjam::tatp {
 
 using Digits = std::array<char, 15>;  // a number in decimal, padded with zeros
 
+// Rows have no columns for their keys. In that room they carry what verify() needs, in the members
+// that the description does not name: counts of their updates, the update of a subscriber that the
+// worker had made before, and a seal, which is a hash of the key and of all that changes.
 struct Subscriber {
   uint32_t msc_location;
   uint32_t vlr_location;
+  uint32_t updates;
+  PreviousUpdate previous;
+  uint16_t seal;
+  uint8_t data_updates;  // those by UpdateSubscriberData, modulo 2^8
   Digits sub_nbr;
   uint8_t bit[10];
   uint8_t hex[10];
   uint8_t byte2[10];
-  uint8_t unused[3];
 };
 struct AccessInfo {
   uint8_t data1;
@@ -34,12 +41,15 @@ struct AccessInfo {
   char data4[5];
 };
 struct SpecialFacility {
+  uint16_t updates;  // modulo 2^16
+  uint16_t seal;
   uint8_t is_active;
   uint8_t error_cntrl;
   uint8_t data_a;
   char data_b[5];
 };
 struct CallForwarding {
+  uint16_t seal;
   uint8_t end_time;
   Digits numberx;
 };
@@ -79,11 +89,28 @@ inline Key sub_nbr_key(const Digits& sub_nbr) {
   return mix64(low ^ mix64(high));
 }
 
-// The initial rows of a subscriber, a function of s_id and of the number of subscribers. The
-// elements of `access`, `facility` and `forwarding` are rows only if the corresponding element of
+// The row's seal, if the row lies under `key`.
+uint16_t seal_of(Key key, const Subscriber& row);
+uint16_t seal_of(Key key, const SpecialFacility& row);
+uint16_t seal_of(Key key, const CallForwarding& row);
+
+// The end times of the initial call forwardings.
+enum class EndTimes : uint8_t {
+  kKit,   // start_time + [1, 24], as TATP's kit draws them (rnd("end_time_add"))
+  kText,  // start_time + [1, 8], as TATP's description says
+};
+
+// What shapes the initial rows.
+struct Population {
+  uint64_t subscribers = 100'000;
+  EndTimes end_times = EndTimes::kKit;
+};
+
+// The initial rows of a subscriber, a function of s_id and of the population. The elements of
+// `access`, `facility` and `forwarding` are rows only if the corresponding element of
 // `has_access`, `has_facility` or `has_forwarding` is true.
 struct Person {
-  Person(uint64_t s_id, uint64_t subscribers);
+  Person(uint64_t s_id, const Population& population);
 
   Subscriber subscriber{};
   std::array<bool, kTypes> has_access{}, has_facility{};

@@ -1,6 +1,7 @@
 #include "workloads/tatp/verify.h"
 
-#include <array>
+#include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,7 @@ class Finding {
  public:
   explicit Finding(std::string name) : name_(std::move(name)) {}
   void expect(bool here) { expected_ += here; }
-  void wrong(Key key, const char* why) {
+  void wrong(Key key, const std::string& why) {
     wrong_.note([&] { return "; first: key " + std::to_string(key) + " " + why; });
   }
   void add(const Finding& later) {
@@ -39,33 +40,41 @@ const Row* present(Table& table, Key key) {
   return tuple->load_version().absent() ? nullptr : reinterpret_cast<const Row*>(tuple->row());
 }
 
-bool same(const Subscriber& now, const Subscriber& loaded) {
+bool same(Key key, const Subscriber& now, const Subscriber& loaded) {
   Subscriber expected = loaded;
   expected.bit[0] = now.bit[0];
   expected.vlr_location = now.vlr_location;
+  expected.updates = now.updates;
+  expected.previous = now.previous;
+  expected.data_updates = now.data_updates;
+  expected.seal = seal_of(key, now);
   return std::memcmp(&now, &expected, sizeof now) == 0 && now.bit[0] <= 1 && now.vlr_location != 0;
 }
 
-bool same(const AccessInfo& now, const AccessInfo& loaded) {
+bool same(Key, const AccessInfo& now, const AccessInfo& loaded) {
   return std::memcmp(&now, &loaded, sizeof now) == 0;
 }
 
-bool same(const SpecialFacility& now, const SpecialFacility& loaded) {
+bool same(Key key, const SpecialFacility& now, const SpecialFacility& loaded) {
   SpecialFacility expected = loaded;
   expected.data_a = now.data_a;
+  expected.updates = now.updates;
+  expected.seal = seal_of(key, now);
   return std::memcmp(&now, &expected, sizeof now) == 0;
 }
 
-// Checks that the row under `key` is as loaded, or that there is none if none was loaded.
+// Checks that the row under `key` is as loaded but for what transactions change, or that there is
+// none if none was loaded. Returns the row, or null.
 template <class Row>
-void compare(Table& table, Key key, bool loaded, const Row& as_loaded, Finding* finding) {
+const Row* compare(Table& table, Key key, bool loaded, const Row& as_loaded, Finding* finding) {
   finding->expect(loaded);
   const Row* row = present<Row>(table, key);
   if ((row != nullptr) != loaded) {
     finding->wrong(key, loaded ? "is missing" : "was never loaded");
-  } else if (loaded && !same(*row, as_loaded)) {
+  } else if (loaded && !same(key, *row, as_loaded)) {
     finding->wrong(key, "has changed");
   }
+  return row;
 }
 
 bool is_number_of_one(const Digits& digits, uint64_t subscribers) {
@@ -76,87 +85,138 @@ bool is_number_of_one(const Digits& digits, uint64_t subscribers) {
 
 struct Findings {
   Finding people{"subscribers are those loaded, but for bit_1 and vlr_location"};
-  Finding numbers{"subscribers are found by sub_nbr"};
+  Finding numbers{"each subscriber is found by sub_nbr"};
   Finding access{"access_info is as loaded"};
   Finding facilities{"special facilities are those loaded, but for data_a"};
+  Finding pairs{"UpdateSubscriberData updated both of its rows"};
   Finding calls{"call forwardings have a special facility, and times of a day"};
-  uint64_t forwardings_loaded = 0, forwardings = 0, postings = 0;
+  uint64_t forwardings_loaded = 0, forwardings = 0;
+  uint64_t updates = 0;
+  BrokenRows lost;
 
   void add(const Findings& later) {
     people.add(later.people);
     numbers.add(later.numbers);
     access.add(later.access);
     facilities.add(later.facilities);
+    pairs.add(later.pairs);
     calls.add(later.calls);
     forwardings_loaded += later.forwardings_loaded;
     forwardings += later.forwardings;
-    postings += later.postings;
+    updates += later.updates;
+    lost.add(later.lost);
   }
 };
 
-using HasFacility = std::vector<std::array<bool, kTypes>>;  // by s_id
+class Checker {
+ public:
+  Checker(Tables& tables, const Population& population)
+      : tables_(tables), population_(population) {}
 
-// Subscribers [first, end) and their rows in the tables of a fixed size.
-void compare_subscribers(Tables& tables, uint64_t first, uint64_t end, uint64_t subscribers,
-                         HasFacility* has_facility, Findings* found) {
-  for (uint64_t s_id = first; s_id < end; ++s_id) {
-    const Person person(s_id, subscribers);
-    compare(tables.subscriber, s_id, true, person.subscriber, &found->people);
+  void check_subscriber(Key s_id, Findings* found) const {
+    const Person person(s_id, population_);
+    const auto* subscriber =
+        compare(tables_.subscriber, s_id, true, person.subscriber, &found->people);
+    check_posting(s_id, person.subscriber.sub_nbr, found);
+    uint8_t facility_updates = 0;
     for (uint32_t i = 0; i < kTypes; ++i) {
       const Key key = typed_key(s_id, i + 1);
-      compare(tables.access_info, key, person.has_access[i], person.access[i], &found->access);
-      compare(tables.special_facility, key, person.has_facility[i], person.facility[i],
-              &found->facilities);
-      for (const bool has : person.has_forwarding[i]) found->forwardings_loaded += has;
+      compare(tables_.access_info, key, person.has_access[i], person.access[i], &found->access);
+      const auto* facility = compare(tables_.special_facility, key, person.has_facility[i],
+                                     person.facility[i], &found->facilities);
+      if (facility != nullptr) {
+        facility_updates = static_cast<uint8_t>(facility_updates + facility->updates);
+      }
+      for (uint32_t start = 0; start < kStarts; ++start) {
+        const bool loaded = person.has_forwarding[i][start];
+        found->forwardings_loaded += loaded;
+        check_forwarding(forwarding_key(key, start * 8), person.has_facility[i],
+                         loaded ? &person.forwarding[i][start] : nullptr, found);
+      }
     }
-    (*has_facility)[s_id] = person.has_facility;
-    found->numbers.expect(true);
+    found->pairs.expect(true);
+    if (subscriber == nullptr) return;
+    if (subscriber->data_updates != facility_updates) {
+      found->pairs.wrong(s_id, "counts " + std::to_string(subscriber->data_updates) +
+                                   " updates, its facilities " + std::to_string(facility_updates));
+    }
+    found->updates += subscriber->updates;
+    const auto updates_of = [&](Key key) {
+      const auto* other = present<Subscriber>(tables_.subscriber, key);
+      return other == nullptr ? 0 : other->updates;
+    };
+    check_previous(s_id, subscriber->previous, updates_of, &found->lost);
   }
-}
 
-void check_forwarding(Key key, const CallForwarding& row, uint64_t subscribers,
-                      const HasFacility& has_facility, Findings* found) {
-  const Key facility = facility_of(key), s_id = subscriber_of(facility);
-  ++found->forwardings;
-  found->calls.expect(true);
-  if (s_id > subscribers || !has_facility[s_id][type_of(facility) - 1]) {
-    found->calls.wrong(key, "has no special facility");
-  } else if (start_of(key) > 16 || row.end_time < 1 || row.end_time > 24) {
-    found->calls.wrong(key, "has times that are none");
-  } else if (!is_number_of_one(row.numberx, subscribers)) {
-    found->calls.wrong(key, "leads to a number that is none");
+ private:
+  // There is one posting of the subscriber, under its number, and it leads to the subscriber's row.
+  void check_posting(Key s_id, const Digits& number, Findings* found) const {
+    found->numbers.expect(true);
+    Keyed* row = tables_.subscriber.primary().find(s_id, nullptr);
+    uint64_t postings = 0;
+    const auto count = [&](NodeVersion, std::span<Keyed* const> entries) {
+      for (Keyed* entry : entries) {
+        const auto& posting = *static_cast<Posting*>(entry);
+        if (posting.primary != s_id) continue;
+        ++postings;
+        if (row == nullptr || posting.tuple != Table::tuple_of(row)) {
+          found->numbers.wrong(s_id, "is posted with another row");
+        }
+      }
+      return true;
+    };
+    tables_.subscriber.secondary(kBySubNbr).find_all(sub_nbr_key(number), count);
+    if (postings != 1) {
+      found->numbers.wrong(s_id, "has " + std::to_string(postings) + " postings");
+    }
   }
-}
+
+  // A call forwarding is as loaded, or was inserted by a transaction.
+  void check_forwarding(Key key, bool has_facility, const CallForwarding* loaded,
+                        Findings* found) const {
+    const auto* row = present<CallForwarding>(tables_.call_forwarding, key);
+    if (row == nullptr) return;
+    ++found->forwardings;
+    found->calls.expect(true);
+    if (!has_facility) return found->calls.wrong(key, "has no special facility");
+    if (row->seal != seal_of(key, *row)) return found->calls.wrong(key, "is not as written");
+    if (loaded != nullptr && std::memcmp(row, loaded, sizeof *row) == 0) return;
+    if (row->end_time < 1 || row->end_time > 24) {
+      found->calls.wrong(key, "has an end time that is none");
+    } else if (!is_number_of_one(row->numberx, population_.subscribers)) {
+      found->calls.wrong(key, "leads to a number that is none");
+    }
+  }
+
+  Tables& tables_;
+  const Population& population_;
+};
 
 }  // namespace
 
-std::vector<Check> verify(Database& database, uint64_t subscribers, const AckCounter& forwardings) {
+std::vector<Check> verify(Database& database, const Population& population,
+                          const Acknowledged& acknowledged) {
   Tables tables(database);
-  HasFacility has_facility(subscribers + 1);
-  Findings found = sum_of_parts(Findings{}, [&](uint32_t part, uint32_t parts, Findings* sum) {
-    compare_subscribers(tables, 1 + subscribers * part / parts,
-                        1 + subscribers * (part + 1) / parts, subscribers, &has_facility, sum);
-  });
-  found.add(sum_of_parts(Findings{}, [&](uint32_t part, uint32_t parts, Findings* sum) {
-    tables.subscriber.secondary(kBySubNbr).for_each(part, parts, [&](Keyed* entry) {
-      const auto& posting = *static_cast<Posting*>(entry);
-      ++sum->postings;
-      if (posting.key != sub_nbr_key(digits_of(posting.primary))) {
-        sum->numbers.wrong(posting.primary, "is posted under another number");
-      }
-    });
-    tables.call_forwarding.for_each_row(part, parts, [&](Key key, const std::byte* bytes) {
-      check_forwarding(key, *reinterpret_cast<const CallForwarding*>(bytes), subscribers,
-                       has_facility, sum);
-    });
-  }));
+  const Checker checker(tables, population);
+  const uint64_t n = population.subscribers;
+  const Findings found =
+      sum_of_parts(Findings{}, [&](uint32_t part, uint32_t parts, Findings* sum) {
+        for (Key s_id = 1 + n * part / parts; s_id <= n * (part + 1) / parts; ++s_id) {
+          checker.check_subscriber(s_id, sum);
+        }
+      });
+  uint64_t postings = 0;
+  tables.subscriber.secondary(kBySubNbr).for_each([&](Keyed*) { ++postings; });
   std::vector<Check> checks = {found.people.check(tables.subscriber.count_rows()),
-                               found.numbers.check(found.postings),
+                               found.numbers.check(postings),
                                found.access.check(tables.access_info.count_rows()),
                                found.facilities.check(tables.special_facility.count_rows()),
-                               found.calls.check(found.forwardings)};
-  forwardings.check("call forwardings: loaded + inserted - deleted", found.forwardings, &checks,
-                    found.forwardings_loaded);
+                               found.pairs.check(n),
+                               found.calls.check(tables.call_forwarding.count_rows()),
+                               no_update_lost(found.lost)};
+  acknowledged.forwardings.check("call forwardings: loaded + inserted - deleted", found.forwardings,
+                                 &checks, found.forwardings_loaded);
+  acknowledged.updates.check("subscribers count every update", found.updates, &checks);
   return checks;
 }
 

@@ -1,5 +1,6 @@
-// Checks TATP's numbers of rows, its references between tables, and that the columns which no
-// transaction changes are as loaded.
+// Checks TATP's tables: the columns that no transaction changes are as loaded, the others as their
+// transactions wrote them, the counts of updates fit together, and each reference between tables
+// and each posting leads where it should.
 #pragma once
 
 #include <vector>
@@ -8,8 +9,8 @@
 
 namespace logjam::tatp {
 
-// Returns one result for each check. `forwardings` is the acknowledged change of the number of call
-// forwardings. No transaction may run meanwhile.
-std::vector<Check> verify(Database& database, uint64_t subscribers, const AckCounter& forwardings);
+// Returns one result for each check. No transaction may run meanwhile.
+std::vector<Check> verify(Database& database, const Population& population,
+                          const Acknowledged& acknowledged);
 
 }  // namespace logjam::tatp

@@ -46,6 +46,15 @@ struct History {
 static_assert(sizeof(Branch) == 100 && sizeof(Teller) == 100 && sizeof(Account) == 100);
 static_assert(sizeof(History) == 50);
 
+// The key of a history row: a worker, and the worker's count of transactions, from 1. A retry uses
+// the same count, so a worker's rows have consecutive counts.
+inline constexpr int kCountBits = 40;
+constexpr Key history_key(uint32_t worker, uint64_t count) {
+  return Key{worker} << kCountBits | count;
+}
+constexpr uint64_t worker_of(Key history) { return history >> kCountBits; }
+constexpr uint64_t count_of(Key history) { return history & ((Key{1} << kCountBits) - 1); }
+
 // Columns for exports. An id is the row's key, in a member of its own.
 inline Columns branch_columns() {
   return Columns().field("b_id", &Branch::id).field("b_balance", &Branch::balance);

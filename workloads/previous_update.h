@@ -1,0 +1,48 @@
+// Finds lost updates in tables whose rows name the update before their last one.
+//
+// A row counts its updates. The worker that updates a row also writes into it which row it had
+// updated before, and how often that row had been updated by then. If that row now counts less, an
+// update of it is lost, while the same worker's next one is not. No count of what was acknowledged
+// is needed.
+//
+// This holds of a recovered database too, because every scheme recovers what a worker has read and
+// written in the worker's order: a worker's log is a prefix of what it logged, or the cut is by a
+// number that grows with each of its transactions. A scheme that promises less (R4 asks for no
+// more than what was read from) would have to say so here. Poplar keeps transactions that only
+// wrote beyond its cut; an update reads its row.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "workloads/common.h"
+
+namespace logjam {
+
+// Part of a row.
+struct PreviousUpdate {
+  uint32_t key = 0;      // of the row that the worker had updated before
+  uint32_t updates = 0;  // of that row, that one included; 0 if the worker had updated none
+};
+
+// Notes in `*lost` if the row under `key` names a previous update that is not there. updates_of(k)
+// returns how often the row under `k` has been updated, 0 if there is no such row.
+template <class UpdatesOf>
+void check_previous(uint64_t key, const PreviousUpdate& previous, const UpdatesOf& updates_of,
+                    BrokenRows* lost) {
+  if (previous.updates == 0) return;
+  const uint64_t updates = updates_of(previous.key);
+  if (updates >= previous.updates) return;
+  lost->note([&] {
+    return "; first: row " + std::to_string(previous.key) + " has " + std::to_string(updates) +
+           " updates, and the worker that updated row " + std::to_string(key) +
+           " had made its number " + std::to_string(previous.updates);
+  });
+}
+
+inline Check no_update_lost(const BrokenRows& lost) {
+  return {"no update is lost before one that is there", lost.count == 0,
+          std::to_string(lost.count) + " lost" + lost.first};
+}
+
+}  // namespace logjam
