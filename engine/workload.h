@@ -126,7 +126,7 @@ class Workload {
                                      const std::string& to) {
     (void)database;
     (void)to;
-    return "this workload keeps no history, so " + path + " cannot be exported";
+    return "only the ledger's history says what was read: " + path + " cannot be exported";
   }
 
   // One line for the summary, with scale and distribution.
@@ -146,6 +146,8 @@ struct WorkloadInfo {
   // Returns, in one sentence, why the flags as they are set cannot be used; empty if they can.
   std::function<std::string()> check_flags;
   std::function<std::unique_ptr<Workload>()> make;
+  // Whether its own clients keep a history with --history (ledger).
+  bool keeps_history = false;
 };
 
 // A workload's file holds one static WorkloadRegistration.
