@@ -112,8 +112,9 @@ class Workload {
   // Runs the workload's own consistency checks. No transaction runs meanwhile.
   virtual std::vector<Check> verify(Database& database) = 0;
 
-  // Checks the recovered database against the history that the workload's clients kept in the file
-  // `path` (ledger). A workload that keeps no history returns a failed check that says so.
+  // Checks the recovered database against the history that the clients kept in the file `path` (the
+  // ledger's, or those of workloads/history/). A workload that keeps no history returns a failed
+  // check that says so.
   virtual std::vector<Check> verify_history(Database& database, const std::string& path) {
     (void)database;
     return {{"history", false, "this workload keeps no history, so " + path + " proves nothing"}};
