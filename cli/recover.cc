@@ -14,6 +14,7 @@
 #include "logging/directory_locks.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
+#include "workloads/history/keep.h"
 
 DEFINE_string(
     replay, "parallel",
@@ -121,7 +122,7 @@ int recover_command() {
   refuse_export_directory(FLAGS_export);
   VLOG(1) << "recovering a log of " << files.paths.size() << " stream(s) of scheme "
           << files.header.scheme << ", workload " << info.name;
-  const auto workload = info.make();
+  const auto workload = make_with_history(info);
   refuse_too_large(workload->expected_bytes(), {});
   Database database;
   const uint64_t load_start = platform::now_ns();

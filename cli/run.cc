@@ -12,6 +12,7 @@
 #include "logging/log.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
+#include "workloads/history/keep.h"
 
 DEFINE_string(csv, "", "append a row to this file");
 DEFINE_bool(verify, true, "run the workload's own checks afterwards");
@@ -57,7 +58,7 @@ void stop_on_signals() {
 
 int run_command() {
   Settings settings = run_settings();
-  const auto workload = settings.workload->make();
+  const auto workload = make_with_history(*settings.workload);
   if (!FLAGS_csv.empty()) {
     refuse_foreign_csv(FLAGS_csv, make_row(settings, *workload, RunResult{}, ""));
   }

@@ -112,7 +112,7 @@ class Workload {
   // be lost (R8).
   virtual void note_unsafe(const std::string& why) { (void)why; }
   // Called before make_client(), and before the run replaces an earlier log: opens the history of
-  // `workers` workers, if one is asked for (ledger), or refuses.
+  // `workers` workers, if one is asked for, or refuses.
   virtual void start_history(uint32_t workers) { (void)workers; }
 
   // Makes the client to which recovery gives the commands of all clients.
@@ -126,8 +126,9 @@ class Workload {
   // Runs the workload's own consistency checks. No transaction runs meanwhile.
   virtual std::vector<Check> verify(Database& database) = 0;
 
-  // Checks the recovered database against the history that the workload's clients kept in the file
-  // `path` (ledger). A workload that keeps no history returns a failed check that says so.
+  // Checks the recovered database against the history that the clients kept in the file `path` (the
+  // ledger's, or those of workloads/history/). A workload that keeps no history returns a failed
+  // check that says so.
   virtual std::vector<Check> verify_history(Database& database, const std::string& path) {
     (void)database;
     return {{"history", false, "this workload keeps no history, so " + path + " proves nothing"}};
@@ -140,7 +141,7 @@ class Workload {
                                      const std::string& to) {
     (void)database;
     (void)to;
-    return "this workload keeps no history, so " + path + " cannot be exported";
+    return "only the ledger's history says what was read: " + path + " cannot be exported";
   }
 
   // One line for the summary, with scale and distribution.
@@ -167,6 +168,8 @@ struct WorkloadInfo {
   std::function<std::string()> check_flags;
   std::function<std::unique_ptr<Workload>()> make;
   std::vector<WorkloadVariant> variants = {};
+  // Whether its own clients keep a history with --history (ledger).
+  bool keeps_history = false;
 };
 
 // A workload's file holds one static WorkloadRegistration.

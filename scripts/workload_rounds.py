@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Kills and recovers every workload with all log schemes, and lets it verify its database.
 
-A round runs a workload at a small scale, kills it (SIGKILL) at a random moment after the load, and
-recovers its log. The round passes if `logjam recover` succeeds: the log is usable, and the
-workload's own checks hold. Schemes and protocols take turns. Commit policy, record granularity,
-number of devices and the moment of the kill follow from the seed. These rounds do not prove that
-nothing acknowledged is lost: the ledger does (scripts/crash_rounds.py).
+A round runs a workload at a small scale with a history, kills it (SIGKILL) at a random moment after
+the load or right after an acknowledgement, and recovers its log. The round passes if `logjam
+recover` succeeds: the log is usable, the workload's own checks hold, and the rows are as the history
+wants them, so that nothing acknowledged is lost (workloads/history/checker.h). Schemes and protocols
+take turns. Commit policy, record granularity, number of devices and the moment of the kill follow
+from the seed. Whether transactions saw what a serial order allows is for the ledger to prove
+(scripts/crash_rounds.py).
 """
 
 import argparse
@@ -19,14 +21,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 from experiment import schemes as listed_schemes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COLUMNS = ["workload", "log", "cc", "commit", "log_records", "devices", "killed_after_ms",
-           "recovered", "result", "seed"]
+           "committing", "acknowledged", "recovered", "result", "seed"]
 # Small scales load fast, and their transactions conflict often.
 SCALES = {
     "ledger": [["--ledger_keys=1000"]],
@@ -40,11 +41,14 @@ SCALES = {
              for name in ("A", "B", "D", "E", "F", "dbx1000", "poplar-hybrid", "rows-16", "silo")],
 }
 THREADS = 4
+HISTORY_MB = 96  # a run that fills it ends by itself
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=20, help="of each workload")
+    parser.add_argument("--first", type=int, default=0,
+                        help="the number of the first one, to go on behind earlier rounds")
     parser.add_argument("--seed", type=int, default=random.randrange(10**9))
     parser.add_argument("--workloads", default="", help="some of them, separated by commas")
     parser.add_argument("--logjam", default=os.path.join(ROOT, "build", "logjam"))
@@ -58,29 +62,30 @@ def listed(logjam, what):
     return [line.split()[0] for line in lines.stdout.splitlines()[1:] if line.strip()]
 
 
-def kill_when_loaded(command, seconds):
-    """Runs the command and kills it `seconds` after it has reported its load. Returns the exit
-    status if the command ended before that (else None), and its stderr."""
-    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    said = []
-    loaded = threading.Event()
+def begun(history):
+    """Whether the run has made its history, which it does before its first transaction."""
+    try:
+        with open(history, "rb") as file:
+            return file.read(6) == b"logjam"
+    except FileNotFoundError:
+        return False
 
-    def listen():
-        for line in run.stderr:
-            said.append(line)
-            if "] loaded " in line:
-                loaded.set()
-        loaded.set()
 
-    listener = threading.Thread(target=listen)
-    listener.start()
-    loaded.wait(60)
-    time.sleep(seconds)
-    ended = run.poll()
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    listener.join()
-    return ended, "".join(said)
+def kill_when_begun(command, history, seconds):
+    """Runs the command and kills it `seconds` after it has begun, unless it has ended. Returns its
+    exit status, which is -SIGKILL if it was killed, and its stderr."""
+    with tempfile.TemporaryFile("w+") as said:
+        run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
+        patience = time.monotonic() + 60
+        while run.poll() is None and not begun(history) and time.monotonic() < patience:
+            time.sleep(0.005)
+        try:
+            run.wait(seconds)
+        except subprocess.TimeoutExpired:
+            run.kill()
+        run.wait()
+        said.seek(0)
+        return run.returncode, said.read()
 
 
 def play(logjam, directory, workload, scheme, device, protocol, seed):
@@ -92,6 +97,11 @@ def play(logjam, directory, workload, scheme, device, protocol, seed):
     if scheme == "command":
         records = "txn"  # a command cannot be split into operations
     moment = draw.uniform(0.02, 0.8)
+    # A kill from outside usually finds the workers waiting. One from inside, right after an
+    # acknowledgement, finds work that is not yet durable.
+    die_after = draw.choice([0, draw.randrange(1, 2 ** draw.randrange(1, 14))])
+    die = "ledger_die_after" if workload == "ledger" else "history_die_after"
+    history = os.path.join(directory, "history")
     count = draw.choice([1, 2])
     if scheme == "scm":
         count = 1  # its log cannot be striped
@@ -103,19 +113,26 @@ def play(logjam, directory, workload, scheme, device, protocol, seed):
            f"--commit={commit}", f"--log_records={records}", f"--wal_dir={','.join(devices)}",
            f"--seed={seed}", f"--threads={THREADS}", "--seconds=60", "--warmup=0",
            "--log_prealloc_mb=16", "--log_buffer_mb=4", *draw.choice(SCALES[workload]),
+           f"--history={history}", f"--history_mb={HISTORY_MB}", f"--{die}={die_after}",
            *([f"--device={device}"] if device else [])]
-    recover = [logjam, "recover", f"--wal_dir={','.join(devices)}", "--threads=2", "--verify"]
+    recover = [logjam, "recover", f"--wal_dir={','.join(devices)}", "--threads=2", "--verify",
+               f"--history={history}"]
     row = {"workload": workload, "log": scheme, "cc": protocol, "commit": commit,
            "log_records": records, "devices": len(devices),
-           "killed_after_ms": round(moment * 1000), "recovered": "", "seed": seed}
-    ended, said = kill_when_loaded(run, moment)
-    if ended is not None:
-        row["result"] = f"ended by itself ({ended})"
+           "killed_after_ms": round(moment * 1000), "committing": "", "acknowledged": "",
+           "recovered": "", "seed": seed}
+    ended, said = kill_when_begun(run, history, moment)
+    if ended not in (-signal.SIGKILL, 0):
+        row["result"] = f"ended with status {ended}"
         return row, f"{' '.join(run)}\n{said}"
     recovered = subprocess.run(recover, capture_output=True, text=True, timeout=120)
     found = re.search(r"^recovered +(\d+) transactions", recovered.stdout, re.MULTILINE)
     row["recovered"] = int(found[1]) if found else ""
-    row["result"] = "verified" if recovered.returncode == 0 else "FAILED"
+    found = re.search(r"^ok   history: (\d+) transactions (?:that write|reached commit), (\d+) "
+                      r"(?:were )?acknowledged", recovered.stdout, re.MULTILINE)
+    if found:
+        row["committing"], row["acknowledged"] = int(found[1]), int(found[2])
+    row["result"] = "verified" if recovered.returncode == 0 and found else "FAILED"
     return row, f"{' '.join(run)}\n{' '.join(recover)}\n{recovered.stdout}{recovered.stderr}"
 
 
@@ -132,7 +149,7 @@ def main():
           f"{len(protocols)} protocols")
     rows = []
     for index, workload in enumerate(workloads):
-        for number in range(given.rounds):
+        for number in range(given.first, given.first + given.rounds):
             # The scheme changes with every round. Each workload pairs schemes and protocols
             # differently.
             seed = given.seed + index * given.rounds + number
@@ -148,7 +165,9 @@ def main():
         good = [r for r in done if r["result"] == "verified"]
         print(f"{workload:14} {len(good)} of {len(done)} verified, "
               f"{len({r['log'] for r in done})} schemes, {len({r['cc'] for r in done})} protocols, "
-              f"{sum(r['recovered'] for r in good)} transactions recovered", flush=True)
+              f"{sum(r['committing'] for r in good)} transactions committing, "
+              f"{sum(r['acknowledged'] for r in good)} acknowledged, "
+              f"{sum(r['recovered'] for r in good)} recovered", flush=True)
     shutil.rmtree(directory if not given.directory else os.path.join(directory, "log"),
                   ignore_errors=True)
     if given.csv:

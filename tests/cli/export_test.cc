@@ -65,7 +65,7 @@ TEST_F(Export, RefusesWhatIsNoHistory) {
                        kRecover + "--history=log --export_history=out 2>&1 >/dev/null; echo $?");
   EXPECT_EQ(ended.output,
             "logjam: --export_history needs the --history that it is to export\n2\n"
-            "logjam: this workload keeps no history, so log cannot be exported\n2\n");
+            "logjam: only the ledger's history says what was read: log cannot be exported\n2\n");
 }
 
 }  // namespace

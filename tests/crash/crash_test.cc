@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <set>
 
+#include "tests/crash/child.h"
 #include "tests/crash/crash_round.h"
 
 namespace logjam {
@@ -26,11 +26,6 @@ namespace {
 uint64_t number_from(const char* variable, uint64_t otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-std::string binary() {
-  const char* path = std::getenv("LOGJAM");
-  return std::filesystem::absolute(path == nullptr ? "build/logjam" : path);
 }
 
 std::vector<CrashRound> rounds() {
@@ -52,10 +47,10 @@ std::vector<CrashRound> rounds() {
 class Crash : public testing::TestWithParam<CrashRound> {};
 
 TEST_P(Crash, LosesNothing) {
-  ASSERT_EQ(access(binary().c_str(), X_OK), 0)
-      << "no logjam at " << binary() << ": set LOGJAM to the binary";
+  ASSERT_EQ(access(binary_under_test().c_str(), X_OK), 0)
+      << "no logjam at " << binary_under_test() << ": set LOGJAM to the binary";
   const CrashRound& round = GetParam();
-  const CrashResult result = play(round, binary());
+  const CrashResult result = play(round, binary_under_test());
   std::cout << "seed " << round.seed << ", " << round.name() << "\n"
             << result.commands << "  " << result.report << std::endl;
   EXPECT_TRUE(result.passed) << "seed " << round.seed << ": " << result.report;

@@ -21,13 +21,13 @@ TEST(History, ARetractedEntryIsOverwritten) {
   attempt.reads = {{1, 0}, {2, 0}, {3, 0}, {4, 0}};
   attempt.writes = {{1, 0}, {2, 0}};
   HistoryArea& area = world.history().area(0);
-  area.intend(attempt);
+  intend(area, attempt);
   EXPECT_EQ(open_history(world.path()).transactions.size(), 1u);
   area.retract();
   EXPECT_EQ(open_history(world.path()).transactions.size(), 0u);
   attempt.clear(world.id(0));
   attempt.reads = {{7, 0}};
-  area.intend(attempt);
+  intend(area, attempt);
   const History history = open_history(world.path());
   ASSERT_EQ(history.error, "");
   ASSERT_EQ(history.transactions.size(), 1u);
@@ -56,7 +56,7 @@ TEST(History, AFullAreaReportsThatItIsFull) {
   World world;
   HistoryArea& area = world.history().area(0);
   uint64_t recorded = 0;
-  for (; !area.full_for(2); ++recorded) world.run(0, {1}, {1});
+  for (; !full_for_accesses(area, 2); ++recorded) world.run(0, {1}, {1});
   EXPECT_GT(recorded, 500u);
   EXPECT_TRUE(world.check().passed) << world.check().violation;
   EXPECT_EQ(world.check().recorded, recorded);

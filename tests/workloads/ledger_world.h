@@ -34,7 +34,7 @@ enum Fate { kLost, kThere, kAcknowledged };
 class World {
  public:
   explicit World(const std::string& unsafe = "")
-      : writer_(path_, 3, 3 * 65536, {keys_, unsafe, "by hand"}) {
+      : writer_(path_, 3, 3 * 65536, history_parameters(keys_, unsafe)) {
     for (Key key = 0; key < kKeys; ++key) {
       rows_.ledger.emplace_back(key, LedgerRow{}).second.seal(key);
     }
@@ -67,7 +67,7 @@ class World {
   void record(const Attempt& attempt, Fate fate) {
     reads_[attempt.id] = attempt.reads;
     HistoryArea& area = writer_.area(worker_of(attempt.id));
-    area.intend(attempt);
+    intend(area, attempt);
     if (fate == kAcknowledged) area.acknowledge(attempt.id);
   }
 

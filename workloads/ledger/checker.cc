@@ -5,7 +5,7 @@
 #include "workloads/ledger/required.h"
 #include "workloads/ledger/serial_order.h"
 #include "workloads/ledger/versions.h"
-#include "workloads/ledger/violation.h"
+#include "workloads/violation.h"
 
 namespace logjam::ledger {
 namespace {
@@ -21,9 +21,9 @@ class Checker {
 
   CheckResult run() {
     result_.recorded = transactions_.size();
-    result_.unsafe = history_.finished ? "" : history_.parameters.unsafe;
+    result_.unsafe = history_.finished ? "" : history_.unsafe;
     for (const auto& transaction : transactions_) result_.acknowledged += transaction.acknowledged;
-    result_.passed = holds(sound()) && holds(check_rows(rows_, history_.parameters.keys)) &&
+    result_.passed = holds(sound()) && holds(check_rows(rows_, history_.keys)) &&
                      holds(versions_.walk()) && holds(required_.torn()) &&
                      (!result_.unsafe.empty() || holds(required_.lost_acknowledged())) &&
                      holds(required_.not_closed()) && holds(settled()) &&
@@ -50,7 +50,7 @@ class Checker {
   // Checks that the history has only accesses that the workload makes.
   std::string sound() const {
     return first_of_transactions([this](uint32_t t) -> std::string {
-      const KeySpace& keys = history_.parameters.keys;
+      const KeySpace& keys = history_.keys;
       const Transaction& transaction = transactions_[t];
       const auto wrong = [&](const Access& access, const std::string& what) {
         return "the history is damaged: " + show(transaction.id) + " accessed " +
@@ -89,8 +89,7 @@ class Checker {
       const Transaction& transaction = transactions_[t];
       if (transaction.mismatch == Mismatch::kNone || !counts(t)) return "";
       return "not serializable: " + show(transaction.id) + " committed having seen, at " +
-             history_.parameters.keys.name(transaction.mismatch_key) + ", " +
-             describe(transaction.mismatch);
+             history_.keys.name(transaction.mismatch_key) + ", " + describe(transaction.mismatch);
     });
   }
 
@@ -104,7 +103,7 @@ class Checker {
   // Checks that each row's `seen` follows from what its writers had read (R3). If commands are
   // replayed in another order than they ran, all other checks may pass, and only this one fails.
   std::string remembered() const {
-    const KeySpace& keys = history_.parameters.keys;
+    const KeySpace& keys = history_.keys;
     return first_violation(keys.all(), [&](size_t key) -> std::string {
       const std::vector<uint32_t>& chain = versions_.chain(key);
       const bool cell = keys.is_cell(key);

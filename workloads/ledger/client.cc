@@ -96,7 +96,7 @@ void LedgerClient::serialized() {
         order_.overwrite(write.key - keys_.ledger, attempt_.id, present);
     if (reads_row(write.op)) continue;
     write.writer = overwritten;
-    if (area_ != nullptr) area_->found_overwritten(i, overwritten);
+    if (area_ != nullptr) found_overwritten(*area_, i, overwritten);
     const bool overtaken = write.op == Op::kInsert && overwritten != seen;
     if (overtaken && attempt_.reads.empty()) crash_point_.depends(attempt_.id, overwritten);
   }

@@ -91,7 +91,7 @@ class LedgerClient final : public Client, private CommitObserver {
 
   uint64_t committing() override {
     if (area_ == nullptr) return 0;
-    area_->intend(attempt_);
+    intend(*area_, attempt_);
     intended_ = true;
     return attempt_.id;
   }
@@ -99,7 +99,7 @@ class LedgerClient final : public Client, private CommitObserver {
   CommitObserver* commit_observer() override { return this; }
   bool exhausted() const override {
     constexpr uint64_t kMost = 2 * kMostAccesses + 2 * kMostCellWrites;
-    return area_ != nullptr && area_->full_for(std::max(kMost, kLongestAudit));
+    return area_ != nullptr && full_for_accesses(*area_, std::max(kMost, kLongestAudit));
   }
 
  private:

@@ -1,33 +1,20 @@
-// A file that records what each transaction read and wrote, and which ones were acknowledged. The
-// file survives SIGKILL.
+// The ledger's history: what each transaction read and wrote, and which ones were acknowledged, in
+// a file that survives SIGKILL (workloads/history/file.h).
 //
-// The file is mapped shared. A store is in the kernel's page cache as soon as the processor has
-// retired it, so a killed process loses none of its stores. A power cut would lose them, but the
-// history is not the log.
+//   payload of an entry := AttemptHeader, reads x Access, writes x Access
 //
-//   file  := header page, then one area for each worker
-//   area  := entry*, ended by a state of 0 or the end of the area
-//   entry := EntryHeader, reads x Access, writes x Access
-//
-// Protocol. An area has one writer, its worker. Readers open the file after the workers have ended,
-// or after the process was killed at any instruction. So an entry's `state` is stored last, with
-// release: it goes from 0 to kIntended when the entry is complete and the next state word is 0,
-// and from kIntended to kAcknowledged later, by one aligned store. The state of an aborted
-// attempt's entry goes back to 0 before its bytes are used again. Between intend() and the
-// publication of its log record, an attempt learns whose writes it overwrites blindly, and stores
-// that into its entry. So the entries of all transactions that a recovery can find are complete. In
-// the header page, any thread may store `started` and `finished`, which only ever go from 0 to 1.
+// Between intend() and the publication of its log record, an attempt learns whose writes it
+// overwrites blindly, and stores that into its entry.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "platform/atomic.h"
+#include "workloads/history/file.h"
 #include "workloads/ledger/rows.h"
 
 namespace logjam::ledger {
@@ -101,69 +88,18 @@ struct KeySpace {
   std::string name(Key key) const;
 };
 
-struct HistoryParameters {
-  KeySpace keys;
-  std::string unsafe;  // why acknowledged transactions may be lost (R8); empty if they may not
-  std::string run;     // the flags, for human readers
-};
+// What `workload` says in the files of the ledger's histories.
+inline constexpr const char* kHistoryOf = "ledger";
 
-inline constexpr uint64_t kHistoryHeaderBytes = 4096;
+// Parameters of a file for the ledger.
+HistoryFileParameters history_parameters(const KeySpace& keys, const std::string& unsafe);
 
-// One worker's part of a history that is being written. Only the worker's thread may call it.
-class HistoryArea {
- public:
-  HistoryArea(std::byte* begin, size_t bytes) : begin_(begin), bytes_(bytes) {}
-
-  // Records that the attempt is about to commit. The caller has asked full_for() before.
-  void intend(const Attempt& attempt);
-  // Records that the attempt last intended overwrites a write of `writer`, by its write `index`.
-  void found_overwritten(size_t index, TransactionId writer);
-  // Removes the attempt last intended: its commit was refused.
-  void retract();
-  // Records that `id`, which was intended before, is acknowledged. Ends the process with
-  // kExitViolation if `id` was not intended, or was acknowledged already.
-  void acknowledge(TransactionId id);
-  // Whether an attempt with so many accesses does not fit any more.
-  bool full_for(size_t accesses) const;
-
- private:
-  // An entry in state kIntended.
-  struct Pending {
-    TransactionId id;
-    size_t offset;
-  };
-  std::byte* begin_;
-  size_t bytes_;
-  size_t used_ = 0;
-  std::deque<Pending> pending_;
-};
-
-// The file of a run. Any thread may call record_start() and record_end().
-class HistoryWriter {
- public:
-  // Creates or replaces the file `path` of about `bytes` bytes, divided among the workers. If the
-  // file cannot be created, the process ends with one sentence.
-  HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
-                const HistoryParameters& parameters);
-  ~HistoryWriter();
-  HistoryWriter(const HistoryWriter&) = delete;
-  HistoryWriter& operator=(const HistoryWriter&) = delete;
-
-  // The area belongs to this object.
-  HistoryArea& area(uint32_t worker) { return areas_[worker]; }
-  const std::string& path() const { return path_; }
-  // Records that transactions run: a crash test may kill the process from now on.
-  void record_start();
-  // Records that the run ended by itself: every committed transaction is durable and acknowledged.
-  // A check may then demand that the database holds exactly these, even after an unsafe run.
-  void record_end();
-
- private:
-  std::string path_;
-  std::byte* memory_;
-  size_t bytes_;
-  std::vector<HistoryArea> areas_;
-};
+// Records that the attempt is about to commit. The caller has asked full_for() before.
+void intend(HistoryArea& area, const Attempt& attempt);
+// Records that the attempt last intended overwrites a write of `writer`, by its write `index`.
+void found_overwritten(HistoryArea& area, size_t index, TransactionId writer);
+// Whether an attempt with so many accesses does not fit any more.
+bool full_for_accesses(const HistoryArea& area, size_t accesses);
 
 struct RecordedTransaction {
   TransactionId id = 0;
@@ -177,8 +113,8 @@ struct RecordedTransaction {
 // mapped as long as a copy of the History exists.
 struct History {
   std::string error;  // why the file cannot be used, in one sentence; empty if it can
-  HistoryParameters parameters;
-  uint32_t workers = 0;
+  KeySpace keys;
+  std::string unsafe;  // why acknowledged transactions may be lost (R8); empty if they may not
   bool started = false, finished = false;
   std::vector<RecordedTransaction> transactions;  // sorted by id
 

@@ -40,8 +40,8 @@ DEFINE_uint64(
     "ledger: a worker kills the process (SIGKILL) right after this many acknowledgements of "
     "its own that come early: of a blind insert, before that of the erase it follows; 0: "
     "none does");
-DEFINE_string(history, "", "ledger: file that keeps what was read, written and acknowledged");
-DEFINE_uint64(history_mb, 256, "ledger: size of that file; the run ends when it is full");
+DECLARE_string(history);
+DECLARE_uint64(history_mb);
 
 namespace logjam {
 namespace {
@@ -52,18 +52,6 @@ using namespace ledger;
 std::string flag(const char* name) {
   std::string value;
   return gflags::GetCommandLineOption(name, &value) ? value : "";
-}
-
-HistoryParameters history_parameters(const std::string& unsafe) {
-  HistoryParameters parameters;
-  parameters.keys = key_space();
-  parameters.unsafe = unsafe;
-  for (const char* name :
-       {"log", "cc", "commit", "elr", "log_records", "device", "threads", "seed", "ledger_reads",
-        "ledger_writes", "ledger_theta", "ledger_cells", "ledger_slots"}) {
-    parameters.run += std::string("--") + name + "=" + flag(name) + " ";
-  }
-  return parameters;
 }
 
 class Ledger final : public Workload {
@@ -159,7 +147,7 @@ class Ledger final : public Workload {
   void start_history(uint32_t workers) override {
     if (FLAGS_history.empty()) return;
     history_ = std::make_unique<HistoryWriter>(FLAGS_history, workers, FLAGS_history_mb << 20,
-                                               history_parameters(unsafe_));
+                                               history_parameters(key_space(), unsafe_));
   }
 
   // Replay adds nothing to the history, which belongs to the run.
@@ -247,12 +235,14 @@ std::string check_flags() {
 }
 
 const WorkloadRegistration registration({
-    "ledger",
-    "reads, updates, blind writes, inserts, deletes and scans, to be proved right afterwards",
-    "0.24 kB a key",
-    {"ledger_keys", "ledger_cells", "ledger_slots"},
-    check_flags,
-    [] { return std::make_unique<Ledger>(); },
+    .name = "ledger",
+    .what =
+        "reads, updates, blind writes, inserts, deletes and scans, to be proved right afterwards",
+    .memory = "0.24 kB a key",
+    .load_flags = {"ledger_keys", "ledger_cells", "ledger_slots"},
+    .check_flags = check_flags,
+    .make = [] { return std::make_unique<Ledger>(); },
+    .keeps_history = true,
 });
 
 }  // namespace

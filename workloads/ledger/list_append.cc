@@ -32,7 +32,7 @@ class Exporter {
  private:
   const char* how_it_ended(uint32_t t) const {
     if (there_[t]) return ":ok";
-    const bool proves_nothing = !history_.parameters.unsafe.empty() && !history_.finished;
+    const bool proves_nothing = !history_.unsafe.empty() && !history_.finished;
     if (proves_nothing) return ":info";
     return history_.transactions[t].acknowledged ? ":ok" : ":fail";
   }
@@ -47,7 +47,7 @@ class Exporter {
   }
 
   // A cell's key in histories.
-  Key cell(Key number) const { return history_.parameters.keys.ledger + number; }
+  Key cell(Key number) const { return history_.keys.ledger + number; }
 
   // The last write of a key shows in the database, and so does what a write that shows has updated.
   // What was overwritten blindly does not show.
@@ -87,7 +87,7 @@ class Exporter {
   }
   bool wrote_cells_alone(uint32_t t) const {
     return std::ranges::all_of(history_.transactions[t].writes, [this](const Access& write) {
-      return history_.parameters.keys.is_cell(write.key);
+      return history_.keys.is_cell(write.key);
     });
   }
 
@@ -116,7 +116,7 @@ class Exporter {
   // Whether a walk along the writes of `key` has met no more of them than there are transactions.
   bool in_a_line(Key key) {
     if (++steps_ <= history_.transactions.size() + 2) return true;
-    error_ = "the history cannot be exported: the writes of " + history_.parameters.keys.name(key) +
+    error_ = "the history cannot be exported: the writes of " + history_.keys.name(key) +
              " overwrite each other in a circle";
     return false;
   }

@@ -1,6 +1,6 @@
 #include "workloads/ledger/required.h"
 
-#include "workloads/ledger/violation.h"
+#include "workloads/violation.h"
 
 namespace logjam::ledger {
 
@@ -88,7 +88,7 @@ std::vector<Required::Dependency> Required::dependencies(uint32_t transaction) c
       found.push_back({write, true});
     } else if (write.op == Op::kInsert) {
       found.push_back({write, false});
-    } else if (history_.parameters.keys.has_slot(write.key)) {
+    } else if (history_.keys.has_slot(write.key)) {
       found.push_back({{write.key, inserter(write), write.op}, false});
     }
   }

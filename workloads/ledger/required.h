@@ -56,7 +56,7 @@ class Required {
                      const char* what_seeds_are);
   std::vector<Dependency> dependencies(uint32_t transaction) const;
   TransactionId inserter(const Access& write) const;
-  std::string key_name(Key key) const { return history_.parameters.keys.name(key); }
+  std::string key_name(Key key) const { return history_.keys.name(key); }
   std::string id(uint32_t transaction) const { return show(history_.transactions[transaction].id); }
 
   const History& history_;

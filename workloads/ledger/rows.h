@@ -12,24 +12,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "engine/storage/tuple.h"
+#include "workloads/history/file.h"
 
 namespace logjam::ledger {
-
-// worker << 48 | the count of the worker's attempts, from 1. The initial load is 0.
-using TransactionId = uint64_t;
-
-constexpr TransactionId make_id(uint32_t worker, uint64_t count) {
-  return uint64_t{worker} << 48 | count;
-}
-constexpr uint32_t worker_of(TransactionId id) { return static_cast<uint32_t>(id >> 48); }
-// worker:count, for human readers.
-inline std::string show(TransactionId id) {
-  if (id == 0) return "the initial load";
-  return std::to_string(worker_of(id)) + ":" + std::to_string(id & ((uint64_t{1} << 48) - 1));
-}
 
 // splitmix64's finalizer.
 constexpr uint64_t mix(uint64_t x) {

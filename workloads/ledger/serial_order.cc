@@ -42,9 +42,7 @@ std::string why_before(const History& history, uint32_t from, uint32_t to) {
   const RecordedTransaction& before = history.transactions[from];
   const RecordedTransaction& after = history.transactions[to];
   const std::string a = show(before.id), b = show(after.id);
-  const auto at = [&](const Access& access) {
-    return " at " + history.parameters.keys.name(access.key);
-  };
+  const auto at = [&](const Access& access) { return " at " + history.keys.name(access.key); };
   for (const Access& write : after.writes) {
     if (write.writer == before.id) return b + " overwrote " + a + at(write);
   }
@@ -77,7 +75,7 @@ std::string tell(const History& history, const std::vector<uint32_t>& cycle) {
 
 SerialOrder find_serial_order(const History& history, const Versions& versions,
                               const std::function<bool(uint32_t)>& counts) {
-  const size_t keys = history.parameters.keys.all(), transactions = history.transactions.size();
+  const size_t keys = history.keys.all(), transactions = history.transactions.size();
   Edges found = sum_of_parts(
       Edges{},
       [&](uint32_t part, uint32_t parts, Edges* sum) {

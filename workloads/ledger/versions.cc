@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "platform/atomic.h"
-#include "workloads/ledger/violation.h"
+#include "workloads/violation.h"
 
 namespace logjam::ledger {
 namespace {

@@ -55,7 +55,7 @@ class Versions {
   uint32_t number(uint32_t transaction, const Access& write) const {
     return const_cast<Versions*>(this)->number(transaction, write);
   }
-  const KeySpace& keys() const { return history_.parameters.keys; }
+  const KeySpace& keys() const { return history_.keys; }
 
   const LedgerRows& rows_;
   const History& history_;

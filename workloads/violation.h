@@ -7,7 +7,7 @@
 
 #include "workloads/common.h"
 
-namespace logjam::ledger {
+namespace logjam {
 
 // What a part found, or the first part that found something. Of a violation in each of several
 // parts the first part's is told, so that it is always the same one.
@@ -31,4 +31,4 @@ std::string first_violation(size_t count, const ViolationOf& violation_of) {
   return sum_of_parts(Violation{}, look, count).sentence;
 }
 
-}  // namespace logjam::ledger
+}  // namespace logjam
