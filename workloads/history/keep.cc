@@ -38,13 +38,8 @@ class WithHistory final : public Workload {
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
-    auto client = std::make_unique<RecordingClient>(
+    return std::make_unique<RecordingClient>(
         workload_->make_client(database, worker, workers, seed), *history_, order_, worker);
-    if (client->exhausted()) {
-      platform::refuse("--history_mb=" + std::to_string(FLAGS_history_mb) + " is too small for " +
-                       std::to_string(workers) + " workers");
-    }
-    return client;
   }
   // Replay adds nothing to the history, which belongs to the run.
   std::unique_ptr<Client> make_replayer(Database& database) override {
@@ -60,6 +55,11 @@ class WithHistory final : public Workload {
         FLAGS_history, workers, FLAGS_history_mb << 20,
         HistoryFileParameters{
             name_, static_cast<uint32_t>(workload_->types().size()), {}, unsafe_});
+    if (RecordingClient::is_full(history_->area(0))) {
+      platform::refuse("--history_mb=" + std::to_string(FLAGS_history_mb) + " is too small for " +
+                       std::to_string(workers) + " workers");
+    }
+    workload_->start_history(workers);
   }
 
   void note_any_order() override { workload_->note_any_order(); }

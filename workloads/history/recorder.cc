@@ -115,8 +115,10 @@ void RecordingClient::acknowledged(uint64_t number) {
   if (worker_ == 0 && ++acknowledgements_ == FLAGS_history_die_after) std::raise(SIGKILL);
 }
 
-bool RecordingClient::exhausted() const {
-  return client_->exhausted() || area_.full_for(payload_bytes(kMostWrites));
+bool RecordingClient::is_full(const HistoryArea& area) {
+  return area.full_for(payload_bytes(kMostWrites));
 }
+
+bool RecordingClient::exhausted() const { return client_->exhausted() || is_full(area_); }
 
 }  // namespace logjam::write_history

@@ -89,6 +89,9 @@ class RecordingClient final : public Client, private CommitObserver {
   CommitObserver* commit_observer() override { return this; }
   bool exhausted() const override;
 
+  // Whether a worker's part of the history has no room for one more transaction.
+  static bool is_full(const HistoryArea& area);
+
  private:
   // A transaction that is committing, or has committed and is not acknowledged.
   struct Pending {
