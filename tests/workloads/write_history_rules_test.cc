@@ -158,7 +158,7 @@ TEST_F(Rules, ARowCameBackWithoutAnInsert) {
             "rows 1 is not, which is as loaded");
 }
 
-TEST_F(Rules, ARowIsAbsentThatNobodyHasErased) {
+TEST_F(Rules, ARowIsAbsentThatNoTransactionHasErased) {
   rows({{2, 21}});
   commit(0, {{2, 20, 21}});
   commit(1, {{1, 10, 11}}, kCommitted);

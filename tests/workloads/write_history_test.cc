@@ -161,7 +161,7 @@ TEST_P(WriteHistory, MissesEachTransactionWithoutWhichTheRowsDiffer) {
   EXPECT_GT(missed, 0u);
 }
 
-// The worker is that of the last transaction in the log, which nobody has overwritten.
+// The worker is that of the last transaction in the log, which no other has overwritten.
 TEST_P(WriteHistory, MissesTheLastTransactionsOfAWorker) {
   run_and_log();
   const std::vector<uint64_t> numbers = logged();
@@ -174,7 +174,7 @@ TEST_P(WriteHistory, MissesTheLastTransactionsOfAWorker) {
 }
 
 // A row that no transaction has written so: with a changed byte, or erased.
-TEST_P(WriteHistory, FindsARowThatNobodyLeftSo) {
+TEST_P(WriteHistory, FindsARowThatNoTransactionLeftSo) {
   const auto database = run_and_log();
   const HistoryFile history = open_history_file(path_);
   const auto* header =
@@ -188,7 +188,7 @@ TEST_P(WriteHistory, FindsARowThatNobodyLeftSo) {
     tuple.row()[table.row_bytes() - 1] ^= std::byte{1};
     // What the load had left is not known of a row that was first overwritten blindly.
     expect_fails(*database, write.before == write_history::kUnknownRow
-                                ? "which is as the load or nobody left it"
+                                ? "which is as the load left it, or as no transaction did"
                                 : "is as neither the load nor a transaction left it");
     tuple.row()[table.row_bytes() - 1] ^= std::byte{1};
   }

@@ -297,7 +297,7 @@ class Checker {
     }
     return name_of_row(missing) + " is not, which is as " +
            (shown->fate != Fate::kMissing         ? name(shown->transaction) + " left it"
-            : shown->write->before == kUnknownRow ? "the load or nobody left it"
+            : shown->write->before == kUnknownRow ? "the load left it, or as no transaction did"
                                                   : "loaded");
   }
 

@@ -20,7 +20,7 @@ namespace logjam::write_history {
 // The contents of a row as a history knows them: a hash of its bytes, or one of two special values.
 using RowHash = uint32_t;
 inline constexpr RowHash kAbsentRow = 0;
-inline constexpr RowHash kUnknownRow = 1;  // present, with bytes that nobody has looked at
+inline constexpr RowHash kUnknownRow = 1;  // present, with bytes that no transaction has looked at
 
 inline RowHash hash_of(const std::byte* row, size_t bytes) {
   const auto hash = static_cast<RowHash>(XXH3_64bits(row, bytes));

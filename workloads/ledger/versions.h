@@ -7,7 +7,7 @@
 //
 // A version *shows* if the database proves that its writer was recovered: the last version shows,
 // and a version that was updated by a version that shows. What lies below a blind write may have
-// been recovered or not. Nobody can tell, and no rule demands either.
+// been recovered or not. The database does not show which, and no rule demands either.
 #pragma once
 
 #include <cstddef>
