@@ -7,7 +7,7 @@ namespace logjam {
 namespace {
 
 gflags::CommandLineFlagInfo flag(const char* name, const char* file) {
-  gflags::CommandLineFlagInfo info;
+  gflags::CommandLineFlagInfo info{};
   info.name = name;
   info.type = "bool";
   info.description = "planted";

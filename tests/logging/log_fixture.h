@@ -30,8 +30,8 @@ inline void fill_record(const LogReservation& reservation, uint64_t run, uint64_
   RecordWriter writer(reservation, RecordKind::kTransaction, txn);
   const auto row_bytes =
       static_cast<uint32_t>(reservation.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
-  std::vector<std::byte> row(row_bytes);
-  for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::byte>(txn * 31 + i * 7);
+  std::vector<std::byte> row(row_bytes + 1);  // not empty: memcpy() takes no null pointer
+  for (size_t i = 0; i < row_bytes; ++i) row[i] = static_cast<std::byte>(txn * 31 + i * 7);
   writer.add(
       {.header = {1, WriteOp::kUpdate, WriteImage::kAfter, row_bytes, txn}, .after = row.data()});
   writer.seal(run, reservation.position);

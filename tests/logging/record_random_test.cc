@@ -16,7 +16,9 @@ struct OwnedWrite {
 };
 
 std::vector<std::byte> random_row(std::mt19937_64& random, uint32_t bytes) {
-  std::vector<std::byte> row(bytes);
+  std::vector<std::byte> row;
+  row.reserve(bytes + 1);  // data() is not null: memcpy() takes no null pointer
+  row.resize(bytes);
   for (std::byte& b : row) b = static_cast<std::byte>(random());
   return row;
 }
