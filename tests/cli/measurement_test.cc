@@ -254,7 +254,7 @@ class Overloaded : public testing::Test {
 
   static double ms(uint64_t ticks) { return platform::ticks_to_ns(ticks) * 1e-6; }
 
-  const LogDirectory directory_;
+  LogDirectory directory_;
 };
 
 // The 20th transaction begins at least 380 ms after the first, and has waited for most of that.

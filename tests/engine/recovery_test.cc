@@ -167,9 +167,9 @@ TEST_F(Recovery, ARecordThatStartsExactlyAtTheCutDoesNotSurvive) {
   for (Key key = 1; key <= 3; ++key) {
     log.add(RecordKind::kTransaction, key, key, {{WriteOp::kUpdate, key, key}});
   }
-  const uint64_t each = sizeof(RecordHeader) + sizeof(WriteHeader) + sizeof(Row);
+  constexpr uint64_t each = sizeof(RecordHeader) + sizeof(WriteHeader) + sizeof(Row);
   RecoveryRule rule = first_gap();
-  rule.cut = [each](const StreamTails& tails) {
+  rule.cut = [&](const StreamTails& tails) {
     return Cut{.bytes = {std::min(tails[0].bytes, 2 * each)}, .why = "by the test"};
   };
   const RecoveryResult result = replay(log, rule);

@@ -145,7 +145,13 @@ TEST_F(TatpTest, PopulationFollowsTheSpecification) {
 }
 
 TEST_F(TatpTest, EndTimesAreTheKitsOrTheTexts) {
-  for (const auto& [name, longest] : {std::pair{"kit", 24u}, std::pair{"text", 8u}}) {
+  struct Kind {
+    const char* name;
+    unsigned longest;
+  };
+  for (const Kind& kind : {Kind{"kit", 24}, Kind{"text", 8}}) {
+    const auto name = kind.name;
+    const auto longest = kind.longest;
     set({{"tatp_subscribers", "5000"}, {"tatp_end_times", name}});
     const auto workload = make_workload("tatp");
     const auto database = load(*workload, 2);

@@ -1,6 +1,8 @@
 // The rules of the history of writes (workloads/history/checker.h), in histories and databases made
 // by hand: what is torn, what is not closed, which updates were lost in the run, and what is none
 // of these.
+#include <gtest/gtest.h>
+
 #include <initializer_list>
 #include <memory>
 

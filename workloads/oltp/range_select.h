@@ -38,8 +38,10 @@ class RangeSelect {
         return std::string_view(row->c.data(), row->c.size());
       };
       std::ranges::sort(rows_, {}, c_of);
-      if (range == Range::kDistinct)
-        rows_.erase(std::ranges::unique(rows_, {}, c_of).begin(), rows_.end());
+      const auto same = [&](const Row* a, const Row* b) { return c_of(a) == c_of(b); };
+      if (range == Range::kDistinct) {
+        rows_.erase(std::unique(rows_.begin(), rows_.end(), same), rows_.end());
+      }
     }
     return status;
   }

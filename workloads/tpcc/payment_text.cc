@@ -93,8 +93,8 @@ void sort_payments(std::vector<NotedPayment>* payments) {
 }
 
 std::span<const NotedPayment> payments_of(size_t customer, std::span<const NotedPayment> sorted) {
-  const auto [first, last] =
-      std::ranges::equal_range(sorted, customer, {}, &NotedPayment::customer);
+  const auto first = std::ranges::lower_bound(sorted, customer, {}, &NotedPayment::customer);
+  const auto last = std::ranges::upper_bound(sorted, customer, {}, &NotedPayment::customer);
   return {first, last};
 }
 
