@@ -19,10 +19,10 @@
 
 namespace logjam {
 
-// Part of a row.
+// Part of a row: which row the worker that updated it last had updated before.
 struct PreviousUpdate {
-  uint32_t key = 0;      // of the row that the worker had updated before
-  uint32_t updates = 0;  // of that row, that one included; 0 if the worker had updated none
+  uint32_t key = 0;      // the key of the previous row
+  uint32_t updates = 0;  // how often the previous row had been updated by then; 0: there is none
 };
 
 // Notes in `*lost` if the row under `key` names a previous update that is not there. updates_of(k)

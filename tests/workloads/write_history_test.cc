@@ -10,6 +10,7 @@
 #include "engine/run/run.h"
 #include "logging/format/record.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/scoped_flags.h"
 #include "tests/temporary_directory.h"
 #include "tests/workloads/harness.h"
 #include "tests/workloads/small_scales.h"
@@ -119,7 +120,7 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
 
   static const WorkloadInfo& info() { return *GetParam().info; }
 
-  const LogDirectory directory_;
+  LogDirectory directory_;
   const TemporaryDirectory files_;
   const std::string path_ = files_.path_of("history");
   // A copy of the history from the time when all was acknowledged and the run had not ended.
@@ -212,6 +213,51 @@ INSTANTIATE_TEST_SUITE_P(Scales, WriteHistory, testing::ValuesIn(scales()), [](c
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+// A workload that notes which calls reach it.
+struct Inner final : Workload {
+  void create_tables(Database&) override {}
+  void load(Database&, uint32_t, uint32_t, Arena&) override {}
+  std::vector<std::string_view> types() const override { return {"one"}; }
+  std::vector<SpecifiedMix> specified_mix() const override { return {{.share_pct = 7}}; }
+  std::vector<Share> shares() const override { return {{.name = "share"}}; }
+  std::optional<Headline> headline() const override { return Headline{"rate", {}}; }
+  std::string caution(double) const override { return "caution"; }
+  std::unique_ptr<Client> make_client(Database&, uint32_t, uint32_t, uint64_t) override {
+    return nullptr;
+  }
+  void note_unsafe(const std::string& why) override { calls += "unsafe " + why + ", "; }
+  void start_history(uint32_t workers) override { calls += std::to_string(workers) + " workers, "; }
+  void note_any_order() override { calls += "any order"; }
+  std::vector<Check> verify(Database&) override { return {{"inner", true, ""}}; }
+  std::string describe() const override { return "inner"; }
+  uint64_t expected_bytes() const override { return 42; }
+
+  static inline std::string calls;
+};
+
+TEST(WithHistory, PassesOnAllCalls) {
+  const TemporaryDirectory directory;
+  ScopedFlags flags;
+  flags.set("history", directory.path_of("history"));
+  flags.set("history_mb", 2);
+  const WorkloadInfo info{
+      .name = "inner", .what = "", .memory = "", .load_flags = {}, .check_flags = {}, .make = [] {
+        return std::make_unique<Inner>();
+      }};
+  const auto workload = make_with_history(info);
+  ASSERT_EQ(dynamic_cast<Inner*>(workload.get()), nullptr) << "the workload keeps no history";
+  workload->note_unsafe("async");
+  workload->start_history(3);
+  workload->note_any_order();
+  EXPECT_EQ(Inner::calls, "unsafe async, 3 workers, any order");
+  EXPECT_EQ(workload->specified_mix().at(0).share_pct, 7);
+  EXPECT_EQ(workload->shares().at(0).name, "share");
+  EXPECT_EQ(workload->headline().value().name, "rate");
+  EXPECT_EQ(workload->caution(1), "caution");
+  EXPECT_EQ(workload->types().at(0), "one");
+  EXPECT_EQ(workload->expected_bytes(), 42u);
+}
 
 }  // namespace
 }  // namespace logjam

@@ -31,7 +31,7 @@ class Acknowledged {
       mine.store(id, platform::memory_order_relaxed);
     }
   }
-  // Whether no newer transaction of the same worker is acknowledged, nor `id` itself.
+  // Whether the worker of `id` has acknowledged neither `id` nor a newer transaction.
   bool looks_pending(TransactionId id) const {
     return id != 0 && newest_[worker_of(id)].load(platform::memory_order_relaxed) < id;
   }
@@ -40,11 +40,12 @@ class Acknowledged {
   std::vector<platform::atomic<TransactionId>> newest_;
 };
 
-// One worker's. Only the worker's thread calls it.
+// Decides for one worker when it kills the process. Only the worker's thread calls it.
 class CrashPoint {
  public:
-  // The process dies right after `after` acknowledgements of the worker, and right after `early`
-  // that come before the acknowledgement of a transaction that they depend on. 0: it does not.
+  // The process dies right after the worker's acknowledgement number `after`, counted from 1, and
+  // right after its early acknowledgement number `early`. An acknowledgement is early if it comes
+  // before that of a transaction that it depends on. 0: the process does not die.
   CrashPoint(Acknowledged& acknowledged, uint64_t after, uint64_t early)
       : acknowledged_(acknowledged), after_(after), early_(early) {}
 

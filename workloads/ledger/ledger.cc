@@ -228,6 +228,9 @@ std::string check_flags() {
     return "--ledger_slots is at most --ledger_cells: a slot is there if its cell says so";
   }
   if (!(FLAGS_ledger_theta >= 0 && FLAGS_ledger_theta <= 2)) return "--ledger_theta is from 0 to 2";
+  if (FLAGS_ledger_die_early != 0 && FLAGS_history.empty()) {
+    return "--ledger_die_early needs a --history, which numbers the transactions";
+  }
   if (FLAGS_history_mb < 1 || FLAGS_history_mb > 1 << 20) {
     return "--history_mb is from 1 to 1048576";
   }

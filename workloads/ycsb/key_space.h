@@ -2,8 +2,8 @@
 // n-th row that worker w inserts, from 0, has the number records + n * 1024 + w. A row's key is its
 // number, or YCSB's hash of it.
 //
-// So the inserts of a worker are consecutive, and a gap shows that one was lost. YCSB draws the
-// numbers of all threads from one counter instead.
+// So each worker numbers its own inserts 0, 1, 2, ... A number that is missing below a later number
+// of the same worker is a lost insert. YCSB draws the numbers of all threads from one counter.
 #pragma once
 
 #include <algorithm>

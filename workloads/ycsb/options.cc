@@ -66,6 +66,9 @@ struct Named {
   std::string_view name;
   Value value;
 };
+template <class Value>
+Named(const char*, Value) -> Named<Value>;
+
 constexpr std::array kDistributions = {
     Named{"zipf", Distribution::kZipf}, Named{"scrambled", Distribution::kScrambled},
     Named{"latest", Distribution::kLatest}, Named{"uniform", Distribution::kUniform}};
