@@ -50,6 +50,11 @@ DEFINE_uint64(flush_bytes, 0, "flush when so many bytes wait (0: not a reason)")
 DEFINE_uint64(flush_us, 0,
               "flush when the oldest waits so long (0: not a reason; all three 0: whenever the "
               "device is idle)");
+DEFINE_uint64(flush_gap_us, 200,
+              "while workers are busy, the least time between two writes of a stream that flushes "
+              "whenever the device is ready: each write costs them some 10 us");
+DEFINE_uint32(io_depth, 4,
+              "writes that may be under way at once, each log file; `sync` and `nvm` take one");
 DEFINE_bool(flush_help, true,
             "waiting and polling workers may do a late flusher's step; false: only its thread");
 DECLARE_string(csv);
@@ -136,6 +141,9 @@ LogConfig log_config() {
   config.flush_bytes = FLAGS_flush_bytes;
   config.flush_us = FLAGS_flush_us;
   config.flush_help = FLAGS_flush_help;
+  constexpr uint64_t kMostGapUs = 1'000'000;
+  refuse_if(check_range("flush_gap_us", FLAGS_flush_gap_us, 0, kMostGapUs));
+  config.flush_gap_us = FLAGS_flush_gap_us;
   config.stripe_bytes = FLAGS_stripe_kb << 10;
   return config;
 }
@@ -179,6 +187,9 @@ LogOptions log_options(const SchemeInfo& scheme) {
   log.config = log_config();
   log.device = FLAGS_device;
   log.preallocate_bytes = uint64_t{FLAGS_log_prealloc_mb} << 20;
+  constexpr uint32_t kMostDepth = 64;
+  refuse_if(check_range("io_depth", FLAGS_io_depth, 1, kMostDepth));
+  log.io_depth = FLAGS_io_depth;
   log.seed = FLAGS_seed;
   log.overwrite = FLAGS_overwrite;
   refuse_if(scheme.check_flags());

@@ -73,9 +73,9 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
     directories_ = std::make_unique<LogDirectories>(directories, paths, options_.overwrite);
   }
   for (uint32_t file = 0; file < paths.size(); ++file) {
-    devices_.push_back(open_device(
-        options_.device,
-        {paths[file], options_.preallocate_bytes / config.stripes, options_.seed + file}));
+    devices_.push_back(
+        open_device(options_.device, {paths[file], options_.preallocate_bytes / config.stripes,
+                                      options_.seed + file, options_.io_depth}));
     config.devices.push_back(devices_.back().get());
   }
   scheme_ = options_.scheme->make(config);

@@ -22,6 +22,7 @@ struct LogOptions {
   bool overwrite = false;                // --overwrite: a log in the directories may be replaced
   std::string device;                    // --device
   uint64_t preallocate_bytes = 0;        // --log_prealloc_mb, per stream
+  uint32_t io_depth = 1;                 // --io_depth, per file
   uint64_t seed = 1;
   uint64_t record_bytes = 0;  // records that the scheme must be able to take
   LogConfig config;           // Log fills in devices, stripes and run

@@ -1,8 +1,11 @@
 // The device interface: where the bytes of a log stream become durable.
 //
-// One write is under way at a time: start() begins it, and finished() says when its bytes are
-// durable. The two are separate so that a worker can look, without sleeping, at a write that its
-// flusher started. start(), start_and_wait() and finished() are called under the stream's flush
+// A device has depth() slots, and in each slot one write may be under way: start() begins it, and
+// finished() says when its bytes are durable. Writes in different slots finish in any order, and
+// after a power cut a later one may be there when an earlier one is not. Two writes that are under
+// way at the same time have no block in common: it would be open which of them is there in the end.
+// start() and finished() are separate so that a worker can look, without sleeping, at a write that
+// its flusher started. start(), start_and_wait() and finished() are called under the stream's flush
 // latch. Any thread may call wait(), with or without the latch.
 #pragma once
 
@@ -44,20 +47,25 @@ class Device {
   // start() are multiples of it. It is 4096 for direct I/O.
   virtual uint32_t block_bytes() const = 0;
 
-  // Begins to write `bytes` at `offset` of the file and, with Sync::kData, to make them durable.
-  // The memory must stay valid until finished() returns true. A failure is final (R7): the
-  // process names the file and errno, and ends.
-  virtual void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) = 0;
+  // Any thread: how many writes may be under way, at least 1. Slots are numbered from 0.
+  virtual uint32_t depth() const { return 1; }
 
-  // Does the same as start() for a caller that has nothing else to do. May block until the write is
-  // finished, or for about `timeout_ns`. A device overrides it if that saves a thread hand-off.
+  // Begins to write `bytes` at `offset` of the file and, with Sync::kData, to make them durable.
+  // No write is under way in `slot`. The memory must stay valid until finished(slot) returns true.
+  // A failure is final (R7): the process names the file and errno, and ends.
+  virtual void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+                     uint32_t slot = 0) = 0;
+
+  // Does the same as start() in slot 0, for a caller that has nothing else to do, on a device on
+  // which no write is under way. May block until the write is finished, or for about `timeout_ns`.
+  // A device overrides it if that saves a thread hand-off.
   virtual void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                               uint64_t timeout_ns);
 
-  // Returns whether no write is under way. Does not block.
-  virtual bool finished() = 0;
+  // Returns whether no write is under way in `slot`. Does not block.
+  virtual bool finished(uint32_t slot = 0) = 0;
 
-  // Sleeps until finished() may return true, or until `timeout_ns` has passed.
+  // Sleeps until a write may have finished, or until `timeout_ns` has passed.
   virtual void wait(uint64_t timeout_ns) = 0;
 
   // Any thread: whether start() itself blocks for as long as the device takes. If so, workers
@@ -84,6 +92,7 @@ struct DeviceOptions {
   std::string path;                // the file to create or recycle
   uint64_t preallocate_bytes = 0;  // zeros written ahead of the log
   uint64_t seed = 1;               // for `faulty`
+  uint32_t depth = 1;              // how many writes may be under way; `sync` and `nvm` take one
   bool late = false;  // `sim` under `faulty`: a write that is killed unfinished has written nothing
 };
 

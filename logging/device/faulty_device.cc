@@ -26,6 +26,7 @@ constexpr uint64_t kMostEarlyLines = 3, kEarlyReachBytes = 1024;
 
 FaultyDevice::FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& options)
     : inner_(std::move(inner)),
+      depth_(inner_->memory() == nullptr ? options.depth : 1),
       path_(options.path),
       memory_fd_(memfd_create("logjam-unsynced", MFD_CLOEXEC)),
       file_fd_(inner_->keeps() ? open(path_.c_str(), O_RDWR | O_CLOEXEC) : -1),
@@ -56,35 +57,73 @@ void FaultyDevice::fail_if_told() {
   }
 }
 
-void FaultyDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) {
+void FaultyDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+                         uint32_t slot) {
   fail_if_told();
   const platform::lock_guard<platform::mutex> guard(mutex_);
   if (cut_.load()) return;
+  refuse_overlap(offset, bytes.size());
   if (const int error = write_fully(memory_fd_, offset, bytes); error != 0) {
     platform::fatal(std::string("the faulty device cannot remember a write: ") + strerror(error));
   }
-  extents_.push_back({offset, bytes.size()});
+  unsynced_.push_back({offset, bytes.size(), sync, slot});
   write_back_sectors();
-  if (sync == Sync::kNone || cut_.load()) return;
+  // Sometimes the inner device gets this write only when it can choose from several.
+  if (sync == Sync::kData && unsynced_.size() > random_() % depth_) begin_next();
+}
 
-  std::ranges::shuffle(extents_, random_);
-  while (extents_.size() > 1) {
-    const Extent extent = extents_.back();
-    extents_.pop_back();
-    inner_->start(extent.offset, unsynced(extent), Sync::kNone);
+void FaultyDevice::refuse_overlap(uint64_t offset, uint64_t bytes) const {
+  const auto overlaps = [&](const Write& write) {
+    return write.sync == Sync::kData && offset < write.offset + write.bytes &&
+           write.offset < offset + bytes;
+  };
+  if (std::ranges::any_of(unsynced_, overlaps) || (current_ && overlaps(*current_))) {
+    platform::fatal("two writes to " + path_ + " that overlap at byte " + std::to_string(offset) +
+                    " are under way at once");
+  }
+}
+
+// Gives the inner device a random one of the writes that wait for their sync, unless it has one.
+void FaultyDevice::begin_next() {
+  if (current_ || cut_.load()) return;
+  std::ranges::shuffle(unsynced_, random_);
+  const auto synced = [](const Write& write) { return write.sync == Sync::kData; };
+  if (std::ranges::none_of(unsynced_, synced)) return;
+  for (size_t i = 0; i < unsynced_.size();) {
+    if (synced(unsynced_[i])) {
+      ++i;
+      continue;
+    }
+    const Write write = unsynced_[i];
+    unsynced_.erase(unsynced_.begin() + static_cast<ptrdiff_t>(i));
+    inner_->start(write.offset, unsynced(write), Sync::kNone);
     while (!inner_->finished()) inner_->wait(1'000'000);
     if (cut_.load()) return;
   }
-  inner_->start(extents_[0].offset, unsynced(extents_[0]), Sync::kData);
-  extents_.clear();
+  current_ = unsynced_.back();
+  unsynced_.pop_back();
+  inner_->start(current_->offset, unsynced(*current_), Sync::kData);
+  inner_writes_.store(true);
 }
 
-bool FaultyDevice::finished() { return cut_.load() ? forgets_.load() : inner_->finished(); }
+bool FaultyDevice::finished(uint32_t slot) {
+  const platform::lock_guard<platform::mutex> guard(mutex_);
+  if (cut_.load()) return forgets_.load();
+  if (current_ && inner_->finished()) {
+    inner_writes_.store(false);
+    current_.reset();
+  }
+  begin_next();
+  const auto in_slot = [&](const Write& write) {
+    return write.sync == Sync::kData && write.slot == slot;
+  };
+  return !(current_ && in_slot(*current_)) && std::ranges::none_of(unsynced_, in_slot);
+}
 
 void FaultyDevice::wait(uint64_t timeout_ns) {
   if (cut_.load()) {
     platform::sleep_ns(std::min<uint64_t>(timeout_ns, 1'000'000));
-  } else {
+  } else if (inner_writes_.load()) {
     inner_->wait(timeout_ns);
   }
 }
@@ -96,14 +135,14 @@ void FaultyDevice::power_cut() {
 }
 
 void FaultyDevice::write_back_sectors() {
-  if (file_fd_ < 0 || extents_.empty()) return;
+  if (file_fd_ < 0 || unsynced_.empty()) return;
   const bool cut_before = cut_.load();
   for (uint64_t count = random_() % (kMostEarlySectors + 1); count > 0; --count) {
-    const Extent& extent = extents_[random_() % extents_.size()];
-    const uint64_t at = extent.offset + random_() % extent.bytes;
-    const uint64_t begin = std::max(at / kSectorBytes * kSectorBytes, extent.offset);
+    const Write& write = unsynced_[random_() % unsynced_.size()];
+    const uint64_t at = write.offset + random_() % write.bytes;
+    const uint64_t begin = std::max(at / kSectorBytes * kSectorBytes, write.offset);
     const uint64_t end =
-        std::min((at / kSectorBytes + 1) * kSectorBytes, extent.offset + extent.bytes);
+        std::min((at / kSectorBytes + 1) * kSectorBytes, write.offset + write.bytes);
     std::array<std::byte, kSectorBytes> sector;
     if (pread(memory_fd_, sector.data(), end - begin, static_cast<off_t>(begin)) > 0) {
       write_fully(file_fd_, begin, {sector.data(), end - begin});
@@ -155,17 +194,17 @@ void FaultyDevice::write_back_line(uint64_t line) {
   }
 }
 
-std::span<const std::byte> FaultyDevice::unsynced(const Extent& extent) {
-  if (staging_bytes_ < extent.bytes) {
+std::span<const std::byte> FaultyDevice::unsynced(const Write& write) {
+  if (staging_bytes_ < write.bytes) {
     if (staging_ != nullptr) munmap(staging_, staging_bytes_);
-    staging_bytes_ = extent.bytes;
+    staging_bytes_ = write.bytes;
     staging_ = static_cast<std::byte*>(
         mmap(nullptr, staging_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   }
-  if (pread(memory_fd_, staging_, extent.bytes, static_cast<off_t>(extent.offset)) < 0) {
+  if (pread(memory_fd_, staging_, write.bytes, static_cast<off_t>(write.offset)) < 0) {
     platform::fatal(std::string("the faulty device lost its memory: ") + strerror(errno));
   }
-  return {staging_, extent.bytes};
+  return {staging_, write.bytes};
 }
 
 }  // namespace logjam

@@ -4,6 +4,9 @@
 // Unsynced bytes are kept only in memory of this process, and reach the inner device with a
 // Sync::kData. Before that, some random 512-byte sectors are written back early, in random order,
 // as a real cache may do: a cut tears writes and reorders them. All randomness comes from the seed.
+// Of several writes under way, one after the other reaches the inner device, in random order: when
+// the power is cut, any of them may be there. Two that overlap end the process: the caller has made
+// a mistake that no real device would tell.
 //
 // If the inner device is memory, the bytes that are filled in place are likewise in memory of this
 // process. When they are persisted, they reach the inner device cache line by cache line, in random
@@ -12,12 +15,14 @@
 //
 // Protocol. start() and finished() are called under the flush latch. Any thread may call
 // power_cut(). It sets `cut_` first, so that a start() that is writing sectors back stops there and
-// leaves a torn write; then the mutex guards the unsynced bytes. Any thread may call mapped() and
+// leaves a torn write; then the mutex guards the writes and their bytes. wait() takes no lock: it
+// looks at `inner_writes_`. Any thread may call mapped() and
 // persist(). Lines are copied under the mutex. A line that two records share is copied for each
 // record, and the later copy holds both.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -34,8 +39,10 @@ class FaultyDevice final : public Device, private PersistentMemory {
   ~FaultyDevice() override;
 
   uint32_t block_bytes() const override { return inner_->block_bytes(); }
-  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) override;
-  bool finished() override;
+  uint32_t depth() const override { return depth_; }
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+             uint32_t slot = 0) override;
+  bool finished(uint32_t slot = 0) override;
   void wait(uint64_t timeout_ns) override;
   bool start_blocks() const override { return inner_->start_blocks(); }
   bool keeps() const override { return inner_->keeps(); }
@@ -51,8 +58,10 @@ class FaultyDevice final : public Device, private PersistentMemory {
   void fail_next_write(int error) { fail_.store(error); }
 
  private:
-  struct Extent {
+  struct Write {
     uint64_t offset, bytes;
+    Sync sync;
+    uint32_t slot;
   };
   std::byte* mapped(uint64_t offset, uint64_t bytes) override;
   bool persist(std::span<const std::byte> bytes) override;
@@ -60,16 +69,21 @@ class FaultyDevice final : public Device, private PersistentMemory {
   void fail_if_told();
   void write_back_line(uint64_t line);
   void write_back_sectors();
-  std::span<const std::byte> unsynced(const Extent& extent);
+  void refuse_overlap(uint64_t offset, uint64_t bytes) const;
+  void begin_next();
+  std::span<const std::byte> unsynced(const Write& write);
 
   std::unique_ptr<Device> inner_;
+  const uint32_t depth_;
   const std::string path_;
   int memory_fd_;  // holds unsynced bytes, at the file's offsets; dies with the process
   int file_fd_;    // for early write-back of single sectors, below the inner device's block size
   platform::mutex mutex_;
   std::mt19937_64 random_;
-  std::vector<Extent> extents_;   // the writes that are not synced yet
-  std::byte* staging_ = nullptr;  // page-aligned copy for the inner device
+  std::vector<Write> unsynced_;   // the writes that the inner device has not been given yet
+  std::optional<Write> current_;  // the write that the inner device syncs
+  platform::atomic<bool> inner_writes_{false};  // whether there is one
+  std::byte* staging_ = nullptr;                // page-aligned copy for the inner device
   size_t staging_bytes_ = 0;
   std::vector<uint64_t> lines_;  // the cache lines of one persist(), for shuffling
   std::byte* cache_ = nullptr;   // indexed by file offset, if the inner device is memory

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -13,33 +14,43 @@
 
 namespace logjam {
 
-FileDevice::FileDevice(const DeviceOptions& options) : file_(options, O_DIRECT) {
-  if (const int error = io_uring_queue_init(4, &ring_, 0); error != 0) {
+namespace {
+
+constexpr uint32_t kLeastEntries = 4;
+
+}  // namespace
+
+FileDevice::FileDevice(const DeviceOptions& options)
+    : file_(options, O_DIRECT), writes_(options.depth) {
+  if (const int error = io_uring_queue_init(std::max(options.depth, kLeastEntries), &ring_, 0);
+      error != 0) {
     platform::refuse(std::string("io_uring cannot be used here (") + strerror(-error) +
                      "); use --device=sync");
   }
 }
 
 FileDevice::~FileDevice() {
-  while (!finished()) wait(1'000'000);
+  for (uint32_t slot = 0; slot < depth(); ++slot) {
+    while (!finished(slot)) wait(1'000'000);
+  }
   io_uring_queue_exit(&ring_);
 }
 
-void FileDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) {
+void FileDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+                       uint32_t slot) {
   file_.make_room(offset + bytes.size());
-  under_way_ = true;
-  offset_ = offset;
-  bytes_ = bytes;
-  sync_ = sync;
-  submit();
+  writes_[slot] = {true, offset, bytes, sync};
+  submit(slot);
 }
 
-void FileDevice::submit() {
+void FileDevice::submit(uint32_t slot) {
+  const Write& write = writes_[slot];
   io_uring_sqe* entry = io_uring_get_sqe(&ring_);
-  io_uring_prep_write(entry, file_.fd(), bytes_.data(), static_cast<uint32_t>(bytes_.size()),
-                      offset_);
+  io_uring_prep_write(entry, file_.fd(), write.bytes.data(),
+                      static_cast<uint32_t>(write.bytes.size()), write.offset);
+  entry->user_data = slot;
   // One request both writes and syncs: it took 175 us, and a write with a linked fsync 283 us.
-  if (sync_ == Sync::kData) entry->rw_flags = RWF_DSYNC;
+  if (write.sync == Sync::kData) entry->rw_flags = RWF_DSYNC;
   int submitted;
   do {
     submitted = io_uring_submit(&ring_);
@@ -54,26 +65,28 @@ void FileDevice::start_and_wait(uint64_t offset, std::span<const std::byte> byte
   if (sync == Sync::kData) file_.sync();
 }
 
-bool FileDevice::finished() {
-  if (!under_way_) return true;
+bool FileDevice::finished(uint32_t slot) {
   io_uring_cqe* completion = nullptr;
-  if (io_uring_peek_cqe(&ring_, &completion) != 0) return false;
-  const int result = completion->res;
-  io_uring_cqe_seen(&ring_, completion);
-  if (result == -ECANCELED || result == -EINTR || result == -EAGAIN) {
-    submit();
-    return false;
+  while (writes_[slot].under_way && io_uring_peek_cqe(&ring_, &completion) == 0) {
+    const auto of = static_cast<uint32_t>(completion->user_data);
+    const int result = completion->res;
+    io_uring_cqe_seen(&ring_, completion);
+    completed(of, result);
   }
-  if (result < 0) file_.fail(sync_ == Sync::kData ? "write and sync" : "write", -result);
+  return !writes_[slot].under_way;
+}
+
+// The kernel has done `result` bytes of the write in `slot`, or none, with the error -`result`.
+void FileDevice::completed(uint32_t slot, int result) {
+  Write& write = writes_[slot];
+  if (result == -ECANCELED || result == -EINTR || result == -EAGAIN) return submit(slot);
+  if (result < 0) file_.fail(write.sync == Sync::kData ? "write and sync" : "write", -result);
   if (result == 0) file_.fail("write", EIO);
-  if (static_cast<size_t>(result) < bytes_.size()) {
-    offset_ += static_cast<uint64_t>(result);
-    bytes_ = bytes_.subspan(static_cast<size_t>(result));
-    submit();
-    return false;
-  }
-  under_way_ = false;
-  return true;
+  const auto done = static_cast<size_t>(result);
+  write.offset += done;
+  write.bytes = write.bytes.subspan(done);
+  write.under_way = !write.bytes.empty();
+  if (write.under_way) submit(slot);
 }
 
 void FileDevice::wait(uint64_t timeout_ns) {

@@ -1,4 +1,4 @@
-// `file`: direct I/O, with data sync, on a preallocated file.
+// `file`: direct I/O, with data sync, on a preallocated file. Each write syncs itself.
 //
 // There are two ways to write. start() goes through io_uring, so that no thread must sleep for the
 // write: busy workers look whether it has finished. start_and_wait() is pwrite and fdatasync in the
@@ -14,6 +14,8 @@
 
 #include <liburing.h>
 
+#include <vector>
+
 #include "logging/device/device_file.h"
 
 namespace logjam {
@@ -27,23 +29,28 @@ class FileDevice final : public Device {
   ~FileDevice() override;
 
   uint32_t block_bytes() const override { return kBlockBytes; }
-  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) override;
+  uint32_t depth() const override { return static_cast<uint32_t>(writes_.size()); }
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+             uint32_t slot = 0) override;
   void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                       uint64_t timeout_ns) override;
-  bool finished() override;
+  bool finished(uint32_t slot = 0) override;
   void wait(uint64_t timeout_ns) override;
   bool start_blocks() const override { return false; }
 
  private:
-  void submit();
+  struct Write {
+    bool under_way = false;
+    uint64_t offset = 0;
+    std::span<const std::byte> bytes;
+    Sync sync = Sync::kNone;
+  };
+  void submit(uint32_t slot);
+  void completed(uint32_t slot, int result);
 
   DeviceFile file_;
   io_uring ring_;
-  // The write that is under way. Guarded by the flush latch.
-  bool under_way_ = false;
-  uint64_t offset_ = 0;
-  std::span<const std::byte> bytes_;
-  Sync sync_ = Sync::kNone;
+  std::vector<Write> writes_;  // by slot; guarded by the flush latch
 };
 
 }  // namespace logjam

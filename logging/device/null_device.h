@@ -9,8 +9,8 @@ namespace logjam {
 class NullDevice : public Device {
  public:
   uint32_t block_bytes() const override { return 1; }
-  void start(uint64_t, std::span<const std::byte>, Sync) override {}
-  bool finished() override { return true; }
+  void start(uint64_t, std::span<const std::byte>, Sync, uint32_t = 0) override {}
+  bool finished(uint32_t = 0) override { return true; }
   void wait(uint64_t) override {}
   bool start_blocks() const override { return false; }
   bool keeps() const override { return false; }

@@ -70,7 +70,7 @@ int NvmDevice::grown(int fd, uint64_t begin, uint64_t end) {
   return 0;
 }
 
-void NvmDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) {
+void NvmDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync, uint32_t) {
   std::byte* to = mapped(offset, bytes.size());
   platform::copy(to, bytes.data(), bytes.size());
   if (sync == Sync::kData) persist({to, bytes.size()});

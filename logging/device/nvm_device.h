@@ -26,8 +26,9 @@ class NvmDevice final : public Device, private PersistentMemory {
 
   // Records are multiples of 8 bytes, so no byte is written twice.
   uint32_t block_bytes() const override { return 8; }
-  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) override;
-  bool finished() override { return true; }
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+             uint32_t slot = 0) override;
+  bool finished(uint32_t = 0) override { return true; }
   void wait(uint64_t) override {}
   // start() does block, but for less time than it takes to wake a thread.
   bool start_blocks() const override { return false; }

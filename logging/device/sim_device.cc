@@ -44,31 +44,44 @@ SimDevice::SimDevice(const DeviceOptions& options, double latency_us, double mb_
       latency_ns_(static_cast<uint64_t>(latency_us * 1e3)),
       ns_per_byte_(mb_per_second == 0 ? 0 : 1e3 / mb_per_second),
       late_(options.late),
+      writes_(options.depth),
       overshoot_ns_(kFirstOvershootNs) {}
 
-void SimDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync) {
+void SimDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync, uint32_t slot) {
+  Write& write = writes_[slot];
   const uint64_t transferred =
       medium_->transfer(static_cast<uint64_t>(ns_per_byte_ * static_cast<double>(bytes.size())));
   if (late_) {
-    late_offset_ = offset;
-    late_bytes_ = bytes;
+    write.late_offset = offset;
+    write.late_bytes = bytes;
   } else {
     file_.write(offset, bytes);
   }
-  deadline_ns_.store(transferred + latency_ns_, platform::memory_order_release);
+  write.deadline_ns.store(transferred + latency_ns_, platform::memory_order_release);
 }
 
-bool SimDevice::finished() {
-  if (platform::now_ns() < deadline_ns_.load(platform::memory_order_relaxed)) return false;
-  if (!late_bytes_.empty()) file_.write(late_offset_, late_bytes_);
-  late_bytes_ = {};
+bool SimDevice::finished(uint32_t slot) {
+  Write& write = writes_[slot];
+  const uint64_t deadline = write.deadline_ns.load(platform::memory_order_relaxed);
+  if (deadline == 0) return true;
+  if (platform::now_ns() < deadline) return false;
+  if (!write.late_bytes.empty()) file_.write(write.late_offset, write.late_bytes);
+  write.late_bytes = {};
+  write.deadline_ns.store(0, platform::memory_order_relaxed);
   return true;
 }
 
 void SimDevice::wait(uint64_t timeout_ns) {
   const uint64_t begin = platform::now_ns();
-  const uint64_t deadline = deadline_ns_.load(platform::memory_order_acquire);
-  const uint64_t until = std::min(deadline, begin + timeout_ns);
+  uint64_t until = begin + timeout_ns;
+  bool under_way = false;
+  for (const Write& write : writes_) {
+    const uint64_t deadline = write.deadline_ns.load(platform::memory_order_acquire);
+    if (deadline == 0) continue;
+    under_way = true;
+    until = std::min(until, deadline);
+  }
+  if (!under_way) return;
   const uint64_t overshoot = overshoot_ns_.load(platform::memory_order_relaxed);
   if (begin + overshoot + kShortestSleepNs < until) {
     prctl(PR_SET_TIMERSLACK, 1);  // without it the kernel adds up to 50 us

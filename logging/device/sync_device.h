@@ -11,12 +11,12 @@ class SyncDevice final : public Device {
   explicit SyncDevice(const DeviceOptions& options) : file_(options, 0) {}
 
   uint32_t block_bytes() const override { return 1; }
-  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync) override {
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync, uint32_t = 0) override {
     file_.make_room(offset + bytes.size());
     file_.write(offset, bytes);
     if (sync == Sync::kData) file_.sync();
   }
-  bool finished() override { return true; }
+  bool finished(uint32_t = 0) override { return true; }
   void wait(uint64_t) override {}
   bool start_blocks() const override { return true; }
 

@@ -19,9 +19,19 @@ constexpr uint64_t kDiscardNapNs = 20'000;
 constexpr uint32_t kNapsBeforeIdle = 20;
 constexpr uint64_t kLogEndBytes = 64;
 constexpr double kLookEveryNs = 2'000;
+// Where several writes may be under way, none is longer than this, so that SDL advances while a
+// long flush goes on, and one with at least this much to write ends at a block (see write()).
+constexpr uint64_t kMostAtDepth = uint64_t{512} << 10;
+constexpr uint64_t kLeastToEndAtBlock = uint64_t{16} << 10;
 // The T of --flush_txns or --flush_bytes without --flush_us: a group that never gets large enough
 // is flushed after that time.
 constexpr uint64_t kDefaultWaitUs = 10'000;
+
+uint64_t longest_write(uint64_t wanted, uint32_t depth, uint64_t block) {
+  return std::max(depth == 1 ? wanted : std::min(wanted, kMostAtDepth), block);
+}
+
+uint64_t us_to_ticks(uint64_t us) { return platform::ns_to_ticks(static_cast<double>(us) * 1e3); }
 
 uint64_t wait_us(const LogConfig& config) {
   const bool others = config.flush_txns != 0 || config.flush_bytes != 0;
@@ -41,14 +51,16 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       ring_(config.buffer_bytes, devices_.block_bytes()),
       txns_(config.flush_txns),
       bytes_(config.flush_bytes),
-      wait_ticks_(platform::ns_to_ticks(static_cast<double>(wait_us(config)) * 1e3)),
+      wait_ticks_(us_to_ticks(wait_us(config))),
+      gap_ticks_(us_to_ticks(config.flush_gap_us)),
       discards_(devices_.discards()),
       help_(config.flush_help),
-      pollable_(config.flush_help && !devices_.start_blocks()),
+      preemptible_(config.preemptible_workers),
+      pollable_(config.flush_help && !config.preemptible_workers && !devices_.start_blocks()),
       look_ticks_(platform::ns_to_ticks(kLookEveryNs)),
       safety_timeout_ns_(config.safety_timeout_ns),
       nap_ns_(config.nap_ns),
-      max_write_bytes_(std::max(max_write_bytes, ring_.block())),
+      max_write_bytes_(longest_write(max_write_bytes, devices_.depth(), ring_.block())),
       lead_(index, waiters) {}
 
 bool Stream::idle() const { return devices_.under_way() == 0 && durable() == filled_(); }
@@ -65,9 +77,19 @@ bool Stream::enough(const Filled& filled) const {
 }
 
 bool Stream::asked_for(const Filled& filled) const {
-  if (immediate() || ring_.waited_for() || enough(filled)) return true;
-  const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
-  return oldest != 0 && platform::ticks() >= oldest + wait_ticks_;
+  if (ring_.waited_for() || enough(filled)) return true;
+  if (immediate()) return relying_.load() != 0 || ticks_until_asked() == 0;
+  return oldest_.load(platform::memory_order_relaxed) != 0 && ticks_until_asked() == 0;
+}
+
+// When something is filled: the time until the gap or T is over.
+uint64_t Stream::ticks_until_asked() const {
+  const auto& since = immediate() ? started_ : oldest_;
+  const uint64_t begin = since.load(platform::memory_order_relaxed);
+  if (begin == 0) return 0;  // no write was started yet
+  const uint64_t until = begin + (immediate() ? gap_ticks_ : wait_ticks_);
+  const uint64_t now = platform::ticks();
+  return until > now ? until - now : 0;
 }
 
 bool Stream::due(const Filled& filled) const {
@@ -163,33 +185,44 @@ bool Stream::write(const Filled& filled, bool force, bool may_block) {
   const bool due = force || asked_for(filled);
   // The commits of `filled` were counted before the position that filled_to_write_() returns.
   uint64_t goal = goal_.load(platform::memory_order_relaxed);
-  if (due) goal = filled_to_write_ ? filled_to_write_() : filled.position;
+  if (due) goal = std::max(goal, goal_of(filled, *member, force));
   member = devices_.ready(goal);
   if (member == nullptr) return false;
   if (due) raise_goal({filled.commits, goal}, member->idle_since);
-  if (!may_block) looked_.store(platform::ticks(), platform::memory_order_relaxed);
+  const uint64_t now = platform::ticks();
+  started_.store(now, platform::memory_order_relaxed);
+  if (!may_block) looked_.store(now, platform::memory_order_relaxed);
   while (member != nullptr) {
-    const uint64_t begin = ring_.block_down(member->position);
+    const uint64_t begin = ring_.block_down(member->next);
     const uint64_t end =
-        std::min({goal, begin + max_write_bytes_, devices_.stripe_end(member->position)});
+        std::min({goal, begin + max_write_bytes_, devices_.stripe_end(member->next)});
     const std::span<const std::byte> bytes(ring_.at(begin), ring_.block_up(end) - begin);
     flushes_.add();
     VLOG(2) << "flush: stream " << index_ << ", bytes " << begin << " to " << end
             << (force ? ", forced" : "");
     flushed_bytes_.add(bytes.size());
-    if (begin != member->position) rewrites_.add();
+    if (begin != member->next) rewrites_.add();
 
-    devices_.takes(*member, end);
-    StripedDevices::Member* following = devices_.all_busy() ? nullptr : devices_.ready(goal);
+    const uint32_t slot = devices_.takes(*member, end);
+    StripedDevices::Member* following = devices_.ready(goal);
     const uint64_t offset = devices_.file_offset(begin);
     if (may_block && following == nullptr && devices_.under_way() == 1) {
       member->device->start_and_wait(offset, bytes, Sync::kData, kDaemonTimeoutNs);
     } else {
-      member->device->start(offset, bytes, Sync::kData);
+      member->device->start(offset, bytes, Sync::kData, slot);
     }
     member = following;
   }
   return true;
+}
+
+// The next write on a device waits for one that ends inside a block (StripedDevices). So where more
+// writes may be under way, and there is much to write, the last block waits for the next write.
+uint64_t Stream::goal_of(const Filled& filled, const StripedDevices::Member& member, bool force) {
+  const uint64_t goal = filled_to_write_ ? filled_to_write_() : filled.position;
+  const bool much = goal > member.next && goal - member.next >= kLeastToEndAtBlock;
+  const bool ends_at_block = devices_.depth() > 1 && much && immediate() && !force;
+  return ends_at_block ? ring_.block_down(goal) : goal;
 }
 
 void Stream::raise_goal(const Filled& filled, uint64_t idle_since) {
@@ -222,7 +255,7 @@ void Stream::write_log_end() {
   for (uint64_t at = begin, chunk_end; at < end; at = chunk_end) {
     chunk_end = std::min(end, devices_.stripe_end(at));
     StripedDevices::Member& member = devices_.device_of(at);
-    devices_.repeats(member);
+    devices_.repeats(member);  // in slot 0: the stream is idle
     member.device->start_and_wait(devices_.file_offset(at),
                                   {log_end_->data() + (at - begin), chunk_end - at}, Sync::kData,
                                   kDaemonTimeoutNs);
@@ -294,7 +327,8 @@ void Stream::rely_on_daemon(bool begins) {
   }
   relying_.fetch_add(1, platform::memory_order_relaxed);
   platform::full_fence();
-  if (daemon_.load(platform::memory_order_relaxed) == kNapping) wake_daemon();
+  const uint32_t daemon = daemon_.load(platform::memory_order_relaxed);
+  if (daemon == kNapping || (daemon == kTimed && immediate())) wake_daemon();
 }
 
 // An idle daemon sleeps even if a publisher waits for space: if nothing can be flushed, there is no
@@ -309,9 +343,19 @@ void Stream::park_daemon(DaemonState state, uint64_t timeout_ns) {
   daemon_.store(kAwake);
 }
 
+// For how long the daemon sleeps on the device at most, before it looks whether it can start another
+// write. A publisher does not wake it meanwhile.
+uint64_t Stream::next_start_ns() const {
+  if (!immediate() || gap_ticks_ == 0) return kDaemonTimeoutNs;
+  const uint64_t left = ticks_until_asked();
+  return static_cast<uint64_t>(platform::ticks_to_ns(left == 0 ? gap_ticks_ : left));
+}
+
 void Stream::flush(bool stopping) {
+  // If busy workers do not look in, a worker that led a moment ago leaves the next flush to the
+  // daemon.
   const uint64_t helped = helped_.value();
-  const bool helping = lead_.held() || helped != helped_seen_;
+  const bool helping = lead_.held() || (helped != helped_seen_ && !preemptible_);
   const bool workers_do_it = helping && may_nap() && !stopping;
   helped_seen_ = helped;
   if (workers_do_it) {
@@ -326,10 +370,11 @@ void Stream::flush(bool stopping) {
     return platform::sleep_ns(kLatchBusyNs);  // a worker leads, or takes a step
   }
   if (leads) latch_.lock();
-  bool advanced = step(stopping, leads);
+  const bool may_block = leads && devices_.depth() == 1;
+  bool advanced = step(stopping, may_block);
   if (leads && !advanced && devices_.under_way() != 0) {
-    devices_.wait(kDaemonTimeoutNs);
-    advanced = step(stopping, leads);
+    devices_.wait(devices_.all_busy() ? kDaemonTimeoutNs : next_start_ns());
+    advanced = step(stopping, may_block);
   }
   if (stopping && idle()) write_log_end();
   latch_.unlock();
@@ -343,16 +388,13 @@ void Stream::flush(bool stopping) {
   const Filled filled = look();
   if (due(filled)) return;
   if (filled.position != durable()) {
-    const uint64_t now = platform::ticks();
-    uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
-    if (oldest == 0) {  // filled() advanced after a step had cleared its publisher's time stamp
-      oldest = now;
-      oldest_.store(now, platform::memory_order_relaxed);
+    if (oldest_.load(platform::memory_order_relaxed) == 0) {
+      // filled() advanced after a step had cleared its publisher's time stamp.
+      oldest_.store(platform::ticks(), platform::memory_order_relaxed);
     }
-    const uint64_t until = oldest + wait_ticks_;
-    const double ns = until > now ? platform::ticks_to_ns(until - now) : 0;
-    park_daemon(kTimed, std::min(kDaemonTimeoutNs, static_cast<uint64_t>(ns)));
-  } else if (help_ && may_nap() && !stopping && ++idle_naps_ <= kNapsBeforeIdle) {
+    const auto ns = static_cast<uint64_t>(platform::ticks_to_ns(ticks_until_asked()));
+    park_daemon(kTimed, std::min(kDaemonTimeoutNs, ns));
+  } else if (help_ && !preemptible_ && may_nap() && !stopping && ++idle_naps_ <= kNapsBeforeIdle) {
     park_daemon(kNapping, nap_ns_);
   } else {
     park_daemon(kIdle, kDaemonTimeoutNs);

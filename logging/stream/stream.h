@@ -5,15 +5,21 @@
 //
 // Flushing. A *step* looks whether a write under way has finished, and advances `durable`. When the
 // flush policy says that a flush is due, the step raises the *goal* to what is filled. Then every
-// device that is idle and has bytes before the goal starts its next write. Steps are taken under
-// the flush latch, a try lock, by three kinds of threads:
+// device that can take a write and has bytes before the goal starts its next one. While workers are
+// busy, a write begins at least --flush_gap_us after the one before it, because each costs them some
+// 10 us of processor time; what is filled meanwhile becomes one larger write. No thread that waits
+// for durability waits for the gap. Steps are taken under the flush latch, a try lock, by three
+// kinds of threads:
 //
 //   * a worker that waits for its commit and finds no leader *leads*: it writes and sleeps on the
 //     device itself, under the latch, until its commit is durable or nothing is left to flush, and
 //     then hands the lead to another waiter, if there is work (logging/stream/flush_lead.h).
 //     Followers park. This is group commit without the two thread hand-offs that a daemon costs.
 //   * a busy worker looks in between transactions (poll), without blocking, so that commit latency
-//     stays low when workers keep all cores busy and the daemon would be woken late.
+//     stays low when workers keep all cores busy and the daemon would be woken late. It does not
+//     where log threads preempt workers (LogConfig::preemptible_workers): the daemon is prompt
+//     then, and a write that a worker has submitted may be finished by kernel threads of the
+//     worker's class (io_uring's), which wait behind busy workers.
 //   * the daemon. With --flush_help it naps as long as workers do the work, and takes a turn when
 //     no worker did for a whole nap. It does not nap while a worker relies on it: in an open loop,
 //     a worker that sleeps until its next arrival does not lead, because it would start that
@@ -36,8 +42,9 @@
 //                    The same holds for threads that wait for space (Ring). The thread that changes
 //                    daemon_ back to kAwake unparks the daemon, once.
 //   relying_         how many workers rely on the daemon. A worker counts itself, fences, and looks
-//                    whether the daemon naps. The daemon stores that it naps, fences, and looks at
-//                    relying_, before it parks. One of the two sees the other.
+//                    whether the daemon naps, or waits for the gap to pass. The daemon stores its
+//                    state, fences, and looks at relying_, before it parks. One of the two sees the
+//                    other.
 //   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
 //                    after its fence. The step that raises the goal sets it to 0, fences, and looks
 //                    at filled() again. So T runs even if no thread publishes any more.
@@ -140,11 +147,14 @@ class Stream {
   bool enough(const Filled& filled) const;     // X transactions or L bytes are reached
   bool asked_for(const Filled& filled) const;  // the flush policy, or a full ring, asks for a flush
   bool due(const Filled& filled) const;
+  uint64_t ticks_until_asked() const;
+  uint64_t next_start_ns() const;
 
-  // These five are called under the latch.
+  // These six are called under the latch.
   bool step(bool force, bool may_block);
   bool finish();  // returns whether `durable` advanced
   bool write(const Filled& filled, bool force, bool may_block);
+  uint64_t goal_of(const Filled& filled, const StripedDevices::Member& member, bool force);
   void raise_goal(const Filled& filled, uint64_t idle_since);
   void write_log_end();
 
@@ -160,8 +170,10 @@ class Stream {
   const std::function<uint64_t()> filled_, filled_to_write_;
   Ring ring_;
   const uint64_t txns_, bytes_, wait_ticks_;  // the flush policy; if all are 0, flush at once
+  const uint64_t gap_ticks_;                  // but not sooner than this after the last write began
   const bool discards_;                       // the device does
   const bool help_;                           // workers may lead
+  const bool preemptible_;                    // log threads preempt workers
   const bool pollable_;                       // workers may look in between transactions
   const uint64_t look_ticks_;                 // the least time between two such looks
   const uint64_t safety_timeout_ns_, nap_ns_;
@@ -179,7 +191,8 @@ class Stream {
   platform::Parker daemon_parker_;
 
   alignas(platform::kCacheLine) platform::SpinLock latch_;
-  platform::atomic<uint64_t> looked_{0};  // ticks of the last look at the device
+  platform::atomic<uint64_t> looked_{0};   // ticks of the last look at the device
+  platform::atomic<uint64_t> started_{0};  // and of the last start of a write
 
   // Only the daemon uses these.
   uint64_t helped_seen_ = 0;

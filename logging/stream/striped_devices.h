@@ -1,11 +1,16 @@
-// The devices of one stream, and how far each of them has come.
+// The devices of one stream, which writes are under way on them, and how far each of them has come.
 //
 // With one device a write may have any length. With several devices the stream is striped
-// (logging/format/stripes.h). No write crosses the end of its stripe, and each device has at most
-// one write under way. While one device still writes its stripe in several chunks, the next device
-// may be ahead with the next stripe. The position of a device is the first byte of its stripes that
-// is not durable. The smallest of these positions is the stream's watermark, so the watermark
-// passes a stripe only when all stripes before it are durable.
+// (logging/format/stripes.h), and no write crosses the end of its stripe. Each device takes as many
+// writes at a time as it has slots. They finish in any order, but the position of a device, the
+// first byte of its stripes that is not durable, passes a write only when all writes before it have
+// finished. The smallest of these positions is the stream's watermark: SDL is the end of the
+// longest prefix that is durable. A crash may leave a later write there and an earlier one not; the
+// usable log then ends where the earlier one is missing (logging/format/log_reader.h).
+//
+// A write begins at the start of the block in which the one before it ended. If it ended inside
+// that block, the next write waits for it, because two writes of one block at the same time would
+// leave open which of them is there in the end.
 //
 // Protocol. All functions are called under the stream's flush latch, except under_way() and wait(),
 // which load atomics that are stored under the latch.
@@ -24,34 +29,51 @@ namespace logjam {
 
 class StripedDevices {
  public:
+  static constexpr uint32_t kMostDepth = 64;
+
+  // A write that has been started. It is forgotten when it and all before it have finished.
+  struct Flight {
+    uint64_t next;   // the stream position of the device's first byte behind the write
+    uint64_t order;  // the number of the write, for the whole stream
+    uint32_t slot;
+    bool finished = false;
+  };
   struct Member {
     Device* device;
     uint64_t position;        // the stream position of its first byte that is not durable
-    uint64_t next = 0;        // the value of `position` when the write under way has finished
-    uint64_t order = 0;       // the number of the write under way; 0: no write is under way
-    uint64_t idle_since = 0;  // when its last write finished, in ticks
+    uint64_t next;            // where its next write begins: all before it has been started
+    uint64_t free_slots;      // a bit for each
+    uint64_t idle_since = 0;  // when a write finished last, in ticks
+    std::vector<Flight> flights = {};  // oldest first
   };
 
   // The devices of stream `index`, which are the Log's and outlive this object.
   StripedDevices(const LogConfig& config, uint32_t index);
 
   uint32_t block_bytes() const { return devices_[0].device->block_bytes(); }
+  uint32_t depth() const { return devices_[0].device->depth(); }
   bool start_blocks() const { return devices_[0].device->start_blocks(); }
   bool discards() const { return devices_[0].device->discards(); }
 
   // Any thread: how many writes are under way.
   uint32_t under_way() const { return under_way_.load(platform::memory_order_acquire); }
-  bool all_busy() const { return under_way() == devices_.size(); }
+  // Returns whether no device can take a write now.
+  bool all_busy() const {
+    for (const Member& member : devices_) {
+      if (takes_one(member)) return false;
+    }
+    return true;
+  }
   // Returns the stream position up to which all devices are durable.
   uint64_t durable() const;
 
-  // Returns the device that is farthest behind among those that are idle and have bytes before
-  // `goal` to write, or null if there is no such device.
+  // Returns the device that is farthest behind among those that can take a write and have bytes
+  // before `goal` to write, or null if there is no such device.
   Member* ready(uint64_t goal) {
     Member* found = nullptr;
     for (Member& member : devices_) {
-      if (member.order != 0 || member.position >= goal) continue;
-      if (found == nullptr || member.position < found->position) found = &member;
+      if (member.next >= goal || !takes_one(member)) continue;
+      if (found == nullptr || member.next < found->next) found = &member;
     }
     return found;
   }
@@ -59,28 +81,27 @@ class StripedDevices {
   uint64_t stripe_end(uint64_t position) const { return stripes_.stripe_end(position); }
   uint64_t file_offset(uint64_t position) const { return stripes_.file_offset(position); }
 
-  // The caller starts a write on `member`. When the write has finished, the device has all its
-  // bytes before `end`.
-  void takes(Member& member, uint64_t end) { starts(member, stripes_.next(end)); }
+  // The caller starts a write on `member`, in the slot that is returned. When the write and those
+  // before it have finished, the device has all its bytes before `end`.
+  uint32_t takes(Member& member, uint64_t end) { return starts(member, stripes_.next(end)); }
   // The caller starts a write on `member` that does not change its position.
-  void repeats(Member& member) { starts(member, member.position); }
+  void repeats(Member& member) { starts(member, member.next); }
 
   // Looks at the writes under way. Returns whether one has finished.
   bool finish();
-  // Any thread: sleeps until the write that was started first may have finished, or `timeout_ns`
-  // has passed. As a rule that write finishes first, and its device can go on while the others are
-  // busy.
+  // Any thread: sleeps until a write on the device whose write was started first may have finished,
+  // or `timeout_ns` has passed. As a rule that device can go on while the others are busy.
   void wait(uint64_t timeout_ns) {
     devices_[oldest_.load(platform::memory_order_relaxed)].device->wait(timeout_ns);
   }
 
  private:
-  void starts(Member& member, uint64_t next) {
-    member.next = next;
-    member.order = ++started_;
-    under_way_.store(under_way() + 1, platform::memory_order_release);
-    if (under_way() == 1) find_oldest();
+  bool takes_one(const Member& member) const {
+    if (member.free_slots == 0) return false;
+    const bool inside_a_block = member.next % block_bytes() != 0;
+    return member.flights.empty() || member.flights.back().finished || !inside_a_block;
   }
+  uint32_t starts(Member& member, uint64_t next);
   void find_oldest() {
     if (devices_.size() > 1) look_for_oldest();
   }

@@ -127,6 +127,8 @@ CrashRound derive_round(uint64_t seed) {
       "--log_buffer_mb=" + random.one_of({"1", "1", "4"}),
       "--log_prealloc_mb=4",
       "--flush_help=" + random.one_of({"true", "false"}),
+      "--io_depth=" + random.one_of({"1", "4", "4", "8"}),
+      "--flush_gap_us=" + random.one_of({"0", "0", "200"}),
       "--ledger_keys=" + keys,
       "--ledger_reads=" + std::to_string(random.below(5)),
       "--ledger_writes=" + random.one_of({"1", "2", "4", keys == "16" ? "8" : "40"}),

@@ -85,6 +85,62 @@ TEST(Device, WritesArriveAtTheirOffsetsAlsoBeyondThePreallocation) {
   }
 }
 
+// Writes in different slots finish in any order, each at its place.
+TEST(Device, SeveralWritesAreUnderWayAtOnce) {
+  for (const char* spec :
+       {"file", "sim:2000", "sim:100:50", "null", "faulty:sync", "faulty:file", "faulty:sim:50"}) {
+    SCOPED_TRACE(spec);
+    LogDirectory directory;
+    constexpr uint32_t kDepth = 8;
+    constexpr uint64_t kPiece = 8192, kPieces = 100;
+    const platform::MirroredMemory memory(kPieces * kPiece);
+    std::memset(memory.data(), 0, kPieces * kPiece);
+    for (uint64_t i = 0; i < kPieces * kPiece; i += 512)
+      memory.data()[i] = std::byte(1 + i / 512 % 251);
+    uint32_t most = 0;
+    {
+      const auto device = open_device(spec, {directory.file(), uint64_t{1} << 20, 1, kDepth});
+      std::vector<bool> busy(device->depth());
+      for (uint64_t begun = 0, ended = 0; ended < kPieces;) {
+        for (uint32_t slot = 0; slot < device->depth(); ++slot) {
+          if (busy[slot] && device->finished(slot)) {
+            busy[slot] = false;
+            ++ended;
+          }
+          if (!busy[slot] && begun < kPieces) {
+            // The last pieces first, so that they lie behind a gap for a while.
+            const uint64_t at = (kPieces - 1 - begun++) * kPiece;
+            device->start(at, {memory.data() + at, kPiece}, Sync::kData, slot);
+            busy[slot] = true;
+          }
+        }
+        most = std::max(most, static_cast<uint32_t>(std::ranges::count(busy, true)));
+        if (ended < begun) device->wait(1'000'000);
+      }
+      EXPECT_EQ(most, device->depth());
+    }
+    if (spec == std::string("null")) continue;
+    const auto found = read_file(directory.file());
+    ASSERT_GE(found.size(), kPieces * kPiece);
+    EXPECT_EQ(std::memcmp(found.data(), memory.data(), kPieces * kPiece), 0);
+  }
+}
+
+// Their response times overlap, so eight of them take about as long as one, not eight times.
+TEST(SimDevice, TheResponseTimesOfWritesUnderWayOverlap) {
+  const LogDirectory directory;
+  constexpr uint32_t kDepth = 8;
+  const auto device = open_device("sim:100000", {directory.file(), 0, 1, kDepth});
+  const platform::MirroredMemory memory(kDepth * 4096);
+  for (uint32_t slot = 0; slot < kDepth; ++slot) {
+    device->start(slot * 4096, {memory.data(), 4096}, Sync::kData, slot);
+  }
+  device->wait(10'000'000'000);
+  // All have ended when the last one has, which began at once with the first.
+  while (!device->finished(kDepth - 1)) device->wait(1'000'000);
+  for (uint32_t slot = 0; slot < kDepth; ++slot) EXPECT_TRUE(device->finished(slot));
+}
+
 // A directory is one device, however many streams write to it. Another directory is another
 // device.
 TEST(SimDevice, FilesOfADirectoryShareItsBandwidth) {
@@ -135,6 +191,50 @@ TEST(FaultyDevice, KeepsSyncedBytesAndMayLoseOthers) {
   EXPECT_GT(torn_rounds, 10u);
 }
 
+// After a cut a later write may be there when an earlier one is not.
+TEST(FaultyDevice, WritesUnderWayReachTheDiskInAnyOrder) {
+  uint64_t gaps = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    LogDirectory directory;
+    constexpr uint32_t kDepth = 4;
+    const auto device = open_device("faulty:sync", {directory.file(), 0, seed, kDepth});
+    const std::vector<std::byte> zeros(kDepth * 4096), ones(4096, std::byte{1});
+    device->write_through(0, zeros);
+    for (uint32_t slot = 0; slot < kDepth; ++slot) {
+      device->start(slot * 4096, ones, Sync::kData, slot);
+    }
+    uint32_t finished = 0;
+    for (uint64_t i = 0; i < seed % 4; ++i) finished += device->finished(i % kDepth) ? 1 : 0;
+    dynamic_cast<FaultyDevice&>(*device).power_cut();
+    const auto found = read_file(directory.file());
+    uint32_t there = 0;
+    bool gap = false, missing = false;
+    for (uint32_t slot = 0; slot < kDepth; ++slot) {
+      const bool whole = std::memcmp(found.data() + slot * 4096, ones.data(), 4096) == 0;
+      there += whole ? 1 : 0;
+      gap = gap || (whole && missing);
+      missing = missing || !whole;
+    }
+    EXPECT_GE(there, finished);
+    gaps += gap ? 1 : 0;
+  }
+  EXPECT_GT(gaps, 5u);
+}
+
+TEST(FaultyDeviceDeathTest, TwoWritesAtOnceThatOverlapEndTheProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const LogDirectory directory;
+  const std::vector<std::byte> bytes(4096);
+  EXPECT_EXIT(
+      {
+        const auto device = open_device("faulty:sim:100000", {directory.file(), 0, 1, 2});
+        device->start(0, bytes, Sync::kData, 0);
+        device->start(512, bytes, Sync::kData, 1);
+      },
+      testing::ExitedWithCode(3),
+      "two writes to .* that overlap at byte 512 are under way at once");
+}
+
 class PowerCut : public testing::TestWithParam<const SchemeInfo*> {};
 
 // R1: each record that is_durable() reported before the power cut is in the file, and every record
@@ -152,6 +252,7 @@ TEST_P(PowerCut, DurableRecordsAreReadable) {
       options.config.buffer_bytes = 65536;
       options.config.flush_help = seed % 2 == 0;
       options.seed = seed;
+      options.io_depth = uint32_t{1} << seed % 4;
       options.config.stripe_bytes = 4096;
       ScopedFlags flags;
       flags.set("pwal_ngroup", 1'000'000);  // a worker that flushed would wait

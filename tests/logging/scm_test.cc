@@ -91,8 +91,8 @@ class RememberingDevice final : public Device, public PersistentMemory {
   RememberingDevice() : bytes_(kBytes), persisted_(kBytes) {}
 
   uint32_t block_bytes() const override { return 8; }
-  void start(uint64_t, std::span<const std::byte>, Sync) override {}
-  bool finished() override { return true; }
+  void start(uint64_t, std::span<const std::byte>, Sync, uint32_t = 0) override {}
+  bool finished(uint32_t = 0) override { return true; }
   void wait(uint64_t) override {}
   bool start_blocks() const override { return false; }
   PersistentMemory* memory() override { return this; }

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "logging/format/stripes.h"
+#include "tests/logging/held_device.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/scoped_flags.h"
 
@@ -39,33 +40,6 @@ TEST(Stripes, PositionsAndFileOffsetsMatch) {
     }
   }
 }
-
-// A device whose writes finish when the test calls complete(), in memory that the test reads.
-class HeldDevice final : public Device {
- public:
-  uint32_t block_bytes() const override { return 512; }
-  void start(uint64_t offset, std::span<const std::byte> bytes, Sync) override {
-    ASSERT_TRUE(finished()) << "two writes at once";
-    offset_ = offset;
-    bytes_ = bytes;
-  }
-  bool finished() override { return bytes_.empty(); }
-  void wait(uint64_t) override {}
-  bool start_blocks() const override { return false; }
-
-  void complete() {
-    platter.resize(std::max(platter.size(), offset_ + bytes_.size()));
-    std::ranges::copy(bytes_, platter.begin() + static_cast<ptrdiff_t>(offset_));
-    bytes_ = {};
-  }
-  uint64_t under_way() const { return bytes_.size(); }
-
-  std::vector<std::byte> platter;
-
- private:
-  uint64_t offset_ = 0;
-  std::span<const std::byte> bytes_;
-};
 
 // A scheme on held devices. It advances when the test calls step().
 class Held {

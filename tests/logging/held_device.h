@@ -1,0 +1,63 @@
+// A device whose writes finish when the test calls complete(), in memory that the test reads. Any
+// thread may call any function.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "logging/device/device.h"
+
+namespace logjam {
+
+class HeldDevice final : public Device {
+ public:
+  explicit HeldDevice(uint32_t depth = 1) : writes_(depth) {}
+
+  uint32_t block_bytes() const override { return 512; }
+  uint32_t depth() const override { return static_cast<uint32_t>(writes_.size()); }
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync, uint32_t slot = 0) override {
+    const std::lock_guard hold(mutex_);
+    ASSERT_TRUE(writes_[slot].bytes.empty()) << "two writes in slot " << slot;
+    for (const Write& other : writes_) {
+      EXPECT_FALSE(offset < other.offset + other.bytes.size() &&
+                   other.offset < offset + bytes.size())
+          << "two writes of byte " << offset << " at once";
+    }
+    writes_[slot] = {offset, bytes};
+  }
+  bool finished(uint32_t slot = 0) override { return under_way(slot) == 0; }
+  void wait(uint64_t) override {}
+  bool start_blocks() const override { return false; }
+
+  void complete(uint32_t slot = 0) {
+    const std::lock_guard hold(mutex_);
+    const auto [offset, bytes] = writes_[slot];
+    platter.resize(std::max(platter.size(), offset + bytes.size()));
+    std::ranges::copy(bytes, platter.begin() + static_cast<ptrdiff_t>(offset));
+    writes_[slot] = {};
+  }
+  // How many bytes the write in `slot` has, 0 if none is under way.
+  uint64_t under_way(uint32_t slot = 0) const {
+    const std::lock_guard hold(mutex_);
+    return writes_[slot].bytes.size();
+  }
+  uint64_t offset(uint32_t slot = 0) const {
+    const std::lock_guard hold(mutex_);
+    return writes_[slot].offset;
+  }
+
+  std::vector<std::byte> platter;
+
+ private:
+  struct Write {
+    uint64_t offset = 0;
+    std::span<const std::byte> bytes;
+  };
+  mutable std::mutex mutex_;
+  std::vector<Write> writes_;
+};
+
+}  // namespace logjam
