@@ -10,7 +10,7 @@ is the scheme with its default flags, where workers do the two threads' work whe
 
 import pathlib
 
-from experiment import common_arguments, median, ratio, run_experiments, table
+from experiment import PAPERS, common_arguments, median, ratio, run_experiments, table
 
 KV = ["--workload=ycsb", "--ycsb_workload=eleda", "--ycsb_records=200000"]
 ROW = ["--ycsb_value_bytes=1024"]
@@ -122,7 +122,7 @@ EXPERIMENTS = {"e8": latency_hiding, "e18": io_units, "e20": crawling, "e21": bi
 def main():
     parser = common_arguments(__doc__)
     parser.add_argument("--device", default="file", help="of E8 and E18")
-    run_experiments(parser, EXPERIMENTS)
+    run_experiments(parser, EXPERIMENTS, PAPERS)
 
 
 if __name__ == "__main__":

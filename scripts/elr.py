@@ -9,7 +9,7 @@ until the commit is durable. Of the protocols only 2pl-detect lets every transac
 lock, as the systems in the papers do; the others abort, always or when the holder is older.
 """
 
-from experiment import Bench, common_arguments, median, ratio, table
+from experiment import PAPERS, Bench, common_arguments, median, ratio, table
 
 
 def main():
@@ -29,7 +29,7 @@ def main():
                     *common, "--workload=tpcc", "--tpcc_warehouses=1", "--tpcc_mix=np",
                     "--threads=16", f"--cc={cc}", f"--commit={commit}", f"--elr={elr}"]
 
-    with Bench(args.logjam, args.wal_dir) as bench:
+    with Bench(args.logjam, args.wal_dir, PAPERS) as bench:
         rows = bench.interleave(ways, args.rounds)
     table(
         ["clients", "workload", "cc", "commit", "elr", "tps", "abort %", "commit p50 us", "p99 us",

@@ -12,14 +12,30 @@ import shutil
 import statistics
 import subprocess
 import tempfile
+import time
+
+
+# How the papers write their logs, where logjam's defaults differ.
+PAPERS = ["--flagfile=" + os.path.join(os.path.dirname(__file__), "..", "config", "papers.flags")]
+
+
+def processor_seconds():
+    """The seconds that all programs of this machine, and the host, have taken from its cores so
+    far. The kernel's own threads are not counted: they work for the run that is measured."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        user, nice, _, _, _, _, _, steal = map(int, stat.readline().split()[1:9])
+    return (user + nice + steal) / os.sysconf("SC_CLK_TCK")
 
 
 class Bench:
     """A logjam binary, and a temporary directory for its logs under the caller's `wal_dir`. Use it
-    in a `with` statement, which removes the directory at the end."""
+    in a `with` statement, which removes the directory at the end. `always` are flags of all
+    runs."""
 
-    def __init__(self, logjam, wal_dir):
+    def __init__(self, logjam, wal_dir, always=()):
         self.logjam = logjam
+        self.always = list(always)
+        self.thrown_away = 0
         os.makedirs(wal_dir, exist_ok=True)
         self.wal_dir = tempfile.mkdtemp(prefix="logjam-bench-", dir=wal_dir)
 
@@ -35,12 +51,25 @@ class Bench:
         if os.path.exists(path):
             os.remove(path)
         line = [self.logjam, command, f"--wal_dir={self.wal_dir}", "--overwrite",
-                f"--csv={path}", *flags]
+                f"--csv={path}", *self.always, *flags]
         done = subprocess.run(line, capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"{' '.join(line)}\nexited {done.returncode}: {done.stderr.strip()}")
         with open(path, newline="") as file:
             return next(csv.DictReader(file))
+
+    def run_alone(self, flags, most_of_others=0.03, tries=5):
+        """As run(), but throws a run away, and repeats it, if other programs took more than this
+        share of the cores meanwhile. After so many tries it takes what it has."""
+        for _ in range(tries):
+            taken, used = processor_seconds(), os.times().children_user
+            begun = time.monotonic()
+            row = self.run(flags)
+            others = processor_seconds() - taken - (os.times().children_user - used)
+            if others <= most_of_others * (time.monotonic() - begun) * os.cpu_count():
+                return row
+            self.thrown_away += 1
+        return row
 
     def interleave(self, ways, rounds, command="run"):
         """`ways` maps names to flags. Returns a map of names to lists of rows, one row for each
@@ -99,13 +128,13 @@ def common_arguments(description, wal_dir=".", rounds=3, seconds=2):
     return parser
 
 
-def run_experiments(parser, experiments):
+def run_experiments(parser, experiments, always=()):
     """Runs the experiments named by --only. `experiments` maps names to functions of a Bench, the
-    arguments, and the flags for all runs."""
+    arguments, and the flags for all runs; `always` are flags that every run gets before those."""
     parser.add_argument("--only", default=",".join(experiments))
     args = parser.parse_args()
     common = [f"--seconds={args.seconds}", "--warmup=0.5"]
-    with Bench(args.logjam, args.wal_dir) as bench:
+    with Bench(args.logjam, args.wal_dir, always) as bench:
         for name in args.only.split(","):
             if name not in experiments:
                 raise SystemExit(f"no experiment {name}: there are {', '.join(experiments)}")

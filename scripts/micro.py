@@ -10,7 +10,7 @@ copy.
 import re
 import subprocess
 
-from experiment import Bench, common_arguments, median, ratio, schemes, table
+from experiment import PAPERS, Bench, common_arguments, median, ratio, schemes, table
 
 SIZES = {"48 B": ["--record_bytes=48"], "120 B mix": ["--record_bytes=dist:"],
          "1 KiB": ["--record_bytes=1024"], "12 KiB": ["--record_bytes=12288"],
@@ -31,7 +31,7 @@ def main():
         names = {name: device for name, device in names.items()
                  if re.search(rf"^{name} +any +1 {{2,}}", listed, re.MULTILINE)}
 
-    with Bench(args.logjam, args.wal_dir) as bench:
+    with Bench(args.logjam, args.wal_dir, PAPERS) as bench:
         for threads in args.threads.split(","):
             for size, size_flags in SIZES.items():
                 flags = [*common, *size_flags, f"--threads={threads}"]

@@ -7,7 +7,8 @@ them. Its buffers (30 MB, flushed every 5 ms or when half full) shrink with the 
 is 50 ms.
 """
 
-from experiment import common_arguments, counter, median, ratio, run_experiments, table
+from experiment import (PAPERS, common_arguments, counter, median, ratio, run_experiments,
+                        table)
 
 DEVICE = "sim:21:100"
 BUFFERS = ["--log_buffer_mb=2", "--epoch_ms=50", "--pipeline_depth=16384"]
@@ -179,7 +180,7 @@ def main():
     parser = common_arguments(__doc__)
     parser.add_argument("--device", default="file", help="of W6 and W8")
     parser.add_argument("--threads", type=int, default=4)
-    run_experiments(parser, EXPERIMENTS)
+    run_experiments(parser, EXPERIMENTS, PAPERS)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import time
 
-from experiment import Bench, table
+from experiment import PAPERS, Bench, table
 
 LOGS = ("centr", "silo", "poplar", "pwal")
 RECORD_BYTES = 1048  # of a write-only transaction
@@ -82,7 +82,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="of what is not held back")
     args = parser.parse_args()
     lines, centr = [], None
-    with Bench(args.logjam, args.wal_dir) as bench:
+    with Bench(args.logjam, args.wal_dir, PAPERS) as bench:
         for devices in (1, 2):
             directories = [f"{bench.wal_dir}/{i}" for i in range(devices)]
             for log in LOGS:
