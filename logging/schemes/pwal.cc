@@ -10,7 +10,9 @@
 // as in the paper, and a worker that has to wait does not wait for a group: it flushes at once, its
 // own buffer and those of others. If --pwal_ngroup is given, it is kept: under --commit=sync, where
 // a worker has one commit in its buffer, every commit then waits for the delay, unless NGROUP is 1.
-// With --flush_help=false the threads make all flushes, and the workers wait for them.
+// With --flush_help=false the threads make all flushes, and the workers wait for them. Where log
+// threads preempt workers (LogConfig::preemptible_workers), there are no groups by default: the
+// threads flush as those of other schemes do, and no worker waits for its flush.
 //
 // Safe when (--pwal_ack=safe) every file has on disk all records that it has, or will ever have, of
 // LSNs up to the transaction's. Among these are the transaction's record and, because their LSNs
@@ -53,7 +55,7 @@
 DEFINE_uint64(
     pwal_ngroup, 0,
     "pwal: commits that a worker flushes together; 0: 16, but a worker that waits flushes "
-    "at once");
+    "at once, and where log threads preempt workers they flush instead");
 DEFINE_string(pwal_ack, "safe",
               "pwal: acknowledge when all that a transaction may have read from is durable (safe), "
               "or after its worker's own flush, as in the paper (unsafe)");
@@ -73,7 +75,13 @@ bool unsafe() { return FLAGS_pwal_ack == "unsafe"; }
 uint64_t group() { return FLAGS_pwal_ngroup == 0 ? kGroup : FLAGS_pwal_ngroup; }
 bool waiters_flush() { return FLAGS_pwal_ngroup <= 1; }
 
+// Whether the flusher threads alone decide when to flush.
+bool without_groups(const LogConfig& config) {
+  return config.preemptible_workers && FLAGS_pwal_ngroup == 0;
+}
+
 LogConfig grouped(LogConfig config) {
+  if (without_groups(config)) return config;
   if (config.flush_txns == 0 && config.flush_bytes == 0) config.flush_txns = group();
   if (config.flush_us == 0) config.flush_us = kIdleDelayUs;
   return config;
@@ -82,7 +90,9 @@ LogConfig grouped(LogConfig config) {
 class Pwal final : public MultiStreamScheme {
  public:
   explicit Pwal(const LogConfig& config)
-      : MultiStreamScheme(grouped(config), waiters_flush()), unsafe_(unsafe()), group_(group()) {
+      : MultiStreamScheme(grouped(config), waiters_flush()),
+        unsafe_(unsafe()),
+        group_(without_groups(config) ? ~uint64_t{0} : group()) {
     for (uint32_t s = 0; s < streams(); ++s) {
       buffers_.push_back(std::make_unique<Buffer>(counter_));
     }
@@ -176,7 +186,7 @@ class Pwal final : public MultiStreamScheme {
   }
 
   const bool unsafe_;
-  const uint64_t group_;
+  const uint64_t group_;  // the largest number: none
   std::vector<std::unique_ptr<Buffer>> buffers_;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> counter_{0};
 };

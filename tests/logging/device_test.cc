@@ -251,6 +251,7 @@ TEST_P(PowerCut, DurableRecordsAreReadable) {
       LogOptions options = log_options(*scheme, directory, device, kWorkers);
       options.config.buffer_bytes = 65536;
       options.config.flush_help = seed % 2 == 0;
+      options.config.preemptible_workers = seed % 3 == 0;
       options.seed = seed;
       options.io_depth = uint32_t{1} << seed % 4;
       options.config.stripe_bytes = 4096;

@@ -120,6 +120,22 @@ inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& dire
   return options;
 }
 
+// The ways in which a log is flushed: which threads do it, and how many writes are under way.
+struct FlushWay {
+  const char* name;
+  bool help, preemptible;
+  uint32_t io_depth;
+
+  void apply(LogOptions* options) const {
+    options->config.flush_help = help;
+    options->config.preemptible_workers = preemptible;
+    options->io_depth = io_depth;
+  }
+};
+inline constexpr FlushWay kFlushWays[] = {{"helped", true, false, 1},
+                                          {"daemon alone", false, false, 4},
+                                          {"workers preempted", true, true, 4}};
+
 // As log_options(), but with as many directories as the scheme has streams, at most `most`, and
 // with `most` simulated sockets.
 inline LogOptions log_options_of_many(const SchemeInfo& scheme, const LogDirectory& directory,

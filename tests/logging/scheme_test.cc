@@ -71,11 +71,11 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
 
 TEST_P(SchemeTest, EveryByteArrivesThroughATinyBuffer) {
   for (const char* device : {"file", "sync", "sim:50", "nvm", "faulty:sync", "faulty:file"}) {
-    for (const bool help : {true, false}) {
-      SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
+    for (const FlushWay& way : kFlushWays) {
+      SCOPED_TRACE(std::string(device) + ", " + way.name);
       LogOptions tiny = options(device);
       tiny.config.buffer_bytes = 16384;
-      tiny.config.flush_help = help;
+      way.apply(&tiny);
       tiny.preallocate_bytes = uint64_t{1} << 20;
       Log log(tiny);
       log.start();
@@ -203,12 +203,12 @@ TEST_P(SchemeTest, SequenceNumbersExceedWhatATransactionDependsOn) {
 TEST_P(SchemeTest, SynchronousCommitsFromManyThreadsLoseNoWakeUp) {
   constexpr uint32_t kClients = 16;
   for (const char* device : {"sim:30", "sync", "file", "nvm:500", "null"}) {
-    for (const bool help : {true, false}) {
-      SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
+    for (const FlushWay& way : kFlushWays) {
+      SCOPED_TRACE(std::string(device) + ", " + way.name);
       const Watchdog watchdog("a worker sleeps though it has been due: a wake-up was lost");
       LogOptions endless = options(device, kClients);
       endless.config.buffer_bytes = 8192;
-      endless.config.flush_help = help;
+      way.apply(&endless);
       endless.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;
       Log log(endless);
       log.start();
