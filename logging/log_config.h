@@ -37,6 +37,9 @@ struct LogConfig {
   uint64_t flush_bytes = 0;          // --flush_bytes; 0 likewise
   uint64_t flush_us = 0;             // --flush_us; 0 likewise
   bool flush_help = true;            // --flush_help: workers may take steps of a late flusher
+  // Whether kernel workers and log threads preempt workers at once (--worker_class). If so the
+  // daemon writes, and busy workers do not.
+  bool preemptible_workers = false;
   // Bounds a worker's sleep, in case a wake-up is lost. No code relies on it: tests make it so long
   // that a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;
