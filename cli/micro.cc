@@ -1,5 +1,6 @@
 // `logjam micro`: the log-insert benchmark.
 #include <gflags/gflags.h>
+#include <glog/logging.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -132,6 +133,7 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
       {"unsafe", unsafe},
       {"device", FLAGS_floor.empty() ? log.device : ""},
       {"threads", std::to_string(options.threads)},
+      {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
       {"record_bytes", FLAGS_record_bytes},
       {"outlier_bytes", std::to_string(FLAGS_outlier_bytes)},
       {"local", flag(options.local)},
@@ -184,7 +186,7 @@ void write_cdf(const std::string& path, const HistogramSum& ticks) {
 
 int micro_command() {
   const Floor floor = chosen_floor();
-  const log_insert::Options options = insert_options();
+  log_insert::Options options = insert_options();
   const SchemeInfo& scheme = scheme_named(FLAGS_log);
   if (floor == Floor::kNone && scheme.stream_count(1, LogConfig{}) == 0) {
     refuse("--log=" + FLAGS_log + " has no buffer to insert into; --floor=copy is the plain copy");
@@ -196,11 +198,19 @@ int micro_command() {
       0, floor == Floor::kNone
              ? log_buffers(log)
              : LogBuffers{floor == Floor::kCopy ? options.threads : 1, log.config.buffer_bytes});
+  auto request = worker_class(log);
+  request.preemption_helps &= floor == Floor::kNone && options.logs_per_commit != 0;
+  platform::WorkerClass workers(request);
+  LOG(INFO) << workers.reason();
+  options.worker_class = &workers;
+  log.config.preemptible_workers = workers.preemptible();
   const log_insert::Result result =
       floor == Floor::kNone ? insert_into_log(log, options)
                             : insert_into_floor(floor, log.config.buffer_bytes, options);
+  workers.end();
   const Row row = make_row(log, options, result, unsafe);
   print_summary(row);
+  if (!workers.cost().empty()) std::printf("note: %s\n", workers.cost().c_str());
   if (!FLAGS_csv.empty()) append_csv(FLAGS_csv, row);
   if (!FLAGS_cdf.empty()) write_cdf(FLAGS_cdf, result.commit);
   return 0;

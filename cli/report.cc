@@ -117,6 +117,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"log_records", FLAGS_log_records},
       {"device", settings.log.device},
       {"threads", std::to_string(options.threads)},
+      {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
       {"seconds", number(result.seconds, 3)},
       {"transactions", std::to_string(result.transactions)},
       {"tps", number(per(transactions, result.seconds))},

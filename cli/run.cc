@@ -34,6 +34,10 @@ void note_full_pipelines(const RunOptions& options, const RunResult& result) {
       full_pct, options.pipeline_depth);
 }
 
+void note_worker_class(const platform::WorkerClass& workers) {
+  if (!workers.cost().empty()) std::printf("note: %s\n", workers.cost().c_str());
+}
+
 void note_caution(const Workload& workload, const RunResult& result) {
   if (result.seconds == 0) return;
   const std::string caution =
@@ -67,6 +71,10 @@ int run_command() {
   const std::string unsafe = settings.scheme->unsafe();
   if (!unsafe.empty()) settings.unsafe += (settings.unsafe.empty() ? "" : ", ") + unsafe;
   workload->note_unsafe(settings.unsafe);
+  platform::WorkerClass workers(settings.worker_class);
+  LOG(INFO) << workers.reason();
+  settings.run.worker_class = &workers;
+  settings.log.config.preemptible_workers = workers.preemptible();
   settings.log.before_replace = [&] { workload->start_history(settings.run.threads); };
   Log log(settings.log);
   settings.run.run = log.run();
@@ -80,6 +88,7 @@ int run_command() {
   stop_on_signals();
   log.start();
   const RunResult result = run(*workload, database, *settings.protocol, log.scheme(), settings.run);
+  workers.end();
   log.drain();
   log.stop();
 
@@ -91,6 +100,7 @@ int run_command() {
   print_types(*workload, result);
   note_caution(*workload, result);
   note_full_pipelines(settings.run, result);
+  note_worker_class(workers);
   note_nothing_measured(result);
   if (!settings.unsafe.empty()) {
     std::printf("UNSAFE: acknowledged transactions may be lost (%s)\n", settings.unsafe.c_str());

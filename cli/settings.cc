@@ -43,6 +43,11 @@ DEFINE_uint32(pipeline_depth, 4096,
               "bottleneck, commit latency is this over throughput");
 DEFINE_bool(breakdown, true, "sample where workers' time goes");
 DEFINE_bool(pin, true, "pin worker i to core i modulo cores");
+DEFINE_string(
+    worker_class, "auto",
+    "what may preempt workers: idle: the kernel's workers and all other threads, at once, "
+    "so that a busy worker never delays a write; normal or batch: they take turns; auto: "
+    "idle if that is possible, helps, and the machine is otherwise idle, else normal");
 DEFINE_uint32(log_buffer_mb, 64, "log buffer of each stream");
 DEFINE_uint32(log_prealloc_mb, 256, "log file zeroed ahead, each stream");
 DEFINE_uint64(flush_txns, 0, "flush when so many commits wait (0: not a reason)");
@@ -175,6 +180,24 @@ void refuse_thread_count() {
   refuse_if(check_range("threads", FLAGS_threads, 1, kMaxWorkers));
 }
 
+// Preemption helps where workers are busy while commits wait for a device: not under --commit=sync,
+// nor if the device is memory or nothing.
+platform::WorkerClass::Request worker_class(const LogOptions& log) {
+  using Wanted = platform::WorkerClass::Wanted;
+  static const std::map<std::string, Wanted> classes = {{"auto", Wanted::kAuto},
+                                                        {"normal", Wanted::kNormal},
+                                                        {"batch", Wanted::kBatch},
+                                                        {"idle", Wanted::kIdle}};
+  const auto found = classes.find(FLAGS_worker_class);
+  if (found == classes.end()) {
+    refuse("--worker_class=" + FLAGS_worker_class +
+           " is not a class; auto, normal, batch and idle are");
+  }
+  const bool helps = commit_policy() == CommitPolicy::kPipelined && log.scheme->traits.logs &&
+                     device_keeps(log.device) && !device_is_memory(log.device);
+  return {found->second, FLAGS_threads, helps};
+}
+
 LogOptions log_options(const SchemeInfo& scheme) {
   if (FLAGS_keep_locks != "write" && FLAGS_keep_locks != "all") {
     refuse("--keep_locks=" + FLAGS_keep_locks + " is not a choice; write and all are");
@@ -215,6 +238,7 @@ Settings run_settings() {
   refuse_if(settings.workload->check_flags());
   settings.run = run_options();
   settings.log = log_options(*settings.scheme);
+  settings.worker_class = worker_class(settings.log);
   if (device_discards(FLAGS_device)) {
     refuse("--device=discard never makes a commit durable: only `logjam micro` takes it");
   }

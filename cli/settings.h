@@ -9,6 +9,7 @@
 
 #include "engine/run/run.h"
 #include "logging/log.h"
+#include "platform/worker_class.h"
 
 namespace logjam {
 
@@ -18,6 +19,7 @@ struct Settings {
   const SchemeInfo* scheme = nullptr;
   RunOptions run;
   LogOptions log;
+  platform::WorkerClass::Request worker_class;
   std::string unsafe;  // R8: why acknowledged transactions may be lost; empty if they cannot
 };
 
@@ -28,6 +30,7 @@ Settings run_settings();
 CommitPolicy commit_policy();
 LogConfig log_config();
 LogOptions log_options(const SchemeInfo& scheme);
+platform::WorkerClass::Request worker_class(const LogOptions& log);
 void refuse_thread_count();
 
 // The directories of --wal_dir, of which a log is read. Refuses an empty list, and a device that

@@ -5,13 +5,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 namespace logjam::platform {
 namespace {
 
-std::function<void()>& undo_of_refusal() {
-  static std::function<void()> undo;
-  return undo;
+struct Undo {
+  const RefusalUndo* owner;
+  std::function<void()> undo;
+};
+
+std::vector<Undo>& undos_of_refusal() {
+  static std::vector<Undo> undos;
+  return undos;
 }
 
 }  // namespace
@@ -24,12 +30,20 @@ void fatal(const std::string& sentence, int exit_code) {
 }
 
 void refuse(const std::string& sentence) {
-  if (const auto undo = std::exchange(undo_of_refusal(), nullptr)) undo();
+  for (auto& undos = undos_of_refusal(); !undos.empty();) {
+    const auto undo = std::move(undos.back().undo);
+    undos.pop_back();
+    undo();
+  }
   fatal(sentence, kExitBadInput);
 }
 
-RefusalUndo::RefusalUndo(std::function<void()> undo) { undo_of_refusal() = std::move(undo); }
+RefusalUndo::RefusalUndo(std::function<void()> undo) {
+  undos_of_refusal().push_back({this, std::move(undo)});
+}
 
-void RefusalUndo::forget() { undo_of_refusal() = nullptr; }
+void RefusalUndo::forget() {
+  std::erase_if(undos_of_refusal(), [this](const Undo& undo) { return undo.owner == this; });
+}
 
 }  // namespace logjam::platform

@@ -18,7 +18,7 @@ inline constexpr int kExitViolation = 4;  // a check failed: lost, torn or incon
 [[noreturn]] void refuse(const std::string& sentence);
 
 // As long as it lives, and until forget(), a refusal first calls `undo`: a refused command changes
-// nothing. There is at most one at a time, and it lives on the thread that may refuse.
+// nothing. Of several, the latest is undone first. They live on the thread that may refuse.
 class RefusalUndo {
  public:
   explicit RefusalUndo(std::function<void()> undo);

@@ -26,6 +26,8 @@ struct SchedAttr {
   uint64_t period_ns = 0;
 };
 
+}  // namespace
+
 const std::vector<int>& allowed_cores() {
   static const std::vector<int> cores = [] {
     cpu_set_t set;
@@ -40,8 +42,6 @@ const std::vector<int>& allowed_cores() {
   }();
   return cores;
 }
-
-}  // namespace
 
 int core_count() { return static_cast<int>(allowed_cores().size()); }
 
@@ -59,6 +59,27 @@ void pin_to_core(int index) {
   CPU_ZERO(&set);
   CPU_SET(cores[static_cast<size_t>(index) % cores.size()], &set);
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+bool set_scheduling_class(SchedulingClass wanted) {
+  const int policy = wanted == SchedulingClass::kIdle    ? SCHED_IDLE
+                     : wanted == SchedulingClass::kBatch ? SCHED_BATCH
+                                                         : SCHED_OTHER;
+  const sched_param no_priority = {};
+  return sched_setscheduler(0, policy, &no_priority) == 0;  // 0: this thread
+}
+
+SchedulingClass scheduling_class() {
+  switch (sched_getscheduler(0)) {
+    case SCHED_IDLE:
+      return SchedulingClass::kIdle;
+    case SCHED_BATCH:
+      return SchedulingClass::kBatch;
+    case SCHED_OTHER:
+      return SchedulingClass::kNormal;
+    default:
+      return SchedulingClass::kOther;
+  }
 }
 
 std::string favour_this_thread() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace logjam::platform {
 
@@ -12,6 +13,8 @@ using thread = std::thread;
 
 // The number of cores that this process may use, at least 1.
 int core_count();
+// Their numbers.
+const std::vector<int>& allowed_cores();
 // The number of NUMA nodes of this machine (libnuma), at least 1.
 int socket_count();
 // The NUMA node, counted from 0, of the core that pin_to_core(index) chooses.
@@ -20,6 +23,13 @@ int socket_of_core(int index);
 // Pins the calling thread to core number `index` (modulo their count) of the cores that this
 // process may use.
 void pin_to_core(int index);
+
+// What the kernel may do with a thread that computes: the idle class is for what may wait.
+enum class SchedulingClass : uint8_t { kNormal, kBatch, kIdle, kOther };  // kOther: real time
+// Puts the calling thread into the class (not kOther). Returns whether that is permitted.
+bool set_scheduling_class(SchedulingClass wanted);
+// The calling thread's.
+SchedulingClass scheduling_class();
 
 // Asks the kernel to wake the calling thread, a log thread, promptly even while workers keep all
 // cores busy. It requests a short time slice, which is an early deadline under EEVDF, and a lower

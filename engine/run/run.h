@@ -12,6 +12,10 @@
 #include "engine/workload.h"
 #include "logging/log_scheme.h"
 
+namespace logjam::platform {
+class WorkerClass;
+}
+
 namespace logjam {
 
 enum class CommitPolicy : uint8_t { kSync, kPipelined, kAsync };
@@ -32,7 +36,8 @@ struct RunOptions {
   uint32_t pipeline_depth = 1;  // unacknowledged transactions a worker may have in flight
   bool breakdown = true;
   bool pin = true;
-  bool progress = false;  // one line per second on stderr
+  const platform::WorkerClass* worker_class = nullptr;  // null: that of the process
+  bool progress = false;                                // one line per second on stderr
 };
 
 // The part of a RunResult that belongs to one type of transaction.

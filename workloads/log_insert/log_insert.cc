@@ -16,6 +16,7 @@
 #include "platform/copy.h"
 #include "platform/spin.h"
 #include "platform/thread.h"
+#include "platform/worker_class.h"
 #include "workloads/log_insert/floor.h"
 
 namespace logjam::log_insert {
@@ -57,6 +58,7 @@ class alignas(platform::kCacheLine) Inserter {
 
   void run() {
     if (options_.pin) platform::pin_to_core(static_cast<int>(id_));
+    if (options_.worker_class != nullptr) options_.worker_class->join();
     platform::name_this_thread("insert-" + std::to_string(id_));
     control_.ready.fetch_add(1, memory_order_relaxed);
     for (platform::SpinWait wait; !control_.go.load(memory_order_relaxed);) wait.once();

@@ -13,6 +13,10 @@
 #include "logging/log_scheme.h"
 #include "workloads/log_insert/record_sizes.h"
 
+namespace logjam::platform {
+class WorkerClass;
+}
+
 namespace logjam::log_insert {
 
 // The work measured in place of a log; kNone: a log is measured.
@@ -34,7 +38,8 @@ struct Options {
   bool seal = false;             // write whole records with checksums instead of plain bytes
   uint64_t run = 0;              // the log's run number, for the checksums
   bool pin = true;               // pin thread i to core i
-  bool polls = true;             // threads without commits poll the log, now and then
+  const platform::WorkerClass* worker_class = nullptr;  // null: that of the process
+  bool polls = true;  // threads without commits poll the log, now and then
 };
 
 struct Result {

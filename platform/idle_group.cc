@@ -1,0 +1,187 @@
+#include "platform/idle_group.h"
+
+#include <fcntl.h>
+#include <glog/logging.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <system_error>
+
+#include "platform/clock.h"
+
+namespace logjam::platform {
+namespace {
+
+constexpr char kName[] = "logjam-workers-";
+
+// The process's own group in the hierarchy that has the cpu controller.
+struct OwnGroup {
+  int version;
+  std::string mount;  // the topmost directory of the hierarchy that can be seen
+  std::string path;   // of the group below it; "" if it is the same
+
+  std::string directory() const { return mount + path; }
+  // The root has files that no other group has (version 1), and lacks some that each other has.
+  bool mount_is_root(const KernelFiles& kernel) const {
+    return version == 1 ? kernel.exists(mount + "/release_agent")
+                        : !kernel.exists(mount + "/cgroup.type");
+  }
+};
+
+bool has_item(const std::string& list, const std::string& wanted) {
+  std::istringstream in(list);
+  for (std::string item; std::getline(in, item, ',');) {
+    if (item == wanted) return true;
+  }
+  return false;
+}
+
+// The lines of /proc/self/cgroup are ID:CONTROLLERS:PATH; that of version 2 is 0::PATH.
+std::optional<std::string> path_in_hierarchy(const KernelFiles& kernel, int version) {
+  std::istringstream in(kernel.read("/proc/self/cgroup"));
+  for (std::string id, controllers, path;
+       std::getline(in, id, ':') && std::getline(in, controllers, ':') && std::getline(in, path);) {
+    const bool wanted = version == 1 ? has_item(controllers, "cpu") : id == "0";
+    if (wanted) return path;
+  }
+  return {};
+}
+
+// The lines of /proc/self/mountinfo: ID PARENT DEVICE ROOT MOUNT OPTIONS [TAGS...] - TYPE SOURCE
+// OPTIONS. In a container ROOT, the part of the hierarchy that is mounted, may be below "/".
+std::optional<OwnGroup> own_group(const KernelFiles& kernel, int version) {
+  const auto path = path_in_hierarchy(kernel, version);
+  if (!path) return {};
+  std::istringstream in(kernel.read("/proc/self/mountinfo"));
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    std::string id, parent, device, root, mount, field, type, source, options;
+    fields >> id >> parent >> device >> root >> mount;
+    while (fields >> field && field != "-") continue;
+    fields >> type >> source >> options;
+    if (version == 1 ? type != "cgroup" || !has_item(options, "cpu") : type != "cgroup2") continue;
+    if (root == "/") root.clear();
+    std::string below = path->substr(0, root.size()) == root ? path->substr(root.size()) : "/..";
+    if (below == "/") below.clear();
+    if (below.find("/..") != std::string::npos) continue;  // outside of what is mounted
+    return OwnGroup{version, mount, below};
+  }
+  return {};
+}
+
+std::optional<OwnGroup> own_group(const KernelFiles& kernel) {
+  // A controller is in one hierarchy. If none of version 1 has it, then it is in that of version 2.
+  return path_in_hierarchy(kernel, 1) ? own_group(kernel, 1) : own_group(kernel, 2);
+}
+
+int open_directory(const std::string& path) {
+  return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+// Removes the groups that are nobody's any more. The kernel refuses to remove one with threads.
+void remove_leftovers(const KernelFiles& kernel, const std::string& directory) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(kernel.root + directory, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kName)) continue;
+    const int lock = open_directory(entry.path().string());
+    if (lock < 0) continue;
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0 &&
+        kernel.remove_directory(directory + "/" + name) == 0) {
+      LOG(INFO) << "removed the cgroup " << entry.path().string() << ", which a crash left behind";
+    }
+    close(lock);
+  }
+}
+
+// Makes the directory and takes its lock. Returns the open directory, or -1.
+int make_locked(const KernelFiles& kernel, const std::string& directory) {
+  constexpr int kTries = 100;
+  const std::string path = kernel.root + directory;
+  for (int i = 0; i < kTries; ++i) {
+    if (!kernel.make_directory(directory) && !kernel.exists(directory)) return -1;
+    const int lock = open_directory(path);
+    if (lock < 0) continue;
+    struct stat mine, there;
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0 && fstat(lock, &mine) == 0 &&
+        stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino) {
+      return lock;
+    }
+    close(lock);
+    sleep_ns(100'000);
+  }
+  return -1;
+}
+
+bool make_idle(const KernelFiles& kernel, const OwnGroup& own, const std::string& directory) {
+  if (own.version == 2) {
+    // Threads of one process may be in different groups only if the groups are threaded. The cpu
+    // controller must be on for the children of the parent. It stays on there: another run beside
+    // this one may rely on it.
+    if (!kernel.write(directory + "/cgroup.type", "threaded")) return false;
+    if (!kernel.exists(directory + "/cpu.idle")) {
+      kernel.write(own.directory() + "/cgroup.subtree_control", "+cpu");
+    }
+  }
+  return kernel.write(directory + "/cpu.idle", "1");
+}
+
+// Returns whether the directory is gone. A thread that has ended is in its group for a moment yet.
+bool remove_soon(const KernelFiles& kernel, const std::string& directory) {
+  constexpr int kTries = 1000;
+  for (int i = 0; i < kTries; ++i) {
+    const int error = kernel.remove_directory(directory);
+    if (error != EBUSY) return error == 0 || error == ENOENT;
+    sleep_ns(1'000'000);
+  }
+  return false;
+}
+
+}  // namespace
+
+GroupPlace group_place(const KernelFiles& kernel) {
+  const auto own = own_group(kernel);
+  if (!own) {  // nothing is mounted
+    for (int version : {1, 2}) {
+      if (path_in_hierarchy(kernel, version).value_or("/") != "/") return GroupPlace::kNested;
+    }
+    return GroupPlace::kTop;
+  }
+  if (!own->mount_is_root(kernel)) return GroupPlace::kNested;
+  if (own->path.empty()) return GroupPlace::kTop;
+  const std::string outermost = own->mount + own->path.substr(0, own->path.find('/', 1));
+  // Version 2: where the controller is off, the scheduler knows of no group.
+  if (!kernel.exists(outermost + (own->version == 1 ? "/cpu.shares" : "/cpu.weight"))) {
+    return GroupPlace::kTop;
+  }
+  return kernel.word(outermost + "/cpu.idle") == "1" ? GroupPlace::kIdle : GroupPlace::kNested;
+}
+
+std::unique_ptr<IdleGroup> IdleGroup::make(const KernelFiles& kernel) {
+  const auto own = own_group(kernel);
+  if (!own) return nullptr;
+  remove_leftovers(kernel, own->directory());
+  const std::string directory = own->directory() + "/" + kName + std::to_string(getpid());
+  const int lock = make_locked(kernel, directory);
+  if (lock < 0) return nullptr;
+  // Its destructor removes the directory if the group does not become idle.
+  std::unique_ptr<IdleGroup> group(new IdleGroup(kernel, own->version, directory, lock));
+  return make_idle(kernel, *own, directory) ? std::move(group) : nullptr;
+}
+
+IdleGroup::~IdleGroup() {
+  LOG_IF(WARNING, !remove_soon(kernel_, directory_)) << "cannot remove the cgroup " << directory_;
+  close(lock_);
+}
+
+bool IdleGroup::join() const {
+  const char* file = version_ == 1 ? "/tasks" : "/cgroup.threads";
+  return kernel_.write(directory_ + file, std::to_string(gettid()));
+}
+
+}  // namespace logjam::platform

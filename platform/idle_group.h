@@ -1,0 +1,66 @@
+// A cgroup with cpu.idle = 1 for the workers of one run: whatever else becomes runnable preempts
+// them at once. A cgroup is needed where autogroup is on, because the scheduler then compares
+// groups and not threads.
+//
+// The group is a child of the process's own cgroup of the cpu controller, version 1 or 2, and is
+// named logjam-workers-PID. A crash leaves it behind. The next run that makes one there removes it.
+//
+// Protocol. The main thread makes and destroys the object. Each worker calls join() on itself,
+// which reads members that the main thread has written before it started the workers.
+// Between processes: who makes a group holds the lock (flock) of its directory for as long as the
+// process lives. A process removes another's group only with this lock in its hands, so never a
+// live run's, and not even one that no worker has joined yet. (A PID alone does not tell: it may be
+// used again, or be of another PID namespace.) Before the maker has the lock it may lose its new
+// directory. So it looks afterwards whether the directory is still there, and else starts again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "platform/kernel_files.h"
+
+namespace logjam::platform {
+
+// Where the scheduler finds this process when it compares it with a kernel thread. What it compares
+// is the kernel thread itself and the outermost group that the process is in ("sched/fair: Make
+// SCHED_IDLE entity be preempted in strict hierarchy", Linux 6.12).
+enum class GroupPlace : uint8_t {
+  kTop,     // in no cgroup but the root
+  kIdle,    // in a cgroup below the root that has cpu.idle = 1, or inside of it
+  kNested,  // in any other cgroup, or in a container that does not show the root
+};
+GroupPlace group_place(const KernelFiles& kernel);
+
+class IdleGroup {
+ public:
+  // Makes a group, having removed what crashed runs have left beside it. Returns nothing where none
+  // can be made: no cpu controller, no permission, or no cpu.idle (Linux before 5.15).
+  static std::unique_ptr<IdleGroup> make(const KernelFiles& kernel);
+  // Removes the group. The threads that have joined must have ended; the kernel may still be busy
+  // with the last of them, so this takes up to a second.
+  ~IdleGroup();
+  IdleGroup(const IdleGroup&) = delete;
+  IdleGroup& operator=(const IdleGroup&) = delete;
+
+  // Moves the calling thread into the group. Returns whether the kernel has done so.
+  bool join() const;
+
+  int version() const { return version_; }  // of the cgroups: 1 or 2
+  const std::string& directory() const { return directory_; }
+
+ private:
+  IdleGroup(KernelFiles kernel, int version, std::string directory, int lock)
+      : kernel_(std::move(kernel)),
+        version_(version),
+        directory_(std::move(directory)),
+        lock_(lock) {}
+
+  const KernelFiles kernel_;
+  const int version_;
+  const std::string directory_;
+  const int lock_;  // the open directory, which holds its lock
+};
+
+}  // namespace logjam::platform

@@ -1,0 +1,164 @@
+// --worker_class in build/logjam: what is printed, and the class that its threads are in.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "platform/clock.h"
+#include "platform/idle_group.h"
+#include "platform/kernel_files.h"
+#include "tests/logging/watchdog.h"
+#include "tests/shell.h"
+#include "tests/temporary_directory.h"
+
+namespace logjam {
+namespace {
+
+std::string run_with(const std::string& flags, const TemporaryDirectory& directory) {
+  return "\"$LOGJAM\" run --workload=ycsb --ycsb_records=1000 --threads=2 --warmup=0 --log=eleda "
+         "--log_prealloc_mb=1 --log_buffer_mb=1 --overwrite --wal_dir=" +
+         directory.path() + " " + flags;
+}
+
+TEST(WorkerClassFlag, IsInTheSummaryTheRowAndTheFirstLines) {
+  const TemporaryDirectory directory;
+  const std::string csv = directory.path_of("rows.csv");
+  const Ended ran =
+      shell(run_with("--seconds=0.05 --worker_class=batch --csv=" + csv, directory) + " 2>&1");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_NE(ran.output.find("] workers run in the batch class\n"), std::string::npos) << ran.output;
+  EXPECT_TRUE(std::regex_search(ran.output, std::regex("\nworker_class +batch\n"))) << ran.output;
+  EXPECT_NE(ran.output.find("\nnote: a write's completion waits "), std::string::npos)
+      << ran.output;
+  std::ifstream in(csv);
+  std::string header, row;
+  std::getline(in, header);
+  std::getline(in, row);
+  EXPECT_NE(header.find(",threads,worker_class,"), std::string::npos);
+  EXPECT_NE(row.find(",2,batch,"), std::string::npos);
+}
+
+// Where no write is waited for, nothing is lost.
+TEST(WorkerClassFlag, TheCostIsSaidOnlyOfRunsThatHaveIt) {
+  const TemporaryDirectory directory;
+  for (const char* flags : {"--device=null", "--log=none", "--commit=async", "--commit=sync"}) {
+    const Ended ran =
+        shell(run_with(std::string("--seconds=0.05 --worker_class=normal ") + flags, directory) +
+              " 2>&1");
+    EXPECT_EQ(ran.status, 0) << ran.output;
+    EXPECT_EQ(ran.output.find("note: a write's"), std::string::npos) << flags << ran.output;
+  }
+}
+
+TEST(WorkerClassFlag, AnUnknownClassIsRefused) {
+  const Ended refused = shell("\"$LOGJAM\" run --device=null --worker_class=nice 2>&1");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.output,
+            "logjam: --worker_class=nice is not a class; auto, normal, batch and idle are\n");
+}
+
+TEST(WorkerClassFlag, IsInTheRowOfMicroToo) {
+  const Ended ran =
+      shell("\"$LOGJAM\" micro --device=null --inserts=100 --threads=2 --worker_class=batch 2>&1");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_TRUE(std::regex_search(ran.output, std::regex("\nworker_class +batch\n"))) << ran.output;
+}
+
+// A command that goes on until it is ended.
+class LongRun {
+ public:
+  explicit LongRun(const std::string& command) {
+    shell(":");  // sets $LOGJAM
+    const std::string script = "exec " + command + " --seconds=60 >/dev/null 2>&1";
+    pid_ = fork();
+    if (pid_ == 0) {
+      execl("/bin/sh", "sh", "-c", script.c_str(), nullptr);
+      _exit(127);
+    }
+  }
+  ~LongRun() { end(SIGKILL); }
+
+  pid_t pid() const { return pid_; }
+  // Sends the signal and waits for the end.
+  void end(int signal) {
+    if (ended_) return;
+    ended_ = true;
+    kill(pid_, signal);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  // Waits until two threads have names that begin with `workers`, which they get when they have
+  // joined. Returns the names of all threads with the policy.
+  std::set<std::string> threads_in(int policy, const std::string& workers) const {
+    while (true) {
+      std::set<std::string> names;
+      int named = 0;
+      std::error_code gone;
+      const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
+      for (const auto& entry : std::filesystem::directory_iterator(tasks, gone)) {
+        std::ifstream in(entry.path() / "comm");
+        std::string name;
+        std::getline(in, name);
+        named += name.starts_with(workers);
+        if (name.starts_with("iou-")) continue;  // io_uring's own, for what a worker submitted
+        if (sched_getscheduler(std::stoi(entry.path().filename().string())) == policy) {
+          names.insert(name);
+        }
+      }
+      if (named == 2 || gone) return names;
+      platform::sleep_ns(1'000'000);
+    }
+  }
+
+ private:
+  pid_t pid_;
+  bool ended_ = false;
+};
+
+constexpr char kHang[] = "the workers did not begin, or a run did not end";
+
+TEST(WorkerClassFlag, HoldsForWorkersAndForNoOtherThread) {
+  const Watchdog watchdog(kHang);
+  const TemporaryDirectory directory;
+  const LongRun run(run_with("--worker_class=idle", directory));
+  EXPECT_EQ(run.threads_in(SCHED_IDLE, "worker-"), (std::set<std::string>{"worker-0", "worker-1"}));
+  const LongRun micro("\"$LOGJAM\" micro --device=null --threads=2 --worker_class=idle");
+  EXPECT_EQ(micro.threads_in(SCHED_IDLE, "insert-"),
+            (std::set<std::string>{"insert-0", "insert-1"}));
+}
+
+// The run's group, where one can be made.
+TEST(WorkerClassFlag, TheRunsGroupGoesWithItOrWithTheNextRun) {
+  const Watchdog watchdog(kHang);
+  const platform::KernelFiles kernel;
+  std::string beside;
+  if (const auto group = platform::IdleGroup::make(kernel); group != nullptr) {
+    beside = group->directory().substr(0, group->directory().rfind('-') + 1);
+  }
+  if (beside.empty() || platform::group_place(kernel) != platform::GroupPlace::kTop) {
+    GTEST_SKIP() << "no cgroup with cpu.idle can be made here";
+  }
+  const TemporaryDirectory one, other;
+  LongRun killed(run_with("--worker_class=idle", one)),
+      ended(run_with("--worker_class=idle", other));
+  const std::string group = beside + std::to_string(ended.pid()),
+                    left = beside + std::to_string(killed.pid());
+  EXPECT_EQ(ended.threads_in(SCHED_IDLE, "worker-").size(), 2u);
+  EXPECT_EQ(killed.threads_in(SCHED_IDLE, "worker-").size(), 2u);
+  EXPECT_TRUE(kernel.exists(group) && kernel.exists(left));
+  killed.end(SIGKILL);
+  ended.end(SIGINT);
+  EXPECT_FALSE(kernel.exists(group));
+  platform::IdleGroup::make(kernel);
+  EXPECT_FALSE(kernel.exists(left));
+}
+
+}  // namespace
+}  // namespace logjam
