@@ -203,7 +203,7 @@ int micro_command() {
   platform::WorkerClass workers(request);
   LOG(INFO) << workers.reason();
   options.worker_class = &workers;
-  log.config.preemptible_workers = workers.preemptible();
+  log.config.preemptible_workers = workers.preemptible() && request.preemption_helps;
   const log_insert::Result result =
       floor == Floor::kNone ? insert_into_log(log, options)
                             : insert_into_floor(floor, log.config.buffer_bytes, options);

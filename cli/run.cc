@@ -74,7 +74,8 @@ int run_command() {
   platform::WorkerClass workers(settings.worker_class);
   LOG(INFO) << workers.reason();
   settings.run.worker_class = &workers;
-  settings.log.config.preemptible_workers = workers.preemptible();
+  settings.log.config.preemptible_workers =
+      workers.preemptible() && settings.worker_class.preemption_helps;
   settings.log.before_replace = [&] { workload->start_history(settings.run.threads); };
   Log log(settings.log);
   settings.run.run = log.run();

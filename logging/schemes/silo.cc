@@ -47,7 +47,7 @@
 #include "logging/stream/wanted_watermark.h"
 #include "platform/clock.h"
 
-DEFINE_double(epoch_ms, 40, "silo: how long an epoch lasts");
+DEFINE_double(epoch_ms, 1, "silo: how long an epoch lasts; the paper's is 40");
 
 namespace logjam {
 namespace {
