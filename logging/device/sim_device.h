@@ -9,8 +9,9 @@
 // how late, sleeps that much less, and spins for the rest.
 //
 // Protocol. start() and finished() are called under the flush latch. Any thread may call wait(), so
-// the deadlines, which it reads, and what it learns (`overshoot_ns_`, only an estimate) are atomic. All devices whose files lie in one directory share a SimMedium; its latch
-// guards the time until which the medium is busy.
+// the deadlines, which it reads, and what it learns (`overshoot_ns_`, only an estimate) are atomic.
+// All devices whose files lie in one directory share a SimMedium; its latch guards the time until
+// which the medium is busy.
 #pragma once
 
 #include <memory>

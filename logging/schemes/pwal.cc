@@ -68,21 +68,20 @@ using platform::memory_order_relaxed;
 using platform::memory_order_release;
 
 constexpr uint64_t kIdleDelayUs = 1000;
-constexpr uint64_t kGroup = 16;
+constexpr uint64_t kGroup = 16, kNoGroup = ~uint64_t{0};
 
 bool unsafe() { return FLAGS_pwal_ack == "unsafe"; }
 
-uint64_t group() { return FLAGS_pwal_ngroup == 0 ? kGroup : FLAGS_pwal_ngroup; }
 bool waiters_flush() { return FLAGS_pwal_ngroup <= 1; }
-
-// Whether the flusher threads alone decide when to flush.
-bool without_groups(const LogConfig& config) {
-  return config.preemptible_workers && FLAGS_pwal_ngroup == 0;
+// Where log threads preempt workers, they alone decide when to flush, unless told otherwise.
+uint64_t group(const LogConfig& config) {
+  if (FLAGS_pwal_ngroup != 0) return FLAGS_pwal_ngroup;
+  return config.preemptible_workers ? kNoGroup : kGroup;
 }
 
 LogConfig grouped(LogConfig config) {
-  if (without_groups(config)) return config;
-  if (config.flush_txns == 0 && config.flush_bytes == 0) config.flush_txns = group();
+  if (group(config) == kNoGroup) return config;
+  if (config.flush_txns == 0 && config.flush_bytes == 0) config.flush_txns = group(config);
   if (config.flush_us == 0) config.flush_us = kIdleDelayUs;
   return config;
 }
@@ -92,7 +91,7 @@ class Pwal final : public MultiStreamScheme {
   explicit Pwal(const LogConfig& config)
       : MultiStreamScheme(grouped(config), waiters_flush()),
         unsafe_(unsafe()),
-        group_(without_groups(config) ? ~uint64_t{0} : group()) {
+        group_(group(config)) {
     for (uint32_t s = 0; s < streams(); ++s) {
       buffers_.push_back(std::make_unique<Buffer>(counter_));
     }
@@ -186,7 +185,7 @@ class Pwal final : public MultiStreamScheme {
   }
 
   const bool unsafe_;
-  const uint64_t group_;  // the largest number: none
+  const uint64_t group_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> counter_{0};
 };

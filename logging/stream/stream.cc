@@ -343,8 +343,8 @@ void Stream::park_daemon(DaemonState state, uint64_t timeout_ns) {
   daemon_.store(kAwake);
 }
 
-// For how long the daemon sleeps on the device at most, before it looks whether it can start another
-// write. A publisher does not wake it meanwhile.
+// For how long the daemon sleeps on the device at most, before it looks whether it can start
+// another write. A publisher does not wake it meanwhile.
 uint64_t Stream::next_start_ns() const {
   if (!immediate() || gap_ticks_ == 0) return kDaemonTimeoutNs;
   const uint64_t left = ticks_until_asked();

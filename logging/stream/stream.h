@@ -6,10 +6,10 @@
 // Flushing. A *step* looks whether a write under way has finished, and advances `durable`. When the
 // flush policy says that a flush is due, the step raises the *goal* to what is filled. Then every
 // device that can take a write and has bytes before the goal starts its next one. While workers are
-// busy, a write begins at least --flush_gap_us after the one before it, because each costs them some
-// 10 us of processor time; what is filled meanwhile becomes one larger write. No thread that waits
-// for durability waits for the gap. Steps are taken under the flush latch, a try lock, by three
-// kinds of threads:
+// busy, a write begins at least --flush_gap_us after the one before it, because each costs them
+// some 10 us of processor time; what is filled meanwhile becomes one larger write. No thread that
+// waits for durability waits for the gap. Steps are taken under the flush latch, a try lock, by
+// three kinds of threads:
 //
 //   * a worker that waits for its commit and finds no leader *leads*: it writes and sleeps on the
 //     device itself, under the latch, until its commit is durable or nothing is left to flush, and
