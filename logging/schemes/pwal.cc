@@ -52,10 +52,9 @@
 #include "logging/scheme_registry.h"
 #include "platform/spin.h"
 
-DEFINE_uint64(
-    pwal_ngroup, 0,
-    "pwal: commits that a worker flushes together; 0: 16, but a worker that waits flushes "
-    "at once, and where log threads preempt workers they flush instead");
+DEFINE_uint64(pwal_ngroup, 0,
+              "pwal: commits that a worker flushes together; 0: 16, but one that waits flushes at "
+              "once, and none does where log threads preempt workers");
 DEFINE_string(pwal_ack, "safe",
               "pwal: acknowledge when all that a transaction may have read from is durable (safe), "
               "or after its worker's own flush, as in the paper (unsafe)");
@@ -63,16 +62,14 @@ DEFINE_string(pwal_ack, "safe",
 namespace logjam {
 namespace {
 
-using platform::memory_order_acquire;
-using platform::memory_order_relaxed;
-using platform::memory_order_release;
+using platform::memory_order_acquire, platform::memory_order_relaxed,
+    platform::memory_order_release;
 
 constexpr uint64_t kIdleDelayUs = 1000;
 constexpr uint64_t kGroup = 16, kNoGroup = ~uint64_t{0};
 
 bool unsafe() { return FLAGS_pwal_ack == "unsafe"; }
 
-bool waiters_flush() { return FLAGS_pwal_ngroup <= 1; }
 // Where log threads preempt workers, they alone decide when to flush, unless told otherwise.
 uint64_t group(const LogConfig& config) {
   if (FLAGS_pwal_ngroup != 0) return FLAGS_pwal_ngroup;
@@ -89,7 +86,7 @@ LogConfig grouped(LogConfig config) {
 class Pwal final : public MultiStreamScheme {
  public:
   explicit Pwal(const LogConfig& config)
-      : MultiStreamScheme(grouped(config), waiters_flush()),
+      : MultiStreamScheme(grouped(config), FLAGS_pwal_ngroup <= 1),
         unsafe_(unsafe()),
         group_(group(config)) {
     for (uint32_t s = 0; s < streams(); ++s) {
