@@ -20,6 +20,10 @@ int socket_of_core(int index);
 // Pins the calling thread to core number `index` (modulo their count) of the cores that this
 // process may use.
 void pin_to_core(int index);
+// From now on number 0 is the core that the kernel knows as `core`, and the others follow in a
+// circle. Returns false, and does nothing, if this process may not use that core. Call it before
+// any thread is pinned.
+bool count_cores_from(int core);
 
 // Asks the kernel to wake the calling thread, a log thread, promptly even while workers keep all
 // cores busy. It requests a short time slice, which is an early deadline under EEVDF, and a lower
