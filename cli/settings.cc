@@ -9,6 +9,7 @@
 #include "cli/revision.h"
 #include "logging/flag_checks.h"
 #include "platform/fatal.h"
+#include "platform/interrupts.h"
 #include "platform/memory.h"
 #include "platform/thread.h"
 
@@ -42,7 +43,11 @@ DEFINE_uint32(pipeline_depth, 4096,
               "unacknowledged transactions a worker may have in flight: where the log is the "
               "bottleneck, commit latency is this over throughput");
 DEFINE_bool(breakdown, true, "sample where workers' time goes");
-DEFINE_bool(pin, true, "pin worker i to core i modulo cores");
+DEFINE_bool(pin, true, "pin worker i to core --first_core + i modulo cores");
+DEFINE_int32(first_core, -1,
+             "worker 0's core; -1: with --commit=sync the core that the log's device interrupts, "
+             "where a write's end wakes its worker soonest; else the next one, so that busy "
+             "workers come to that core last");
 DEFINE_string(
     worker_class, "auto",
     "what may preempt workers: idle: the kernel's workers and all other threads, at once, "
@@ -198,6 +203,21 @@ platform::WorkerClass::Request worker_class(const LogOptions& log) {
   return {found->second, FLAGS_threads, helps};
 }
 
+// Busy workers keep the kernel's part of a write from the core that the device interrupts. A worker
+// that waits for each write does not, and is woken there without one core interrupting another.
+void choose_first_core(const LogOptions& log) {
+  if (FLAGS_first_core != -1) {
+    if (platform::count_cores_from(FLAGS_first_core)) return;
+    refuse("--first_core=" + std::to_string(FLAGS_first_core) +
+           " is not a core that this process may use; -1 chooses one");
+  }
+  if (log.directories.empty()) return;
+  const int interrupted = platform::interrupt_core(log.directories.front());
+  if (interrupted == -1) return;
+  const bool waits = commit_policy() == CommitPolicy::kSync;
+  platform::count_cores_from(waits ? interrupted : interrupted + 1);
+}
+
 LogOptions log_options(const SchemeInfo& scheme) {
   if (FLAGS_keep_locks != "write" && FLAGS_keep_locks != "all") {
     refuse("--keep_locks=" + FLAGS_keep_locks + " is not a choice; write and all are");
@@ -223,6 +243,7 @@ LogOptions log_options(const SchemeInfo& scheme) {
       log.directories.empty()) {
     refuse("--log=" + FLAGS_log + " on --device=" + FLAGS_device + " needs --wal_dir=DIR[,DIR...]");
   }
+  choose_first_core(log);
   log.header.device = FLAGS_device;
   log.header.log_records = FLAGS_log_records;
   log.header.workers = FLAGS_threads;

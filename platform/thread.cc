@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "platform/atomic.h"
+
 namespace logjam::platform {
 namespace {
 
@@ -43,21 +45,30 @@ const std::vector<int>& allowed_cores() {
   return cores;
 }
 
+namespace {
+
+atomic<size_t> first_core{0};  // number 0's place in allowed_cores()
+
+int core_numbered(int index) {
+  const auto& cores = allowed_cores();
+  return cores[(first_core.load(memory_order_relaxed) + static_cast<size_t>(index)) % cores.size()];
+}
+
+}  // namespace
+
 int core_count() { return static_cast<int>(allowed_cores().size()); }
 
 int socket_count() { return numa_available() < 0 ? 1 : std::max(1, numa_num_configured_nodes()); }
 
 int socket_of_core(int index) {
   if (numa_available() < 0) return 0;
-  const auto& cores = allowed_cores();
-  return std::max(0, numa_node_of_cpu(cores[static_cast<size_t>(index) % cores.size()]));
+  return std::max(0, numa_node_of_cpu(core_numbered(index)));
 }
 
 void pin_to_core(int index) {
-  const auto& cores = allowed_cores();
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(cores[static_cast<size_t>(index) % cores.size()], &set);
+  CPU_SET(core_numbered(index), &set);
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
@@ -80,6 +91,14 @@ SchedulingClass scheduling_class() {
     default:
       return SchedulingClass::kOther;
   }
+}
+
+bool count_cores_from(int core) {
+  const auto& cores = allowed_cores();
+  const auto found = std::find(cores.begin(), cores.end(), core);
+  if (found == cores.end()) return false;
+  first_core.store(static_cast<size_t>(found - cores.begin()), memory_order_relaxed);
+  return true;
 }
 
 std::string favour_this_thread() {

@@ -23,6 +23,10 @@ int socket_of_core(int index);
 // Pins the calling thread to core number `index` (modulo their count) of the cores that this
 // process may use.
 void pin_to_core(int index);
+// From now on number 0 is the core that the kernel knows as `core`, and the others follow in a
+// circle. Returns false, and does nothing, if this process may not use that core. Call it before
+// any thread is pinned.
+bool count_cores_from(int core);
 
 // What the kernel may do with a thread that computes: the idle class is for what may wait.
 enum class SchedulingClass : uint8_t { kNormal, kBatch, kIdle, kOther };  // kOther: real time

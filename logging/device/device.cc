@@ -67,7 +67,7 @@ void Device::write_through(uint64_t offset, std::span<const std::byte> bytes) {
 const std::vector<DeviceKind>& all_device_kinds() {
   static const std::vector<DeviceKind> kinds = {
       {"file", "direct I/O with data sync on a preallocated file (io_uring)"},
-      {"sync", "pwrite and fdatasync through the page cache"},
+      {"sync", "synced writes through the page cache"},
       {"sim:LATENCY_US[:MB_S]", "a simulated device of that response time and bandwidth"},
       {"nvm[:NS]",
        "mapped memory, cache-line write-back, a fence and NS ns: persistent on a DAX directory; "

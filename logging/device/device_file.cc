@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,6 +50,17 @@ int sync_directory_of(const std::string& path) {
 long pwrite_unseen(int fd, const std::byte* bytes, size_t count, uint64_t offset) {
   return syscall(SYS_pwrite64, fd, bytes, count, offset);
 }
+
+namespace {
+
+// The kernel syncs these bytes with the write: one system call, and where the device can force a
+// write through its cache, one request to the device.
+long pwrite_synced_unseen(int fd, const std::byte* bytes, size_t count, uint64_t offset) {
+  const iovec vector{const_cast<std::byte*>(bytes), count};
+  return syscall(SYS_pwritev2, fd, &vector, 1, offset, 0, RWF_DSYNC);
+}
+
+}  // namespace
 
 int write_fully(int fd, uint64_t offset, std::span<const std::byte> bytes, WriteAt* write_at) {
   while (!bytes.empty()) {
@@ -163,12 +175,12 @@ void DeviceFile::grower() {
   }
 }
 
-void DeviceFile::write(uint64_t offset, std::span<const std::byte> bytes) {
-  if (const int error = write_fully(fd_, offset, bytes); error != 0) fail("write", error);
-}
-
-void DeviceFile::sync() {
-  if (fdatasync(fd_) != 0) fail("sync", errno);
+void DeviceFile::write(uint64_t offset, std::span<const std::byte> bytes, Sync sync) {
+  const bool syncs = sync == Sync::kData;
+  WriteAt& write_at = syncs ? pwrite_synced_unseen : pwrite_unseen;
+  if (const int error = write_fully(fd_, offset, bytes, write_at); error != 0) {
+    fail(syncs ? "write and sync" : "write", error);
+  }
 }
 
 void DeviceFile::fail(const char* action, int error) const {

@@ -49,10 +49,9 @@ class DeviceFile {
     if (grows_ && end + ahead_ > written_.load(platform::memory_order_acquire)) grow(end);
   }
 
-  // Both block, and end the process if they fail. fail() names `action`, the file and errno
-  // `error`.
-  void write(uint64_t offset, std::span<const std::byte> bytes);
-  void sync();
+  // Blocks, and with Sync::kData returns when these bytes are durable; other bytes of the file need
+  // not be. Ends the process if it fails. fail() names `action`, the file and errno `error`.
+  void write(uint64_t offset, std::span<const std::byte> bytes, Sync sync = Sync::kNone);
   [[noreturn]] void fail(const char* action, int error) const;
 
  private:

@@ -61,8 +61,7 @@ void FileDevice::submit(uint32_t slot) {
 void FileDevice::start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                                 uint64_t) {
   file_.make_room(offset + bytes.size());
-  file_.write(offset, bytes);
-  if (sync == Sync::kData) file_.sync();
+  file_.write(offset, bytes, sync);
 }
 
 bool FileDevice::finished(uint32_t slot) {

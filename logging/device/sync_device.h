@@ -1,5 +1,5 @@
-// `sync`: pwrite and fdatasync through the page cache, in the caller's thread. It works on every
-// file system.
+// `sync`: synced writes through the page cache, in the caller's thread. It works on every file
+// system.
 #pragma once
 
 #include "logging/device/device_file.h"
@@ -13,8 +13,7 @@ class SyncDevice final : public Device {
   uint32_t block_bytes() const override { return 1; }
   void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync, uint32_t = 0) override {
     file_.make_room(offset + bytes.size());
-    file_.write(offset, bytes);
-    if (sync == Sync::kData) file_.sync();
+    file_.write(offset, bytes, sync);
   }
   bool finished(uint32_t = 0) override { return true; }
   void wait(uint64_t) override {}

@@ -24,12 +24,16 @@ namespace {
 
 constexpr uint64_t kBytes = 8192;
 
-// From now on fdatasync() and fsync() fail with EIO in this thread. This needs no privileges.
+// From now on fdatasync(), fsync() and a pwritev2() that syncs fail with EIO in this thread. This
+// needs no privileges.
 void fail_syncs() {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fdatasync, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fsync, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fdatasync, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fsync, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pwritev2, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[5])),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, RWF_DSYNC, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
@@ -56,7 +60,7 @@ TEST(FailureDeathTest, AWriteIsDurableOnlyAfterItsSync) {
       std::_Exit(0);
     };
     EXPECT_EXIT(write(Sync::kData), testing::ExitedWithCode(3),
-                "cannot sync the log file .*: Input/output error");
+                "cannot write and sync the log file .*: Input/output error");
     EXPECT_EXIT(write(Sync::kNone), testing::ExitedWithCode(0), "");
   }
 }
