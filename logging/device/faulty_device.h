@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "logging/device/device.h"
+#include "logging/format/segments.h"
 #include "platform/atomic.h"
 #include "platform/mutex.h"
 
@@ -60,10 +61,12 @@ class FaultyDevice final : public Device, private PersistentMemory {
   void fail_if_told();
   void write_back_line(uint64_t line);
   void write_back_sectors();
+  void write_back_sector(uint64_t offset, std::span<const std::byte> bytes);
   std::span<const std::byte> unsynced(const Extent& extent);
 
   std::unique_ptr<Device> inner_;
   const std::string path_;
+  const Segments segments_;
   int memory_fd_;  // holds unsynced bytes, at the file's offsets; dies with the process
   int file_fd_;    // for early write-back of single sectors, below the inner device's block size
   platform::mutex mutex_;
