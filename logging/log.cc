@@ -35,6 +35,12 @@ std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view de
          std::string(device);
 }
 
+uint64_t segment_bytes_for(uint64_t preallocate_bytes) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  if (preallocate_bytes == 0) return 0;
+  return std::clamp(preallocate_bytes / 4 / kMiB * kMiB, kMiB, 64 * kMiB);
+}
+
 Log::Log(LogOptions options) : options_(std::move(options)) {
   LogFileHeader& header = options_.header;
   LogConfig& config = options_.config;
@@ -62,6 +68,11 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   }
   header.stripes = config.stripes;
   header.stripe_bytes = config.stripe_bytes;
+  const uint64_t preallocate_bytes = options_.preallocate_bytes / config.stripes;
+  if (device_has_segments(options_.device) && preallocate_bytes != 0) {
+    header.segment_bytes =
+        options_.segment_bytes != 0 ? options_.segment_bytes : segment_bytes_for(preallocate_bytes);
+  }
 
   // A stream lies in one directory, or its stripes lie in all directories. A device that keeps
   // nothing has no files, and does not touch the files of an earlier run.
@@ -70,12 +81,16 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
     paths[file] = log_file_path(directories[file % directory_count], file / config.stripes);
   }
   if (keeps && !paths.empty()) {
-    directories_ = std::make_unique<LogDirectories>(directories, paths, options_.overwrite);
+    directories_ = std::make_unique<LogDirectories>(directories, paths, header.segment_bytes,
+                                                    options_.overwrite);
   }
   for (uint32_t file = 0; file < paths.size(); ++file) {
-    devices_.push_back(
-        open_device(options_.device, {paths[file], options_.preallocate_bytes / config.stripes,
-                                      options_.seed + file, options_.io_depth}));
+    devices_.push_back(open_device(options_.device, {.path = paths[file],
+                                                     .preallocate_bytes = preallocate_bytes,
+                                                     .seed = options_.seed + file,
+                                                     .depth = options_.io_depth,
+                                                     .segment_bytes = header.segment_bytes,
+                                                     .sync = options_.sync}));
     config.devices.push_back(devices_.back().get());
   }
   scheme_ = options_.scheme->make(config);

@@ -1,6 +1,8 @@
 // A running log: the devices and their files, the scheme on top of them, and its flusher threads.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,18 +25,25 @@ struct LogOptions {
   std::string device;                    // --device
   uint64_t preallocate_bytes = 0;        // --log_prealloc_mb, per stream
   uint32_t io_depth = 1;                 // --io_depth, per file
+  // Of each segment file, where the device has them; 0: segment_bytes_for(preallocate_bytes).
+  uint64_t segment_bytes = 0;
   uint64_t seed = 1;
   uint64_t record_bytes = 0;  // records that the scheme must be able to take
   LogConfig config;           // Log fills in devices, stripes and run
-  LogFileHeader header;       // Log fills in scheme, device, run, streams and stripes
+  LogFileHeader header;       // Log fills in scheme, device, run, streams, stripes and segments
   // Called when nothing of the log itself can be refused any more, and an earlier log is still
   // whole: a run opens its other output files then.
   std::function<void()> before_replace = [] {};
+  int (*sync)(int fd) = fdatasync;           // for tests: see DeviceOptions
   std::function<void()> after_step = [] {};  // for tests: see LogDirectories::replace()
 };
 
 // Returns why the scheme cannot write to `device`, in one sentence, or an empty string if it can.
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device);
+
+// Returns how long the segments are of a log file of which so much is preallocated: a quarter of it,
+// from 1 to 64 MiB, and 0, which means no segments, if nothing is.
+uint64_t segment_bytes_for(uint64_t preallocate_bytes);
 
 class Log {
  public:

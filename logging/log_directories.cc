@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 
-#include "logging/device/device_file.h"
+#include "logging/device/write_file.h"
+#include "logging/format/segments.h"
 
 namespace logjam {
 namespace {
@@ -19,14 +21,34 @@ std::string temporary(const std::string& path) { return path + ".new"; }
 }  // namespace
 
 LogDirectories::LogDirectories(const std::vector<std::string>& directories,
-                               const std::vector<std::string>& files, bool overwrite)
-    : directories_(directories), files_(files), undo_([this] { undo(); }) {
+                               const std::vector<std::string>& files, uint64_t segment_bytes,
+                               bool overwrite)
+    : directories_(directories),
+      files_(files),
+      segment_bytes_(segment_bytes),
+      undo_([this] { undo(); }) {
   create_missing();
   locks_ = std::make_unique<DirectoryLocks>(directories_, DirectoryUse::kWrite);
   if (!overwrite) refuse_log();
-  for (const std::string& file : files_) {
-    if (std::error_code ignored; !std::filesystem::exists(file, ignored)) created_.push_back(file);
+  std::map<std::string, uint64_t> lengths;
+  for (const std::string& path : paths_of_files()) {
+    std::error_code error;
+    const uint64_t length = std::filesystem::file_size(path, error);
+    if (!error) lengths[path] = length;
   }
+  lengths_ = std::move(lengths);
+}
+
+// Returns the paths of the log's files and of their segment files.
+std::vector<std::string> LogDirectories::paths_of_files() const {
+  std::vector<std::string> paths;
+  for (const std::string& file : files_) {
+    paths.push_back(file);
+    for (const SegmentFile& segment : segment_files_of(file)) {
+      paths.push_back(segment_path(file, segment.index));
+    }
+  }
+  return paths;
 }
 
 void LogDirectories::create_missing() {
@@ -55,6 +77,10 @@ void LogDirectories::refuse_log() const {
     for (const auto& [stream, path] : log_files_in(directory)) {
       if (!log_file_is_blank(path)) paths.push_back(path);
     }
+    // What the first block of a lost file said, its segments do not say.
+    for (const SegmentFile& segment : segment_files_in(directory)) {
+      if (!std::filesystem::exists(segment.log_file)) paths.push_back(segment.log_file);
+    }
     if (paths.empty()) continue;
     LogFileHeader header;
     if (const std::string why = read_log_file_header(paths[0], &header); !why.empty()) {
@@ -68,6 +94,15 @@ void LogDirectories::refuse_log() const {
 
 // A refusal has left the earlier log as it was. What this run has added goes again.
 void LogDirectories::undo() {
+  for (const std::string& path : lengths_ ? paths_of_files() : std::vector<std::string>()) {
+    std::error_code ignored;
+    const auto length = lengths_->find(path);
+    if (length == lengths_->end()) {
+      std::filesystem::remove(path, ignored);
+    } else if (std::filesystem::file_size(path, ignored) != length->second) {
+      std::filesystem::resize_file(path, length->second, ignored);
+    }
+  }
   std::for_each(created_.rbegin(), created_.rend(), [](const std::string& path) {
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
@@ -114,6 +149,7 @@ void LogDirectories::replace(const LogFileHeader& header,
     after_step();
   }
 
+  fit_segments(after_step);
   write_headers();
   for (const std::string& directory : directories_) {
     for (const auto& [stream, path] : log_files_in(directory)) {
@@ -135,6 +171,41 @@ void LogDirectories::replace(const LogFileHeader& header,
   }
   sync();
   after_step();
+}
+
+// This comes before the headers are written, because the log's files may grow from then on.
+void LogDirectories::fit_segments(const std::function<void()>& after_step) const {
+  std::vector<SegmentFile> segments;
+  for (const std::string& directory : directories_) {
+    std::ranges::copy(segment_files_in(directory), std::back_inserter(segments));
+  }
+  std::map<std::string, uint64_t> kept;  // of each log file, how many of its segment files
+  for (const std::string& file : files_) {
+    const uint64_t bytes = std::filesystem::file_size(file);
+    if (segment_bytes_ != 0) shorten(file, bytes);
+    kept[file] = 0;
+  }
+  for (const SegmentFile& segment : segments) {
+    const std::string path = segment_path(segment.log_file, segment.index);
+    const auto of_file = kept.find(segment.log_file);
+    if (segment_bytes_ != 0 && segment.bytes >= segment_bytes_ && of_file != kept.end() &&
+        segment.index == of_file->second + 1) {
+      shorten(path, segment.bytes);
+      ++of_file->second;
+    } else {
+      if (unlink(path.c_str()) != 0) {
+        platform::fatal("cannot remove the earlier log's file " + path + ": " + strerror(errno));
+      }
+    }
+    after_step();
+  }
+}
+
+void LogDirectories::shorten(const std::string& path, uint64_t bytes) const {
+  if (bytes <= segment_bytes_) return;
+  if (truncate(path.c_str(), static_cast<off_t>(segment_bytes_)) != 0) {
+    platform::fatal("cannot shorten the earlier log's file " + path + ": " + strerror(errno));
+  }
 }
 
 }  // namespace logjam

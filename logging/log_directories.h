@@ -6,12 +6,15 @@
 //   1. Everything that may be refused: the locks, the question whether a log is there, opening the
 //      log files, and the run's other output files (LogOptions::before_replace). A new log file is
 //      created without a header, and a recycled one keeps its bytes; recovery does not look at
-//      files of nothing but zeros. The earlier log is whole. A refusal takes back what was created.
+//      files of nothing but zeros. Segments that are preallocated are created, or made longer with
+//      zeros. The earlier log is whole. A refusal takes back what was created.
 //   2. A *starting file* in every directory. It holds the new log's header. Recovery believes it
 //      when all of its directories have one: the log is then the new one, and is empty. Until the
 //      last starting file is there, the earlier log counts, and no byte of it has changed.
-//   3. The headers of the new log's files, and the removal of the earlier log's other files. What
-//      these files look like in between does not matter, because the starting files count.
+//   3. The removal of segments that the new log cannot go on with: each that is shorter than its
+//      own, and those behind it, so that from here on no segment is behind one that is too short.
+//      Then the headers of the new log's files, and the removal of the earlier log's other files.
+//      What these files look like in between does not matter, because the starting files count.
 //   4. The removal of the starting files. All headers are there, so they say what the starting
 //      files said. Records are written only after this step.
 //
@@ -21,7 +24,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,9 +41,10 @@ class LogDirectories {
  public:
   // Step 1. Creates the directories that are missing, and locks all of them until it is destroyed.
   // Refuses if one cannot be used or, unless `overwrite`, holds a log. `files` are the paths of the
-  // new log's files, which the caller opens before it calls replace().
+  // new log's files, which the caller opens before it calls replace(). They have segments of
+  // `segment_bytes`, or none if that is 0.
   LogDirectories(const std::vector<std::string>& directories, const std::vector<std::string>& files,
-                 bool overwrite);
+                 uint64_t segment_bytes, bool overwrite);
 
   // Steps 2 to 4. `write_headers` writes the headers of all files and makes them durable. `header`
   // is that of any of the files. `after_step` is called after each durable change, for tests.
@@ -48,12 +54,20 @@ class LogDirectories {
  private:
   void create_missing();
   void refuse_log() const;
+  // Leaves of the earlier log's segment files those that the new log can go on with.
+  void fit_segments(const std::function<void()>& after_step) const;
+  void shorten(const std::string& path, uint64_t bytes) const;
   void write_starting_file(const std::string& directory, const std::vector<std::byte>& block);
+  std::vector<std::string> paths_of_files() const;
   void undo();
   void sync() const;
 
   const std::vector<std::string> directories_, files_;
+  const uint64_t segment_bytes_;
   std::vector<std::string> created_;  // by this object or for it, outermost first
+  // The lengths of the log's files and segment files that were there, once they are known. Until
+  // then no file is changed.
+  std::optional<std::map<std::string, uint64_t>> lengths_;
   platform::RefusalUndo undo_;
   std::unique_ptr<DirectoryLocks> locks_;
 };

@@ -99,6 +99,10 @@ bool device_keeps(std::string_view spec) {
 
 bool device_discards(std::string_view spec) { return spec == kDiscard; }
 
+bool device_has_segments(std::string_view spec) {
+  return without_faulty(spec) == "file" || without_faulty(spec) == "sync";
+}
+
 bool device_is_memory(std::string_view spec) {
   double latency_ns = 0;
   return parse_nvm(without_faulty(spec), &latency_ns);

@@ -9,6 +9,8 @@
 // latch. Any thread may call wait(), with or without the latch.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -89,10 +91,12 @@ class Device {
 };
 
 struct DeviceOptions {
-  std::string path;                // the file to create or recycle
-  uint64_t preallocate_bytes = 0;  // zeros written ahead of the log
-  uint64_t seed = 1;               // for `faulty`
-  uint32_t depth = 1;              // how many writes may be under way; `sync` and `nvm` take one
+  std::string path;                 // the file to create or recycle
+  uint64_t preallocate_bytes = 0;   // zeros written ahead of the log
+  uint64_t seed = 1;                // for `faulty`
+  uint32_t depth = 1;               // how many writes may be under way; `sync` and `nvm` take one
+  uint64_t segment_bytes = 0;       // logging/format/segments.h; only if device_has_segments()
+  int (*sync)(int fd) = fdatasync;  // how files that are made become durable; tests look on
   bool late = false;  // `sim` under `faulty`: a write that is killed unfinished has written nothing
 };
 
@@ -110,6 +114,9 @@ std::string check_device_spec(std::string_view spec);
 bool device_keeps(std::string_view spec);
 bool device_is_memory(std::string_view spec);
 bool device_discards(std::string_view spec);
+// Whether the log file of `spec` is divided into segment files when it is made ahead of the log. The
+// files of `sim` are not made ahead, and that of `nvm` is mapped as a whole.
+bool device_has_segments(std::string_view spec);
 
 // Opens `spec` (`file`, `sync`, `sim:LATENCY_US[:MB_S]`, `nvm[:NS]`, `null`, `discard`,
 // `faulty:<spec>`). Ends the process with one sentence if `spec` is not a device or cannot be

@@ -1,26 +1,28 @@
-// The file under a device. The file is opened, it grows by zeros that are written ahead
-// of the log, and it never shrinks.
+// The log file under a device: opened or recycled, made longer ahead of the log, never shortened.
 //
 // A sync after overwriting blocks that were written before takes about 60 % of the time of a sync
-// after appending, so the log must never reach the end of the file. A file that is recycled from an
-// earlier run keeps its blocks. The earlier run's records fail their checks, because the run seeds
-// the checksums.
+// after appending, so the log must never reach the end of what was written before. A file with
+// segments (logging/format/segments.h) is made longer by whole segment files; a file without is
+// one file, behind which zeros are written.
 //
 // Protocol. Any thread may call make_room(). It raises `wanted_` under `growing_`, and waits only
-// when the log has caught up with the zeros. Only the grower thread writes zeros. It writes them
-// only behind `written_`, and raises `written_` (release) when they are in the file. The device
-// writes only before `written_` (acquire), so the device and the grower never write the same bytes.
-// `event_` counts the changes of `written_`, `wanted_`, `error_` and `closing_`, for threads that
-// sleep.
+// when the log has caught up with what is ready. Only the grower thread makes the file longer. It
+// writes only behind `ready_`, and raises `ready_` (release) when the log may use the bytes before
+// it. The device writes only before `ready_` (acquire), so the device and the grower never write
+// the same bytes. `event_` counts the changes of `ready_`, `wanted_`, `error_` and `closing_`, for
+// threads that sleep. With segments, place(), write() and sync() are called by one thread at a
+// time: under the stream's flush latch.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 
 #include "logging/device/device.h"
+#include "logging/device/segment_maker.h"
 #include "platform/atomic.h"
 #include "platform/mutex.h"
 #include "platform/thread.h"
@@ -34,53 +36,63 @@ class DeviceFile {
   using Grown = std::function<int(int fd, uint64_t begin, uint64_t end)>;
 
   // Opens or creates options.path, with `open_flags` added to the flags of open(). Ends the process
-  // with one sentence if the file cannot be used.
+  // with one sentence if the file cannot be used. `grown` is for a file without segments.
   DeviceFile(const DeviceOptions& options, int open_flags, Grown grown = nullptr);
   ~DeviceFile();
   DeviceFile(const DeviceFile&) = delete;
   DeviceFile& operator=(const DeviceFile&) = delete;
 
-  int fd() const { return fd_; }
   const std::string& path() const { return path_; }
 
-  // Any thread. Returns when the file's blocks up to `end` have been written before. Does
-  // nothing if the file is not preallocated.
+  // Any thread. Returns when the blocks up to `end` have been written before. Does nothing if the
+  // file is not preallocated.
   void make_room(uint64_t end) {
-    if (grows_ && end + ahead_ > written_.load(platform::memory_order_acquire)) grow(end);
+    if (grows_ && end + ahead_ > ready_.load(platform::memory_order_acquire)) grow(end);
   }
+
+  // Where the byte at `offset` of the log file lies: in an open file, and how many bytes there are
+  // from there to the end of that file. Behind make_room(). Valid until the next call. Ends the
+  // process if the file cannot be opened.
+  struct Place {
+    int fd;
+    uint64_t offset, bytes;
+  };
+  Place place(uint64_t offset);
 
   // Blocks, and with Sync::kData returns when these bytes are durable; other bytes of the file need
   // not be. Ends the process if it fails. fail() names `action`, the file and errno `error`.
   void write(uint64_t offset, std::span<const std::byte> bytes, Sync sync = Sync::kNone);
-  [[noreturn]] void fail(const char* action, int error) const;
+  [[noreturn]] void fail(const char* action, int error) const { fail(action, path_, error); }
 
  private:
+  [[noreturn]] static void fail(const char* action, const std::string& path, int error);
   void preallocate(uint64_t bytes);
   void grow(uint64_t end);
   void grower();
-  // Writes zeros to [written_, end), unless the file is being closed. Returns 0 or errno.
+  // Both make the file longer, up to `end` at least, unless it is being closed. They return 0 or
+  // errno.
   int write_zeros(uint64_t end);
+  int make_segments(uint64_t end, uint64_t piece_bytes);
+  void raise_ready(uint64_t ready);
 
   const std::string path_;
-  int fd_;
+  const Segments segments_;
+  const int open_flags_;
+  int fd_;  // of segment 0
   const bool grows_;
   const Grown grown_;
-  uint64_t ahead_ = 0;
+  uint64_t ahead_ = 0;  // the grower begins when less than this is ready for the log
+  uint64_t burst_ = 0;  // and then makes so much more, so that it is not woken for each write
+  SegmentMaker maker_;  // the grower's
+  std::map<uint64_t, int> open_;  // segments that the log has come to, by index
+
   platform::mutex growing_;  // guards raising wanted_ and starting grower_
-  platform::atomic<uint64_t> written_{0};
+  platform::atomic<uint64_t> ready_{0};
   platform::atomic<uint64_t> wanted_{0};
-  platform::atomic<int> error_{0};  // the grower's errno; fatal when the log reaches `written_`
+  platform::atomic<int> error_{0};  // the grower's errno; fatal when the log reaches `ready_`
   platform::atomic<bool> closing_{false};
   platform::atomic<uint32_t> event_{0};
   platform::thread grower_;
 };
-
-// Writes up to `count` bytes at `offset`, as pwrite() does, and returns as it does. Any thread.
-using WriteAt = long(int fd, const std::byte* bytes, size_t count, uint64_t offset);
-WriteAt pwrite_unseen;
-
-// Writes all of `bytes` at `offset`. Returns 0 or errno; EIO if a write takes no byte. Any thread.
-int write_fully(int fd, uint64_t offset, std::span<const std::byte> bytes,
-                WriteAt* write_at = pwrite_unseen);
 
 }  // namespace logjam

@@ -9,7 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "logging/device/device_file.h"
+#include "logging/device/write_file.h"
+#include "logging/format/segments.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 
@@ -28,6 +29,7 @@ FaultyDevice::FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& o
     : inner_(std::move(inner)),
       depth_(inner_->memory() == nullptr ? options.depth : 1),
       path_(options.path),
+      segments_{options.segment_bytes},
       memory_fd_(memfd_create("logjam-unsynced", MFD_CLOEXEC)),
       file_fd_(inner_->keeps() ? open(path_.c_str(), O_RDWR | O_CLOEXEC) : -1),
       random_(options.seed) {
@@ -145,10 +147,23 @@ void FaultyDevice::write_back_sectors() {
         std::min((at / kSectorBytes + 1) * kSectorBytes, write.offset + write.bytes);
     std::array<std::byte, kSectorBytes> sector;
     if (pread(memory_fd_, sector.data(), end - begin, static_cast<off_t>(begin)) > 0) {
-      write_fully(file_fd_, begin, {sector.data(), end - begin});
+      write_back_sector(begin, {sector.data(), end - begin});
     }
     if (cut_.load() != cut_before) return;
   }
+}
+
+// A sector whose segment file has no block for it yet is not written back.
+void FaultyDevice::write_back_sector(uint64_t offset, std::span<const std::byte> bytes) {
+  const uint64_t at = segments_.within(offset);
+  if (segments_.index(offset) == 0) {
+    write_fully(file_fd_, at, bytes);
+    return;
+  }
+  const int fd = open(segment_path(path_, segments_.index(offset)).c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return;
+  if (lseek(fd, 0, SEEK_END) >= static_cast<off_t>(at + bytes.size())) write_fully(fd, at, bytes);
+  close(fd);
 }
 
 std::byte* FaultyDevice::mapped(uint64_t offset, uint64_t bytes) {

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "logging/device/device.h"
+#include "logging/format/segments.h"
 #include "platform/atomic.h"
 #include "platform/mutex.h"
 
@@ -69,6 +70,7 @@ class FaultyDevice final : public Device, private PersistentMemory {
   void fail_if_told();
   void write_back_line(uint64_t line);
   void write_back_sectors();
+  void write_back_sector(uint64_t offset, std::span<const std::byte> bytes);
   void refuse_overlap(uint64_t offset, uint64_t bytes) const;
   void begin_next();
   std::span<const std::byte> unsynced(const Write& write);
@@ -76,6 +78,7 @@ class FaultyDevice final : public Device, private PersistentMemory {
   std::unique_ptr<Device> inner_;
   const uint32_t depth_;
   const std::string path_;
+  const Segments segments_;
   int memory_fd_;  // holds unsynced bytes, at the file's offsets; dies with the process
   int file_fd_;    // for early write-back of single sectors, below the inner device's block size
   platform::mutex mutex_;

@@ -46,8 +46,11 @@ void FileDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync s
 void FileDevice::submit(uint32_t slot) {
   const Write& write = writes_[slot];
   io_uring_sqe* entry = io_uring_get_sqe(&ring_);
-  io_uring_prep_write(entry, file_.fd(), write.bytes.data(),
-                      static_cast<uint32_t>(write.bytes.size()), write.offset);
+  // What does not lie in one segment file is written by another request, as what a short write
+  // leaves over is.
+  const DeviceFile::Place at = file_.place(write.offset);
+  const uint64_t bytes = std::min<uint64_t>(write.bytes.size(), at.bytes);
+  io_uring_prep_write(entry, at.fd, write.bytes.data(), static_cast<uint32_t>(bytes), at.offset);
   entry->user_data = slot;
   // One request both writes and syncs: it took 175 us, and a write with a linked fsync 283 us.
   if (write.sync == Sync::kData) entry->rw_flags = RWF_DSYNC;

@@ -77,6 +77,7 @@ std::vector<std::byte> LogFileHeader::encode() const {
   add("stripe", std::to_string(stripe));
   add("stripes", std::to_string(stripes));
   add("stripe_bytes", std::to_string(stripe_bytes));
+  if (segment_bytes != 0) add("segment_bytes", std::to_string(segment_bytes));
   add("workers", std::to_string(workers));
   add("run", hex(run));
   add("revision", revision);
@@ -134,6 +135,8 @@ std::string LogFileHeader::decode(std::span<const std::byte> block) {
       good &= parse(value, 10, &read.stripes);
     } else if (key == "stripe_bytes") {
       good &= parse(value, 10, &read.stripe_bytes) && read.stripe_bytes != 0;
+    } else if (key == "segment_bytes") {
+      good &= parse(value, 10, &read.segment_bytes) && read.segment_bytes % kLogHeaderBytes == 0;
     } else if (key == "workers") {
       good &= parse(value, 10, &read.workers);
     } else if (key == "run") {

@@ -7,7 +7,8 @@
 //
 // The block is padded with zero bytes to kLogHeaderBytes. Records start behind it. Stream position
 // p is file offset kLogHeaderBytes + p. A striped stream has a file in each of several directories,
-// and logging/format/stripes.h says where position p lies. Any thread may call any function.
+// and logging/format/stripes.h says where position p lies. A file may go on in segment files:
+// logging/format/segments.h. Any thread may call any function.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +34,7 @@ struct LogFileHeader {
   uint32_t stripe = 0;  // this file's place among the stream's `stripes` files
   uint32_t stripes = 1;
   uint64_t stripe_bytes = kStripeBytes;
+  uint64_t segment_bytes = 0;  // of each of its segment files; 0: it has none
   uint32_t workers = 1;
   uint64_t run = 0;  // random: tells this run's bytes from an earlier run's in a recycled file
   std::string revision;

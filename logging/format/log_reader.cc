@@ -1,16 +1,11 @@
 #include "logging/format/log_reader.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <iterator>
 
+#include "logging/format/segmented_file.h"
 #include "logging/format/stripes.h"
-#include "platform/fatal.h"
 
 namespace logjam {
 namespace {
@@ -47,19 +42,14 @@ bool all_zero(const std::byte* bytes, uint64_t count) {
 }  // namespace
 
 struct LogReader::State {
-  std::vector<std::string> paths;
   std::vector<ReadPace*> paces;
-  std::vector<int> files;
+  std::vector<std::unique_ptr<SegmentedFile>> files;
   Stripes stripes;
   uint64_t stream_bytes = 0;  // up to the last byte that any of the files has
   uint64_t run = 0;
   uint64_t position = 0;         // the stream position of the next record
   std::vector<std::byte> carry;  // the bytes from `position` on that are read already
   bool ended = false;
-
-  ~State() {
-    for (const int fd : files) close(fd);
-  }
 
   // Reads up to `count` bytes of the stream from `from` on. Returns how many; fewer than `count`
   // only at the end of the file. If one of several striped files is too short, it has lost bytes
@@ -81,24 +71,13 @@ struct LogReader::State {
     const uint64_t each = kReadBytes / stripes.devices;
     for (uint32_t device = 0; device < stripes.devices; ++device) {
       const uint64_t row = from / stripes.bytes / stripes.devices * stripes.bytes;
-      posix_fadvise(files[device], static_cast<off_t>(kLogHeaderBytes + row),
-                    static_cast<off_t>(each + stripes.bytes), POSIX_FADV_WILLNEED);
+      files[device]->will_need(kLogHeaderBytes + row, each + stripes.bytes);
     }
   }
 
   uint64_t read_file(uint32_t device, std::byte* to, uint64_t from, uint64_t count) {
-    uint64_t done = 0;
-    while (done < count) {
-      const ssize_t n =
-          pread(files[device], to + done, count - done, static_cast<off_t>(from + done));
-      if (n < 0 && errno == EINTR) continue;
-      // An error is not the end of the log: valid and acknowledged records may follow.
-      if (n < 0) {
-        platform::fatal("cannot read the log file " + paths[device] + ": " + strerror(errno));
-      }
-      if (n == 0) break;
-      done += static_cast<uint64_t>(n);
-    }
+    if (count == 0) return 0;  // a stream may have no files
+    const uint64_t done = files[device]->read(to, from, count);
     if (!paces.empty()) paces[device]->read(done);
     return done;
   }
@@ -144,7 +123,6 @@ LogReader::LogReader(const std::vector<std::string>& paths, std::vector<ReadPace
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.paces = std::move(paces);
-  state.paths = paths;
   for (uint32_t device = 0; device < paths.size(); ++device) {
     LogFileHeader header;
     error_ = read_log_file_header(paths[device], &header);
@@ -156,16 +134,12 @@ LogReader::LogReader(const std::vector<std::string>& paths, std::vector<ReadPace
                std::to_string(paths.size());
       return;
     }
-    struct stat status;
-    const int fd = open(paths[device].c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &status) != 0) {
-      error_ = "cannot open the log file " + paths[device] + ": " + strerror(errno);
-      return;
-    }
-    state.files.push_back(fd);
+    auto& file = state.files.emplace_back(
+        std::make_unique<SegmentedFile>(paths[device], Segments{header_.segment_bytes}));
+    error_ = file->error();
+    if (!error_.empty()) return;
     state.stream_bytes =
-        std::max(state.stream_bytes,
-                 state.stripes.stream_end(device, static_cast<uint64_t>(status.st_size)));
+        std::max(state.stream_bytes, state.stripes.stream_end(device, file->bytes()));
   }
   state.run = header_.run;
 }
@@ -270,6 +244,13 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
   }
   if (behind.records != 0) {
     tail_.durable_record_end = std::min(tail_.durable_record_end, behind.first);
+  }
+  // The log did not end before bytes that are lost if its next record has some of them.
+  for (uint32_t device = 0; device < state_->files.size(); ++device) {
+    const SegmentedFile& file = *state_->files[device];
+    if (file.why_lost().empty()) continue;
+    const uint64_t from = state_->stripes.position(device, file.lost_from());
+    if (from < tail_.durable_record_end) tail_.lost = file.why_lost();
   }
 }
 

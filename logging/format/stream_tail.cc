@@ -11,11 +11,15 @@ std::string find_damage(const StreamTails& tails) {
         best = tail.vouchers[s];
       }
     }
-    if (best.durable < tails[s].durable_record_end) continue;
+    const bool vouched = best.durable >= tails[s].durable_record_end;
+    if (!vouched && tails[s].lost.empty()) continue;
     damage += (damage.empty() ? "" : "; ") + ("stream " + std::to_string(s)) + " ends at byte " +
-              std::to_string(tails[s].bytes) + " and was once durable up to byte " +
-              std::to_string(best.durable) + ", says the record at byte " +
-              std::to_string(best.position) + " of stream " + std::to_string(best.stream);
+              std::to_string(tails[s].bytes);
+    if (!tails[s].lost.empty()) damage += ", because " + tails[s].lost;
+    if (!vouched) continue;
+    damage += " and was once durable up to byte " + std::to_string(best.durable) +
+              ", says the record at byte " + std::to_string(best.position) + " of stream " +
+              std::to_string(best.stream);
   }
   return damage;
 }

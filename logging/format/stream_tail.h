@@ -4,8 +4,9 @@
 // what was durable once. Valid records vouch for how far streams were durable
 // (logging/format/durable_lag.h): those of a stream for the stream itself, also where they lie
 // behind its end; the bodies of watermark records for other streams too. A stream that ends before
-// a position that is vouched for is *damaged*. A stream that has lost bytes for which nothing
-// vouches cannot be told from a torn one.
+// a position that is vouched for is *damaged*. So is one that ends where a segment file is missing
+// or too short although the next one is there (logging/format/segments.h). A stream that has lost
+// bytes for which nothing vouches cannot be told from a torn one.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,9 @@ struct StreamTail {
   // for each stream. Each element has those of one batch, and is shared because tails are copied.
   std::vector<std::shared_ptr<const std::vector<uint64_t>>> watermarks;
   std::string why;  // what ended the stream: "end of log", "torn, stale or corrupt record at ..."
+  // Which of its files is missing or too short, where no crash explains that and the stream ends
+  // there. Empty if there is none.
+  std::string lost;
 
   // A stream that was durable up to here had a valid record at `bytes`: either all of that record
   // lies before this position, or its header does, which is not one.

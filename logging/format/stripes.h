@@ -38,8 +38,13 @@ struct Stripes {
   uint64_t stream_end(uint32_t device, uint64_t file_bytes) const {
     const uint64_t held = file_bytes < kLogHeaderBytes ? 0 : file_bytes - kLogHeaderBytes;
     if (devices == 1 || held == 0) return held;
-    const uint64_t last = held - 1;
-    return (last / bytes * devices + device) * bytes + last % bytes + 1;
+    return position(device, file_bytes - 1) + 1;
+  }
+  // Returns the position of the byte that is at `file_offset` of the device's file, behind its
+  // header.
+  uint64_t position(uint32_t device, uint64_t file_offset) const {
+    const uint64_t at = file_offset - kLogHeaderBytes;
+    return devices == 1 ? at : (at / bytes * devices + device) * bytes + at % bytes;
   }
 };
 

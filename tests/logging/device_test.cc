@@ -376,13 +376,13 @@ TEST(FailureDeathTest, APreallocationThatDoesNotFitIsRefused) {
   for (const char* device : {"file", "sync", "nvm"}) {
     LogDirectory directory;
     LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);
-    options.preallocate_bytes = uint64_t{8} << 20;
+    options.preallocate_bytes = uint64_t{64} << 20;
     EXPECT_EXIT(
         {
           limit_file_size(uint64_t{3} << 20);
           const Log log(options);
         },
-        testing::ExitedWithCode(2), "cannot preallocate 8 MiB for the log file .*: File too large");
+        testing::ExitedWithCode(2), "cannot preallocate 64 MiB for the log file .*: File too large");
   }
 }
 

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "logging/device/device_file.h"
+#include "logging/device/write_file.h"
 #include "tests/logging/log_fixture.h"
 
 namespace logjam {
@@ -224,8 +225,8 @@ TEST(LogDirectoriesDeathTest, ARefusedRunChangesNothing) {
   options.header.flags.clear();
   for (const char* device : {"sync", "file", "nvm"}) {
     options.device = device;
-    options.preallocate_bytes = uint64_t{16} << 20;
-    refused(options, "cannot preallocate 8 MiB for the log file");
+    options.preallocate_bytes = uint64_t{64} << 20;
+    refused(options, "cannot preallocate 32 MiB for the log file");
   }
   options = options_of("centr", directory, "sync", 2);
   std::swap(options.directories[0], options.directories[1]);

@@ -1,0 +1,58 @@
+// Makes the segment files of a log file (logging/format/segments.h) ahead of the log, one behind
+// the other. A file that an earlier run has left is recycled: it keeps its blocks and their bytes,
+// and gets zeros only behind them. The earlier run's records fail their checks, because the run
+// seeds the checksums.
+//
+// Why other files, and not the end of the same one. While a file gets longer, a direct write to it
+// waits for the write that makes it longer, and a data sync after that commits the file system's
+// journal. A segment that is made is a file whose blocks were all written and whose length and name
+// are durable, so the log's syncs commit no journal. What zeroing costs the log then is its share
+// of the device: pieces of 256 KiB, one at a time and as fast as the log goes, add about 20 us to
+// its median write and nothing to its p99; pieces of 1 MiB as fast as possible take it from 0.05
+// to 0.75 ms.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "logging/format/segments.h"
+
+namespace logjam {
+
+// Returns after the file's bytes are durable, 0, or -1 with errno, as fdatasync() does.
+using SyncFile = int(int fd);
+
+// One thread at a time may use it.
+class SegmentMaker {
+ public:
+  // `open_flags` are added to the flags of open(). `sync` replaces fdatasync() in tests.
+  SegmentMaker(const std::string& path, Segments segments, int open_flags, SyncFile* sync);
+  ~SegmentMaker();
+  SegmentMaker(const SegmentMaker&) = delete;
+  SegmentMaker& operator=(const SegmentMaker&) = delete;
+
+  // Offsets in the log file: ready() is the end of the last segment that the log may use, made()
+  // is how far zeros are written.
+  uint64_t ready() const { return index_ * segments_.bytes; }
+  uint64_t made() const { return ready() + written_; }
+  // Returns the path of the segment that comes behind ready().
+  std::string path() const { return segment_path(path_, index_); }
+
+  // Goes on with the segment behind ready(): writes at most `most_bytes` of zeros, a multiple of
+  // 4096, and makes the segment durable when it is whole. Returns 0 or errno.
+  int go_on(uint64_t most_bytes);
+
+ private:
+  int open_file();
+  int finish();
+
+  const std::string path_;
+  const Segments segments_;
+  const int open_flags_;
+  SyncFile* const sync_;
+  uint64_t index_ = 0;    // of the segment that is being made
+  uint64_t written_ = 0;  // how many bytes of it have been written, now or by an earlier run
+  int fd_ = -1;           // its file, or -1
+};
+
+}  // namespace logjam
