@@ -125,7 +125,7 @@ CrashRound derive_round(uint64_t seed) {
       "--threads=" + std::to_string(threads),
       "--pipeline_depth=" + random.one_of({"1", "16", "1024", "16384"}),
       "--log_buffer_mb=" + random.one_of({"1", "1", "4"}),
-      "--log_prealloc_mb=4",
+      "--log_prealloc_mb=1",  // segments of 1 MiB, the next one made while the log is written
       "--flush_help=" + random.one_of({"true", "false"}),
       "--ledger_keys=" + keys,
       "--ledger_reads=" + std::to_string(random.below(5)),
