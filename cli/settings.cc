@@ -54,7 +54,10 @@ DEFINE_string(
     "so that a busy worker never delays a write; normal or batch: they take turns; auto: "
     "idle if that is possible, helps, and the machine is otherwise idle, else normal");
 DEFINE_uint32(log_buffer_mb, 64, "log buffer of each stream");
-DEFINE_uint32(log_prealloc_mb, 256, "log file zeroed ahead, each stream");
+DEFINE_uint32(log_prealloc_mb, 256,
+              "zeroed before the run starts, of each stream; on file and sync the log goes on in "
+              "segment files of a quarter of it (1 to 64 MiB), zeroed ahead of it or recycled; 0: "
+              "one file, which the log itself makes longer");
 DEFINE_uint64(flush_txns, 0, "flush when so many commits wait (0: not a reason)");
 DEFINE_uint64(flush_bytes, 0, "flush when so many bytes wait (0: not a reason)");
 DEFINE_uint64(flush_us, 0,

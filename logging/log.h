@@ -41,8 +41,8 @@ struct LogOptions {
 // Returns why the scheme cannot write to `device`, in one sentence, or an empty string if it can.
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device);
 
-// Returns how long the segments are of a log file of which so much is preallocated: a quarter of it,
-// from 1 to 64 MiB, and 0, which means no segments, if nothing is.
+// Returns how long the segments are of a log file of which so much is preallocated: a quarter of
+// it, from 1 to 64 MiB, and 0, which means no segments, if nothing is.
 uint64_t segment_bytes_for(uint64_t preallocate_bytes);
 
 class Log {

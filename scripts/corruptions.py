@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Damages one stream of small logs, a million times: a bit is flipped, a file cut off, or a block of
-512 bytes zeroed, anywhere; every scheme, both record granularities. What recovery then uses is
-closed, or it says that the log is damaged; tests/crash/corruption_test.cc is the judge. Ends with a
-table of what became of the corruptions, and status 1 if one test failed.
+"""Damages one stream of small logs, a million times: a bit is flipped, a file or one of its segment
+files cut off, or a block of 512 bytes zeroed, anywhere; every scheme, both record granularities. What
+recovery then uses is closed, or it says that the log is damaged; tests/crash/corruption_test.cc is the
+judge. Ends with a table of what became of the corruptions, and status 1 if one test failed.
 
 usage: scripts/corruptions.py [--corruptions=1000000] [--binary=build/tests/all] [--jobs=2]
 """

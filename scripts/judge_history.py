@@ -66,7 +66,7 @@ def record(logjam, directory, scheme, device, protocol, seed):
            f"--pipeline_depth={draw.choice([4, 64])}", f"--ledger_keys={KEYS}",
            f"--ledger_writes={draw.choice([1, 2, 4])}", f"--ledger_reads={draw.choice([1, 2, 4])}",
            f"--ledger_theta={draw.choice([0, 0.9])}", f"--ledger_yield={draw.choice([0, 7])}",
-           "--warmup=0", "--seconds=20", "--log_prealloc_mb=4", "--log_buffer_mb=1",
+           "--warmup=0", "--seconds=20", "--log_prealloc_mb=1", "--log_buffer_mb=1",
            f"--ledger_die_after={1 + draw.randrange(300)}" if crash else "--transactions=1000",
            *([f"--device={device}"] if device else [])]
     recover = [logjam, "recover", f"--wal_dir={log}", f"--history={history}", "--threads=1",

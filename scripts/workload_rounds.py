@@ -112,7 +112,7 @@ def play(logjam, directory, workload, scheme, device, protocol, seed):
     run = [logjam, "run", f"--workload={workload}", f"--log={scheme}", f"--cc={protocol}",
            f"--commit={commit}", f"--log_records={records}", f"--wal_dir={','.join(devices)}",
            f"--seed={seed}", f"--threads={THREADS}", "--seconds=60", "--warmup=0",
-           "--log_prealloc_mb=16", "--log_buffer_mb=4", *draw.choice(SCALES[workload]),
+           "--log_prealloc_mb=1", "--log_buffer_mb=4", *draw.choice(SCALES[workload]),
            f"--history={history}", f"--history_mb={HISTORY_MB}", f"--{die}={die_after}",
            *([f"--device={device}"] if device else [])]
     recover = [logjam, "recover", f"--wal_dir={','.join(devices)}", "--threads=2", "--verify",

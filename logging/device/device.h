@@ -114,8 +114,8 @@ std::string check_device_spec(std::string_view spec);
 bool device_keeps(std::string_view spec);
 bool device_is_memory(std::string_view spec);
 bool device_discards(std::string_view spec);
-// Whether the log file of `spec` is divided into segment files when it is made ahead of the log. The
-// files of `sim` are not made ahead, and that of `nvm` is mapped as a whole.
+// Whether the log file of `spec` is divided into segment files when it is made ahead of the log.
+// The files of `sim` are not made ahead, and that of `nvm` is mapped as a whole.
 bool device_has_segments(std::string_view spec);
 
 // Opens `spec` (`file`, `sync`, `sim:LATENCY_US[:MB_S]`, `nvm[:NS]`, `null`, `discard`,

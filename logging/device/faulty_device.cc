@@ -46,6 +46,7 @@ FaultyDevice::FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& o
 }
 
 FaultyDevice::~FaultyDevice() {
+  inner_.reset();  // it may go on with a write from the staging memory
   if (staging_ != nullptr) munmap(staging_, staging_bytes_);
   if (cache_ != nullptr) munmap(cache_, kCacheBytes);
   close(memory_fd_);

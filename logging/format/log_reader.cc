@@ -245,12 +245,13 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
   if (behind.records != 0) {
     tail_.durable_record_end = std::min(tail_.durable_record_end, behind.first);
   }
-  // The log did not end before bytes that are lost if its next record has some of them.
+  // The log ends where bytes are lost if they are some of its next record's.
   for (uint32_t device = 0; device < state_->files.size(); ++device) {
     const SegmentedFile& file = *state_->files[device];
     if (file.why_lost().empty()) continue;
     const uint64_t from = state_->stripes.position(device, file.lost_from());
-    if (from < tail_.durable_record_end) tail_.lost = file.why_lost();
+    const uint64_t to = state_->stripes.position(device, file.lost_to());
+    if (from < tail_.durable_record_end && end < to) tail_.lost = file.why_lost();
   }
 }
 

@@ -26,6 +26,7 @@ SegmentedFile::SegmentedFile(const std::string& path, Segments segments)
     const uint64_t whole = (last_ + 1) * segments_.bytes;  // if nothing before `file` is lost
     if (why_lost_.empty() && (file.index != last_ + 1 || bytes_ != whole)) {
       lost_from_ = bytes_;
+      lost_to_ = file.index * segments_.bytes;
       why_lost_ = bytes_ == whole ? segment_path(path, last_ + 1) + " is missing"
                                   : segment_path(path, last_) + " is too short";
       why_lost_ += ", and " + segment_path(path, file.index) + " is there";

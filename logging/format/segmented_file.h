@@ -23,9 +23,10 @@ class SegmentedFile {
   const std::string& error() const { return error_; }
   // Up to the last byte that any of its files has.
   uint64_t bytes() const { return bytes_; }
-  // Bytes are lost from here on, which no crash explains: a file is missing or too short, and one
-  // behind it is there. It is the largest number if there are no such bytes.
+  // The bytes from lost_from() to lost_to() are lost, which no crash explains: a file is missing or
+  // too short, and one behind it is there. why_lost() says which. It is empty if there are none.
   uint64_t lost_from() const { return lost_from_; }
+  uint64_t lost_to() const { return lost_to_; }
   const std::string& why_lost() const { return why_lost_; }
 
   // Reads up to `count` bytes from `from` on, and returns how many: fewer than `count` only at
@@ -43,7 +44,7 @@ class SegmentedFile {
   const std::string path_;
   const Segments segments_;
   std::string error_, why_lost_;
-  uint64_t bytes_ = 0, lost_from_ = ~uint64_t{0};
+  uint64_t bytes_ = 0, lost_from_ = 0, lost_to_ = 0;
   uint64_t last_ = 0;  // the index of the last segment that is there
   uint64_t open_index_ = 0;
   int fd_;

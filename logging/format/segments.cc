@@ -19,8 +19,7 @@ uint64_t index_in(std::string_view name) {
   return number && digits[0] != '0' ? index : 0;
 }
 
-std::vector<SegmentFile> segment_files(const std::string& directory,
-                                       std::string_view begin) {
+std::vector<SegmentFile> segment_files(const std::string& directory, std::string_view begin) {
   std::vector<SegmentFile> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {

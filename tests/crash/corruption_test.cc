@@ -1,7 +1,8 @@
-// One stream of a small log is damaged: a bit is flipped, the file is cut off, or a block of 512
-// bytes is zeroed, anywhere. What recovery then uses must be whole transactions, ordered and closed
-// (R2 to R4). If a valid record vouches for what is lost, recovery must report damage.
-// Registry-wide, with both record granularities.
+// One stream of a small log is damaged: a bit is flipped, the file or one of its segment files is
+// cut off, or a block of 512 bytes is zeroed, anywhere. What recovery then uses must be whole
+// transactions, ordered and closed (R2 to R4). If a valid record vouches for what is lost, or a
+// segment is cut off that is not the last, recovery must report damage. Registry-wide, with both
+// record granularities.
 //
 // Environment variable: LOGJAM_CORRUPTIONS, how many corruptions to make for each scheme and
 // granularity (scripts/corruptions.py). Each test prints what became of them:
@@ -17,10 +18,13 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
+#include <span>
 
 #include "engine/recovery/transaction_assembler.h"
 #include "logging/format/log_reader.h"
+#include "logging/format/segments.h"
 #include "logging/format/stripes.h"
 #include "tests/crash/scripted_run.h"
 #include "tests/logging/log_fixture.h"
@@ -54,6 +58,51 @@ class MemoryFile {
   const std::string path_;
 };
 
+// A log file and its segment files, which lie in memory.
+class MemoryLogFile {
+ public:
+  MemoryLogFile(const std::string& path, const std::string& content, Segments segments)
+      : path_(path), segments_(segments) {
+    for (uint64_t at = 0; at < content.size();) {
+      const uint64_t bytes = std::min<uint64_t>(content.size() - at, segments_.left(at));
+      files_.push_back(std::make_unique<MemoryFile>(content.substr(at, bytes)));
+      std::filesystem::create_symlink(files_.back()->path(), segment_path(path, files_.size() - 1));
+      at += bytes;
+    }
+  }
+
+  const std::string& path() const { return path_; }
+  void write(uint64_t at, const std::string& bytes) {
+    for (uint64_t done = 0; done < bytes.size();) {
+      const uint64_t to = at + done;
+      const uint64_t piece = std::min<uint64_t>(bytes.size() - done, segments_.left(to));
+      files_[segments_.index(to)]->write(segments_.within(to), bytes.substr(done, piece));
+      done += piece;
+    }
+  }
+  // Cuts off the segment in which `at` is.
+  void cut(uint64_t at) { files_[segments_.index(at)]->truncate(segments_.within(at)); }
+
+ private:
+  const std::string path_;
+  const Segments segments_;
+  std::vector<std::unique_ptr<MemoryFile>> files_;
+};
+
+// The run, as it would be with segment files: they change nothing but the headers.
+ScriptedRun with_segments(ScriptedRun run, uint64_t segment_bytes) {
+  for (auto& stripes : run.files) {
+    for (std::string& content : stripes) {
+      LogFileHeader header;
+      EXPECT_EQ(header.decode(std::as_bytes(std::span(content)).first(kLogHeaderBytes)), "");
+      header.segment_bytes = segment_bytes;
+      const std::vector<std::byte> block = header.encode();
+      std::memcpy(content.data(), block.data(), block.size());
+    }
+  }
+  return run;
+}
+
 // What a recovery of the files makes of them.
 struct Recovered {
   bool refused = false;
@@ -80,12 +129,18 @@ struct Corruption {
 
 class DamagedRun {
  public:
-  DamagedRun(const ScriptOptions& options) : scheme_(*options.scheme), run_(run_script(options)) {
+  DamagedRun(const ScriptOptions& options, uint64_t segment_bytes)
+      : scheme_(*options.scheme),
+        run_(with_segments(run_script(options), segment_bytes)),
+        segments_{segment_bytes} {
     for (const auto& stripes : run_.files) {
       auto& files = files_.emplace_back();
       auto& paths = paths_.emplace_back();
       for (const std::string& content : stripes) {
-        paths.push_back(files.emplace_back(std::make_unique<MemoryFile>(content))->path());
+        const std::string name =
+            std::to_string(files_.size()) + "-" + std::to_string(files.size()) + ".log.db";
+        paths.push_back(directory_.path_of(name));
+        files.push_back(std::make_unique<MemoryLogFile>(paths.back(), content, segments_));
       }
     }
     const auto streams = static_cast<uint32_t>(files_.size());
@@ -155,7 +210,7 @@ class DamagedRun {
     if (drawn.how == kFlip) {
       drawn.bytes = static_cast<char>(content[drawn.at] ^ 1 << random() % 8);
     } else if (drawn.how == kCut) {
-      drawn.end = content.size();
+      drawn.end = drawn.at + std::min(content.size() - drawn.at, segments_.left(drawn.at));
     } else {
       drawn.at -= drawn.at % kBlock;
       drawn.end = std::min(drawn.at + kBlock, content.size());
@@ -164,8 +219,8 @@ class DamagedRun {
     return drawn;
   }
   void corrupt(const Corruption& one) {
-    MemoryFile& file = *files_[one.stream][one.stripe];
-    if (one.how == kCut) return file.truncate(one.at);
+    MemoryLogFile& file = *files_[one.stream][one.stripe];
+    if (one.how == kCut) return file.cut(one.at);
     file.write(one.at, one.bytes);
   }
   void restore(const Corruption& one) {
@@ -202,6 +257,9 @@ class DamagedRun {
       if (!result.damage.empty()) return "no record is hit, and damage is reported";
       return lost(result) == 0 ? "" : "no record is hit, and acknowledged transactions are lost";
     }
+    if (one.how == kCut && one.end < content.size()) {
+      return result.damage.empty() ? "a segment is too short, and no damage is reported" : "";
+    }
     const Place header{first->begin, first->begin + sizeof(RecordHeader), {}};
     if (vouched < header.end && !result.damage.empty()) {
       return "damage is reported, and nothing vouches for it";
@@ -237,7 +295,8 @@ class DamagedRun {
       const uint64_t begin = std::max(from, one.at), stop = std::min(to, one.end);
       if (begin >= stop) continue;
       // What a cut takes from one of several files reads as zeros.
-      const bool zeros = one.how == kZero || (one.how == kCut && stripe_count > 1);
+      const bool zeros =
+          one.how == kZero || (one.how == kCut && (stripe_count > 1 || one.end < content.size()));
       if (!zeros || content.find_first_not_of('\0', begin) < stop) return true;
     }
     return false;
@@ -296,7 +355,9 @@ class DamagedRun {
 
   const SchemeInfo& scheme_;
   const ScriptedRun run_;
-  std::vector<std::vector<std::unique_ptr<MemoryFile>>> files_;
+  const Segments segments_;
+  const TemporaryDirectory directory_;
+  std::vector<std::vector<std::unique_ptr<MemoryLogFile>>> files_;
   std::vector<std::vector<std::string>> paths_;
   std::vector<std::vector<Place>> places_;  // the records of each stream, in order
 };
@@ -326,7 +387,7 @@ class Corruptions : public testing::TestWithParam<Case> {};
 TEST_P(Corruptions, LeaveAClosedSetOrAreReported) {
   const char* wanted = std::getenv("LOGJAM_CORRUPTIONS");
   const uint64_t count = wanted == nullptr ? 400 : std::strtoull(wanted, nullptr, 10);
-  const uint64_t logs = 6 + count / 1000;  // finished or not, striped or not
+  const uint64_t logs = 6 + count / 1000;  // finished or not, striped or not, in segments or not
   struct Counts {
     uint64_t unharmed = 0, shorter = 0, silent = 0, reported = 0, refused = 0;
   } counts[3];
@@ -335,7 +396,8 @@ TEST_P(Corruptions, LeaveAClosedSetOrAreReported) {
                     .records = GetParam().records,
                     .finished = log % 2 == 0,
                     .striped = log % 3 == 2,
-                    .seed = log});
+                    .seed = log},
+                   log % 4 < 2 ? 0 : kLogHeaderBytes);
     const Recovered whole = run.recover();
     ASSERT_EQ(whole.damage + whole.wrong, "");
     ASSERT_EQ(run.lost(whole), 0u);

@@ -125,7 +125,7 @@ CrashRound derive_round(uint64_t seed) {
       "--threads=" + std::to_string(threads),
       "--pipeline_depth=" + random.one_of({"1", "16", "1024", "16384"}),
       "--log_buffer_mb=" + random.one_of({"1", "1", "4"}),
-      "--log_prealloc_mb=4",
+      "--log_prealloc_mb=1",  // segments of 1 MiB, the next one made while the log is written
       "--flush_help=" + random.one_of({"true", "false"}),
       "--io_depth=" + random.one_of({"1", "4", "4", "8"}),
       "--flush_gap_us=" + random.one_of({"0", "0", "200"}),

@@ -72,7 +72,7 @@ TEST_P(WorkloadCrash, LosesNothing) {
       "--threads=3",
       "--seconds=60",
       "--warmup=0",
-      "--log_prealloc_mb=4",
+      "--log_prealloc_mb=1",
       "--log_buffer_mb=4",
       "--history_die_after=" + std::to_string(300 + 17 * round.number)};
   for (const auto& [name, value] : round.flags) run.push_back("--" + name + "=" + value);

@@ -118,9 +118,12 @@ TEST(LogDirectories, ACrashAtAnyStepLeavesTheOldLogOrTheNewOne) {
         Replacement{"centr", "centr", "file", 1, 2}, Replacement{"pwal", "silo", "nvm", 2, 2}}) {
     SCOPED_TRACE(std::string(r.from) + " to " + r.to);
     LogDirectory directory;
-    const LogOptions from = options_of(r.from, directory, r.device, r.from_directories);
+    LogOptions from = options_of(r.from, directory, r.device, r.from_directories);
     LogOptions to = options_of(r.to, directory, r.device, r.to_directories);
     to.overwrite = true;
+    from.preallocate_bytes = to.preallocate_bytes = 16384;
+    from.segment_bytes = 8192;
+    to.segment_bytes = 16384;
     write_log(from);
     const std::string old_log = found(to.directories);
     ASSERT_EQ(old_log.find(std::to_string(kRecords) + " records of scheme "), 0u) << old_log;

@@ -21,6 +21,7 @@ TEST(LogFileHeader, DecodingReturnsTheEncodedValues) {
   header.stream = 3;
   header.streams = 4;
   header.workers = 17;
+  header.segment_bytes = uint64_t{64} << 20;
   header.run = 0xfedcba9876543210;
   header.revision = "abc\nscheme=none\nend 1";
   header.flags = {{"ycsb_theta", "0.9"}, {"odd", "100%\n%n%%=="}, {"empty", ""}};
@@ -32,6 +33,7 @@ TEST(LogFileHeader, DecodingReturnsTheEncodedValues) {
   EXPECT_EQ(read.stream, header.stream);
   EXPECT_EQ(read.streams, header.streams);
   EXPECT_EQ(read.workers, header.workers);
+  EXPECT_EQ(read.segment_bytes, header.segment_bytes);
   EXPECT_EQ(read.run, header.run);
   EXPECT_EQ(read.revision, header.revision);
   EXPECT_EQ(read.flags, header.flags);
