@@ -242,11 +242,11 @@ LogOptions log_options(const SchemeInfo& scheme) {
   refuse_if(check_device_spec(FLAGS_device));
   refuse_if(check_scheme_on_device(scheme, FLAGS_device));
   log.directories = split(FLAGS_wal_dir, ',');
+  choose_first_core(log);
   if (scheme.stream_count(1, log.config) > 0 && device_keeps(FLAGS_device) &&
       log.directories.empty()) {
     refuse("--log=" + FLAGS_log + " on --device=" + FLAGS_device + " needs --wal_dir=DIR[,DIR...]");
   }
-  choose_first_core(log);
   log.header.device = FLAGS_device;
   log.header.log_records = FLAGS_log_records;
   log.header.workers = FLAGS_threads;

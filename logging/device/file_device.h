@@ -3,10 +3,10 @@
 // There are two ways to write. start() goes through io_uring, so that no thread must sleep for the
 // write: busy workers look whether it has finished. start_and_wait() is one system call in the
 // caller's thread that writes and syncs (pwritev2 with RWF_DSYNC), for a caller that would sleep
-// anyway. Measured on a virtio disk, it takes 27 us for a 4 KiB block (write 15, cache flush 12);
-// io_uring 28 to 34 us, because it finishes a sync in a kernel thread, and hands over to that thread
-// and back. Looking for io_uring's completion without a pause keeps that kernel thread from the
-// core: 4 ms.
+// anyway. Measured on a virtio disk, it takes 27 us for a 4 KiB block (write 15, cache flush 12).
+// io_uring takes 28 to 34 us, because it finishes a sync in a kernel thread, and hands over to that
+// thread and back. To look for its completion without a pause is no way to be faster: it keeps that
+// kernel thread from the core, until the next tick.
 //
 // io_uring posts the completion from the thread that submitted the write: the kernel interrupts
 // that thread if it runs, and wakes it if it sleeps. If the thread ends first, the kernel may
