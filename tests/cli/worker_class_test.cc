@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +80,7 @@ class LongRun {
     const std::string script = "exec " + command + " --seconds=60 >/dev/null 2>&1";
     pid_ = fork();
     if (pid_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
       execl("/bin/sh", "sh", "-c", script.c_str(), nullptr);
       _exit(127);
     }
@@ -98,21 +100,20 @@ class LongRun {
   // joined. Returns the names of all threads with the policy.
   std::set<std::string> threads_in(int policy, const std::string& workers) const {
     while (true) {
-      std::set<std::string> names;
-      int named = 0;
+      std::set<std::string> names, begun;
       std::error_code gone;
       const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
       for (const auto& entry : std::filesystem::directory_iterator(tasks, gone)) {
         std::ifstream in(entry.path() / "comm");
         std::string name;
         std::getline(in, name);
-        named += name.starts_with(workers);
+        if (name.starts_with(workers)) begun.insert(name);
         if (name.starts_with("iou-")) continue;  // io_uring's own, for what a worker submitted
         if (sched_getscheduler(std::stoi(entry.path().filename().string())) == policy) {
           names.insert(name);
         }
       }
-      if (named == 2 || gone) return names;
+      if (begun.size() == 2 || gone) return names;
       platform::sleep_ns(1'000'000);
     }
   }

@@ -3,6 +3,7 @@
 #include "platform/idle_group.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +106,7 @@ class OtherRun {
     EXPECT_EQ(pipe(ready), 0);
     child_ = fork();
     if (child_ == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
       close(ready[0]);
       const auto group = IdleGroup::make(kernel);
       const char made = group != nullptr ? 'y' : 'n';

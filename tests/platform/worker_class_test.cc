@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -205,8 +206,9 @@ TEST(CpuUse, AMachineOnWhichOthersComputeIsNotIdle) {
   for (int i = 0; i < core_count(); ++i) {
     others.push_back(fork());
     if (others.back() == 0) {
-      while (getppid() != 1) continue;
-      _exit(0);
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      while (getppid() > 0) continue;
+      _exit(1);
     }
   }
   EXPECT_FALSE(others_are_idle(static_cast<uint32_t>(core_count())));
