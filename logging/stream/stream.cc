@@ -76,10 +76,18 @@ bool Stream::enough(const Filled& filled) const {
          (txns_ != 0 && filled.commits > flushed && filled.commits - flushed >= txns_);
 }
 
-bool Stream::asked_for(const Filled& filled) const {
-  if (ring_.waited_for() || enough(filled)) return true;
+bool Stream::asked_for(const Filled& filled) const { return asked_by_time() || enough(filled); }
+
+bool Stream::asked_by_time() const {
+  if (ring_.waited_for()) return true;
   if (immediate()) return relying_.load() != 0 || ticks_until_asked() == 0;
   return oldest_.load(platform::memory_order_relaxed) != 0 && ticks_until_asked() == 0;
+}
+
+// What due() may say, without a look at filled(): other workers write to its cache lines.
+bool Stream::may_be_due() const {
+  return txns_ != 0 || bytes_ != 0 || asked_by_time() ||
+         durable_.load(platform::memory_order_relaxed) < goal_.load(platform::memory_order_relaxed);
 }
 
 // When something is filled: the time until the gap or T is over.
@@ -142,7 +150,7 @@ void Stream::sleep_for_space(uint64_t end) {
 void Stream::poll(bool urgent) {
   if (!pollable_) return;
   if (devices_.under_way() == 0) {
-    if (urgent ? !work_pending() : !due(look())) return;
+    if (urgent ? !work_pending() : !may_be_due() || !due(look())) return;
   } else {
     const uint64_t now = platform::ticks();
     if (now - looked_.load(platform::memory_order_relaxed) < look_ticks_) return;

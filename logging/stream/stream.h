@@ -147,6 +147,8 @@ class Stream {
   bool enough(const Filled& filled) const;     // X transactions or L bytes are reached
   bool asked_for(const Filled& filled) const;  // the flush policy, or a full ring, asks for a flush
   bool due(const Filled& filled) const;
+  bool asked_by_time() const;  // T or the gap is over, or a thread waits that waits for neither
+  bool may_be_due() const;
   uint64_t ticks_until_asked() const;
   uint64_t next_start_ns() const;
 
