@@ -1,10 +1,8 @@
 #include "cc/commit_log.h"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
-#include "logging/format/record.h"
 #include "platform/fatal.h"
 
 namespace logjam {
@@ -60,7 +58,10 @@ void CommitLog::validation_failed() {
   if (!before_validation_) return;
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
   if (hole_after_) return log_.abandon(context_.id);
-  fill(reservation_, RecordKind::kVoid, {});
+  if (reservation_.hole != nullptr) {
+    RecordWriter(reservation_, RecordKind::kVoid, txn_, flags_)
+        .seal(context_.run, reservation_.position);
+  }
   publish(reservation_, false, false);
 }
 
@@ -72,30 +73,20 @@ void CommitLog::draw(Dependencies deps, std::span<const Write> writes) {
   }
   txn_ = uint64_t{context_.id} << kWorkerShift | ++context_.transactions_begun;
   flags_ = deps.reads ? 0 : kWriteOnly;
-  writes_ = writes;
-  uint64_t bytes = sizeof(RecordHeader);
-  if (commands_) {
-    bytes += encoded_bytes(command());
-  } else if (context_.log_records == LogRecords::kTransaction) {
-    for (const Write& write : writes_) {
-      if (write.changes()) bytes += encoded_bytes(logged(write, context_.log_records).header);
-    }
-  } else if (logs_) {
-    log_operations(deps);
-  }
-  reservation_ = reserve(deps, bytes);
+  record_.start();
+  if (logs_) stage(deps, writes);
+  reservation_ = reserve(deps);
 }
 
 CommitPoint CommitLog::finish() {
   if (context_.observer != nullptr) context_.observer->serialized();
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
-  if (commands_) {
-    fill(reservation_, RecordKind::kCommand, {});
-  } else if (context_.log_records == LogRecords::kTransaction) {
-    fill(reservation_, RecordKind::kTransaction, writes_);
-  } else {
-    fill(reservation_, RecordKind::kCommit, {});
+  RecordKind kind = RecordKind::kCommand;
+  if (!commands_) {
+    const bool whole = context_.log_records == LogRecords::kTransaction;
+    kind = whole ? RecordKind::kTransaction : RecordKind::kCommit;
   }
+  fill(reservation_, kind);
   return publish(reservation_, true, true);
 }
 
@@ -104,26 +95,40 @@ CommitPoint CommitLog::commit_read_only(const Dependencies& deps) {
   return log_.commit_read_only(context_.id, deps);
 }
 
-void CommitLog::log_operations(Dependencies deps) {
-  deps.commits = false;
-  const LogReservation begin = reserve(deps, sizeof(RecordHeader));
-  {
-    const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
-    fill(begin, RecordKind::kBegin, {});
-    publish(begin, true, false);
-  }
-  for (const Write& write : writes_) {
-    if (!write.changes()) continue;
-    const LoggedWrite image = logged(write, LogRecords::kOperation);
-    const LogReservation reservation =
-        reserve(deps, sizeof(RecordHeader) + encoded_bytes(image.header));
-    const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
-    fill(reservation, RecordKind::kOperation, {&write, 1});
-    publish(reservation, true, false);
+// Leaves the record that will commit the transaction in record_.
+void CommitLog::stage(const Dependencies& deps, std::span<const Write> writes) {
+  const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
+  if (commands_) {
+    record_.add(command(writes));
+  } else if (context_.log_records == LogRecords::kTransaction) {
+    for (const Write& write : writes) {
+      if (write.changes()) record_.add(logged(write, LogRecords::kTransaction));
+    }
+  } else {
+    log_operations(deps, writes);
+    record_.start();
   }
 }
 
-LogReservation CommitLog::reserve(const Dependencies& deps, uint64_t bytes) {
+void CommitLog::log_operations(Dependencies deps, std::span<const Write> writes) {
+  deps.commits = false;
+  log_staged(deps, RecordKind::kBegin);
+  for (const Write& write : writes) {
+    if (!write.changes()) continue;
+    record_.start();
+    record_.add(logged(write, LogRecords::kOperation));
+    log_staged(deps, RecordKind::kOperation);
+  }
+}
+
+void CommitLog::log_staged(const Dependencies& deps, RecordKind kind) {
+  const LogReservation reservation = reserve(deps);
+  fill(reservation, kind);
+  publish(reservation, true, false);
+}
+
+LogReservation CommitLog::reserve(const Dependencies& deps) {
+  const uint64_t bytes = record_.bytes();
   if (logs_ && bytes > max_record_bytes_) {
     platform::fatal("a log record of " + std::to_string(bytes) + " bytes exceeds the " +
                     std::to_string(max_record_bytes_) +
@@ -131,6 +136,11 @@ LogReservation CommitLog::reserve(const Dependencies& deps, uint64_t bytes) {
   }
   const ActivityScope scope(*context_.breakdown, Activity::kLogContention);
   return log_.reserve(context_.id, deps, static_cast<uint32_t>(bytes));
+}
+
+void CommitLog::fill(const LogReservation& reservation, RecordKind kind) {
+  if (reservation.hole == nullptr) return;
+  record_.fill(reservation, kind, txn_, flags_, context_.run);
 }
 
 CommitPoint CommitLog::publish(const LogReservation& reservation, bool ok, bool commits) {
@@ -141,22 +151,9 @@ CommitPoint CommitLog::publish(const LogReservation& reservation, bool ok, bool 
   return log_.publish(context_.id, reservation, ok, commits);
 }
 
-void CommitLog::fill(const LogReservation& reservation, RecordKind kind,
-                     std::span<const Write> writes) {
-  if (reservation.hole == nullptr) return;
-  RecordWriter record(reservation, kind, txn_, flags_);
-  for (const Write& write : writes) {
-    if (write.changes()) record.add(logged(write, context_.log_records));
-  }
-  if (kind == RecordKind::kCommand) record.add(command());
-  record.seal(context_.run, reservation.position);
-}
-
-LoggedCommand CommitLog::command() const {
-  const auto rows = std::ranges::count_if(writes_, &Write::changes);
-  if (rows > std::numeric_limits<uint16_t>::max()) {
-    platform::fatal("a transaction wrote more than 65535 rows, which one log record cannot hold");
-  }
+LoggedCommand CommitLog::command(std::span<const Write> writes) const {
+  const auto rows = std::ranges::count_if(writes, &Write::changes);
+  if (rows > kMostWrites) too_many_writes();
   return {static_cast<uint16_t>(context_.command_type), static_cast<uint16_t>(rows),
           context_.command_input};
 }

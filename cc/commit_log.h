@@ -6,7 +6,7 @@
 
 #include "cc/access_set.h"
 #include "engine/protocol.h"
-#include "logging/format/record.h"
+#include "logging/format/staged_record.h"
 #include "logging/log_scheme.h"
 #include "logging/read_stamps.h"
 
@@ -15,6 +15,9 @@ namespace logjam {
 // The log side of one worker's transactions. A commit is draw(), then finish(). A protocol that
 // validates calls before_validation() and validated() or validation_failed() in place of draw().
 // Only the worker that owns the object calls it.
+//
+// draw() encodes what the transaction wrote before it reserves the hole, and finish() seals the
+// record and copies it into the hole (logging/format/staged_record.h).
 //
 // With --log_records=op, draw() also writes the begin record and the operation records, each
 // through a reserve and a publish of its own, because a worker may hold only one reservation. The
@@ -28,9 +31,9 @@ class CommitLog {
   explicit CommitLog(WorkerContext& context);
 
   // Draws the transaction's sequence number and reserves space for its record. The caller is at the
-  // serialization point. `writes` and their tuples must stay unchanged until finish(). Waits while
-  // the log buffer is full. Ends the process with one sentence if the record exceeds what the
-  // buffer can take.
+  // serialization point, and `writes` and their tuples are as they will be logged. Waits while the
+  // log buffer is full. Ends the process with one sentence if the record exceeds what the buffer
+  // can take.
   void draw(Dependencies deps, std::span<const Write> writes);
   // These divide draw() into what the scheme wants before the validation of reads, which may be
   // nothing, the number, or the number and the reserved space, and the rest. If the space was
@@ -53,11 +56,13 @@ class CommitLog {
   CommitPoint commit_read_only(const Dependencies& deps);
 
  private:
-  LogReservation reserve(const Dependencies& deps, uint64_t bytes);
+  void stage(const Dependencies& deps, std::span<const Write> writes);
+  void log_operations(Dependencies deps, std::span<const Write> writes);
+  void log_staged(const Dependencies& deps, RecordKind kind);
+  LogReservation reserve(const Dependencies& deps);
+  void fill(const LogReservation& reservation, RecordKind kind);
   CommitPoint publish(const LogReservation& reservation, bool ok, bool commits);
-  void log_operations(Dependencies deps);
-  void fill(const LogReservation& reservation, RecordKind kind, std::span<const Write> writes);
-  LoggedCommand command() const;
+  LoggedCommand command(std::span<const Write> writes) const;
 
   WorkerContext& context_;
   LogScheme& log_;
@@ -70,7 +75,7 @@ class CommitLog {
 
   uint64_t txn_ = 0;
   uint8_t flags_ = 0;  // of all records of the transaction
-  std::span<const Write> writes_;
+  StagedRecord record_;
   LogReservation reservation_;
 };
 

@@ -25,7 +25,8 @@ uint64_t resident_bytes();
 
 // A ring buffer whose bytes [size, 2*size) are the same memory as [0, size). A hole of up to `size`
 // bytes is therefore contiguous wherever it starts. The constructor rounds `size` up to a multiple
-// of the page size, and ends the process with one sentence if the memory cannot be mapped.
+// of the page size, and ends the process with one sentence if the memory cannot be mapped. A
+// multiple of 2 MiB gets huge pages, if the kernel gives them.
 class MirroredMemory {
  public:
   explicit MirroredMemory(size_t bytes);
@@ -37,6 +38,8 @@ class MirroredMemory {
   size_t size() const { return size_; }
 
  private:
+  void* whole_;
+  size_t mapped_;
   std::byte* data_;
   size_t size_;
 };

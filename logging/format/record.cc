@@ -5,56 +5,42 @@
 #include <xxhash.h>
 
 #include <cstring>
-#include <limits>
 #include <string>
 
-#include "platform/copy.h"
 #include "platform/fatal.h"
 
 namespace logjam {
-namespace {
 
-RecordHeader* header_at(std::byte* hole) { return reinterpret_cast<RecordHeader*>(hole); }
-
-std::byte* add_row(std::byte* to, const std::byte* row, uint32_t row_bytes) {
-  const uint32_t padded = padded_row(row_bytes);
-  // The last word is written first: it zeroes the padding, and then the copy overwrites its start
-  // with the end of the row.
-  if (padded != row_bytes) std::memset(to + padded - 8, 0, 8);
-  platform::copy(to, row, row_bytes);
-  return to + padded;
+void too_many_writes() {
+  platform::fatal("a transaction wrote more than 65535 rows, which one log record cannot hold");
 }
 
-}  // namespace
+std::byte* encode(std::byte* to, const LoggedCommand& command) {
+  const auto bytes = static_cast<uint32_t>(command.input.size());
+  const CommandHeader header{command.type, command.rows, bytes};
+  std::memcpy(to, &header, sizeof header);
+  to += sizeof header;
+  return bytes == 0 ? to : encode_row(to, command.input.data(), bytes);
+}
 
 RecordWriter::RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence,
                            uint64_t txn, uint8_t flags)
     : hole_(hole), next_(hole + sizeof(RecordHeader)) {
-  *header_at(hole) = RecordHeader{0, sequence, txn, bytes, kind, flags, 0};
+  *header() = RecordHeader{0, sequence, txn, bytes, kind, flags, 0};
+}
+
+RecordWriter::RecordWriter(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags)
+    : hole_(hole.hole), next_(hole.hole + sizeof(RecordHeader)) {
+  *header() = header_for(hole, kind, txn, flags);
 }
 
 void RecordWriter::add(const LoggedWrite& write) {
-  RecordHeader* header = header_at(hole_);
-  if (header->writes == std::numeric_limits<uint16_t>::max()) {
-    platform::fatal("a transaction wrote more than 65535 rows, which one log record cannot hold");
-  }
-  ++header->writes;
-  std::memcpy(next_, &write.header, sizeof(WriteHeader));
-  next_ += sizeof(WriteHeader);
-  const uint32_t row_bytes = write.header.row_bytes;
-  if (write.header.op != WriteOp::kErase) next_ = add_row(next_, write.after, row_bytes);
-  if (write.header.image == WriteImage::kBeforeAndAfter) {
-    next_ = add_row(next_, write.before, row_bytes);
-  }
+  if (header()->writes == kMostWrites) too_many_writes();
+  ++header()->writes;
+  next_ = encode(next_, write);
 }
 
-void RecordWriter::add(const LoggedCommand& command) {
-  const auto bytes = static_cast<uint32_t>(command.input.size());
-  const CommandHeader header{command.type, command.rows, bytes};
-  std::memcpy(next_, &header, sizeof header);
-  next_ += sizeof header;
-  if (bytes != 0) next_ = add_row(next_, command.input.data(), bytes);
-}
+void RecordWriter::add(const LoggedCommand& command) { next_ = encode(next_, command); }
 
 void RecordWriter::add(uint64_t watermark_word) {
   std::memcpy(next_, &watermark_word, sizeof watermark_word);
@@ -62,10 +48,13 @@ void RecordWriter::add(uint64_t watermark_word) {
 }
 
 void RecordWriter::seal(uint64_t run, uint64_t position) {
-  RecordHeader* header = header_at(hole_);
+  logjam::seal(header(), static_cast<uint64_t>(next_ - hole_), run, position);
+}
+
+void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position) {
   const bool empty = header->kind == RecordKind::kVoid || header->kind == RecordKind::kPadding;
-  if (!empty && next_ != hole_ + header->bytes) {
-    platform::fatal("a log record of " + std::to_string(next_ - hole_) +
+  if (!empty && encoded_bytes != header->bytes) {
+    platform::fatal("a log record of " + std::to_string(encoded_bytes) +
                     " bytes was encoded into a hole of " + std::to_string(header->bytes));
   }
   header->checksum = record_checksum(*header, run, position);

@@ -38,10 +38,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "logging/commit_point.h"
 #include "logging/format/durable_lag.h"
+#include "platform/copy.h"
 
 namespace logjam {
 
@@ -121,6 +123,52 @@ constexpr uint64_t encoded_bytes(const LoggedCommand& command) {
   return sizeof(CommandHeader) + ((command.input.size() + 7) & ~uint64_t{7});
 }
 
+// Writes a row image at `to`, padded with zeros to a multiple of 8 bytes. Returns where it ends.
+inline std::byte* encode_row(std::byte* to, const std::byte* row, uint32_t row_bytes) {
+  const uint32_t padded = padded_row(row_bytes);
+  // The last word is written first: it zeroes the padding, and then the copy overwrites its start
+  // with the end of the row.
+  if (padded != row_bytes) std::memset(to + padded - 8, 0, 8);
+  platform::copy_row(to, row, row_bytes);
+  return to + padded;
+}
+
+// Writes encoded_bytes() of the write or the command at `to`. Returns where they end.
+inline std::byte* encode(std::byte* to, const LoggedWrite& write) {
+  // Field by field: the header was just made that way, and a wider load would wait for the stores.
+  auto& header = *reinterpret_cast<WriteHeader*>(to);
+  header.table = write.header.table;
+  header.op = write.header.op;
+  header.image = write.header.image;
+  header.row_bytes = write.header.row_bytes;
+  header.key = write.header.key;
+  to += sizeof(WriteHeader);
+  const uint32_t row_bytes = write.header.row_bytes;
+  if (write.header.op != WriteOp::kErase) to = encode_row(to, write.after, row_bytes);
+  if (write.header.image == WriteImage::kBeforeAndAfter) {
+    to = encode_row(to, write.before, row_bytes);
+  }
+  return to;
+}
+std::byte* encode(std::byte* to, const LoggedCommand& command);
+
+// The most writes of a record; too_many_writes() ends the process and says so.
+inline constexpr uint32_t kMostWrites = 65535;
+[[noreturn]] void too_many_writes();
+
+// The header, without a checksum and writes, of the record for `hole`. It says how far the hole's
+// stream was durable.
+inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint64_t txn,
+                               uint8_t flags) {
+  const uint32_t lag = lag_code(hole.position, hole.durable) << kLagShift;
+  return {0, hole.sequence, txn, hole.bytes, kind, static_cast<uint8_t>(flags | lag), 0};
+}
+
+// Computes the checksum of the record behind `header`, for the run `run` and the stream position
+// `position`. Ends the process if `encoded_bytes`, those of the record that were written, are not
+// all; for kVoid and kPadding records they need not be.
+void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position);
+
 // Fills one hole from front to back: the header fields, then writes or a command, then seal().
 class RecordWriter {
  public:
@@ -128,19 +176,17 @@ class RecordWriter {
   RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence, uint64_t txn,
                uint8_t flags = 0);
   // Into a hole of a log: the record also carries how far its stream was durable.
-  RecordWriter(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags = 0)
-      : RecordWriter(
-            hole.hole, hole.bytes, kind, hole.sequence, txn,
-            static_cast<uint8_t>(flags | lag_code(hole.position, hole.durable) << kLagShift)) {}
-  // Ends the process if the record has 65535 writes already.
+  RecordWriter(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags = 0);
+  // Ends the process if the record has kMostWrites already.
   void add(const LoggedWrite& write);
   void add(const LoggedCommand& command);
   void add(uint64_t watermark_word);
-  // Computes the checksum, for the run `run` and the stream position `position`. Ends the process
-  // if the hole is not exactly full; for kVoid and kPadding records it need not be.
+  // The hole is exactly full, unless the record is void or padding.
   void seal(uint64_t run, uint64_t position);
 
  private:
+  RecordHeader* header() { return reinterpret_cast<RecordHeader*>(hole_); }
+
   std::byte* hole_;
   std::byte* next_;
 };

@@ -11,7 +11,7 @@
 #include <memory>
 #include <numeric>
 
-#include "logging/format/record.h"
+#include "logging/format/staged_record.h"
 #include "platform/clock.h"
 #include "platform/copy.h"
 #include "platform/spin.h"
@@ -115,9 +115,10 @@ class alignas(platform::kCacheLine) Inserter {
     const bool synchronises =
         options_.sync_every != 0 && inserted_ % options_.sync_every == options_.sync_every - 1;
     if (synchronises) deps.max_overwritten = control_.last_sequence.load(memory_order_relaxed);
+    if (options_.seal) stage(bytes, kind);
     const LogReservation reservation = log_.reserve(id_, deps, bytes);
     if (options_.seal) {
-      seal(reservation, kind);
+      record_.fill(reservation, kind, uint64_t{id_} << 48 | inserted_, 0, options_.run);
     } else {
       platform::copy(options_.local ? own_.data() : reservation.hole, source_.data(), bytes);
     }
@@ -131,16 +132,13 @@ class alignas(platform::kCacheLine) Inserter {
 
   // Encodes a whole record. Its one write has a row that fills the record; a commit record has no
   // write.
-  void seal(const LogReservation& reservation, RecordKind kind) {
-    const uint64_t txn = uint64_t{id_} << 48 | inserted_;
-    RecordWriter record(reservation, kind, txn);
-    if (kind != RecordKind::kCommit) {
-      const auto row_bytes =
-          static_cast<uint32_t>(reservation.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
-      record.add({.header = {0, WriteOp::kUpdate, WriteImage::kAfter, row_bytes, inserted_},
-                  .after = source_.data()});
-    }
-    record.seal(options_.run, reservation.position);
+  void stage(uint32_t bytes, RecordKind kind) {
+    record_.start();
+    if (kind == RecordKind::kCommit) return;
+    const auto row_bytes =
+        static_cast<uint32_t>(bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
+    record_.add({.header = {0, WriteOp::kUpdate, WriteImage::kAfter, row_bytes, inserted_},
+                 .after = source_.data()});
   }
 
   void acknowledge_durable() {
@@ -157,6 +155,7 @@ class alignas(platform::kCacheLine) Inserter {
   size_t size_;  // index in options_.sizes of the next record's size
   const std::vector<std::byte> source_;
   std::vector<std::byte> own_;
+  StagedRecord record_;
   uint64_t inserted_ = 0;
   std::deque<PendingTransaction> in_flight_;
   platform::atomic<uint64_t> inserts_{0}, bytes_{0};
