@@ -85,20 +85,21 @@ struct Durable {
 };
 
 TEST(Segments, TheLogUsesASegmentOnlyWhenItsBytesAndItsNameAreDurable) {
+  constexpr uint64_t kLong = uint64_t{512} << 10;  // zeroed in two pieces
   for (const char* device_name : {"file", "sync"}) {
     SCOPED_TRACE(device_name);
     const LogDirectory directory;
-    const platform::MirroredMemory memory(kSegment);
+    const platform::MirroredMemory memory(kLong);
     const auto device = open_device(device_name, {.path = directory.file(),
-                                                  .preallocate_bytes = kSegment,
-                                                  .segment_bytes = kSegment,
+                                                  .preallocate_bytes = kLong,
+                                                  .segment_bytes = kLong,
                                                   .sync = Durable::sync});
-    for (uint64_t at = kSegment / 2; at < 20 * kSegment; at += kSegment) {
-      device->write_through(at, {memory.data(), kSegment});  // in two segments
+    for (uint64_t at = kLong / 2; at < 10 * kLong; at += kLong) {
+      device->write_through(at, {memory.data(), kLong});  // in two segments
       const std::lock_guard<std::mutex> hold(Durable::mutex);
-      for (uint64_t index = 0; index <= at / kSegment + 1; ++index) {
+      for (uint64_t index = 0; index <= at / kLong + 1; ++index) {
         const std::string path = segment_path(directory.file(), index);
-        ASSERT_EQ(Durable::lengths[path], kSegment) << path;
+        ASSERT_EQ(Durable::lengths[path], kLong) << path;
         ASSERT_TRUE(Durable::names.contains(path)) << path;
       }
     }
