@@ -4,12 +4,12 @@
 // seeds the checksums.
 //
 // Why other files, and not the end of the same one. While a file gets longer, a direct write to it
-// waits for the write that makes it longer, and a data sync after that commits the file system's
-// journal. A segment that is made is a file whose blocks were all written and whose length and name
-// are durable, so the log's syncs commit no journal. What zeroing costs the log then is its share
-// of the device: pieces of 256 KiB, one at a time and as fast as the log goes, add about 20 us to
-// its median write and nothing to its p99; pieces of 1 MiB as fast as possible take it from 0.05
-// to 0.75 ms.
+// waits for the write that makes it longer, and a data sync after that must make the file's new
+// length and blocks durable too: on a file system with a journal, it commits the journal. A segment
+// that is made is a file whose blocks were all written and whose length and name are durable. What
+// zeroing costs the log then is its share of the device. Measured on ext4 without a journal, with
+// 64 KiB writes: pieces of 256 KiB, one at a time and as fast as the log goes, take the p99 of the
+// log's writes from 86 to 155 us; pieces of 1 MiB as fast as possible take it to 2 ms.
 #pragma once
 
 #include <cstdint>
