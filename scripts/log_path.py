@@ -23,7 +23,7 @@ WORKLOADS = {
     "tpcb": ["--workload=tpcb"],
 }
 SCHEMES = ["centr-faa", "eleda", "poplar", "silo", "pwal"]
-DURABLE = ["--device=file", "--log_prealloc_mb=2560", "--noverify"]
+DURABLE = ["--device=file", "--log_prealloc_mb=4096", "--noverify"]
 
 
 def figures(rows):
@@ -40,14 +40,17 @@ FIGURES = ["ktps", "spread", "p50 ms", "p99 ms", "p99.9 ms", "MB/s", "cpu %"]
 
 
 def in_turn(bench, ways, rounds):
-    """`ways` maps names to (binary, flags). As Bench.interleave, but each run is alone."""
+    """`ways` maps names to (binary, flags). As Bench.interleave, but each run is alone, and the
+    log files of one binary are not those of another."""
     rows = {name: [] for name in ways}
-    ours = bench.logjam
+    ours, directory = bench.logjam, bench.wal_dir
     for _ in range(rounds):
         for name, (binary, flags) in ways.items():
             bench.logjam = binary
+            bench.wal_dir = os.path.join(directory, "ours" if binary == ours else "other")
+            os.makedirs(bench.wal_dir, exist_ok=True)
             rows[name].append(bench.run_alone(flags))
-    bench.logjam = ours
+    bench.logjam, bench.wal_dir = ours, directory
     return rows
 
 
