@@ -62,7 +62,7 @@ DEFINE_uint64(flush_txns, 0, "flush when so many commits wait (0: not a reason)"
 DEFINE_uint64(flush_bytes, 0, "flush when so many bytes wait (0: not a reason)");
 DEFINE_uint64(flush_us, 0,
               "flush when the oldest waits so long (0: not a reason; all three 0: whenever the "
-              "device is idle)");
+              "device can take a write and --flush_gap_us has passed)");
 DEFINE_uint64(flush_gap_us, 200,
               "while workers are busy, the least time between two writes of a stream that flushes "
               "whenever the device is ready: each write costs them some 10 us");
