@@ -65,7 +65,7 @@ DEFINE_uint64(flush_us, 0,
               "device can take a write and --flush_gap_us has passed)");
 DEFINE_uint64(flush_gap_us, 200,
               "while workers are busy, the least time between two writes of a stream that flushes "
-              "whenever the device is ready: each write costs them some 10 us");
+              "whenever the device is ready: each write costs them some 30 us");
 DEFINE_uint32(io_depth, 4,
               "writes that may be under way at once, each log file; `sync` and `nvm` take one");
 DEFINE_bool(flush_help, true,
@@ -206,8 +206,9 @@ platform::WorkerClass::Request worker_class(const LogOptions& log) {
   return {found->second, FLAGS_threads, helps};
 }
 
-// Busy workers keep the kernel's part of a write from the core that the device interrupts. A worker
-// that waits for each write does not, and is woken there without one core interrupting another.
+// A busy worker should not run on the core that the device interrupts, because the kernel finishes
+// writes there. A worker that waits for each write should: when its write ends, no core has to
+// interrupt another core to wake it.
 void choose_first_core(const LogOptions& log) {
   if (FLAGS_first_core != -1) {
     if (platform::count_cores_from(FLAGS_first_core)) return;

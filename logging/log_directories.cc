@@ -77,7 +77,7 @@ void LogDirectories::refuse_log() const {
     for (const auto& [stream, path] : log_files_in(directory)) {
       if (!log_file_is_blank(path)) paths.push_back(path);
     }
-    // What the first block of a lost file said, its segments do not say.
+    // If a log file is lost and its segment files are there, the log is one that cannot be read.
     for (const SegmentFile& segment : segment_files_in(directory)) {
       if (!std::filesystem::exists(segment.log_file)) paths.push_back(segment.log_file);
     }

@@ -1,5 +1,5 @@
 // How much processor time other programs use, of the cores that this process may use. The main
-// thread calls these functions before it starts others.
+// thread calls these functions before it starts other threads.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,10 @@ double used_seconds(const std::string& proc_stat, std::span<const int> cores);
 // that `workers` workers could have. It returns as soon as they have used more: on a busy machine
 // that takes 20 ms.
 //
-// Why a tenth: what others use is what workers in the idle class lose. The daemons of an idle
-// machine need one percent; a compiler or another run needs a whole core. Why 200 ms: the kernel
-// counts in units of 10 ms, and a tenth of one core should be more than one of them.
+// Why a tenth: workers in the idle class lose the processor time that other programs use. The
+// services of an idle machine use one percent; a compiler or another run uses a whole core. Why
+// 200 ms: the kernel counts in units of 10 ms, and a tenth of one core should be more than one
+// unit.
 bool others_are_idle(uint32_t workers);
 
 }  // namespace logjam::platform

@@ -83,7 +83,8 @@ int open_directory(const std::string& path) {
   return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// Removes the groups that are nobody's any more. The kernel refuses to remove one with threads.
+// Removes the groups that crashed runs have left in `directory`. The lock of a live run's group is
+// held, and the kernel refuses to remove a group that has threads.
 void remove_leftovers(const KernelFiles& kernel, const std::string& directory) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(kernel.root + directory, ignored)) {

@@ -7,11 +7,13 @@
 //
 // Protocol. The main thread makes and destroys the object. Each worker calls join() on itself,
 // which reads members that the main thread has written before it started the workers.
-// Between processes: who makes a group holds the lock (flock) of its directory for as long as the
-// process lives. A process removes another's group only with this lock in its hands, so never a
-// live run's, and not even one that no worker has joined yet. (A PID alone does not tell: it may be
-// used again, or be of another PID namespace.) Before the maker has the lock it may lose its new
-// directory. So it looks afterwards whether the directory is still there, and else starts again.
+// Between processes: the process that makes a group holds the lock (flock) of the group's directory
+// for as long as the process lives. A process removes the group of another process only while it
+// holds this lock. So the group of a live run stays, even before a worker has joined it. (The PID
+// in the name does not tell whether the run lives: a PID may be used again, or be of another PID
+// namespace.) Another process may remove a new directory before its maker has the lock. So the
+// maker looks, when it has the lock, whether the directory is still there, and if not makes it
+// again.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +25,10 @@
 
 namespace logjam::platform {
 
-// Where the scheduler finds this process when it compares it with a kernel thread. What it compares
-// is the kernel thread itself and the outermost group that the process is in ("sched/fair: Make
-// SCHED_IDLE entity be preempted in strict hierarchy", Linux 6.12).
+// The place of this process among the cgroups. When the scheduler decides whether a kernel thread
+// preempts a thread of this process, it compares the kernel thread with the outermost group that
+// the process is in ("sched/fair: Make SCHED_IDLE entity be preempted in strict hierarchy", Linux
+// 6.12).
 enum class GroupPlace : uint8_t {
   kTop,     // in no cgroup but the root
   kIdle,    // in a cgroup below the root that has cpu.idle = 1, or inside of it

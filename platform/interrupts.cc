@@ -68,7 +68,7 @@ int interrupt_core(const std::string& path) {
   for (const auto& entry : fs::directory_iterator(device / "msi_irqs", error)) {
     const std::string interrupt = entry.path().filename();
     std::ifstream affinity("/proc/irq/" + interrupt + "/effective_affinity_list");
-    int core = 0;  // of a list like "0-3" the first: such an interrupt goes to any of them
+    int core = 0;  // the first of a list like "0-3": the interrupt goes to any core of the list
     if (affinity >> core) interrupts.push_back({core, times_of(interrupt)});
   }
   return core_of_most(interrupts);

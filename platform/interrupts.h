@@ -16,12 +16,12 @@ struct InterruptCount {
   unsigned long long times = 0;
 };
 
-// Returns the core to which nearly all of them go, or -1 if there is none: a device with an
-// interrupt for each core wakes a thread where it runs.
+// Returns the core to which nearly all of a device's interrupts go, or -1 if there is no such core:
+// a device with an interrupt for each core wakes a thread on the core on which the thread runs.
 int core_of_most(std::span<const InterruptCount> interrupts);
 
-// Returns that core for the device that holds the directory `path` (or would: it need not exist
-// yet), or -1 if it has none or the kernel does not say. Linux, sysfs.
+// Returns the core that is interrupted by the device on which the directory `path` lies, or would
+// lie if it existed. Returns -1 if there is no such core or the kernel does not say. Linux, sysfs.
 int interrupt_core(const std::string& path);
 
 }  // namespace logjam::platform

@@ -13,7 +13,7 @@ using thread = std::thread;
 
 // The number of cores that this process may use, at least 1.
 int core_count();
-// Their numbers.
+// The numbers of the cores that this process may use, as the kernel counts them.
 const std::vector<int>& allowed_cores();
 // The number of NUMA nodes of this machine (libnuma), at least 1.
 int socket_count();
@@ -28,11 +28,11 @@ void pin_to_core(int index);
 // any thread is pinned.
 bool count_cores_from(int core);
 
-// What the kernel may do with a thread that computes: the idle class is for what may wait.
+// The scheduling class of a thread. Any other thread preempts a thread of the idle class.
 enum class SchedulingClass : uint8_t { kNormal, kBatch, kIdle, kOther };  // kOther: real time
 // Puts the calling thread into the class (not kOther). Returns whether that is permitted.
 bool set_scheduling_class(SchedulingClass wanted);
-// The calling thread's.
+// Returns the scheduling class of the calling thread.
 SchedulingClass scheduling_class();
 
 // Asks the kernel to wake the calling thread, a log thread, promptly even while workers keep all

@@ -96,7 +96,7 @@ struct DeviceOptions {
   uint64_t seed = 1;                // for `faulty`
   uint32_t depth = 1;               // how many writes may be under way; `sync` and `nvm` take one
   uint64_t segment_bytes = 0;       // logging/format/segments.h; only if device_has_segments()
-  int (*sync)(int fd) = fdatasync;  // how files that are made become durable; tests look on
+  int (*sync)(int fd) = fdatasync;  // syncs the files that the device makes; tests replace it
   bool late = false;  // `sim` under `faulty`: a write that is killed unfinished has written nothing
 };
 

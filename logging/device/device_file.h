@@ -10,7 +10,7 @@
 // writes only behind `ready_`, and raises `ready_` (release) when the log may use the bytes before
 // it. The device writes only before `ready_` (acquire), so the device and the grower never write
 // the same bytes. `event_` counts the changes of `ready_`, `wanted_`, `error_` and `closing_`, for
-// threads that sleep. With segments, place(), write() and sync() are called by one thread at a
+// threads that sleep. With segments, place() and write() are called by one thread at a
 // time: under the stream's flush latch.
 #pragma once
 

@@ -5,8 +5,8 @@
 // Sync::kData. Before that, some random 512-byte sectors are written back early, in random order,
 // as a real cache may do: a cut tears writes and reorders them. All randomness comes from the seed.
 // Of several writes under way, one after the other reaches the inner device, in random order: when
-// the power is cut, any of them may be there. Two that overlap end the process: the caller has made
-// a mistake that no real device would tell.
+// the power is cut, any of them may be there. Two writes under way that overlap end the process,
+// because no real device would tell of this mistake.
 //
 // If the inner device is memory, the bytes that are filled in place are likewise in memory of this
 // process. When they are persisted, they reach the inner device cache line by cache line, in random

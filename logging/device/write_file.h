@@ -26,7 +26,7 @@ std::span<const std::byte> zeros();
 // writes and mappings are aligned to. Sets `bytes` to the length. Returns 0 or errno.
 int pad_to_page(int fd, uint64_t* bytes);
 
-// Makes the name of the file at `path` durable, with `sync` or as it does. Returns 0 or errno.
+// Makes the name of the file at `path` durable: calls `sync` for its directory. Returns 0 or errno.
 int sync_directory_of(const std::string& path, int (*sync)(int fd));
 
 }  // namespace logjam

@@ -21,7 +21,7 @@ class SegmentedFile {
   SegmentedFile& operator=(const SegmentedFile&) = delete;
 
   const std::string& error() const { return error_; }
-  // Up to the last byte that any of its files has.
+  // The position behind the last byte that any of the files has.
   uint64_t bytes() const { return bytes_; }
   // The bytes from lost_from() to lost_to() are lost, which no crash explains: a file is missing or
   // too short, and one behind it is there. why_lost() says which. It is empty if there are none.

@@ -7,7 +7,7 @@
 // flush policy says that a flush is due, the step raises the *goal* to what is filled. Then every
 // device that can take a write and has bytes before the goal starts its next one. While workers are
 // busy, a write begins at least --flush_gap_us after the one before it, because each costs them
-// some 10 us of processor time; what is filled meanwhile becomes one larger write. No thread that
+// some 30 us of processor time; what is filled meanwhile becomes one larger write. No thread that
 // waits for durability waits for the gap. Steps are taken under the flush latch, a try lock, by
 // three kinds of threads:
 //
@@ -147,7 +147,8 @@ class Stream {
   bool enough(const Filled& filled) const;     // X transactions or L bytes are reached
   bool asked_for(const Filled& filled) const;  // the flush policy, or a full ring, asks for a flush
   bool due(const Filled& filled) const;
-  bool asked_by_time() const;  // T or the gap is over, or a thread waits that waits for neither
+  // Whether T or the gap is over, or a thread waits for space or relies on the daemon.
+  bool asked_by_time() const;
   bool may_be_due() const;
   uint64_t ticks_until_asked() const;
   uint64_t next_start_ns() const;
@@ -172,7 +173,7 @@ class Stream {
   const std::function<uint64_t()> filled_, filled_to_write_;
   Ring ring_;
   const uint64_t txns_, bytes_, wait_ticks_;  // the flush policy; if all are 0, flush at once
-  const uint64_t gap_ticks_;                  // but not sooner than this after the last write began
+  const uint64_t gap_ticks_;                  // the least time between two starts of writes
   const bool discards_;                       // the device does
   const bool help_;                           // workers may lead
   const bool preemptible_;                    // log threads preempt workers

@@ -67,7 +67,8 @@ TEST(Segments, RecordsThatLieInTwoSegmentsAreReadBack) {
 struct Durable {
   static int sync(int fd) {
     const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd));
-    usleep(2'000);  // whoever does not wait for the sync is seen not to
+    // A log that does not wait for this sync writes to the file before the sync is recorded below.
+    usleep(2'000);
     const int result = fdatasync(fd);
     const std::lock_guard<std::mutex> hold(mutex);
     if (std::filesystem::is_directory(path)) {
