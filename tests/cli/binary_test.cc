@@ -80,12 +80,15 @@ TEST(Binary, RecoverEndsWithStatusFourOnADamagedLogUnlessToldToAcceptIt) {
 
 // Sends the signal while the run measures. Returns what the run printed, and "status N". The
 // shell's own stderr, where it names the signal, is thrown away.
+// The signal comes when the worker runs. While the main thread makes the worker's thread it takes
+// no signal, so the worker would get it, perhaps before any function of ours is on its stack.
 std::string signalled(const std::string& signal) {
   return shell("exec 2>/dev/null; said=$(mktemp); trap 'rm -f \"$said\"' EXIT; " +
                std::string(kRun) +
                "--seconds=100 2>\"$said\" & pid=$!\n"
-               "until grep -q 'measure: ' \"$said\"; do kill -0 $pid || break; sleep 0.02; done\n"
-               "kill -" +
+               "until grep -q 'measure: ' \"$said\" && grep -q worker-0 /proc/$pid/task/*/comm; do "
+               "kill -0 $pid || break; sleep 0.02; done\n"
+               "sleep 0.1; kill -" +
                signal + " $pid; wait $pid; echo status $?; cat \"$said\"")
       .output;
 }
