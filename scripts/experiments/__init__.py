@@ -1,0 +1,1 @@
+"""Experiments: what config/figures/*.toml declare is run, computed, drawn, checked and reported."""

@@ -1,0 +1,226 @@
+"""What an experiment is: a file of config/figures/ or config/experiments/, read and checked.
+
+The format is described in config/figures/README.md. A mistake in a file is refused with one sentence
+before anything runs: an unknown field, an axis that a size narrows to a value that it does not have.
+"""
+
+import dataclasses
+import itertools
+import pathlib
+import tomllib
+
+from experiments.refused import Refused
+
+CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "config"
+SIZES = {"quick": {"rounds": 3, "seconds": 0.5, "warmup": 0.2},
+         "full": {"rounds": 5, "seconds": 5, "warmup": 1}}
+PUBLISHED = 36  # results that logjam is to make again
+COMMANDS = ("run", "micro", "recover", "dump")
+PREPARED = ("recover", "dump")  # these read a log, which another run writes first
+PLOTS = ("lines", "bars", "stacked", "cdf", "timeline", "dependencies")
+FIELDS = {"id", "also", "source", "title", "claim", "published", "setting", "here", "needs_cores",
+          "why", "grid", "quick", "full", "columns", "table", "plot", "published_points", "number",
+          "check"}
+GRID_FIELDS = {"command", "flags", "axes", "prepare", "prepare_axes"}
+SIZE_FIELDS = {"rounds", "seconds", "warmup", "axes", "flags", "prepare"}
+CHECK_FIELDS = {"says", "holds", "needs_cores"}
+
+
+@dataclasses.dataclass
+class Point:
+    """One cell of an experiment's grids: what one run of logjam measures. `axes` maps the axes'
+    names to values, as texts. `prepare` are the flags of the run that writes the log first, or
+    None."""
+
+    index: int
+    axes: dict
+    command: str
+    flags: dict
+    prepare: dict | None = None
+
+    @property
+    def name(self):
+        return " ".join(f"{axis}={value}" for axis, value in self.axes.items()) or "all"
+
+
+@dataclasses.dataclass
+class Size:
+    """How long and how often: `seconds` and `warmup` of each run, and `rounds` of all of them."""
+
+    name: str
+    rounds: int
+    seconds: float
+    warmup: float
+    axes: dict
+    flags: dict
+    prepare: dict
+
+
+def text(value):
+    """A flag's or an axis' value as it stands on the command line and in a CSV."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+EVERY = "every"  # an axis of all log schemes, each on the device that it needs
+
+
+def _flags_of_axis(axis, values, schemes=None):
+    """Maps the names of an axis' values to their flags."""
+    if values == EVERY:
+        return {name: dict(flags) for name, flags in (schemes() if schemes else {}).items()}
+    if isinstance(values, dict):
+        return {name: dict(flags) for name, flags in values.items()}
+    return {text(value): {axis: value} for value in values}
+
+
+class Experiment:
+    """An experiment's file. The attributes are the file's fields; `own` says that it is logjam's
+    own measurement and not a published result."""
+
+    def __init__(self, fields, where, own=False):
+        self.where = where
+        unknown = set(fields) - FIELDS
+        self._refuse_if(unknown, f"has unknown fields: {', '.join(sorted(unknown))}")
+        for field in ("id", "title", "claim", "grid"):
+            self._refuse_if(field not in fields, f"has no field {field}")
+        self.own = own
+        self.id = fields["id"]
+        self.also = fields.get("also", [])
+        self.title, self.claim = fields["title"], fields["claim"]
+        self.source = fields.get("source", "")
+        self.published = fields.get("published", "")
+        self.setting, self.here = fields.get("setting", ""), fields.get("here", "")
+        self.needs_cores = fields.get("needs_cores", 1)
+        self.why = fields.get("why", "")
+        self.grids = fields["grid"]
+        self.columns = fields.get("columns", {})
+        self.table_columns = fields.get("table", {}).get("columns", [])
+        self.ratios = fields.get("table", {}).get("ratios", {})
+        self.plot = fields.get("plot", {})
+        self.published_points = fields.get("published_points", [])
+        self.number = fields.get("number", {})
+        self.checks = fields.get("check", [])
+        self.sizes = {name: self._size(name, fields.get(name, {})) for name in SIZES}
+        self.needs_cores = max(1, self.needs_cores)
+        self._check_grids()
+        for check in self.checks:
+            unknown = set(check) - CHECK_FIELDS
+            self._refuse_if(unknown or "says" not in check or "holds" not in check,
+                            "has a check that is not says, holds and needs_cores")
+        kind = self.plot.get("kind", "lines")
+        self._refuse_if(kind not in PLOTS, f"has a plot of kind {kind}; there are {PLOTS}")
+
+    def _refuse_if(self, wrong, what):
+        if wrong:
+            raise Refused(f"{self.where} {what}")
+
+    def _size(self, name, given):
+        unknown = set(given) - SIZE_FIELDS
+        self._refuse_if(unknown, f"[{name}] has unknown fields: {', '.join(sorted(unknown))}")
+        values = {**SIZES[name], "axes": {}, "flags": {}, "prepare": {}, **given}
+        self._refuse_if(values["rounds"] < 1, f"[{name}] has no rounds")
+        return Size(name, **values)
+
+    def _check_grids(self):
+        for grid in self.grids:
+            unknown = set(grid) - GRID_FIELDS
+            self._refuse_if(unknown, f"has a grid with unknown fields: {sorted(unknown)}")
+            command = grid.get("command", "run")
+            self._refuse_if(command not in COMMANDS,
+                            f"has a grid of command {command}; there are {', '.join(COMMANDS)}")
+            self._refuse_if(command in PREPARED and "prepare" not in grid,
+                            f"has a grid of command {command} without [grid.prepare]")
+        for size in self.sizes.values():
+            for axis, narrowed in size.axes.items():
+                axes = [axes.get(axis, []) for grid in self.grids
+                        for axes in (grid.get("axes", {}), grid.get("prepare_axes", {}))]
+                if EVERY in axes:
+                    continue
+                known = {name for values in axes for name in _flags_of_axis(axis, values)}
+                missing = {text(value) for value in narrowed} - known
+                self._refuse_if(missing, f"[{size.name}] narrows {axis} to {sorted(missing)}, "
+                                         "which no grid has")
+
+    def axis_names(self):
+        """The axes of all grids, in the order of the file."""
+        names = {}
+        for grid in self.grids:
+            names.update(dict.fromkeys(grid.get("prepare_axes", {})))
+            names.update(dict.fromkeys(grid.get("axes", {})))
+        return list(names)
+
+    def points(self, size="quick", schemes=None):
+        """The points of all grids in this size (a name), in the order of the file. `schemes` is
+        asked for an axis of every log scheme: a function that returns a dict of their names to
+        their flags."""
+        size, points = self.sizes[size], []
+        for grid in self.grids:
+            command = grid.get("command", "run")
+            axes = [(axis, values, "prepare")
+                    for axis, values in grid.get("prepare_axes", {}).items()]
+            axes += [(axis, values, "flags") for axis, values in grid.get("axes", {}).items()]
+            choices = []
+            for axis, values, kind in axes:
+                named = _flags_of_axis(axis, values, schemes)
+                if axis in size.axes:
+                    wanted = {text(value) for value in size.axes[axis]}
+                    named = {name: flags for name, flags in named.items() if name in wanted}
+                choices.append([(axis, name, kind, flags) for name, flags in named.items()])
+            for chosen in itertools.product(*choices):
+                points.append(self._point(len(points), grid, command, size, chosen))
+        return points
+
+    @staticmethod
+    def _point(index, grid, command, size, chosen):
+        flags = {"flags": dict(grid.get("flags", {})), "prepare": dict(grid.get("prepare", {}))}
+        timed = "prepare" if command in PREPARED else "flags"
+        if size.seconds and "seconds" not in flags[timed]:
+            flags[timed]["seconds"] = size.seconds
+            flags[timed].setdefault("warmup", size.warmup)
+        for _, _, kind, of_value in chosen:
+            flags[kind].update(of_value)
+        flags["flags"].update(size.flags)
+        flags["prepare"].update(size.prepare)
+        return Point(index, {axis: name for axis, name, _, _ in chosen}, command, flags["flags"],
+                     flags["prepare"] if command in PREPARED else None)
+
+
+def load(path, own=False):
+    with open(path, "rb") as file:
+        try:
+            fields = tomllib.load(file)
+        except tomllib.TOMLDecodeError as error:
+            raise Refused(f"{path} is not TOML: {error}") from error
+    experiment = Experiment(fields, path, own)
+    if experiment.id.lower() != pathlib.Path(path).stem:
+        raise Refused(f"{path} has the id {experiment.id}: the file's name is the id in small "
+                      "letters")
+    return experiment
+
+
+def _order(experiment):
+    """A2 before A10: letters, then the number."""
+    head = experiment.id.rstrip("0123456789abcdefghijklmnopqrstuvwxyz")
+    tail = experiment.id[len(head):]
+    digits = "".join(c for c in tail if c.isdigit())
+    return (experiment.own, head, int(digits or 0), tail)
+
+
+def load_all(config=CONFIG):
+    """All experiments by id: the published results first, then our own."""
+    found = [load(path, own) for folder, own in (("figures", False), ("experiments", True))
+             for path in sorted((config / folder).glob("*.toml"))]
+    return {experiment.id: experiment for experiment in sorted(found, key=_order)}
+
+
+def find(name, experiments=None):
+    """The experiment of this id, in capitals or not, or of a result that its file also makes."""
+    experiments = experiments or load_all()
+    for experiment in experiments.values():
+        if name.lower() in (own.lower() for own in (experiment.id, *experiment.also)):
+            return experiment
+    raise Refused(f"there is no experiment {name}; there are {', '.join(experiments)}")

@@ -1,0 +1,175 @@
+"""Runs logjam for one point, and again if the cores were not its own.
+
+The runner owns two directories for logs: {dir} under the reader's --wal_dir, which should be a real
+disk, and {memory} in memory, for devices that do not write (`sim:`, `nvm`): what they pretend to
+write must not disturb the disk. Both go at the end; those that a killed runner left go at the next
+start.
+"""
+
+import csv
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+from experiments import machine
+from experiments.definition import CONFIG, text
+from experiments.refused import Refused
+
+BAD_INPUT = 2  # logjam's exit status for what it refuses
+EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file, which becomes rows
+OF_THE_RUN = ("tps", "transactions", "log_mb_s", "log_bytes_txn")  # beside recover's own columns
+
+
+class PointRefused(Refused):
+    """logjam itself refused the point's flags."""
+
+
+@dataclasses.dataclass
+class Outcome:
+    """The row of one run, and the rows of the files that it wrote beside (by their flags)."""
+
+    row: dict
+    extras: dict
+
+
+def logjam_of(given=None):
+    """The binary: --logjam, $LOGJAM, or build/logjam."""
+    path = pathlib.Path(given or os.environ.get("LOGJAM") or CONFIG.parent / "build" / "logjam")
+    if not os.access(path, os.X_OK):
+        raise Refused(f"there is no program {path}; `make` builds it, --logjam names another one")
+    return str(path.resolve())
+
+
+def schemes_of(logjam):
+    """Maps all log schemes but `none` to the flags that choose them: the scheme, and the device if it
+    needs one."""
+    listed = subprocess.run([logjam, "list", "schemes", "--json"], stdout=subprocess.PIPE, text=True,
+                            check=True)
+    return {scheme["name"]: {"log": scheme["name"], **(
+        {} if scheme["device"] == "any" else {"device": scheme["device"]})}
+        for scheme in json.loads(listed.stdout)["schemes"] if scheme["name"] != "none"}
+
+
+def _remove_leftovers(folder):
+    for path in pathlib.Path(folder).glob("logjam-figures-*"):
+        pid = re.match(r"logjam-figures-(\d+)-", path.name)
+        if pid and not os.path.exists(f"/proc/{pid[1]}"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _own_directory(folder):
+    os.makedirs(folder, exist_ok=True)
+    _remove_leftovers(folder)
+    return tempfile.mkdtemp(prefix=f"logjam-figures-{os.getpid()}-", dir=folder)
+
+
+def _read_rows(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _drop_from_page_cache(folders):
+    """So that a recovery reads from the disk."""
+    for folder in folders:
+        for path in pathlib.Path(folder).rglob("*"):
+            if path.is_file():
+                with open(path, "rb") as file:
+                    os.fsync(file.fileno())
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+class Runner:
+    """Runs points with one binary. Use it in a `with` statement. `tries`: a disturbed run is
+    repeated until so many have been made; then the last one counts."""
+
+    def __init__(self, logjam, wal_dir, tries=4, always=()):
+        self.logjam, self.tries, self.always = logjam, tries, list(always)
+        with open(logjam, "rb") as file:
+            self.binary = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+        self.thrown_away = 0
+        self._switches = {}
+        self._disk = _own_directory(wal_dir)
+        self._memory = _own_directory("/dev/shm" if os.access("/dev/shm", os.W_OK) else wal_dir)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for folder in (self._disk, self._memory):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def run(self, point):
+        """Returns the Outcome of a run of this Point that others did not disturb, if `tries`
+        suffice. Raises PointRefused if logjam refuses its flags, Refused if the run fails."""
+        thrown_away = 0
+        while True:
+            if self.tries > 1:
+                machine.wait_until_idle()
+            watch = machine.Watch()
+            outcome = self._run_once(point)
+            others, switches = watch.others(), watch.switches()
+            earlier = self._switches.setdefault(point.name, [])
+            alone = others <= machine.MOST_OF_OTHERS and not machine.unusual(switches, earlier)
+            if alone or thrown_away + 1 >= self.tries:
+                break
+            thrown_away += 1
+        if alone:
+            earlier.append(switches)
+        self.thrown_away += thrown_away
+        outcome.row = {"thrown_away": str(thrown_away), "others_pct": f"{100 * others:.1f}",
+                       "binary": self.binary, **outcome.row}
+        return outcome
+
+    def _run_once(self, point):
+        if point.prepare is None:
+            return self._call(point.command, {**point.flags, **self._csv()})
+        wal_dir = point.flags.get("wal_dir", point.prepare.get("wal_dir", "{dir}"))
+        written = self._call("run", {**point.prepare, "wal_dir": wal_dir, **self._csv()}).row
+        _drop_from_page_cache(self._filled(wal_dir).split(","))
+        outcome = self._call(point.command, {**point.flags, "wal_dir": wal_dir, **self._csv()})
+        outcome.row.update({f"run_{name}": written[name] for name in OF_THE_RUN})
+        return outcome
+
+    @staticmethod
+    def _csv():
+        return {"csv": "{dir}/row.csv"}
+
+    def _flag(self, name, value):
+        return f"--{name}" if value is None else f"--{name}={self._filled(value)}"
+
+    def _filled(self, value):
+        return text(value).replace("{config}", str(CONFIG)).replace("{dir}", self._disk).replace(
+            "{memory}", self._memory)
+
+    def _emptied(self, value):
+        return value.replace(str(CONFIG), "{config}").replace(self._disk, "{dir}").replace(
+            self._memory, "{memory}")
+
+    def _call(self, command, flags):
+        flags.setdefault("wal_dir", "{dir}")
+        if command in ("run", "micro"):
+            flags.setdefault("overwrite", True)
+        for name in EXTRAS:
+            if name in flags:
+                flags[name] = f"{{dir}}/{name}.csv"
+        written = [pathlib.Path(self._disk, name + ".csv") for name in ("row", *EXTRAS)]
+        for path in written:
+            path.unlink(missing_ok=True)
+        # --flagfile first: what stands behind it on the command line overrides it.
+        ordered = sorted(flags.items(), key=lambda flag: flag[0] != "flagfile")
+        line = [self.logjam, command, *self.always, *(self._flag(*flag) for flag in ordered)]
+        done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              check=False)
+        if done.returncode != 0:
+            why = (done.stderr.strip() or done.stdout.strip()).splitlines()
+            said = f"{' '.join(line)} ended with status {done.returncode}: {why[-1] if why else ''}"
+            raise PointRefused(said) if done.returncode == BAD_INPUT else Refused(said)
+        row = _read_rows(written[0])[0]
+        return Outcome({name: self._emptied(value) for name, value in row.items()},
+                       {path.stem: _read_rows(path) for path in written[1:] if path.exists()})

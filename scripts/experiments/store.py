@@ -1,0 +1,94 @@
+"""The rows of one experiment in one size: a CSV file, and one beside it for each kind of extra rows.
+
+A point and a round have one row. The file is rewritten under another name, synced and renamed for
+each new row, so a killed run leaves whole rows, and the next run goes on behind them. Rows of
+different revisions, binaries or machines are never in one file: a ratio of such rows would mean
+nothing.
+"""
+
+import csv
+import os
+import pathlib
+
+from experiments.refused import Refused
+
+ORIGIN = ("revision", "binary", "machine")
+LEADING = ("round", "thrown_away", "others_pct")
+
+
+def _read(path):
+    if not path.exists():
+        return []
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def write_rows(path, rows):
+    """Replaces the file by these rows, or leaves it as it is: nothing between."""
+    columns = {}
+    for row in rows:
+        columns.update(dict.fromkeys(row))
+    partial = path.with_name(path.name + ".partial")
+    with open(partial, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(columns), restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, path)
+
+
+def axes_of(row):
+    """The axes of a row: a dict of names to values."""
+    return {name[len("axis_"):]: value for name, value in row.items()
+            if name.startswith("axis_") and value != ""}
+
+
+def key_of(row):
+    """What tells a row from all others: the round and the axes."""
+    return int(row["round"]), tuple(sorted(axes_of(row).items()))
+
+
+class Store:
+    """The rows in the file `path`. One process at a time uses it."""
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.rows = _read(self.path)
+        keys = [key_of(row) for row in self.rows]
+        if len(keys) != len(set(keys)):
+            raise Refused(f"{self.path} has two rows of the same point and round")
+        self.extras = {}
+        for extra in self.path.parent.glob(f"{self.path.stem}.*.csv"):
+            self.extras[extra.name.split(".")[-2]] = _read(extra)
+
+    def done(self):
+        """The keys of the rows that are here."""
+        return {key_of(row) for row in self.rows}
+
+    def key(self, point, number):
+        return number, tuple(sorted(point.axes.items()))
+
+    def add(self, point, number, outcome):
+        """Adds the Outcome of this point in this round. Raises Refused if it comes from another
+        revision, binary or machine than the rows that are here."""
+        own = {"round": str(number), **{f"axis_{axis}": value for axis, value in point.axes.items()}}
+        row = {**own, **outcome.row}
+        for column in ORIGIN:
+            if self.rows and self.rows[0].get(column) != row.get(column):
+                raise Refused(f"{self.path} has rows of the {column} {self.rows[0].get(column)}, "
+                              f"this run is of {row.get(column)}: begin anew with --fresh, or name "
+                              "another --results")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        for name, lines in outcome.extras.items():
+            kept = self.extras.setdefault(name, [])
+            kept += [{**own, **line} for line in lines]
+            write_rows(self.path.with_name(f"{self.path.stem}.{name}.csv"), kept)
+        self.rows.append(row)
+        write_rows(self.path, self.rows)
+
+    def remove(self):
+        """Removes the rows, to begin anew."""
+        for path in [self.path, *self.path.parent.glob(f"{self.path.stem}.*.csv")]:
+            path.unlink(missing_ok=True)
+        self.rows, self.extras = [], {}

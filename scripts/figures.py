@@ -1,0 +1,266 @@
+#!/usr/bin/python3
+"""Every published result by one command: runs it, draws it, and checks its claim.
+
+The experiments are the files of config/figures/ (published results) and config/experiments/ (logjam's
+own); config/figures/README.md describes their form. Rows go to results/<id>/<size>.csv. A run that
+was stopped goes on where it ended; disturbed runs are repeated.
+"""
+
+import argparse
+import json
+import pathlib
+import signal
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from experiments import definition, local, measured, runner, store, sweep  # noqa: E402
+from experiments.refused import Refused  # noqa: E402
+
+BAD_INPUT, STOPPED = 2, 130
+
+
+def say(text=""):
+    print(text, flush=True)
+
+
+def chosen(args):
+    """The experiments that the command line names; --all: all published results."""
+    experiments = definition.load_all()
+    if args.all and args.ids:
+        raise Refused("--all and ids exclude each other")
+    if args.all:
+        return [one for one in experiments.values() if not one.own]
+    if not args.ids:
+        raise Refused("name a result, like P7, or --all; `figures.py list` shows them")
+    return [definition.find(name, experiments) for name in args.ids]
+
+
+def csv_of(args, experiment):
+    return pathlib.Path(args.results) / experiment.id.lower() / f"{args.size}.csv"
+
+
+def print_table(table):
+    def cell(value):
+        if value is None or value != value:
+            return "-"
+        if isinstance(value, str):
+            return value
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+    lines = [list(table.columns)] + [[cell(value) for value in line] for line in table.values]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    left = [all(isinstance(value, str) for value in table[name]) for name in table.columns]
+    for line in lines:
+        say("  ".join(text.ljust(width) if to_left else text.rjust(width)
+                      for text, width, to_left in zip(line, widths, left)).rstrip())
+
+
+def print_measured(experiment, found):
+    """The table and the checks of what was measured. Returns whether no check fails."""
+    say(f"\n{experiment.id}: {experiment.title}"
+        + (f" ({experiment.source})" if experiment.source else ""))
+    print_table(found.table())
+    number = found.number()
+    if number is not None:
+        wanted = experiment.number
+        say(f"{wanted['what']}: {number:.3g}{wanted.get('unit', '')}"
+            + (f", published {wanted['published']:g}{wanted.get('unit', '')}"
+               if "published" in wanted else ""))
+    checks = found.checks()
+    for check, verdict in checks:
+        say(f"{verdict}: {check['says']}")
+    return all(verdict in (measured.HOLDS, measured.OPEN) for _, verdict in checks)
+
+
+def read(args, experiment):
+    rows = store.Store(csv_of(args, experiment))
+    if not rows.rows:
+        raise Refused(f"there are no rows {rows.path}: figures.py run {experiment.id} makes them")
+    return measured.Measured(experiment, rows.rows), rows
+
+
+def list_command(args):
+    experiments = definition.load_all()
+    published = [one for one in experiments.values() if not one.own]
+    if args.json:
+        say(json.dumps([{"id": one.id, "also": one.also, "own": one.own, "source": one.source,
+                         "title": one.title, "claim": one.claim, "needs_cores": one.needs_cores,
+                         "points": {size: len(one.points(size)) for size in definition.SIZES}}
+                        for one in experiments.values()], indent=1))
+        return 0
+    for one in experiments.values():
+        name = ", ".join([one.id, *one.also])
+        say(f"{name:22} {one.source or 'ours':22} {one.title}"
+            + (f" (needs {one.needs_cores} cores)" if one.needs_cores > 1 else ""))
+    say(f"\n{len(published)} of {definition.PUBLISHED} published results, "
+        f"{len(experiments) - len(published)} of our own")
+    return 0
+
+
+def runners(args, stack):
+    """The binaries that run each point, with the results of each: one, or two with --beside."""
+    programs = [(runner.logjam_of(args.logjam), args.results)]
+    if args.beside:
+        programs.append((runner.logjam_of(args.beside), args.beside_results))
+    for program, results in programs:
+        stack.append((runner.Runner(program, args.wal_dir, args.tries), results))
+    return stack
+
+
+def run_command(args):
+    if bool(args.beside) != bool(args.beside_results):
+        raise Refused("--beside and --beside_results go together: the other binary, and its rows")
+    experiments = chosen(args)
+    begun, well, made = time.monotonic(), True, []
+    try:
+        runners(args, made)
+        schemes = lambda: runner.schemes_of(made[0][0].logjam)
+        work = []
+        for experiment in experiments:
+            size = experiment.sizes[args.size]
+            if args.seconds is not None:
+                size.seconds = args.seconds
+            pairs = []
+            for one, results in made:
+                path = pathlib.Path(results) / experiment.id.lower() / f"{args.size}.csv"
+                rows = store.Store(path)
+                if args.fresh:
+                    rows.remove()
+                pairs.append((one, rows))
+            points = experiment.points(args.size, schemes)
+            # What the first binary has done the second may still lack.
+            jobs = {(number, point.index): (number, point) for _, rows in pairs
+                    for number, point in local.jobs_left(points, args.rounds or size.rounds, rows)}
+            work.append((experiment, pairs, [jobs[key] for key in sorted(jobs)]))
+        progress = local.Progress(sum(len(jobs) for _, _, jobs in work))
+        for experiment, pairs, jobs in work:
+            local.run_jobs(experiment.id, jobs, pairs, progress)
+            progress.end()
+            found = measured.Measured(experiment, pairs[0][1].rows)
+            well = print_measured(experiment, found) and well
+            if args.plot:
+                draw(args, experiment)
+        say(f"\n{progress.done} runs in {time.monotonic() - begun:.0f} s; "
+            f"{sum(one.thrown_away for one, _ in made)} more were thrown away, because others used "
+            "the cores")
+    finally:
+        for one, _ in made:
+            one.__exit__()
+    return 0 if well or not args.check else 1
+
+
+def draw(args, experiment):
+    from experiments import plots  # matplotlib takes a second to load
+    found, rows = read(args, experiment)
+    path = rows.path.with_suffix(".png")
+    plots.draw(experiment, found, path, rows.extras)
+    say(f"drawn: {path}")
+
+
+def plot_command(args):
+    for experiment in chosen(args):
+        draw(args, experiment)
+    return 0
+
+
+def check_command(args):
+    well = True
+    for experiment in chosen(args):
+        well = print_measured(experiment, read(args, experiment)[0]) and well
+    return 0 if well else 1
+
+
+def sweep_command(args):
+    experiment = sweep.sweep(args.axes, args.flags, args.command_of_logjam)
+    rows = store.Store(args.out)
+    if args.fresh:
+        rows.remove()
+    with runner.Runner(runner.logjam_of(args.logjam), args.wal_dir, args.tries) as one:
+        points = experiment.points("full", lambda: runner.schemes_of(one.logjam))
+        jobs = local.jobs_left(points, experiment.sizes["full"].rounds, rows)
+        progress = local.Progress(len(jobs))
+        refused = local.run_jobs("sweep", jobs, [(one, rows)], progress, skip_refused=True)
+        progress.end()
+        for name, why in refused.items():
+            say(f"left out: {name}: {why}")
+        if rows.rows:
+            print_table(measured.Measured(experiment, rows.rows).table())
+        say(f"{len(rows.rows)} rows in {args.out}; {one.thrown_away} runs were thrown away")
+    return 0 if rows.rows else BAD_INPUT
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0],
+                                     epilog=__doc__.split("\n\n", maxsplit=1)[1],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name, function, **more):
+        made = commands.add_parser(name, help=function.__doc__, **more)
+        made.set_defaults(function=function)
+        return made
+
+    def ids(made):
+        made.add_argument("ids", nargs="*", metavar="ID")
+        made.add_argument("--all", action="store_true", help="all published results")
+        made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
+        sizes = made.add_mutually_exclusive_group()
+        sizes.add_argument("--quick", dest="size", action="store_const", const="quick",
+                           default="quick", help="the small size (the default)")
+        sizes.add_argument("--full", dest="size", action="store_const", const="full")
+
+    def running(made):
+        made.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
+        made.add_argument("--wal_dir", default=str(ROOT / "build" / "wal"),
+                          help="where the logs go: a directory of a real disk")
+        made.add_argument("--tries", type=int, default=4,
+                          help="a disturbed run is made so often, at most; 1: it counts")
+        made.add_argument("--fresh", action="store_true", help="forget the rows that are there")
+
+    listed = command("list", list_command)
+    listed.add_argument("--json", action="store_true")
+    made = command("run", run_command)
+    ids(made)
+    running(made)
+    made.add_argument("--rounds", type=int, help="instead of the file's")
+    made.add_argument("--seconds", type=float, help="instead of the file's")
+    made.add_argument("--plot", action="store_true", help="draw the figure afterwards")
+    made.add_argument("--check", action="store_true", help="exit with status 1 if a claim fails")
+    made.add_argument("--beside", metavar="BINARY", help="another logjam, run in turn with the first")
+    made.add_argument("--beside_results", metavar="DIR", help="where its rows go")
+    ids(command("plot", plot_command))
+    ids(command("check", check_command))
+    made = command("sweep", sweep_command,
+                   usage="scripts/sweep.sh --out=FILE NAME=VALUE,... [rounds=N] [-- --FLAG=VALUE ...]")
+    made.add_argument("axes", nargs="+", metavar="NAME=VALUE,...")
+    made.add_argument("--out", required=True, help="the CSV file")
+    made.add_argument("--command", dest="command_of_logjam", choices=["run", "micro"], default="run")
+    running(made)
+    return parser
+
+
+def main():
+    words, flags = sys.argv[1:], []
+    if "--" in words:  # argparse would take what follows for axes
+        place = words.index("--")
+        words, flags = words[:place], words[place + 1:]
+    args = arguments().parse_args(words)
+    if flags and args.command != "sweep":
+        raise Refused("only a sweep takes flags of logjam behind `--`")
+    args.flags = flags
+    return args.function(args)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(STOPPED))
+    try:
+        sys.exit(main())
+    except Refused as error:
+        print(f"figures.py: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        print("\nstopped; the same command goes on from here", file=sys.stderr)
+        sys.exit(STOPPED)

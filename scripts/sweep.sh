@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# A grid of runs for a question of your own; every flag of logjam can be an axis:
+#
+#   scripts/sweep.sh --out=x.csv workload=tpcc,ycsb log=centr,eleda threads=1,2 rounds=3 -- --seconds=5
+#
+# The rounds are interleaved, disturbed runs are repeated, and the same command goes on where a stopped
+# one ended. scripts/sweep.sh --help lists the options; docs/CLUSTER.md says how to use many machines.
+exec "$(dirname "$0")/figures.py" sweep "$@"
