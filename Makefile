@@ -3,6 +3,7 @@
 #
 #   make            build/logjam
 #   make demo       install what is missing, build, compare the schemes on this machine's disk
+#   make figure ID=P7 [SIZE=full]    run a published result, draw it, check its claim
 #   make test       install what is missing, build, run what every change needs
 #                   [SAN=thread|address|undefined] [PARTS="logging cc"] [TEST_ARGS=--gtest_filter=...]
 #   make test-all   every crash round, and the other tests under each sanitizer
@@ -62,7 +63,7 @@ CLI_OBJECTS := $(CLI:%.cc=$(BUILD)/%.o)
 TEST_OBJECTS := $(TESTS:%.cc=$(BUILD)/%.o) $(TEST_SUPPORT:%.cc=$(BUILD)/%.o)
 BENCH_OBJECTS := $(BENCHES:%.cc=$(BUILD)/%.o)
 
-.PHONY: all deps demo test test-all bench format lint tidy clean FORCE
+.PHONY: all deps demo figure test test-all bench format lint tidy clean FORCE
 all: $(BUILD)/logjam
 
 $(BUILD)/logjam: $(OBJECTS) $(CLI_OBJECTS)
@@ -106,11 +107,14 @@ deps:
 
 # Some tests start the program itself.
 TESTED_PROGRAM := $(if $(filter cli crash,$(or $(PARTS),crash)),$(BUILD)/logjam)
+# The tests of scripts/ are in Python.
+TEST_SCRIPTS := $(if $(SAN)$(PARTS),,tests/scripts/main.py:)
 
 # Dependencies first, then a fresh make, so that both commands work alone on a new machine.
 test: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(TESTED_PROGRAM) $(TEST_BINARY)
-	@LOGJAM=$(CURDIR)/$(BUILD)/logjam scripts/run_tests.py $(TEST_BINARY) "$(SAN)" $(TEST_ARGS)
+	@LOGJAM=$(CURDIR)/$(BUILD)/logjam scripts/run_tests.py $(TEST_SCRIPTS)$(TEST_BINARY) "$(SAN)" \
+	  $(TEST_ARGS)
 
 # A crash round forks, kills and recovers a whole program: the release build's, not a sanitizer's.
 test-all:
@@ -123,6 +127,11 @@ test-all:
 demo: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(BUILD)/logjam
 	@scripts/demo.py --logjam $(BUILD)/logjam --out results/demo
+
+SIZE ?= quick
+figure: deps
+	@$(MAKE) --no-print-directory -j$$(nproc) $(BUILD)/logjam
+	@scripts/figures.py run $(ID) --$(SIZE) --plot --logjam=$(BUILD)/logjam
 
 bench: $(BUILD)/bench
 	$(BUILD)/bench

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Runs a GoogleTest binary in many short processes, several at once, and ends with one plain line,
+"""Runs GoogleTest binaries in many short processes, several at once, and ends with one plain line,
 "N passed, N failed".
 
-usage: scripts/run_tests.py BINARY [SANITIZER] [ARGS FOR THE BINARY...]
+usage: scripts/run_tests.py BINARY[:BINARY...] [SANITIZER] [ARGS FOR THE BINARIES...]
 
 SANITIZER is thread, address, undefined or empty. Most tests wait for devices and do not compute, so
 four processes run on each core; LOGJAM_TEST_JOBS sets another number. The tests are dealt out to
@@ -10,8 +10,9 @@ several times as many processes, so that none of them holds up the end for long.
 
 A test that takes its process down counts as failed, and the tests after it run in a new process.
 A process that runs longer than TEST_TIMEOUT seconds (600) gets SIGABRT. Each failed test's output
-is repeated at the end. All output stays in BINARY.logs/. The tests' own files lie in one temporary
-directory, which goes unless a test failed: a process that ends early cannot remove its files.
+is repeated at the end. All output stays in the last BINARY's .logs/. The tests' own files lie in one
+temporary directory, which goes unless a test failed: a process that ends early cannot remove its
+files.
 """
 
 import concurrent.futures
@@ -119,6 +120,18 @@ def run_tests(command, names, log):
     return tests
 
 
+def dealt_out(command, names):
+    """Pairs of the command and some of the names. A script's process starts slowly (pandas), so it
+    runs a whole class of tests; these come first, as they take longest."""
+    if command[0].endswith(".py"):
+        suites = {}
+        for name in names:
+            suites.setdefault(name.partition(".")[0], []).append(name)
+        return [(command, of_suite) for of_suite in suites.values()]
+    processes = min(len(names), JOBS * PROCESSES_A_JOB)
+    return [(command, names[i::processes]) for i in range(processes)]
+
+
 def report(tests, seconds, logs, files):
     """Prints what there is to say; returns whether all is well."""
     passed = sum(test.result == "OK" for test in tests)
@@ -143,23 +156,25 @@ def report(tests, seconds, logs, files):
 def main():
     if len(sys.argv) < 2 or len(sys.argv) > 2 and sys.argv[2] not in SANITIZERS:
         sys.exit(__doc__.split("\n\n")[1])
-    binary = pathlib.Path(sys.argv[1]).resolve()
-    command = [str(binary), "--gtest_color=no", *sys.argv[3:]]
+    binaries = [pathlib.Path(path).resolve() for path in sys.argv[1].split(":")]
+    commands = [[str(binary), "--gtest_color=no", *sys.argv[3:]] for binary in binaries]
     os.chdir(ROOT)
     os.environ["LOGJAM_ROOT"] = str(ROOT)
     for name, value in SANITIZERS[sys.argv[2] if len(sys.argv) > 2 else ""].items():
         os.environ[name] = f"{value} {os.environ.get(name, '')}"
-    names = list_tests(command)
-    logs = binary.with_name(binary.name + ".logs")
+    listed = [list_tests(command) for command in commands]
+    names = [name for of_binary in listed for name in of_binary]
+    logs = binaries[-1].with_name(binaries[-1].name + ".logs")
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir()
     files = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="logjam-tests-")
     start = time.monotonic()
-    processes = min(len(names), JOBS * PROCESSES_A_JOB)
+    parts = [part for command, of_binary in zip(commands, listed)
+             for part in dealt_out(command, of_binary)]
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        parts = pool.map(lambda i: run_tests(command, names[i::processes], logs / f"{i:03}.log"),
-                         range(processes))
-        tests = [test for part in parts for test in part]
+        done = pool.map(lambda part: run_tests(*part[1], logs / f"{part[0]:03}.log"),
+                        enumerate(parts))
+        tests = [test for part in done for test in part]
     not_run = set(names) - {test.name for test in tests}
     for name in sorted(not_run):
         tests.append(Test(name))

@@ -1,0 +1,73 @@
+"""The experiments' files: what a grid's points are, and what is refused."""
+
+from planned import InADirectory, experiment
+
+from experiments import definition
+from experiments.refused import Refused
+
+
+class Definition(InADirectory):
+    def test_every_file_of_the_repository_can_be_read_and_has_points_in_both_sizes(self):
+        for one in definition.load_all().values():
+            for size in definition.SIZES:
+                with self.subTest(id=one.id, size=size):
+                    self.assertTrue(one.points(size, lambda: {"centr": {"log": "centr"}}))
+
+    def test_every_published_result_has_a_claim_that_is_checked(self):
+        published = [one for one in definition.load_all().values() if not one.own]
+        self.assertEqual(len(published), definition.PUBLISHED)
+        for one in published:
+            with self.subTest(id=one.id):
+                self.assertTrue(one.source and one.published and one.checks and one.here)
+
+    def test_points_are_all_combinations_in_the_order_of_the_file(self):
+        self.assertEqual([point.name for point in experiment().points()],
+                         ["log=centr threads=1", "log=centr threads=2", "log=eleda threads=1",
+                          "log=eleda threads=2"])
+
+    def test_a_named_way_sets_its_flags_over_those_of_the_grid(self):
+        one = experiment(grid=[{"flags": {"device": "file", "elr": True}, "axes": {
+            "way": {"ours": {"log": "eleda", "device": "null"}}}}])
+        flags = one.points()[0].flags
+        self.assertEqual((flags["log"], flags["device"], flags["elr"]), ("eleda", "null", True))
+        self.assertEqual(flags["seconds"], 0.5)
+
+    def test_a_size_narrows_an_axis_and_replaces_flags(self):
+        one = experiment(quick={"axes": {"threads": [2]}, "flags": {"seed": 7}})
+        self.assertEqual([point.axes["threads"] for point in one.points("quick")], ["2", "2"])
+        self.assertEqual(one.points("quick")[0].flags["seed"], 7)
+        self.assertEqual(len(one.points("full")), 4)
+
+    def test_a_recovery_has_the_flags_of_the_run_before_it(self):
+        one = experiment(grid=[{"command": "recover", "flags": {"read_mb_s": 100},
+                                "prepare": {"device": "sim:0"}, "prepare_axes": {"log": ["pwal"]}}])
+        point = one.points()[0]
+        self.assertEqual(point.prepare["log"], "pwal")
+        self.assertEqual(point.prepare["seconds"], 0.5)
+        self.assertEqual(point.flags, {"read_mb_s": 100})
+
+    def test_every_stands_for_all_schemes(self):
+        one = experiment(grid=[{"axes": {"log": "every"}}])
+        points = one.points("quick", lambda: {"scm": {"log": "scm", "device": "nvm"}})
+        self.assertEqual((points[0].name, points[0].flags["device"]), ("log=scm", "nvm"))
+
+    def test_mistakes_in_a_file_are_refused(self):
+        for fields in ({"claims": "x"}, {"grid": [{"axis": {}}]}, {"quick": {"axes": {"log": ["x"]}}},
+                       {"grid": [{"command": "recover"}]}, {"plot": {"kind": "pie"}},
+                       {"check": [{"holds": "True"}]}, {"quick": {"rounds": 0}}):
+            with self.subTest(fields=fields), self.assertRaises(Refused):
+                experiment(**fields)
+
+    def test_a_result_is_found_by_each_of_its_ids_in_small_letters_too(self):
+        found = {"E9": experiment(id="E9", also=["E11"])}
+        self.assertEqual(definition.find("e11", found).id, "E9")
+        with self.assertRaises(Refused):
+            definition.find("E12", found)
+
+    def test_results_are_listed_by_paper_and_number(self):
+        folder = self.directory / "figures"
+        folder.mkdir()
+        for name in ("A10", "A2", "A9b", "A9a", "P5"):
+            (folder / f"{name.lower()}.toml").write_text(
+                f'id = "{name}"\ntitle = "t"\nclaim = "c"\n[[grid]]\n', encoding="utf-8")
+        self.assertEqual(list(definition.load_all(self.directory)), ["A2", "A9a", "A9b", "A10", "P5"])

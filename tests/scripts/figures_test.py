@@ -1,0 +1,75 @@
+"""The command line, with the real program: a run that is killed, resumed, refused."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from planned import FIGURES, ROOT, InADirectory
+
+SWEEP = ["workload=ycsb", "log=centr,eleda", "threads=1,2", "rounds=3", "--tries=1"]
+SHORT = ["--", "--seconds=0.05", "--warmup=0", "--device=null", "--ycsb_records=1000", "--noverify"]
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+class Figures(InADirectory):
+    def sweep(self, *words, check=True):
+        return self.run_figures("sweep", f"--out={self.directory}/x.csv",
+                                f"--wal_dir={self.directory}", *words, check=check)
+
+    def test_a_sweep_has_a_row_for_each_point_and_round(self):
+        self.sweep(*SWEEP, *SHORT)
+        rows = rows_of(self.directory / "x.csv")
+        keys = {(row["round"], row["axis_log"], row["axis_threads"]) for row in rows}
+        self.assertEqual((len(rows), len(keys)), (12, 12))
+        self.assertTrue(all(row["log"] == row["axis_log"] and float(row["tps"]) > 0 for row in rows))
+
+    def test_a_killed_sweep_goes_on_and_leaves_no_log_files(self):
+        command = [sys.executable, str(FIGURES), "sweep", f"--out={self.directory}/x.csv",
+                   f"--wal_dir={self.directory}", *SWEEP, *SHORT]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+            while not (self.directory / "x.csv").exists():
+                time.sleep(0.01)
+            run.send_signal(signal.SIGKILL)
+        before = len(rows_of(self.directory / "x.csv"))
+        self.assertLess(before, 12)
+        self.sweep(*SWEEP, *SHORT)
+        rows = rows_of(self.directory / "x.csv")
+        keys = {(row["round"], row["axis_log"], row["axis_threads"]) for row in rows}
+        self.assertEqual((len(rows), len(keys)), (12, 12))
+        self.assertEqual([path.name for path in self.directory.iterdir()], ["x.csv"])
+
+    def test_what_logjam_refuses_is_left_out_and_said(self):
+        done = self.sweep("log=centr,scm", "rounds=1", "--tries=1", *SHORT)
+        self.assertIn("left out: log=scm", done.stdout)
+        self.assertEqual(len(rows_of(self.directory / "x.csv")), 1)
+
+    def test_every_scheme_can_be_an_axis(self):
+        self.sweep("log=every", "rounds=1", "--tries=1", "--command=micro", "--", "--inserts=100")
+        self.assertGreater(len(rows_of(self.directory / "x.csv")), 10)
+
+    def test_mistakes_get_one_sentence_and_status_2(self):
+        for words in (["sweep", "--out=x", "threads"], ["sweep", "--out=x", "rounds=x", "log=centr"],
+                      ["sweep", "--out=x", "log=centr", "--", "--log=eleda"], ["run", "X1"], ["run"],
+                      ["run", "--all", "P7"], ["check", "P7", f"--results={self.directory}"],
+                      ["sweep", "--out=x", "log=centr", "--logjam=/nowhere"],
+                      ["list", "--", "--seconds=1"]):
+            with self.subTest(words=words):
+                done = self.run_figures(*words, check=False)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_sweep_sh_is_the_same(self):
+        done = subprocess.run([ROOT / "scripts" / "sweep.sh", f"--out={self.directory}/x.csv",
+                               "log=centr", "rounds=1", "--tries=1",
+                               f"--wal_dir={self.directory}", *SHORT], check=False)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(len(rows_of(self.directory / "x.csv")), 1)

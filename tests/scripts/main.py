@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+"""Runs the tests of scripts/ as a GoogleTest binary runs its own: scripts/run_tests.py then needs
+to know one form only. A test's name is Class.method.
+
+usage: tests/scripts/main.py [--gtest_list_tests] [--gtest_filter=PATTERN:PATTERN...]
+"""
+
+import fnmatch
+import importlib
+import pathlib
+import sys
+import time
+import traceback
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent.parent / "scripts"), str(HERE)]
+
+
+def name_of(test):
+    return f"{type(test).__name__}.{test._testMethodName}"
+
+
+def flattened(suite):
+    for one in suite:
+        if isinstance(one, unittest.TestSuite):
+            yield from flattened(one)
+        else:
+            yield one
+
+
+class Result(unittest.TestResult):
+    """Prints what GoogleTest would."""
+
+    def startTest(self, test):
+        super().startTest(test)
+        self._begun = time.monotonic()
+        self._ended = ""
+        print(f"[ RUN      ] {name_of(test)}", flush=True)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        ms = (time.monotonic() - self._begun) * 1000
+        print(f"[{self._ended or '       OK'} ] {name_of(test)} ({ms:.0f} ms)", flush=True)
+
+    def _fail(self, error):
+        self._ended = "  FAILED "
+        traceback.print_exception(*error, file=sys.stdout)
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._fail(err)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._fail(err)
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            print(f"in {subtest}:")
+            self._fail(err)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self._ended = "  SKIPPED"
+        print(reason)
+
+
+def main():
+    tests = []
+    for path in sorted(HERE.glob("*_test.py")):
+        module = importlib.import_module(path.stem)
+        tests += flattened(unittest.defaultTestLoader.loadTestsFromModule(module))
+    patterns = ["*"]
+    for word in sys.argv[1:]:
+        if word.startswith("--gtest_filter="):
+            patterns = word.partition("=")[2].split(":")
+    tests = [test for test in tests
+             if any(fnmatch.fnmatchcase(name_of(test), pattern) for pattern in patterns)]
+    if "--gtest_list_tests" in sys.argv:
+        suites = {}
+        for test in tests:
+            suite, _, method = name_of(test).partition(".")
+            suites.setdefault(suite, []).append(method)
+        for suite, methods in suites.items():
+            print(f"{suite}.", *[f"  {method}" for method in methods], sep="\n")
+        return 0
+    result = Result()
+    unittest.TestSuite(tests).run(result)
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

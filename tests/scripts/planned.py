@@ -1,0 +1,50 @@
+"""Experiments and rows for the tests of scripts/experiments."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from experiments.definition import Experiment
+from experiments.runner import Outcome
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+FIGURES = ROOT / "scripts" / "figures.py"
+ORIGIN = {"revision": "abc", "binary": "def", "machine": "a CPU, 2 cores, Linux 6", "flags": ""}
+
+
+def experiment(**fields):
+    """An experiment with two axes, `log` and `threads`, unless `fields` say otherwise."""
+    return Experiment({"id": "T1", "title": "a test", "claim": "none",
+                       "grid": [{"axes": {"log": ["centr", "eleda"], "threads": [1, 2]}}],
+                       **fields}, "t1.toml")
+
+
+def row(number, value, **axes):
+    """A row of the store: `value` is its tps."""
+    return {"round": str(number), **{f"axis_{name}": str(of) for name, of in axes.items()},
+            "thrown_away": "0", "tps": str(value), "scheme_counters": "segments=3.00", **ORIGIN}
+
+
+def outcome(value=1.0, **origin):
+    return Outcome({"tps": str(value), **ORIGIN, **origin}, {})
+
+
+class InADirectory(unittest.TestCase):
+    """A test with a directory of its own."""
+
+    def setUp(self):
+        held = tempfile.TemporaryDirectory()
+        self.addCleanup(held.cleanup)
+        self.directory = pathlib.Path(held.name)
+
+    def run_figures(self, *words, check=True):
+        """Runs scripts/figures.py on short runs; returns how it ended."""
+        done = subprocess.run([sys.executable, str(FIGURES), *map(str, words)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+        if check and done.returncode != 0:
+            self.fail(f"{words} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        return done

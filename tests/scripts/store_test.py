@@ -1,0 +1,105 @@
+"""Rows are kept whole, once, and never beside rows of another origin."""
+
+from unittest import mock
+
+from planned import InADirectory, experiment, outcome
+
+from experiments import local, store
+from experiments.refused import Refused
+from experiments.runner import Outcome, PointRefused
+
+
+class FakeRunner:
+    """Counts, and ends with an error at the runs that it is told to."""
+
+    def __init__(self, fail_at=(), error=KeyboardInterrupt):
+        self.ran, self._fail_at, self._error = [], fail_at, error
+
+    def run(self, point):
+        if len(self.ran) in self._fail_at:
+            self._fail_at = ()
+            raise self._error(point.name)
+        self.ran.append(point.name)
+        return outcome(len(self.ran))
+
+
+class Rows(InADirectory):
+    def setUp(self):
+        super().setUp()
+        self.path = self.directory / "t1" / "quick.csv"
+        self.points = experiment().points()
+
+    def run_all(self, runner, rounds=2, **more):
+        rows = store.Store(self.path)
+        jobs = local.jobs_left(self.points, rounds, rows)
+        return local.run_jobs("T1", jobs, [(runner, rows)], local.Progress(len(jobs)), **more)
+
+    def test_rounds_are_interleaved(self):
+        runner = FakeRunner()
+        self.run_all(runner)
+        names = [point.name for point in self.points]
+        self.assertEqual(runner.ran, names + names)
+
+    def test_a_stopped_run_goes_on_without_losing_or_doubling_a_row(self):
+        with self.assertRaises(KeyboardInterrupt):
+            self.run_all(FakeRunner(fail_at=[5]))
+        self.assertEqual(len(store.Store(self.path).rows), 5)
+        runner = FakeRunner()
+        self.run_all(runner)
+        self.assertEqual(len(runner.ran), 3)
+        rows = store.Store(self.path)
+        self.assertEqual(len(rows.rows), 8)
+        self.assertEqual(len(rows.done()), 8)
+
+    def test_a_crash_while_a_row_is_written_leaves_the_rows_before_it(self):
+        rows = store.Store(self.path)
+        rows.add(self.points[0], 1, outcome())
+        with mock.patch("experiments.store.os.replace", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                rows.add(self.points[1], 1, outcome())
+        self.assertEqual(len(store.Store(self.path).rows), 1)
+
+    def test_rows_of_another_revision_binary_or_machine_are_refused(self):
+        rows = store.Store(self.path)
+        rows.add(self.points[0], 1, outcome())
+        for column in store.ORIGIN:
+            with self.subTest(column=column), self.assertRaises(Refused) as refused:
+                rows.add(self.points[1], 1, outcome(**{column: "another"}))
+            self.assertIn("another", str(refused.exception))
+        self.assertEqual(len(store.Store(self.path).rows), 1)
+
+    def test_a_doubled_row_is_refused(self):
+        rows = store.Store(self.path)
+        rows.add(self.points[0], 1, outcome())
+        rows.add(self.points[0], 1, outcome())
+        with self.assertRaises(Refused):
+            store.Store(self.path)
+
+    def test_rows_with_more_columns_come_later(self):
+        rows = store.Store(self.path)
+        rows.add(self.points[0], 1, outcome())
+        rows.add(self.points[1], 1, outcome(more="1"))
+        read = store.Store(self.path).rows
+        self.assertEqual([row["more"] for row in read], ["", "1"])
+
+    def test_extra_rows_lie_beside_with_the_same_axes(self):
+        rows = store.Store(self.path)
+        rows.add(self.points[0], 1, Outcome(outcome().row, {"cdf": [{"fraction": "1"}]}))
+        again = store.Store(self.path)
+        self.assertEqual(again.extras["cdf"], [
+            {"round": "1", "axis_log": "centr", "axis_threads": "1", "fraction": "1"}])
+        again.remove()
+        self.assertEqual(list(self.path.parent.iterdir()), [])
+
+    def test_a_sweep_leaves_out_what_logjam_refuses_and_says_so(self):
+        refused = self.run_all(FakeRunner(fail_at=[1], error=PointRefused), skip_refused=True)
+        self.assertEqual(list(refused), ["log=centr threads=2"])
+        self.assertEqual(len(store.Store(self.path).rows), 6)
+
+    def test_a_second_binary_has_rows_of_its_own_in_turn(self):
+        ours, theirs = store.Store(self.path), store.Store(self.directory / "other.csv")
+        jobs = local.jobs_left(self.points, 1, ours)
+        runners = FakeRunner(), FakeRunner()
+        local.run_jobs("T1", jobs, list(zip(runners, (ours, theirs))), local.Progress(4))
+        self.assertEqual(runners[0].ran, runners[1].ran)
+        self.assertEqual(ours.done(), theirs.done())
