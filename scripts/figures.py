@@ -83,6 +83,7 @@ def read(args, experiment):
 
 
 def list_command(args):
+    """what there is"""
     experiments = definition.load_all()
     published = [one for one in experiments.values() if not one.own]
     if args.json:
@@ -111,6 +112,7 @@ def runners(args, stack):
 
 
 def run_command(args):
+    """measure results; goes on where it was stopped"""
     if bool(args.beside) != bool(args.beside_results):
         raise Refused("--beside and --beside_results go together: the other binary, and its rows")
     experiments = chosen(args)
@@ -161,19 +163,53 @@ def draw(args, experiment):
 
 
 def plot_command(args):
+    """draw figures from their rows"""
     for experiment in chosen(args):
         draw(args, experiment)
     return 0
 
 
 def check_command(args):
+    """whether the claims hold"""
     well = True
     for experiment in chosen(args):
         well = print_measured(experiment, read(args, experiment)[0]) and well
     return 0 if well else 1
 
 
+def compare_command(args):
+    """what moved between two results"""
+    from experiments import compare  # scipy takes a second to load
+    pairs = []
+    for experiment in definition.load_all().values():
+        paths = [pathlib.Path(folder) / experiment.id.lower() / f"{args.size}.csv"
+                 for folder in (args.old, args.new)]
+        if all(path.exists() for path in paths):
+            pairs.append((experiment, *[store.Store(path).rows for path in paths]))
+    if not pairs:
+        raise Refused(f"{args.old} and {args.new} have no {args.size} results in common")
+    moved, apart = [], False
+    for experiment, old, new in pairs:
+        if old[0]["machine"] != new[0]["machine"]:
+            raise Refused(f"{experiment.id} was measured on {old[0]['machine']} and on "
+                          f"{new[0]['machine']}: two machines cannot be compared")
+        now_apart = not compare.in_turn(old, new)
+        apart = apart or now_apart
+        moved += compare.compare(*(measured.Measured(experiment, rows) for rows in (old, new)),
+                                 now_apart, len(pairs))
+    for one in moved:
+        say(f"{'better' if one.better else 'WORSE':6} {one.id} {one.where}: {one.column} "
+            f"{one.ratio:.3f} of before (noise: {100 * one.noise:.1f} %)")
+    if apart:
+        say("one was measured after the other: changes of a few percent cannot be told from the "
+            "machine's own (figures.py run --beside runs two binaries in turn)")
+    say(f"{len(moved)} changes in {len(pairs)} experiments, from {pairs[0][1][0]['revision']} to "
+        f"{pairs[0][2][0]['revision']}")
+    return 1 if any(not one.better for one in moved) else 0
+
+
 def sweep_command(args):
+    """a grid of your own: scripts/sweep.sh"""
     experiment = sweep.sweep(args.axes, args.flags, args.command_of_logjam)
     rows = store.Store(args.out)
     if args.fresh:
@@ -233,6 +269,10 @@ def arguments():
     made.add_argument("--beside_results", metavar="DIR", help="where its rows go")
     ids(command("plot", plot_command))
     ids(command("check", check_command))
+    made = command("compare", compare_command)
+    made.add_argument("old", metavar="OLD", help="a directory of results")
+    made.add_argument("new", metavar="NEW")
+    made.add_argument("--full", dest="size", action="store_const", const="full", default="quick")
     made = command("sweep", sweep_command,
                    usage="scripts/sweep.sh --out=FILE NAME=VALUE,... [rounds=N] [-- --FLAG=VALUE ...]")
     made.add_argument("axes", nargs="+", metavar="NAME=VALUE,...")

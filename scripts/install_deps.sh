@@ -7,7 +7,7 @@ set -euo pipefail
 packages=(
   libjemalloc-dev libgflags-dev libgoogle-glog-dev liburing-dev libnuma-dev libtbb-dev
   libxxhash-dev libgtest-dev libbenchmark-dev
-  python3 python3-pandas python3-matplotlib clang-format
+  python3 python3-pandas python3-matplotlib python3-scipy clang-format
 )
 case ${1:-} in
   "") ;;

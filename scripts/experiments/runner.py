@@ -8,6 +8,7 @@ start.
 
 import csv
 import dataclasses
+import datetime
 import hashlib
 import json
 import os
@@ -111,6 +112,7 @@ class Runner:
         while True:
             if self.tries > 1:
                 machine.wait_until_idle()
+            began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
             watch = machine.Watch()
             outcome = self._run_once(point)
             others, switches = watch.others(), watch.switches()
@@ -122,7 +124,7 @@ class Runner:
         if alone:
             earlier.append(switches)
         self.thrown_away += thrown_away
-        outcome.row = {"thrown_away": str(thrown_away), "others_pct": f"{100 * others:.1f}",
+        outcome.row = {"began": began, "thrown_away": str(thrown_away), "others_pct": f"{100 * others:.1f}",
                        "binary": self.binary, **outcome.row}
         return outcome
 

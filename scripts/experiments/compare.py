@@ -1,0 +1,114 @@
+"""What has moved between two measurements of the same experiments, beyond the noise.
+
+For each point and column there are the rounds' logarithms of new / old, in pairs of the same round: where
+the two binaries ran in turn (`figures.py run --beside=BINARY`), a pair cancels what disturbed both. The
+noise of a point is how its pairs scatter, and at least how those of all points do, because a few rounds of
+one point say little about their own noise. A change counts if chance makes it in one of a hundred
+comparisons at most (Student's t; Bonferroni over all that is compared), and if it is large enough:
+machines drift by several percent within an hour, which no scatter of the rounds shows.
+
+Two changes are looked for: of a point, and of an experiment as a whole (the median of its points in each
+round), which finds what is too small to see in any one point.
+"""
+
+import dataclasses
+import math
+import statistics
+
+from scipy import stats
+
+from experiments.measured import NotMeasured
+from experiments.refused import Refused
+
+# What a reader would call faster or slower: the column, and whether more of it is better.
+COLUMNS = {"tps": True, "inserts_s": True, "replay_gb_s": True, "cpu_us_txn": False,
+           "commit_p50_us": False}
+FALSE_ALARMS = 0.01   # the probability that a comparison of equals finds anything
+LEAST_IN_TURN = 0.03  # the least change that counts, if the two were run in turn
+LEAST_APART = 0.07    # if one was run after the other
+LEAST_ROUNDS = 3
+
+
+@dataclasses.dataclass
+class Moved:
+    """A change of a point, or of the whole experiment (`where` is "all points"): new / old is
+    `ratio`, and what chance and drift do is within `noise`, a share."""
+
+    id: str
+    where: str
+    column: str
+    ratio: float
+    noise: float
+
+    @property
+    def better(self):
+        return (self.ratio > 1) == COLUMNS[self.column]
+
+
+@dataclasses.dataclass
+class _Change:
+    """The logarithms of new / old in the rounds of one point."""
+
+    where: str
+    column: str
+    logarithms: list
+
+    def middle(self):
+        return statistics.median(self.logarithms)
+
+    def deviation(self):
+        return statistics.stdev(self.logarithms)
+
+
+def in_turn(old, new):
+    """Whether the two were run in turn: each began before the other ended."""
+    times = [[row["began"] for row in rows if row.get("began")] for rows in (old, new)]
+    return all(times) and min(times[0]) < max(times[1]) and min(times[1]) < max(times[0])
+
+
+def _changes(old, new, column):
+    """The changes of one column, of all points that both have."""
+    for axes in new.points():
+        try:
+            ours, theirs = new.column(column, axes), old.column(column, axes)
+        except NotMeasured:
+            continue
+        logarithms = [math.log(value / theirs[number]) for number, value in sorted(ours.items())
+                      if theirs.get(number) and value]
+        if len(logarithms) >= LEAST_ROUNDS:
+            name = " ".join(f"{axis}={value}" for axis, value in axes.items()) or "all"
+            yield _Change(name, column, logarithms)
+
+
+def _together(changes, column):
+    """The change of all points: the median of the points in each round."""
+    rounds = min(len(change.logarithms) for change in changes)
+    return _Change("all points", column, [
+        statistics.median(change.logarithms[number] for change in changes)
+        for number in range(rounds)])
+
+
+def compare(old, new, apart, count=1):
+    """What moved between two Measured of one experiment: a list of Moved, the largest change first.
+    `apart`: they were not run in turn. `count`: how many experiments are compared in all. Raises
+    Refused if no point has enough rounds in both."""
+    least = math.log1p(LEAST_APART if apart else LEAST_IN_TURN)
+    by_column = {column: found for column in COLUMNS
+                 if (found := list(_changes(old, new, column)))}
+    if not by_column:
+        raise Refused(f"{new.experiment.id}: no point has {LEAST_ROUNDS} rounds in both")
+    tests = count * sum(len(changes) + 1 for changes in by_column.values())
+    moved = []
+    for column, changes in by_column.items():
+        freedom = sum(len(change.logarithms) - 1 for change in changes)
+        pooled = math.sqrt(statistics.fmean(change.deviation() ** 2 for change in changes))
+        whole = _together(changes, column)
+        for change, degrees, floor in [
+                *((change, freedom, pooled) for change in changes),
+                (whole, len(whole.logarithms) - 1, 0)]:
+            error = max(change.deviation(), floor) / math.sqrt(len(change.logarithms))
+            noise = max(least, error * stats.t.ppf(1 - FALSE_ALARMS / tests / 2, degrees))
+            if abs(change.middle()) > noise:
+                moved.append(Moved(new.experiment.id, change.where, column,
+                                   math.exp(change.middle()), math.expm1(noise)))
+    return sorted(moved, key=lambda one: -abs(math.log(one.ratio)))

@@ -1,0 +1,64 @@
+"""What moved is found, and noise is not taken for it: on drawn rows with known changes."""
+
+import random
+import unittest
+
+from planned import experiment, row
+
+from experiments.compare import compare, in_turn
+from experiments.measured import Measured
+from experiments.refused import Refused
+
+AXES = {"log": ["centr", "eleda", "poplar"], "threads": [1, 2]}
+
+
+def drawn(draw, factor=1.0, noise=0.02, rounds=5, only=None):
+    """Rows of all points, with a noise of that share; `factor` is on the points of log `only`."""
+    return [row(number, 1000 * threads * draw.lognormvariate(0, noise)
+                * (factor if only in (None, log) else 1), log=log, threads=threads)
+            for number in range(1, rounds + 1)
+            for log in AXES["log"] for threads in AXES["threads"]]
+
+
+def moved(old, new, apart=False):
+    one = experiment(grid=[{"axes": AXES}])
+    return compare(Measured(one, old), Measured(one, new), apart)
+
+
+class Compare(unittest.TestCase):
+    def test_equals_give_hardly_a_false_alarm(self):
+        draw = random.Random(1)
+        alarms = sum(bool(moved(drawn(draw, noise=noise), drawn(draw, noise=noise)))
+                     for noise in (0.005, 0.02, 0.1) for _ in range(100))
+        self.assertLessEqual(alarms, 6)  # 300 comparisons, 0.01 each
+
+    def test_a_slow_down_of_a_tenth_is_found(self):
+        draw = random.Random(2)
+        for apart in (False, True):
+            found = [moved(drawn(draw), drawn(draw, factor=0.9), apart) for _ in range(20)]
+            self.assertTrue(all(any(one.where == "all points" for one in each) for each in found))
+            self.assertFalse(any(one.better for each in found for one in each))
+
+    def test_a_slow_down_of_one_scheme_is_found_there_and_only_there(self):
+        draw = random.Random(3)
+        for _ in range(20):
+            found = moved(drawn(draw), drawn(draw, factor=0.85, only="eleda"))
+            self.assertEqual({one.where for one in found}, {"log=eleda threads=1",
+                                                            "log=eleda threads=2"})
+
+    def test_drift_between_two_measurements_one_after_the_other_is_no_change(self):
+        draw = random.Random(4)
+        self.assertFalse(moved(drawn(draw, noise=0.01), drawn(draw, 0.95, noise=0.01), apart=True))
+        self.assertTrue(moved(drawn(draw, noise=0.005), drawn(draw, 0.95, noise=0.005)))
+
+    def test_in_turn_means_that_the_times_overlap(self):
+        def at(*times):
+            return [{"began": time} for time in times]
+        self.assertTrue(in_turn(at("1", "3"), at("2", "4")))
+        self.assertFalse(in_turn(at("1", "2"), at("3", "4")))
+        self.assertFalse(in_turn(at("1"), [{"began": ""}]))
+
+    def test_two_rounds_are_too_few(self):
+        draw = random.Random(5)
+        with self.assertRaises(Refused):
+            moved(drawn(draw, rounds=2), drawn(draw, rounds=2))
