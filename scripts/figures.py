@@ -139,7 +139,7 @@ def run_command(args):
             work.append((experiment, pairs, [jobs[key] for key in sorted(jobs)]))
         progress = local.Progress(sum(len(jobs) for _, _, jobs in work))
         for experiment, pairs, jobs in work:
-            local.run_jobs(experiment.id, jobs, pairs, progress)
+            local.run_jobs(experiment.id, jobs, pairs, progress, budget=args.budget)
             progress.end()
             found = measured.Measured(experiment, pairs[0][1].rows)
             well = print_measured(experiment, found) and well
@@ -263,6 +263,8 @@ def arguments():
     running(made)
     made.add_argument("--rounds", type=int, help="instead of the file's")
     made.add_argument("--seconds", type=float, help="instead of the file's")
+    made.add_argument("--budget", type=float,
+                      help="seconds for each result: no round begins that would not end in time")
     made.add_argument("--plot", action="store_true", help="draw the figure afterwards")
     made.add_argument("--check", action="store_true", help="exit with status 1 if a claim fails")
     made.add_argument("--beside", metavar="BINARY", help="another logjam, run in turn with the first")

@@ -47,11 +47,17 @@ def jobs_left(points, rounds, store):
             if store.key(point, number) not in done]
 
 
-def run_jobs(name, jobs, pairs, progress, skip_refused=False):
+def run_jobs(name, jobs, pairs, progress, skip_refused=False, budget=None):
     """Runs each of the `jobs` with each (runner, store) of `pairs`. Returns what was refused: a
-    dict of points' names to sentences. Unless `skip_refused`, a refusal ends everything."""
-    refused = {}
+    dict of points' names to sentences. Unless `skip_refused`, a refusal ends everything. A round
+    that would not end within `budget` seconds is not begun, except the first."""
+    refused, begun, first, last = {}, time.monotonic(), jobs[0][0] if jobs else 1, None
     for number, point in jobs:
+        if number != last and last is not None and budget:
+            used = time.monotonic() - begun
+            if used * (number - first + 1) / (number - first) > budget:
+                break
+        last = number
         progress.step(f"{name}, round {number}: {point.name}")
         if point.name in refused:
             continue

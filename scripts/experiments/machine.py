@@ -16,6 +16,11 @@ PROBE_SECONDS = 0.2
 LONGEST_WAIT_SECONDS = 20
 
 
+def cores():
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def _taken_seconds():
     """The time that programs, and the host, have taken from all cores since the machine started."""
     with open("/proc/stat", encoding="ascii") as stat:

@@ -147,7 +147,7 @@ class Runner:
 
     def _filled(self, value):
         return text(value).replace("{config}", str(CONFIG)).replace("{dir}", self._disk).replace(
-            "{memory}", self._memory)
+            "{memory}", self._memory).replace("{cores}", str(machine.cores()))
 
     def _emptied(self, value):
         return value.replace(str(CONFIG), "{config}").replace(self._disk, "{dir}").replace(

@@ -96,6 +96,11 @@ class Rows(InADirectory):
         self.assertEqual(list(refused), ["log=centr threads=2"])
         self.assertEqual(len(store.Store(self.path).rows), 6)
 
+    def test_a_budget_ends_a_run_after_a_whole_round(self):
+        runner = FakeRunner()
+        self.run_all(runner, rounds=9, budget=1e-9)
+        self.assertEqual(len(runner.ran), 4)
+
     def test_a_second_binary_has_rows_of_its_own_in_turn(self):
         ours, theirs = store.Store(self.path), store.Store(self.directory / "other.csv")
         jobs = local.jobs_left(self.points, 1, ours)
