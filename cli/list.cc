@@ -4,12 +4,15 @@
 #include <cstdio>
 
 #include "cli/commands.h"
-#include "cli/settings.h"
+#include "cli/list_json.h"
+#include "cli/row_files.h"
 #include "engine/protocol.h"
 #include "engine/workload.h"
 #include "logging/device/device.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
+
+DECLARE_string(json);
 
 namespace logjam {
 namespace {
@@ -52,6 +55,19 @@ int list_command(const std::string& what) {
     known = known || what == name;
     return all || what == name;
   };
+  const auto refuse_unknown = [&] {
+    if (known) return;
+    platform::refuse("\"" + what +
+                     "\" cannot be listed; schemes, protocols, workloads, variants and devices "
+                     "can");
+  };
+  if (!FLAGS_json.empty()) {
+    const std::string json = list_as_json(wanted);
+    refuse_unknown();
+    refuse_json_file();
+    append_json(json);
+    return 0;
+  }
   using Cells = std::vector<std::string_view>;
   if (wanted("schemes")) {
     print_all({"SCHEME (--log)", "DEVICE", "STREAMS", "BUFFER", "SEQUENCE", "FLUSHED BY",
@@ -91,11 +107,7 @@ int list_command(const std::string& what) {
       return Cells{d.spec, d.what};
     });
   }
-  if (!known) {
-    platform::refuse("\"" + what +
-                     "\" cannot be listed; schemes, protocols, workloads, variants and devices "
-                     "can");
-  }
+  refuse_unknown();
   return 0;
 }
 

@@ -2,12 +2,11 @@
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 
+#include "cli/cdf.h"
 #include "cli/commands.h"
-#include "cli/report.h"
+#include "cli/row_files.h"
 #include "cli/settings.h"
 #include "logging/format/record.h"
 #include "logging/log.h"
@@ -33,7 +32,6 @@ DEFINE_bool(seal, false, "micro: whole records with headers and checksums, not m
 DEFINE_uint64(inserts, 0, "micro: each thread ends after so many; 0: --seconds alone ends the run");
 DEFINE_string(floor, "",
               "micro: no log: copy (to a ring of the thread's own) or fetch-add (then copy)");
-DEFINE_string(cdf, "", "micro: write commit latency's distribution to this file");
 DECLARE_uint32(threads);
 DECLARE_double(seconds);
 DECLARE_double(warmup);
@@ -44,7 +42,7 @@ DECLARE_bool(flush_help);
 DECLARE_string(device);
 DECLARE_string(log);
 DECLARE_string(commit);
-DECLARE_string(csv);
+DECLARE_string(cdf);
 
 namespace logjam {
 namespace {
@@ -116,7 +114,7 @@ log_insert::Result insert_into_log(LogOptions log_options, log_insert::Options o
 
 // How often the threads of a consolidating scheme went for the log's lock, for each insert: once
 // for a group, and once for an insert that found the lock free. Empty for other schemes.
-std::string groups_per_insert(const Counters& counters) {
+Value groups_per_insert(const Counters& counters) {
   const double inserts = counters.value("inserts"),
                together = counters.value("consolidated_inserts");
   if (inserts == 0 || !counters.has("groups")) return "";
@@ -125,24 +123,23 @@ std::string groups_per_insert(const Counters& counters) {
 
 Row make_row(const LogOptions& log, const log_insert::Options& options,
              const log_insert::Result& result, const std::string& unsafe) {
-  const auto flag = [](bool set) { return std::string(set ? "true" : "false"); };
   const auto inserts = static_cast<double>(result.inserts);
   const auto per = [](double value, double of) { return of > 0 ? value / of : 0; };
   Row row = {
       {"log", FLAGS_floor.empty() ? FLAGS_log : "floor:" + FLAGS_floor},
       {"unsafe", unsafe},
       {"device", FLAGS_floor.empty() ? log.device : ""},
-      {"threads", std::to_string(options.threads)},
+      {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
       {"record_bytes", FLAGS_record_bytes},
-      {"outlier_bytes", std::to_string(FLAGS_outlier_bytes)},
-      {"local", flag(options.local)},
-      {"sync_every", std::to_string(options.sync_every)},
-      {"logs_per_commit", std::to_string(options.logs_per_commit)},
+      {"outlier_bytes", FLAGS_outlier_bytes},
+      {"local", options.local},
+      {"sync_every", options.sync_every},
+      {"logs_per_commit", options.logs_per_commit},
       {"commit", options.logs_per_commit == 0 ? "" : FLAGS_commit},
-      {"seal", flag(options.seal)},
+      {"seal", options.seal},
       {"seconds", number(result.seconds, 3)},
-      {"inserts", std::to_string(result.inserts)},
+      {"inserts", result.inserts},
       {"inserts_s", number(per(inserts, result.seconds), 0)},
       {"mb_s", number(per(static_cast<double>(result.bytes) * 1e-6, result.seconds), 2)},
       {"ns_insert", number(per(result.seconds * 1e9 * options.threads, inserts), 2)},
@@ -166,22 +163,6 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
   return row;
 }
 
-void write_cdf(const std::string& path, const HistogramSum& ticks) {
-  constexpr int kSteps = 1000;
-  FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) platform::fatal("cannot write " + path + ": " + strerror(errno));
-  bool written = std::fprintf(file, "fraction,latency_us\n") > 0;
-  for (int i = 1; i <= kSteps; ++i) {
-    const double fraction = static_cast<double>(i) / kSteps;
-    const uint64_t at = i == kSteps ? ticks.max() : ticks.percentile(fraction);
-    written = written &&
-              std::fprintf(file, "%.3f,%.1f\n", fraction, platform::ticks_to_ns(at) * 1e-3) > 0;
-  }
-  if (std::fclose(file) != 0 || !written) {
-    platform::fatal("cannot write " + path + ": " + strerror(errno));
-  }
-}
-
 }  // namespace
 
 int micro_command() {
@@ -192,7 +173,8 @@ int micro_command() {
     refuse("--log=" + FLAGS_log + " has no buffer to insert into; --floor=copy is the plain copy");
   }
   LogOptions log = log_options(scheme);
-  if (!FLAGS_csv.empty()) refuse_foreign_csv(FLAGS_csv, make_row(log, options, {}, ""));
+  refuse_row_files(make_row(log, options, {}, ""));
+  refuse_cdf_file();
   const std::string unsafe = floor == Floor::kNone ? scheme.unsafe() : "";
   refuse_too_large(
       0, floor == Floor::kNone
@@ -211,8 +193,8 @@ int micro_command() {
   const Row row = make_row(log, options, result, unsafe);
   print_summary(row);
   if (!workers.cost().empty()) std::printf("note: %s\n", workers.cost().c_str());
-  if (!FLAGS_csv.empty()) append_csv(FLAGS_csv, row);
-  if (!FLAGS_cdf.empty()) write_cdf(FLAGS_cdf, result.commit);
+  append_row(row);
+  write_cdf(result.commit);
   return 0;
 }
 

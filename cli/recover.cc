@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/export.h"
 #include "cli/report.h"
+#include "cli/row_files.h"
 #include "cli/settings.h"
 #include "engine/recovery/replay_commands.h"
 #include "logging/directory_locks.h"
@@ -56,8 +57,59 @@ void take_flags(const LogFileHeader& header) {
   }
 }
 
-std::string seconds_since(uint64_t start_ns) {
-  return number(static_cast<double>(platform::now_ns() - start_ns) * 1e-9, 3) + " s";
+double seconds_since(uint64_t start_ns) {
+  return static_cast<double>(platform::now_ns() - start_ns) * 1e-9;
+}
+
+double gb_per_second(const RecoveryResult& result) {
+  return result.seconds > 0 ? static_cast<double>(result.bytes) * 1e-9 / result.seconds : 0;
+}
+
+// A row's columns are those of `logjam run` where they mean the same. `verified` says as there
+// whether all checks have passed; that the log can be recovered from is the first of them.
+struct Recovered {
+  std::string workload, scale, protocol, replay, unsafe;
+  size_t streams = 0, directories = 0;
+  double load_seconds = 0;
+  RecoveryResult result = {};
+  std::string verified = {};
+};
+
+Row make_row(const Recovered& recovered, const LogFileHeader& log) {
+  const RecoveryResult& result = recovered.result;
+  char run[17];
+  std::snprintf(run, sizeof run, "%016llx", static_cast<unsigned long long>(log.run));
+  Row row = {
+      {"workload", recovered.workload},
+      {"scale", recovered.scale},
+      {"cc", recovered.protocol},
+      {"log", log.scheme},
+      {"unsafe", recovered.unsafe},
+      {"log_records", log.log_records},
+      {"device", log.device},
+      {"streams", recovered.streams},
+      {"directories", recovered.directories},
+      {"log_threads", log.workers},
+      {"log_run", run},
+      {"log_revision", log.revision},
+      {"threads", FLAGS_threads},
+      {"replay", recovered.replay},
+      {"read_mb_s", number(FLAGS_read_mb_s)},
+      {"bytes", result.bytes},
+      {"transactions", result.transactions},
+      {"records", result.records},
+      {"beyond_cut", result.beyond_cut},
+      {"incomplete", result.incomplete},
+      {"load_seconds", number(recovered.load_seconds, 3)},
+      {"replay_seconds", number(result.seconds, 3)},
+      {"replay_gb_s", number(gb_per_second(result), 3)},
+      {"cut", result.cut.why},
+      {"damage", result.damage},
+      {"error", result.error},
+      {"verified", recovered.verified},
+  };
+  add_origin(&row);
+  return row;
 }
 
 // Returns whether the database may be used.
@@ -89,8 +141,23 @@ bool print_result(const RecoveryResult& result, const std::string& how) {
               static_cast<unsigned long long>(result.incomplete));
   std::printf("replay                 %s\n", how.c_str());
   std::printf("replay_seconds         %.3f\n", result.seconds);
-  std::printf("replay_gb_s            %.3f\n", bytes * 1e-9 / result.seconds);
+  std::printf("replay_gb_s            %.3f\n", gb_per_second(result));
   return true;
+}
+
+// Returns whether all checks that were asked for have passed.
+bool check(Workload& workload, Database& database, size_t streams) {
+  const uint64_t start = platform::now_ns();
+  print_row_counts(database);
+  // One stream has a worker's transactions in their order, and is cut at one place.
+  if (streams > 1) workload.note_any_order();
+  bool good = true;
+  if (FLAGS_verify) good = print_checks(workload.verify(database));
+  if (!FLAGS_history.empty()) {
+    good = print_checks(workload.verify_history(database, FLAGS_history)) && good;
+  }
+  VLOG(1) << "verified in " << seconds_since(start) << " s";
+  return good;
 }
 
 }  // namespace
@@ -124,41 +191,47 @@ int recover_command() {
           << files.header.scheme << ", workload " << info.name;
   const auto workload = make_with_history(info);
   refuse_too_large(workload->expected_bytes(), {});
+  Recovered recovered{.workload = std::string(info.name),
+                      .scale = workload->describe(),
+                      .protocol = protocol != nullptr ? std::string(protocol->name) : "",
+                      .replay = protocol != nullptr ? "commands" : FLAGS_replay,
+                      .unsafe = scheme.unsafe(),
+                      .streams = files.paths.size(),
+                      .directories = wal_directories().size()};
+  refuse_row_files(make_row(recovered, files.header));
   Database database;
   const uint64_t load_start = platform::now_ns();
   load(*workload, database, FLAGS_threads, isatty(STDERR_FILENO) != 0);
+  recovered.load_seconds = seconds_since(load_start);
   refuse_undescribed_tables(database, FLAGS_export);
   std::printf("log                    scheme %s, device %s, records %s, run %016llx, revision %s\n",
               files.header.scheme.c_str(), files.header.device.c_str(),
               files.header.log_records.c_str(), static_cast<unsigned long long>(files.header.run),
               files.header.revision.c_str());
   std::printf("workload               %s; loaded in %.1f s\n", workload->describe().c_str(),
-              static_cast<double>(platform::now_ns() - load_start) * 1e-9);
+              recovered.load_seconds);
 
-  VLOG(1) << "loaded in " << seconds_since(load_start) << "; replaying";
+  VLOG(1) << "loaded in " << recovered.load_seconds << " s; replaying";
 
   const uint64_t replay_start = platform::now_ns();
   const double read_speed = FLAGS_read_mb_s * 1e6;
-  bool good = protocol == nullptr
-                  ? print_result(
-                        recover(database, files, scheme.recovery, FLAGS_threads, order, read_speed),
-                        FLAGS_replay)
-                  : print_result(replay_commands(*workload, database, files, scheme.recovery,
-                                                 *protocol, read_speed),
-                                 "commands");
-  VLOG(1) << "replayed in " << seconds_since(replay_start) << "; verifying";
-  if (!good) return platform::kExitViolation;
-  const uint64_t verify_start = platform::now_ns();
-  print_row_counts(database);
-  // One stream has a worker's transactions in their order, and is cut at one place.
-  if (files.paths.size() > 1) workload->note_any_order();
-  if (FLAGS_verify) good = print_checks(workload->verify(database)) && good;
-  if (!FLAGS_history.empty()) {
-    good = print_checks(workload->verify_history(database, FLAGS_history)) && good;
+  recovered.result =
+      protocol == nullptr
+          ? recover(database, files, scheme.recovery, FLAGS_threads, order, read_speed)
+          : replay_commands(*workload, database, files, scheme.recovery, *protocol, read_speed);
+  VLOG(1) << "replayed in " << seconds_since(replay_start) << " s; verifying";
+  const bool usable = print_result(recovered.result, recovered.replay);
+  const bool good = usable && check(*workload, database, files.paths.size());
+  if (!good) {
+    recovered.verified = "FAILED";
+  } else if (FLAGS_verify || !FLAGS_history.empty()) {
+    recovered.verified = "passed";
   }
-  export_tables(database, FLAGS_export);
-  export_history(*workload, database, FLAGS_history, FLAGS_export_history);
-  VLOG(1) << "verified in " << seconds_since(verify_start);
+  append_row(make_row(recovered, files.header));
+  if (usable) {
+    export_tables(database, FLAGS_export);
+    export_history(*workload, database, FLAGS_history, FLAGS_export_history);
+  }
   return good ? 0 : platform::kExitViolation;
 }
 

@@ -6,16 +6,17 @@
 #include <memory>
 #include <string>
 
+#include "cli/cdf.h"
 #include "cli/commands.h"
 #include "cli/report.h"
+#include "cli/row_files.h"
 #include "cli/settings.h"
 #include "logging/log.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "workloads/history/keep.h"
 
-DEFINE_string(csv, "", "append a row to this file");
-DEFINE_bool(verify, true, "run the workload's own checks afterwards");
+DEFINE_bool(verify, true, "run, recover: the workload's own checks afterwards");
 
 namespace logjam {
 namespace {
@@ -63,9 +64,8 @@ void stop_on_signals() {
 int run_command() {
   Settings settings = run_settings();
   const auto workload = make_with_history(*settings.workload);
-  if (!FLAGS_csv.empty()) {
-    refuse_foreign_csv(FLAGS_csv, make_row(settings, *workload, RunResult{}, ""));
-  }
+  refuse_row_files(make_row(settings, *workload, RunResult{}, ""));
+  refuse_cdf_file();
   refuse_too_large(workload->expected_bytes(), log_buffers(settings.log));
 
   const std::string unsafe = settings.scheme->unsafe();
@@ -84,7 +84,7 @@ int run_command() {
   const uint64_t load_start = platform::now_ns();
   load(*workload, database, settings.run.threads, settings.run.progress);
   LOG(INFO) << "loaded " << workload->describe() << " in "
-            << number(static_cast<double>(platform::now_ns() - load_start) * 1e-9) << " s";
+            << number(static_cast<double>(platform::now_ns() - load_start) * 1e-9).text() << " s";
 
   stop_on_signals();
   log.start();
@@ -106,7 +106,8 @@ int run_command() {
   if (!settings.unsafe.empty()) {
     std::printf("UNSAFE: acknowledged transactions may be lost (%s)\n", settings.unsafe.c_str());
   }
-  if (!FLAGS_csv.empty()) append_csv(FLAGS_csv, row);
+  append_row(row);
+  write_cdf(result.commit);
   if (verified == "FAILED") return platform::kExitViolation;
   if (result.out_of_memory) {
     platform::fatal(

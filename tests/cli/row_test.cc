@@ -1,12 +1,11 @@
 // What the columns of a row hold, and how a CSV file holds them.
-#include "cli/report.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <fstream>
 #include <iterator>
 
+#include "cli/row_files.h"
 #include "engine/stats/histogram.h"
 #include "platform/clock.h"
 #include "tests/temporary_directory.h"
@@ -14,7 +13,7 @@
 namespace logjam {
 namespace {
 
-TEST(Report, LatencyColumnsHoldThePercentilesThatTheyName) {
+TEST(Row, LatencyColumnsHoldThePercentilesThatTheyName) {
   Histogram histogram;
   for (int ms = 1; ms <= 1000; ++ms) histogram.record(platform::ns_to_ticks(ms * 1e6));
   HistogramSum sum;
@@ -30,11 +29,11 @@ TEST(Report, LatencyColumnsHoldThePercentilesThatTheyName) {
   for (size_t i = 0; i < row.size(); ++i) {
     EXPECT_EQ(row[i].first, expected[i].first);
     // A bin's middle errs by less than 0.4 %; the percentiles are 0.1 % apart at the least.
-    EXPECT_NEAR(std::stod(row[i].second), expected[i].second, 0.004 * expected[i].second);
+    EXPECT_NEAR(std::stod(row[i].second.text()), expected[i].second, 0.004 * expected[i].second);
   }
 }
 
-TEST(Report, ValuesWithCommasQuotesAndNewlinesAreQuotedInTheCsvFile) {
+TEST(Row, ValuesWithCommasQuotesAndNewlinesAreQuotedInTheCsvFile) {
   const TemporaryDirectory directory;
   const std::string path = directory.path_of("rows.csv");
   append_csv(path, {{"plain", "a b"}, {"comma", "a,b"}, {"quote", "say \"a\""}, {"line", "a\nb"}});

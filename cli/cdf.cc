@@ -1,0 +1,38 @@
+#include "cli/cdf.h"
+
+#include <gflags/gflags.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/row_files.h"
+#include "platform/clock.h"
+#include "platform/fatal.h"
+
+DECLARE_string(cdf);
+
+namespace logjam {
+
+void refuse_cdf_file() {
+  if (!FLAGS_cdf.empty()) refuse_unwritable("cdf", FLAGS_cdf);
+}
+
+void write_cdf(const HistogramSum& ticks) {
+  if (FLAGS_cdf.empty()) return;
+  constexpr int kSteps = 1000;
+  FILE* file = std::fopen(FLAGS_cdf.c_str(), "we");
+  if (file == nullptr) platform::fatal("cannot write " + FLAGS_cdf + ": " + strerror(errno));
+  bool written = std::fprintf(file, "fraction,latency_us\n") > 0;
+  for (int i = 1; i <= kSteps; ++i) {
+    const double fraction = static_cast<double>(i) / kSteps;
+    const uint64_t at = i == kSteps ? ticks.max() : ticks.percentile(fraction);
+    written = written &&
+              std::fprintf(file, "%.3f,%.1f\n", fraction, platform::ticks_to_ns(at) * 1e-3) > 0;
+  }
+  if (std::fclose(file) != 0 || !written) {
+    platform::fatal("cannot write " + FLAGS_cdf + ": " + strerror(errno));
+  }
+}
+
+}  // namespace logjam

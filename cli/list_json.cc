@@ -1,0 +1,123 @@
+#include "cli/list_json.h"
+
+#include <vector>
+
+#include "cli/json.h"
+#include "cli/row.h"
+#include "cli/row_files.h"
+#include "engine/protocol.h"
+#include "engine/workload.h"
+#include "logging/device/device.h"
+
+namespace logjam {
+namespace {
+
+template <class Texts>
+Value texts(const Texts& texts) {
+  std::vector<std::string> items;
+  for (const auto& text : texts) items.push_back(json_text(text));
+  return {"", json_array(items)};
+}
+
+template <class Infos, class ToRow>
+std::string all_of(const Infos& infos, const ToRow& to_row) {
+  std::vector<std::string> items;
+  for (const auto& info : infos) items.push_back(to_json(to_row(info)));
+  return json_array(items);
+}
+
+Row scheme_row(const SchemeInfo& scheme) {
+  const LogTraits& traits = scheme.traits;
+  const StreamCount streams = stream_count_of(scheme);
+  return {
+      {"name", scheme.name},
+      {"device", traits.in_place ? "nvm" : "any"},
+      {"streams", scheme.streams},
+      {"buffer", scheme.buffer},
+      {"sequence", scheme.sequence},
+      {"flushed_by", scheme.flushed_by},
+      {"safe_when", scheme.safe_when},
+      {"cut", scheme.cut},
+      {"source", scheme.source},
+      {"logs", traits.logs},
+      {"in_place", traits.in_place},
+      {"commands", traits.commands},
+      {"sequence_before_validation", traits.sequence_before_validation},
+      {"hole_after_validation", traits.hole_after_validation},
+      {"stream_count", Value("", to_json({{"base", streams.base},
+                                          {"per_directory", streams.per_directory},
+                                          {"per_worker", streams.per_worker},
+                                          {"per_socket", streams.per_socket}}))},
+      {"unsafe", scheme.unsafe()},
+      {"recovery_flags", texts(scheme.recovery_flags)},
+  };
+}
+
+Row workload_row(const WorkloadInfo& workload) {
+  std::vector<std::string> variants;
+  for (const WorkloadVariant& variant : workload.variants) variants.push_back(variant.flag);
+  return {{"name", workload.name},
+          {"memory", workload.memory},
+          {"what", workload.what},
+          {"variants", texts(variants)},
+          {"load_flags", texts(workload.load_flags)},
+          {"keeps_history", workload.keeps_history}};
+}
+
+Row device_row(const DeviceKind& device) {
+  const std::string name(device.spec.substr(0, device.spec.find_first_of(":[")));
+  // What wraps another device is as that one is.
+  const bool wraps = device.spec.find('<') != device.spec.npos;
+  const auto of_itself = [&](bool has) { return wraps ? Value() : Value(has); };
+  return {{"name", name},
+          {"spec", device.spec},
+          {"what", device.what},
+          {"keeps", of_itself(device_keeps(name))},
+          {"memory", of_itself(device_is_memory(name))},
+          {"discards", of_itself(device_discards(name))}};
+}
+
+}  // namespace
+
+StreamCount stream_count_of(const SchemeInfo& scheme) {
+  const auto count = [&](uint32_t directories, uint32_t workers, uint32_t sockets) {
+    LogConfig config;
+    config.workers = workers;
+    config.sockets = sockets;
+    return scheme.stream_count(directories, config);
+  };
+  const uint32_t least = count(1, 1, 1);
+  StreamCount streams;
+  streams.per_directory = count(2, 1, 1) - least;
+  streams.per_worker = count(1, 2, 1) - least;
+  streams.per_socket = count(1, 1, 2) - least;
+  streams.base = least - streams.per_directory - streams.per_worker - streams.per_socket;
+  return streams;
+}
+
+std::string list_as_json(const std::function<bool(const char*)>& wanted) {
+  std::vector<std::pair<std::string, std::string>> members;
+  if (wanted("schemes")) members.emplace_back("schemes", all_of(all_schemes(), scheme_row));
+  if (wanted("protocols")) {
+    members.emplace_back("protocols", all_of(all_protocols(), [](const ProtocolInfo& protocol) {
+                           return Row{{"name", protocol.name}, {"what", protocol.what}};
+                         }));
+  }
+  if (wanted("workloads")) {
+    members.emplace_back("workloads", all_of(all_workloads(), workload_row));
+  }
+  if (wanted("variants")) {
+    std::vector<std::string> variants;
+    for (const WorkloadInfo& workload : all_workloads()) {
+      for (const WorkloadVariant& variant : workload.variants) {
+        variants.push_back(
+            to_json({{"flag", variant.flag}, {"workload", workload.name}, {"what", variant.what}}));
+      }
+    }
+    members.emplace_back("variants", json_array(variants));
+  }
+  if (wanted("devices")) members.emplace_back("devices", all_of(all_device_kinds(), device_row));
+  return json_object(members);
+}
+
+}  // namespace logjam

@@ -1,0 +1,81 @@
+#include "cli/row.h"
+
+#include <sys/utsname.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+#include "cli/json.h"
+#include "cli/revision.h"
+#include "cli/settings.h"
+#include "platform/clock.h"
+#include "platform/thread.h"
+
+namespace logjam {
+namespace {
+
+std::string cpu_model() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown CPU";
+}
+
+std::string machine() {
+  utsname system;
+  uname(&system);
+  return cpu_model() + ", " + std::to_string(platform::core_count()) + " cores, " + system.sysname +
+         " " + system.release;
+}
+
+}  // namespace
+
+Value::Value(std::string_view text) : text_(text) {
+  if (!text.empty()) json_ = json_text(text);
+}
+
+Value number(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  return {text, std::isfinite(value) ? text : "null"};  // JSON has no infinity
+}
+
+void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row) {
+  const auto us = [](uint64_t t) { return number(platform::ticks_to_ns(t) * 1e-3); };
+  row->emplace_back(prefix + "_p50_us", us(ticks.percentile(0.5)));
+  row->emplace_back(prefix + "_p95_us", us(ticks.percentile(0.95)));
+  row->emplace_back(prefix + "_p99_us", us(ticks.percentile(0.99)));
+  row->emplace_back(prefix + "_p999_us", us(ticks.percentile(0.999)));
+  row->emplace_back(prefix + "_max_us", us(ticks.max()));
+}
+
+void add_counters(const Counters& counters, Row* row) {
+  row->emplace_back("flushes", number(counters.value("flushes"), 0));
+  row->emplace_back("flush_bytes_mean", number(counters.value("flush_bytes_mean"), 0));
+  row->emplace_back("flush_late_us_mean", number(counters.value("flush_late_us_mean")));
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> members;
+  for (const SchemeCounter& counter : counters) {
+    if (counter.name.starts_with("flush")) continue;
+    const Value value = number(counter.value(), 2);
+    text += (text.empty() ? "" : " ") + counter.name + "=" + value.text();
+    members.emplace_back(counter.name, value.json());
+  }
+  row->emplace_back("scheme_counters", Value(text, json_object(members)));
+}
+
+void add_origin(Row* row) {
+  row->emplace_back("revision", revision());
+  row->emplace_back("machine", machine());
+  row->emplace_back("flags", changed_flags());
+}
+
+void print_summary(const Row& row) {
+  for (const auto& [name, value] : row) {
+    if (!value.empty()) std::printf("%-22s %s\n", name.c_str(), value.text().c_str());
+  }
+}
+
+}  // namespace logjam

@@ -1,0 +1,80 @@
+// JSON: its texts, and the kinds of a row's values.
+#include "cli/json.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+#include "cli/row_files.h"
+#include "tests/scoped_flags.h"
+#include "tests/temporary_directory.h"
+
+namespace logjam {
+namespace {
+
+TEST(Json, TextsAreEscaped) {
+  EXPECT_EQ(json_text("plain, it's"), "\"plain, it's\"");
+  EXPECT_EQ(json_text("say \"a\\b\"\n"), R"("say \"a\\b\"\u000a")");
+  EXPECT_EQ(json_text(std::string_view("\0\x1f\x7f", 3)), "\"\\u0000\\u001f\x7f\"");
+}
+
+TEST(Json, BytesThatAreNoUtf8AreReplacedAndOthersStay) {
+  const std::string good = "\u00b5s \u20ac \U0001f600";
+  EXPECT_EQ(json_text(good), "\"" + good + "\"");
+  // A lone second byte, a first byte at the end, too long a form, a surrogate, beyond the last one.
+  EXPECT_EQ(json_text("a\x80z"), "\"a?z\"");
+  EXPECT_EQ(json_text("a\xe2\x82"), "\"a??\"");
+  EXPECT_EQ(json_text("\xc0\xaf"), "\"??\"");
+  EXPECT_EQ(json_text("\xe0\x9f\xbf"), "\"???\"");
+  EXPECT_EQ(json_text("\xed\xa0\x80"), "\"???\"");
+  EXPECT_EQ(json_text("\xf4\x90\x80\x80"), "\"????\"");
+}
+
+TEST(Json, ObjectsAndArraysHaveCommasBetweenTheirParts) {
+  EXPECT_EQ(json_object({}), "{}");
+  EXPECT_EQ(json_object({{"a", "1"}, {"b \"c\"", "[]"}}), R"({"a": 1, "b \"c\"": []})");
+  EXPECT_EQ(json_array({}), "[]");
+  EXPECT_EQ(json_array({"1", "null"}), "[1, null]");
+}
+
+// A revision of digits alone, or with an e among them, is no number.
+TEST(Json, TheKindOfAValueDoesNotFollowFromItsLooks) {
+  Row row = {{"revision", "1234567"},
+             {"other", std::string("12e4567")},
+             {"count", uint64_t{7}},
+             {"rate", number(1.25, 2)},
+             {"endless", number(std::numeric_limits<double>::infinity())},
+             {"on", true},
+             {"off", false},
+             {"empty", ""},
+             {"nothing", Value()}};
+  EXPECT_EQ(to_json(row),
+            R"({"revision": "1234567", "other": "12e4567", "count": 7, "rate": 1.25, )"
+            R"("endless": null, "on": true, "off": false, "empty": null, "nothing": null})");
+}
+
+TEST(Json, TheSchemesCountersAreAnObject) {
+  Row row;
+  add_counters({{"flushes", 3}, {"hops", 5}, {"mean_group_size", 3, 2}}, &row);
+  EXPECT_EQ(row.back().second.text(), "hops=5.00 mean_group_size=1.50");
+  EXPECT_EQ(row.back().second.json(), R"({"hops": 5.00, "mean_group_size": 1.50})");
+  add_counters({}, &row);
+  EXPECT_EQ(row.back().second.json(), "{}");
+}
+
+TEST(Json, EachRowIsALineBehindTheOthers) {
+  const TemporaryDirectory directory;
+  ScopedFlags flags;
+  const std::string path = directory.path_of("rows.json");
+  flags.set("json", path);
+  append_row({{"a", "x\ny"}});
+  append_row({{"b", number(2, 0)}});
+  std::ifstream in(path);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_EQ(text, "{\"a\": \"x\\u000ay\"}\n{\"b\": 2}\n");
+}
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,76 @@
+// What `logjam list --json` says of schemes, and that it says all that `logjam list` does.
+#include "cli/list_json.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/shell.h"
+
+namespace logjam {
+namespace {
+
+// The counts are measured with one and two of each, and must hold for all numbers.
+TEST(ListJson, StreamCountsAddUpForEveryScheme) {
+  for (const SchemeInfo& scheme : all_schemes()) {
+    const StreamCount count = stream_count_of(scheme);
+    for (const uint32_t directories : {1u, 2u, 3u, 7u}) {
+      for (const uint32_t workers : {1u, 2u, 5u, 64u}) {
+        for (const uint32_t sockets : {1u, 2u, 4u, 8u}) {
+          LogConfig config;
+          config.workers = workers;
+          config.sockets = sockets;
+          EXPECT_EQ(count.base + count.per_directory * directories + count.per_worker * workers +
+                        count.per_socket * sockets,
+                    scheme.stream_count(directories, config))
+              << scheme.name;
+        }
+      }
+    }
+  }
+}
+
+TEST(ListJson, NamesAllThatTheTablesName) {
+  const Ended ended = shell(R"(for what in schemes protocols workloads variants devices; do
+  "$LOGJAM" list $what --json | python3 -c '
+import json, subprocess, sys
+what, = sys.argv[1:]
+listed = json.load(sys.stdin)
+assert list(listed) == [what], listed
+key = {"variants": "flag", "devices": "spec"}.get(what, "name")
+text = subprocess.run(["'"$LOGJAM"'", "list", what], capture_output=True, text=True, check=True)
+names = [line.split()[0] for line in text.stdout.strip().splitlines()[1:]]
+assert names == [one[key] for one in listed[what]], (names, listed)
+print(what, len(names) > 3)
+' $what; done)");
+  EXPECT_EQ(ended.output,
+            "schemes True\nprotocols True\nworkloads True\nvariants True\ndevices True\n");
+}
+
+TEST(ListJson, SaysWhatAScriptMustKnowOfAScheme) {
+  const Ended ended = shell(R"("$LOGJAM" list --json --pwal_ack=unsafe | python3 -c '
+import json, sys
+listed = json.load(sys.stdin)
+print(*listed)
+schemes = {one["name"]: one for one in listed["schemes"]}
+def having(trait): return sorted(name for name, one in schemes.items() if one[trait])
+print(having("commands"), having("in_place"), having("hole_after_validation"), having("unsafe"))
+print([name for name in schemes if not schemes[name]["logs"]])
+print([name for name in schemes if schemes[name]["device"] != "any"])
+print(schemes["nvmd"]["stream_count"], schemes["pwal"]["recovery_flags"])
+print([w["name"] for w in listed["workloads"] if w["keeps_history"]])
+')");
+  EXPECT_EQ(ended.output,
+            "schemes protocols workloads variants devices\n"
+            "['command'] ['scm'] ['silo'] ['pwal']\n['none']\n['scm']\n"
+            "{'base': 1, 'per_directory': 0, 'per_worker': 1, 'per_socket': 0} ['pwal_ack']\n"
+            "['ledger']\n");
+}
+
+TEST(ListJson, RefusesWhatCannotBeListedAndWritesNothing) {
+  const Ended ended = shell("\"$LOGJAM\" list taxes --json 2>&1; echo $?");
+  EXPECT_EQ(ended.output,
+            "logjam: \"taxes\" cannot be listed; schemes, protocols, workloads, variants and "
+            "devices can\n2\n");
+}
+
+}  // namespace
+}  // namespace logjam

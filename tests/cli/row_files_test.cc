@@ -1,0 +1,166 @@
+// The files that the commands write for scripts: --csv, --json and --cdf.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/shell.h"
+#include "tests/temporary_directory.h"
+
+namespace logjam {
+namespace {
+
+constexpr char kTpcb[] = "--workload=tpcb --tpcb_branches=1 --tpcb_accounts=500 ";
+constexpr char kShort[] = "--threads=2 --warmup=0 --transactions=200 --seconds=20 ";
+
+class RowFiles : public testing::Test {
+ protected:
+  const TemporaryDirectory directory_;
+
+  // Runs `script` in the directory. $RUN writes a log there.
+  Ended in_directory(const std::string& script, const std::string& run_flags = kTpcb) {
+    return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
+                 "; RUN=\"$LOGJAM run --wal_dir=log --overwrite --log_prealloc_mb=4 " + kShort +
+                 run_flags + "\"; " + script);
+  }
+};
+
+// Compares the last rows of a.csv and of a.json, column by column.
+constexpr char kSame[] = R"( && python3 -c '
+import csv, json
+row = list(csv.DictReader(open("a.csv")))[-1]
+loaded = json.loads(open("a.json").readlines()[-1])
+assert list(row) == list(loaded), (list(row), list(loaded))
+kinds = set()
+for name, value in loaded.items():
+    kinds.add(type(value).__name__)
+    text = row[name]
+    if value is None: assert text == "", name
+    elif isinstance(value, bool): assert text == str(value).lower(), name
+    elif isinstance(value, (int, float)): assert float(text) == value, name
+    elif isinstance(value, dict):
+        assert text == " ".join(f"{key}={count:.2f}" for key, count in value.items()), name
+    else: assert text == value, name
+print(" ".join(sorted(kinds)), row["flags"].count("--json=a.json"))
+')";
+
+TEST_F(RowFiles, JsonHasTheColumnsAndValuesOfCsv) {
+  const std::string files = " --csv=a.csv --json=a.json >/dev/null 2>&1";
+  EXPECT_EQ(in_directory("$RUN --log=eleda" + files + kSame).output,
+            "NoneType bool dict float int str 1\n");
+  EXPECT_EQ(in_directory("rm a.*; \"$LOGJAM\" recover --wal_dir=log" + files + kSame).output,
+            "NoneType float int str 1\n");
+  EXPECT_EQ(in_directory("rm a.*; \"$LOGJAM\" micro --log=aether-cd --device=null --inserts=100 "
+                         "--logs_per_commit=2" +
+                         files + kSame)
+                .output,
+            "NoneType bool dict float int str 1\n");
+}
+
+TEST_F(RowFiles, JsonAloneLeavesNothingElseOnStdout) {
+  for (const char* flag : {"--json", "--json=-"}) {
+    const Ended ended = in_directory(std::string("$RUN ") + flag + " 2>said; cat said | wc -l");
+    const size_t line = ended.output.find('\n');
+    ASSERT_NE(line, std::string::npos);
+    EXPECT_EQ(ended.output[0], '{');
+    EXPECT_EQ(ended.output.substr(line - 1, 2), "}\n");
+    EXPECT_GT(std::stoi(ended.output.substr(line + 1)), 40) << "the summary is on stderr";
+  }
+}
+
+TEST_F(RowFiles, AFileThatCannotBeWrittenIsRefusedBeforeTheRun) {
+  const Ended ended = in_directory(
+      "for flag in csv json cdf; do $RUN --$flag=none/x 2>&1; echo $?; done; ls | wc -l");
+  EXPECT_EQ(ended.output,
+            "logjam: cannot write --csv=none/x: No such file or directory\n2\n"
+            "logjam: cannot write --json=none/x: No such file or directory\n2\n"
+            "logjam: cannot write --cdf=none/x: No such file or directory\n2\n0\n");
+}
+
+TEST_F(RowFiles, RowsOfOtherColumnsAreRefused) {
+  const Ended ended = in_directory(
+      "$RUN --csv=a.csv >/dev/null 2>&1; \"$LOGJAM\" recover --wal_dir=log --csv=a.csv 2>&1; "
+      "echo $?; wc -l < a.csv");
+  EXPECT_EQ(ended.output,
+            "logjam: --csv=a.csv holds rows with other columns; name a new file\n2\n2\n");
+}
+
+// The percentiles of the row are points of the curve.
+TEST_F(RowFiles, TheDistributionIsThatOfTheRow) {
+  const std::string check = R"( >/dev/null 2>&1 && python3 -c '
+import csv
+row = next(csv.DictReader(open("a.csv")))
+curve = [(p["fraction"], p["latency_us"]) for p in csv.DictReader(open("cdf.csv"))]
+assert [f for f, _ in curve] == ["%.3f" % (i / 1000) for i in range(1, 1001)]
+latencies = [float(us) for _, us in curve]
+assert latencies == sorted(latencies)
+at = dict(curve)
+for name, fraction in (("p50", "0.500"), ("p95", "0.950"), ("p99", "0.990"), ("max", "1.000")):
+    assert row["commit_%s_us" % name] == at[fraction], name
+print("same", latencies[0] > 0)
+')";
+  EXPECT_EQ(in_directory("$RUN --csv=a.csv --cdf=cdf.csv" + check).output, "same True\n");
+  EXPECT_EQ(in_directory("rm *.csv; \"$LOGJAM\" micro --device=sim:100 --wal_dir=log --overwrite "
+                         "--threads=1 --inserts=100 --logs_per_commit=1 --log_prealloc_mb=1 "
+                         "--csv=a.csv --cdf=cdf.csv" +
+                         check)
+                .output,
+            "same True\n");
+}
+
+// What a script asks of a recovery's row.
+std::string columns(const std::string& names) {
+  return "; python3 -c '\nimport csv\nrows = "
+         "list(csv.DictReader(open(\"r.csv\")))\nprint(len(rows), "
+         "*(rows[-1][name] or \"-\" for name in \"" +
+         names + "\".split()))\n'";
+}
+
+TEST_F(RowFiles, ARecoveryIsARow) {
+  const Ended ended = in_directory(
+      "$RUN --log=pwal >/dev/null 2>&1 && \"$LOGJAM\" recover --wal_dir=log --threads=1 "
+      "--replay=merge --csv=r.csv >said 2>&1; echo $?; grep -o '[0-9]* transactions, [0-9]* "
+      "records, [0-9]* bytes' said" +
+      columns("transactions records bytes") +
+      columns("workload log log_records device streams "
+              "directories log_threads threads replay "
+              "read_mb_s beyond_cut incomplete verified "
+              "unsafe damage error"));
+  std::string expected = ended.output;
+  ASSERT_EQ(expected.substr(0, 2), "0\n");
+  // "400 transactions, 412 records, 1234 bytes" and "1 400 412 1234"
+  const size_t line = expected.find('\n', 2);
+  std::string said = expected.substr(2, line - 2), numbers = "1";
+  for (size_t at = 0; at < said.size();) {
+    const size_t end = said.find(' ', at);
+    numbers += " " + said.substr(at, end - at);
+    at = said.find(", ", end);
+    if (at == std::string::npos) break;
+    at += 2;
+  }
+  EXPECT_EQ(numbers.find("1 400 "), 0u);
+  EXPECT_EQ(expected.substr(line + 1),
+            numbers + "\n1 tpcb pwal txn file 2 1 2 1 merge 0.0 0 0 passed - - -\n");
+}
+
+// A bit of the first record is flipped, for which later records vouch.
+TEST_F(RowFiles, ARecoveryWhoseChecksFailIsARowToo) {
+  const std::string recover = "\"$LOGJAM\" recover --wal_dir=log --csv=r.csv >/dev/null 2>&1 ";
+  const Ended ended = in_directory(
+      "$RUN --log=nvmd --history=history >/dev/null 2>&1; "
+      "printf '\\377' | dd of=log/stream-0.log.db bs=1 seek=4136 conv=notrunc 2>/dev/null; " +
+          recover + "; echo $?; " + recover + "--accept_damage --history=history; echo $?; " +
+          recover + "--accept_damage --noverify; echo $?" + columns("verified error") +
+          R"(; python3 -c '
+import csv
+for row in csv.DictReader(open("r.csv")):
+    print(row["verified"] or "-", row["damage"].split(",")[0].split(" and ")[0])
+')",
+      "--workload=ledger --ledger_keys=50 --device=sync ");
+  EXPECT_EQ(ended.output,
+            "4\n4\n0\n3 - -\n"
+            "FAILED stream 0 ends at byte 0\nFAILED stream 0 ends at byte 0\n"
+            "- stream 0 ends at byte 0\n");
+}
+
+}  // namespace
+}  // namespace logjam
