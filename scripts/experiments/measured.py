@@ -9,8 +9,6 @@ import math
 import os
 import statistics
 
-import pandas
-
 from experiments.definition import text
 from experiments.refused import Refused
 from experiments.store import axes_of
@@ -204,6 +202,7 @@ class Measured:
     def table(self):
         """A DataFrame: the axes, the medians of the table's columns and the ratios of each point,
         and how far the rounds of the first column spread, in percent of the median."""
+        import pandas  # takes half a second to load
         lines = []
         for point in self.points():
             line = {axis: point.get(axis, "") for axis in self.experiment.axis_names()}

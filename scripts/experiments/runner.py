@@ -48,13 +48,13 @@ def logjam_of(given=None):
 
 
 def schemes_of(logjam):
-    """Maps all log schemes but `none` to the flags that choose them: the scheme, and the device if it
-    needs one."""
+    """Maps all schemes that log to the flags that choose them: the scheme, and the device if it needs
+    one."""
     listed = subprocess.run([logjam, "list", "schemes", "--json"], stdout=subprocess.PIPE, text=True,
                             check=True)
     return {scheme["name"]: {"log": scheme["name"], **(
         {} if scheme["device"] == "any" else {"device": scheme["device"]})}
-        for scheme in json.loads(listed.stdout)["schemes"] if scheme["name"] != "none"}
+        for scheme in json.loads(listed.stdout)["schemes"] if scheme["logs"]}
 
 
 def _remove_leftovers(folder):
