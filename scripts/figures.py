@@ -92,9 +92,11 @@ def list_command(args):
                          "points": {size: len(one.points(size)) for size in definition.SIZES}}
                         for one in experiments.values()], indent=1))
         return 0
+    say(f"{'id':20} {'source':18} {'quick':>6} {'full':>6}  what (minutes: about)")
     for one in experiments.values():
         name = ", ".join([one.id, *one.also])
-        say(f"{name:22} {one.source or 'ours':22} {one.title}"
+        minutes = [f"{one.about_seconds(size) / 60:.1f}" for size in definition.SIZES]
+        say(f"{name:20} {one.source or 'ours':18} {minutes[0]:>6} {minutes[1]:>6}  {one.title}"
             + (f" (needs {one.needs_cores} cores)" if one.needs_cores > 1 else ""))
     say(f"\n{len(published)} of {definition.PUBLISHED} published results, "
         f"{len(experiments) - len(published)} of our own")

@@ -174,6 +174,13 @@ class Experiment:
                 points.append(self._point(len(points), grid, command, size, chosen))
         return points
 
+    def about_seconds(self, size):
+        """About how long a size takes: its runs, and half a second for the load of each. A run that
+        ends by its flags counts as a second."""
+        of_size = self.sizes[size]
+        run = (of_size.seconds + of_size.warmup if of_size.seconds else 1) + 0.5
+        return len(self.points(size)) * of_size.rounds * run
+
     @staticmethod
     def _point(index, grid, command, size, chosen):
         flags = {"flags": dict(grid.get("flags", {})), "prepare": dict(grid.get("prepare", {}))}
