@@ -82,6 +82,14 @@ def read(args, experiment):
     return measured.Measured(experiment, rows.rows), rows
 
 
+def schemes_if_built():
+    """What runner.schemes_of() returns, or nothing if there is no binary to ask."""
+    try:
+        return runner.schemes_of(runner.logjam_of())
+    except Refused:
+        return {}
+
+
 def list_command(args):
     """what there is"""
     experiments = definition.load_all()
@@ -89,13 +97,15 @@ def list_command(args):
     if args.json:
         say(json.dumps([{"id": one.id, "also": one.also, "own": one.own, "source": one.source,
                          "title": one.title, "claim": one.claim, "needs_cores": one.needs_cores,
-                         "points": {size: len(one.points(size)) for size in definition.SIZES}}
+                         "points": {size: len(one.points(size, schemes_if_built))
+                                    for size in definition.SIZES}}
                         for one in experiments.values()], indent=1))
         return 0
     say(f"{'id':20} {'source':18} {'quick':>6} {'full':>6}  what (minutes: about)")
     for one in experiments.values():
         name = ", ".join([one.id, *one.also])
-        minutes = [f"{one.about_seconds(size) / 60:.1f}" for size in definition.SIZES]
+        minutes = [f"{one.about_seconds(size, schemes_if_built) / 60:.1f}"
+                   for size in definition.SIZES]
         say(f"{name:20} {one.source or 'ours':18} {minutes[0]:>6} {minutes[1]:>6}  {one.title}"
             + (f" (needs {one.needs_cores} cores)" if one.needs_cores > 1 else ""))
     say(f"\n{len(published)} of {definition.PUBLISHED} published results, "
@@ -179,17 +189,29 @@ def check_command(args):
     return 0 if well else 1
 
 
-def compare_command(args):
-    """what moved between two results"""
-    from experiments import compare  # scipy takes a second to load
+def pairs_to_compare(args):
+    """Triples of an experiment, its old rows and its new ones. OLD and NEW are directories of results,
+    or two CSV files of a sweep."""
+    old, new = pathlib.Path(args.old), pathlib.Path(args.new)
+    if old.is_file() and new.is_file():
+        rows = [store.Store(path).rows for path in (old, new)]
+        if not all(rows):
+            raise Refused(f"{old} or {new} has no rows")
+        return [(sweep.of_rows(rows[1]), *rows)]
     pairs = []
     for experiment in definition.load_all().values():
-        paths = [pathlib.Path(folder) / experiment.id.lower() / f"{args.size}.csv"
-                 for folder in (args.old, args.new)]
+        paths = [folder / experiment.id.lower() / f"{args.size}.csv" for folder in (old, new)]
         if all(path.exists() for path in paths):
             pairs.append((experiment, *[store.Store(path).rows for path in paths]))
     if not pairs:
-        raise Refused(f"{args.old} and {args.new} have no {args.size} results in common")
+        raise Refused(f"{old} and {new} have no {args.size} results in common")
+    return pairs
+
+
+def compare_command(args):
+    """what moved between two results"""
+    from experiments import compare  # scipy takes a second to load
+    pairs = pairs_to_compare(args)
     moved, apart = [], False
     for experiment, old, new in pairs:
         if old[0]["machine"] != new[0]["machine"]:
@@ -274,7 +296,7 @@ def arguments():
     ids(command("plot", plot_command))
     ids(command("check", check_command))
     made = command("compare", compare_command)
-    made.add_argument("old", metavar="OLD", help="a directory of results")
+    made.add_argument("old", metavar="OLD", help="a directory of results, or the CSV of a sweep")
     made.add_argument("new", metavar="NEW")
     made.add_argument("--full", dest="size", action="store_const", const="full", default="quick")
     made = command("sweep", sweep_command,

@@ -174,12 +174,12 @@ class Experiment:
                 points.append(self._point(len(points), grid, command, size, chosen))
         return points
 
-    def about_seconds(self, size):
+    def about_seconds(self, size, schemes=None):
         """About how long a size takes: its runs, and half a second for the load of each. A run that
         ends by its flags counts as a second."""
         of_size = self.sizes[size]
         run = (of_size.seconds + of_size.warmup if of_size.seconds else 1) + 0.5
-        return len(self.points(size)) * of_size.rounds * run
+        return len(self.points(size, schemes)) * of_size.rounds * run
 
     @staticmethod
     def _point(index, grid, command, size, chosen):

@@ -10,6 +10,19 @@ import shlex
 
 from experiments.definition import Experiment
 from experiments.refused import Refused
+from experiments.store import axes_of
+
+
+def of_rows(rows):
+    """The Experiment of a sweep's rows: its axes, and nothing about how it was run."""
+    axes = {}
+    for row in rows:
+        for axis, value in axes_of(row).items():
+            values = axes.setdefault(axis, [])
+            if value not in values:
+                values.append(value)
+    return Experiment({"id": "sweep", "title": "A sweep", "claim": "", "grid": [{"axes": axes}]},
+                      "the sweep")
 
 
 def flags_of(words):

@@ -67,6 +67,11 @@ class Figures(InADirectory):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
+    def test_a_sweep_compared_with_itself_has_not_moved(self):
+        self.sweep(*SWEEP, *SHORT)
+        done = self.run_figures("compare", self.directory / "x.csv", self.directory / "x.csv")
+        self.assertIn("0 changes in 1 experiments", done.stdout)
+
     def test_sweep_sh_is_the_same(self):
         done = subprocess.run([ROOT / "scripts" / "sweep.sh", f"--out={self.directory}/x.csv",
                                "log=centr", "rounds=1", "--tries=1",
