@@ -113,24 +113,29 @@ def list_command(args):
     return 0
 
 
-def runners(args, stack):
-    """The binaries that run each point, with the results of each: one, or two with --beside."""
-    programs = [(runner.logjam_of(args.logjam), args.results)]
-    if args.beside:
-        programs.append((runner.logjam_of(args.beside), args.beside_results))
-    for program, results in programs:
-        stack.append((runner.Runner(program, args.wal_dir, args.tries), results))
-    return stack
+def runners(args, stack, results, beside_results):
+    """The binaries that run each point, with where the rows of each go: one, or two with --beside.
+    They are added to `stack`, whose owner ends them."""
+    if bool(args.beside) != bool(beside_results):
+        raise Refused("--beside, another binary, goes together with where its rows go")
+    for program, rows in ((args.logjam, results), (args.beside, beside_results)):
+        if rows:
+            stack.append((runner.Runner(runner.logjam_of(program), args.wal_dir, args.tries), rows))
+
+
+def jobs_of(points, rounds, pairs):
+    """The jobs that one of the (runner, store) pairs has not done yet."""
+    jobs = {(number, point.index): (number, point) for _, rows in pairs
+            for number, point in local.jobs_left(points, rounds, rows)}
+    return [jobs[key] for key in sorted(jobs)]
 
 
 def run_command(args):
     """measure results; goes on where it was stopped"""
-    if bool(args.beside) != bool(args.beside_results):
-        raise Refused("--beside and --beside_results go together: the other binary, and its rows")
     experiments = chosen(args)
     begun, well, made = time.monotonic(), True, []
     try:
-        runners(args, made)
+        runners(args, made, args.results, args.beside_results)
         schemes = lambda: runner.schemes_of(made[0][0].logjam)
         work = []
         for experiment in experiments:
@@ -145,10 +150,7 @@ def run_command(args):
                     rows.remove()
                 pairs.append((one, rows))
             points = experiment.points(args.size, schemes)
-            # What the first binary has done the second may still lack.
-            jobs = {(number, point.index): (number, point) for _, rows in pairs
-                    for number, point in local.jobs_left(points, args.rounds or size.rounds, rows)}
-            work.append((experiment, pairs, [jobs[key] for key in sorted(jobs)]))
+            work.append((experiment, pairs, jobs_of(points, args.rounds or size.rounds, pairs)))
         progress = local.Progress(sum(len(jobs) for _, _, jobs in work))
         for experiment, pairs, jobs in work:
             local.run_jobs(experiment.id, jobs, pairs, progress, budget=args.budget)
@@ -235,20 +237,27 @@ def compare_command(args):
 def sweep_command(args):
     """a grid of your own: scripts/sweep.sh"""
     experiment = sweep.sweep(args.axes, args.flags, args.command_of_logjam)
-    rows = store.Store(args.out)
-    if args.fresh:
-        rows.remove()
-    with runner.Runner(runner.logjam_of(args.logjam), args.wal_dir, args.tries) as one:
+    made = []
+    try:
+        runners(args, made, args.out, args.beside_out)
+        pairs = [(one, store.Store(path)) for one, path in made]
+        for _, rows in pairs:
+            if args.fresh:
+                rows.remove()
+        one, rows = pairs[0]
         points = experiment.points("full", lambda: runner.schemes_of(one.logjam))
-        jobs = local.jobs_left(points, experiment.sizes["full"].rounds, rows)
+        jobs = jobs_of(points, experiment.sizes["full"].rounds, pairs)
         progress = local.Progress(len(jobs))
-        refused = local.run_jobs("sweep", jobs, [(one, rows)], progress, skip_refused=True)
+        refused = local.run_jobs("sweep", jobs, pairs, progress, skip_refused=True)
         progress.end()
         for name, why in refused.items():
             say(f"left out: {name}: {why}")
         if rows.rows:
             print_table(measured.Measured(experiment, rows.rows).table())
         say(f"{len(rows.rows)} rows in {args.out}; {one.thrown_away} runs were thrown away")
+    finally:
+        for one, _ in made:
+            one.__exit__()
     return 0 if rows.rows else BAD_INPUT
 
 
@@ -278,6 +287,8 @@ def arguments():
                           help="where the logs go: a directory of a real disk")
         made.add_argument("--tries", type=int, default=4,
                           help="a disturbed run is made so often, at most; 1: it counts")
+        made.add_argument("--beside", metavar="BINARY",
+                          help="another logjam, run in turn with the first")
         made.add_argument("--fresh", action="store_true", help="forget the rows that are there")
 
     listed = command("list", list_command)
@@ -291,7 +302,6 @@ def arguments():
                       help="seconds for each result: no round begins that would not end in time")
     made.add_argument("--plot", action="store_true", help="draw the figure afterwards")
     made.add_argument("--check", action="store_true", help="exit with status 1 if a claim fails")
-    made.add_argument("--beside", metavar="BINARY", help="another logjam, run in turn with the first")
     made.add_argument("--beside_results", metavar="DIR", help="where its rows go")
     ids(command("plot", plot_command))
     ids(command("check", check_command))
@@ -303,6 +313,7 @@ def arguments():
                    usage="scripts/sweep.sh --out=FILE NAME=VALUE,... [rounds=N] [-- --FLAG=VALUE ...]")
     made.add_argument("axes", nargs="+", metavar="NAME=VALUE,...")
     made.add_argument("--out", required=True, help="the CSV file")
+    made.add_argument("--beside_out", metavar="FILE", help="the CSV file of the other binary's rows")
     made.add_argument("--command", dest="command_of_logjam", choices=["run", "micro"], default="run")
     running(made)
     return parser
