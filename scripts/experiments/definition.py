@@ -42,6 +42,15 @@ class Point:
     def name(self):
         return " ".join(f"{axis}={value}" for axis, value in self.axes.items()) or "all"
 
+    def command_line(self):
+        """The command and its flags, with their placeholders."""
+        def flags(of):
+            return " ".join(f"--{name}" if value is None else f"--{name}={text(value)}"
+                            for name, value in of.items())
+        if self.prepare is None:
+            return f"{self.command} {flags(self.flags)}"
+        return f"run {flags(self.prepare)}; {self.command} {flags(self.flags)}"
+
 
 @dataclasses.dataclass
 class Size:

@@ -41,7 +41,9 @@ class Progress:
 
 
 def jobs_left(points, rounds, store):
-    """The (round, point) pairs that have no row yet, in the order in which they run."""
+    """The (round, point) pairs that have no row yet, in the order in which they run. Raises Refused
+    if the rows that are there were made with other flags."""
+    store.refuse_other_flags(points)
     done = store.done()
     return [(number, point) for number in range(1, rounds + 1) for point in points
             if store.key(point, number) not in done]

@@ -19,8 +19,14 @@ LEADING = ("round", "thrown_away", "others_pct")
 def _read(path):
     if not path.exists():
         return []
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise Refused(f"{path} cannot be read as CSV: {error}") from error
+    if rows and not (rows[0].get("round") or "").isdigit():
+        raise Refused(f"{path} is there, and holds no rows of an experiment: name another file")
+    return rows
 
 
 def write_rows(path, rows):
@@ -66,6 +72,15 @@ class Store:
         """The keys of the rows that are here."""
         return {key_of(row) for row in self.rows}
 
+    def refuse_other_flags(self, points):
+        """Raises Refused if a point's rows were made with other flags than it has now."""
+        now = {tuple(sorted(point.axes.items())): point.command_line() for point in points}
+        for row in self.rows:
+            given = now.get(key_of(row)[1], row.get("given"))
+            if given != row.get("given"):
+                raise Refused(f"{self.path} has rows made with \"{row.get('given')}\", now it is "
+                              f"\"{given}\": begin anew with --fresh, or name another place")
+
     def key(self, point, number):
         return number, tuple(sorted(point.axes.items()))
 
@@ -73,7 +88,7 @@ class Store:
         """Adds the Outcome of this point in this round. Raises Refused if it comes from another
         revision, binary or machine than the rows that are here."""
         own = {"round": str(number), **{f"axis_{axis}": value for axis, value in point.axes.items()}}
-        row = {**own, **outcome.row}
+        row = {**own, "given": point.command_line(), **outcome.row}
         for column in ORIGIN:
             if self.rows and self.rows[0].get(column) != row.get(column):
                 raise Refused(f"{self.path} has rows of the {column} {self.rows[0].get(column)}, "

@@ -68,6 +68,24 @@ class Rows(InADirectory):
             self.assertIn("another", str(refused.exception))
         self.assertEqual(len(store.Store(self.path).rows), 1)
 
+    def test_rows_made_with_other_flags_are_refused(self):
+        rows = store.Store(self.path)
+        rows.add(self.points[0], 1, outcome())
+        local.jobs_left(self.points, 1, rows)
+        self.points[0].flags["seed"] = 7
+        with self.assertRaises(Refused) as refused:
+            local.jobs_left(self.points, 1, rows)
+        self.assertIn("--seed=7", str(refused.exception))
+
+    def test_a_file_that_holds_other_things_is_refused_and_kept(self):
+        self.path.parent.mkdir()
+        for content in (b"a,b\n1,2\n", b"\xff\xfe\x00binary"):
+            with self.subTest(content=content):
+                self.path.write_bytes(content)
+                with self.assertRaises(Refused):
+                    store.Store(self.path)
+                self.assertEqual(self.path.read_bytes(), content)
+
     def test_a_doubled_row_is_refused(self):
         rows = store.Store(self.path)
         rows.add(self.points[0], 1, outcome())
