@@ -5,12 +5,22 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/dependencies.h"
 #include "cli/settings.h"
 #include "logging/format/log_reader.h"
 #include "platform/fatal.h"
 
 DEFINE_uint64(dump_records, ~uint64_t{0}, "records to print of each stream");
 DEFINE_uint32(dump_row_bytes, 16, "bytes of each row image to print");
+DEFINE_string(dependencies, "",
+              "dump: instead of the records, write to this file which transactions overwrote rows "
+              "of which others, as CSV; --csv and --json take a row that sums it up");
+DEFINE_uint64(dump_from, 0,
+              "dump --dependencies: of the transactions, in the order of their sequence numbers, "
+              "leave out so many");
+DEFINE_uint64(dump_transactions, ~uint64_t{0},
+              "dump --dependencies: and take no more than so many; both ends of a dependency are "
+              "among them");
 
 namespace logjam {
 namespace {
@@ -111,6 +121,10 @@ std::string join(const std::vector<std::string>& paths) {
 int dump_command() {
   const LogFiles files = find_log_files(wal_directories());
   if (!files.error.empty()) platform::refuse(files.error);
+  if (dependencies_wanted()) {
+    dump_dependencies(files);
+    return 0;
+  }
   for (const std::vector<std::string>& paths : files.paths) {
     if (paths.empty()) {
       std::printf("# a stream of %s, which was starting: empty\n", files.header.origin().c_str());

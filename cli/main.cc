@@ -23,7 +23,7 @@ constexpr char kUsage[] =
     "logjam run      load, warm up, measure, drain, verify; print a summary; append a row\n"
     "logjam recover  rebuild from --wal_dir, verify, print time, GB/s, records, cut; append a row\n"
     "logjam micro    log-insert micro-benchmark, no engine: threads x record size x skew\n"
-    "logjam dump     print the records of --wal_dir as text\n"
+    "logjam dump     print the records of --wal_dir as text, or how transactions depend on others\n"
     "logjam list     [schemes|protocols|workloads|variants|devices]\n"
     "logjam help     the flags, as --help does behind any command\n"
     "\n"

@@ -69,29 +69,21 @@ double gb_per_second(const RecoveryResult& result) {
 // whether all checks have passed; that the log can be recovered from is the first of them.
 struct Recovered {
   std::string workload, scale, protocol, replay, unsafe;
-  size_t streams = 0, directories = 0;
   double load_seconds = 0;
   RecoveryResult result = {};
   std::string verified = {};
 };
 
-Row make_row(const Recovered& recovered, const LogFileHeader& log) {
+Row make_row(const Recovered& recovered, const LogFiles& files) {
   const RecoveryResult& result = recovered.result;
-  char run[17];
-  std::snprintf(run, sizeof run, "%016llx", static_cast<unsigned long long>(log.run));
   Row row = {
       {"workload", recovered.workload},
       {"scale", recovered.scale},
       {"cc", recovered.protocol},
-      {"log", log.scheme},
       {"unsafe", recovered.unsafe},
-      {"log_records", log.log_records},
-      {"device", log.device},
-      {"streams", recovered.streams},
-      {"directories", recovered.directories},
-      {"log_threads", log.workers},
-      {"log_run", run},
-      {"log_revision", log.revision},
+  };
+  add_log(files, &row);
+  const Row rest = {
       {"threads", FLAGS_threads},
       {"replay", recovered.replay},
       {"read_mb_s", number(FLAGS_read_mb_s)},
@@ -108,6 +100,7 @@ Row make_row(const Recovered& recovered, const LogFileHeader& log) {
       {"error", result.error},
       {"verified", recovered.verified},
   };
+  row.insert(row.end(), rest.begin(), rest.end());
   add_origin(&row);
   return row;
 }
@@ -195,10 +188,8 @@ int recover_command() {
                       .scale = workload->describe(),
                       .protocol = protocol != nullptr ? std::string(protocol->name) : "",
                       .replay = protocol != nullptr ? "commands" : FLAGS_replay,
-                      .unsafe = scheme.unsafe(),
-                      .streams = files.paths.size(),
-                      .directories = wal_directories().size()};
-  refuse_row_files(make_row(recovered, files.header));
+                      .unsafe = scheme.unsafe()};
+  refuse_row_files(make_row(recovered, files));
   Database database;
   const uint64_t load_start = platform::now_ns();
   load(*workload, database, FLAGS_threads, isatty(STDERR_FILENO) != 0);
@@ -227,7 +218,7 @@ int recover_command() {
   } else if (FLAGS_verify || !FLAGS_history.empty()) {
     recovered.verified = "passed";
   }
-  append_row(make_row(recovered, files.header));
+  append_row(make_row(recovered, files));
   if (usable) {
     export_tables(database, FLAGS_export);
     export_history(*workload, database, FLAGS_history, FLAGS_export_history);

@@ -66,6 +66,20 @@ void add_counters(const Counters& counters, Row* row) {
   row->emplace_back("scheme_counters", Value(text, json_object(members)));
 }
 
+void add_log(const LogFiles& files, Row* row) {
+  const LogFileHeader& log = files.header;
+  char run[17];
+  std::snprintf(run, sizeof run, "%016llx", static_cast<unsigned long long>(log.run));
+  row->emplace_back("log", log.scheme);
+  row->emplace_back("log_records", log.log_records);
+  row->emplace_back("device", log.device);
+  row->emplace_back("streams", files.paths.size());
+  row->emplace_back("directories", wal_directories().size());
+  row->emplace_back("log_threads", log.workers);
+  row->emplace_back("log_run", run);
+  row->emplace_back("log_revision", log.revision);
+}
+
 void add_origin(Row* row) {
   row->emplace_back("revision", revision());
   row->emplace_back("machine", machine());

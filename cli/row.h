@@ -10,6 +10,7 @@
 
 #include "engine/stats/histogram.h"
 #include "logging/counters.h"
+#include "logging/format/log_reader.h"
 
 namespace logjam {
 
@@ -48,6 +49,8 @@ using Row = std::vector<std::pair<std::string, Value>>;
 // object.
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row);
 void add_counters(const Counters& counters, Row* row);
+// What log was read: its scheme, how it lies in its files, and the run that wrote it.
+void add_log(const LogFiles& files, Row* row);
 void add_origin(Row* row);  // revision, machine and flags
 
 void print_summary(const Row& row);

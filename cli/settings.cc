@@ -70,10 +70,10 @@ DEFINE_uint32(io_depth, 4,
               "writes that may be under way at once, each log file; `sync` and `nvm` take one");
 DEFINE_bool(flush_help, true,
             "waiting and polling workers may do a late flusher's step; false: only its thread");
-DEFINE_string(csv, "", "run, recover, micro: append a row to this file");
+DEFINE_string(csv, "", "run, recover, micro, dump: append a row to this file");
 DEFINE_string(
     json, "",
-    "run, recover, micro: append the row to this file as one line, a JSON object with the "
+    "run, recover, micro, dump: append the row to this file as one line, a JSON object with the "
     "same names; - or --json alone: print it to stdout, and all else to stderr. list: "
     "print JSON instead of tables");
 DEFINE_string(cdf, "", "run, micro: write commit latency's distribution to this file");
