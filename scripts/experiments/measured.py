@@ -6,7 +6,6 @@ listed in config/figures/README.md.
 """
 
 import math
-import os
 import statistics
 
 from experiments.definition import text
@@ -44,12 +43,19 @@ def _counters(row):
     return dict(pair.split("=") for pair in (row.get("scheme_counters") or "").split())
 
 
-def _with_columns(experiment, row):
-    """A row with numbers in place of texts, and the experiment's own columns."""
-    values = {name: _value_of(cell or "") for name, cell in row.items()}
+def cores_of(row):
+    """The cores of the machine that a row comes from."""
+    words = row.get("machine", "").split(", ")
+    return next((int(word.split()[0]) for word in words if word.endswith(" cores")), 1)
+
+
+def _with_columns(experiment, row, columns):
+    """A row with numbers in place of texts, and the experiment's own columns. `columns` are those of
+    all rows: what this row does not have is None."""
+    values = {name: _value_of(row.get(name) or "") for name in columns}
     counters = _counters(row)
     for name, expression in experiment.columns.items():
-        names = {**PLAIN, **values, "cores": os.cpu_count(),
+        names = {**PLAIN, **values, "cores": cores_of(row),
                  "counter": lambda counter: float(counters[counter])}
         try:
             values[name] = eval(expression, {"__builtins__": {}}, names)  # the repository's own text
@@ -67,9 +73,11 @@ class Measured:
         self.experiment = experiment
         self.origin = rows[0] if rows else {}
         self._points = {}  # axes -> round -> values
+        columns = dict.fromkeys(name for row in rows for name in row)
         for row in rows:
             axes = tuple(sorted(axes_of(row).items()))
-            self._points.setdefault(axes, {})[int(row["round"])] = _with_columns(experiment, row)
+            self._points.setdefault(axes, {})[int(row["round"])] = _with_columns(
+                experiment, row, columns)
         self.rounds = max((len(rounds) for rounds in self._points.values()), default=0)
         self.thrown_away = sum(int(row.get("thrown_away") or 0) for row in rows)
 
@@ -163,8 +171,7 @@ class Measured:
 
     def cores(self):
         """The cores of the machine that the rows come from."""
-        words = self.origin.get("machine", "").split(", ")
-        return next((int(word.split()[0]) for word in words if word.endswith(" cores")), 1)
+        return cores_of(self.origin)
 
     def checks(self, cores=None):
         """A list of (check, verdict), in the order of the file. A check that needs more cores than
