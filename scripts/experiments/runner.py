@@ -50,8 +50,10 @@ def logjam_of(given=None):
 def schemes_of(logjam):
     """Maps all schemes that log to the flags that choose them: the scheme, and the device if it needs
     one."""
-    listed = subprocess.run([logjam, "list", "schemes", "--json"], stdout=subprocess.PIPE, text=True,
-                            check=True)
+    listed = subprocess.run([logjam, "list", "schemes", "--json"], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, check=False)
+    if listed.returncode != 0:
+        raise Refused(f"{logjam} cannot list its schemes as JSON: {listed.stderr.strip()}")
     return {scheme["name"]: {"log": scheme["name"], **(
         {} if scheme["device"] == "any" else {"device": scheme["device"]})}
         for scheme in json.loads(listed.stdout)["schemes"] if scheme["logs"]}
