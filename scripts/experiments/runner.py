@@ -80,7 +80,7 @@ def _files(folders):
             if path.is_file()]
 
 
-def _drop_from_page_cache(folders):
+def drop_from_page_cache(folders):
     """So that a recovery reads from the disk."""
     for path in _files(folders):
         with open(path, "rb") as file:
@@ -140,7 +140,7 @@ class Runner:
         for path in _files(self._filled(wal_dir).split(",")):
             path.unlink()
         written = self._call("run", {**point.prepare, "wal_dir": wal_dir, **self._csv()}).row
-        _drop_from_page_cache(self._filled(wal_dir).split(","))
+        drop_from_page_cache(self._filled(wal_dir).split(","))
         outcome = self._call(point.command, {**point.flags, "wal_dir": wal_dir, **self._csv()})
         outcome.row.update({f"run_{name}": written[name] for name in OF_THE_RUN})
         return outcome
