@@ -135,7 +135,12 @@ LogReservation CommitLog::reserve(const Dependencies& deps) {
                     " that the log buffer can take: raise --log_buffer_mb");
   }
   const ActivityScope scope(*context_.breakdown, Activity::kLogContention);
-  return log_.reserve(context_.id, deps, static_cast<uint32_t>(bytes));
+  const uint64_t waited = ticks_waited_for_space;
+  const LogReservation reservation = log_.reserve(context_.id, deps, static_cast<uint32_t>(bytes));
+  if (ticks_waited_for_space != waited) {
+    context_.breakdown->waited_for_space(ticks_waited_for_space - waited);
+  }
+  return reservation;
 }
 
 void CommitLog::fill(const LogReservation& reservation, RecordKind kind) {

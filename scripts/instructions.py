@@ -12,9 +12,15 @@ import re
 import subprocess
 import tempfile
 
-from experiment import schemes, table
+import pandas
+
+from experiments.runner import schemes_of
 
 FEW, MANY = 2000, 12000
+
+
+def table(heading, lines):
+    print(pandas.DataFrame(lines, columns=heading).to_string(index=False))
 
 
 def instructions(logjam, flags, transactions):
@@ -49,8 +55,8 @@ def inserter_instructions(logjam, flags, inserts):
 def inserts(logjam):
     """One thread inserts records of 120 B, so few that no buffer or list of a scheme fills up."""
     ways = {"plain copy": ["--floor=copy"], "fetch-add, copy": ["--floor=fetch-add"]}
-    for name, device in schemes(logjam).items():
-        if device:  # the instructions would include the device's
+    for name, flags in schemes_of(logjam).items():
+        if "device" in flags:  # the instructions would include the device's
             continue
         ways[name] = [f"--log={name}"]
         if name.startswith("eleda"):

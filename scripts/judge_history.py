@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-from experiment import schemes as listed_schemes
+from experiments.runner import schemes_of
 from workload_rounds import listed
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -258,7 +258,8 @@ def plant_all(checker, exported, seed, keep, planted):
 
 def main():
     given = arguments()
-    schemes = list(listed_schemes(given.logjam).items())
+    schemes = [(name, flags.get("device", ""))
+               for name, flags in schemes_of(given.logjam).items()]
     protocols = listed(given.logjam, "protocols")
     directory = given.keep or tempfile.mkdtemp(prefix="logjam-judge-")
     os.makedirs(directory, exist_ok=True)

@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 import workload_rounds
-from experiment import schemes as listed_schemes
+from experiments.runner import schemes_of
 
 try:
     import duckdb
@@ -178,7 +178,8 @@ def break_each(workload, directory, numbers):
 
 def play(given, workload, number, directory):
     """Runs, kills, recovers and exports. Returns the directory with the tables."""
-    schemes = list(listed_schemes(given.logjam).items())
+    schemes = [(name, flags.get("device", ""))
+               for name, flags in schemes_of(given.logjam).items()]
     protocols = workload_rounds.listed(given.logjam, "protocols")
     scheme, device = schemes[number % len(schemes)]
     protocol = protocols[(number // len(schemes) + number % len(schemes)) % len(protocols)]

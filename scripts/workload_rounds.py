@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from experiment import schemes as listed_schemes
+from experiments.runner import schemes_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COLUMNS = ["workload", "log", "cc", "commit", "log_records", "devices", "killed_after_ms",
@@ -138,7 +138,8 @@ def play(logjam, directory, workload, scheme, device, protocol, seed):
 
 def main():
     given = arguments()
-    schemes = list(listed_schemes(given.logjam).items())
+    schemes = [(name, flags.get("device", ""))
+               for name, flags in schemes_of(given.logjam).items()]
     protocols = listed(given.logjam, "protocols")
     workloads = given.workloads.split(",") if given.workloads else listed(given.logjam, "workloads")
     missing = [w for w in workloads if w not in SCALES]

@@ -12,6 +12,8 @@ std::string_view name_of(Activity activity) {
       return "lock_wait";
     case Activity::kLogContention:
       return "log_contention";
+    case Activity::kSpaceWait:
+      return "space_wait";
     case Activity::kLogWork:
       return "log_work";
     case Activity::kFlushWait:

@@ -4,6 +4,10 @@
 // does it for one transaction in kSampleEvery, which makes the cost negligible. A sample runs from
 // the start of one transaction to the start of the next, so the shares add up to all of the
 // worker's time.
+//
+// Waits for room in the log are rare and long where the device is the bottleneck: one transaction in
+// hundreds waits for milliseconds, and a second has a handful of samples of them. So each of them is
+// timed and counted.
 #pragma once
 
 #include <array>
@@ -17,7 +21,8 @@ namespace logjam {
 enum class Activity : uint8_t {
   kWork,           // the transaction itself, indexes, concurrency control
   kLockWait,       // waiting for a row lock, or backing off after an abort
-  kLogContention,  // in reserve(): waiting for the buffer's mutex, space or watermark
+  kLogContention,  // in reserve(): drawing a number, waiting for the buffer's mutex or watermark
+  kSpaceWait,      // waiting for room in the log buffer
   kLogWork,        // encoding, publishing, polling, acknowledging
   kFlushWait,      // waiting for durability
   kIdle,           // in an open loop: waiting for the next arrival
@@ -51,6 +56,13 @@ class Breakdown {
     const Activity before = activity_;
     activity_ = next;
     return before;
+  }
+
+  // Charges `ticks`, of the time since the last change of activity, to waiting for room.
+  void waited_for_space(uint64_t ticks) {
+    if (!enabled_) return;
+    ticks_[static_cast<size_t>(Activity::kSpaceWait)] += ticks / kSampleEvery;
+    if (sampling_) since_ += ticks;
   }
 
   // Discards all counted time, at the end of the warm-up.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "logging/format/log_file.h"
+#include "logging/space_wait.h"
 #include "platform/clock.h"
 
 namespace logjam {
@@ -30,6 +31,15 @@ constexpr uint64_t kDefaultWaitUs = 10'000;
 uint64_t longest_write(uint64_t wanted, uint32_t depth, uint64_t block) {
   return std::max(depth == 1 ? wanted : std::min(wanted, kMostAtDepth), block);
 }
+
+// Counts the time that it lives as waiting for room.
+class SpaceWait {
+ public:
+  ~SpaceWait() { ticks_waited_for_space += platform::ticks() - begin_; }
+
+ private:
+  const uint64_t begin_ = platform::ticks();
+};
 
 uint64_t us_to_ticks(uint64_t us) { return platform::ns_to_ticks(static_cast<double>(us) * 1e3); }
 
@@ -131,6 +141,7 @@ void Stream::lock_with_space(platform::SpinLock& latch, const uint64_t& offset, 
 }
 
 void Stream::sleep_for_space(uint64_t end) {
+  const SpaceWait counted;
   platform::EventCount::Waiter waiter(ring_.space());
   while (true) {
     const uint32_t seen = waiter.prepare();

@@ -77,14 +77,17 @@ def _read_rows(path):
         return list(csv.DictReader(file))
 
 
-def _drop_from_page_cache(folders):
+def _files(folders):
+    return [path for folder in folders for path in pathlib.Path(folder).rglob("*")
+            if path.is_file()]
+
+
+def drop_from_page_cache(folders):
     """So that a recovery reads from the disk."""
-    for folder in folders:
-        for path in pathlib.Path(folder).rglob("*"):
-            if path.is_file():
-                with open(path, "rb") as file:
-                    os.fsync(file.fileno())
-                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    for path in _files(folders):
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 class Runner:
@@ -134,8 +137,12 @@ class Runner:
         if point.prepare is None:
             return self._call(point.command, {**point.flags, **self._csv()})
         wal_dir = point.flags.get("wal_dir", point.prepare.get("wal_dir", "{dir}"))
+        # A log takes over the files of the one before, and a recovery reads them to their end: it
+        # would take as long as the longest log of all points.
+        for path in _files(self._filled(wal_dir).split(",")):
+            path.unlink()
         written = self._call("run", {**point.prepare, "wal_dir": wal_dir, **self._csv()}).row
-        _drop_from_page_cache(self._filled(wal_dir).split(","))
+        drop_from_page_cache(self._filled(wal_dir).split(","))
         outcome = self._call(point.command, {**point.flags, "wal_dir": wal_dir, **self._csv()})
         outcome.row.update({f"run_{name}": written[name] for name in OF_THE_RUN})
         return outcome

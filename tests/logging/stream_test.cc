@@ -9,6 +9,8 @@
 #include <set>
 #include <thread>
 
+#include "logging/space_wait.h"
+#include "platform/clock.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 
@@ -297,7 +299,11 @@ TEST_F(StreamTest, TheDaemonSleepsWhileAPublisherWaitsForSpaceBehindAHole) {
         for (; !stop.load(); ++steps) stream_->flush(false);
       });
       const uint64_t capacity = stream_->ring().capacity();
-      std::thread publisher([&] { stream_->wait_for_space(capacity + 64); });
+      std::atomic<uint64_t> waited{0};
+      std::thread publisher([&] {
+        stream_->wait_for_space(capacity + 64);
+        waited.store(ticks_waited_for_space);
+      });
       while (!stream_->ring().waited_for()) std::this_thread::yield();
       const uint64_t before = steps.load();
       const auto start = std::chrono::steady_clock::now();
@@ -308,6 +314,7 @@ TEST_F(StreamTest, TheDaemonSleepsWhileAPublisherWaitsForSpaceBehindAHole) {
       EXPECT_LE(taken, 10 + static_cast<uint64_t>(elapsed / std::chrono::milliseconds(1)));
       publish(capacity);
       publisher.join();
+      EXPECT_GE(platform::ticks_to_ns(waited.load()), 99e6) << "its wait is counted";
       stop.store(true);
       publish(capacity);  // wakes the daemon, if it sleeps
       daemon.join();

@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+"""What logjam gets out of this machine's disk, beside what other programs get in the same minute.
+
+The log's MB/s beside fio's (synced overwrites of the same size and depth), and the MB/s at which a log
+is recovered beside dd's, which reads the same files. Files are dropped from the page cache before each
+reading.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+import pandas
+
+from experiments.definition import Point
+from experiments.runner import Runner, drop_from_page_cache, logjam_of
+
+
+def fio_mb_s(folder, kib, depth, seconds):
+    """What fio writes: synced overwrites of a file of 1 GiB, as the log does."""
+    done = subprocess.run(
+        ["fio", "--name=log", f"--filename={folder}/fio", "--size=1G", "--direct=1", "--sync=dsync",
+         "--ioengine=io_uring", "--rw=write", f"--bs={kib}k", f"--iodepth={depth}", "--time_based",
+         f"--runtime={seconds}", "--output-format=json"],
+        stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)["jobs"][0]["write"]["bw_bytes"] / 1e6
+
+
+def written(runner, folder, kib, depth, seconds):
+    """The log-insert benchmark fills the log as fast as the buffer takes it."""
+    flags = {"log": "eleda", "device": "file", "io_unit_bytes": kib << 10, "io_depth": depth,
+             "threads": 1, "record_bytes": 4096, "flush_gap_us": 0, "log_prealloc_mb": 4096,
+             "seconds": seconds}
+    return (float(runner.run(Point(0, {}, "micro", flags)).row["mb_s"]),
+            fio_mb_s(folder, kib, depth, seconds))
+
+
+def dd_mb_s(folder, read_bytes):
+    files = [path for path in pathlib.Path(folder).rglob("stream-*") if path.stat().st_size]
+    drop_from_page_cache([folder])
+    begun = time.monotonic()
+    running = [subprocess.Popen(["dd", f"if={path}", "of=/dev/null", "bs=4M",
+                                 f"count={read_bytes // len(files)}", "iflag=count_bytes"],
+                                stderr=subprocess.DEVNULL) for path in files]
+    for one in running:
+        one.wait()
+    return read_bytes / (time.monotonic() - begun) / 1e6
+
+
+def recovered(runner, folder, log, transactions):
+    """A log of write-only transactions of 1 kB, in two files where the scheme has several."""
+    write = {"workload": "ycsb", "ycsb_workload": "poplar-write-only", "ycsb_records": 200000,
+             "log": log, "device": "sim:0", "threads": 2, "transactions": transactions // 2,
+             "seconds": 600, "warmup": 0, "verify": False, "wal_dir": "{dir}/0,{dir}/1"}
+    row = runner.run(Point(0, {}, "recover", {"verify": False}, write)).row
+    return 1000 * float(row["replay_gb_s"]), dd_mb_s(folder, int(row["bytes"]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--logjam")
+    parser.add_argument("--wal_dir", default="build/wal", help="a directory of the disk")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--transactions", type=int, default=2_000_000, help="in a recovered log")
+    args = parser.parse_args()
+    os.makedirs(args.wal_dir, exist_ok=True)
+    ways = {f"write {kib} KiB, depth {depth}": (written, kib, depth, args.seconds)
+            for kib, depth in ((64, 1), (64, 4), (512, 1), (512, 4))}
+    ways |= {f"recover {log}": (recovered, log, args.transactions)
+             for log in ("centr", "silo", "poplar", "pwal")}
+    pairs = {name: [] for name in ways}
+    with tempfile.TemporaryDirectory(dir=args.wal_dir) as folder, \
+            Runner(logjam_of(args.logjam), folder) as runner:
+        for _ in range(args.rounds):
+            for name, (measure, *how) in ways.items():
+                pairs[name].append(measure(runner, folder, *how))
+    median = statistics.median
+    print(pandas.DataFrame([
+        [name, f"{median(a for a, _ in of):.0f}", f"{median(b for _, b in of):.0f}",
+         f"{median(a / b for a, b in of):.2f}"] for name, of in pairs.items()],
+        columns=["", "logjam MB/s", "fio, dd MB/s", "ratio"]).to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()
