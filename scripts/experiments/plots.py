@@ -1,0 +1,296 @@
+"""Draws the figure of an experiment as a PNG: the published panel at the left, ours beside it.
+
+The frame is the same for all kinds: what the figure shows and what it claims, whether that holds here,
+a legend above the panels that hides nothing, and where the numbers come from. The kinds of panels are
+plot_kinds.py's.
+"""
+
+import io
+import textwrap
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from PIL import Image
+
+from experiments import curves, dependencies, plot_kinds
+from experiments.style import (COLOURS, MARKERS, VERDICTS, Style, component_colours,
+                               component_names, short_machine, styles)
+
+WIDTH = 9.0  # inches, at 150 dots: 1350 pixels, and readable at 900
+DOTS = 150
+SETTINGS = {"font.size": 8.5, "font.family": "DejaVu Sans", "axes.spines.top": False,
+            "axes.spines.right": False, "axes.edgecolor": "#777777", "axes.labelcolor": "#333333",
+            "xtick.color": "#333333", "ytick.color": "#333333", "xtick.labelsize": 8.5,
+            "ytick.labelsize": 8.5, "ytick.major.size": 0, "hatch.linewidth": 1.1,
+            "axes.axisbelow": True}
+TRACED = ("cdf", "timeline")
+
+
+def draw(experiment, measured, path, extras, cores=None):
+    """Writes the figure of these rows (a Measured) to `path`. `extras` are the rows of the files
+    beside them, by kind. `cores`: of another machine than the rows name."""
+    with plt.rc_context(SETTINGS):
+        figure = Figure(experiment, measured, extras or {}, cores)
+        image = figure.image()
+    # A palette makes the file three times smaller, and nobody can see it: there are few colours.
+    image.quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def verdict_line(experiment, measured, cores=None):
+    """The verdict in a few words: "open: needs 64 cores", and the key of its colour."""
+    verdict = measured.verdict(cores)
+    if verdict != "open":
+        return verdict, verdict
+    needed = max([experiment.needs_cores, *(check.get("needs_cores", 1)
+                                            for check in experiment.checks)])
+    return (f"open: needs {needed} cores" if needed > 1 else "open: no check"), verdict
+
+
+class Figure:
+    """The parts of a figure, drawn into each other from the top down."""
+
+    def __init__(self, experiment, measured, extras, cores):
+        self.experiment, self.measured, self.cores = experiment, measured, cores
+        self.plot, self.kind = experiment.plot, experiment.plot.get("kind", "lines")
+        if self.kind in TRACED:
+            self.drawn = curves.traces(experiment, measured, extras.get(self.kind, []))
+        elif self.kind == "dependencies":
+            self.drawn = []
+        else:
+            self.drawn = curves.marks(experiment, measured)
+        self.rows = extras.get("dependencies", [])
+        self.columns = curves.columns_of(self.plot) or [""]
+        self.panels = list(dict.fromkeys(d.panel for d in self.drawn)) or [""]
+        self.styles = styles(curves.series_of(self.drawn))
+        self._style_published()
+        self.parts = dict(zip(self.columns, component_names(self.columns)))
+        if self.kind == "stacked":
+            colours = component_colours(list(self.parts.values()))
+            self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
+
+    def _style_published(self):
+        """Series that only the paper has are styled like ours, behind them."""
+        if self.kind == "stacked":
+            return
+        for point in self.experiment.published_points:
+            name = str(point.get("series", ""))
+            if name not in self.styles:
+                own = styles({**dict.fromkeys(self.styles, ({""}, False)), name: ({name}, False)})
+                scheme = styles({name: ({name}, False)})[name]
+                known = scheme.colour != list(COLOURS)[0] or name == "centr"
+                self.styles[name] = scheme if known else own[name]
+
+    def cells(self):
+        """Rows of (panel, column, whether published), or None for an empty place."""
+        columns = self.columns if self.kind in ("bars", "timeline") else [None]
+        have = [p for p in dict.fromkeys(p["panel"] for p in
+                                         curves.published_points(self.experiment))]
+        if have and len(columns) == 1:
+            panels = list(dict.fromkeys([*self.panels, *have]))
+            return [[(panel, columns[0], True) if panel in have else None,
+                     (panel, columns[0], False) if panel in self.panels else None]
+                    for panel in panels]
+        if len(columns) == 1 and len(self.panels) > 3:
+            wide = 2 if len(self.panels) == 4 else 3
+            cells = [(panel, columns[0], False) for panel in self.panels]
+            cells += [None] * (-len(cells) % wide)
+            return [cells[i:i + wide] for i in range(0, len(cells), wide)]
+        return [[*((panel, column, True) if i == 0 else None for panel in have),
+                 *((panel, column, False) for panel in self.panels)]
+                for i, column in enumerate(columns)]
+
+    def image(self):
+        cells = self.cells()
+        single = len(cells) == 1
+        heights = [3.1 if single else 2.1 if i else 2.5 for i in range(len(cells))]
+        header = Header(self)
+        top, bottom = header.inches, 0.42
+        figure = plt.figure(figsize=(WIDTH, top + sum(heights) + bottom), dpi=DOTS)
+        head, body, foot = figure.subfigures(3, 1, height_ratios=[top, sum(heights), bottom])
+        header.draw(head)
+        self._foot(foot)
+        shares = self._shares(cells)
+        grid = body.subplots(len(cells), len(cells[0]), squeeze=False,
+                             gridspec_kw={"height_ratios": heights, "width_ratios": shares})
+        for i, row in enumerate(cells):
+            for j, cell in enumerate(row):
+                if cell is None:
+                    grid[i][j].set_axis_off()
+                else:
+                    self._panel(grid[i][j], *cell, last=i == len(cells) - 1 or
+                                cells[i + 1][j] is None or cells[i + 1][j][0] != cell[0],
+                                first=i == 0 or cell[0] != (cells[i - 1][j] or [None])[0],
+                                left=j == 0)
+        self._share_scales(grid, cells)
+        body.subplots_adjust(left=0.075, right=0.985, top=1 - 0.36 / sum(heights),
+                             bottom=0.62 / sum(heights), wspace=0.2, hspace=self._hspace(cells))
+        figure.canvas.draw()
+        written = io.BytesIO()
+        figure.savefig(written, dpi=DOTS, facecolor="white")
+        plt.close(figure)
+        return Image.open(written).convert("RGB")
+
+    @staticmethod
+    def _hspace(cells):
+        same = len(cells) > 1 and all(c and d and c[0] == d[0] for c, d in zip(cells[0], cells[1]))
+        return 0.12 if same else 0.42
+
+    @staticmethod
+    def _shares(cells):
+        return [0.8 if cell and cell[2] else 1 for cell in cells[0]]
+
+    def _share_scales(self, grid, cells):
+        """Our panels of one column can be compared: they have one scale. The paper's has its own."""
+        for row_axes, row in zip(grid, cells):
+            own = [axes for axes, cell in zip(row_axes, row) if cell and not cell[2]]
+            if len(own) > 1 and not self.plot.get("free_scales"):
+                low, high = zip(*(axes.get_ylim() for axes in own))
+                for axes in own:
+                    axes.set_ylim(min(low), max(high))
+            for axes in own:
+                plot_kinds.finish_y(axes, {**self.plot, "y_scale": self._scale_of(row)})
+
+    def _scale_of(self, row):
+        return self._of_column("y_scale", next(c[1] for c in row if c), "linear")
+
+    def _of_column(self, field, column, default):
+        """A field of the plot that may be a list, one for each column."""
+        value = self.plot.get(field, default)
+        if not isinstance(value, list):
+            return value
+        return value[self.columns.index(column)] if column in self.columns else value[0]
+
+    def _panel(self, axes, panel, column, published, last, first, left):
+        plot = {**self.plot, "y_scale": self._of_column("y_scale", column, "linear")}
+        drawn = self._published(panel) if published else [
+            d for d in self.drawn if d.panel == panel and
+            (column is None or d.column in self._columns_drawn(column))]
+        if self.kind == "dependencies":
+            dependencies.draw(axes, self.rows)
+        elif self.kind in TRACED and not published:
+            {"cdf": plot_kinds.cdf, "timeline": plot_kinds.timeline}[self.kind](
+                axes, drawn, self.styles, plot)
+        elif self.kind == "stacked":
+            plot_kinds.stacked(axes, drawn, self.parts, plot)
+        elif self.kind == "bars" and column in plot.get("low_high", []) and not published:
+            plot_kinds.ranges(axes, drawn, self.styles, plot)
+        elif self.kind == "bars":
+            plot_kinds.bars(axes, drawn, self.styles, plot)
+        else:
+            plot_kinds.lines(axes, drawn, self.styles, plot)
+            if self.kind == "cdf":
+                plot_kinds.scale_x(axes, {"x_scale": "log", **plot}, [])
+        self._words(axes, panel, column, published, last, first, left)
+
+    def _columns_drawn(self, column):
+        ends = self.plot.get("low_high", [])
+        return ends if column in ends else [column]
+
+    def _words(self, axes, panel, column, published, last, first, left):
+        if first:
+            where = "published" if published else "here"
+            of = self.experiment.setting if published else self._machine()
+            axes.set_title(panel or where, loc="left", fontsize=9.5, fontweight="bold", pad=14,
+                           color="#222222")
+            said = (f"{where} ({of})" if of else where) if panel else of
+            fits = 62 if len(self.panels) == 1 else 46
+            axes.annotate(textwrap.shorten(said, fits, placeholder="..."), (0, 1), (0, 4),
+                          xycoords="axes fraction", textcoords="offset points", fontsize=7.5,
+                          color="#666666")
+        if left or published or (len(self.panels) == 1):
+            axes.set_ylabel(self._of_column("y_label", column, column or self.columns[0])
+                            if left else "", fontsize=8.5)
+        if last:
+            axes.set_xlabel(self.plot.get("x_label", ""), fontsize=8.5)
+        else:
+            axes.tick_params(axis="x", labelbottom=False)
+
+    def _machine(self):
+        machine = short_machine(self.measured.origin.get("machine", ""))
+        return ", ".join(part for part in (machine, self.measured.origin.get("revision", ""))
+                         if part)
+
+    def _published(self, panel):
+        """The paper's points as marks without a spread."""
+        made = []
+        names = {name: column for column, (name, _) in self.parts.items()} \
+            if self.kind == "stacked" else {}
+        for given in curves.published_points(self.experiment, panel):
+            for x, y in zip(given["x"], given["y"]):
+                x = float(x) if isinstance(x, (int, float)) and self.kind != "bars" else str(x)
+                series, column = given["series"], self.columns[0]
+                if self.kind == "stacked":
+                    series, column = "", names.get(series, series)
+                made.append(curves.Mark(panel, series, x, column, float(y), float(y), float(y), 1,
+                                        {"log": "", "unsafe": ""}))
+        return made
+
+    def _foot(self, foot):
+        rounds = self.measured.rounds
+        said = [f"medians of {rounds} rounds; thin bars: the smallest and the largest"
+                if rounds > 1 else "one round", self.measured.origin.get("machine", ""),
+                f"logjam {self.measured.origin.get('revision', '')}"]
+        sources = dict.fromkeys(p["from"] for p in curves.published_points(self.experiment)
+                                if p["from"])
+        if sources:
+            said.append("published points: " + ", ".join(sources))
+        lines = textwrap.wrap("; ".join(said), 165)
+        foot.text(0.012, 0.3, "\n".join(lines[:2]), fontsize=6.8, color="#777777", va="center")
+
+
+class Header:
+    """The title, the claim, the verdict and the legend; `inches` is their height."""
+
+    def __init__(self, figure):
+        self.figure = figure
+        experiment = figure.experiment
+        self.claim = textwrap.wrap(experiment.claim, 138)
+        self.handles = self._handles()
+        self.per_line = self._per_line()
+        lines = -(-len(self.handles) // self.per_line) if self.handles else 0
+        self.claim_inches = 0.165 * len(self.claim)
+        self.inches = 0.42 + self.claim_inches + 0.21 * lines + 0.08
+
+    def _handles(self):
+        figure, kind = self.figure, self.figure.kind
+        if kind == "stacked":
+            return [Patch(facecolor=COLOURS[colour], label=name)
+                    for name, colour in figure.parts.values()]
+        named = {name: style for name, style in figure.styles.items() if name}
+        if kind == "bars":
+            return [Patch(facecolor="white" if s.unsafe or s.variant else s.rgb, edgecolor=s.rgb,
+                          hatch="///" if s.unsafe else "",
+                          label=name + (" (unsafe)" if s.unsafe else ""))
+                    for name, s in named.items()]
+        return [Line2D([], [], **plot_kinds.line_style(s), label=name +
+                       (" (unsafe)" if s.unsafe else "")) for name, s in named.items()]
+
+    def _per_line(self):
+        longest = max((len(handle.get_label()) for handle in self.handles), default=1)
+        total = sum(len(handle.get_label()) + 7 for handle in self.handles)
+        return max(1, len(self.handles) if total < 135 else 135 // (longest + 7))
+
+    def draw(self, head):
+        experiment = self.figure.experiment
+
+        def down(inches):
+            return 1 - inches / self.inches
+
+        head.text(0.012, down(0.26), experiment.id, fontsize=13, fontweight="bold",
+                  color="#888888")
+        head.text(0.012 + 0.0155 * len(experiment.id) + 0.008, down(0.26), experiment.title,
+                  fontsize=13, fontweight="bold", color="#111111")
+        said, key = verdict_line(experiment, self.figure.measured, self.figure.cores)
+        head.text(0.985, down(0.25), said, fontsize=8.5, fontweight="bold", color="white",
+                  ha="right", bbox={"boxstyle": "round,pad=0.4", "fc": VERDICTS[key],
+                                    "ec": "none"})
+        head.text(0.012, down(0.36), "\n".join(self.claim), fontsize=8.5, va="top",
+                  color="#444444", linespacing=1.35)
+        if self.handles:
+            head.legend(handles=self.handles, loc="upper left", ncol=self.per_line, frameon=False,
+                        bbox_to_anchor=(0.004, down(0.38 + self.claim_inches)), fontsize=8.5,
+                        columnspacing=1.6, handletextpad=0.5, borderpad=0.2, labelspacing=0.35)

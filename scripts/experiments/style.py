@@ -1,0 +1,114 @@
+"""The colours, markers and numbers of all figures, in the PNGs and on the page.
+
+A scheme looks the same in every figure. The colours are Okabe and Ito's, which colour-blind readers
+can tell apart; no two schemes that one published figure compares have the same one, and markers
+differ too.
+"""
+
+import dataclasses
+
+COLOURS = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "vermillion": "#D55E00",
+           "purple": "#CC79A7", "sky": "#56B4E9", "black": "#222222", "grey": "#9a9a9a"}
+# Matplotlib's names of the markers; the page has the same forms.
+MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
+SCHEMES = {
+    "none": ("grey", "X"), "centr": ("blue", "o"), "centr-faa": ("sky", "s"),
+    "centr-lockflush": ("black", "v"), "command": ("purple", "P"),
+    "aether-c": ("orange", "^"), "aether-d": ("sky", "v"), "aether-cd": ("green", "s"),
+    "aether-cde": ("purple", "D"), "aether-cd-socket": ("vermillion", "P"),
+    "dlog-s": ("orange", "v"), "dlog-r": ("black", "^"),
+    "eleda": ("vermillion", "D"), "eleda-crawl": ("orange", "^"), "eleda-bitmap": ("purple", "X"),
+    "scm": ("black", "*"),
+    "poplar": ("green", "D"), "silo": ("orange", "^"), "nvmd": ("purple", "v"),
+    "nvlog": ("black", "P"), "pwal": ("vermillion", "s"),
+}
+POLICIES = {"sync": ("blue", "o"), "pipelined": ("green", "D"), "async": ("orange", "^")}
+COMPONENTS = {"work": "green", "lock wait": "orange", "log contention": "vermillion",
+              "log work": "blue", "flush wait": "purple", "idle": "grey"}
+VERDICTS = {"holds": "#00734f", "does not hold": "#b34700", "open": "#8a6100",
+            "not measured": "#666666"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Style:
+    """How a series is drawn. `variant` counts the series of one scheme: 0 is a full line with full
+    markers, the others are dashed and hollow. An unsafe series' bars are hatched."""
+
+    colour: str
+    marker: str
+    variant: int = 0
+    unsafe: bool = False
+
+    @property
+    def rgb(self):
+        return COLOURS[self.colour]
+
+
+def styles(series):
+    """`series` maps names, in their order, to (the schemes that they measure, whether they are
+    unsafe). Returns a map of names to Styles: of the schemes' own if the series are about schemes,
+    else of their places in the order."""
+    schemes = [next(iter(logs)) if len(logs) == 1 else None for logs, _ in series.values()]
+    most = max((schemes.count(scheme) for scheme in schemes), default=0)
+    about_schemes = (all(scheme in SCHEMES for scheme in schemes) and most <= 3 and
+                     (len(set(schemes)) > 1 or len(schemes) == 1))
+    names, found, seen = list(COLOURS), {}, {}
+    for place, ((name, (_, unsafe)), scheme) in enumerate(zip(series.items(), schemes)):
+        if about_schemes:
+            colour, marker = SCHEMES[scheme]
+        elif all(other in POLICIES or other == "none" for other in series):
+            colour, marker = POLICIES.get(name, SCHEMES["none"])
+        else:
+            colour, marker = names[place % 7], MARKERS[place % len(MARKERS)]
+        variant = seen.get(colour, 0) if about_schemes else place // 7
+        seen[colour] = seen.get(colour, 0) + 1
+        found[name] = Style(colour, marker, variant, unsafe)
+    return found
+
+
+def short(value, digits=3):
+    """A number as people write it: 1.23M, 350k, 12.5, 0.023."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    size = abs(value)
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if size >= limit * 0.9995:
+            divisor = {"G": 1e9, "M": 1e6, "k": 1e3}[unit]
+            return f"{_digits(value / divisor, digits)}{unit}"
+    return _digits(value, digits)
+
+
+def _digits(value, digits):
+    """Significant digits, but never in the 1e+03 notation, and no digit of an integer is lost."""
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    text = f"{value:.{digits}g}"
+    return text if "e" not in text else f"{float(text):.12f}".rstrip("0").rstrip(".")
+
+
+def component_names(columns):
+    """Names for the parts of a stack: the columns' without the words that all of them begin or end
+    with."""
+    words = [column.split("_") for column in columns]
+    while len(words) > 1 and all(len(w) > 1 and w[0] == words[0][0] for w in words):
+        words = [w[1:] for w in words]
+    while len(words) > 1 and all(len(w) > 1 and w[-1] == words[0][-1] for w in words):
+        words = [w[:-1] for w in words]
+    return [" ".join(w) for w in words]
+
+
+def component_colours(names):
+    """A map of parts of a stack to colours' names: the usual ones, or else those left over."""
+    left = [colour for colour in COLOURS
+            if colour not in {COMPONENTS[name] for name in names if name in COMPONENTS}]
+    return {name: COMPONENTS[name] if name in COMPONENTS else left.pop(0) if left else "grey"
+            for name in names}
+
+
+def short_machine(machine):
+    """The machine's name without what all of them have: "Intel Xeon, 2 cores"."""
+    for noise in ("(R)", "(TM)", " Processor", " CPU"):
+        machine = machine.replace(noise, "")
+    return ", ".join(part for part in machine.split(", ") if not part.startswith("Linux"))
