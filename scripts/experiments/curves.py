@@ -177,14 +177,15 @@ def _series_in_time(rows, x, column):
 
 
 def series_of(drawn):
-    """A map of the series' names, in their order, to (schemes, unsafe), as style.styles() wants
-    it."""
+    """A map of the series' names, in their order, to what style.styles() wants to know."""
     found = {}
     for mark in drawn:
-        logs, unsafe = found.setdefault(mark.series, (set(), []))
+        logs, commits, unsafe = found.setdefault(mark.series, (set(), set(), []))
         logs.add(mark.facts["log"])
+        commits.add(mark.facts["commit"])
         unsafe.append(bool(mark.facts["unsafe"]))
-    return {name: (logs, all(unsafe)) for name, (logs, unsafe) in found.items()}
+    return {name: (logs, commits, all(unsafe))
+            for name, (logs, commits, unsafe) in found.items()}
 
 
 def published_points(experiment, panel=None):

@@ -8,7 +8,7 @@ import math
 
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from experiments.style import COLOURS, short
+from experiments.style import COLOURS, duration, short
 
 GRID = "#e6e6e6"
 INK = "#333333"
@@ -73,6 +73,7 @@ def bars(axes, marks, styles, plot):
             if few:
                 axes.annotate(short(mark.middle), (x, max(mark.high, mark.middle)), (0, 2.5),
                               textcoords="offset points", ha="center", fontsize=7, color=INK)
+    axes.margins(y=0.12)
     name_x(axes, names)
     axes.set_xlim(-0.55, len(names) - 0.45)
 
@@ -81,6 +82,7 @@ def ranges(axes, marks, styles, plot):
     """A line from one column to another, as from p50 to p99: a tick where it begins, a diamond where
     it ends, hollow if that end means nothing durable."""
     low, high = plot["low_high"]
+    said = duration if high.endswith("_us") else short
     names = categories_of(marks)
     drawn = [series for series in styles if any(m.series == series for m in marks)]
     width = 0.82 / max(1, len(drawn))
@@ -100,8 +102,9 @@ def ranges(axes, marks, styles, plot):
             axes.plot(x, ends[1], "D", color=style.rgb, mfc="white" if hollow else style.rgb,
                       ms=5, mew=1.3, zorder=3)
             if few:
-                axes.annotate(short(ends[1], 2), (x, ends[1]), (0, 5), ha="center", fontsize=7,
+                axes.annotate(said(ends[1], 2), (x, ends[1]), (0, 5), ha="center", fontsize=7,
                               textcoords="offset points", color=INK)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: said(value)))
     axes.margins(y=0.2)
     name_x(axes, names)
     axes.set_xlim(-0.55, len(names) - 0.45)
@@ -150,9 +153,18 @@ def cdf(axes, traces, styles, plot):
         for fraction in (0.5, 0.99):
             at = min(trace.points, key=lambda p, f=fraction: abs(p[1] - f))
             axes.plot(at[0], at[1], **{**line_style(style, 5), "lw": 0})
-    scale_x(axes, {"x_scale": "log", **plot}, [])
+    scale_latency(axes, plot)
     axes.set_ylim(0, 1.02)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def scale_latency(axes, plot):
+    """The x axis of a distribution: its labels have their units."""
+    scale_x(axes, {"x_scale": "log", **plot}, [])
+    low, high = axes.get_xlim()
+    if plot.get("x_scale", "log") == "log" and math.log10(high / low) < 2:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
 
 
 def timeline(axes, traces, styles, plot):
@@ -214,7 +226,7 @@ def _ticks(axes, places, labels):
     """Categories' names, leaning if they would touch."""
     axes.set_xticks(list(places), labels)
     axes.tick_params(axis="x", length=0)
-    inches = axes.get_figure().get_size_inches()[0] * axes.get_position().width
+    inches = axes.figure.figure.get_size_inches()[0] * axes.get_position().width
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
     if longest * 0.075 > inches / max(1, len(labels)):
         for label in axes.get_xticklabels():

@@ -6,6 +6,7 @@ plot_kinds.py's.
 """
 
 import io
+import pathlib
 import textwrap
 
 import matplotlib
@@ -17,7 +18,8 @@ from matplotlib.patches import Patch
 from PIL import Image
 
 from experiments import curves, dependencies, plot_kinds
-from experiments.style import (COLOURS, MARKERS, VERDICTS, Style, component_colours,
+from experiments.measured import OPEN
+from experiments.style import (COLOURS, MARKERS, PALETTE, SCHEMES, VERDICTS, Style, component_colours,
                                component_names, short_machine, styles)
 
 WIDTH = 9.0  # inches, at 150 dots: 1350 pixels, and readable at 900
@@ -34,27 +36,33 @@ def draw(experiment, measured, path, extras, cores=None):
     """Writes the figure of these rows (a Measured) to `path`. `extras` are the rows of the files
     beside them, by kind. `cores`: of another machine than the rows name."""
     with plt.rc_context(SETTINGS):
-        figure = Figure(experiment, measured, extras or {}, cores)
+        size = pathlib.Path(path).stem
+        figure = Figure(experiment, measured, extras or {}, size, cores)
         image = figure.image()
     # A palette makes the file three times smaller, and nobody can see it: there are few colours.
     image.quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def verdict_line(experiment, measured, cores=None):
-    """The verdict in a few words: "open: needs 64 cores", and the key of its colour."""
-    verdict = measured.verdict(cores)
-    if verdict != "open":
+    """The verdict in a few words, as "open: needs 64 cores", and the key of its colour."""
+    verdict, checks = measured.verdict(cores), measured.checks(cores)
+    waiting = [max(experiment.needs_cores, check.get("needs_cores", 1))
+               for check, of_check in checks if of_check == OPEN]
+    if not checks:
+        return "", verdict
+    if not waiting:
         return verdict, verdict
-    needed = max([experiment.needs_cores, *(check.get("needs_cores", 1)
-                                            for check in experiment.checks)])
-    return (f"open: needs {needed} cores" if needed > 1 else "open: no check"), verdict
+    if verdict == OPEN:
+        return f"open: needs {max(waiting)} cores", verdict
+    return f"{verdict}; {len(waiting)} of {len(checks)} checks open: needs {max(waiting)} cores", verdict
 
 
 class Figure:
     """The parts of a figure, drawn into each other from the top down."""
 
-    def __init__(self, experiment, measured, extras, cores):
-        self.experiment, self.measured, self.cores = experiment, measured, cores
+    def __init__(self, experiment, measured, extras, size, cores):
+        self.experiment, self.measured = experiment, measured
+        self.size, self.cores = size, cores
         self.plot, self.kind = experiment.plot, experiment.plot.get("kind", "lines")
         if self.kind in TRACED:
             self.drawn = curves.traces(experiment, measured, extras.get(self.kind, []))
@@ -79,17 +87,17 @@ class Figure:
         for point in self.experiment.published_points:
             name = str(point.get("series", ""))
             if name not in self.styles:
-                own = styles({**dict.fromkeys(self.styles, ({""}, False)), name: ({name}, False)})
-                scheme = styles({name: ({name}, False)})[name]
-                known = scheme.colour != list(COLOURS)[0] or name == "centr"
-                self.styles[name] = scheme if known else own[name]
+                place = len(self.styles)
+                colour, marker = SCHEMES.get(name, (PALETTE[place % len(PALETTE)],
+                                                    MARKERS[place % len(MARKERS)]))
+                self.styles[name] = Style(colour, marker)
 
     def cells(self):
         """Rows of (panel, column, whether published), or None for an empty place."""
         columns = self.columns if self.kind in ("bars", "timeline") else [None]
         have = [p for p in dict.fromkeys(p["panel"] for p in
                                          curves.published_points(self.experiment))]
-        if have and len(columns) == 1:
+        if have and len(columns) == 1 and len(have) + len(self.panels) > 3:
             panels = list(dict.fromkeys([*self.panels, *have]))
             return [[(panel, columns[0], True) if panel in have else None,
                      (panel, columns[0], False) if panel in self.panels else None]
@@ -106,6 +114,9 @@ class Figure:
     def image(self):
         cells = self.cells()
         single = len(cells) == 1
+        self.fits = int(140 / len(cells[0])) - 4  # letters in a panel's width
+        self.lines_of_where = 1 + max((self._where(c[0], c[2]).count("\n")
+                                       for row in cells for c in row if c), default=0)
         heights = [3.1 if single else 2.1 if i else 2.5 for i in range(len(cells))]
         header = Header(self)
         top, bottom = header.inches, 0.42
@@ -126,29 +137,37 @@ class Figure:
                                 first=i == 0 or cell[0] != (cells[i - 1][j] or [None])[0],
                                 left=j == 0)
         self._share_scales(grid, cells)
-        body.subplots_adjust(left=0.075, right=0.985, top=1 - 0.36 / sum(heights),
-                             bottom=0.62 / sum(heights), wspace=0.2, hspace=self._hspace(cells))
-        figure.canvas.draw()
+        self._place(body, grid, cells, sum(heights), 0.24 + 0.14 * self.lines_of_where)
         written = io.BytesIO()
         figure.savefig(written, dpi=DOTS, facecolor="white")
         plt.close(figure)
         return Image.open(written).convert("RGB")
 
     @staticmethod
-    def _hspace(cells):
+    def _place(body, grid, cells, inches, words):
+        """Room for the words around the panels, as much as they take."""
         same = len(cells) > 1 and all(c and d and c[0] == d[0] for c, d in zip(cells[0], cells[1]))
-        return 0.12 if same else 0.42
+        body.subplots_adjust(left=0.08, right=0.985, top=1 - words / inches, bottom=0.5 / inches,
+                             wspace=0.2, hspace=0.12 if same else 0.5)
+        body.align_ylabels([row[0] for row in grid])
+        renderer = body.figure.canvas.get_renderer()
+        dots = body.bbox.width
+        left = min(row[0].get_tightbbox(renderer).x0 for row in grid) - body.bbox.x0
+        bottom = min(axes.get_tightbbox(renderer).y0 for axes in grid[-1]) - body.bbox.y0
+        body.subplots_adjust(left=0.08 + 0.012 - left / dots,
+                             bottom=(0.5 * DOTS - bottom + 0.03 * DOTS) / (inches * DOTS))
 
     @staticmethod
     def _shares(cells):
         return [0.8 if cell and cell[2] else 1 for cell in cells[0]]
 
     def _share_scales(self, grid, cells):
-        """Our panels of one column can be compared: they have one scale. The paper's has its own."""
+        """Our panels of one column can be compared: they have one scale, unless one of them would be
+        flat. The paper's has its own."""
         for row_axes, row in zip(grid, cells):
             own = [axes for axes, cell in zip(row_axes, row) if cell and not cell[2]]
-            if len(own) > 1 and not self.plot.get("free_scales"):
-                low, high = zip(*(axes.get_ylim() for axes in own))
+            low, high = zip(*(axes.get_ylim() for axes in own)) if own else ((0,), (0,))
+            if self._scale_of(row) != "linear" or max(high) < 3 * min(high):
                 for axes in own:
                     axes.set_ylim(min(low), max(high))
             for axes in own:
@@ -183,7 +202,7 @@ class Figure:
         else:
             plot_kinds.lines(axes, drawn, self.styles, plot)
             if self.kind == "cdf":
-                plot_kinds.scale_x(axes, {"x_scale": "log", **plot}, [])
+                plot_kinds.scale_latency(axes, plot)
         self._words(axes, panel, column, published, last, first, left)
 
     def _columns_drawn(self, column):
@@ -193,12 +212,10 @@ class Figure:
     def _words(self, axes, panel, column, published, last, first, left):
         if first:
             where = "published" if published else "here"
-            of = self.experiment.setting if published else self._machine()
-            axes.set_title(panel or where, loc="left", fontsize=9.5, fontweight="bold", pad=14,
-                           color="#222222")
-            said = (f"{where} ({of})" if of else where) if panel else of
-            fits = 62 if len(self.panels) == 1 else 46
-            axes.annotate(textwrap.shorten(said, fits, placeholder="..."), (0, 1), (0, 4),
+            axes.set_title(panel or where, loc="left", fontsize=9.5, fontweight="bold",
+                           color="#222222", pad=4 + 10 * self.lines_of_where)
+            said = self._where(panel, published)
+            axes.annotate(said, (0, 1), (0, 1 + 10.5 * self.lines_of_where), va="top",
                           xycoords="axes fraction", textcoords="offset points", fontsize=7.5,
                           color="#666666")
         if left or published or (len(self.panels) == 1):
@@ -209,10 +226,17 @@ class Figure:
         else:
             axes.tick_params(axis="x", labelbottom=False)
 
+    def _where(self, panel, published):
+        """Where a panel's numbers are from, in at most two lines."""
+        where = "published" if published else "here"
+        of = self.experiment.setting if published else self._machine()
+        said = (f"{where} ({of})" if of else where) if panel else of
+        return "\n".join(textwrap.wrap(said, self.fits, max_lines=2, placeholder=" ..."))
+
     def _machine(self):
         machine = short_machine(self.measured.origin.get("machine", ""))
-        return ", ".join(part for part in (machine, self.measured.origin.get("revision", ""))
-                         if part)
+        return ", ".join(part for part in (machine, self.measured.origin.get("revision", "")[:8],
+                                           self.size) if part)
 
     def _published(self, panel):
         """The paper's points as marks without a spread."""
@@ -231,14 +255,18 @@ class Figure:
 
     def _foot(self, foot):
         rounds = self.measured.rounds
-        said = [f"medians of {rounds} rounds; thin bars: the smallest and the largest"
-                if rounds > 1 else "one round", self.measured.origin.get("machine", ""),
+        spread = {"stacked": "", "timeline": "", "dependencies": "",
+                  "cdf": "; shadows: from the smallest to the largest"}.get(
+                      self.kind, "; thin bars: from the smallest to the largest")
+        said = ["one round" if rounds == 1 else f"the first of {rounds} rounds"
+                if self.kind in ("timeline", "dependencies") else
+                f"medians of {rounds} rounds{spread}", self.measured.origin.get("machine", ""),
                 f"logjam {self.measured.origin.get('revision', '')}"]
         sources = dict.fromkeys(p["from"] for p in curves.published_points(self.experiment)
                                 if p["from"])
         if sources:
             said.append("published points: " + ", ".join(sources))
-        lines = textwrap.wrap("; ".join(said), 165)
+        lines = textwrap.wrap("; ".join(said), 185)
         foot.text(0.012, 0.3, "\n".join(lines[:2]), fontsize=6.8, color="#777777", va="center")
 
 
@@ -285,9 +313,10 @@ class Header:
         head.text(0.012 + 0.0155 * len(experiment.id) + 0.008, down(0.26), experiment.title,
                   fontsize=13, fontweight="bold", color="#111111")
         said, key = verdict_line(experiment, self.figure.measured, self.figure.cores)
-        head.text(0.985, down(0.25), said, fontsize=8.5, fontweight="bold", color="white",
-                  ha="right", bbox={"boxstyle": "round,pad=0.4", "fc": VERDICTS[key],
-                                    "ec": "none"})
+        if said:
+            head.text(0.985, down(0.25), said, fontsize=8.5, fontweight="bold", color="white",
+                      ha="right", bbox={"boxstyle": "round,pad=0.4", "fc": VERDICTS[key],
+                                        "ec": "none"})
         head.text(0.012, down(0.36), "\n".join(self.claim), fontsize=8.5, va="top",
                   color="#444444", linespacing=1.35)
         if self.handles:

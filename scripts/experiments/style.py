@@ -7,8 +7,10 @@ differ too.
 
 import dataclasses
 
+# The names of the colours, for the page, which has others on a dark background.
 COLOURS = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "vermillion": "#D55E00",
            "purple": "#CC79A7", "sky": "#56B4E9", "black": "#222222", "grey": "#9a9a9a"}
+PALETTE = [name for name in COLOURS if name != "grey"]
 # Matplotlib's names of the markers; the page has the same forms.
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 SCHEMES = {
@@ -45,25 +47,41 @@ class Style:
 
 
 def styles(series):
-    """`series` maps names, in their order, to (the schemes that they measure, whether they are
-    unsafe). Returns a map of names to Styles: of the schemes' own if the series are about schemes,
-    else of their places in the order."""
-    schemes = [next(iter(logs)) if len(logs) == 1 else None for logs, _ in series.values()]
-    most = max((schemes.count(scheme) for scheme in schemes), default=0)
-    about_schemes = (all(scheme in SCHEMES for scheme in schemes) and most <= 3 and
-                     (len(set(schemes)) > 1 or len(schemes) == 1))
-    names, found, seen = list(COLOURS), {}, {}
-    for place, ((name, (_, unsafe)), scheme) in enumerate(zip(series.items(), schemes)):
-        if about_schemes:
-            colour, marker = SCHEMES[scheme]
-        elif all(other in POLICIES or other == "none" for other in series):
-            colour, marker = POLICIES.get(name, SCHEMES["none"])
-        else:
-            colour, marker = names[place % 7], MARKERS[place % len(MARKERS)]
-        variant = seen.get(colour, 0) if about_schemes else place // 7
+    """`series` maps names, in their order, to (schemes, commit policies, whether unsafe): what their
+    rows have. Returns a map of names to Styles. Series that measure one scheme each have the
+    schemes' colours, those that differ only in the commit policy have the policies', and others
+    have those of their places."""
+    logs = {name: _only(logs) for name, (logs, _, _) in series.items()}
+    commits = {name: _only(commits) for name, (_, commits, _) in series.items()
+               if logs[name] != "none"}
+    of_logs = [log for log in logs.values() if log != "none"]
+    most = max((of_logs.count(log) for log in of_logs), default=0)
+    if len(set(of_logs)) == 1 and most > 1 and len(set(commits.values())) == most and all(
+            commit in POLICIES for commit in commits.values()):
+        look = {name: POLICIES[commit] for name, commit in commits.items()}
+    elif all(log in SCHEMES for log in of_logs) and most <= 3 and (
+            len(set(of_logs)) > 1 or len(of_logs) == 1):
+        look = {name: SCHEMES[log] for name, log in logs.items()}
+    else:
+        look = {name: (PALETTE[i % len(PALETTE)], MARKERS[i % len(MARKERS)])
+                for i, name in enumerate(name for name in logs if logs[name] != "none")}
+    found, seen = {}, {}
+    for name, (_, _, unsafe) in series.items():
+        colour, marker = look.get(name, SCHEMES["none"])
+        found[name] = Style(colour, marker, seen.get(colour, 0), unsafe)
         seen[colour] = seen.get(colour, 0) + 1
-        found[name] = Style(colour, marker, variant, unsafe)
     return found
+
+
+def _only(values):
+    """The one member of a set, or None."""
+    return next(iter(values)) if len(values) == 1 else None
+
+
+def duration(us, digits=3):
+    """A time, given in microseconds, with the unit that suits it."""
+    value, unit = (us / 1e6, "s") if us >= 1e6 else (us / 1e3, "ms") if us >= 1e3 else (us, "\u00b5s")
+    return f"{float(f'{value:.{digits}g}'):g} {unit}"
 
 
 def short(value, digits=3):
