@@ -8,7 +8,7 @@ import math
 
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from experiments.style import COLOURS, duration, short
+from experiments.style import COLOURS, duration, short, words_of
 
 GRID = "#e6e6e6"
 INK = "#333333"
@@ -82,7 +82,7 @@ def ranges(axes, marks, styles, plot):
     """A line from one column to another, as from p50 to p99: a tick where it begins, a diamond where
     it ends, hollow if that end means nothing durable."""
     low, high = plot["low_high"]
-    said = duration if high.endswith("_us") else short
+    said = words_of(high)
     names = categories_of(marks)
     drawn = [series for series in styles if any(m.series == series for m in marks)]
     width = 0.82 / max(1, len(drawn))

@@ -174,7 +174,12 @@ class Figure:
                 plot_kinds.finish_y(axes, {**self.plot, "y_scale": self._scale_of(row)})
 
     def _scale_of(self, row):
-        return self._of_column("y_scale", next(c[1] for c in row if c), "linear")
+        return self._scale(next(c[1] for c in row if c))
+
+    def _scale(self, column):
+        """Ranges are of latencies, which span decades."""
+        ranges = column in self.plot.get("low_high", []) and self.kind == "bars"
+        return self._of_column("y_scale", column, "log" if ranges else "linear")
 
     def _of_column(self, field, column, default):
         """A field of the plot that may be a list, one for each column."""
@@ -184,7 +189,7 @@ class Figure:
         return value[self.columns.index(column)] if column in self.columns else value[0]
 
     def _panel(self, axes, panel, column, published, last, first, left):
-        plot = {**self.plot, "y_scale": self._of_column("y_scale", column, "linear")}
+        plot = {**self.plot, "y_scale": self._scale(column)}
         drawn = self._published(panel) if published else [
             d for d in self.drawn if d.panel == panel and
             (column is None or d.column in self._columns_drawn(column))]

@@ -106,6 +106,14 @@ def _digits(value, digits):
     return text if "e" not in text else f"{float(text):.12f}".rstrip("0").rstrip(".")
 
 
+def words_of(column):
+    """The function that writes this column's values: times get the unit that suits them."""
+    for end, micros in (("_us", 1), ("_ms", 1000)):
+        if column.endswith(end):
+            return lambda value, digits=3: duration(value * micros, digits)
+    return short
+
+
 def component_names(columns):
     """Names for the parts of a stack: the columns' without the words that all of them begin or end
     with."""
