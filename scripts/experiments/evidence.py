@@ -33,7 +33,7 @@ def _number(value):
 def of_check(measured, check):
     """A list of (what was asked, its answer) for a check's expression, at most MOST. Answers may
     be missing behind one that decided."""
-    found, depth = [], [0]
+    found = []
 
     def recorded(name):
         original = getattr(measured, name)
@@ -52,5 +52,4 @@ def of_check(measured, check):
         listening.evaluate(check["holds"])
     except (NotMeasured, Refused):
         pass
-    del depth
     return list(dict.fromkeys(found))[:MOST]

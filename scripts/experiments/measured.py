@@ -70,7 +70,7 @@ class Measured:
     """The rows (dicts of texts, as Store has them) of an experiment."""
 
     def __init__(self, experiment, rows):
-        self.experiment = experiment
+        self.experiment, self.rows = experiment, rows
         self.origin = rows[0] if rows else {}
         self._points = {}  # axes -> round -> values
         columns = dict.fromkeys(name for row in rows for name in row)
@@ -154,7 +154,7 @@ class Measured:
             raise NotMeasured(f"{a} and {b}")
         return found
 
-    def _evaluate(self, expression):
+    def evaluate(self, expression):
         names = {**PLAIN, "rising": rising, "falling": falling,
                  **{name: getattr(self, name)
                     for name in ("value", "values", "ratio", "ratios", "spread")}}
@@ -163,7 +163,7 @@ class Measured:
 
     def _evaluated(self, expression, what):
         try:
-            return self._evaluate(expression)
+            return self.evaluate(expression)
         except (NotMeasured, Refused):
             raise
         except Exception as error:
