@@ -13,6 +13,7 @@ from experiments.store import axes_of
 
 # The fractions of a distribution that are drawn: all percents, and the tail.
 FRACTIONS = [i / 100 for i in range(1, 100)] + [0.995, 0.999]
+TRACED = ("cdf", "timeline")
 EXTRA_AXES = {"cdf": ("latency_us", "fraction"), "timeline": ("seconds", "tps")}
 
 
@@ -73,6 +74,7 @@ class Names:
 
     def __init__(self, experiment, points):
         plot = experiment.plot
+        kind = plot.get("kind", "lines")
         self.x = plot.get("x", "")
         self.panels = as_list(plot.get("panels"))
         self.series = as_list(plot.get("series"))
@@ -81,7 +83,7 @@ class Names:
         for axis in experiment.axis_names():
             differs = len({point.get(axis) for point in points}) > 1
             # With a column as x, each point of an axis is a place of its own on the line.
-            if axis not in used and differs and self.by_axis:
+            if axis not in used and differs and (self.by_axis or kind in TRACED):
                 self.series.append(axis)
 
     def of(self, point):
@@ -145,9 +147,6 @@ def traces(experiment, measured, rows):
     for row in rows:
         key = tuple(sorted(axes_of(row).items()))
         found.setdefault(key, {}).setdefault(int(row["round"]), []).append(row)
-    names.series += [axis for axis in experiment.axis_names()
-                     if axis not in names.series + names.panels and
-                     len({dict(key).get(axis) for key in found}) > 1]
     traced = []
     for key, rounds in found.items():
         panel, series = names.of(dict(key))

@@ -29,7 +29,6 @@ SETTINGS = {"font.size": 8.5, "font.family": "DejaVu Sans", "axes.spines.top": F
             "xtick.color": "#333333", "ytick.color": "#333333", "xtick.labelsize": 8.5,
             "ytick.labelsize": 8.5, "ytick.major.size": 0, "hatch.linewidth": 1.1,
             "axes.axisbelow": True}
-TRACED = ("cdf", "timeline")
 
 
 def draw(experiment, measured, path, extras, cores=None):
@@ -64,7 +63,7 @@ class Figure:
         self.experiment, self.measured = experiment, measured
         self.size, self.cores = size, cores
         self.plot, self.kind = experiment.plot, experiment.plot.get("kind", "lines")
-        if self.kind in TRACED:
+        if self.kind in curves.TRACED:
             self.drawn = curves.traces(experiment, measured, extras.get(self.kind, []))
         elif self.kind == "dependencies":
             self.drawn = []
@@ -195,7 +194,7 @@ class Figure:
             (column is None or d.column in self._columns_drawn(column))]
         if self.kind == "dependencies":
             dependencies.draw(axes, self.rows)
-        elif self.kind in TRACED and not published:
+        elif self.kind in curves.TRACED and not published:
             {"cdf": plot_kinds.cdf, "timeline": plot_kinds.timeline}[self.kind](
                 axes, drawn, self.styles, plot)
         elif self.kind == "stacked":
