@@ -217,8 +217,8 @@ function tableOf(entry, run) {
     { class: isNumber[i] ? "number" : null, scope: tag === "th" ? "col" : null }, cellText(value)));
   const names = columns.map((name) => (name === "spread_pct" ? "spread %" : name));
   return element("details", { open: own.length <= 12 ? "" : null },
-    element("summary", {}, `Table: ${own.length} of ${lines.length} points, medians of ` +
-      `${run.rounds} round${run.rounds === 1 ? "" : "s"}`),
+    element("summary", {}, `Table: ${own.length === lines.length ? "" : `${own.length} of `}` +
+      `${lines.length} points, medians of ${run.rounds} round${run.rounds === 1 ? "" : "s"}`),
     element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
       element("table", {}, element("thead", {}, element("tr", {}, ...cells("th", names))),
         element("tbody", {}, ...own.map((line) => element("tr", {}, ...cells("td", line)))))));
@@ -242,7 +242,11 @@ function runOf(entry, run) {
   const panels = element("div", { class: "panels" });
   const below = element("div");
   const redraw = () => {
-    panels.replaceChildren(...panelsOf(entry, run).map((panel) => drawPanel(entry, run, panel)));
+    const shown = panelsOf(entry, run);
+    const inRow = new Set(shown.map((one) => `${one.published} ${one.panel}`)).size;
+    panels.style.setProperty("--n", Math.min(3, inRow === 4 ? 2 : inRow) || 1);
+    panels.classList.toggle("single", inRow === 1 && entry.plot.kind !== "timeline");
+    panels.replaceChildren(...shown.map((panel) => drawPanel(entry, run, panel)));
     for (const panel of panels.children) panel.draw();
     below.replaceChildren(tableOf(entry, run));
   };
@@ -275,13 +279,15 @@ function sectionOf(entry) {
 }
 
 function overview(entries) {
-  const heads = ["id", "source", "claim", "ours", "published", "verdict", "why"];
+  const heads = ["id", "verdict", "claim", "ours", "published", "source", "why"];
   const lines = entries.map((entry) => element("tr", { "data-id": entry.ids[0] },
     element("td", {}, element("a", { href: `#${entry.ids[0].toLowerCase()}` },
       entry.ids.join(", "))),
-    element("td", {}, entry.source || "ours"), element("td", { class: "text" }, entry.claim),
-    element("td", { class: "number" }, entry.ours), element("td", { class: "number" }, entry.number),
     element("td", {}, verdictOf(entry.verdict, entry.verdict_line)),
+    element("td", { class: "text" }, entry.claim),
+    element("td", { class: "number", "data-label": "ours" }, entry.ours),
+    element("td", { class: "number", "data-label": "published" }, entry.number),
+    element("td", { class: "source" }, entry.source || "ours"),
     element("td", { class: entry.why && entry.verdict !== "holds" ? "text" : null },
       entry.verdict === "holds" ? "" : entry.why)));
   return element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((name) =>

@@ -75,7 +75,7 @@ function frame(spec, fit) {
   if (spec.yLabel) {
     root.append(svg("text", { x: 0, y: 12, class: "axis-label" }, spec.yLabel));
   }
-  for (const value of y.ticks(Math.max(3, Math.round((box.bottom - box.top) / 45)))) {
+  for (const value of y.ticks(Math.max(3, Math.round((box.bottom - box.top) / 38)))) {
     const at = y.at(value);
     root.append(svg("line", { x1: box.left, x2: box.right, y1: at, y2: at, class: "grid" }),
       svg("text", { x: box.left - 6, y: at + 4, "text-anchor": "end" }, spec.yWords(value)));
