@@ -152,7 +152,7 @@ def cdf(axes, traces, styles, plot):
         axes.plot(x, y, color=style.rgb, ls=DASHES[min(style.variant, 2)], lw=1.7)
         for fraction in (0.5, 0.99):
             at = min(trace.points, key=lambda p, f=fraction: abs(p[1] - f))
-            axes.plot(at[0], at[1], **{**line_style(style, 5), "lw": 0})
+            axes.plot(at[0], at[1], **{**line_style(style, 5), "ls": "none"})
     scale_latency(axes, plot)
     axes.set_ylim(0, 1.02)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
