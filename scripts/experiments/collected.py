@@ -47,8 +47,10 @@ class Run:
         return self.measured.verdict()
 
     @property
-    def verdict_line(self):
-        return plots.verdict_line(self.measured.experiment, self.measured)[0] or "no check"
+    def words(self):
+        """The verdict, and behind it what is open beside it."""
+        said, note, _ = plots.verdict_words(self.measured.experiment, self.measured)
+        return said or "no check", note
 
     @property
     def figure(self):
@@ -92,17 +94,19 @@ class Entry:
         return self.shown.verdict if self.shown else MISSING
 
     @property
-    def verdict_line(self):
-        """The verdict in words; beside an open one, that of a simulated machine."""
+    def words(self):
+        return self.shown.words[0] if self.shown else "not run"
+
+    @property
+    def note(self):
+        """What the verdict's words do not say: checks that are open beside it, another machine."""
         if not self.shown:
-            return "not run"
-        said = self.shown.verdict_line
-        if self.shown.simulated:
-            return f"{said} (simulated)"
+            return ""
+        said = [self.shown.words[1], "on a simulated machine" if self.shown.simulated else ""]
         simulated = [run.verdict for run in self.runs if run.simulated and run.verdict != OPEN]
-        if self.verdict == OPEN and simulated:
-            said += f"; {simulated[0]} on a simulated machine"
-        return said
+        if self.verdict == OPEN and simulated and not self.shown.simulated:
+            said.append(f"{simulated[0]} on a simulated machine")
+        return "; ".join(part for part in said if part)
 
     @property
     def why(self):

@@ -7,6 +7,7 @@ A trace is a line of the files that logjam writes beside the rows: a distributio
 import dataclasses
 import statistics
 
+from experiments import style
 from experiments.definition import text
 from experiments.measured import NotMeasured
 from experiments.store import axes_of
@@ -14,6 +15,7 @@ from experiments.store import axes_of
 # The fractions of a distribution that are drawn: all percents, and the tail.
 FRACTIONS = [i / 100 for i in range(1, 100)] + [0.995, 0.999]
 TRACED = ("cdf", "timeline")
+BY_NAME = ("bars", "stacked")  # x are names in these kinds
 EXTRA_AXES = {"cdf": ("latency_us", "fraction"), "timeline": ("seconds", "tps")}
 
 
@@ -87,14 +89,19 @@ class Names:
                 self.series.append(axis)
 
     def of(self, point):
-        return (", ".join(point[axis] for axis in self.panels if axis in point),
-                ", ".join(point[axis] for axis in self.series if axis in point))
+        return (", ".join(label(axis, point[axis]) for axis in self.panels if axis in point),
+                ", ".join(label(axis, point[axis]) for axis in self.series if axis in point))
+
+
+def label(axis, value):
+    """The name of an axis' value: a number alone says nothing."""
+    return f"{axis} {value}" if number(value) is not None else value
 
 
 def numeric_x(experiment, points):
     """Whether x is a number: a column, or an axis all of whose values are numbers."""
     x = experiment.plot.get("x", "")
-    if experiment.plot.get("kind", "lines") in ("bars", "stacked"):
+    if experiment.plot.get("kind", "lines") in BY_NAME:
         return False
     if x not in experiment.axis_names():
         return True
@@ -108,9 +115,10 @@ def columns_of(plot):
 
 def marks(experiment, measured):
     """The marks of the kinds lines, bars and stacked, in the order of the file."""
-    points = measured.points()
-    names, numeric = Names(experiment, points), numeric_x(experiment, points)
     wanted = [*columns_of(experiment.plot), *as_list(experiment.plot.get("low_high"))]
+    points = [point for point in measured.points()
+              if not all(_is_reference(measured, column, point) for column in wanted)]
+    names, numeric = Names(experiment, points), numeric_x(experiment, points)
     found = []
     for point in points:
         panel, series = names.of(point)
@@ -126,6 +134,12 @@ def marks(experiment, measured):
                 found.append(Mark(panel, series, x, column, statistics.median(values), min(values),
                                   max(values), len(values), facts))
     return found
+
+
+def _is_reference(measured, column, point):
+    """Whether the column is a ratio to this very point: 1 says nothing."""
+    return (column in measured.experiment.ratios and
+            measured.reference(column, point) == point)
 
 
 def _x_of(measured, names, point, numeric):
@@ -188,8 +202,37 @@ def series_of(drawn):
 
 
 def published_points(experiment, panel=None):
-    """The published points of a panel, or of all: dicts of series, x (numbers or names), y."""
-    return [{"series": text(given.get("series", "")), "panel": text(given.get("panel", "")),
-             "x": given["x"], "y": given["y"], "from": given.get("from", "")}
-            for given in experiment.published_points
-            if panel is None or text(given.get("panel", "")) == panel]
+    """The published points of a panel, or of all: dicts of series, panel, column, x, y, from. In a
+    stack a series is a part of it: a column, or its name."""
+    plot, found = experiment.plot, []
+    axes = {"series": as_list(plot.get("series")), "panel": as_list(plot.get("panels"))}
+    columns = columns_of(plot) or [""]
+    parts = dict(zip(style.component_names(columns), columns))
+    kind = plot.get("kind", "lines")
+    for given in experiment.published_points:
+        named = {field: text(given.get(field, "")) for field in axes}
+        for field, of in axes.items():
+            if len(of) == 1 and named[field]:
+                named[field] = label(of[0], named[field])
+        column = columns[0]
+        if kind == "stacked":
+            column, named["series"] = parts.get(named["series"], named["series"]), ""
+        x = [text(x) if kind in BY_NAME or isinstance(x, str) else float(x) for x in given["x"]]
+        if panel is None or named["panel"] == panel:
+            found.append({**named, "column": column, "x": x, "y": [float(y) for y in given["y"]],
+                          "from": given.get("from", "")})
+    return found
+
+
+def styles_of(experiment, drawn):
+    """A map of the series' names to Styles: ours, and behind them those that only the paper has. If
+    it has one and we have one, they are the same."""
+    found = style.styles(series_of(drawn))
+    if experiment.plot.get("kind") == "stacked":
+        return found
+    names = dict.fromkeys(given["series"] for given in published_points(experiment))
+    if len(names) == 1 and list(found) == [""]:
+        found.update(dict.fromkeys(names, found[""]))
+    for name in names:
+        found.setdefault(name, style.at_place(name, len(found)))
+    return found

@@ -10,7 +10,7 @@ import json
 import pathlib
 
 from experiments import curves, dependencies, evidence, report
-from experiments.style import COLOURS, SCHEMES, component_colours, component_names, styles
+from experiments.style import SCHEMES, component_colours, component_names
 
 HERE = pathlib.Path(__file__).resolve().parent / "page"
 PROGRAMS = ("errors.js", "scales.js", "plot.js", "page.js")
@@ -69,7 +69,7 @@ def _facts(experiment, measured):
 def run_of(entry, run):
     one, measured = entry.experiment, run.measured
     kind = one.plot.get("kind", "lines")
-    marks = traces = edges = []
+    marks, traces, edges = [], [], []
     if kind in ("cdf", "timeline"):
         traces = curves.traces(one, measured, run.extras.get(kind, []))
     elif kind == "dependencies":
@@ -85,12 +85,13 @@ def run_of(entry, run):
     return {"name": run.name, "machine": report.machine_name(run), "of": run.machine,
             "revision": run.revision, "simulated": run.simulated, "rounds": measured.rounds,
             "thrown_away": measured.thrown_away, "verdict": run.verdict,
-            "verdict_line": run.verdict_line, "ours": ours, "published": published,
+            "ours": ours, "published": published,
             "command": report.command_of(entry, run),
             "checks": [{"says": check["says"], "verdict": verdict,
                         "numbers": evidence.of_check(measured, check)}
                        for check, verdict in measured.checks()],
-            "styles": {name: vars(style) for name, style in styles(series).items()},
+            "styles": {name: vars(style)
+                       for name, style in curves.styles_of(one, drawn).items()},
             "parts": [{"name": name, "colour": colours[name]} for name in parts],
             "marks": [_mark(mark) for mark in marks], "traces": [_trace(trace) for trace in traces],
             "edges": edges,
@@ -106,14 +107,14 @@ def entry_of(entry):
     return {"ids": entry.ids, "own": one.own, "source": one.source, "title": one.title,
             "claim": one.claim, "published": one.published, "setting": one.setting,
             "here": one.here, "why": one.why, "what": one.number.get("what", ""), "ours": ours,
-            "number": published, "verdict": entry.verdict, "verdict_line": entry.verdict_line,
+            "number": published, "verdict": entry.verdict, "words": entry.words, "note": entry.note,
             "plot": plot_of(one), "command": report.command_of(entry, None),
             "runs": [run_of(entry, run) for run in entry.runs]}
 
 
 def page(entries, total):
     """The text of index.html."""
-    data = {"summary": report.summary_lines(total), "counts": total, "colours": COLOURS,
+    data = {"counts": total, "schemes": SCHEMES,
             "entries": [entry_of(entry) for entry in entries]}
     # "</script>" inside of a string would end the script.
     embedded = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")

@@ -8,10 +8,11 @@ import math
 
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from experiments.style import COLOURS, duration, short, words_of
+from experiments.style import COLOURS, duration, of_bar, short, words_of
 
 GRID = "#e6e6e6"
 INK = "#333333"
+LETTER = 0.058  # inches, of a bar's label
 DASHES = ["-", (0, (5, 2)), (0, (1.5, 1.5))]
 
 
@@ -53,26 +54,35 @@ def lines(axes, marks, styles, plot):
         axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
 
 
-def bars(axes, marks, styles, plot):
-    """Groups of bars, one for each series; what is unsafe is hatched. With few bars each has its
-    number."""
+def _groups(marks, styles):
+    """Bars and ranges stand side by side at each x. Returns the names of x, the series, and a
+    function to the place of one."""
     names = categories_of(marks)
     drawn = [series for series in styles if any(m.series == series for m in marks)]
     width = 0.82 / max(1, len(drawn))
-    few = len(marks) <= 26
+    return names, drawn, width, lambda name, series: (
+        names.index(name) + (drawn.index(series) - (len(drawn) - 1) / 2) * width)
+
+
+def bars(axes, marks, styles, plot):
+    """Groups of bars, one for each series; what is unsafe is hatched. Where there is room, each has
+    its number."""
+    names, drawn, width, place = _groups(marks, styles)
+    room = _inches(axes) / max(1, len(names)) * width * 1.12
+    digits = next((digits for digits in (3, 2) if all(
+        len(short(mark.middle, digits)) * LETTER <= room for mark in marks)), None)
     scale_y(axes, plot)
-    for place, series in enumerate(drawn):
-        style = styles[series]
+    for mark in (m for series in drawn for m in marks if m.series == series):
+        style = of_bar(styles[mark.series], mark)
+        x = place(mark.x, mark.series)
         hollow = style.unsafe or style.variant
-        for mark in (m for m in marks if m.series == series):
-            x = names.index(mark.x) + (place - (len(drawn) - 1) / 2) * width
-            axes.bar(x, mark.middle, width * 0.9, color="white" if hollow else style.rgb,
-                     edgecolor=style.rgb, hatch="///" if style.unsafe else "", linewidth=1.1)
-            if mark.low != mark.high:
-                axes.vlines(x, mark.low, mark.high, color=INK, lw=0.9, zorder=4)
-            if few:
-                axes.annotate(short(mark.middle), (x, max(mark.high, mark.middle)), (0, 2.5),
-                              textcoords="offset points", ha="center", fontsize=7, color=INK)
+        axes.bar(x, mark.middle, width * 0.9, color="white" if hollow else style.rgb,
+                 edgecolor=style.rgb, hatch="///" if style.unsafe else "", linewidth=1.1)
+        if mark.low != mark.high:
+            axes.vlines(x, mark.low, mark.high, color=INK, lw=0.9, zorder=4)
+        if digits:
+            axes.annotate(short(mark.middle, digits), (x, max(mark.high, mark.middle)), (0, 2.5),
+                          textcoords="offset points", ha="center", fontsize=7, color=INK)
     axes.margins(y=0.12)
     name_x(axes, names)
     axes.set_xlim(-0.55, len(names) - 0.45)
@@ -83,26 +93,28 @@ def ranges(axes, marks, styles, plot):
     it ends, hollow if that end means nothing durable."""
     low, high = plot["low_high"]
     said = words_of(high)
-    names = categories_of(marks)
-    drawn = [series for series in styles if any(m.series == series for m in marks)]
-    width = 0.82 / max(1, len(drawn))
+    names, drawn, width, place = _groups(marks, styles)
+    room = _inches(axes) / max(1, len(names)) * width * 1.5
+    few = all(len(said(m.middle, 2)) * LETTER <= room for m in marks if m.column == high)
     scale_y(axes, plot)
-    few = len(marks) <= 52
-    for place, series in enumerate(drawn):
+    for series in drawn:
         style = styles[series]
         own = {(m.x, m.column): m.middle for m in marks if m.series == series}
         hollow = style.unsafe or all(m.facts["log"] == "none" for m in marks if m.series == series)
+        # In a group of four the two in the middle often end at one height: their labels lean apart.
+        ha, aside = {1: ("right", 9), 2: ("left", -9)}.get(
+            drawn.index(series) if len(drawn) == 4 else 0, ("center", 0))
         for name in names:
             ends = [own.get((name, column)) for column in (low, high)]
             if None in ends:
                 continue
-            x = names.index(name) + (place - (len(drawn) - 1) / 2) * width
+            x = place(name, series)
             axes.plot([x, x], ends, color=style.rgb, lw=2, zorder=2)
             axes.plot(x, ends[0], "_", color=style.rgb, ms=9, mew=1.8, zorder=3)
             axes.plot(x, ends[1], "D", color=style.rgb, mfc="white" if hollow else style.rgb,
                       ms=5, mew=1.3, zorder=3)
             if few:
-                axes.annotate(said(ends[1], 2), (x, ends[1]), (0, 5), ha="center", fontsize=7,
+                axes.annotate(said(ends[1], 2), (x, ends[1]), (aside, 5.5), ha=ha, fontsize=7,
                               textcoords="offset points", color=INK)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: said(value)))
     axes.margins(y=0.2)
@@ -141,6 +153,7 @@ def stacked(axes, marks, parts, plot):
     labels = [f"{name}\n{series}" if series and name else str(name or series)
               for name, series in places]
     _ticks(axes, [x[place] for place in places], labels)
+    axes.set_xlim(-0.7, max(at + 0.7, 1.9))
 
 
 def cdf(axes, traces, styles, plot):
@@ -162,8 +175,10 @@ def scale_latency(axes, plot):
     """The x axis of a distribution: its labels have their units."""
     scale_x(axes, {"x_scale": "log", **plot}, [])
     low, high = axes.get_xlim()
-    if plot.get("x_scale", "log") == "log" and math.log10(high / low) < 2:
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+    if plot.get("x_scale", "log") == "log":
+        decades, room = math.log10(high / low), _inches(axes) / 0.55
+        subs = next((subs for subs in ((1, 2, 5), (1, 3)) if decades * len(subs) < room), (1,))
+        axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
 
 
@@ -218,6 +233,11 @@ def _apart(numbers, scale):
     return all(b - a > 0.085 * width for a, b in zip(at, at[1:]))
 
 
+def _inches(axes):
+    """How wide a panel is."""
+    return axes.figure.figure.get_size_inches()[0] * axes.get_position().width
+
+
 def name_x(axes, names):
     _ticks(axes, range(len(names)), [str(name) for name in names])
 
@@ -226,8 +246,7 @@ def _ticks(axes, places, labels):
     """Categories' names, leaning if they would touch."""
     axes.set_xticks(list(places), labels)
     axes.tick_params(axis="x", length=0)
-    inches = axes.figure.figure.get_size_inches()[0] * axes.get_position().width
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
-    if longest * 0.075 > inches / max(1, len(labels)):
+    if longest * 0.075 > _inches(axes) / max(1, len(labels)):
         for label in axes.get_xticklabels():
             label.set(rotation=32, ha="right", rotation_mode="anchor")

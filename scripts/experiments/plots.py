@@ -7,6 +7,7 @@ plot_kinds.py's.
 
 import io
 import pathlib
+import re
 import textwrap
 
 import matplotlib
@@ -19,11 +20,12 @@ from PIL import Image
 
 from experiments import curves, dependencies, plot_kinds
 from experiments.measured import OPEN
-from experiments.style import (COLOURS, MARKERS, PALETTE, SCHEMES, VERDICTS, Style, component_colours,
-                               component_names, short_machine, styles)
+from experiments.style import (COLOURS, VERDICTS, component_colours, component_names, name_of, short_machine)
 
+UNIT = re.compile(r" \((us|ms)\)$")  # goes where the ticks have units of their own
 WIDTH = 9.0  # inches, at 150 dots: 1350 pixels, and readable at 900
 DOTS = 150
+UNKNOWN = {"log": "", "unsafe": ""}  # of what the paper measured
 SETTINGS = {"font.size": 8.5, "font.family": "DejaVu Sans", "axes.spines.top": False,
             "axes.spines.right": False, "axes.edgecolor": "#777777", "axes.labelcolor": "#333333",
             "xtick.color": "#333333", "ytick.color": "#333333", "xtick.labelsize": 8.5,
@@ -42,18 +44,20 @@ def draw(experiment, measured, path, extras, cores=None):
     image.quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
-def verdict_line(experiment, measured, cores=None):
-    """The verdict in a few words, as "open: needs 64 cores", and the key of its colour."""
+def verdict_words(experiment, measured, cores=None):
+    """The verdict in a few words, as "open: needs 64 cores", a note on checks that are open beside
+    others that are judged, and the key of the verdict's colour."""
     verdict, checks = measured.verdict(cores), measured.checks(cores)
     waiting = [max(experiment.needs_cores, check.get("needs_cores", 1))
                for check, of_check in checks if of_check == OPEN]
     if not checks:
-        return "", verdict
+        return "", "", verdict
     if not waiting:
-        return verdict, verdict
+        return verdict, "", verdict
+    needs = f"open: needs {max(waiting)} cores"
     if verdict == OPEN:
-        return f"open: needs {max(waiting)} cores", verdict
-    return f"{verdict}; {len(waiting)} of {len(checks)} checks open: needs {max(waiting)} cores", verdict
+        return needs, "", verdict
+    return verdict, f"{len(waiting)} of {len(checks)} checks {needs}", verdict
 
 
 class Figure:
@@ -72,43 +76,28 @@ class Figure:
         self.rows = extras.get("dependencies", [])
         self.columns = curves.columns_of(self.plot) or [""]
         self.panels = list(dict.fromkeys(d.panel for d in self.drawn)) or [""]
-        self.styles = styles(curves.series_of(self.drawn))
-        self._style_published()
+        self.styles = curves.styles_of(experiment, self.drawn)
         self.parts = dict(zip(self.columns, component_names(self.columns)))
         if self.kind == "stacked":
             colours = component_colours(list(self.parts.values()))
             self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
 
-    def _style_published(self):
-        """Series that only the paper has are styled like ours, behind them."""
-        if self.kind == "stacked":
-            return
-        for point in self.experiment.published_points:
-            name = str(point.get("series", ""))
-            if name not in self.styles:
-                place = len(self.styles)
-                colour, marker = SCHEMES.get(name, (PALETTE[place % len(PALETTE)],
-                                                    MARKERS[place % len(MARKERS)]))
-                self.styles[name] = Style(colour, marker)
-
     def cells(self):
         """Rows of (panel, column, whether published), or None for an empty place."""
         columns = self.columns if self.kind in ("bars", "timeline") else [None]
-        have = [p for p in dict.fromkeys(p["panel"] for p in
-                                         curves.published_points(self.experiment))]
-        if have and len(columns) == 1 and len(have) + len(self.panels) > 3:
-            panels = list(dict.fromkeys([*self.panels, *have]))
-            return [[(panel, columns[0], True) if panel in have else None,
-                     (panel, columns[0], False) if panel in self.panels else None]
-                    for panel in panels]
-        if len(columns) == 1 and len(self.panels) > 3:
-            wide = 2 if len(self.panels) == 4 else 3
-            cells = [(panel, columns[0], False) for panel in self.panels]
-            cells += [None] * (-len(cells) % wide)
-            return [cells[i:i + wide] for i in range(0, len(cells), wide)]
-        return [[*((panel, column, True) if i == 0 else None for panel in have),
-                 *((panel, column, False) for panel in self.panels)]
-                for i, column in enumerate(columns)]
+        have = list(dict.fromkeys(p["panel"] for p in curves.published_points(self.experiment)))
+        if len(columns) > 1:
+            return [[*((panel, column, True) if i == 0 else None for panel in have),
+                     *((panel, column, False) for panel in self.panels)]
+                    for i, column in enumerate(columns)]
+        cells = [(panel, columns[0], published)
+                 for panel in dict.fromkeys([*self.panels, *have]) for published in (True, False)
+                 if panel in (have if published else self.panels)]
+        if len(have) == 1:
+            cells.sort(key=lambda cell: not cell[2])
+        wide = 2 if len(have) > 1 or len(cells) in (2, 4) else min(3, len(cells))
+        cells += [None] * (-len(cells) % wide)
+        return [cells[i:i + wide] for i in range(0, len(cells), wide)]
 
     def image(self):
         cells = self.cells()
@@ -116,27 +105,29 @@ class Figure:
         self.fits = int(140 / len(cells[0])) - 4  # letters in a panel's width
         self.lines_of_where = 1 + max((self._where(c[0], c[2]).count("\n")
                                        for row in cells for c in row if c), default=0)
-        heights = [3.1 if single else 2.1 if i else 2.5 for i in range(len(cells))]
+        heights = [3.1 if single else 2.15 if i else 2.5 for i in range(len(cells))]
         header = Header(self)
         top, bottom = header.inches, 0.42
         figure = plt.figure(figsize=(WIDTH, top + sum(heights) + bottom), dpi=DOTS)
         head, body, foot = figure.subfigures(3, 1, height_ratios=[top, sum(heights), bottom])
         header.draw(head)
         self._foot(foot)
-        shares = self._shares(cells)
+        shares = [0.8 if cell and cell[2] else 1 for cell in cells[0]] if single else None
         grid = body.subplots(len(cells), len(cells[0]), squeeze=False,
                              gridspec_kw={"height_ratios": heights, "width_ratios": shares})
-        for i, row in enumerate(cells):
-            for j, cell in enumerate(row):
+        above = [[None] * len(cells[0]), *cells]
+        for row_axes, row, before, behind in zip(grid, cells, above, [*cells[1:], cells[0]]):
+            for j, (axes, cell) in enumerate(zip(row_axes, row)):
                 if cell is None:
-                    grid[i][j].set_axis_off()
-                else:
-                    self._panel(grid[i][j], *cell, last=i == len(cells) - 1 or
-                                cells[i + 1][j] is None or cells[i + 1][j][0] != cell[0],
-                                first=i == 0 or cell[0] != (cells[i - 1][j] or [None])[0],
-                                left=j == 0)
+                    axes.set_axis_off()
+                    continue
+                # One column's panels hang together: the first has the title, the last the x axis.
+                self._panel(axes, *cell, left=j == 0, first=not before[j] or before[j][0] != cell[0]
+                            or before[j][2] != cell[2], last=row is cells[-1] or not behind[j] or
+                            behind[j][0] != cell[0] or behind[j][2] != cell[2])
         self._share_scales(grid, cells)
-        self._place(body, grid, cells, sum(heights), 0.24 + 0.14 * self.lines_of_where)
+        for _ in range(2):  # the ticks may change with the height, and their width with them
+            self._place(body, grid, cells, sum(heights), 0.28 + 0.15 * self.lines_of_where)
         written = io.BytesIO()
         figure.savefig(written, dpi=DOTS, facecolor="white")
         plt.close(figure)
@@ -147,7 +138,7 @@ class Figure:
         """Room for the words around the panels, as much as they take."""
         same = len(cells) > 1 and all(c and d and c[0] == d[0] for c, d in zip(cells[0], cells[1]))
         body.subplots_adjust(left=0.08, right=0.985, top=1 - words / inches, bottom=0.5 / inches,
-                             wspace=0.2, hspace=0.12 if same else 0.5)
+                             wspace=0.2, hspace=0.12 if same else 0.38 + words / 2)
         body.align_ylabels([row[0] for row in grid])
         renderer = body.figure.canvas.get_renderer()
         dots = body.bbox.width
@@ -156,24 +147,20 @@ class Figure:
         body.subplots_adjust(left=0.08 + 0.012 - left / dots,
                              bottom=(0.5 * DOTS - bottom + 0.03 * DOTS) / (inches * DOTS))
 
-    @staticmethod
-    def _shares(cells):
-        return [0.8 if cell and cell[2] else 1 for cell in cells[0]]
-
     def _share_scales(self, grid, cells):
         """Our panels of one column can be compared: they have one scale, unless one of them would be
         flat. The paper's has its own."""
+        own = {}
         for row_axes, row in zip(grid, cells):
-            own = [axes for axes, cell in zip(row_axes, row) if cell and not cell[2]]
-            low, high = zip(*(axes.get_ylim() for axes in own)) if own else ((0,), (0,))
-            if self._scale_of(row) != "linear" or max(high) < 3 * min(high):
-                for axes in own:
+            for axes, cell in zip(row_axes, row):
+                if cell and not cell[2]:
+                    own.setdefault(cell[1], []).append(axes)
+        for column, shared in own.items():
+            low, high = zip(*(axes.get_ylim() for axes in shared))
+            for axes in shared:
+                if self._scale(column) != "linear" or max(high) < 3 * min(high):
                     axes.set_ylim(min(low), max(high))
-            for axes in own:
-                plot_kinds.finish_y(axes, {**self.plot, "y_scale": self._scale_of(row)})
-
-    def _scale_of(self, row):
-        return self._scale(next(c[1] for c in row if c))
+                plot_kinds.finish_y(axes, {**self.plot, "y_scale": self._scale(column)})
 
     def _scale(self, column):
         """Ranges are of latencies, which span decades."""
@@ -217,16 +204,18 @@ class Figure:
         if first:
             where = "published" if published else "here"
             axes.set_title(panel or where, loc="left", fontsize=9.5, fontweight="bold",
-                           color="#222222", pad=4 + 10 * self.lines_of_where)
+                           color="#222222", pad=7 + 10.5 * self.lines_of_where)
             said = self._where(panel, published)
-            axes.annotate(said, (0, 1), (0, 1 + 10.5 * self.lines_of_where), va="top",
+            axes.annotate(said, (0, 1), (0, 3 + 10.5 * self.lines_of_where), va="top",
                           xycoords="axes fraction", textcoords="offset points", fontsize=7.5,
                           color="#666666")
-        if left or published or (len(self.panels) == 1):
-            axes.set_ylabel(self._of_column("y_label", column, column or self.columns[0])
-                            if left else "", fontsize=8.5)
+        if left:
+            words = self._of_column("y_label", column, column or self.columns[0])
+            ranges = column in self.plot.get("low_high", []) and self.kind == "bars"
+            axes.set_ylabel(UNIT.sub("", words) if ranges else words, fontsize=8.5)
         if last:
-            axes.set_xlabel(self.plot.get("x_label", ""), fontsize=8.5)
+            words = self.plot.get("x_label", "")
+            axes.set_xlabel(UNIT.sub("", words) if self.kind == "cdf" else words, fontsize=8.5)
         else:
             axes.tick_params(axis="x", labelbottom=False)
 
@@ -244,18 +233,9 @@ class Figure:
 
     def _published(self, panel):
         """The paper's points as marks without a spread."""
-        made = []
-        names = {name: column for column, (name, _) in self.parts.items()} \
-            if self.kind == "stacked" else {}
-        for given in curves.published_points(self.experiment, panel):
-            for x, y in zip(given["x"], given["y"]):
-                x = float(x) if isinstance(x, (int, float)) and self.kind != "bars" else str(x)
-                series, column = given["series"], self.columns[0]
-                if self.kind == "stacked":
-                    series, column = "", names.get(series, series)
-                made.append(curves.Mark(panel, series, x, column, float(y), float(y), float(y), 1,
-                                        {"log": "", "unsafe": ""}))
-        return made
+        return [curves.Mark(panel, given["series"], x, given["column"], y, y, y, 1, UNKNOWN)
+                for given in curves.published_points(self.experiment, panel)
+                for x, y in zip(given["x"], given["y"])]
 
     def _foot(self, foot):
         rounds = self.measured.rounds
@@ -280,7 +260,8 @@ class Header:
     def __init__(self, figure):
         self.figure = figure
         experiment = figure.experiment
-        self.claim = textwrap.wrap(experiment.claim, 138)
+        self.verdict, self.note, self.key = verdict_words(experiment, figure.measured, figure.cores)
+        self.claim = textwrap.wrap(experiment.claim, 100 if self.note else 138)
         self.handles = self._handles()
         self.per_line = self._per_line()
         lines = -(-len(self.handles) // self.per_line) if self.handles else 0
@@ -295,11 +276,10 @@ class Header:
         named = {name: style for name, style in figure.styles.items() if name}
         if kind == "bars":
             return [Patch(facecolor="white" if s.unsafe or s.variant else s.rgb, edgecolor=s.rgb,
-                          hatch="///" if s.unsafe else "",
-                          label=name + (" (unsafe)" if s.unsafe else ""))
+                          hatch="///" if s.unsafe else "", label=name_of(name, s))
                     for name, s in named.items()]
-        return [Line2D([], [], **plot_kinds.line_style(s), label=name +
-                       (" (unsafe)" if s.unsafe else "")) for name, s in named.items()]
+        return [Line2D([], [], **plot_kinds.line_style(s), label=name_of(name, s))
+                for name, s in named.items()]
 
     def _per_line(self):
         longest = max((len(handle.get_label()) for handle in self.handles), default=1)
@@ -312,15 +292,20 @@ class Header:
         def down(inches):
             return 1 - inches / self.inches
 
-        head.text(0.012, down(0.26), experiment.id, fontsize=13, fontweight="bold",
-                  color="#888888")
-        head.text(0.012 + 0.0155 * len(experiment.id) + 0.008, down(0.26), experiment.title,
-                  fontsize=13, fontweight="bold", color="#111111")
-        said, key = verdict_line(experiment, self.figure.measured, self.figure.cores)
-        if said:
-            head.text(0.985, down(0.25), said, fontsize=8.5, fontweight="bold", color="white",
-                      ha="right", bbox={"boxstyle": "round,pad=0.4", "fc": VERDICTS[key],
-                                        "ec": "none"})
+        # The title shares its line with the verdict: a long one is smaller.
+        letters = len(experiment.id) + len(experiment.title) + 1.1 * len(self.verdict)
+        size = 13 * min(1, 74 / letters)
+        number = head.text(0.012, down(0.26), experiment.id, fontsize=size, fontweight="bold",
+                           color="#888888")
+        end = number.get_window_extent(head.figure.canvas.get_renderer()).x1 - head.bbox.x0
+        head.text(end / head.bbox.width + 0.01, down(0.26), experiment.title, fontsize=size,
+                  fontweight="bold", color="#111111")
+        if self.verdict:
+            head.text(0.985, down(0.25), self.verdict, fontsize=8.5, fontweight="bold",
+                      color="white", ha="right", bbox={"boxstyle": "round,pad=0.4",
+                                                       "fc": VERDICTS[self.key], "ec": "none"})
+        head.text(0.99, down(0.39), self.note, fontsize=8, va="top", ha="right",
+                  color=VERDICTS[OPEN])
         head.text(0.012, down(0.36), "\n".join(self.claim), fontsize=8.5, va="top",
                   color="#444444", linespacing=1.35)
         if self.handles:

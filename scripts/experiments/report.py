@@ -86,7 +86,8 @@ def overview(entries, folder):
                   if run and run.figure.exists() else "")
         lines.append([f"[{', '.join(entry.ids)}](#{anchor(entry)})", one.source or "ours",
                       one.number.get("what", one.title), one.published or one.claim, ours, published,
-                      entry.verdict_line, entry.why, linked])
+                      "; ".join(part for part in (f"**{entry.words}**", entry.note) if part),
+                      entry.why, linked])
     return table(COLUMNS, lines)
 
 
@@ -97,7 +98,8 @@ def _relative(path, folder):
 def run_lines(entry, run, folder):
     """What one Run of an experiment has to say."""
     one = entry.experiment
-    said = [f"**{run.verdict_line}** on {run.machine or 'an unknown machine'}, "
+    words, note = run.words
+    said = [f"**{words}**{f' ({note})' if note else ''} on {run.machine or 'an unknown machine'}, "
             f"revision {run.revision}, size {run.name}, {run.measured.rounds} rounds"
             + (f"; {run.measured.thrown_away} runs thrown away" if run.measured.thrown_away else "")
             + ".", ""]

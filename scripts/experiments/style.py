@@ -63,7 +63,7 @@ def styles(series):
             len(set(of_logs)) > 1 or len(of_logs) == 1):
         look = {name: SCHEMES[log] for name, log in logs.items()}
     else:
-        look = {name: (PALETTE[i % len(PALETTE)], MARKERS[i % len(MARKERS)])
+        look = {name: _place(i)
                 for i, name in enumerate(name for name in logs if logs[name] != "none")}
     found, seen = {}, {}
     for name, (_, _, unsafe) in series.items():
@@ -71,6 +71,27 @@ def styles(series):
         found[name] = Style(colour, marker, seen.get(colour, 0), unsafe)
         seen[colour] = seen.get(colour, 0) + 1
     return found
+
+
+def _place(i):
+    return PALETTE[i % len(PALETTE)], MARKERS[i % len(MARKERS)]
+
+
+def at_place(name, place):
+    """The Style of a series that only the paper has: a scheme's own, or that of its place."""
+    return Style(*SCHEMES.get(name, _place(place)))
+
+
+def of_bar(style, mark):
+    """The Style of one bar: where x are the schemes, each has its own."""
+    if mark.series or mark.x not in SCHEMES:
+        return style
+    return Style(*SCHEMES[mark.x], style.variant, style.unsafe)
+
+
+def name_of(series, style):
+    """A series' name in a legend."""
+    return series if not style.unsafe or "unsafe" in series.lower() else f"{series} (unsafe)"
 
 
 def _only(values):

@@ -20,6 +20,8 @@ function element(name, attributes = {}, ...children) {
 const verdictOf = (verdict, line) => element("span",
   { class: `verdict ${classes[verdict] || "missing"}` }, line || verdict);
 
+const noteOf = (text) => (text ? element("span", { class: "note" }, text) : "");
+
 // ---- what the filters leave
 
 const wanted = (one) => (!filters.log || one.log === "" || one.log === filters.log) &&
@@ -56,7 +58,7 @@ function panelsOf(entry, run) {
   for (const panel of [...new Set(given.map((one) => one.panel))]) {
     const marks = given.filter((one) => one.panel === panel &&
       (plot.kind === "stacked" || !switchedOff.has(keyOf(entry, run, one.series))))
-      .flatMap((one) => publishedMarks(entry, run, one));
+      .flatMap((one) => publishedMarks(one));
     if (marks.length) panels.push({ panel, column: columns[0], marks, published: true, traces: [] });
   }
   for (const column of columns) {
@@ -71,22 +73,35 @@ function panelsOf(entry, run) {
       }
     }
   }
+  shareScales(plot, panels);
   return panels;
 }
 
-function publishedMarks(entry, run, given) {
-  const stacked = entry.plot.kind === "stacked";
-  const part = stacked ? run.parts.findIndex((one) => one.name === given.series) : -1;
-  return given.x.map((x, i) => ({ panel: given.panel, series: stacked ? "" : given.series,
-    x: stacked || entry.plot.kind === "bars" ? String(x) : x, y: given.y[i], low: given.y[i],
-    high: given.y[i], rounds: 1, column: part >= 0 ? entry.plot.columns[part]
-      : entry.plot.columns[0] || given.series }));
+function publishedMarks(given) {
+  return given.x.map((x, i) => ({ ...given, x, y: given.y[i], low: given.y[i], high: given.y[i],
+    rounds: 1 }));
 }
+
+// Where the ticks have units of their own.
+const withoutUnit = (words) => (words || "").replace(/ \((us|ms)\)$/, "");
 
 const ofColumn = (value, columns, column) => (Array.isArray(value)
   ? value[Math.max(0, columns.indexOf(column))] : value);
 
-function drawPanel(entry, run, { panel, column, marks, traces, published }) {
+// Our panels of one column can be compared: they have one scale, unless one of them would be flat.
+function shareScales(plot, panels) {
+  const own = panels.filter((one) => !one.published && one.marks.length && plot.kind !== "stacked");
+  for (const panel of own) {
+    const beside = own.filter((one) => one.column === panel.column);
+    const highs = beside.map((one) => Math.max(...one.marks.map((mark) => mark.high)));
+    const log = ofColumn(plot.y_scale, plot.columns, panel.column) === "log";
+    if (log || Math.max(...highs) < 3 * Math.min(...highs)) {
+      panel.shared = beside.flatMap((one) => one.marks.flatMap((mark) => [mark.low, mark.high]));
+    }
+  }
+}
+
+function drawPanel(entry, run, { panel, column, marks, traces, published, shared = [] }) {
   const { plot } = entry;
   const ranges = plot.kind === "bars" && plot.low_high.includes(column) && !published;
   const of = published ? entry.setting : [run.machine, run.revision.slice(0, 8), run.name].join(", ");
@@ -95,18 +110,18 @@ function drawPanel(entry, run, { panel, column, marks, traces, published }) {
     panel ? `${where}${of ? ` (${of})` : ""}` : of);
   const host = element("figure", { class: "panel", "data-panel": panel,
     "data-published": published ? "yes" : null }, caption);
-  const yColumn = column || plot.columns[0] || "";
+  const yLabel = ofColumn(plot.y_label, plot.columns, column) || column || plot.columns[0] || "";
   const yWords = plot.kind === "cdf" ? (value) => String(value)
     : ranges ? wordsOf(plot.low_high[1]) : short;
   host.draw = () => {
     host.querySelector("svg")?.remove();
     const spec = { width: Math.max(220, host.clientWidth), height: ranges ? 230 : 290, marks, traces,
-      plot, styles: { ...run.styles }, parts: run.parts, edges: run.edges,
-      xLabel: plot.x_label, yLabel: ofColumn(plot.y_label, plot.columns, column) || yColumn,
+      plot, styles: run.styles, parts: run.parts, edges: run.edges,
+      xLabel: plot.kind === "cdf" ? withoutUnit(plot.x_label) : plot.x_label,
+      yLabel: ranges ? withoutUnit(yLabel) : yLabel, shared,
       yScale: ofColumn(plot.y_scale, plot.columns, column) || null, yWords,
       xWords: plot.kind === "cdf" ? duration : short,
       label: `${entry.ids[0]}, ${panel || where}: arrow keys walk along the points` };
-    addPublishedStyles(spec, entry, run);
     const kinds = { stacked: drawStacked, bars: ranges ? drawRanges : drawBars,
       dependencies: drawDependencies };
     const draw = kinds[plot.kind] || (traces.length ? drawTraces : drawLines);
@@ -115,18 +130,6 @@ function drawPanel(entry, run, { panel, column, marks, traces, published }) {
     walkable(root, points);
   };
   return host;
-}
-
-// Series that only the paper has come behind ours.
-function addPublishedStyles(spec, entry, run) {
-  const names = Object.keys(spec.plot.kind === "stacked" ? {} : data.colours)
-    .filter((name) => name !== "grey");
-  for (const one of run.published_points) {
-    if (spec.styles[one.series]) continue;
-    const place = Object.keys(spec.styles).length;
-    spec.styles[one.series] = one.style ||
-      { colour: names[place % names.length], marker: "o", variant: 0, unsafe: false };
-  }
 }
 
 // ---- hovering, and the same with the arrow keys
@@ -190,7 +193,7 @@ function legend(entry, run, redraw) {
     if (!stacked && entry.plot.kind !== "bars") sample.append(lineFor([[0, 7], [26, 7]], style));
     sample.append(markerAt(13, 7, stacked || entry.plot.kind === "bars"
       ? { ...style, marker: "s" } : style, stacked ? 6 : 4.2));
-    const says = style.unsafe ? `${name} (unsafe)` : name;
+    const says = style.unsafe && !/unsafe/i.test(name) ? `${name} (unsafe)` : name;
     if (stacked) return element("li", {}, element("button", { type: "button", disabled: "" }, sample,
       says));
     const key = keyOf(entry, run, name);
@@ -269,7 +272,8 @@ function sectionOf(entry) {
   return element("article", { class: "entry", id: entry.ids[0].toLowerCase(),
     "data-id": entry.ids[0] },
   element("header", {}, element("h3", {}, element("span", { class: "id" }, entry.ids.join(", ")),
-    entry.title), verdictOf(entry.verdict, entry.verdict_line)),
+    entry.title), element("div", { class: "judged" }, noteOf(entry.note),
+  verdictOf(entry.verdict, entry.words))),
   entry.source ? element("div", { class: "source" }, entry.source) : "",
   element("p", { class: "claim" }, entry.claim),
   element("dl", {}, ...facts.flatMap(([name, said]) => [element("dt", {}, name),
@@ -279,17 +283,15 @@ function sectionOf(entry) {
 }
 
 function overview(entries) {
-  const heads = ["id", "verdict", "claim", "ours", "published", "source", "why"];
+  const heads = ["id", "verdict", "claim", "ours", "published", "source"];
   const lines = entries.map((entry) => element("tr", { "data-id": entry.ids[0] },
     element("td", {}, element("a", { href: `#${entry.ids[0].toLowerCase()}` },
       entry.ids.join(", "))),
-    element("td", {}, verdictOf(entry.verdict, entry.verdict_line)),
-    element("td", { class: "text" }, entry.claim),
+    element("td", {}, verdictOf(entry.verdict, entry.words), noteOf(entry.note)),
+    element("td", { class: "text" }, entry.claim, noteOf(entry.verdict === "holds" ? "" : entry.why)),
     element("td", { class: "number", "data-label": "ours" }, entry.ours),
     element("td", { class: "number", "data-label": "published" }, entry.number),
-    element("td", { class: "source" }, entry.source || "ours"),
-    element("td", { class: entry.why && entry.verdict !== "holds" ? "text" : null },
-      entry.verdict === "holds" ? "" : entry.why)));
+    element("td", { class: "source" }, entry.source || "ours")));
   return element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((name) =>
     element("th", { scope: "col", class: name === "ours" || name === "published" ? "number" : null },
       name)))), element("tbody", {}, ...lines));

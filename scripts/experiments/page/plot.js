@@ -120,7 +120,7 @@ function drawLines(spec) {
   const byName = placed.some((mark) => typeof mark.x === "string");
   const names = [...new Set(placed.map((mark) => mark.x))];
   const scale = spec.yScale || "linear";
-  const values = marks.flatMap((mark) => [mark.low, mark.high]);
+  const values = [...spec.shared, ...marks.flatMap((mark) => [mark.low, mark.high])];
   if (!byName) spec.xTicks = measuredTicks(names, plot.x_scale, spec.width);
   const { root, x, y, box } = frame(spec, (inner) => ({
     x: byName ? nameScale(names, inner.left, inner.right)
@@ -174,25 +174,33 @@ function hatch(root, colour) {
   return `url(#${id})`;
 }
 
+// Where x are the schemes, each has its own colour.
+function styleOfBar(style, mark) {
+  const scheme = mark.series === "" ? data.schemes[mark.x] : null;
+  return scheme ? { ...style, colour: scheme[0], marker: scheme[1] } : style;
+}
+
 function drawBars(spec) {
   const { marks, styles } = spec;
   const { shown, names, offset, width } = places(spec, marks);
   const { root, x, y, box } = frame(spec, (inner) => ({
     x: nameScale(names, inner.left, inner.right),
-    y: numberScale(spec.yScale || "linear", marks.flatMap((mark) => [mark.low, mark.high]),
-      inner.bottom, inner.top, { zero: true, padding: 0.08 }),
+    y: numberScale(spec.yScale || "linear", [...spec.shared, ...marks.flatMap(
+      (mark) => [mark.low, mark.high])], inner.bottom, inner.top, { zero: true, padding: 0.08 }),
   }));
   const points = [];
+  const fills = {};
   for (const series of shown) {
-    const style = styles[series];
-    const group = groupOf(series, style);
-    const fill = style.unsafe ? hatch(root, style.colour)
-      : style.variant ? "var(--paper)" : "currentColor";
+    const group = groupOf(series, styles[series]);
     for (const mark of marks.filter((one) => one.series === series && y.has(one.low))) {
+      const style = styleOfBar(styles[series], mark);
       const wide = Math.max(2, width(x.band) * 0.9);
       const [px, py] = [x.at(mark.x) + offset(series, x.band), y.at(mark.y)];
+      const fill = !style.unsafe ? (style.variant ? "var(--paper)" : "currentColor")
+        : fills[style.colour] || (fills[style.colour] = hatch(root, style.colour));
       group.append(svg("rect", { x: px - wide / 2, y: Math.min(py, box.bottom), width: wide,
-        height: Math.max(0, box.bottom - py), fill, stroke: "currentColor" }));
+        height: Math.max(0, box.bottom - py), fill, stroke: "currentColor",
+        class: `c-${style.colour}` }));
       if (mark.low !== mark.high) {
         group.append(svg("line", { x1: px, x2: px, y1: y.at(mark.low), y2: y.at(mark.high),
           stroke: "var(--ink)", "stroke-width": 1.2 }));
@@ -212,8 +220,8 @@ function drawRanges(spec) {
   const { shown, names, offset } = places(spec, marks);
   const { root, x, y } = frame(spec, (inner) => ({
     x: nameScale(names, inner.left, inner.right),
-    y: numberScale(spec.yScale || "log", marks.map((mark) => mark.y), inner.bottom, inner.top,
-      { padding: 0.1 }),
+    y: numberScale(spec.yScale || "log", [...spec.shared, ...marks.map((mark) => mark.y)],
+      inner.bottom, inner.top, { padding: 0.1 }),
   }));
   const points = [];
   for (const series of shown) {
