@@ -69,17 +69,20 @@ def _facts(experiment, measured):
 def run_of(entry, run):
     one, measured = entry.experiment, run.measured
     kind = one.plot.get("kind", "lines")
-    marks, traces, edges = [], [], []
+    marks, traces, edges = [], [], {}
     if kind in ("cdf", "timeline"):
         traces = curves.traces(one, measured, run.extras.get(kind, []))
     elif kind == "dependencies":
-        edges = dependencies.edges(run.extras.get(kind, []))
+        edges = dependencies.panels(one, measured, run.extras.get(kind, []))
     else:
         marks = curves.marks(one, measured)
     drawn = traces or marks
     series = curves.series_of(drawn)
     parts = component_names(curves.columns_of(one.plot)) if kind == "stacked" else []
     colours = component_colours(parts)
+    if kind == "dependencies":
+        colours = {name: colour for colour, name in dependencies.KINDS.values()}
+        parts = list(colours)
     ours, published = report.numbers_of(run, one)
     frame = measured.table()
     return {"name": run.name, "machine": report.machine_name(run), "of": run.machine,

@@ -73,9 +73,9 @@ class Figure:
             self.drawn = []
         else:
             self.drawn = curves.marks(experiment, measured)
-        self.rows = extras.get("dependencies", [])
+        self.edges = dependencies.panels(experiment, measured, extras.get("dependencies", []))
         self.columns = curves.columns_of(self.plot) or [""]
-        self.panels = list(dict.fromkeys(d.panel for d in self.drawn)) or [""]
+        self.panels = list(dict.fromkeys(d.panel for d in self.drawn)) or list(self.edges) or [""]
         self.styles = curves.styles_of(experiment, self.drawn)
         self.parts = dict(zip(self.columns, component_names(self.columns)))
         if self.kind == "stacked":
@@ -180,7 +180,7 @@ class Figure:
             d for d in self.drawn if d.panel == panel and
             (column is None or d.column in self._columns_drawn(column))]
         if self.kind == "dependencies":
-            dependencies.draw(axes, self.rows)
+            dependencies.draw(axes, self.edges.get(panel, []))
         elif self.kind in curves.TRACED and not published:
             {"cdf": plot_kinds.cdf, "timeline": plot_kinds.timeline}[self.kind](
                 axes, drawn, self.styles, plot)
@@ -270,6 +270,8 @@ class Header:
 
     def _handles(self):
         figure, kind = self.figure, self.figure.kind
+        if kind == "dependencies":
+            return dependencies.handles()
         if kind == "stacked":
             return [Patch(facecolor=COLOURS[colour], label=name)
                     for name, colour in figure.parts.values()]

@@ -75,7 +75,7 @@ class Page(InADirectory):
         self.assertEqual(self.ids(found), ["P5", "P8", "E9", "A15", "P6", "demo", "T1"])
         self.assertEqual(len(re.findall(r'<tr data-id=', found)), 7)
         self.assertIn("E9, E11", found)
-        for series in ("centr", "poplar", "work", "sync", "dependencies"):
+        for series in ("centr", "poplar", "work", "sync", "on an older one"):
             self.assertIn(series, SERIES.findall(found))
         self.assertNotIn("NaN", "".join(re.findall(r"<svg.*?</svg>", found, re.S)))
 

@@ -7,7 +7,7 @@ import unittest
 import synthetic
 from PIL import Image
 
-from experiments import curves, plots, style
+from experiments import curves, dependencies, plots, style
 from experiments.measured import Measured
 
 MOST_BYTES = 60000
@@ -102,6 +102,15 @@ class Marks(unittest.TestCase):
                 for number, tps in (("2", "20"), ("1", "10"))]
         found = curves.traces(one, synthetic.measured(one), rows)
         self.assertEqual(found[0].points, [(0.1, 10.0, None, None)])
+
+
+    def test_edges_between_logs_are_drawn_and_those_within_one_are_not(self):
+        one = synthetic.experiment(synthetic.DEPENDENCIES)
+        rows = [{"round": number, "from_stream": "1", "from_order": "7", "to_stream": to,
+                 "to_order": "9", "since": since} for number, to, since in
+                (("1", "1", "0"), ("1", "2", "4"), ("1", "3", "5"), ("2", "4", "0"))]
+        self.assertEqual(dependencies.panels(one, synthetic.measured(one), rows),
+                         {"": [[7, 1, 9, 2, True], [7, 1, 9, 3, False]]})
 
 
 class Styles(unittest.TestCase):

@@ -223,9 +223,9 @@ def extras(one):
             found["timeline"].append({**own, "seconds": f"{tick / 10:.1f}",
                                       "tps": f"{float(row['tps']) * stall:.0f}",
                                       "commit_p99_us": f"{middle * 20 / stall:.1f}"})
-    for i in range(400):
-        stream = i * 7 % 8
+    for i in range(150):
         found["dependencies"].append({
-            "round": "1", "from_stream": str((stream + i % 3) % 8), "from_at": str(i),
-            "stream": str(stream), "at": str(i + 3 + i % 11)})
+            "round": "1", "from_stream": str(i * 7 % 8), "from_order": str(i),
+            "to_stream": str((i * 7 + i % 3) % 8), "to_order": str(i + 3 + i % 11),
+            "since": str(i % 9), "rows": "1"})
     return found

@@ -62,13 +62,13 @@ function panelsOf(entry, run) {
     if (marks.length) panels.push({ panel, column: columns[0], marks, published: true, traces: [] });
   }
   for (const column of columns) {
-    for (const panel of plot.kind === "dependencies" ? [""] : names) {
+    for (const panel of plot.kind === "dependencies" ? Object.keys(run.edges) : names) {
       const isOf = (one) => one.panel === panel && (plot.kind === "stacked" ? wanted(one) : on(one)) &&
         (column === null || one.column === column ||
          (plot.low_high.includes(column) && plot.low_high.includes(one.column)));
       const marks = run.marks.filter(isOf);
       const traces = run.traces.filter(isOf);
-      if (marks.length || traces.length || run.edges.length) {
+      if (marks.length || traces.length || run.edges[panel]?.length) {
         panels.push({ panel, column, marks, traces, published: false });
       }
     }
@@ -116,7 +116,7 @@ function drawPanel(entry, run, { panel, column, marks, traces, published, shared
   host.draw = () => {
     host.querySelector("svg")?.remove();
     const spec = { width: Math.max(220, host.clientWidth), height: ranges ? 230 : 290, marks, traces,
-      plot, styles: run.styles, parts: run.parts, edges: run.edges,
+      plot, styles: run.styles, parts: run.parts, edges: run.edges[panel],
       xLabel: plot.kind === "cdf" ? withoutUnit(plot.x_label) : plot.x_label,
       yLabel: ranges ? withoutUnit(yLabel) : yLabel, shared,
       yScale: ofColumn(plot.y_scale, plot.columns, column) || null, yWords,
@@ -183,7 +183,7 @@ function walkable(root, points) {
 // ---- the parts of a section
 
 function legend(entry, run, redraw) {
-  const stacked = entry.plot.kind === "stacked";
+  const stacked = run.parts.length > 0;
   const shown = stacked ? run.parts.map((part) => [part.name, { ...part, marker: "s", variant: 0 }])
     : Object.entries(run.styles).filter(([name]) => name && [...run.marks, ...run.traces].some(
       (one) => one.series === name && wanted(one)));

@@ -311,23 +311,28 @@ function drawTraces(spec) {
   return { root, points };
 }
 
-// A line of time for each stream, and from each record to those of other streams that it needs.
+// A line for each log, and from each transaction to those of other logs whose rows it overwrites.
 function drawDependencies(spec) {
-  const edges = spec.edges;
+  const { edges, parts } = spec;
   const streams = [...new Set(edges.flatMap((e) => [e[1], e[3]]))].sort((a, b) => a - b);
-  const times = edges.flatMap((e) => [e[0], e[2]]);
-  const rows = streams.map((stream) => `log ${stream}`);
-  const { root, x, y } = frame({ ...spec, yWords: (value) => rows[value] || "" }, (inner) => ({
-    x: numberScale("linear", times, inner.left, inner.right, { padding: 0.01 }),
-    y: { at: (i) => inner.top + ((i + 0.5) * (inner.bottom - inner.top)) / rows.length,
-      ticks: () => rows.map((_, i) => i) },
+  const { root, x, y } = frame({ ...spec, yWords: (i) => `log ${streams[i]}` }, (inner) => ({
+    x: numberScale("linear", edges.flatMap((e) => [e[0], e[2]]), inner.left, inner.right,
+      { padding: 0.01 }),
+    y: { at: (i) => inner.top + ((i + 0.5) * (inner.bottom - inner.top)) / streams.length,
+      ticks: () => streams.map((_, i) => i) },
   }));
-  const group = groupOf("dependencies", { colour: "blue" });
-  for (const [fromAt, from, at, stream] of edges) {
-    group.append(svg("line", { x1: x.at(fromAt), y1: y.at(streams.indexOf(from)), x2: x.at(at),
-      y2: y.at(streams.indexOf(stream)), stroke: "currentColor", "stroke-width": 0.7,
-      opacity: 0.5 }));
-  }
-  root.append(group);
-  return { root, points: [] };
+  const points = [];
+  parts.forEach((part, i) => {
+    const group = groupOf(part.name, part);
+    for (const [fromAt, from, at, stream, tight] of edges.filter((e) => e[4] === (i === 0))) {
+      const [x1, y1] = [x.at(fromAt), y.at(streams.indexOf(from))];
+      const [x2, y2] = [x.at(at), y.at(streams.indexOf(stream))];
+      group.append(svg("line", { x1, y1, x2, y2, stroke: "currentColor", "stroke-width": 0.9,
+        opacity: 0.6 }), svg("circle", { cx: x2, cy: y2, r: 1.4, fill: "var(--ink)" }));
+      points.push({ x: x2, y: y2, series: tight ? "tight" : "", style: part,
+        says: `transaction ${at} in log ${stream} needs ${fromAt} in log ${from}` });
+    }
+    root.append(group);
+  });
+  return { root, points };
 }
