@@ -234,6 +234,32 @@ def compare_command(args):
     return 1 if any(not one.better for one in moved) else 0
 
 
+def report_command(args):
+    from experiments import collected, page, plots, report
+    folder = pathlib.Path(args.results)
+    entries = collected.collect(folder)
+    for entry in entries:
+        for run in entry.runs if args.pictures else []:
+            plots.draw(entry.experiment, run.measured, run.figure, run.extras)
+    total = collected.summary(entries)
+    (folder / "report").mkdir(parents=True, exist_ok=True)
+    for path, text in ((folder / "REPORT.md", report.markdown(entries, total, folder)),
+                       (folder / "report" / "index.html", page.page(entries, total))):
+        path.write_text(text, encoding="utf-8")
+        say(f"written: {path}")
+    say(report.summary_lines(total)[0])
+    return 0
+
+
+def serve_command(args):
+    from experiments import serve
+    folder = pathlib.Path(args.results)
+    if not (folder / "report" / "index.html").exists():
+        raise Refused(f"there is no {folder}/report/index.html: figures.py report writes it")
+    serve.serve(folder, args.port, args.browser)
+    return 0
+
+
 def sweep_command(args):
     """a grid of your own: scripts/sweep.sh"""
     experiment = sweep.sweep(args.axes, args.flags, args.command_of_logjam)
@@ -305,6 +331,15 @@ def arguments():
     made.add_argument("--beside_results", metavar="DIR", help="where its rows go")
     ids(command("plot", plot_command))
     ids(command("check", check_command))
+    made = command("report", report_command)
+    made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
+    made.add_argument("--no-pictures", dest="pictures", action="store_false",
+                      help="do not draw the PNGs again")
+    made = command("serve", serve_command)
+    made.add_argument("--results", default=str(ROOT / "results"), help="where the report is")
+    made.add_argument("--port", type=int, default=8036, help="on 127.0.0.1; 0: a free one")
+    made.add_argument("--no-browser", dest="browser", action="store_false",
+                      help="only serve: do not open the browser")
     made = command("compare", compare_command)
     made.add_argument("old", metavar="OLD", help="a directory of results, or the CSV of a sweep")
     made.add_argument("new", metavar="NEW")

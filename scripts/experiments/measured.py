@@ -70,7 +70,7 @@ class Measured:
     """The rows (dicts of texts, as Store has them) of an experiment."""
 
     def __init__(self, experiment, rows):
-        self.experiment = experiment
+        self.experiment, self.rows = experiment, rows
         self.origin = rows[0] if rows else {}
         self._points = {}  # axes -> round -> values
         columns = dict.fromkeys(name for row in rows for name in row)
@@ -91,8 +91,17 @@ class Measured:
         return [dict(point) for point in self._points
                 if all(dict(point).get(name) == value for name, value in wanted.items())]
 
+    def reference(self, ratio, axes):
+        """The point that one of the table's ratios compares this point with."""
+        to = self.experiment.ratios[ratio]["to"]
+        return {**axes, **{axis: text(value) for axis, value in to.items()}}
+
     def column(self, name, axes):
-        """The values of a column in the rounds of one point: a dict of rounds to values."""
+        """The values of a column, or of one of the table's ratios, in the rounds of one point: a
+        dict of rounds to values."""
+        if name in self.experiment.ratios:
+            of = self.experiment.ratios[name]["of"]
+            return self._ratio_of_rounds(of, axes, self.reference(name, axes))
         rounds = self._points.get(tuple(sorted(axes.items())), {})
         found = {number: values[name] for number, values in rounds.items()
                  if values.get(name) is not None}
@@ -133,13 +142,16 @@ class Measured:
         middle = self.value(column, **axes)
         return (high - low) / middle if middle else 0.0
 
-    def _ratio(self, column, one, other):
+    def _ratio_of_rounds(self, column, one, other):
         ours, theirs = self.column(column, one), self.column(column, other)
-        both = [ours[number] / theirs[number] if theirs[number] else math.inf
-                for number in ours if number in theirs]
+        both = {number: ours[number] / theirs[number] if theirs[number] else math.inf
+                for number in ours if number in theirs}
         if not both:
             raise NotMeasured(f"{column} of {one} and {other} in the same round")
-        return statistics.median(both)
+        return both
+
+    def _ratio(self, column, one, other):
+        return statistics.median(self._ratio_of_rounds(column, one, other).values())
 
     def ratio(self, column, a, b, **axes):
         return self._ratio(column, self._one({**axes, **a}), self._one({**axes, **b}))
@@ -154,7 +166,7 @@ class Measured:
             raise NotMeasured(f"{a} and {b}")
         return found
 
-    def _evaluate(self, expression):
+    def evaluate(self, expression):
         names = {**PLAIN, "rising": rising, "falling": falling,
                  **{name: getattr(self, name)
                     for name in ("value", "values", "ratio", "ratios", "spread")}}
@@ -163,7 +175,7 @@ class Measured:
 
     def _evaluated(self, expression, what):
         try:
-            return self._evaluate(expression)
+            return self.evaluate(expression)
         except (NotMeasured, Refused):
             raise
         except Exception as error:
@@ -213,17 +225,11 @@ class Measured:
         lines = []
         for point in self.points():
             line = {axis: point.get(axis, "") for axis in self.experiment.axis_names()}
-            for column in self.experiment.table_columns:
+            for column in (*self.experiment.table_columns, *self.experiment.ratios):
                 try:
                     line[column] = self._median(column, point)
                 except NotMeasured:
                     line[column] = None
-            for name, ratio in self.experiment.ratios.items():
-                other = {**point, **{axis: text(value) for axis, value in ratio["to"].items()}}
-                try:
-                    line[name] = self._ratio(ratio["of"], point, other)
-                except NotMeasured:
-                    line[name] = None
             if self.experiment.table_columns and self.rounds > 1:
                 try:
                     line["spread_pct"] = 100 * self.spread(self.experiment.table_columns[0], **point)

@@ -36,6 +36,14 @@ class MeasuredRows(unittest.TestCase):
         found = measured(rows, grid=[{"axes": {"log": ["centr", "eleda"]}}])
         self.assertEqual(found.ratio("tps", {"log": "eleda"}, {"log": "centr"}), 3)
 
+    def test_a_ratio_of_the_table_is_a_column_of_the_points(self):
+        rows = [row(1, 10, log="centr"), row(1, 20, log="eleda"), row(2, 100, log="centr"),
+                row(2, 400, log="eleda"), row(3, 1000, log="centr"), row(3, 1000, log="eleda")]
+        found = measured(rows, grid=[{"axes": {"log": ["centr", "eleda"]}}],
+                         table={"ratios": {"x": {"of": "tps", "to": {"log": "centr"}}}})
+        self.assertEqual(found.value("x", log="eleda"), 2)
+        self.assertEqual(found.low_high("x", log="eleda"), (1, 4))
+
     def test_ratios_pair_the_points_that_differ_only_so(self):
         self.assertEqual(measured().ratios("tps", {"log": "eleda"}, {"log": "centr"}), [3, 3])
 

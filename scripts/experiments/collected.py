@@ -1,0 +1,160 @@
+"""All that a report is made from: each experiment with the rows that were measured for it.
+
+An experiment may have several files of rows: two sizes, and those of simulated machines, whose column
+`machine` begins with "simulated". A native run and a simulated one are never mixed: each is a Run of
+its own, and the verdict in the first tables is the native one's.
+"""
+
+import dataclasses
+import datetime
+import pathlib
+import statistics
+
+from experiments import definition, plots
+from experiments.measured import FAILS, HOLDS, MISSING, OPEN, Measured
+from experiments.store import Store
+
+LONGEST_RUN_SECONDS = 120  # a longer pause between two rows is not work
+
+
+@dataclasses.dataclass
+class Run:
+    """The rows of one file. `name` is the file's, like "quick" or "quick-sapphire"."""
+
+    name: str
+    path: pathlib.Path
+    measured: Measured
+    extras: dict
+
+    @property
+    def machine(self):
+        return self.measured.origin.get("machine", "")
+
+    @property
+    def revision(self):
+        return self.measured.origin.get("revision", "")
+
+    @property
+    def simulated(self):
+        return self.machine.startswith("simulated")
+
+    @property
+    def size(self):
+        return self.name.split("-")[0]
+
+    @property
+    def verdict(self):
+        return self.measured.verdict()
+
+    @property
+    def words(self):
+        """The verdict, and behind it what is open beside it."""
+        said, note, _ = plots.verdict_words(self.measured.experiment, self.measured)
+        return said or "no check", note
+
+    @property
+    def figure(self):
+        return self.path.with_suffix(".png")
+
+    def began(self):
+        """When the rows' runs began: datetimes, sorted."""
+        return sorted(datetime.datetime.fromisoformat(row["began"])
+                      for row in self.measured.rows if row.get("began"))
+
+    def seconds(self):
+        """How long the runs took, without pauses."""
+        began = self.began()
+        gaps = [min(LONGEST_RUN_SECONDS, (b - a).total_seconds())
+                for a, b in zip(began, began[1:])]
+        return sum(gaps) + (statistics.median(gaps) if gaps else 0)
+
+
+@dataclasses.dataclass
+class Entry:
+    """An experiment and its Runs: the native one of the larger size first, then the simulated."""
+
+    experiment: definition.Experiment
+    runs: list
+
+    @property
+    def ids(self):
+        return [self.experiment.id, *self.experiment.also]
+
+    @property
+    def native(self):
+        return next((run for run in self.runs if not run.simulated), None)
+
+    @property
+    def shown(self):
+        """The run whose verdict and number stand in the tables."""
+        return self.native or (self.runs[0] if self.runs else None)
+
+    @property
+    def verdict(self):
+        return self.shown.verdict if self.shown else MISSING
+
+    @property
+    def words(self):
+        return self.shown.words[0] if self.shown else "not run"
+
+    @property
+    def note(self):
+        """What the verdict's words do not say: checks that are open beside it, another machine."""
+        if not self.shown:
+            return ""
+        said = [self.shown.words[1], "on a simulated machine" if self.shown.simulated else ""]
+        simulated = [run.verdict for run in self.runs if run.simulated and run.verdict != OPEN]
+        if self.verdict == OPEN and simulated and not self.shown.simulated:
+            said.append(f"{simulated[0]} on a simulated machine")
+        return "; ".join(part for part in said if part)
+
+    @property
+    def why(self):
+        """One line: the reason found, if the claim does not hold; else what differs here."""
+        if self.verdict == OPEN:
+            return self.experiment.why or self.experiment.here
+        return self.experiment.why if self.verdict == FAILS else ""
+
+
+def runs_of(experiment, results):
+    """The experiment's Runs. A full native size hides the quick one."""
+    folder = pathlib.Path(results) / experiment.id.lower()
+    found = []
+    for path in sorted(folder.glob("*.csv")):
+        if "." in path.stem or path.stem.split("-")[0] not in definition.SIZES:
+            continue  # rows of extras, or another tool's
+        store = Store(path)
+        if store.rows:
+            found.append(Run(path.stem, path, Measured(experiment, store.rows), store.extras))
+    if any(run.name == "full" for run in found):
+        found = [run for run in found if run.name != "quick"]
+    return sorted(found, key=lambda run: (run.simulated, run.name))
+
+
+def collect(results, experiments=None):
+    """An Entry for each experiment, published results first."""
+    experiments = experiments or definition.load_all()
+    return [Entry(one, runs_of(one, results)) for one in experiments.values()]
+
+
+def summary(entries):
+    """What the report begins with: counts, machines, revisions, dates, time taken."""
+    published = [entry for entry in entries if not entry.experiment.own]
+    verdicts = [entry.verdict for entry in published]
+    runs = [run for entry in entries for run in entry.runs]
+    began = sorted(moment for run in runs for moment in run.began())
+    native = [run for run in runs if not run.simulated]
+    return {
+        "of": definition.PUBLISHED, "written": len(published),
+        "holds": verdicts.count(HOLDS), "fails": verdicts.count(FAILS),
+        "open": verdicts.count(OPEN), "missing": definition.PUBLISHED - sum(
+            verdicts.count(verdict) for verdict in (HOLDS, FAILS, OPEN)),
+        "machines": list(dict.fromkeys(run.machine for run in native)),
+        "simulated": list(dict.fromkeys(run.machine for run in runs if run.simulated)),
+        "revisions": list(dict.fromkeys(run.revision for run in runs)),
+        "sizes": list(dict.fromkeys(run.size for run in native)),
+        "dates": [began[0].date().isoformat(), began[-1].date().isoformat()] if began else [],
+        "minutes": sum(run.seconds() for run in runs) / 60,
+        "rows": sum(len(run.measured.rows) for run in runs),
+        "thrown_away": sum(run.measured.thrown_away for run in runs),
+    }

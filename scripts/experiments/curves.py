@@ -1,0 +1,238 @@
+"""What a figure shows, as numbers: the PNG and the page draw the same ones.
+
+A mark is one point of the experiment: the median of its rounds, and the smallest and largest of them.
+A trace is a line of the files that logjam writes beside the rows: a distribution or a time series.
+"""
+
+import dataclasses
+import statistics
+
+from experiments import style
+from experiments.definition import text
+from experiments.measured import NotMeasured
+from experiments.store import axes_of
+
+# The fractions of a distribution that are drawn: all percents, and the tail.
+FRACTIONS = [i / 100 for i in range(1, 100)] + [0.995, 0.999]
+TRACED = ("cdf", "timeline")
+BY_NAME = ("bars", "stacked")  # x are names in these kinds
+EXTRA_AXES = {"cdf": ("latency_us", "fraction"), "timeline": ("seconds", "tps")}
+
+
+@dataclasses.dataclass
+class Mark:
+    """`x` is a number, or the name of a category; `column` is what y shows."""
+
+    panel: str
+    series: str
+    x: object
+    column: str
+    middle: float
+    low: float
+    high: float
+    rounds: int
+    facts: dict
+
+
+@dataclasses.dataclass
+class Trace:
+    """Points (x, y, low, high); low and high are of x in a distribution, and None in a time series,
+    which is that of one round."""
+
+    panel: str
+    series: str
+    column: str
+    points: list
+    facts: dict
+
+
+def as_list(value):
+    return [] if value is None else list(value) if isinstance(value, list) else [value]
+
+
+def number(cell):
+    """The number in a cell, or None."""
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return None
+
+
+def facts_of(measured, axes):
+    """What the page filters by, and what says that a row is unsafe."""
+    found = {}
+    for name in ("log", "workload", "commit", "unsafe"):
+        try:
+            found[name] = str(next(iter(measured.column(name, axes).values())))
+        except NotMeasured:
+            found[name] = ""
+    return found
+
+
+class Names:
+    """Panels, series and x of an experiment's points. An axis that the plot does not mention, but in
+    which its points differ, becomes a part of the series' name: no two points lie on each other
+    unseen."""
+
+    def __init__(self, experiment, points):
+        plot = experiment.plot
+        kind = plot.get("kind", "lines")
+        self.x = plot.get("x", "")
+        self.panels = as_list(plot.get("panels"))
+        self.series = as_list(plot.get("series"))
+        used = {self.x, *self.panels, *self.series}
+        self.by_axis = self.x in experiment.axis_names()
+        for axis in experiment.axis_names():
+            differs = len({point.get(axis) for point in points}) > 1
+            # With a column as x, each point of an axis is a place of its own on the line.
+            if axis not in used and differs and (self.by_axis or kind in TRACED):
+                self.series.append(axis)
+
+    def of(self, point):
+        return (", ".join(label(axis, point[axis]) for axis in self.panels if axis in point),
+                ", ".join(label(axis, point[axis]) for axis in self.series if axis in point))
+
+
+def label(axis, value):
+    """The name of an axis' value: a number alone says nothing."""
+    return f"{axis} {value}" if number(value) is not None else value
+
+
+def numeric_x(experiment, points):
+    """Whether x is a number: a column, or an axis all of whose values are numbers."""
+    x = experiment.plot.get("x", "")
+    if experiment.plot.get("kind", "lines") in BY_NAME:
+        return False
+    if x not in experiment.axis_names():
+        return True
+    return all(number(point[x]) is not None for point in points if x in point)
+
+
+def columns_of(plot):
+    """The columns of the y axes: one panel each, or the parts of a stack."""
+    return as_list(plot.get("y"))
+
+
+def marks(experiment, measured):
+    """The marks of the kinds lines, bars and stacked, in the order of the file."""
+    wanted = [*columns_of(experiment.plot), *as_list(experiment.plot.get("low_high"))]
+    points = [point for point in measured.points()
+              if not all(_is_reference(measured, column, point) for column in wanted)]
+    names, numeric = Names(experiment, points), numeric_x(experiment, points)
+    found = []
+    for point in points:
+        panel, series = names.of(point)
+        facts = facts_of(measured, point)
+        for column in dict.fromkeys(wanted):
+            try:
+                values = [value for value in measured.column(column, point).values()
+                          if isinstance(value, float)]
+                x = _x_of(measured, names, point, numeric)
+            except NotMeasured:
+                continue
+            if values:
+                found.append(Mark(panel, series, x, column, statistics.median(values), min(values),
+                                  max(values), len(values), facts))
+    return found
+
+
+def _is_reference(measured, column, point):
+    """Whether the column is a ratio to this very point: 1 says nothing."""
+    return (column in measured.experiment.ratios and
+            measured.reference(column, point) == point)
+
+
+def _x_of(measured, names, point, numeric):
+    if not names.by_axis:
+        if not names.x:
+            return ""
+        return statistics.median(measured.column(names.x, point).values())
+    if names.x not in point:
+        return None  # a point of a grid without this axis: a level that the others compare with
+    return number(point[names.x]) if numeric else point[names.x]
+
+
+def traces(experiment, measured, rows):
+    """The traces in the rows of a `cdf` or `timeline` file."""
+    kind = experiment.plot["kind"]
+    default_x, default_y = EXTRA_AXES[kind]
+    x = experiment.plot.get("x", default_x)
+    names, found = Names(experiment, measured.points()), {}
+    for row in rows:
+        key = tuple(sorted(axes_of(row).items()))
+        found.setdefault(key, {}).setdefault(int(row["round"]), []).append(row)
+    traced = []
+    for key, rounds in found.items():
+        panel, series = names.of(dict(key))
+        facts = facts_of(measured, dict(key))
+        for column in columns_of(experiment.plot) or [default_y]:
+            points = (_distribution(rounds, x) if kind == "cdf" else
+                      _series_in_time(rounds[min(rounds)], x, column))
+            traced.append(Trace(panel, series, column, points, facts))
+    return traced
+
+
+def _distribution(rounds, column):
+    """At each fraction the median of the rounds' latencies, the smallest and the largest."""
+    sorted_rounds = [sorted((float(row["fraction"]), float(row[column])) for row in rows)
+                     for rows in rounds.values()]
+    points = []
+    for fraction in FRACTIONS:
+        at = [next((value for f, value in of_round if f >= fraction - 1e-9), of_round[-1][1])
+              for of_round in sorted_rounds]
+        points.append((statistics.median(at), fraction, min(at), max(at)))
+    return points
+
+
+def _series_in_time(rows, x, column):
+    found = [(number(row.get(x)), number(row.get(column))) for row in rows]
+    return [(a, b, None, None) for a, b in found if a is not None and b is not None]
+
+
+def series_of(drawn):
+    """A map of the series' names, in their order, to what style.styles() wants to know."""
+    found = {}
+    for mark in drawn:
+        logs, commits, unsafe = found.setdefault(mark.series, (set(), set(), []))
+        logs.add(mark.facts["log"])
+        commits.add(mark.facts["commit"])
+        unsafe.append(bool(mark.facts["unsafe"]))
+    return {name: (logs, commits, all(unsafe))
+            for name, (logs, commits, unsafe) in found.items()}
+
+
+def published_points(experiment, panel=None):
+    """The published points of a panel, or of all: dicts of series, panel, column, x, y, from. In a
+    stack a series is a part of it: a column, or its name."""
+    plot, found = experiment.plot, []
+    axes = {"series": as_list(plot.get("series")), "panel": as_list(plot.get("panels"))}
+    columns = columns_of(plot) or [""]
+    parts = dict(zip(style.component_names(columns), columns))
+    kind = plot.get("kind", "lines")
+    for given in experiment.published_points:
+        named = {field: text(given.get(field, "")) for field in axes}
+        for field, of in axes.items():
+            if len(of) == 1 and named[field]:
+                named[field] = label(of[0], named[field])
+        column = columns[0]
+        if kind == "stacked":
+            column, named["series"] = parts.get(named["series"], named["series"]), ""
+        x = [text(x) if kind in BY_NAME or isinstance(x, str) else float(x) for x in given["x"]]
+        if panel is None or named["panel"] == panel:
+            found.append({**named, "column": column, "x": x, "y": [float(y) for y in given["y"]],
+                          "from": given.get("from", "")})
+    return found
+
+
+def styles_of(experiment, drawn):
+    """A map of the series' names to Styles: ours, and behind them those that only the paper has. If
+    it has one and we have one, they are the same."""
+    found = style.styles(series_of(drawn))
+    if experiment.plot.get("kind") == "stacked":
+        return found
+    names = dict.fromkeys(given["series"] for given in published_points(experiment))
+    if len(names) == 1 and list(found) == [""]:
+        found.update(dict.fromkeys(names, found[""]))
+    for name in names:
+        found.setdefault(name, style.at_place(name, len(found)))
+    return found

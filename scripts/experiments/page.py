@@ -1,0 +1,132 @@
+"""Writes results/report/index.html: the report with plots that one can filter, in one plain file.
+
+The page has the same numbers as REPORT.md and the PNGs (curves.py's), embedded as JSON; its programs,
+scripts/experiments/page/*.js, draw them. Nothing is loaded, so it works from a file and without a
+network.
+"""
+
+import html
+import json
+import pathlib
+
+from experiments import curves, dependencies, evidence, report
+from experiments.style import SCHEMES, component_colours, component_names
+
+HERE = pathlib.Path(__file__).resolve().parent / "page"
+PROGRAMS = ("errors.js", "scales.js", "plot.js", "page.js")
+
+
+def rounded(value):
+    """Five digits are more than a figure shows, and keep the page small."""
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+def plot_of(experiment):
+    plot = experiment.plot
+    columns = curves.columns_of(plot)
+    kind = plot.get("kind", "lines")
+    return {"kind": kind, "columns": columns, "x": plot.get("x", ""),
+            "x_scale": plot.get("x_scale", "log" if kind == "cdf" else "linear"),
+            "y_scale": plot.get("y_scale"), "x_label": plot.get("x_label", ""),
+            "y_label": plot.get("y_label"), "low_high": plot.get("low_high", [])}
+
+
+def _mark(mark):
+    return {"panel": mark.panel, "series": mark.series, "x": rounded(mark.x),
+            "column": mark.column, "y": rounded(mark.middle), "low": rounded(mark.low),
+            "high": rounded(mark.high), "rounds": mark.rounds, "log": mark.facts["log"],
+            "workload": mark.facts["workload"]}
+
+
+def _trace(trace):
+    points = [[rounded(value) for value in point] for point in trace.points]
+    return {"panel": trace.panel, "series": trace.series, "column": trace.column,
+            "points": points, "log": trace.facts["log"], "workload": trace.facts["workload"]}
+
+
+def _published(experiment, series_logs):
+    """The published points, each series with the scheme that it is about, or ""."""
+    found = curves.published_points(experiment)
+    for given in found:
+        name = given["series"]
+        logs = series_logs.get(name, set())
+        given["log"] = name if name in SCHEMES else next(iter(logs)) if len(logs) == 1 else ""
+    return found
+
+
+def _facts(experiment, measured):
+    """What the lines of the table are filtered by."""
+    points = measured.points()
+    names = curves.Names(experiment, points)
+    found = []
+    for point in points:
+        facts = curves.facts_of(measured, point)
+        found.append({"series": names.of(point)[1], "log": facts["log"],
+                      "workload": facts["workload"]})
+    return found
+
+
+def run_of(entry, run):
+    one, measured = entry.experiment, run.measured
+    kind = one.plot.get("kind", "lines")
+    marks, traces, edges = [], [], {}
+    if kind in ("cdf", "timeline"):
+        traces = curves.traces(one, measured, run.extras.get(kind, []))
+    elif kind == "dependencies":
+        edges = dependencies.panels(one, measured, run.extras.get(kind, []))
+    else:
+        marks = curves.marks(one, measured)
+    drawn = traces or marks
+    series = curves.series_of(drawn)
+    parts = component_names(curves.columns_of(one.plot)) if kind == "stacked" else []
+    colours = component_colours(parts)
+    if kind == "dependencies":
+        colours = {name: colour for colour, name in dependencies.KINDS.values()}
+        parts = list(colours)
+    ours, published = report.numbers_of(run, one)
+    frame = measured.table()
+    return {"name": run.name, "machine": report.machine_name(run), "of": run.machine,
+            "revision": run.revision, "simulated": run.simulated, "rounds": measured.rounds,
+            "thrown_away": measured.thrown_away, "verdict": run.verdict,
+            "ours": ours, "published": published,
+            "command": report.command_of(entry, run),
+            "checks": [{"says": check["says"], "verdict": verdict,
+                        "numbers": evidence.of_check(measured, check)}
+                       for check, verdict in measured.checks()],
+            "styles": {name: vars(style)
+                       for name, style in curves.styles_of(one, drawn).items()},
+            "parts": [{"name": name, "colour": colours[name]} for name in parts],
+            "marks": [_mark(mark) for mark in marks], "traces": [_trace(trace) for trace in traces],
+            "edges": edges,
+            "published_points": _published(one, {name: logs for name, (logs, *_) in series.items()}),
+            "table": {"columns": list(frame.columns), "facts": _facts(one, measured),
+                      "lines": [[None if cell != cell else rounded(cell) for cell in line]
+                                for line in frame.values.tolist()]}}
+
+
+def entry_of(entry):
+    one = entry.experiment
+    ours, published = report.numbers_of(entry.shown, one)
+    return {"ids": entry.ids, "own": one.own, "source": one.source, "title": one.title,
+            "claim": one.claim, "published": one.published, "setting": one.setting,
+            "here": one.here, "why": one.why, "what": one.number.get("what", ""), "ours": ours,
+            "number": published, "verdict": entry.verdict, "words": entry.words, "note": entry.note,
+            "plot": plot_of(one), "command": report.command_of(entry, None),
+            "runs": [run_of(entry, run) for run in entry.runs]}
+
+
+def page(entries, total):
+    """The text of index.html."""
+    data = {"counts": total, "schemes": SCHEMES,
+            "entries": [entry_of(entry) for entry in entries]}
+    # "</script>" inside of a string would end the script.
+    embedded = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    programs = "\n".join(f"<script>\n{(HERE / name).read_text(encoding='utf-8')}</script>"
+                         for name in PROGRAMS)
+    text = (HERE / "index.html").read_text(encoding="utf-8")
+    for place, value in (("style", (HERE / "page.css").read_text(encoding="utf-8")),
+                         ("summary", "".join(f"<p>{html.escape(line)}</p>"
+                                             for line in report.summary_lines(total))),
+                         ("data", embedded), ("programs", programs)):
+        text = text.replace("{{" + place + "}}", value)
+    return text

@@ -1,0 +1,392 @@
+"use strict";
+// The page around the plots: filters, the table of all results, and a section for each. The state is
+// in the address, behind the #: `#log=poplar&verdict=holds` can be shared. `#p7` leads to a section.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const filters = { log: "", workload: "", machine: "", verdict: "", find: "" };
+const switchedOff = new Set(); // "id run series"
+const classes = { holds: "holds", "does not hold": "fails", open: "open", "not measured": "missing" };
+const byId = (id) => document.getElementById(id);
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== ""));
+  return made;
+}
+
+const verdictOf = (verdict, line) => element("span",
+  { class: `verdict ${classes[verdict] || "missing"}` }, line || verdict);
+
+const noteOf = (text) => (text ? element("span", { class: "note" }, text) : "");
+
+// ---- what the filters leave
+
+const wanted = (one) => (!filters.log || one.log === "" || one.log === filters.log) &&
+  (!filters.workload || one.workload === "" || one.workload === undefined ||
+   one.workload === filters.workload);
+
+function visibleRuns(entry) {
+  return entry.runs.filter((run) => (!filters.machine || run.machine === filters.machine) &&
+    ((!filters.log && !filters.workload) || run.table.facts.some(wanted)));
+}
+
+function visible(entry) {
+  if (filters.verdict && entry.verdict !== filters.verdict) return false;
+  const words = [...entry.ids, entry.source, entry.title, entry.claim].join(" ").toLowerCase();
+  if (!filters.find.toLowerCase().split(/\s+/).every((word) => words.includes(word))) return false;
+  const byRun = filters.log || filters.workload || filters.machine;
+  return !byRun || visibleRuns(entry).length > 0;
+}
+
+const keyOf = (entry, run, series) => `${entry.ids[0]} ${run.name} ${series}`;
+
+// ---- the panels of a figure
+
+function panelsOf(entry, run) {
+  const { plot } = entry;
+  const on = (one) => wanted(one) && !switchedOff.has(keyOf(entry, run, one.series));
+  const drawn = (run.traces.length ? run.traces : run.marks);
+  const names = [...new Set(drawn.map((one) => one.panel))];
+  const several = plot.kind === "bars" || plot.kind === "timeline";
+  const columns = several ? plot.columns : [null];
+  const panels = [];
+  const given = run.published_points.filter((one) => !filters.log || !one.log ||
+    one.log === filters.log);
+  for (const panel of [...new Set(given.map((one) => one.panel))]) {
+    const marks = given.filter((one) => one.panel === panel &&
+      (plot.kind === "stacked" || !switchedOff.has(keyOf(entry, run, one.series))))
+      .flatMap((one) => publishedMarks(one));
+    if (marks.length) panels.push({ panel, column: columns[0], marks, published: true, traces: [] });
+  }
+  for (const column of columns) {
+    for (const panel of plot.kind === "dependencies" ? Object.keys(run.edges) : names) {
+      const isOf = (one) => one.panel === panel && (plot.kind === "stacked" ? wanted(one) : on(one)) &&
+        (column === null || one.column === column ||
+         (plot.low_high.includes(column) && plot.low_high.includes(one.column)));
+      const marks = run.marks.filter(isOf);
+      const traces = run.traces.filter(isOf);
+      if (marks.length || traces.length || run.edges[panel]?.length) {
+        panels.push({ panel, column, marks, traces, published: false });
+      }
+    }
+  }
+  shareScales(plot, panels);
+  return panels;
+}
+
+function publishedMarks(given) {
+  return given.x.map((x, i) => ({ ...given, x, y: given.y[i], low: given.y[i], high: given.y[i],
+    rounds: 1 }));
+}
+
+// Where the ticks have units of their own.
+const withoutUnit = (words) => (words || "").replace(/ \((us|ms)\)$/, "");
+
+const ofColumn = (value, columns, column) => (Array.isArray(value)
+  ? value[Math.max(0, columns.indexOf(column))] : value);
+
+// Our panels of one column can be compared: they have one scale, unless one of them would be flat.
+function shareScales(plot, panels) {
+  const own = panels.filter((one) => !one.published && one.marks.length && plot.kind !== "stacked");
+  for (const panel of own) {
+    const beside = own.filter((one) => one.column === panel.column);
+    const highs = beside.map((one) => Math.max(...one.marks.map((mark) => mark.high)));
+    const log = ofColumn(plot.y_scale, plot.columns, panel.column) === "log";
+    if (log || Math.max(...highs) < 3 * Math.min(...highs)) {
+      panel.shared = beside.flatMap((one) => one.marks.flatMap((mark) => [mark.low, mark.high]));
+    }
+  }
+}
+
+function drawPanel(entry, run, { panel, column, marks, traces, published, shared = [] }) {
+  const { plot } = entry;
+  const ranges = plot.kind === "bars" && plot.low_high.includes(column) && !published;
+  const of = published ? entry.setting : [run.machine, run.revision.slice(0, 8), run.name].join(", ");
+  const where = published ? "published" : "here";
+  const caption = element("figcaption", {}, element("b", {}, panel || where),
+    panel ? `${where}${of ? ` (${of})` : ""}` : of);
+  const host = element("figure", { class: "panel", "data-panel": panel,
+    "data-published": published ? "yes" : null }, caption);
+  const yLabel = ofColumn(plot.y_label, plot.columns, column) || column || plot.columns[0] || "";
+  const yWords = plot.kind === "cdf" ? (value) => String(value)
+    : ranges ? wordsOf(plot.low_high[1]) : short;
+  host.draw = () => {
+    host.querySelector("svg")?.remove();
+    const spec = { width: Math.max(220, host.clientWidth), height: ranges ? 230 : 290, marks, traces,
+      plot, styles: run.styles, parts: run.parts, edges: run.edges[panel],
+      xLabel: plot.kind === "cdf" ? withoutUnit(plot.x_label) : plot.x_label,
+      yLabel: ranges ? withoutUnit(yLabel) : yLabel, shared,
+      yScale: ofColumn(plot.y_scale, plot.columns, column) || null, yWords,
+      xWords: plot.kind === "cdf" ? duration : short,
+      label: `${entry.ids[0]}, ${panel || where}: arrow keys walk along the points` };
+    const kinds = { stacked: drawStacked, bars: ranges ? drawRanges : drawBars,
+      dependencies: drawDependencies };
+    const draw = kinds[plot.kind] || (traces.length ? drawTraces : drawLines);
+    const { root, points } = draw(spec);
+    host.append(root);
+    walkable(root, points);
+  };
+  return host;
+}
+
+// ---- hovering, and the same with the arrow keys
+
+function walkable(root, points) {
+  const ring = svg("circle", { r: 8, fill: "none", stroke: "var(--ink)", "stroke-width": 1.6,
+    visibility: "hidden" });
+  root.append(ring);
+  const ordered = [...points].sort((a, b) => a.x - b.x || a.y - b.y);
+  let at = -1;
+  const show = (point) => {
+    if (!point) return hide();
+    ring.setAttribute("cx", point.x);
+    ring.setAttribute("cy", point.y);
+    ring.setAttribute("visibility", "visible");
+    const tip = byId("tip");
+    tip.replaceChildren(...(point.series ? [element("b", {}, point.series)] : []), point.says);
+    tip.hidden = false;
+    const box = root.getBoundingClientRect();
+    const left = box.left + point.x + 14;
+    const wide = tip.offsetWidth;
+    tip.style.left = `${window.scrollX + Math.max(6, Math.min(left,
+      document.documentElement.clientWidth - wide - 6))}px`;
+    tip.style.top = `${window.scrollY + box.top + point.y - tip.offsetHeight - 12}px`;
+    return undefined;
+  };
+  const hide = () => {
+    ring.setAttribute("visibility", "hidden");
+    byId("tip").hidden = true;
+  };
+  root.addEventListener("pointermove", (event) => {
+    const box = root.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const far = (point) => Math.hypot(point.x - x, point.y - y);
+    const nearest = ordered.reduce((best, point) => (!best || far(point) < far(best) ? point : best),
+      null);
+    show(nearest && far(nearest) < 48 ? nearest : null);
+  });
+  root.addEventListener("pointerleave", hide);
+  root.addEventListener("blur", hide);
+  root.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") hide();
+    if (!step || !ordered.length) return;
+    event.preventDefault();
+    at = (at + step + ordered.length) % ordered.length;
+    show(ordered[at]);
+  });
+}
+
+// ---- the parts of a section
+
+function legend(entry, run, redraw) {
+  const stacked = run.parts.length > 0;
+  const shown = stacked ? run.parts.map((part) => [part.name, { ...part, marker: "s", variant: 0 }])
+    : Object.entries(run.styles).filter(([name]) => name && [...run.marks, ...run.traces].some(
+      (one) => one.series === name && wanted(one)));
+  return element("ul", { class: "legend", "aria-label": "Series" }, ...shown.map(([name, style]) => {
+    const sample = svg("svg", { width: 26, height: 14, class: `c-${style.colour}`,
+      "aria-hidden": "true" });
+    if (!stacked && entry.plot.kind !== "bars") sample.append(lineFor([[0, 7], [26, 7]], style));
+    sample.append(markerAt(13, 7, stacked || entry.plot.kind === "bars"
+      ? { ...style, marker: "s" } : style, stacked ? 6 : 4.2));
+    const says = style.unsafe && !/unsafe/i.test(name) ? `${name} (unsafe)` : name;
+    if (stacked) return element("li", {}, element("button", { type: "button", disabled: "" }, sample,
+      says));
+    const key = keyOf(entry, run, name);
+    const button = element("button", { type: "button", "data-series": name,
+      "aria-pressed": String(!switchedOff.has(key)), title: "show or hide" }, sample, says);
+    button.addEventListener("click", () => {
+      if (!switchedOff.delete(key)) switchedOff.add(key);
+      button.setAttribute("aria-pressed", String(!switchedOff.has(key)));
+      redraw();
+    });
+    return element("li", {}, button);
+  }));
+}
+
+const cellText = (value) => (typeof value === "number" ? short(value, 4) : value ?? "");
+
+function tableOf(entry, run) {
+  const { columns, lines, facts } = run.table;
+  const isNumber = columns.map((_, i) => lines.every((line) => line[i] === null ||
+    typeof line[i] === "number"));
+  const own = lines.filter((_, i) => wanted(facts[i]) &&
+    !switchedOff.has(keyOf(entry, run, facts[i].series)));
+  const cells = (tag, line) => line.map((value, i) => element(tag,
+    { class: isNumber[i] ? "number" : null, scope: tag === "th" ? "col" : null }, cellText(value)));
+  const names = columns.map((name) => (name === "spread_pct" ? "spread %" : name));
+  return element("details", { open: own.length <= 12 ? "" : null },
+    element("summary", {}, `Table: ${own.length === lines.length ? "" : `${own.length} of `}` +
+      `${lines.length} points, medians of ${run.rounds} round${run.rounds === 1 ? "" : "s"}`),
+    element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
+      element("table", {}, element("thead", {}, element("tr", {}, ...cells("th", names))),
+        element("tbody", {}, ...own.map((line) => element("tr", {}, ...cells("td", line)))))));
+}
+
+function checksOf(run) {
+  return element("ul", { class: "checks" }, ...run.checks.map((check) => element("li", {},
+    verdictOf(check.verdict), ` ${check.says}`, check.numbers.length ? element("span",
+      { class: "numbers" }, check.numbers.map((pair) => pair.join(": ")).join("; ")) : "")));
+}
+
+function command(text) {
+  const copy = element("button", { type: "button", class: "copy" }, "copy");
+  copy.addEventListener("click", () => navigator.clipboard?.writeText(text).then(() => {
+    copy.textContent = "copied";
+  }));
+  return element("p", {}, "Again: ", element("code", {}, text), " ", copy);
+}
+
+function runOf(entry, run) {
+  const panels = element("div", { class: "panels" });
+  const below = element("div");
+  const redraw = () => {
+    const shown = panelsOf(entry, run);
+    const inRow = new Set(shown.map((one) => `${one.published} ${one.panel}`)).size;
+    panels.style.setProperty("--n", Math.min(3, inRow === 4 ? 2 : inRow) || 1);
+    panels.classList.toggle("single", inRow === 1 && entry.plot.kind !== "timeline");
+    panels.replaceChildren(...shown.map((panel) => drawPanel(entry, run, panel)));
+    for (const panel of panels.children) panel.draw();
+    below.replaceChildren(tableOf(entry, run));
+  };
+  const host = element("div", { class: `run${run.simulated ? " simulated" : ""}`,
+    "data-run": run.name },
+  element("p", { class: "origin" }, [run.of, `revision ${run.revision}`, `size ${run.name}`,
+    `${run.rounds} rounds`, run.thrown_away ? `${run.thrown_away} runs thrown away` : ""]
+    .filter(Boolean).join("; ")),
+  run.ours ? element("div", { class: "compared" }, element("span", {}, `${entry.what}: `,
+    element("b", {}, run.ours)), run.published ? element("span", {}, "published: ",
+    element("b", {}, run.published)) : "") : "",
+  legend(entry, run, redraw), panels, checksOf(run), below, command(run.command));
+  host.redraw = redraw;
+  return host;
+}
+
+function sectionOf(entry) {
+  const facts = [["Published", entry.published], ["There", entry.setting], ["Here", entry.here],
+    [entry.verdict === "does not hold" ? "Why not" : "Why", entry.why]].filter(([, said]) => said);
+  return element("article", { class: "entry", id: entry.ids[0].toLowerCase(),
+    "data-id": entry.ids[0] },
+  element("header", {}, element("h3", {}, element("span", { class: "id" }, entry.ids.join(", ")),
+    entry.title), element("div", { class: "judged" }, noteOf(entry.note),
+  verdictOf(entry.verdict, entry.words))),
+  entry.source ? element("div", { class: "source" }, entry.source) : "",
+  element("p", { class: "claim" }, entry.claim),
+  element("dl", {}, ...facts.flatMap(([name, said]) => [element("dt", {}, name),
+    element("dd", {}, said)])),
+  ...visibleRuns(entry).map((run) => runOf(entry, run)),
+  entry.runs.length ? "" : command(entry.command));
+}
+
+function overview(entries) {
+  const heads = ["id", "verdict", "claim", "ours", "published", "source"];
+  const lines = entries.map((entry) => element("tr", { "data-id": entry.ids[0] },
+    element("td", {}, element("a", { href: `#${entry.ids[0].toLowerCase()}` },
+      entry.ids.join(", "))),
+    element("td", {}, verdictOf(entry.verdict, entry.words), noteOf(entry.note)),
+    element("td", { class: "text" }, entry.claim, noteOf(entry.verdict === "holds" ? "" : entry.why)),
+    element("td", { class: "number", "data-label": "ours" }, entry.ours),
+    element("td", { class: "number", "data-label": "published" }, entry.number),
+    element("td", { class: "source" }, entry.source || "ours")));
+  return element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((name) =>
+    element("th", { scope: "col", class: name === "ours" || name === "published" ? "number" : null },
+      name)))), element("tbody", {}, ...lines));
+}
+
+// ---- the whole page
+
+function render() {
+  const shown = data.entries.filter(visible);
+  byId("overview").replaceChildren(overview(shown));
+  const sections = [];
+  for (const own of [false, true]) {
+    const entries = shown.filter((entry) => entry.own === own);
+    if (!entries.length) continue;
+    sections.push(element("h2", {}, own ? "logjam's own measurements" : "Each published result"),
+      ...entries.map(sectionOf));
+  }
+  if (!shown.length) sections.push(element("p", {}, "No result matches these filters."));
+  byId("results").replaceChildren(...sections);
+  redrawAll();
+  byId("shown").textContent = shown.length === data.entries.length ? ""
+    : `${shown.length} of ${data.entries.length} results`;
+  for (const [name, value] of Object.entries(filters)) byId(name).value = value;
+  for (const button of byId("counts").children) {
+    button.setAttribute("aria-pressed", String(button.dataset.verdict === filters.verdict));
+  }
+}
+
+function redrawAll() {
+  for (const run of document.querySelectorAll(".run")) run.redraw();
+}
+
+function options(name, values) {
+  const sorted = [...new Set(values)].filter(Boolean).sort();
+  byId(name).replaceChildren(element("option", { value: "" }, "all"),
+    ...sorted.map((value) => element("option", { value }, value)));
+}
+
+function readAddress() {
+  const said = decodeURIComponent(window.location.hash.slice(1));
+  if (said && !said.includes("=")) return false; // a section's
+  const given = new URLSearchParams(window.location.hash.slice(1));
+  for (const name of Object.keys(filters)) filters[name] = given.get(name) || "";
+  return true;
+}
+
+function writeAddress() {
+  const set = Object.entries(filters).filter(([, value]) => value);
+  const said = new URLSearchParams(set).toString();
+  window.history.replaceState(null, "", said ? `#${said}` : window.location.pathname);
+}
+
+function begin() {
+  const runs = data.entries.flatMap((entry) => entry.runs);
+  options("log", runs.flatMap((run) => run.table.facts.map((one) => one.log)));
+  options("workload", runs.flatMap((run) => run.table.facts.map((one) => one.workload)));
+  options("machine", runs.map((run) => run.machine));
+  options("verdict", data.entries.map((entry) => entry.verdict));
+  const counts = [["holds", "hold", data.counts.holds], ["does not hold", "do not hold",
+    data.counts.fails], ["open", "open: need more cores", data.counts.open],
+  ["not measured", "not run", data.counts.missing]];
+  byId("counts").replaceChildren(...counts.map(([verdict, words, number]) => {
+    const button = element("button", { type: "button", class: classes[verdict],
+      "data-verdict": verdict }, element("b", {}, number), words);
+    button.addEventListener("click", () => change("verdict",
+      filters.verdict === verdict ? "" : verdict));
+    return button;
+  }));
+  for (const name of Object.keys(filters)) {
+    byId(name).addEventListener("input", (event) => change(name, event.target.value));
+  }
+  byId("filters").addEventListener("submit", (event) => event.preventDefault());
+  byId("filters").addEventListener("reset", (event) => {
+    event.preventDefault();
+    for (const name of Object.keys(filters)) filters[name] = "";
+    switchedOff.clear();
+    writeAddress();
+    render();
+  });
+  window.addEventListener("hashchange", () => readAddress() && render());
+  const section = !readAddress();
+  render();
+  if (section) byId(decodeURIComponent(window.location.hash.slice(1)))?.scrollIntoView();
+  let width = document.documentElement.clientWidth;
+  window.addEventListener("resize", () => {
+    if (width === document.documentElement.clientWidth) return;
+    width = document.documentElement.clientWidth;
+    window.requestAnimationFrame(redrawAll);
+  });
+}
+
+function change(name, value) {
+  filters[name] = value;
+  writeAddress();
+  render();
+}
+
+begin();

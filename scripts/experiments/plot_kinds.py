@@ -1,0 +1,252 @@
+"""Draws one panel of a figure, by the kind of its plot, with matplotlib.
+
+Each function gets an Axes, what is to be drawn in it, and the styles of the series. The frame around
+the panels is plots.py's.
+"""
+
+import math
+
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+from experiments.style import COLOURS, duration, of_bar, short, words_of
+
+GRID = "#e6e6e6"
+INK = "#333333"
+LETTER = 0.058  # inches, of a bar's label
+DASHES = ["-", (0, (5, 2)), (0, (1.5, 1.5))]
+
+
+def line_style(style, size=5.5):
+    return {"color": style.rgb, "ls": DASHES[min(style.variant, 2)], "lw": 1.7,
+            "marker": style.marker, "ms": size, "mew": 1.2,
+            "mfc": "white" if style.variant or style.unsafe else style.rgb, "mec": style.rgb}
+
+
+def categories_of(marks):
+    return list(dict.fromkeys(mark.x for mark in marks))
+
+
+def lines(axes, marks, styles, plot):
+    """Medians joined by lines, with thin bars from the smallest to the largest of the rounds. A mark
+    without x is a level that the others compare with."""
+    names = categories_of([m for m in marks if m.x is not None])
+    by_name = any(isinstance(name, str) for name in names)
+    for series, style in styles.items():
+        own = [m for m in marks if m.series == series and m.middle is not None]
+        for level in (m for m in own if m.x is None):
+            axes.axhline(level.middle, color=style.rgb, lw=1.2, ls=DASHES[2], zorder=1.5)
+        own = [m for m in own if m.x is not None]
+        x = [names.index(m.x) if by_name else m.x for m in own]
+        if not own:
+            continue
+        if not by_name:
+            order = sorted(range(len(own)), key=x.__getitem__)
+            own, x = [own[i] for i in order], [x[i] for i in order]
+        axes.vlines(x, [m.low for m in own], [m.high for m in own], color=style.rgb, lw=0.9,
+                    zorder=2)
+        axes.plot(x, [m.middle for m in own], **line_style(style), zorder=3)
+    scale_y(axes, plot)
+    if by_name:
+        name_x(axes, names)
+    else:
+        scale_x(axes, plot, names)
+    if plot.get("y_scale", "linear") == "linear" and marks:
+        axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+
+
+def _groups(marks, styles):
+    """Bars and ranges stand side by side at each x. Returns the names of x, the series, and a
+    function to the place of one."""
+    names = categories_of(marks)
+    drawn = [series for series in styles if any(m.series == series for m in marks)]
+    width = 0.82 / max(1, len(drawn))
+    return names, drawn, width, lambda name, series: (
+        names.index(name) + (drawn.index(series) - (len(drawn) - 1) / 2) * width)
+
+
+def bars(axes, marks, styles, plot):
+    """Groups of bars, one for each series; what is unsafe is hatched. Where there is room, each has
+    its number."""
+    names, drawn, width, place = _groups(marks, styles)
+    room = _inches(axes) / max(1, len(names)) * width * 1.12
+    digits = next((digits for digits in (3, 2) if all(
+        len(short(mark.middle, digits)) * LETTER <= room for mark in marks)), None)
+    scale_y(axes, plot)
+    for mark in (m for series in drawn for m in marks if m.series == series):
+        style = of_bar(styles[mark.series], mark)
+        x = place(mark.x, mark.series)
+        hollow = style.unsafe or style.variant
+        axes.bar(x, mark.middle, width * 0.9, color="white" if hollow else style.rgb,
+                 edgecolor=style.rgb, hatch="///" if style.unsafe else "", linewidth=1.1)
+        if mark.low != mark.high:
+            axes.vlines(x, mark.low, mark.high, color=INK, lw=0.9, zorder=4)
+        if digits:
+            axes.annotate(short(mark.middle, digits), (x, max(mark.high, mark.middle)), (0, 2.5),
+                          textcoords="offset points", ha="center", fontsize=7, color=INK)
+    axes.margins(y=0.12)
+    name_x(axes, names)
+    axes.set_xlim(-0.55, len(names) - 0.45)
+
+
+def ranges(axes, marks, styles, plot):
+    """A line from one column to another, as from p50 to p99: a tick where it begins, a diamond where
+    it ends, hollow if that end means nothing durable."""
+    low, high = plot["low_high"]
+    said = words_of(high)
+    names, drawn, width, place = _groups(marks, styles)
+    room = _inches(axes) / max(1, len(names)) * width * 1.5
+    few = all(len(said(m.middle, 2)) * LETTER <= room for m in marks if m.column == high)
+    scale_y(axes, plot)
+    for series in drawn:
+        style = styles[series]
+        own = {(m.x, m.column): m.middle for m in marks if m.series == series}
+        hollow = style.unsafe or all(m.facts["log"] == "none" for m in marks if m.series == series)
+        # In a group of four the two in the middle often end at one height: their labels lean apart.
+        ha, aside = {1: ("right", 9), 2: ("left", -9)}.get(
+            drawn.index(series) if len(drawn) == 4 else 0, ("center", 0))
+        for name in names:
+            ends = [own.get((name, column)) for column in (low, high)]
+            if None in ends:
+                continue
+            x = place(name, series)
+            axes.plot([x, x], ends, color=style.rgb, lw=2, zorder=2)
+            axes.plot(x, ends[0], "_", color=style.rgb, ms=9, mew=1.8, zorder=3)
+            axes.plot(x, ends[1], "D", color=style.rgb, mfc="white" if hollow else style.rgb,
+                      ms=5, mew=1.3, zorder=3)
+            if few:
+                axes.annotate(said(ends[1], 2), (x, ends[1]), (aside, 5.5), ha=ha, fontsize=7,
+                              textcoords="offset points", color=INK)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: said(value)))
+    axes.margins(y=0.2)
+    name_x(axes, names)
+    axes.set_xlim(-0.55, len(names) - 0.45)
+
+
+def stacked(axes, marks, parts, plot):
+    """One bar for each x and series, made of the columns. `parts` maps a column to its name and
+    colour."""
+    places = list(dict.fromkeys((m.x, m.series) for m in marks))
+    total = dict.fromkeys(places, 0.0)
+    values = {(m.x, m.series, m.column): m.middle for m in marks}
+    x, at = {}, 0.0
+    for i, place in enumerate(places):
+        at += 0 if i == 0 else 0.86 if places[i - 1][0] == place[0] else 1.15
+        x[place] = at
+    for column, (_, colour) in parts.items():
+        for place in places:
+            value = values.get((*place, column))
+            if value is None:
+                continue
+            axes.bar(x[place], value, 0.74, bottom=total[place], color=COLOURS[colour],
+                     edgecolor="white", linewidth=0.6)
+            total[place] += value
+    tallest = max(total.values(), default=0)
+    for place in places:  # a number where there is room for one
+        bottom = 0.0
+        for column in parts:
+            value = values.get((*place, column)) or 0.0
+            if value > 0.06 * tallest and len(places) <= 16:
+                axes.annotate(short(value, 2), (x[place], bottom + value / 2), ha="center",
+                              va="center", fontsize=7, color="white", fontweight="bold")
+            bottom += value
+    scale_y(axes, plot)
+    labels = [f"{name}\n{series}" if series and name else str(name or series)
+              for name, series in places]
+    _ticks(axes, [x[place] for place in places], labels)
+    axes.set_xlim(-0.7, max(at + 0.7, 1.9))
+
+
+def cdf(axes, traces, styles, plot):
+    """Distributions: the median of the rounds, and a shadow from their smallest to their largest."""
+    for trace in traces:
+        style = styles[trace.series]
+        x, y, low, high = zip(*trace.points)
+        axes.fill_betweenx(y, low, high, color=style.rgb, alpha=0.16, lw=0)
+        axes.plot(x, y, color=style.rgb, ls=DASHES[min(style.variant, 2)], lw=1.7)
+        for fraction in (0.5, 0.99):
+            at = min(trace.points, key=lambda p, f=fraction: abs(p[1] - f))
+            axes.plot(at[0], at[1], **{**line_style(style, 5), "ls": "none"})
+    scale_latency(axes, plot)
+    axes.set_ylim(0, 1.02)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
+def scale_latency(axes, plot):
+    """The x axis of a distribution: its labels have their units."""
+    scale_x(axes, {"x_scale": "log", **plot}, [])
+    low, high = axes.get_xlim()
+    if plot.get("x_scale", "log") == "log":
+        decades, room = math.log10(high / low), _inches(axes) / 0.55
+        subs = next((subs for subs in ((1, 2, 5), (1, 3)) if decades * len(subs) < room), (1,))
+        axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
+
+
+def timeline(axes, traces, styles, plot):
+    for trace in traces:
+        style = styles[trace.series]
+        if trace.points:
+            x, y, _, _ = zip(*trace.points)
+            axes.plot(x, y, color=style.rgb, ls=DASHES[min(style.variant, 2)], lw=1.2)
+    scale_y(axes, plot)
+    if plot.get("y_scale", "linear") == "linear":
+        axes.set_ylim(bottom=0)
+    axes.margins(x=0.01)
+
+
+def scale_y(axes, plot):
+    axes.grid(axis="y", color=GRID, lw=0.8)
+    if plot.get("y_scale", "linear") in ("log", "log2"):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(numticks=12))
+        axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+
+
+def finish_y(axes, plot):
+    """Once all is drawn: a logarithmic axis that spans less than two decades gets more labels."""
+    if plot.get("y_scale", "linear") not in ("log", "log2"):
+        return
+    low, high = axes.get_ylim()
+    if math.log10(high / low) < 1.7:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+
+
+def scale_x(axes, plot, values):
+    """The scale of x; where few values were measured, these are the ticks."""
+    scale = plot.get("x_scale", "linear")
+    if scale != "linear":
+        axes.set_xscale("log", base=2 if scale == "log2" else 10)
+    axes.xaxis.set_minor_locator(NullLocator())
+    numbers = sorted(value for value in values if isinstance(value, float))
+    if 0 < len(numbers) <= 9 and _apart(numbers, scale):
+        axes.xaxis.set_major_locator(FixedLocator(numbers))
+    elif scale != "linear":
+        axes.xaxis.set_major_locator(LogLocator(base=2 if scale == "log2" else 10, numticks=10))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+
+
+def _apart(numbers, scale):
+    """Whether the labels of these values would not touch."""
+    at = [math.log(n) if scale != "linear" and n > 0 else n for n in numbers]
+    width = (at[-1] - at[0]) or 1
+    return all(b - a > 0.085 * width for a, b in zip(at, at[1:]))
+
+
+def _inches(axes):
+    """How wide a panel is."""
+    return axes.figure.figure.get_size_inches()[0] * axes.get_position().width
+
+
+def name_x(axes, names):
+    _ticks(axes, range(len(names)), [str(name) for name in names])
+
+
+def _ticks(axes, places, labels):
+    """Categories' names, leaning if they would touch."""
+    axes.set_xticks(list(places), labels)
+    axes.tick_params(axis="x", length=0)
+    longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
+    if longest * 0.075 > _inches(axes) / max(1, len(labels)):
+        for label in axes.get_xticklabels():
+            label.set(rotation=32, ha="right", rotation_mode="anchor")

@@ -1,0 +1,316 @@
+"""Draws the figure of an experiment as a PNG: the published panel at the left, ours beside it.
+
+The frame is the same for all kinds: what the figure shows and what it claims, whether that holds here,
+a legend above the panels that hides nothing, and where the numbers come from. The kinds of panels are
+plot_kinds.py's.
+"""
+
+import io
+import pathlib
+import re
+import textwrap
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from PIL import Image
+
+from experiments import curves, dependencies, plot_kinds
+from experiments.measured import OPEN
+from experiments.style import (COLOURS, VERDICTS, component_colours, component_names, name_of, short_machine)
+
+UNIT = re.compile(r" \((us|ms)\)$")  # goes where the ticks have units of their own
+WIDTH = 9.0  # inches, at 150 dots: 1350 pixels, and readable at 900
+DOTS = 150
+UNKNOWN = {"log": "", "unsafe": ""}  # of what the paper measured
+SETTINGS = {"font.size": 8.5, "font.family": "DejaVu Sans", "axes.spines.top": False,
+            "axes.spines.right": False, "axes.edgecolor": "#777777", "axes.labelcolor": "#333333",
+            "xtick.color": "#333333", "ytick.color": "#333333", "xtick.labelsize": 8.5,
+            "ytick.labelsize": 8.5, "ytick.major.size": 0, "hatch.linewidth": 1.1,
+            "axes.axisbelow": True}
+
+
+def draw(experiment, measured, path, extras, cores=None):
+    """Writes the figure of these rows (a Measured) to `path`. `extras` are the rows of the files
+    beside them, by kind. `cores`: of another machine than the rows name."""
+    with plt.rc_context(SETTINGS):
+        size = pathlib.Path(path).stem
+        figure = Figure(experiment, measured, extras or {}, size, cores)
+        image = figure.image()
+    # A palette makes the file three times smaller, and nobody can see it: there are few colours.
+    image.quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def verdict_words(experiment, measured, cores=None):
+    """The verdict in a few words, as "open: needs 64 cores", a note on checks that are open beside
+    others that are judged, and the key of the verdict's colour."""
+    verdict, checks = measured.verdict(cores), measured.checks(cores)
+    waiting = [max(experiment.needs_cores, check.get("needs_cores", 1))
+               for check, of_check in checks if of_check == OPEN]
+    if not checks:
+        return "", "", verdict
+    if not waiting:
+        return verdict, "", verdict
+    needs = f"open: needs {max(waiting)} cores"
+    if verdict == OPEN:
+        return needs, "", verdict
+    return verdict, f"{len(waiting)} of {len(checks)} checks {needs}", verdict
+
+
+class Figure:
+    """The parts of a figure, drawn into each other from the top down."""
+
+    def __init__(self, experiment, measured, extras, size, cores):
+        self.experiment, self.measured = experiment, measured
+        self.size, self.cores = size, cores
+        self.plot, self.kind = experiment.plot, experiment.plot.get("kind", "lines")
+        if self.kind in curves.TRACED:
+            self.drawn = curves.traces(experiment, measured, extras.get(self.kind, []))
+        elif self.kind == "dependencies":
+            self.drawn = []
+        else:
+            self.drawn = curves.marks(experiment, measured)
+        self.edges = dependencies.panels(experiment, measured, extras.get("dependencies", []))
+        self.columns = curves.columns_of(self.plot) or [""]
+        self.panels = list(dict.fromkeys(d.panel for d in self.drawn)) or list(self.edges) or [""]
+        self.styles = curves.styles_of(experiment, self.drawn)
+        self.parts = dict(zip(self.columns, component_names(self.columns)))
+        if self.kind == "stacked":
+            colours = component_colours(list(self.parts.values()))
+            self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
+
+    def cells(self):
+        """Rows of (panel, column, whether published), or None for an empty place."""
+        columns = self.columns if self.kind in ("bars", "timeline") else [None]
+        have = list(dict.fromkeys(p["panel"] for p in curves.published_points(self.experiment)))
+        if len(columns) > 1:
+            return [[*((panel, column, True) if i == 0 else None for panel in have),
+                     *((panel, column, False) for panel in self.panels)]
+                    for i, column in enumerate(columns)]
+        cells = [(panel, columns[0], published)
+                 for panel in dict.fromkeys([*self.panels, *have]) for published in (True, False)
+                 if panel in (have if published else self.panels)]
+        if len(have) == 1:
+            cells.sort(key=lambda cell: not cell[2])
+        wide = 2 if len(have) > 1 or len(cells) in (2, 4) else min(3, len(cells))
+        cells += [None] * (-len(cells) % wide)
+        return [cells[i:i + wide] for i in range(0, len(cells), wide)]
+
+    def image(self):
+        cells = self.cells()
+        single = len(cells) == 1
+        self.fits = int(140 / len(cells[0])) - 4  # letters in a panel's width
+        self.lines_of_where = 1 + max((self._where(c[0], c[2]).count("\n")
+                                       for row in cells for c in row if c), default=0)
+        heights = [3.1 if single else 2.15 if i else 2.5 for i in range(len(cells))]
+        header = Header(self)
+        top, bottom = header.inches, 0.42
+        figure = plt.figure(figsize=(WIDTH, top + sum(heights) + bottom), dpi=DOTS)
+        head, body, foot = figure.subfigures(3, 1, height_ratios=[top, sum(heights), bottom])
+        header.draw(head)
+        self._foot(foot)
+        shares = [0.8 if cell and cell[2] else 1 for cell in cells[0]] if single else None
+        grid = body.subplots(len(cells), len(cells[0]), squeeze=False,
+                             gridspec_kw={"height_ratios": heights, "width_ratios": shares})
+        above = [[None] * len(cells[0]), *cells]
+        for row_axes, row, before, behind in zip(grid, cells, above, [*cells[1:], cells[0]]):
+            for j, (axes, cell) in enumerate(zip(row_axes, row)):
+                if cell is None:
+                    axes.set_axis_off()
+                    continue
+                # One column's panels hang together: the first has the title, the last the x axis.
+                self._panel(axes, *cell, left=j == 0, first=not before[j] or before[j][0] != cell[0]
+                            or before[j][2] != cell[2], last=row is cells[-1] or not behind[j] or
+                            behind[j][0] != cell[0] or behind[j][2] != cell[2])
+        self._share_scales(grid, cells)
+        for _ in range(2):  # the ticks may change with the height, and their width with them
+            self._place(body, grid, cells, sum(heights), 0.28 + 0.15 * self.lines_of_where)
+        written = io.BytesIO()
+        figure.savefig(written, dpi=DOTS, facecolor="white")
+        plt.close(figure)
+        return Image.open(written).convert("RGB")
+
+    @staticmethod
+    def _place(body, grid, cells, inches, words):
+        """Room for the words around the panels, as much as they take."""
+        same = len(cells) > 1 and all(c and d and c[0] == d[0] for c, d in zip(cells[0], cells[1]))
+        body.subplots_adjust(left=0.08, right=0.985, top=1 - words / inches, bottom=0.5 / inches,
+                             wspace=0.2, hspace=0.12 if same else 0.38 + words / 2)
+        body.align_ylabels([row[0] for row in grid])
+        renderer = body.figure.canvas.get_renderer()
+        dots = body.bbox.width
+        left = min(row[0].get_tightbbox(renderer).x0 for row in grid) - body.bbox.x0
+        bottom = min(axes.get_tightbbox(renderer).y0 for axes in grid[-1]) - body.bbox.y0
+        body.subplots_adjust(left=0.08 + 0.012 - left / dots,
+                             bottom=(0.5 * DOTS - bottom + 0.03 * DOTS) / (inches * DOTS))
+
+    def _share_scales(self, grid, cells):
+        """Our panels of one column can be compared: they have one scale, unless one of them would be
+        flat. The paper's has its own."""
+        own = {}
+        for row_axes, row in zip(grid, cells):
+            for axes, cell in zip(row_axes, row):
+                if cell and not cell[2]:
+                    own.setdefault(cell[1], []).append(axes)
+        for column, shared in own.items():
+            low, high = zip(*(axes.get_ylim() for axes in shared))
+            for axes in shared:
+                if self._scale(column) != "linear" or max(high) < 3 * min(high):
+                    axes.set_ylim(min(low), max(high))
+                plot_kinds.finish_y(axes, {**self.plot, "y_scale": self._scale(column)})
+
+    def _scale(self, column):
+        """Ranges are of latencies, which span decades."""
+        ranges = column in self.plot.get("low_high", []) and self.kind == "bars"
+        return self._of_column("y_scale", column, "log" if ranges else "linear")
+
+    def _of_column(self, field, column, default):
+        """A field of the plot that may be a list, one for each column."""
+        value = self.plot.get(field, default)
+        if not isinstance(value, list):
+            return value
+        return value[self.columns.index(column)] if column in self.columns else value[0]
+
+    def _panel(self, axes, panel, column, published, last, first, left):
+        plot = {**self.plot, "y_scale": self._scale(column)}
+        drawn = self._published(panel) if published else [
+            d for d in self.drawn if d.panel == panel and
+            (column is None or d.column in self._columns_drawn(column))]
+        if self.kind == "dependencies":
+            dependencies.draw(axes, self.edges.get(panel, []))
+        elif self.kind in curves.TRACED and not published:
+            {"cdf": plot_kinds.cdf, "timeline": plot_kinds.timeline}[self.kind](
+                axes, drawn, self.styles, plot)
+        elif self.kind == "stacked":
+            plot_kinds.stacked(axes, drawn, self.parts, plot)
+        elif self.kind == "bars" and column in plot.get("low_high", []) and not published:
+            plot_kinds.ranges(axes, drawn, self.styles, plot)
+        elif self.kind == "bars":
+            plot_kinds.bars(axes, drawn, self.styles, plot)
+        else:
+            plot_kinds.lines(axes, drawn, self.styles, plot)
+            if self.kind == "cdf":
+                plot_kinds.scale_latency(axes, plot)
+        self._words(axes, panel, column, published, last, first, left)
+
+    def _columns_drawn(self, column):
+        ends = self.plot.get("low_high", [])
+        return ends if column in ends else [column]
+
+    def _words(self, axes, panel, column, published, last, first, left):
+        if first:
+            where = "published" if published else "here"
+            axes.set_title(panel or where, loc="left", fontsize=9.5, fontweight="bold",
+                           color="#222222", pad=7 + 10.5 * self.lines_of_where)
+            said = self._where(panel, published)
+            axes.annotate(said, (0, 1), (0, 3 + 10.5 * self.lines_of_where), va="top",
+                          xycoords="axes fraction", textcoords="offset points", fontsize=7.5,
+                          color="#666666")
+        if left:
+            words = self._of_column("y_label", column, column or self.columns[0])
+            ranges = column in self.plot.get("low_high", []) and self.kind == "bars"
+            axes.set_ylabel(UNIT.sub("", words) if ranges else words, fontsize=8.5)
+        if last:
+            words = self.plot.get("x_label", "")
+            axes.set_xlabel(UNIT.sub("", words) if self.kind == "cdf" else words, fontsize=8.5)
+        else:
+            axes.tick_params(axis="x", labelbottom=False)
+
+    def _where(self, panel, published):
+        """Where a panel's numbers are from, in at most two lines."""
+        where = "published" if published else "here"
+        of = self.experiment.setting if published else self._machine()
+        said = (f"{where} ({of})" if of else where) if panel else of
+        return "\n".join(textwrap.wrap(said, self.fits, max_lines=2, placeholder=" ..."))
+
+    def _machine(self):
+        machine = short_machine(self.measured.origin.get("machine", ""))
+        return ", ".join(part for part in (machine, self.measured.origin.get("revision", "")[:8],
+                                           self.size) if part)
+
+    def _published(self, panel):
+        """The paper's points as marks without a spread."""
+        return [curves.Mark(panel, given["series"], x, given["column"], y, y, y, 1, UNKNOWN)
+                for given in curves.published_points(self.experiment, panel)
+                for x, y in zip(given["x"], given["y"])]
+
+    def _foot(self, foot):
+        rounds = self.measured.rounds
+        spread = {"stacked": "", "timeline": "", "dependencies": "",
+                  "cdf": "; shadows: from the smallest to the largest"}.get(
+                      self.kind, "; thin bars: from the smallest to the largest")
+        said = ["one round" if rounds == 1 else f"the first of {rounds} rounds"
+                if self.kind in ("timeline", "dependencies") else
+                f"medians of {rounds} rounds{spread}", self.measured.origin.get("machine", ""),
+                f"logjam {self.measured.origin.get('revision', '')}"]
+        sources = dict.fromkeys(p["from"] for p in curves.published_points(self.experiment)
+                                if p["from"])
+        if sources:
+            said.append("published points: " + ", ".join(sources))
+        lines = textwrap.wrap("; ".join(said), 185)
+        foot.text(0.012, 0.3, "\n".join(lines[:2]), fontsize=6.8, color="#777777", va="center")
+
+
+class Header:
+    """The title, the claim, the verdict and the legend; `inches` is their height."""
+
+    def __init__(self, figure):
+        self.figure = figure
+        experiment = figure.experiment
+        self.verdict, self.note, self.key = verdict_words(experiment, figure.measured, figure.cores)
+        self.claim = textwrap.wrap(experiment.claim, 100 if self.note else 138)
+        self.handles = self._handles()
+        self.per_line = self._per_line()
+        lines = -(-len(self.handles) // self.per_line) if self.handles else 0
+        self.claim_inches = 0.165 * len(self.claim)
+        self.inches = 0.42 + self.claim_inches + 0.21 * lines + 0.08
+
+    def _handles(self):
+        figure, kind = self.figure, self.figure.kind
+        if kind == "dependencies":
+            return dependencies.handles()
+        if kind == "stacked":
+            return [Patch(facecolor=COLOURS[colour], label=name)
+                    for name, colour in figure.parts.values()]
+        named = {name: style for name, style in figure.styles.items() if name}
+        if kind == "bars":
+            return [Patch(facecolor="white" if s.unsafe or s.variant else s.rgb, edgecolor=s.rgb,
+                          hatch="///" if s.unsafe else "", label=name_of(name, s))
+                    for name, s in named.items()]
+        return [Line2D([], [], **plot_kinds.line_style(s), label=name_of(name, s))
+                for name, s in named.items()]
+
+    def _per_line(self):
+        longest = max((len(handle.get_label()) for handle in self.handles), default=1)
+        total = sum(len(handle.get_label()) + 7 for handle in self.handles)
+        return max(1, len(self.handles) if total < 135 else 135 // (longest + 7))
+
+    def draw(self, head):
+        experiment = self.figure.experiment
+
+        def down(inches):
+            return 1 - inches / self.inches
+
+        # The title shares its line with the verdict: a long one is smaller.
+        letters = len(experiment.id) + len(experiment.title) + 1.1 * len(self.verdict)
+        size = 13 * min(1, 74 / letters)
+        number = head.text(0.012, down(0.26), experiment.id, fontsize=size, fontweight="bold",
+                           color="#888888")
+        end = number.get_window_extent(head.figure.canvas.get_renderer()).x1 - head.bbox.x0
+        head.text(end / head.bbox.width + 0.01, down(0.26), experiment.title, fontsize=size,
+                  fontweight="bold", color="#111111")
+        if self.verdict:
+            head.text(0.985, down(0.25), self.verdict, fontsize=8.5, fontweight="bold",
+                      color="white", ha="right", bbox={"boxstyle": "round,pad=0.4",
+                                                       "fc": VERDICTS[self.key], "ec": "none"})
+        head.text(0.99, down(0.39), self.note, fontsize=8, va="top", ha="right",
+                  color=VERDICTS[OPEN])
+        head.text(0.012, down(0.36), "\n".join(self.claim), fontsize=8.5, va="top",
+                  color="#444444", linespacing=1.35)
+        if self.handles:
+            head.legend(handles=self.handles, loc="upper left", ncol=self.per_line, frameon=False,
+                        bbox_to_anchor=(0.004, down(0.38 + self.claim_inches)), fontsize=8.5,
+                        columnspacing=1.6, handletextpad=0.5, borderpad=0.2, labelspacing=0.35)

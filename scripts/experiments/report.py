@@ -1,0 +1,170 @@
+"""Writes results/REPORT.md: what was published, what we measured, and whether the claim holds.
+
+Nothing in it is written by hand: sentences are those of the experiments' files, numbers and verdicts
+come from the rows. Our own measurements, which nobody published, follow in a part of their own.
+"""
+
+import pathlib
+
+from experiments import evidence
+from experiments.style import short, short_machine
+
+HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
+COLUMNS = ["id", "source", "what", "claim", "ours", "published", "verdict", "why", "figure"]
+
+
+def cell(value):
+    """A table's cell, in Markdown."""
+    if value is None or value != value:
+        return ""
+    said = value if isinstance(value, str) else short(value, 4)
+    return said.replace("|", "\\|").replace("\n", " ")
+
+
+def table(columns, lines):
+    return "\n".join(["| " + " | ".join(cell(name) for name in columns) + " |",
+                      "|" + "---|" * len(columns),
+                      *("| " + " | ".join(cell(value) for value in line) + " |"
+                        for line in lines)]) + "\n"
+
+
+def anchor(entry):
+    return entry.experiment.id.lower()
+
+
+def with_unit(value, unit):
+    """A number and its unit, as 2.3x, or 25.7 ms."""
+    said = short(value)
+    return said if not said or not unit else said + ("" if unit in ("x", "%") else " ") + unit
+
+
+def numbers_of(run, experiment):
+    """Our number and the published one, in words; "" where there is none."""
+    given = experiment.number
+    unit = given.get("unit", "")
+    return (with_unit(run.measured.number() if run else None, unit),
+            with_unit(given.get("published"), unit))
+
+
+def command_of(entry, run):
+    """The command that makes the rows again."""
+    size = f" --{run.size}" if run else " --quick"
+    return f"scripts/figures.py run {entry.experiment.id}{size} --fresh --plot"
+
+
+def count(number, what):
+    return f"{number} {what}" if number != 1 else f"{number} {what.replace('do not', 'does not')}"
+
+
+def summary_lines(total):
+    """The sentences that the report begins with, without markup: the page has the same ones."""
+    said = [f"Of {total['of']} published results, {total['holds']} hold here, {total['fails']} do "
+            f"not hold, {total['open']} are open because they need more cores than this machine "
+            f"has, and {total['missing']} were not run."]
+    if total["machines"]:
+        dates = " to ".join(dict.fromkeys(total["dates"]))
+        said.append(f"Measured on {' and '.join(total['machines'])}"
+                    + (f", {dates}" if dates else "")
+                    + f", revision {', '.join(total['revisions'])}, in the size "
+                    f"{' and '.join(total['sizes'])}: {total['rows']:,} runs in "
+                    f"{total['minutes']:.0f} minutes; {total['thrown_away']} more were thrown away, "
+                    "because others used the cores.")
+    if total["simulated"]:
+        said.append("Results marked as simulated come from " + " and ".join(total["simulated"])
+                    + "; they are never mixed with those of this machine.")
+    said.append("A number is the median of the rounds, a ratio the median of the rounds' ratios; "
+                "a spread is from the smallest to the largest round.")
+    return said
+
+
+def overview(entries, folder):
+    lines = []
+    for entry in entries:
+        one, run = entry.experiment, entry.shown
+        ours, published = numbers_of(run, one)
+        linked = (f"[figure]({_relative(run.figure, folder)})"
+                  if run and run.figure.exists() else "")
+        lines.append([f"[{', '.join(entry.ids)}](#{anchor(entry)})", one.source or "ours",
+                      one.number.get("what", one.title), one.published or one.claim, ours, published,
+                      "; ".join(part for part in (f"**{entry.words}**", entry.note) if part),
+                      entry.why, linked])
+    return table(COLUMNS, lines)
+
+
+def _relative(path, folder):
+    return pathlib.Path(path).resolve().relative_to(pathlib.Path(folder).resolve()).as_posix()
+
+
+def run_lines(entry, run, folder):
+    """What one Run of an experiment has to say."""
+    one = entry.experiment
+    words, note = run.words
+    said = [f"**{words}**{f' ({note})' if note else ''} on {run.machine or 'an unknown machine'}, "
+            f"revision {run.revision}, size {run.name}, {run.measured.rounds} rounds"
+            + (f"; {run.measured.thrown_away} runs thrown away" if run.measured.thrown_away else "")
+            + ".", ""]
+    ours, published = numbers_of(run, one)
+    if ours:
+        said += [f"{one.number['what']}: **{ours}**"
+                 + (f", published {published}." if published else "."), ""]
+    if run.figure.exists():
+        said += [f"![{one.id}: {one.title}]({_relative(run.figure, folder)})", ""]
+    for check, verdict in run.measured.checks():
+        numbers = "; ".join(f"{asked}: {answer}"
+                            for asked, answer in evidence.of_check(run.measured, check))
+        needs = max(one.needs_cores, check.get("needs_cores", 1))
+        of_cores = f" (needs {needs} cores)" if verdict == "open" else ""
+        said.append(f"- **{verdict}**{of_cores}: {check['says']}"
+                    + (f". Measured: {numbers}" if numbers else ""))
+    frame = run.measured.table()
+    if one.checks:
+        said.append("")
+    if one.table_columns and len(frame):
+        said += [table(list(frame.columns), frame.values.tolist())]
+    said += ["Again: `" + command_of(entry, run) + "`", ""]
+    return said
+
+
+def section(entry, folder):
+    one = entry.experiment
+    said = [f'<a id="{anchor(entry)}"></a>', f"### {', '.join(entry.ids)}: {one.title}", ""]
+    for what, value in (("Source", one.source), ("Claim", one.claim), ("Published", one.published),
+                        ("There", one.setting), ("Here", one.here),
+                        ("Why it does not hold here" if entry.verdict == "does not hold" else "Why",
+                         one.why)):
+        if value:
+            said.append(f"- {what}: {value}")
+    said.append("")
+    if not entry.runs:
+        said += ["Not run. `" + command_of(entry, None) + "` runs it.", ""]
+    for run in entry.runs:
+        said += run_lines(entry, run, folder)
+    return said
+
+
+def markdown(entries, total, folder):
+    """The text of REPORT.md, which lies in `folder`, beside the results."""
+    published = [entry for entry in entries if not entry.experiment.own]
+    own = [entry for entry in entries if entry.experiment.own]
+    said = [HEAD, "# The published results, made again", "", *summary_lines(total), "",
+            "The same with plots to look into: [report/index.html](report/index.html), or "
+            "`scripts/figures.py serve`.", ""]
+    failing = [entry for entry in published if entry.verdict == "does not hold"]
+    if failing:
+        said += ["## What does not hold, and why", "",
+                 table(["id", "claim", "why"], [
+                     [f"[{', '.join(entry.ids)}](#{anchor(entry)})", entry.experiment.claim,
+                      entry.why or "no reason was found yet"] for entry in failing])]
+    said += ["## All results", "", overview(published, folder), "## Each result", ""]
+    for entry in published:
+        said += section(entry, folder)
+    if own:
+        said += ["## logjam's own measurements", "", overview(own, folder)]
+        for entry in own:
+            said += section(entry, folder)
+    return "\n".join(said).rstrip() + "\n"
+
+
+def machine_name(run):
+    """As the filters name a machine."""
+    return short_machine(run.machine) or "unknown"

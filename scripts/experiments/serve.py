@@ -1,0 +1,34 @@
+"""Serves the report on this machine, for readers whose browser refuses to open files."""
+
+import functools
+import http.server
+import webbrowser
+
+from experiments.refused import Refused
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def server(folder, port):
+    """An HTTP server of the files in `folder`, on 127.0.0.1 only; port 0 takes a free one."""
+    handler = functools.partial(Quiet, directory=str(folder))
+    try:
+        return http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+    except (OSError, OverflowError) as error:
+        raise Refused(f"port {port} cannot be used: {error}; --port=0 takes a free one") from error
+
+
+def serve(folder, port, browser):
+    """Serves until Ctrl-C."""
+    with server(folder, port) as one:
+        address = f"http://127.0.0.1:{one.server_port}/report/index.html"
+        print(f"{address} (Ctrl-C ends it)", flush=True)
+        if browser:
+            webbrowser.open(address)
+        try:
+            one.serve_forever()
+        except KeyboardInterrupt:
+            print("\nended")

@@ -1,0 +1,153 @@
+"""The page in a real browser: what it shows, what its filters leave, and that it has no error.
+
+Chromium runs without a window. Where it is not installed these tests skip.
+"""
+
+import re
+import shutil
+import subprocess
+import threading
+import unittest
+
+import synthetic
+from PIL import Image
+from planned import InADirectory
+
+from experiments import collected, page, serve, store
+
+CHROMIUM = shutil.which("chromium")
+EXPERIMENTS = {"LINES": False, "STACKED": False, "CDF": False, "DEPENDENCIES": False,
+               "BARS": True, "TIMELINE": True}
+SERIES = re.compile(r'<g class="series [^"]*" data-series="([^"]*)"')
+LONGEST_SECONDS = 120
+
+
+def write_page(folder):
+    """A report of experiments that were never run. Returns its text."""
+    experiments = {}
+    for name, own in EXPERIMENTS.items():
+        one = synthetic.experiment(getattr(synthetic, name), own)
+        experiments[one.id] = one
+        path = folder / one.id.lower() / "quick.csv"
+        path.parent.mkdir()
+        store.write_rows(path, synthetic.rows(one))
+        extras = synthetic.extras(one).get(one.plot["kind"])
+        if extras:
+            store.write_rows(path.with_name(f"quick.{one.plot['kind']}.csv"), extras)
+    lines = experiments["P5"]
+    store.write_rows(folder / "p5" / "quick-xeon.csv",
+                     synthetic.rows(lines, machine="simulated Xeon, 64 cores"))
+    experiments["P6"] = synthetic.experiment(synthetic.LINES.replace('"P5"', '"P6"'))
+    entries = collected.collect(folder, experiments)
+    return page.page(entries, collected.summary(entries))
+
+
+@unittest.skipUnless(CHROMIUM, "chromium is not installed: the page is not looked at")
+class Page(InADirectory):
+    def setUp(self):
+        super().setUp()
+        self.text = write_page(self.directory)
+        self.path = self.directory / "index.html"
+        self.path.write_text(self.text, encoding="utf-8")
+
+    def browse(self, *what, address="", url=None):
+        done = subprocess.run(
+            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+             "--hide-scrollbars", f"--user-data-dir={self.directory}/profile",
+             "--virtual-time-budget=5000", *what, (url or f"file://{self.path}") + address],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+            timeout=LONGEST_SECONDS)
+        self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+        return done.stdout
+
+    def document(self, address="", **more):
+        """The page's elements after its programs have run; an error in them fails the test."""
+        found = self.browse("--dump-dom", address=address, **more)
+        error = re.search(r'<html[^>]* data-error="([^"]*)"', found)
+        self.assertIsNone(error, error and error[1])
+        return found
+
+    def ids(self, document):
+        return re.findall(r'<article class="entry" id="[^"]*" data-id="([^"]*)"', document)
+
+    def test_all_results_are_there_with_their_plots_and_no_error(self):
+        found = self.document()
+        self.assertEqual(self.ids(found), ["P5", "P8", "E9", "A15", "P6", "demo", "T1"])
+        self.assertEqual(len(re.findall(r'<tr data-id=', found)), 7)
+        self.assertIn("E9, E11", found)
+        for series in ("centr", "poplar", "work", "sync", "on an older one"):
+            self.assertIn(series, SERIES.findall(found))
+        self.assertNotIn("NaN", "".join(re.findall(r"<svg.*?</svg>", found, re.S)))
+
+    def test_a_scheme_in_the_address_leaves_only_its_series(self):
+        found = self.document("#log=poplar")
+        self.assertEqual(self.ids(found), ["P5", "P8", "E9", "T1"])
+        lines = found[found.index('id="p5"'):found.index('id="p8"')]
+        self.assertEqual(set(SERIES.findall(lines)), {"poplar"})
+        self.assertIn('data-published="yes"', lines)
+
+    def test_a_workload_in_the_address_leaves_only_its_panels(self):
+        found = self.document("#workload=tpcc&find=devices")
+        self.assertEqual(set(re.findall(r'data-panel="([^"]*)"', found)), {"tpcc", "ycsb"})
+        ours = re.findall(r'data-panel="([^"]*)"><figcaption>', found)
+        self.assertEqual(set(ours), {"tpcc"})
+
+    def test_a_machine_in_the_address_leaves_only_its_rows(self):
+        found = self.document("#machine=simulated+Xeon%2C+64+cores")
+        self.assertEqual(self.ids(found), ["P5"])
+        self.assertEqual(re.findall(r'class="run[^"]*" data-run="([^"]*)"', found), ["quick-xeon"])
+
+    def test_a_verdict_in_the_address_leaves_only_its_results(self):
+        self.assertEqual(self.ids(self.document("#verdict=does+not+hold")), ["E9"])
+        self.assertEqual(self.ids(self.document("#verdict=not+measured")), ["P6"])
+
+    def test_an_address_without_a_filter_is_a_sections(self):
+        self.assertEqual(len(self.ids(self.document("#p8"))), 7)
+
+    def test_a_screenshot_is_not_blank_on_a_wide_and_on_a_narrow_screen(self):
+        for width, height in ((1400, 2400), (420, 2400)):
+            picture = self.directory / f"{width}.png"
+            self.browse(f"--screenshot={picture}", f"--window-size={width},{height}")
+            with Image.open(picture) as image:
+                colours = image.convert("RGB").getcolors(1 << 24)
+            paper = max(count for count, _ in colours)
+            self.assertGreater(len(colours), 100)
+            self.assertLess(paper, 0.97 * width * height)
+
+    def test_an_error_in_the_page_is_seen(self):
+        self.path.write_text(self.text.replace("\nbegin();", "\nbegin();\nnowhere();"),
+                             encoding="utf-8")
+        with self.assertRaisesRegex(AssertionError, "nowhere is not defined"):
+            self.document()
+
+    def test_the_server_gives_the_same_page_on_this_machine_only(self):
+        (self.directory / "report").mkdir()
+        self.path.rename(self.directory / "report" / "index.html")
+        with serve.server(self.directory, 0) as one:
+            threading.Thread(target=one.serve_forever, daemon=True).start()
+            self.addCleanup(one.shutdown)
+            self.assertEqual(one.server_address[0], "127.0.0.1")
+            url = f"http://127.0.0.1:{one.server_port}/report/index.html"
+            self.assertEqual(len(self.ids(self.document(url=url))), 7)
+
+
+class PlainFile(InADirectory):
+    def test_the_page_asks_for_nothing_from_elsewhere(self):
+        text = write_page(self.directory)
+        self.assertEqual(re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', text), [])
+        self.assertEqual(re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text), [])
+
+    def test_a_text_in_an_experiment_cannot_end_the_page_s_script(self):
+        one = synthetic.experiment(synthetic.LINES.replace("bandwidth:", "</script><b>:"))
+        entries = collected.collect(self.directory, {one.id: one})
+        text = page.page(entries, collected.summary(entries))
+        self.assertNotIn("</script><b>", text)
+
+    def test_the_server_refuses_a_port_that_cannot_be_used(self):
+        with serve.server(".", 0) as one:
+            with self.assertRaisesRegex(serve.Refused, "--port=0 takes a free one"):
+                serve.server(".", one.server_port)
+
+
+if __name__ == "__main__":
+    unittest.main()

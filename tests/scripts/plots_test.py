@@ -1,0 +1,177 @@
+"""Figures show what the rows say, in colours that stay the same; every kind of plot draws."""
+
+import pathlib
+import tempfile
+import unittest
+
+import synthetic
+from PIL import Image
+
+from experiments import curves, dependencies, plots, style
+from experiments.measured import Measured
+
+MOST_BYTES = 60000
+
+
+def drawn_figure(toml):
+    one = synthetic.experiment(toml)
+    return plots.Figure(one, synthetic.measured(one), synthetic.extras(one), "quick", None)
+
+
+def styles_of(**series):
+    return style.styles({name: ({log}, {commit}, commit == "async")
+                         for name, (log, commit) in series.items()})
+
+
+class Drawing(unittest.TestCase):
+    def draw(self, toml):
+        one = synthetic.experiment(toml)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "quick.png"
+            plots.draw(one, synthetic.measured(one), path, synthetic.extras(one))
+            self.assertLess(path.stat().st_size, MOST_BYTES)
+            with Image.open(path) as image:
+                self.assertEqual(image.width, 1350)
+                self.assertGreater(len(image.convert("RGB").getcolors(1 << 24)), 12)
+
+    def test_lines_are_drawn(self):
+        self.draw(synthetic.LINES)
+
+    def test_bars_and_ranges_are_drawn(self):
+        self.draw(synthetic.BARS)
+
+    def test_stacks_are_drawn(self):
+        self.draw(synthetic.STACKED)
+
+    def test_distributions_are_drawn(self):
+        self.draw(synthetic.CDF)
+
+    def test_time_series_are_drawn(self):
+        self.draw(synthetic.TIMELINE)
+
+    def test_dependencies_are_drawn(self):
+        self.draw(synthetic.DEPENDENCIES)
+
+    def test_an_experiment_without_rows_of_its_column_is_drawn_all_the_same(self):
+        self.draw(synthetic.LINES.replace('y = "tps"', 'y = "sbl_crawls"'))
+
+
+class Marks(unittest.TestCase):
+    def test_a_mark_is_the_median_of_the_rounds_and_their_extremes(self):
+        one = synthetic.experiment(synthetic.LINES)
+        found = next(mark for mark in curves.marks(one, synthetic.measured(one))
+                     if (mark.panel, mark.series, mark.x) == ("ycsb", "poplar", 4.0))
+        self.assertEqual((found.low, found.middle, found.high), (342000, 360000, 396000))
+        self.assertEqual(found.rounds, 3)
+
+    def test_other_rows_give_other_marks(self):
+        one = synthetic.experiment(synthetic.LINES)
+        found = curves.marks(one, synthetic.measured(one, tps="7"))
+        self.assertEqual({mark.middle for mark in found}, {7.0})
+
+    def test_an_axis_that_the_plot_does_not_name_is_told_apart_in_the_series(self):
+        one = synthetic.experiment(synthetic.LINES.replace('panels = "workload"', ""))
+        found = curves.marks(one, synthetic.measured(one))
+        self.assertIn("poplar, tpcc", {mark.series for mark in found})
+        self.assertEqual(len({(mark.series, mark.x) for mark in found}), len(found))
+
+    def test_a_number_alone_is_no_name_of_a_series(self):
+        one = synthetic.experiment(synthetic.LINES.replace('series = "log"', 'series = "threads"')
+                                   .replace('x = "threads"', 'x = "log"'))
+        self.assertIn("threads 8", {mark.series for mark in
+                                    curves.marks(one, synthetic.measured(one))})
+
+    def test_a_ratio_is_drawn_without_the_points_that_it_is_relative_to(self):
+        one = synthetic.experiment(synthetic.LINES.replace('y = "tps"', 'y = "x_centr"'))
+        found = curves.marks(one, synthetic.measured(one))
+        self.assertEqual({mark.series for mark in found}, {"silo", "poplar"})
+        self.assertEqual({mark.middle for mark in found}, {2.0, 2.25})
+
+    def test_a_distribution_is_the_median_of_the_rounds_distributions(self):
+        one = synthetic.experiment(synthetic.CDF)
+        rows = [{"round": str(number), "axis_log": "centr", "fraction": fraction,
+                 "latency_us": latency * number}
+                for number in (1, 2, 5) for fraction, latency in ((0.5, 10), (1, 100))]
+        trace, = curves.traces(one, synthetic.measured(one), rows)
+        self.assertIn((20, 0.5, 10, 50), trace.points)
+        self.assertIn((200, 0.99, 100, 500), trace.points)
+
+    def test_a_time_series_is_that_of_the_first_round(self):
+        one = synthetic.experiment(synthetic.TIMELINE)
+        rows = [{"round": number, "axis_log": "centr", "seconds": "0.1", "tps": tps}
+                for number, tps in (("2", "20"), ("1", "10"))]
+        found = curves.traces(one, synthetic.measured(one), rows)
+        self.assertEqual(found[0].points, [(0.1, 10.0, None, None)])
+
+
+    def test_edges_between_logs_are_drawn_and_those_within_one_are_not(self):
+        one = synthetic.experiment(synthetic.DEPENDENCIES)
+        rows = [{"round": number, "from_stream": "1", "from_order": "7", "to_stream": to,
+                 "to_order": "9", "since": since} for number, to, since in
+                (("1", "1", "0"), ("1", "2", "4"), ("1", "3", "5"), ("2", "4", "0"))]
+        self.assertEqual(dependencies.panels(one, synthetic.measured(one), rows),
+                         {"": [[7, 1, 9, 2, True], [7, 1, 9, 3, False]]})
+
+
+class Styles(unittest.TestCase):
+    def test_a_scheme_looks_the_same_in_every_figure(self):
+        with_silo = styles_of(silo=("silo", "pipelined"), poplar=("poplar", "pipelined"))
+        with_pwal = styles_of(pwal=("pwal", "pipelined"), ours=("poplar", "pipelined"))
+        self.assertEqual(with_silo["poplar"], with_pwal["ours"])
+
+    def test_schemes_of_one_paper_have_different_colours(self):
+        for paper in (("centr", "silo", "nvmd", "poplar"),
+                      ("centr", "aether-c", "aether-d", "aether-cd", "aether-cde"),
+                      ("centr-lockflush", "centr", "pwal"), ("eleda", "eleda-crawl", "eleda-bitmap"),
+                      ("aether-cd", "dlog-s", "dlog-r")):
+            self.assertEqual(len({style.SCHEMES[scheme][0] for scheme in paper}), len(paper))
+
+    def test_series_of_one_scheme_differ_in_their_lines(self):
+        found = styles_of(safe=("pwal", "pipelined"), unsafe=("pwal", "async"),
+                          shared=("centr", "pipelined"))
+        self.assertEqual(found["safe"].colour, found["unsafe"].colour)
+        self.assertNotEqual(found["safe"].variant, found["unsafe"].variant)
+
+    def test_commit_policies_have_colours_of_their_own_and_unsafe_ones_are_marked(self):
+        found = styles_of(a=("none", "pipelined"), b=("centr", "sync"), c=("centr", "pipelined"),
+                          d=("centr", "async"))
+        self.assertEqual([found[name].colour for name in "abcd"],
+                         ["grey", "blue", "green", "orange"])
+        self.assertEqual([found[name].unsafe for name in "abcd"], [False, False, False, True])
+
+    def test_numbers_are_written_as_people_write_them(self):
+        self.assertEqual([style.short(value) for value in (0, 0.02345, 12.34, 1234, 55250, 1.2e6)],
+                         ["0", "0.0234", "12.3", "1,234", "55.2k", "1.2M"])
+        self.assertEqual([style.duration(us) for us in (0.5, 90, 1300, 2e6)],
+                         ["0.5 \u00b5s", "90 \u00b5s", "1.3 ms", "2 s"])
+
+
+class Frame(unittest.TestCase):
+    def test_the_published_panel_is_at_the_left_of_ours(self):
+        self.assertEqual(drawn_figure(synthetic.LINES).cells(),
+                         [[("ycsb", None, True), ("ycsb", None, False), ("tpcc", None, False)]])
+
+    def test_a_list_of_columns_is_a_row_of_panels_each(self):
+        cells = drawn_figure(synthetic.BARS).cells()
+        self.assertEqual([[cell[:2] for cell in row] for row in cells],
+                         [[("YCSB-A", column), ("NewOrder, Payment", column)]
+                          for column in ("tps", "commit_p50_us")])
+
+    def test_a_check_that_needs_more_cores_is_said_to_be_open(self):
+        one = synthetic.experiment(synthetic.STACKED)
+        self.assertEqual(plots.verdict_words(one, synthetic.measured(one)),
+                         ("open: needs 16 cores", "", "open"))
+
+    def test_a_judged_claim_says_which_of_its_checks_are_open(self):
+        one = synthetic.experiment(synthetic.LINES)
+        self.assertEqual(plots.verdict_words(one, synthetic.measured(one))[:2],
+                         ("holds", "1 of 2 checks open: needs 64 cores"))
+
+    def test_the_verdict_is_that_of_the_rows(self):
+        one = synthetic.experiment(synthetic.LINES)
+        rows = [{**row, "tps": "5"} for row in synthetic.rows(one)]
+        self.assertEqual(plots.verdict_words(one, Measured(one, rows))[0], "does not hold")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,134 @@
+"""The report's numbers and verdicts are the rows', and simulated rows are told apart."""
+
+import unittest
+
+import synthetic
+from planned import InADirectory
+
+from experiments import collected, definition, evidence, report, store
+
+SIMULATED = "simulated Intel Xeon, 64 cores"
+
+
+class Written(InADirectory):
+    def setUp(self):
+        super().setUp()
+        self.lines = synthetic.experiment(synthetic.LINES)
+
+    def put(self, one, name="quick", **columns):
+        path = self.directory / one.id.lower() / f"{name}.csv"
+        path.parent.mkdir(exist_ok=True)
+        store.write_rows(path, synthetic.rows(one, **columns))
+
+    def markdown(self, *experiments):
+        entries = collected.collect(self.directory, {one.id: one for one in experiments})
+        return report.markdown(entries, collected.summary(entries), self.directory)
+
+    def entry(self, one):
+        return collected.collect(self.directory, {one.id: one})[0]
+
+    def test_our_number_and_the_verdict_come_from_the_rows(self):
+        self.put(self.lines)
+        text = self.markdown(self.lines)
+        self.assertIn("| 2.25x | 2x | **holds**; 1 of 2 checks open: needs 64 cores |", text)
+        self.put(self.lines, tps="1000")
+        text = self.markdown(self.lines)
+        self.assertIn("| 1x | 2x | **does not hold**; 1 of 2 checks open: needs 64 cores |", text)
+
+    def test_the_summary_counts_every_published_result_once(self):
+        self.put(self.lines)
+        stacked = synthetic.experiment(synthetic.STACKED)
+        self.put(stacked)
+        own = synthetic.experiment(synthetic.BARS, own=True)
+        self.put(own)
+        total = collected.summary(collected.collect(
+            self.directory, {one.id: one for one in (self.lines, stacked, own)}))
+        self.assertEqual([total[name] for name in ("of", "holds", "fails", "open", "missing")],
+                         [definition.PUBLISHED, 1, 0, 1, definition.PUBLISHED - 2])
+
+    def test_what_was_not_run_is_said_to_be_not_run(self):
+        text = self.markdown(self.lines)
+        self.assertIn("**not run**", text)
+        self.assertIn("`scripts/figures.py run P5 --quick --fresh --plot`", text)
+
+    def test_a_claim_that_does_not_hold_stands_in_a_table_with_its_reason(self):
+        one = synthetic.experiment(synthetic.LINES.replace(
+            'here = "two', 'why = "Two cores run no eight threads."\nhere = "two'))
+        self.put(one, tps="1000")
+        text = self.markdown(one)
+        begin = text.index("## What does not hold, and why")
+        self.assertIn("Two cores run no eight threads.", text[begin:text.index("## All results")])
+
+    def test_simulated_rows_are_a_run_of_their_own(self):
+        self.put(self.lines)
+        self.put(self.lines, "quick-xeon", machine=SIMULATED, tps="1000")
+        entry = self.entry(self.lines)
+        self.assertEqual([run.simulated for run in entry.runs], [False, True])
+        self.assertEqual(entry.verdict, "holds")
+        self.assertEqual(entry.runs[1].verdict, "does not hold")
+        text = self.markdown(self.lines)
+        self.assertIn(f"on {SIMULATED}", text)
+        self.assertIn("they are never mixed", text)
+
+    def test_an_open_claim_has_the_verdict_of_the_simulated_machine_beside_it(self):
+        one = synthetic.experiment(synthetic.STACKED)
+        self.put(one)
+        self.put(one, "quick-xeon", machine=SIMULATED)
+        entry = self.entry(one)
+        self.assertEqual((entry.words, entry.note),
+                         ("open: needs 16 cores", "holds on a simulated machine"))
+
+    def test_a_result_that_was_only_simulated_is_marked(self):
+        self.put(self.lines, "quick-xeon", machine=SIMULATED)
+        self.assertIn("on a simulated machine", self.entry(self.lines).note)
+
+    def test_the_full_size_hides_the_quick_one(self):
+        self.put(self.lines)
+        self.put(self.lines, "full")
+        self.assertEqual([run.name for run in self.entry(self.lines).runs], ["full"])
+
+    def test_rows_of_extras_are_no_run(self):
+        self.put(self.lines)
+        (self.directory / "p5" / "quick.cdf.csv").write_text("round,fraction\n1,0.5\n",
+                                                          encoding="utf-8")
+        self.assertEqual([run.name for run in self.entry(self.lines).runs], ["quick"])
+
+    def test_pauses_between_runs_are_no_time_taken(self):
+        self.put(self.lines)
+        run = self.entry(self.lines).runs[0]
+        for row, moment in zip(run.measured.rows, ("10:00:00", "10:00:03", "10:00:06", "23:00:00")):
+            row["began"] = f"2026-11-22T{moment}.000+00:00"
+        self.assertLess(run.seconds(), 140)
+        self.assertGreater(run.seconds(), 6)
+
+    def test_a_check_has_the_numbers_that_it_looked_at(self):
+        check = {"says": "", "holds": "all(x > 2 for x in ratios('tps', {'log': 'poplar'}, "
+                                      "{'log': 'centr'}, workload='ycsb')) and "
+                                      "value('tps', log='silo', threads=8, workload='tpcc') > 1"}
+        found = evidence.of_check(synthetic.measured(self.lines), check)
+        self.assertEqual(found, [
+            ("tps, log=poplar over log=centr, workload=ycsb", "2.25, 2.25, 2.25, 2.25"),
+            ("tps, log=silo threads=8 workload=tpcc", "640k")])
+
+    def test_a_bar_in_a_name_does_not_break_a_table(self):
+        self.assertEqual(report.cell("a|b"), "a\\|b")
+
+
+class Command(InADirectory):
+    def test_report_writes_all_ids_without_a_single_row(self):
+        self.run_figures("report", f"--results={self.directory}")
+        text = (self.directory / "REPORT.md").read_text(encoding="utf-8")
+        page = (self.directory / "report" / "index.html").read_text(encoding="utf-8")
+        for one in definition.load_all().values():
+            for name in (one.id, *one.also):
+                self.assertIn(name, text)
+                self.assertIn(f'"{name}"', page)
+
+    def test_serve_refuses_where_no_report_was_written(self):
+        done = self.run_figures("serve", f"--results={self.directory}", "--no-browser", check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("figures.py report writes it", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
