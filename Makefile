@@ -111,7 +111,8 @@ TESTED_PROGRAM := $(if $(filter cli crash,$(or $(PARTS),crash)),$(BUILD)/logjam)
 TEST_SCRIPTS := $(if $(SAN)$(PARTS),,tests/scripts/main.py:)
 
 # Dependencies first, then a fresh make, so that both commands work alone on a new machine.
-test: deps
+test:
+	@scripts/install_deps.sh $(if $(TEST_SCRIPTS),--test)
 	@$(MAKE) --no-print-directory -j$$(nproc) $(TESTED_PROGRAM) $(TEST_BINARY)
 	@LOGJAM=$(CURDIR)/$(BUILD)/logjam scripts/run_tests.py $(TEST_SCRIPTS)$(TEST_BINARY) "$(SAN)" \
 	  $(TEST_ARGS)

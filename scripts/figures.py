@@ -16,7 +16,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from experiments import definition, local, measured, runner, store, sweep  # noqa: E402
+from experiments import (batch, definition, local, measured, runner, store, submit,  # noqa: E402
+                         sweep)
 from experiments.refused import Refused  # noqa: E402
 
 BAD_INPUT, STOPPED = 2, 130
@@ -133,6 +134,8 @@ def jobs_of(points, rounds, pairs):
 def run_command(args):
     """measure results; goes on where it was stopped"""
     experiments = chosen(args)
+    if args.submit:
+        return submit_results(args, experiments)
     begun, well, made = time.monotonic(), True, []
     try:
         runners(args, made, args.results, args.beside_results)
@@ -166,6 +169,22 @@ def run_command(args):
         for one, _ in made:
             one.__exit__()
     return 0 if well or not args.check else 1
+
+
+def submit_results(args, experiments):
+    if args.budget or args.plot or args.check:
+        raise Refused("--budget, --plot and --check do not go with --submit")
+    if args.batch and len(experiments) > 1:
+        raise Refused("--batch is of one result: each has a batch of its own")
+    logjam = runner.logjam_of(args.logjam)
+    for experiment in experiments:
+        size, path = experiment.sizes[args.size], csv_of(args, experiment)
+        if args.seconds is not None:
+            size.seconds = args.seconds
+        points = experiment.points(args.size, lambda: runner.schemes_of(logjam))
+        if submit.submit(args, experiment, points, args.rounds or size.rounds, path, logjam):
+            print_measured(experiment, read(args, experiment)[0])
+    return 0
 
 
 def draw(args, experiment):
@@ -263,6 +282,13 @@ def serve_command(args):
 def sweep_command(args):
     """a grid of your own: scripts/sweep.sh"""
     experiment = sweep.sweep(args.axes, args.flags, args.command_of_logjam)
+    if args.submit:
+        logjam = runner.logjam_of(args.logjam)
+        points = experiment.points("full", lambda: runner.schemes_of(logjam))
+        if submit.submit(args, experiment, points, experiment.sizes["full"].rounds, args.out,
+                         logjam, skip_refused=True):
+            print_table(measured.Measured(experiment, store.Store(args.out).rows).table())
+        return 0
     made = []
     try:
         runners(args, made, args.out, args.beside_out)
@@ -287,6 +313,21 @@ def sweep_command(args):
     return 0 if rows.rows else BAD_INPUT
 
 
+def task_command(args):
+    """run one job of a batch (what --submit submits)"""
+    batch.Batch(args.batch).run(args.index)
+    return 0
+
+
+def merge_command(args):
+    """put a batch's rows into their CSV"""
+    made = batch.Batch(args.batch)
+    if args.forget:
+        say(f"{made.forget(args.forget.split(','))} rows are forgotten")
+    submit.merge(made)
+    return 0
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0],
                                      epilog=__doc__.split("\n\n", maxsplit=1)[1],
@@ -309,13 +350,14 @@ def arguments():
 
     def running(made):
         made.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
-        made.add_argument("--wal_dir", default=str(ROOT / "build" / "wal"),
-                          help="where the logs go: a directory of a real disk")
+        made.add_argument("--wal_dir", help="where the logs go, a directory of a real disk; "
+                                            "build/wal, if the runs are here")
         made.add_argument("--tries", type=int, default=4,
                           help="a disturbed run is made so often, at most; 1: it counts")
         made.add_argument("--beside", metavar="BINARY",
                           help="another logjam, run in turn with the first")
         made.add_argument("--fresh", action="store_true", help="forget the rows that are there")
+        submit.add_arguments(made)
 
     listed = command("list", list_command)
     listed.add_argument("--json", action="store_true")
@@ -351,6 +393,12 @@ def arguments():
     made.add_argument("--beside_out", metavar="FILE", help="the CSV file of the other binary's rows")
     made.add_argument("--command", dest="command_of_logjam", choices=["run", "micro"], default="run")
     running(made)
+    made = command("task", task_command)
+    made.add_argument("batch", metavar="BATCH", help="its directory")
+    made.add_argument("index", metavar="INDEX", type=int, help="of the job")
+    made = command("merge", merge_command)
+    made.add_argument("batch", metavar="BATCH", help="its directory")
+    made.add_argument("--forget", metavar="NODE,...", help="first remove these nodes' rows")
     return parser
 
 
@@ -363,6 +411,9 @@ def main():
     if flags and args.command != "sweep":
         raise Refused("only a sweep takes flags of logjam behind `--`")
     args.flags = flags
+    if "submit" in args:
+        submit.check_arguments(args)
+        args.wal_dir = args.wal_dir or str(ROOT / "build" / "wal")
     return args.function(args)
 
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs the packages for the build, the tests and the demo that are missing on Debian 12. The
 # script is silent and fast if no package is missing, so `make test` and `make demo` always call it.
+# --test adds what only the tests of scripts/ need: a batch system, ssh and a browser. Their servers
+# are neither started nor enabled; the tests start their own.
 # --developer adds the packages that only `make CXX=clang++` and `make tidy` need.
 set -euo pipefail
 
@@ -11,8 +13,11 @@ packages=(
 )
 case ${1:-} in
   "") ;;
+  --test)
+    packages+=(slurmctld slurmd slurm-client munge parallel openssh-server openssh-client chromium)
+    ;;
   --developer) packages+=(clang clang-tidy) ;;
-  *) echo "usage: scripts/install_deps.sh [--developer]" >&2; exit 2 ;;
+  *) echo "usage: scripts/install_deps.sh [--test | --developer]" >&2; exit 2 ;;
 esac
 
 fail() {
@@ -42,7 +47,27 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+policy=
+finish() {
+  rm -f "$log"
+  [ -z "$policy" ] || "${as_root[@]}" rm -f "$policy"
+}
+trap finish EXIT
+
+# Debian starts a server when it is installed, unless this file says no, and at each boot.
+servers=()
+for package in "${missing[@]}"; do
+  case $package in
+    slurmctld | slurmd | munge) servers+=("$package") ;;
+    openssh-server) servers+=(ssh) ;;
+  esac
+done
+if [ ${#servers[@]} -gt 0 ] && [ ! -e /usr/sbin/policy-rc.d ]; then
+  policy=/usr/sbin/policy-rc.d
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+  "${as_root[@]}" chmod 755 "$policy"
+fi
+
 apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
     -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1
@@ -56,3 +81,6 @@ apt install --no-install-recommends "${missing[@]}" || {
   apt install --no-install-recommends "${missing[@]}" ||
     { tail -n 15 "$log" >&2; fail "apt-get could not install ${missing[*]}, see above"; }
 }
+if [ ${#servers[@]} -gt 0 ] && [ -d /run/systemd/system ]; then
+  "${as_root[@]}" systemctl --quiet disable --now "${servers[@]}" >"$log" 2>&1 || true
+fi

@@ -1,4 +1,4 @@
-"""The rows of one experiment in one size: a CSV file, and one beside it for each kind of extra rows.
+"""The rows of one experiment in one size: a CSV file, and one beside it for each kind of extra row.
 
 A point and a round have one row. The file is rewritten under another name, synced and renamed for
 each new row, so a killed run leaves whole rows, and the next run goes on behind them. Rows of
@@ -66,7 +66,9 @@ class Store:
             raise Refused(f"{self.path} has two rows of the same point and round")
         self.extras = {}
         for extra in self.path.parent.glob(f"{self.path.stem}.*.csv"):
-            self.extras[extra.name.split(".")[-2]] = _read(extra)
+            # The rows are written last: a run that was killed between left these without theirs.
+            self.extras[extra.name.split(".")[-2]] = [
+                line for line in _read(extra) if key_of(line) in set(keys)]
 
     def done(self):
         """The keys of the rows that are here."""
@@ -87,20 +89,29 @@ class Store:
     def add(self, point, number, outcome):
         """Adds the Outcome of this point in this round. Raises Refused if it comes from another
         revision, binary or machine than the rows that are here."""
-        own = {"round": str(number), **{f"axis_{axis}": value for axis, value in point.axes.items()}}
-        row = {**own, "given": point.command_line(), **outcome.row}
-        for column in ORIGIN:
-            if self.rows and self.rows[0].get(column) != row.get(column):
-                raise Refused(f"{self.path} has rows of the {column} {self.rows[0].get(column)}, "
-                              f"this run is of {row.get(column)}: begin anew with --fresh, or name "
-                              "another --results")
+        self.add_all([(point, number, outcome)])
+
+    def add_all(self, made):
+        """Adds (point, round, Outcome) triples as add() does one: all of them, or none."""
+        rows = list(self.rows)
+        extras = {name: list(lines) for name, lines in self.extras.items()}
+        for point, number, outcome in made:
+            own = {"round": str(number),
+                   **{f"axis_{axis}": value for axis, value in point.axes.items()}}
+            rows.append({**own, "given": point.command_line(), **outcome.row})
+            for column in ORIGIN:
+                if rows[0].get(column) != rows[-1].get(column):
+                    raise Refused(f"{self.path} has rows of the {column} {rows[0].get(column)}, "
+                                  f"this run is of {rows[-1].get(column)}: begin anew with "
+                                  "--fresh, or name another --results")
+            for name, lines in outcome.extras.items():
+                extras.setdefault(name, []).extend({**own, **line} for line in lines)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        for name, lines in outcome.extras.items():
-            kept = self.extras.setdefault(name, [])
-            kept += [{**own, **line} for line in lines]
-            write_rows(self.path.with_name(f"{self.path.stem}.{name}.csv"), kept)
-        self.rows.append(row)
-        write_rows(self.path, self.rows)
+        for name in {name for _, _, outcome in made for name in outcome.extras}:
+            write_rows(self.path.with_name(f"{self.path.stem}.{name}.csv"), extras[name])
+        if made:
+            write_rows(self.path, rows)
+        self.rows, self.extras = rows, extras
 
     def remove(self):
         """Removes the rows, to begin anew."""

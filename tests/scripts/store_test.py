@@ -1,5 +1,6 @@
 """Rows are kept whole, once, and never beside rows of another origin."""
 
+import os
 from unittest import mock
 
 from planned import InADirectory, experiment, outcome
@@ -108,6 +109,30 @@ class Rows(InADirectory):
             {"round": "1", "axis_log": "centr", "axis_threads": "1", "fraction": "1"}])
         again.remove()
         self.assertEqual(list(self.path.parent.iterdir()), [])
+
+    def test_extra_rows_of_a_run_that_was_killed_before_its_row_do_not_come_twice(self):
+        made = Outcome(outcome().row, {"cdf": [{"fraction": "1"}]})
+        rows, rename = store.Store(self.path), os.replace
+
+        def replace(source, target):
+            if target == self.path:
+                raise KeyboardInterrupt
+            rename(source, target)
+
+        with mock.patch("experiments.store.os.replace", replace):
+            with self.assertRaises(KeyboardInterrupt):
+                rows.add(self.points[0], 1, made)
+        store.Store(self.path).add(self.points[0], 1, made)
+        self.assertEqual(len(store.Store(self.path).extras["cdf"]), 1)
+
+    def test_of_rows_that_are_added_together_all_come_or_none(self):
+        rows = store.Store(self.path)
+        with self.assertRaises(Refused):
+            rows.add_all([(self.points[0], 1, outcome()),
+                          (self.points[1], 1, outcome(machine="b"))])
+        self.assertEqual((rows.rows, store.Store(self.path).rows), ([], []))
+        rows.add_all([(point, 1, outcome()) for point in self.points])
+        self.assertEqual(len(store.Store(self.path).rows), 4)
 
     def test_a_sweep_leaves_out_what_logjam_refuses_and_says_so(self):
         refused = self.run_all(FakeRunner(fail_at=[1], error=PointRefused), skip_refused=True)

@@ -1,0 +1,245 @@
+"""Sends a batch to other machines: as Slurm job arrays, or with GNU parallel over ssh.
+
+Slurm: one task a job. Arrays have a greatest size, so a large batch is several arrays; a last job,
+which depends on all of them, merges. Slurm itself requeues the tasks of a node that died; what is
+missing in the end, the same command submits again.
+
+GNU parallel: one task at a time on each host, in the foreground; the merging is this process's.
+"""
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+from experiments import batch as batches
+from experiments import local, store
+from experiments.refused import Refused
+
+SLURM, PARALLEL = "slurm", "parallel"
+MAX_ARRAY = 1001  # Slurm's default
+RETRIES = 3  # on different hosts, of a task that failed
+# A host that died is noticed after half a minute, and nothing asks for a password.
+SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 -o ServerAliveCountMax=3"
+
+ARRAY = """#!/bin/bash
+# Task i of this array runs the job in line i + 1 of the file that is its argument. Slurm has it
+# requeued if its node dies.
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --exclusive
+#SBATCH --mem=0
+#SBATCH --requeue
+#SBATCH --open-mode=append
+job=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" "$1") || exit
+printf -v log '%s/%05d.log' {logs} "$job"
+exec {figures} task {batch} "$job" >>"$log" 2>&1
+"""
+MERGE = """#!/bin/bash
+# Runs when all tasks have ended, well or not; it says what is missing.
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --requeue
+exec {figures} merge {batch} >{logs}/merge.log 2>&1
+"""
+
+
+def add_arguments(parser):
+    made = parser.add_argument_group("on other machines (docs/CLUSTER.md)")
+    made.add_argument("--submit", choices=[SLURM, PARALLEL],
+                      help="run each point and round there; again: what is missing of it")
+    made.add_argument("--batch", metavar="DIR",
+                      help="the batch's directory, which all machines see; else beside the rows")
+    made.add_argument("--slurm-options", default="", metavar="OPTIONS",
+                      help='for sbatch, like "--partition=x --account=y"')
+    made.add_argument("--hosts", metavar="A,B",
+                      help="for parallel: hosts, or a file in the form of its --sshloginfile")
+
+
+def check_arguments(args):
+    """Refuses what does not go together with --submit, before anything is done."""
+    if not args.submit:
+        for name in ("batch", "slurm_options", "hosts"):
+            if getattr(args, name):
+                raise Refused(f"--{name.replace('_', '-')} goes with --submit")
+        return
+    if args.beside:
+        raise Refused("--beside runs two binaries in turn on one machine: not with --submit")
+    if not args.wal_dir:
+        raise Refused("--submit needs --wal_dir, a directory of each node's own disk: logs on a "
+                      "shared file system would measure the network")
+    if args.submit == PARALLEL and not args.hosts:
+        raise Refused("--submit=parallel needs --hosts: names, or a file of them")
+    if args.hosts and args.submit != PARALLEL or args.slurm_options and args.submit != SLURM:
+        raise Refused("--hosts goes with --submit=parallel, --slurm-options with --submit=slurm")
+    _need("sbatch" if args.submit == SLURM else "parallel")
+
+
+def submit(args, experiment, points, rounds, csv, logjam, skip_refused=False):
+    """Sends the points' rounds away that the file `csv` lacks. Returns whether they are merged
+    already."""
+    csv = pathlib.Path(csv)
+    folder = pathlib.Path(args.batch) if args.batch else csv.with_suffix(".batch")
+    _refuse_if_running(folder)
+    rows = store.Store(csv)
+    if args.fresh:
+        rows.remove()
+    jobs = local.jobs_left(points, rounds, rows)
+    if not jobs:
+        print(f"{experiment.id}: {csv} has all rows")
+        return True
+    made = batches.make(folder, experiment, jobs, logjam, rows, wal_dir=args.wal_dir,
+                        tries=args.tries, skip_refused=skip_refused, fresh=args.fresh)
+    missing = made.missing()
+    if args.submit == SLURM and missing:
+        _to_slurm(made, missing, shlex.split(args.slurm_options))
+        return False
+    if missing:
+        _to_hosts(made, missing, args.hosts)
+    merge(made)
+    return True
+
+
+def merge(made):
+    """Merges a batch, and says what came of it."""
+    if made.merged():
+        print(f"{made.folder} is merged: its {len(made.jobs)} jobs are in {made.plan['csv']}")
+        return
+    rows, refused = made.merge()
+    for name, why in refused.items():
+        print(f"left out: {name}: {why}")
+    print(f"{made.plan['name']}: the rows of {len(made.jobs)} jobs are merged, {rows.path} has "
+          f"{len(rows.rows)} rows")
+
+
+def _need(program):
+    if not shutil.which(program):
+        raise Refused(f"there is no {program} here")
+
+
+def _words(made):
+    return {"figures": shlex.quote(str(batches.FIGURES)), "batch": shlex.quote(str(made.folder)),
+            "logs": shlex.quote(str(made.logs))}
+
+
+def _call(*line):
+    """Runs a command of Slurm; returns what it printed. It says itself what is wrong."""
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Refused(f"{line[0]}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _refuse_if_running(folder):
+    """A task that is submitted twice would be run twice: no harm, but the nodes' time."""
+    ids = folder / "slurm_jobs"
+    if not ids.exists() or not shutil.which("squeue"):
+        return
+    wanted = ",".join(ids.read_text(encoding="utf-8").split())
+    # squeue fails if it has forgotten them all.
+    asked = subprocess.run(["squeue", "--noheader", "--array", "--format=%i", f"--jobs={wanted}",
+                            "--states=pending,configuring,running,suspended,completing"],
+                           capture_output=True, text=True, check=False)
+    queued = asked.stdout.split() if asked.returncode == 0 else []
+    if queued:
+        raise Refused(f"{folder}: {len(queued)} tasks of it are in the queue; wait for them, or "
+                      f"end them: scancel {wanted.replace(',', ' ')}")
+
+
+def max_array():
+    """How many tasks an array may have here."""
+    for line in _call("scontrol", "show", "config").splitlines():
+        name, _, value = line.partition("=")
+        if name.strip() == "MaxArraySize" and value.strip().isdigit():
+            return max(1, int(value))
+    return MAX_ARRAY
+
+
+def _to_slurm(made, missing, options):
+    array, merging = made.folder / "array.sbatch", made.folder / "merge.sbatch"
+    array.write_text(ARRAY.format(**_words(made)), encoding="utf-8")
+    merging.write_text(MERGE.format(**_words(made)), encoding="utf-8")
+    size, ids = max_array(), []
+    common = ["sbatch", "--parsable", f"--job-name=logjam-{made.plan['name']}",
+              f"--output={made.logs}/slurm-%A.log", *options]
+
+    def send(*line):
+        ids.append(_call(*common, *line).strip().split(";")[0])  # "id" or "id;cluster"
+        with open(made.folder / "slurm_jobs", "a", encoding="utf-8") as file:
+            file.write(ids[-1] + "\n")
+
+    try:
+        for begin in range(0, len(missing), size):
+            part = missing[begin:begin + size]
+            lines = made.folder / f"array-{time.time_ns()}.jobs"
+            lines.write_text("".join(f"{index}\n" for index in part), encoding="utf-8")
+            send(f"--array=0-{len(part) - 1}", str(array), str(lines))
+        send(f"--dependency=afterany:{':'.join(ids)}", str(merging))
+    except Refused as error:
+        if not ids:
+            raise
+        raise Refused(f"{error}; the Slurm jobs {' '.join(ids)} are submitted: when they have "
+                      "ended, the same command submits the rest") from error
+    done = len(made.jobs) - len(missing)
+    print(f"{made.plan['name']}: {len(missing)} tasks submitted as Slurm jobs {' '.join(ids[:-1])}"
+          + (f" ({done} of {len(made.jobs)} were done before)" if done else "")
+          + f"; job {ids[-1]} merges them into {made.plan['csv']} and says so, or what is missing, "
+          f"in {made.logs}/merge.log")
+
+
+@contextlib.contextmanager
+def _alone(folder):
+    """One GNU parallel at a time works for a batch: it inherits the file that is locked, and keeps
+    the lock if this process is killed."""
+    with open(folder / "parallel.lock", "w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Refused(f"{folder}: another parallel is running it") from error
+        yield file.fileno()
+
+
+def _to_hosts(made, missing, hosts):
+    if not os.path.isfile(hosts):
+        listed = made.folder / "hosts"
+        listed.write_text("".join(f"{host}\n" for host in hosts.split(",") if host),
+                          encoding="utf-8")
+        hosts = str(listed)
+    words = _words(made)
+    task = f"{words['figures']} task {words['batch']} {{}} >>{words['logs']}/{{}}.log 2>&1"
+    line = ["parallel", "--sshloginfile", hosts, "--jobs", "1", "--retries",
+            str(RETRIES), "--joblog", str(made.logs / f"parallel-{time.time_ns()}.log"), task]
+    log = made.logs / "parallel.log"
+    with _alone(made.folder) as lock, open(log, "a", encoding="utf-8") as said:
+        running = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=said, stderr=said, text=True,
+                                   pass_fds=[lock], env={"PARALLEL_SSH": SSH, **os.environ})
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                running.stdin.write("".join(f"{index:05}\n" for index in missing))
+                running.stdin.close()
+            _wait(made, running, len(missing))
+        finally:
+            running.terminate()  # it then waits for the tasks that run, and begins no others
+            running.wait()
+
+
+def _wait(made, running, total):
+    """Says from time to time how far it is."""
+    begun, left = time.monotonic(), total
+    every = 2 if sys.stderr.isatty() else 30
+    end = "\r" if sys.stderr.isatty() else "\n"
+    while True:
+        try:
+            running.wait(every)
+            return
+        except subprocess.TimeoutExpired:
+            left = len(made.missing())
+        done, seconds = total - left, time.monotonic() - begun
+        ahead = f", {seconds / done * left / 60:.0f} min left" if done else ""
+        print(f"{made.plan['name']}: {done} of {total}{ahead}", file=sys.stderr, end=end,
+              flush=True)

@@ -1,0 +1,121 @@
+"""Hosts that are this machine, for the tests of what goes over ssh: an sshd for each, on a free
+port of 127.0.0.1, with keys and a configuration of their own.
+
+The machine's own sshd, keys and ~/.ssh are neither used nor changed. Commands have another home
+directory: a start file of the user's shell might be killed while it changes something.
+
+`LocalHosts(names)` is used in a `with` statement, which ends all sshds also if the test fails.
+`environment` makes GNU parallel use them.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from processes import (PATH, descendants, end_with_parent, free_ports, kill, user_name,
+                       wait_until)
+
+PROGRAMS = ("parallel", "ssh", "sshd", "ssh-keygen")
+
+SERVER = """
+Port {port}
+ListenAddress 127.0.0.1
+HostKey {directory}/host_key
+AuthorizedKeysFile {directory}/user_key.pub
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+PermitRootLogin yes
+PermitUserRC no
+SetEnv HOME={directory}
+MaxStartups 100
+"""
+CLIENT = """
+Host {name}
+  HostName 127.0.0.1
+  Port {port}
+  User {user}
+  IdentityFile {directory}/user_key
+  IdentitiesOnly yes
+  BatchMode yes
+  ConnectTimeout 5
+  StrictHostKeyChecking no
+  UserKnownHostsFile {directory}/known_hosts
+  LogLevel ERROR
+"""
+
+
+def missing():
+    """One sentence that says what is not installed, or ""."""
+    absent = [name for name in PROGRAMS if not shutil.which(name, path=PATH)]
+    return f"there is no {', '.join(absent)}: scripts/install_deps.sh --test" if absent else ""
+
+
+class LocalHosts:
+    def __init__(self, names):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="logjam-hosts-"))
+        self.ports = dict(zip(names, free_ports(len(names))))
+        self._sshds = {}
+        config = self.directory / "ssh_config"
+        config.write_text("".join(
+            CLIENT.format(name=name, port=port, user=user_name(), directory=self.directory)
+            for name, port in self.ports.items()))
+        # GNU parallel keeps its own files where this says, not in the home directory.
+        self.environment = {**os.environ, "PATH": PATH, "PARALLEL_SSH": f"ssh -F {config}",
+                            "PARALLEL_HOME": str(self.directory)}
+
+    def __enter__(self):
+        try:
+            if os.geteuid() == 0:
+                os.makedirs("/run/sshd", exist_ok=True)  # sshd insists, also if it does not use it
+            for key in ("host_key", "user_key"):
+                subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+                                str(self.directory / key)], check=True)
+            for name in self.ports:
+                self.start(name)
+        except BaseException:
+            print(self.logs())
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for name in list(self._sshds):
+            self.kill(name)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def start(self, name):
+        """Starts the host's sshd, and waits until it answers."""
+        config = self.directory / f"{name}.sshd"
+        config.write_text(SERVER.format(port=self.ports[name], directory=self.directory))
+        sshd = shutil.which("sshd", path=PATH)  # sshd wants to be called by its whole path
+        with open(self.directory / f"{name}.log", "ab") as log:
+            self._sshds[name] = subprocess.Popen([sshd, "-D", "-e", "-f", str(config)],
+                                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                 preexec_fn=end_with_parent)
+        wait_until(f"{name} answers", lambda: self.ask(name, "true").returncode == 0, self.logs)
+
+    def ask(self, name, *line):
+        return subprocess.run([*self.environment["PARALLEL_SSH"].split(), name, *line], check=False,
+                              env=self.environment, stdin=subprocess.DEVNULL, capture_output=True)
+
+    def under(self, name):
+        """The processes that this host's sshd has started."""
+        return descendants(self._sshds[name].pid)
+
+    def kill(self, name):
+        """As if the host's power were cut: its sshd and all that runs under it get SIGKILL. Returns
+        how many processes that were, beside sshd."""
+        under = self.under(name)
+        sshd = self._sshds.pop(name)
+        kill([sshd.pid, *under])
+        sshd.wait()
+        return len(under)
+
+    def logs(self):
+        return "".join(f"== {path.name}\n{path.read_text(errors='replace')[-3000:]}"
+                       for path in sorted(self.directory.glob("*.log")))

@@ -1,0 +1,76 @@
+"""Ports, and processes that end by force, for the tests that bring servers of their own."""
+
+import contextlib
+import ctypes
+import os
+import pathlib
+import pwd
+import signal
+import socket
+import time
+
+PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"  # where Debian has servers
+# For what takes a second on an idle machine.
+PATIENCE_SECONDS = 90
+
+
+def user_name():
+    """Of the user that this process is, whatever the environment says."""
+    return pwd.getpwuid(os.geteuid()).pw_name
+
+
+def free_ports(count):
+    """Ports that no program listens on now. All are bound at the same time, so none comes twice."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def wait_until(what, condition, logs=lambda: ""):
+    """Waits until `condition()` is true; returns what it returned. `logs()` is told if it does not
+    come true."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        answer = condition()
+        if answer:
+            return answer
+        time.sleep(0.05)
+    raise AssertionError(f"waited {PATIENCE_SECONDS} s until {what}\n{logs()}")
+
+
+def processes_with(**variables):
+    """The processes that were started with these variables in their environment."""
+    wanted = {f"{name}={value}".encode() for name, value in variables.items()}
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            if wanted <= set((entry / "environ").read_bytes().split(b"\0")):
+                found.append(int(entry.name))
+    return found
+
+
+def descendants(process):
+    """The processes that this one has started, and theirs."""
+    children = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            stat = (entry / "stat").read_text()
+            parent = int(stat.rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(entry.name))
+    found = list(children.get(process, []))
+    for each in found:
+        found += children.get(each, [])
+    return found
+
+
+def end_with_parent():
+    """For Popen's preexec_fn: the kernel kills the process when its parent ends."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def kill(processes):
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
