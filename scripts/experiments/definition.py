@@ -219,7 +219,9 @@ def load(path, own=False):
 
 
 def _order(experiment):
-    """A2 before A10: letters, then the number."""
+    """A2 before A10: letters, then the number. Our own come last, by name."""
+    if experiment.own:
+        return (True, experiment.id, 0, "")
     head = experiment.id.rstrip("0123456789abcdefghijklmnopqrstuvwxyz")
     tail = experiment.id[len(head):]
     digits = "".join(c for c in tail if c.isdigit())
