@@ -89,7 +89,7 @@ class Written(InADirectory):
 
     def test_rows_of_extras_are_no_run(self):
         self.put(self.lines)
-        (self.directory / "p5" / "quick.cdf.csv").write_text("round,fraction\n1,0.5\n",
+        (self.directory / "p5" / "quick-xeon.cdf.csv").write_text("round,fraction\n1,0.5\n",
                                                           encoding="utf-8")
         self.assertEqual([run.name for run in self.entry(self.lines).runs], ["quick"])
 
