@@ -4,6 +4,7 @@
 #include <string>
 
 #include "platform/fatal.h"
+#include "platform/space_wait.h"
 
 namespace logjam {
 namespace {
@@ -135,11 +136,10 @@ LogReservation CommitLog::reserve(const Dependencies& deps) {
                     " that the log buffer can take: raise --log_buffer_mb");
   }
   const ActivityScope scope(*context_.breakdown, Activity::kLogContention);
-  const uint64_t waited = ticks_waited_for_space;
+  const uint64_t waited = platform::ticks_waited_for_space();
   const LogReservation reservation = log_.reserve(context_.id, deps, static_cast<uint32_t>(bytes));
-  if (ticks_waited_for_space != waited) {
-    context_.breakdown->waited_for_space(ticks_waited_for_space - waited);
-  }
+  const uint64_t more = platform::ticks_waited_for_space() - waited;
+  if (more != 0) context_.breakdown->waited_for_space(more);
   return reservation;
 }
 

@@ -12,7 +12,6 @@
 #include "logging/commit_point.h"
 #include "logging/counters.h"
 #include "logging/log_config.h"
-#include "logging/space_wait.h"
 #include "logging/stream/durability_waiters.h"
 
 namespace logjam {

@@ -5,9 +5,9 @@
 // the start of one transaction to the start of the next, so the shares add up to all of the
 // worker's time.
 //
-// Waits for room in the log are rare and long where the device is the bottleneck: one transaction in
-// hundreds waits for milliseconds, and a second has a handful of samples of them. So each of them is
-// timed and counted.
+// Waits for room in the log are rare and long where the device is the bottleneck: one transaction
+// in hundreds waits for milliseconds, and a second has a handful of samples of them. So each of
+// them is timed and counted.
 #pragma once
 
 #include <array>

@@ -2,9 +2,9 @@
 // A worker takes a chunk of the ring and fills it with record after record, without touching shared
 // memory. To hand the chunk over is one store and copies nothing. The log may be flushed up to the
 // first chunk that is not handed over yet. If an open chunk keeps other chunks waiting and its
-// owner is not using it, a flushing thread can take the chunk from the owner. Where workers wait for
-// room in the ring, it does so only when nothing else can be flushed: the rest of a chunk that is
-// taken becomes padding, and would cost the device that they wait for.
+// owner is not using it, a flushing thread can take the chunk from the owner. Where workers wait
+// for room in the ring, it does so only when nothing else can be flushed: the rest of a chunk that
+// is taken becomes padding, and would cost the device that they wait for.
 //
 // A watermark record is a chunk by itself. It is durable only when all chunks before it are
 // durable. A worker whose chunk begins before the newest watermark record takes a new chunk for its

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "logging/format/log_file.h"
-#include "logging/space_wait.h"
 #include "platform/clock.h"
+#include "platform/space_wait.h"
 
 namespace logjam {
 namespace {
@@ -35,7 +35,7 @@ uint64_t longest_write(uint64_t wanted, uint32_t depth, uint64_t block) {
 // Counts the time that it lives as waiting for room.
 class SpaceWait {
  public:
-  ~SpaceWait() { ticks_waited_for_space += platform::ticks() - begin_; }
+  ~SpaceWait() { platform::ticks_waited_for_space() += platform::ticks() - begin_; }
 
  private:
   const uint64_t begin_ = platform::ticks();

@@ -1,4 +1,6 @@
 // Waiting for room in the log is charged in full, and not as contention.
+#include "platform/space_wait.h"
+
 #include "tests/cc/script.h"
 
 namespace logjam {
@@ -34,8 +36,8 @@ TEST(SpaceWaitTest, WaitsOfASampleAreNotCountedTwice) {
 
 TEST(SpaceWaitTest, ATransactionChargesWhatItsThreadHasWaitedInTheLog) {
   constexpr uint64_t kTicks = 500 * Breakdown::kSampleEvery;
-  ticks_waited_for_space += 12345;  // of another log
-  World world("occ", {.before_draw = [] { ticks_waited_for_space += kTicks; }});
+  platform::ticks_waited_for_space() += 12345;  // of another log
+  World world("occ", {.before_draw = [] { platform::ticks_waited_for_space() += kTicks; }});
   world.load_tens(*world.ordered, 20);
   Breakdown breakdown(true);
   Actor actor(world);

@@ -9,8 +9,8 @@
 #include <set>
 #include <thread>
 
-#include "logging/space_wait.h"
 #include "platform/clock.h"
+#include "platform/space_wait.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 
@@ -302,7 +302,7 @@ TEST_F(StreamTest, TheDaemonSleepsWhileAPublisherWaitsForSpaceBehindAHole) {
       std::atomic<uint64_t> waited{0};
       std::thread publisher([&] {
         stream_->wait_for_space(capacity + 64);
-        waited.store(ticks_waited_for_space);
+        waited.store(platform::ticks_waited_for_space());
       });
       while (!stream_->ring().waited_for()) std::this_thread::yield();
       const uint64_t before = steps.load();
