@@ -5,7 +5,8 @@
 //               this lock is released, or an old writer has died at it (wait-die)
 //   bits 46-61  number of shared holders
 //   bits 0-45   the smallest age among the holders since the lock was last free; or, under
-//               2pl-detect, the holders' slots (waits_for.h)
+//               2pl-detect, the slots of the shared holders, or the number of the worker that
+//               holds the lock exclusively, plus 1 (waits_for.h)
 //
 // A free lock is exactly 0.
 //
@@ -24,10 +25,11 @@
 // covers a holder that upgrades: the recorded age is at most its own age, so it waits only if it is
 // the oldest holder.
 //
-// Deadlock under detection. Every holder's slot is set in the word. A holder sets its slot in the
-// same write that takes the lock. It clears the slot when it releases, if its worker cannot hold
-// this lock twice. With --elr=false --keep_locks=all a worker can hold a lock twice, because its
-// parked transactions hold shared locks; the slot then stays set until the lock is free.
+// Deadlock under detection. The word names an exclusive holder, and every shared holder's slot is
+// set in it. A holder enters itself in the same write that takes the lock. A shared holder clears
+// its slot when it releases, if no other holder can have that slot. Workers from the 46th on share
+// one. With --elr=false --keep_locks=all a worker can hold a lock twice, because its parked
+// transactions hold shared locks. Such a slot stays set until the lock is free.
 //
 // No starvation. While a transaction sleeps, new shared holders are refused, so the lock becomes
 // free. A transaction that dies keeps its age, so it becomes the oldest at some time. Under
@@ -69,25 +71,32 @@ class LockState {
   bool no_new_readers() const { return (word_ & kNoNewReaders) != 0; }
   uint64_t shared() const { return (word_ >> kSharedShift) & kMaxShared; }
   uint64_t oldest_age() const { return word_ & kAgeMask; }
+  // Under 2pl-detect: the slots of the shared holders; the exclusive holder's number plus 1, or 0.
   uint64_t slots() const { return word_ & kAgeMask; }
+  uint64_t writer() const { return word_ & kAgeMask; }
 
  private:
   uint64_t word_ = 0;
 };
 
-// What a holder contributes to the low bits of the word: its age, or its slot.
+// What a holder contributes to the low bits of the word: its age; or its slot, and its number plus
+// 1 if it holds the lock exclusively.
 class Holder {
  public:
-  constexpr Holder(uint64_t age) : bits_(age) {}  // NOLINT: an age is a holder
+  constexpr Holder(uint64_t age) : bits_(age), alone_(age) {}  // NOLINT: an age is a holder
   // `holds_once`: no second holder of the same lock can have this slot.
-  static constexpr Holder of_slot(uint64_t slot, bool holds_once) {
+  static constexpr Holder of_worker(uint32_t worker, uint64_t slot, bool holds_once) {
     Holder holder(slot);
+    holder.alone_ = uint64_t{worker} + 1;
     holder.is_slot_ = true;
     holder.holds_once_ = holds_once;
     return holder;
   }
 
   constexpr uint64_t bits() const { return bits_; }
+  constexpr uint64_t alone() const { return alone_; }
+  // The low bits when the only shared holder makes its lock exclusive.
+  constexpr uint64_t alone_after(uint64_t shared) const { return is_slot_ ? alone_ : shared; }
   // The low bits with this holder added to `others`, and with it removed from `all`.
   constexpr uint64_t merged_with(uint64_t others) const {
     return is_slot_ ? others | bits_ : std::min(others, bits_);
@@ -96,6 +105,7 @@ class Holder {
 
  private:
   uint64_t bits_;
+  uint64_t alone_;
   bool is_slot_ = false;
   bool holds_once_ = false;
 };
@@ -126,7 +136,7 @@ class RowLock {
   }
   bool try_exclusive(Holder holder, LockState* seen) {
     uint64_t word = 0;
-    if (word_.compare_exchange_strong(word, LockState::kExclusive | holder.bits(),
+    if (word_.compare_exchange_strong(word, LockState::kExclusive | holder.alone(),
                                       platform::memory_order_seq_cst)) {
       return true;
     }
@@ -134,12 +144,14 @@ class RowLock {
     return false;
   }
   // Makes the caller's shared lock exclusive.
-  bool try_upgrade(LockState* seen) {
+  bool try_upgrade(Holder holder, LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
       *seen = LockState(word);
       if (seen->shared() != 1) return false;
-      const uint64_t next = (word - LockState::kOneShared) | LockState::kExclusive;
+      const uint64_t low_bits = holder.alone_after(word & LockState::kAgeMask);
+      const uint64_t next = ((word & ~LockState::kAgeMask) | LockState::kExclusive | low_bits) -
+                            LockState::kOneShared;
       if (word_.compare_exchange_weak(word, next, platform::memory_order_seq_cst)) return true;
     }
   }
@@ -156,7 +168,7 @@ class RowLock {
 
   // Locks a tuple that no other worker can reach yet.
   void init_exclusive(Holder holder) {
-    word_.store(LockState::kExclusive | holder.bits(), platform::memory_order_relaxed);
+    word_.store(LockState::kExclusive | holder.alone(), platform::memory_order_relaxed);
   }
 
   void release_shared(Holder holder = 0) {

@@ -31,6 +31,7 @@
 #include "cc/row_lock.h"
 #include "cc/transaction_base.h"
 #include "cc/waits_for.h"
+#include "platform/clock.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -143,30 +144,27 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   Holder holder() const {
     if constexpr (policy == Policy::kDetect) {
       const bool shares_once = context_.early_lock_release || !context_.keep_read_locks;
-      const bool holds_once = shares_once && WaitsFor::may_wait(context_.id);
-      return Holder::of_slot(WaitsFor::slot_of(context_.id), holds_once);
+      const bool holds_once = shares_once && !WaitsFor::shares_its_slot(context_.id);
+      return Holder::of_worker(context_.id, WaitsFor::slot_of(context_.id), holds_once);
     }
     return age_;
   }
 
   // Whether the transaction may wait for a lock in state `seen`. The proofs are in row_lock.h and
-  // waits_for.h.
-  bool may_wait(LockState seen) const {
+  // waits_for.h. `begun_ns`: since when it has waited.
+  bool may_wait(LockState seen, uint64_t begun_ns) const {
     if constexpr (policy == Policy::kNoWait) return false;
     if constexpr (policy == Policy::kWaitDie) return age_ <= seen.oldest_age();
-    if (!WaitsFor::may_wait(context_.id)) return false;
     // An exclusive lock without a holder (kLockedForever) is never released.
-    if (seen.exclusive() && seen.slots() == 0) return false;
-    // The transaction's own slot in the word is no reason to abort. It is the slot of its own
-    // shared lock, which it upgrades or beside which it inserts; or it is the slot of a parked
-    // transaction of the same worker, and that becomes durable.
-    const uint64_t others = seen.slots() & ~WaitsFor::slot_of(context_.id);
-    return !WaitsFor::graph().closes_cycle(context_.id, others);
+    if (seen.exclusive() && seen.writer() == 0) return false;
+    // That the transaction's own worker is a holder is no reason to abort. It has a shared lock,
+    // which it upgrades or beside which it inserts; or a parked transaction of the same worker has
+    // the lock, and that becomes durable.
+    if (WaitsFor::graph().closes_cycle(context_.id, seen)) return false;
+    return !WaitsFor::holders_unknown(seen) || platform::now_ns() - begun_ns < kPatienceNs;
   }
   void stop_waiting() const {
-    if constexpr (policy == Policy::kDetect) {
-      if (WaitsFor::may_wait(context_.id)) WaitsFor::graph().stop_waiting(context_.id);
-    }
+    if constexpr (policy == Policy::kDetect) WaitsFor::graph().stop_waiting(context_.id);
   }
 
   // What a transaction wants of a lock: to share it; or to have it alone, or to insert into the
@@ -214,6 +212,10 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   // better borne than a lock that readers cannot share.
   static constexpr uint32_t kDeathsBorne = 8;
 
+  // detect: how long a transaction waits for holders that it does not know. A deadlock with them
+  // lasts as long; a shorter time would abort transactions that only wait for a slow device.
+  static constexpr uint64_t kPatienceNs = 100'000'000;
+
   uint64_t age_ = 0;     // the time stamp of wait-die
   uint32_t deaths_ = 0;  // how often the transaction has died at this age
   std::vector<HeldLock> held_;
@@ -240,7 +242,7 @@ bool TwoPhaseLocking<policy>::lock_exclusive(RowLock::Word& word) {
     if (!wait_for(lock, Wants::kAlone, AbortReason::kLockBusy, attempt)) return false;
     add_held(word, true);
   } else if (!held_[at].exclusive) {
-    const auto attempt = [&](LockState* seen) { return lock.try_upgrade(seen); };
+    const auto attempt = [&](LockState* seen) { return lock.try_upgrade(holder(), seen); };
     if (!wait_for(lock, Wants::kAlone, AbortReason::kLockBusy, attempt)) return false;
     held_[at].exclusive = true;
   }
@@ -262,8 +264,9 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock lock, Wants wants, AbortReason bu
     const TwoPhaseLocking& of;
     ~Waiting() { of.stop_waiting(); }
   } waiting{*this};
+  const uint64_t begun_ns = policy == Policy::kDetect ? platform::now_ns() : 0;
   platform::SpinWait spin;
-  while (may_wait(seen)) {
+  while (may_wait(seen, begun_ns)) {
     const uint32_t parker = lock.parker();
     if (attempt(&seen)) return true;
     if (spin.rounds() < kRoundsBeforeSleep) {
@@ -273,7 +276,7 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock lock, Wants wants, AbortReason bu
     // Without early lock release, the holder may be parked until its worker acknowledges it. That
     // worker may be the caller's own worker, or may be waiting for it.
     if (context_.acknowledge_durable) context_.acknowledge_durable();
-    if (may_wait(seen)) lock.sleep(parker, seen);
+    if (may_wait(seen, begun_ns)) lock.sleep(parker, seen);
   }
   if (policy == Policy::kDetect) return fail(AbortReason::kDeadlock);
   if (++deaths_ > kDeathsBorne && wants == Wants::kAlone) lock.turn_readers_away();

@@ -19,11 +19,11 @@ TEST(RowLockTest, SharedAndExclusiveExcludeEachOther) {
   EXPECT_EQ(lock.state().oldest_age(), 3u);
   EXPECT_FALSE(lock.try_exclusive(1, &seen));
   EXPECT_EQ(seen.oldest_age(), 3u);
-  EXPECT_FALSE(lock.try_upgrade(&seen));
+  EXPECT_FALSE(lock.try_upgrade(5, &seen));
   lock.release_shared();
   lock.release_shared();
   EXPECT_EQ(lock.state().oldest_age(), 3u) << "conservative until it is free";
-  EXPECT_TRUE(lock.try_upgrade(&seen));
+  EXPECT_TRUE(lock.try_upgrade(5, &seen));
   EXPECT_FALSE(lock.try_shared(1, &seen));
   EXPECT_TRUE(seen.exclusive());
   lock.release_exclusive();
@@ -43,7 +43,7 @@ TEST(RowLockTest, ALockWithSleepersAdmitsNoNewReaders) {
   lock.sleep(parker, seen);  // returns by its time-out
   EXPECT_TRUE(lock.state().no_new_readers());
   EXPECT_FALSE(lock.try_shared(9, &seen));
-  EXPECT_TRUE(lock.try_upgrade(&seen)) << "a holder may still";
+  EXPECT_TRUE(lock.try_upgrade(5, &seen)) << "a holder may still";
   const uint32_t before = lock.parker();
   lock.release_exclusive();
   EXPECT_NE(lock.parker(), before) << "sleepers were called";
@@ -233,22 +233,28 @@ TEST_F(WaitDie, AMissIsRepeatedAfterItsNodeIsLocked) {
   EXPECT_TRUE(oldest.commit());
 }
 
-TEST(RowLockTest, TheLockNamesTheSlotsOfItsHolders) {
+TEST(RowLockTest, TheLockNamesItsHolders) {
   RowLock::Word word{0};
   RowLock lock(word);
   LockState seen;
-  const Holder first = Holder::of_slot(1, true), second = Holder::of_slot(2, true);
+  const Holder first = Holder::of_worker(0, 1, true), second = Holder::of_worker(1, 2, true);
   EXPECT_TRUE(lock.try_shared(first, &seen));
   EXPECT_TRUE(lock.try_shared(second, &seen));
   EXPECT_EQ(lock.state().slots(), 3u);
   lock.release_shared(first);
   EXPECT_EQ(lock.state().slots(), 2u);
-  EXPECT_TRUE(lock.try_upgrade(&seen));
-  EXPECT_EQ(lock.state().slots(), 2u);
+  EXPECT_TRUE(lock.try_upgrade(second, &seen));
+  EXPECT_TRUE(lock.state().exclusive());
+  EXPECT_EQ(lock.state().shared(), 0u);
+  EXPECT_EQ(lock.state().writer(), 2u) << "worker 1";
   lock.release_exclusive();
   EXPECT_TRUE(lock.state().free());
+  const Holder late = Holder::of_worker(1000, WaitsFor::slot_of(1000), false);
+  EXPECT_TRUE(lock.try_exclusive(late, &seen));
+  EXPECT_EQ(lock.state().writer(), 1001u);
+  lock.release_exclusive();
   // A worker that may hold the lock twice stays among its holders until the lock is free.
-  const Holder twice = Holder::of_slot(4, false);
+  const Holder twice = Holder::of_worker(2, 4, false);
   EXPECT_TRUE(lock.try_shared(twice, &seen));
   EXPECT_TRUE(lock.try_shared(twice, &seen));
   EXPECT_TRUE(lock.try_shared(first, &seen));
@@ -259,23 +265,46 @@ TEST(RowLockTest, TheLockNamesTheSlotsOfItsHolders) {
   EXPECT_TRUE(lock.state().free());
 }
 
+// A lock that these workers share, and one that this worker has alone.
+LockState shared_by(std::initializer_list<uint32_t> workers) {
+  uint64_t slots = 0;
+  for (const uint32_t worker : workers) slots |= WaitsFor::slot_of(worker);
+  return LockState(slots);
+}
+LockState held_by(uint32_t worker) { return LockState(LockState::kExclusive | (worker + 1)); }
+
 TEST(WaitsForTest, FindsCyclesOfAnyLength) {
   WaitsFor graph;
-  const auto slot = [](uint32_t worker) { return WaitsFor::slot_of(worker); };
-  EXPECT_FALSE(graph.closes_cycle(0, slot(1) | slot(2)));
-  EXPECT_FALSE(graph.closes_cycle(1, slot(3)));
-  EXPECT_FALSE(graph.closes_cycle(3, slot(4) | slot(44)));
-  EXPECT_FALSE(graph.closes_cycle(2, slot(44)));
-  EXPECT_TRUE(graph.closes_cycle(44, slot(20) | slot(0)));
+  EXPECT_FALSE(graph.closes_cycle(0, shared_by({1, 2})));
+  EXPECT_FALSE(graph.closes_cycle(1, held_by(3)));
+  EXPECT_FALSE(graph.closes_cycle(3, shared_by({4, 44})));
+  EXPECT_FALSE(graph.closes_cycle(2, held_by(44)));
+  EXPECT_TRUE(graph.closes_cycle(44, shared_by({20, 0})));
   graph.stop_waiting(44);
-  EXPECT_TRUE(graph.closes_cycle(4, slot(0)));
+  EXPECT_TRUE(graph.closes_cycle(4, held_by(0)));
   graph.stop_waiting(4);
   graph.stop_waiting(1);
-  EXPECT_FALSE(graph.closes_cycle(4, slot(0)));
-  EXPECT_TRUE(graph.closes_cycle(44, slot(0))) << "by 2 now";
-  EXPECT_FALSE(WaitsFor::may_wait(45));
-  EXPECT_FALSE(WaitsFor::may_wait(1000));
-  EXPECT_EQ(slot(45), slot(1000));
+  EXPECT_FALSE(graph.closes_cycle(4, held_by(0)));
+  EXPECT_TRUE(graph.closes_cycle(44, held_by(0))) << "by 2 now";
+}
+
+TEST(WaitsForTest, AWorkerDoesNotWaitForItsOwnLock) {
+  WaitsFor graph;
+  EXPECT_FALSE(graph.closes_cycle(7, shared_by({7, 8})));
+  EXPECT_FALSE(graph.closes_cycle(7, held_by(7)));
+  EXPECT_FALSE(graph.closes_cycle(8, shared_by({7, 8})));
+  EXPECT_TRUE(graph.closes_cycle(7, held_by(8)));
+}
+
+TEST(WaitsForTest, FindsCyclesOfMoreWorkersThanThereAreSlots) {
+  WaitsFor graph;
+  EXPECT_FALSE(graph.closes_cycle(500, held_by(1023)));
+  EXPECT_FALSE(graph.closes_cycle(600, held_by(500))) << "500 and 1023 have the slot of 600";
+  EXPECT_TRUE(graph.closes_cycle(1023, held_by(600)));
+  EXPECT_FALSE(graph.closes_cycle(1023, shared_by({600, 3}))) << "which of them is unknown";
+  EXPECT_TRUE(WaitsFor::holders_unknown(shared_by({600, 3})));
+  EXPECT_FALSE(WaitsFor::holders_unknown(shared_by({44, 3})));
+  EXPECT_FALSE(WaitsFor::holders_unknown(held_by(600)));
 }
 
 class Detect : public testing::Test {
@@ -356,6 +385,34 @@ TEST_F(Detect, OneOfTwoScannersThatInsertIntoEachOthersRangeAborts) {
   };
   EXPECT_EQ(t1.insert(ordered(), 15, 1), Status::kOk);
   EXPECT_TRUE(t1.commit());
+}
+
+TEST_F(Detect, WorkersBeyondTheSlotsWaitAndFindDeadlocks) {
+  world.actors = 400;
+  Actor t1(world), t2(world), t3(world);
+  t1.add(ordered(), 10, 1);
+  t2.add(ordered(), 20, 1);
+  t3.read(ordered(), 10);
+  EXPECT_TRUE(t3.blocked) << "it waits for t1";
+  t1.context.acknowledge_durable = [&] {
+    EXPECT_EQ(t2.add(ordered(), 10, 1), Status::kAbort);
+    EXPECT_FALSE(t2.blocked) << "it did not wait for itself";
+    EXPECT_EQ(t2.txn->abort_reason(), AbortReason::kDeadlock);
+    throw Blocked();
+  };
+  t1.add(ordered(), 20, 1);
+  EXPECT_TRUE(t1.blocked);
+}
+
+TEST_F(Detect, AWaitForReadersThatAreNotKnownEnds) {
+  world.actors = 400;
+  Actor reader(world), writer(world);
+  reader.read(ordered(), 10);
+  int waits = 0;
+  writer.context.acknowledge_durable = [&] { ++waits; };
+  EXPECT_EQ(writer.add(ordered(), 10, 1), Status::kAbort);
+  EXPECT_EQ(writer.txn->abort_reason(), AbortReason::kDeadlock);
+  EXPECT_GT(waits, 1);
 }
 
 TEST(NoWait, AbortsAtOnceOnAHeldLock) {
