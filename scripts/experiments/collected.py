@@ -1,8 +1,8 @@
 """All that a report is made from: each experiment with the rows that were measured for it.
 
-An experiment may have several files of rows: two sizes, and those of simulated machines, whose column
-`machine` begins with "simulated". A native run and a simulated one are never mixed: each is a Run of
-its own, and the verdict in the first tables is the native one's.
+An experiment may have several files of rows: two sizes, and those of simulated machines, whose
+column `machine` begins with "simulated". A native run and a simulated one are never mixed: each is
+a Run of its own, and the verdict in the first tables is the native one's.
 """
 
 import dataclasses

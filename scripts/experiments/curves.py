@@ -1,7 +1,8 @@
 """What a figure shows, as numbers: the PNG and the page draw the same ones.
 
-A mark is one point of the experiment: the median of its rounds, and the smallest and largest of them.
-A trace is a line of the files that logjam writes beside the rows: a distribution or a time series.
+A mark is one point of the experiment: the median of its rounds, and the smallest and largest of
+them. A trace is a line of the files that logjam writes beside the rows: a distribution or a time
+series.
 """
 
 import dataclasses
@@ -70,8 +71,8 @@ def facts_of(measured, axes):
 
 
 class Names:
-    """Panels, series and x of an experiment's points. An axis that the plot does not mention, but in
-    which its points differ, becomes a part of the series' name: no two points lie on each other
+    """Panels, series and x of an experiment's points. An axis that the plot does not mention, but
+    in which its points differ, becomes a part of the series' name: no two points lie on each other
     unseen."""
 
     def __init__(self, experiment, points):
@@ -109,8 +110,11 @@ def numeric_x(experiment, points):
 
 
 def columns_of(plot):
-    """The columns of the y axes: one panel each, or the parts of a stack."""
-    return as_list(plot.get("y"))
+    """The columns of the y axes: one panel each, or the parts of a stack. Both ends of a range are
+    in one panel."""
+    columns, ends = as_list(plot.get("y")), as_list(plot.get("low_high"))
+    ranges = [column for column in columns if column in ends]
+    return [column for column in columns if column not in ranges[1:]]
 
 
 def marks(experiment, measured):

@@ -1,7 +1,7 @@
 """Which transactions of one log overwrite rows of transactions in the others (Aether, Fig. 15).
 
-The rows are those of `logjam dump --dependencies`: an edge each. Edges within one log need no picture:
-a log is written in its own order.
+The rows are those of `logjam dump --dependencies`: an edge each. Edges within one log need no
+picture: a log is written in its own order.
 """
 
 from matplotlib.collections import LineCollection

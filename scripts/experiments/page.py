@@ -1,8 +1,8 @@
 """Writes results/report/index.html: the report with plots that one can filter, in one plain file.
 
-The page has the same numbers as REPORT.md and the PNGs (curves.py's), embedded as JSON; its programs,
-scripts/experiments/page/*.js, draw them. Nothing is loaded, so it works from a file and without a
-network.
+The page has the same numbers as REPORT.md and the PNGs (curves.py's), embedded as JSON; its
+programs, scripts/experiments/page/*.js, draw them. Nothing is loaded, so it works from a file and
+without a network.
 """
 
 import html
@@ -25,7 +25,8 @@ def plot_of(experiment):
     plot = experiment.plot
     columns = curves.columns_of(plot)
     kind = plot.get("kind", "lines")
-    return {"kind": kind, "columns": columns, "x": plot.get("x", ""),
+    return {"kind": kind, "columns": columns, "y": curves.as_list(plot.get("y")),
+            "x": plot.get("x", ""),
             "x_scale": plot.get("x_scale", "log" if kind == "cdf" else "linear"),
             "y_scale": plot.get("y_scale"), "x_label": plot.get("x_label", ""),
             "y_label": plot.get("y_label"), "low_high": plot.get("low_high", [])}
@@ -98,7 +99,8 @@ def run_of(entry, run):
             "parts": [{"name": name, "colour": colours[name]} for name in parts],
             "marks": [_mark(mark) for mark in marks], "traces": [_trace(trace) for trace in traces],
             "edges": edges,
-            "published_points": _published(one, {name: logs for name, (logs, *_) in series.items()}),
+            "published_points": _published(
+                one, {name: logs for name, (logs, *_) in series.items()}),
             "table": {"columns": list(frame.columns), "facts": _facts(one, measured),
                       "lines": [[None if cell != cell else rounded(cell) for cell in line]
                                 for line in frame.values.tolist()]}}

@@ -1,7 +1,7 @@
 """Draws one panel of a figure, by the kind of its plot, with matplotlib.
 
-Each function gets an Axes, what is to be drawn in it, and the styles of the series. The frame around
-the panels is plots.py's.
+Each function gets an Axes, what is to be drawn in it, and the styles of the series. The frame
+around the panels is plots.py's.
 """
 
 import math
@@ -27,8 +27,8 @@ def categories_of(marks):
 
 
 def lines(axes, marks, styles, plot):
-    """Medians joined by lines, with thin bars from the smallest to the largest of the rounds. A mark
-    without x is a level that the others compare with."""
+    """Medians joined by lines, with thin bars from the smallest to the largest of the rounds. A
+    mark without x is a level that the others compare with."""
     names = categories_of([m for m in marks if m.x is not None])
     by_name = any(isinstance(name, str) for name in names)
     for series, style in styles.items():
@@ -73,7 +73,7 @@ def bars(axes, marks, styles, plot):
         len(short(mark.middle, digits)) * LETTER <= room for mark in marks)), None)
     scale_y(axes, plot)
     for mark in (m for series in drawn for m in marks if m.series == series):
-        style = of_bar(styles[mark.series], mark)
+        style = of_bar(styles[mark.series], mark) if len(drawn) == 1 else styles[mark.series]
         x = place(mark.x, mark.series)
         hollow = style.unsafe or style.variant
         axes.bar(x, mark.middle, width * 0.9, color="white" if hollow else style.rgb,
@@ -89,12 +89,12 @@ def bars(axes, marks, styles, plot):
 
 
 def ranges(axes, marks, styles, plot):
-    """A line from one column to another, as from p50 to p99: a tick where it begins, a diamond where
-    it ends, hollow if that end means nothing durable."""
+    """A line from one column to another, as from p50 to p99: a tick where it begins, a diamond
+    where it ends, hollow if that end means nothing durable."""
     low, high = plot["low_high"]
     said = words_of(high)
     names, drawn, width, place = _groups(marks, styles)
-    room = _inches(axes) / max(1, len(names)) * width * 1.5
+    room = _inches(axes) / max(1, len(names)) * width * 1.8
     few = all(len(said(m.middle, 2)) * LETTER <= room for m in marks if m.column == high)
     scale_y(axes, plot)
     for series in drawn:
@@ -157,7 +157,8 @@ def stacked(axes, marks, parts, plot):
 
 
 def cdf(axes, traces, styles, plot):
-    """Distributions: the median of the rounds, and a shadow from their smallest to their largest."""
+    """Distributions: the median of the rounds, and a shadow from their smallest to their
+    largest."""
     for trace in traces:
         style = styles[trace.series]
         x, y, low, high = zip(*trace.points)
@@ -248,5 +249,7 @@ def _ticks(axes, places, labels):
     axes.tick_params(axis="x", length=0)
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
     if longest * 0.075 > _inches(axes) / max(1, len(labels)):
+        dense = _inches(axes) < 0.25 * len(labels)
         for label in axes.get_xticklabels():
-            label.set(rotation=32, ha="right", rotation_mode="anchor")
+            label.set(rotation=90 if dense else 32, ha="right", rotation_mode="anchor",
+                      va="center" if dense else "top", fontsize=7.5 if dense else 8.5)

@@ -1,8 +1,8 @@
 """Draws the figure of an experiment as a PNG: the published panel at the left, ours beside it.
 
-The frame is the same for all kinds: what the figure shows and what it claims, whether that holds here,
-a legend above the panels that hides nothing, and where the numbers come from. The kinds of panels are
-plot_kinds.py's.
+The frame is the same for all kinds: what the figure shows and what it claims, whether that holds
+here, a legend above the panels that hides nothing, and where the numbers come from. The kinds of
+panels are plot_kinds.py's.
 """
 
 import io
@@ -20,7 +20,8 @@ from PIL import Image
 
 from experiments import curves, dependencies, plot_kinds
 from experiments.measured import OPEN
-from experiments.style import (COLOURS, VERDICTS, component_colours, component_names, name_of, short_machine)
+from experiments.style import (COLOURS, VERDICTS, component_colours, component_names, name_of,
+                               short_machine)
 
 UNIT = re.compile(r" \((us|ms)\)$")  # goes where the ticks have units of their own
 WIDTH = 9.0  # inches, at 150 dots: 1350 pixels, and readable at 900
@@ -41,7 +42,8 @@ def draw(experiment, measured, path, extras, cores=None):
         figure = Figure(experiment, measured, extras or {}, size, cores)
         image = figure.image()
     # A palette makes the file three times smaller, and nobody can see it: there are few colours.
-    image.quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+    colours = 32 if figure.kind == "dependencies" else 96
+    image.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def verdict_words(experiment, measured, cores=None):
@@ -138,7 +140,7 @@ class Figure:
         """Room for the words around the panels, as much as they take."""
         same = len(cells) > 1 and all(c and d and c[0] == d[0] for c, d in zip(cells[0], cells[1]))
         body.subplots_adjust(left=0.08, right=0.985, top=1 - words / inches, bottom=0.5 / inches,
-                             wspace=0.2, hspace=0.12 if same else 0.38 + words / 2)
+                             wspace=0.2, hspace=0.12 if same else 0.5 + words / 2)
         body.align_ylabels([row[0] for row in grid])
         renderer = body.figure.canvas.get_renderer()
         dots = body.bbox.width
@@ -148,8 +150,8 @@ class Figure:
                              bottom=(0.5 * DOTS - bottom + 0.03 * DOTS) / (inches * DOTS))
 
     def _share_scales(self, grid, cells):
-        """Our panels of one column can be compared: they have one scale, unless one of them would be
-        flat. The paper's has its own."""
+        """Our panels of one column can be compared: they have one scale, unless one of them would
+        be flat. The paper's has its own."""
         own = {}
         for row_axes, row in zip(grid, cells):
             for axes, cell in zip(row_axes, row):
@@ -172,7 +174,8 @@ class Figure:
         value = self.plot.get(field, default)
         if not isinstance(value, list):
             return value
-        return value[self.columns.index(column)] if column in self.columns else value[0]
+        given = curves.as_list(self.plot.get("y"))
+        return value[given.index(column)] if column in given else value[0]
 
     def _panel(self, axes, panel, column, published, last, first, left):
         plot = {**self.plot, "y_scale": self._scale(column)}
@@ -276,6 +279,8 @@ class Header:
             return [Patch(facecolor=COLOURS[colour], label=name)
                     for name, colour in figure.parts.values()]
         named = {name: style for name, style in figure.styles.items() if name}
+        if kind == "bars" and len(named) == 1:
+            return []
         if kind == "bars":
             return [Patch(facecolor="white" if s.unsafe or s.variant else s.rgb, edgecolor=s.rgb,
                           hatch="///" if s.unsafe else "", label=name_of(name, s))

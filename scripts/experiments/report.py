@@ -1,7 +1,8 @@
 """Writes results/REPORT.md: what was published, what we measured, and whether the claim holds.
 
-Nothing in it is written by hand: sentences are those of the experiments' files, numbers and verdicts
-come from the rows. Our own measurements, which nobody published, follow in a part of their own.
+Nothing in it is written by hand: sentences are those of the experiments' files, numbers and
+verdicts come from the rows. Our own measurements, which nobody published, follow in a part of their
+own.
 """
 
 import pathlib
@@ -67,8 +68,8 @@ def summary_lines(total):
                     + (f", {dates}" if dates else "")
                     + f", revision {', '.join(total['revisions'])}, in the size "
                     f"{' and '.join(total['sizes'])}: {total['rows']:,} runs in "
-                    f"{total['minutes']:.0f} minutes; {total['thrown_away']} more were thrown away, "
-                    "because others used the cores.")
+                    f"{total['minutes']:.0f} minutes; {total['thrown_away']} more were thrown "
+                    "away, because others used the cores.")
     if total["simulated"]:
         said.append("Results marked as simulated come from " + " and ".join(total["simulated"])
                     + "; they are never mixed with those of this machine.")
@@ -85,7 +86,8 @@ def overview(entries, folder):
         linked = (f"[figure]({_relative(run.figure, folder)})"
                   if run and run.figure.exists() else "")
         lines.append([f"[{', '.join(entry.ids)}](#{anchor(entry)})", one.source or "ours",
-                      one.number.get("what", one.title), one.published or one.claim, ours, published,
+                      one.number.get("what", one.title), one.published or one.claim, ours,
+                      published,
                       "; ".join(part for part in (f"**{entry.words}**", entry.note) if part),
                       entry.why, linked])
     return table(COLUMNS, lines)

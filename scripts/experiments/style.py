@@ -26,7 +26,7 @@ SCHEMES = {
 }
 POLICIES = {"sync": ("blue", "o"), "pipelined": ("green", "D"), "async": ("orange", "^")}
 COMPONENTS = {"work": "green", "lock wait": "orange", "log contention": "vermillion",
-              "log work": "blue", "flush wait": "purple", "idle": "grey"}
+              "log work": "blue", "flush wait": "purple", "space wait": "sky", "idle": "grey"}
 VERDICTS = {"holds": "#00734f", "does not hold": "#b34700", "open": "#8a6100",
             "not measured": "#666666"}
 
@@ -47,8 +47,8 @@ class Style:
 
 
 def styles(series):
-    """`series` maps names, in their order, to (schemes, commit policies, whether unsafe): what their
-    rows have. Returns a map of names to Styles. Series that measure one scheme each have the
+    """`series` maps names, in their order, to (schemes, commit policies, whether unsafe): what
+    their rows have. Returns a map of names to Styles. Series that measure one scheme each have the
     schemes' colours, those that differ only in the commit policy have the policies', and others
     have those of their places."""
     logs = {name: _only(logs) for name, (logs, _, _) in series.items()}
@@ -83,8 +83,8 @@ def at_place(name, place):
 
 
 def of_bar(style, mark):
-    """The Style of one bar: where x are the schemes, each has its own."""
-    if mark.series or mark.x not in SCHEMES:
+    """The Style of one bar in a figure of one series: where x are the schemes, each has its own."""
+    if mark.x not in SCHEMES:
         return style
     return Style(*SCHEMES[mark.x], style.variant, style.unsafe)
 
@@ -101,8 +101,9 @@ def _only(values):
 
 def duration(us, digits=3):
     """A time, given in microseconds, with the unit that suits it."""
-    value, unit = (us / 1e6, "s") if us >= 1e6 else (us / 1e3, "ms") if us >= 1e3 else (us, "\u00b5s")
-    return f"{float(f'{value:.{digits}g}'):g} {unit}"
+    size, unit = next(((size, unit) for size, unit in ((1e6, "s"), (1e3, "ms")) if us >= size),
+                      (1, "\u00b5s"))
+    return f"{float(f'{us / size:.{digits}g}'):g} {unit}"
 
 
 def short(value, digits=3):

@@ -122,7 +122,8 @@ class Styles(unittest.TestCase):
     def test_schemes_of_one_paper_have_different_colours(self):
         for paper in (("centr", "silo", "nvmd", "poplar"),
                       ("centr", "aether-c", "aether-d", "aether-cd", "aether-cde"),
-                      ("centr-lockflush", "centr", "pwal"), ("eleda", "eleda-crawl", "eleda-bitmap"),
+                      ("centr-lockflush", "centr", "pwal"),
+                      ("eleda", "eleda-crawl", "eleda-bitmap"),
                       ("aether-cd", "dlog-s", "dlog-r")):
             self.assertEqual(len({style.SCHEMES[scheme][0] for scheme in paper}), len(paper))
 
@@ -156,6 +157,10 @@ class Frame(unittest.TestCase):
         self.assertEqual([[cell[:2] for cell in row] for row in cells],
                          [[("YCSB-A", column), ("NewOrder, Payment", column)]
                           for column in ("tps", "commit_p50_us")])
+
+    def test_both_ends_of_a_range_are_in_one_panel(self):
+        plot = {"y": ["tps", "p50", "p99"], "low_high": ["p50", "p99"]}
+        self.assertEqual(curves.columns_of(plot), ["tps", "p50"])
 
     def test_a_check_that_needs_more_cores_is_said_to_be_open(self):
         one = synthetic.experiment(synthetic.STACKED)

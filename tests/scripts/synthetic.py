@@ -1,7 +1,7 @@
 """Experiments and rows that were never run, for the tests of figures and reports.
 
-The numbers are made by rules that a test can repeat: `rate` of a scheme, times the threads, times 1 -
-0.05, 1 and 1 + 0.1 in the three rounds.
+The numbers are made by rules that a test can repeat: `rate` of a scheme, times the threads, times 1
+- 0.05, 1 and 1 + 0.1 in the three rounds.
 """
 
 import pathlib
@@ -23,7 +23,7 @@ LINES = """
 id = "P5"
 source = "Poplar, Fig. 5"
 title = "Throughput against devices"
-claim = "Parallel streams add bandwidth: with two devices Poplar has twice the centralized log's throughput."
+claim = "Parallel streams add bandwidth: two devices give Poplar twice the centralized log's."
 published = "Poplar and Silo about 2 times the centralized log"
 setting = "24 cores, two SSDs of 1.2 GB/s"
 here = "two simulated devices of 21 us and 100 MB/s"
@@ -74,7 +74,7 @@ needs_cores = 64
 BARS = """
 id = "demo"
 title = "What a durable commit costs"
-claim = "Durable commits keep most of the throughput if they are pipelined, and little if each is waited for."
+claim = "Durable commits keep most of the throughput if they are pipelined."
 [[grid]]
 [grid.axes]
 workload = ["YCSB-A", "NewOrder, Payment"]
@@ -193,7 +193,8 @@ def row_of(point, number, **columns):
     row = {"round": str(number), "thrown_away": "0",
            **{f"axis_{name}": value for name, value in axes.items()},
            "log": log if log in RATES else "none" if log == "no durability" else "centr",
-           "commit": log if log in ("sync", "async") else "pipelined", "workload": axes.get("workload", "ycsb"),
+           "commit": log if log in ("sync", "async") else "pipelined",
+           "workload": axes.get("workload", "ycsb"),
            **ORIGIN, **{name: f"{value:.3f}" for name, value in values.items()}}
     if log == "async":
         row["unsafe"] = "async"
@@ -216,8 +217,9 @@ def extras(one):
         middle = float(row["commit_p50_us"])
         for step in range(1, 201):
             fraction = step / 200
-            found["cdf"].append({**own, "fraction": f"{fraction:.3f}", "latency_us":
-                                 f"{middle * (0.4 + 0.8 * fraction + 0.02 / (1.004 - fraction)):.1f}"})
+            latency = middle * (0.4 + 0.8 * fraction + 0.02 / (1.004 - fraction))
+            found["cdf"].append({**own, "fraction": f"{fraction:.3f}",
+                                 "latency_us": f"{latency:.1f}"})
         for tick in range(60):
             stall = 0.2 if 25 <= tick < 29 else 1 + 0.05 * (tick % 3)
             found["timeline"].append({**own, "seconds": f"{tick / 10:.1f}",

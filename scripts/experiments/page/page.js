@@ -1,11 +1,13 @@
 "use strict";
-// The page around the plots: filters, the table of all results, and a section for each. The state is
-// in the address, behind the #: `#log=poplar&verdict=holds` can be shared. `#p7` leads to a section.
+// The page around the plots: filters, the table of all results, and a section for each. The state
+// is in the address, behind the #: `#log=poplar&verdict=holds` can be shared. `#p7` leads to a
+// section.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const filters = { log: "", workload: "", machine: "", verdict: "", find: "" };
 const switchedOff = new Set(); // "id run series"
-const classes = { holds: "holds", "does not hold": "fails", open: "open", "not measured": "missing" };
+const classes = { holds: "holds", "does not hold": "fails", open: "open",
+  "not measured": "missing" };
 const byId = (id) => document.getElementById(id);
 
 function element(name, attributes = {}, ...children) {
@@ -59,11 +61,13 @@ function panelsOf(entry, run) {
     const marks = given.filter((one) => one.panel === panel &&
       (plot.kind === "stacked" || !switchedOff.has(keyOf(entry, run, one.series))))
       .flatMap((one) => publishedMarks(one));
-    if (marks.length) panels.push({ panel, column: columns[0], marks, published: true, traces: [] });
+    if (!marks.length) continue;
+    panels.push({ panel, column: columns[0], marks, published: true, traces: [] });
   }
   for (const column of columns) {
     for (const panel of plot.kind === "dependencies" ? Object.keys(run.edges) : names) {
-      const isOf = (one) => one.panel === panel && (plot.kind === "stacked" ? wanted(one) : on(one)) &&
+      const isOf = (one) => one.panel === panel &&
+        (plot.kind === "stacked" ? wanted(one) : on(one)) &&
         (column === null || one.column === column ||
          (plot.low_high.includes(column) && plot.low_high.includes(one.column)));
       const marks = run.marks.filter(isOf);
@@ -94,7 +98,7 @@ function shareScales(plot, panels) {
   for (const panel of own) {
     const beside = own.filter((one) => one.column === panel.column);
     const highs = beside.map((one) => Math.max(...one.marks.map((mark) => mark.high)));
-    const log = ofColumn(plot.y_scale, plot.columns, panel.column) === "log";
+    const log = ofColumn(plot.y_scale, plot.y, panel.column) === "log";
     if (log || Math.max(...highs) < 3 * Math.min(...highs)) {
       panel.shared = beside.flatMap((one) => one.marks.flatMap((mark) => [mark.low, mark.high]));
     }
@@ -104,22 +108,23 @@ function shareScales(plot, panels) {
 function drawPanel(entry, run, { panel, column, marks, traces, published, shared = [] }) {
   const { plot } = entry;
   const ranges = plot.kind === "bars" && plot.low_high.includes(column) && !published;
-  const of = published ? entry.setting : [run.machine, run.revision.slice(0, 8), run.name].join(", ");
+  const of = published ? entry.setting
+    : [run.machine, run.revision.slice(0, 8), run.name].join(", ");
   const where = published ? "published" : "here";
   const caption = element("figcaption", {}, element("b", {}, panel || where),
     panel ? `${where}${of ? ` (${of})` : ""}` : of);
   const host = element("figure", { class: "panel", "data-panel": panel,
     "data-published": published ? "yes" : null }, caption);
-  const yLabel = ofColumn(plot.y_label, plot.columns, column) || column || plot.columns[0] || "";
+  const yLabel = ofColumn(plot.y_label, plot.y, column) || column || plot.columns[0] || "";
   const yWords = plot.kind === "cdf" ? (value) => String(value)
     : ranges ? wordsOf(plot.low_high[1]) : short;
   host.draw = () => {
     host.querySelector("svg")?.remove();
-    const spec = { width: Math.max(220, host.clientWidth), height: ranges ? 230 : 290, marks, traces,
-      plot, styles: run.styles, parts: run.parts, edges: run.edges[panel],
+    const spec = { width: Math.max(220, host.clientWidth), height: ranges ? 230 : 290, marks,
+      traces, plot, styles: run.styles, parts: run.parts, edges: run.edges[panel],
       xLabel: plot.kind === "cdf" ? withoutUnit(plot.x_label) : plot.x_label,
       yLabel: ranges ? withoutUnit(yLabel) : yLabel, shared,
-      yScale: ofColumn(plot.y_scale, plot.columns, column) || null, yWords,
+      yScale: ofColumn(plot.y_scale, plot.y, column) || null, yWords,
       xWords: plot.kind === "cdf" ? duration : short,
       label: `${entry.ids[0]}, ${panel || where}: arrow keys walk along the points` };
     const kinds = { stacked: drawStacked, bars: ranges ? drawRanges : drawBars,
@@ -164,8 +169,8 @@ function walkable(root, points) {
     const box = root.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const far = (point) => Math.hypot(point.x - x, point.y - y);
-    const nearest = ordered.reduce((best, point) => (!best || far(point) < far(best) ? point : best),
-      null);
+    const nearest = ordered.reduce(
+      (best, point) => (!best || far(point) < far(best) ? point : best), null);
     show(nearest && far(nearest) < 48 ? nearest : null);
   });
   root.addEventListener("pointerleave", hide);
@@ -187,15 +192,16 @@ function legend(entry, run, redraw) {
   const shown = stacked ? run.parts.map((part) => [part.name, { ...part, marker: "s", variant: 0 }])
     : Object.entries(run.styles).filter(([name]) => name && [...run.marks, ...run.traces].some(
       (one) => one.series === name && wanted(one)));
-  return element("ul", { class: "legend", "aria-label": "Series" }, ...shown.map(([name, style]) => {
+  const items = shown.map(([name, style]) => {
     const sample = svg("svg", { width: 26, height: 14, class: `c-${style.colour}`,
       "aria-hidden": "true" });
     if (!stacked && entry.plot.kind !== "bars") sample.append(lineFor([[0, 7], [26, 7]], style));
     sample.append(markerAt(13, 7, stacked || entry.plot.kind === "bars"
       ? { ...style, marker: "s" } : style, stacked ? 6 : 4.2));
     const says = style.unsafe && !/unsafe/i.test(name) ? `${name} (unsafe)` : name;
-    if (stacked) return element("li", {}, element("button", { type: "button", disabled: "" }, sample,
-      says));
+    if (stacked) {
+      return element("li", {}, element("button", { type: "button", disabled: "" }, sample, says));
+    }
     const key = keyOf(entry, run, name);
     const button = element("button", { type: "button", "data-series": name,
       "aria-pressed": String(!switchedOff.has(key)), title: "show or hide" }, sample, says);
@@ -205,7 +211,8 @@ function legend(entry, run, redraw) {
       redraw();
     });
     return element("li", {}, button);
-  }));
+  });
+  return element("ul", { class: "legend", "aria-label": "Series" }, ...items);
 }
 
 const cellText = (value) => (typeof value === "number" ? short(value, 4) : value ?? "");
@@ -288,12 +295,13 @@ function overview(entries) {
     element("td", {}, element("a", { href: `#${entry.ids[0].toLowerCase()}` },
       entry.ids.join(", "))),
     element("td", {}, verdictOf(entry.verdict, entry.words), noteOf(entry.note)),
-    element("td", { class: "text" }, entry.claim, noteOf(entry.verdict === "holds" ? "" : entry.why)),
+    element("td", { class: "text" }, entry.claim,
+      noteOf(entry.verdict === "holds" ? "" : entry.why)),
     element("td", { class: "number", "data-label": "ours" }, entry.ours),
     element("td", { class: "number", "data-label": "published" }, entry.number),
     element("td", { class: "source" }, entry.source || "ours")));
   return element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((name) =>
-    element("th", { scope: "col", class: name === "ours" || name === "published" ? "number" : null },
+    element("th", { scope: "col", class: ["ours", "published"].includes(name) ? "number" : null },
       name)))), element("tbody", {}, ...lines));
 }
 

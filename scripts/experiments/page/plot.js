@@ -1,6 +1,6 @@
 "use strict";
-// Draws one panel of a figure as SVG. plot_kinds.py draws the same kinds for the PNGs. A panel gives
-// back its points as {x, y, says}, in pixels: what hovering and the arrow keys walk over.
+// Draws one panel of a figure as SVG. plot_kinds.py draws the same kinds for the PNGs. A panel
+// gives back its points as {x, y, says}, in pixels: what hovering and the arrow keys walk over.
 
 function svg(name, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -174,9 +174,9 @@ function hatch(root, colour) {
   return `url(#${id})`;
 }
 
-// Where x are the schemes, each has its own colour.
-function styleOfBar(style, mark) {
-  const scheme = mark.series === "" ? data.schemes[mark.x] : null;
+// In a figure of one series: where x are the schemes, each has its own colour.
+function styleOfBar(style, mark, alone) {
+  const scheme = alone ? data.schemes[mark.x] : null;
   return scheme ? { ...style, colour: scheme[0], marker: scheme[1] } : style;
 }
 
@@ -193,7 +193,7 @@ function drawBars(spec) {
   for (const series of shown) {
     const group = groupOf(series, styles[series]);
     for (const mark of marks.filter((one) => one.series === series && y.has(one.low))) {
-      const style = styleOfBar(styles[series], mark);
+      const style = styleOfBar(styles[series], mark, shown.length === 1);
       const wide = Math.max(2, width(x.band) * 0.9);
       const [px, py] = [x.at(mark.x) + offset(series, x.band), y.at(mark.y)];
       const fill = !style.unsafe ? (style.variant ? "var(--paper)" : "currentColor")
@@ -302,7 +302,8 @@ function drawTraces(spec) {
     group.append(lineFor(usable.map((p) => [x.at(p[0]), y.at(p[1])]), style, cdf ? 2 : 1.6));
     for (const [value, other, low, high] of usable) {
       const says = cdf
-        ? `${short(100 * other)} % within ${duration(value)} (${duration(low)} to ${duration(high)})`
+        ? `${short(100 * other)} % within ${duration(value)} (${duration(low)} to ` +
+          `${duration(high)})`
         : `${short(value)} s: ${wordsOf(trace.column)(other)}`;
       points.push({ x: x.at(value), y: y.at(other), series: trace.series, style, says });
     }
