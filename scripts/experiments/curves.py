@@ -95,8 +95,8 @@ class Names:
 
 
 def label(axis, value):
-    """The name of an axis' value: a number alone says nothing."""
-    return f"{axis} {value}" if number(value) is not None else value
+    """The name of an axis' value: a number alone says nothing, nor does true."""
+    return f"{axis} {value}" if number(value) is not None or value in ("true", "false") else value
 
 
 def numeric_x(experiment, points):

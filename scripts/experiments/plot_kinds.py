@@ -73,7 +73,7 @@ def bars(axes, marks, styles, plot):
         len(short(mark.middle, digits)) * LETTER <= room for mark in marks)), None)
     scale_y(axes, plot)
     for mark in (m for series in drawn for m in marks if m.series == series):
-        style = of_bar(styles[mark.series], mark) if len(drawn) == 1 else styles[mark.series]
+        style = of_bar(styles[mark.series], mark.x) if len(drawn) == 1 else styles[mark.series]
         x = place(mark.x, mark.series)
         hollow = style.unsafe or style.variant
         axes.bar(x, mark.middle, width * 0.9, color="white" if hollow else style.rgb,
@@ -109,6 +109,7 @@ def ranges(axes, marks, styles, plot):
             if None in ends:
                 continue
             x = place(name, series)
+            style = of_bar(styles[series], name) if len(drawn) == 1 else styles[series]
             axes.plot([x, x], ends, color=style.rgb, lw=2, zorder=2)
             axes.plot(x, ends[0], "_", color=style.rgb, ms=9, mew=1.8, zorder=3)
             axes.plot(x, ends[1], "D", color=style.rgb, mfc="white" if hollow else style.rgb,

@@ -54,6 +54,8 @@ def styles(series):
     logs = {name: _only(logs) for name, (logs, _, _) in series.items()}
     commits = {name: _only(commits) for name, (_, commits, _) in series.items()
                if logs[name] != "none"}
+    if set(logs.values()) == {"none"}:
+        logs = dict.fromkeys(logs)  # the figure is not about logs
     of_logs = [log for log in logs.values() if log != "none"]
     most = max((of_logs.count(log) for log in of_logs), default=0)
     if len(set(of_logs)) == 1 and most > 1 and len(set(commits.values())) == most and all(
@@ -82,11 +84,11 @@ def at_place(name, place):
     return Style(*SCHEMES.get(name, _place(place)))
 
 
-def of_bar(style, mark):
+def of_bar(style, x):
     """The Style of one bar in a figure of one series: where x are the schemes, each has its own."""
-    if mark.x not in SCHEMES:
+    if x not in SCHEMES:
         return style
-    return Style(*SCHEMES[mark.x], style.variant, style.unsafe)
+    return Style(*SCHEMES[x], style.variant, style.unsafe)
 
 
 def name_of(series, style):

@@ -78,6 +78,7 @@ class Marks(unittest.TestCase):
     def test_a_number_alone_is_no_name_of_a_series(self):
         one = synthetic.experiment(synthetic.LINES.replace('series = "log"', 'series = "threads"')
                                    .replace('x = "threads"', 'x = "log"'))
+        self.assertEqual(curves.label("elr", "true"), "elr true")
         self.assertIn("threads 8", {mark.series for mark in
                                     curves.marks(one, synthetic.measured(one))})
 
@@ -139,6 +140,10 @@ class Styles(unittest.TestCase):
         self.assertEqual([found[name].colour for name in "abcd"],
                          ["grey", "blue", "green", "orange"])
         self.assertEqual([found[name].unsafe for name in "abcd"], [False, False, False, True])
+
+    def test_without_any_log_the_series_differ_all_the_same(self):
+        found = styles_of(two=("none", "pipelined"), eight=("none", "pipelined"))
+        self.assertNotEqual(found["two"].colour, found["eight"].colour)
 
     def test_numbers_are_written_as_people_write_them(self):
         self.assertEqual([style.short(value) for value in (0, 0.02345, 12.34, 1234, 55250, 1.2e6)],

@@ -175,8 +175,8 @@ function hatch(root, colour) {
 }
 
 // In a figure of one series: where x are the schemes, each has its own colour.
-function styleOfBar(style, mark, alone) {
-  const scheme = alone ? data.schemes[mark.x] : null;
+function styleOfBar(style, name, alone) {
+  const scheme = alone ? data.schemes[name] : null;
   return scheme ? { ...style, colour: scheme[0], marker: scheme[1] } : style;
 }
 
@@ -193,7 +193,7 @@ function drawBars(spec) {
   for (const series of shown) {
     const group = groupOf(series, styles[series]);
     for (const mark of marks.filter((one) => one.series === series && y.has(one.low))) {
-      const style = styleOfBar(styles[series], mark, shown.length === 1);
+      const style = styleOfBar(styles[series], mark.x, shown.length === 1);
       const wide = Math.max(2, width(x.band) * 0.9);
       const [px, py] = [x.at(mark.x) + offset(series, x.band), y.at(mark.y)];
       const fill = !style.unsafe ? (style.variant ? "var(--paper)" : "currentColor")
@@ -225,18 +225,19 @@ function drawRanges(spec) {
   }));
   const points = [];
   for (const series of shown) {
-    const style = styles[series];
-    const group = groupOf(series, style);
+    const group = groupOf(series, styles[series]);
     for (const name of names) {
+      const style = styleOfBar(styles[series], name, shown.length === 1);
       const [from, to] = [low, high].map((column) => marks.find((mark) =>
         mark.series === series && mark.x === name && mark.column === column));
       if (!from || !to || !y.has(from.y)) continue;
       const px = x.at(name) + offset(series, x.band);
-      group.append(svg("line", { x1: px, x2: px, y1: y.at(from.y), y2: y.at(to.y),
-        stroke: "currentColor", "stroke-width": 2.2 }),
-      svg("line", { x1: px - 5, x2: px + 5, y1: y.at(from.y), y2: y.at(from.y),
-        stroke: "currentColor", "stroke-width": 2.2 }),
-      markerAt(px, y.at(to.y), { ...style, marker: "D", variant: 0 }, 3.8));
+      group.append(svg("g", { class: `c-${style.colour}` },
+        svg("line", { x1: px, x2: px, y1: y.at(from.y), y2: y.at(to.y), stroke: "currentColor",
+          "stroke-width": 2.2 }),
+        svg("line", { x1: px - 5, x2: px + 5, y1: y.at(from.y), y2: y.at(from.y),
+          stroke: "currentColor", "stroke-width": 2.2 }),
+        markerAt(px, y.at(to.y), { ...style, marker: "D", variant: 0 }, 3.8)));
       points.push({ x: px, y: y.at(to.y), series, style,
         says: `${name}: ${saysMark(from, low)} to ${saysMark(to, high)}` });
     }
