@@ -14,9 +14,7 @@ namespace {
 
 template <class Texts>
 Value texts(const Texts& texts) {
-  std::vector<std::string> items;
-  for (const auto& text : texts) items.push_back(json_text(text));
-  return {"", json_array(items)};
+  return list_of(std::vector<Value>(texts.begin(), texts.end()));
 }
 
 template <class Infos, class ToRow>

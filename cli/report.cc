@@ -69,6 +69,11 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   add_latency("commit", result.commit, &row);
   row.emplace_back("pipeline_full_pct", pipelined ? number(result.pipeline_full_pct) : Value());
   row.emplace_back("log_mb_s", number(per(log_bytes * 1e-6, result.seconds), 2));
+  std::vector<Value> streams;
+  for (const uint64_t bytes : result.durable_bytes) {
+    streams.push_back(number(per(static_cast<double>(bytes) * 1e-6, result.seconds), 2));
+  }
+  row.emplace_back("log_mb_s_streams", list_of(streams));
   row.emplace_back("log_bytes_txn", number(per(log_bytes, transactions)));
   row.emplace_back("log_records_txn",
                    number(per(static_cast<double>(result.log_records), transactions), 2));

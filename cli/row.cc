@@ -42,6 +42,16 @@ Value number(double value, int decimals) {
   return {text, std::isfinite(value) ? text : "null"};  // JSON has no infinity
 }
 
+Value list_of(const std::vector<Value>& members) {
+  std::string text;
+  std::vector<std::string> items;
+  for (const Value& member : members) {
+    text += (text.empty() ? "" : " ") + member.text();
+    items.push_back(member.json());
+  }
+  return {text, json_array(items)};
+}
+
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row) {
   const auto us = [](uint64_t t) { return number(platform::ticks_to_ns(t) * 1e-3); };
   row->emplace_back(prefix + "_p50_us", us(ticks.percentile(0.5)));

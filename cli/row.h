@@ -41,6 +41,9 @@ class Value {
 // `value` with that many digits behind the point.
 Value number(double value, int decimals = 1);
 
+// A list, with spaces between its members; in JSON an array.
+Value list_of(const std::vector<Value>& members);
+
 // In the order of the columns.
 using Row = std::vector<std::pair<std::string, Value>>;
 

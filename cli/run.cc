@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/cdf.h"
@@ -11,11 +12,18 @@
 #include "cli/report.h"
 #include "cli/row_files.h"
 #include "cli/settings.h"
+#include "cli/timeline.h"
+#include "logging/flag_checks.h"
 #include "logging/log.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "workloads/history/keep.h"
 
+DEFINE_string(timeline, "",
+              "run: write a CSV row to this file every --timeline_ms, as soon as it is known: what "
+              "was acknowledged, latency, aborts, log, and how far the log lags; also of the "
+              "warm-up, whose times are negative, and of the drain");
+DEFINE_uint64(timeline_ms, 100, "run: how long the intervals of --timeline are");
 DEFINE_bool(verify, true, "run, recover: the workload's own checks afterwards");
 
 namespace logjam {
@@ -66,6 +74,12 @@ int run_command() {
   const auto workload = make_with_history(*settings.workload);
   refuse_row_files(make_row(settings, *workload, RunResult{}, ""));
   refuse_cdf_file();
+  constexpr uint64_t kMostSampleMs = 3'600'000;
+  if (const std::string why = check_range("timeline_ms", FLAGS_timeline_ms, 1, kMostSampleMs);
+      !why.empty()) {
+    platform::refuse(why);
+  }
+  if (!FLAGS_timeline.empty()) refuse_unwritable("timeline", FLAGS_timeline);
   refuse_too_large(workload->expected_bytes(), log_buffers(settings.log));
 
   const std::string unsafe = settings.scheme->unsafe();
@@ -86,6 +100,12 @@ int run_command() {
   LOG(INFO) << "loaded " << workload->describe() << " in "
             << number(static_cast<double>(platform::now_ns() - load_start) * 1e-9).text() << " s";
 
+  std::optional<TimelineFile> timeline;
+  if (!FLAGS_timeline.empty()) {
+    timeline.emplace(FLAGS_timeline, settings.run.commit);
+    settings.run.on_sample = [&](const TimelineSample& sample) { timeline->write(sample); };
+    settings.run.sample_ms = FLAGS_timeline_ms;
+  }
   stop_on_signals();
   log.start();
   const RunResult result = run(*workload, database, *settings.protocol, log.scheme(), settings.run);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "logging/commit_point.h"
 #include "logging/counters.h"
@@ -93,8 +94,10 @@ class LogScheme {
   virtual void close() {}
 
   // Any thread: the length of the largest record that reserve() takes, in bytes.
-
   virtual uint64_t max_record_bytes() const = 0;
+
+  // Any thread: up to which position each stream is durable. It takes no part in the log's work.
+  virtual std::vector<uint64_t> durable_positions() const { return {}; }
 
   // Any thread: the scheme's figures for the output row.
   virtual Counters counters() const { return {}; }

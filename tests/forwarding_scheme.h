@@ -33,6 +33,7 @@ class ForwardingScheme : public LogScheme {
   uint32_t flushers() const override { return scheme_->flushers(); }
   void flush(uint32_t flusher, bool stopping) override { scheme_->flush(flusher, stopping); }
   bool idle() const override { return scheme_->idle(); }
+  std::vector<uint64_t> durable_positions() const override { return scheme_->durable_positions(); }
   uint64_t max_record_bytes() const override { return scheme_->max_record_bytes(); }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "engine/run/memory_guard.h"
 #include "engine/run/progress.h"
+#include "engine/run/timeline.h"
 #include "engine/run/worker.h"
 #include "engine/stats/usage.h"
 #include "platform/clock.h"
@@ -137,10 +138,15 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
   platform::ns_per_tick();  // calibrates the clock before the run, not inside it
   const bool warms_up = options.warmup_seconds > 0;
   RunControl control(options.threads, warms_up ? Phase::kWarmup : Phase::kMeasure);
+  std::unique_ptr<Timeline> timeline;
+  if (options.on_sample) {
+    timeline =
+        std::make_unique<Timeline>(options, scheme, warms_up ? Phase::kWarmup : Phase::kMeasure);
+  }
   Workers workers;
   for (uint32_t id = 0; id < options.threads; ++id) {
-    workers.push_back(
-        std::make_unique<Worker>(id, options, workload, database, protocol, scheme, control));
+    workers.push_back(std::make_unique<Worker>(id, options, workload, database, protocol, scheme,
+                                               control, timeline ? timeline->of(id) : nullptr));
   }
   Progress progress(workers);
   Progress* shown = options.progress ? &progress : nullptr;
@@ -148,15 +154,18 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
   RunResult result;
   Usage before;
   Counters counted_before;
+  std::vector<uint64_t> durable_before;
   uint64_t start = 0;
   const auto begin_to_measure = [&] {
     VLOG(1) << "measure: " << options.seconds << " s";
     result.memory_start_bytes = platform::resident_bytes();
     before = usage_now();
     counted_before = scheme.counters();
+    durable_before = scheme.durable_positions();
     control.phase.store(Phase::kMeasure, platform::memory_order_relaxed);
     start = platform::now_ns();
   };
+  if (timeline) timeline->begin();
   if (!warms_up) begin_to_measure();
   std::vector<platform::thread> threads;
   for (auto& worker : workers) threads.emplace_back([&worker] { worker->run(); });
@@ -165,12 +174,19 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
     VLOG(1) << "warm-up: " << options.warmup_seconds << " s, " << options.threads << " workers";
     slept = sleep_through(options.warmup_seconds, control, options.threads, shown);
     // A run that ends in its warm-up has measured nothing.
-    if (slept == Slept::kToTheEnd) begin_to_measure();
+    if (slept == Slept::kToTheEnd) {
+      if (timeline) timeline->enter(Phase::kMeasure);
+      begin_to_measure();
+    }
   }
   if (start != 0) {
     slept = sleep_through(options.seconds, control, options.threads, shown);
     result.usage = usage_now().since(before);
     result.counters = scheme.counters().since(counted_before);
+    result.durable_bytes = scheme.durable_positions();
+    for (size_t s = 0; s < durable_before.size(); ++s) {
+      result.durable_bytes[s] -= durable_before[s];
+    }
   }
   control.end_ticks.store(platform::ticks(), platform::memory_order_relaxed);
   control.phase.store(Phase::kDrain, platform::memory_order_release);
@@ -180,8 +196,10 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
     result.seconds = seconds_between(
         start, exhausted ? control.exhausted_ns.load(platform::memory_order_relaxed) : end);
   }
+  if (timeline) timeline->enter(Phase::kDrain);
   VLOG(1) << "drain: the measured time was " << result.seconds << " s";
   for (auto& thread : threads) thread.join();
+  if (timeline) timeline->end();
   if (shown != nullptr) shown->end();
 
   result.memory_end_bytes = platform::resident_bytes();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,25 @@ class WorkerClass;
 namespace logjam {
 
 enum class CommitPolicy : uint8_t { kSync, kPipelined, kAsync };
+
+enum class Phase : uint32_t { kWarmup, kMeasure, kDrain };
+
+// What happened in one interval of a run (engine/run/timeline.h).
+struct TimelineSample {
+  Phase phase = Phase::kWarmup;
+  // When the interval ended, counted from the beginning of the measured phase: less than 0 in the
+  // warm-up. And how long it was.
+  double time_seconds = 0, seconds = 0;
+  uint64_t transactions = 0;  // acknowledged ones
+  uint64_t aborts = 0;
+  uint64_t log_bytes = 0;      // of the transactions that pre-committed
+  uint64_t durable_bytes = 0;  // by which the streams' durable positions have grown
+  // At its end: the log bytes of all transactions that are pre-committed and not acknowledged, and
+  // the age of the oldest transaction that is not acknowledged.
+  uint64_t lag_bytes = 0;
+  double lag_ns = 0;
+  HistogramSum commit;  // latencies of those that were acknowledged, in ticks
+};
 
 struct RunOptions {
   uint32_t threads = 1;
@@ -38,6 +58,9 @@ struct RunOptions {
   bool pin = true;
   const platform::WorkerClass* worker_class = nullptr;  // null: that of the process
   bool progress = false;                                // one line per second on stderr
+  // If it is set, it is called every `sample_ms`, and when a phase ends; one call at a time.
+  std::function<void(const TimelineSample&)> on_sample = nullptr;
+  uint64_t sample_ms = 100;
 };
 
 // The part of a RunResult that belongs to one type of transaction.
@@ -74,6 +97,7 @@ struct RunResult {
   uint64_t memory_end_bytes = 0;
   bool out_of_memory = false;  // the run ended early because hardly any memory was left
   std::array<double, static_cast<size_t>(Activity::kCount)> activity_share{};
+  std::vector<uint64_t> durable_bytes;  // that became durable in the measured phase, by stream
   double drain_seconds = 0;
   Counters counters;  // the scheme's counters of the measured phase
 

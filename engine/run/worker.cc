@@ -27,10 +27,12 @@ void WorkerStats::reset() {
 }
 
 Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
-               const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control)
+               const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control,
+               WorkerTimeline* timeline)
     : options_(options),
       scheme_(scheme),
       control_(control),
+      timeline_(timeline),
       protocol_(protocol),
       commands_(scheme.traits().commands),
       reclaimer_(control.epochs, CommitPoint::kQueues),
@@ -173,6 +175,12 @@ void Worker::count_waiting_arrivals() {
 }
 
 void Worker::one_transaction(uint64_t start) {
+  if (timeline_ != nullptr) timeline_->running.store(start, platform::memory_order_relaxed);
+  try_until_it_ends(start);
+  if (timeline_ != nullptr) timeline_->running.store(0, platform::memory_order_release);
+}
+
+void Worker::try_until_it_ends(uint64_t start) {
   PendingCommit txn;
   txn.start = start;
   txn.begun = options_.rate > 0 ? ticks() : start;
@@ -181,6 +189,7 @@ void Worker::one_transaction(uint64_t start) {
     control_.epochs.quiescent(context_.id);
     txn_->begin(attempt > 0);
     if (execute(&txn)) break;
+    if (timeline_ != nullptr) timeline_->aborts.add(1);
     if (!control_.in(Phase::kDrain)) {
       stats_.aborts[static_cast<size_t>(txn_->abort_reason())].add(1);
     }
@@ -219,6 +228,10 @@ bool Worker::execute(PendingCommit* txn) {
   txn->point = txn_->commit_point();
   txn->erased = reclaimer_.committed(txn->point.queue);
   stats_.log_bytes.add(context_.log_bytes);
+  if (timeline_ != nullptr) {
+    txn->log_bytes = static_cast<uint32_t>(context_.log_bytes);
+    timeline_->log_bytes.add(txn->log_bytes);
+  }
   stats_.log_records.add(context_.log_records_written);
   context_.log_bytes = context_.log_records_written = 0;
   if (txn->begun >= measure_start_) stats_.execution.record(ticks() - txn->begun);
@@ -244,6 +257,7 @@ void Worker::pre_committed(PendingCommit txn) {
   }
   const uint32_t queue = txn.point.queue;
   queues_[queue].push_back(std::move(txn));
+  note_oldest();
   if (in_flight() > options_.pipeline_depth && !scheme_.is_durable(next_commit_point())) {
     const ActivityScope scope(breakdown_, Activity::kFlushWait);
     const uint64_t full = ticks();
@@ -282,6 +296,7 @@ CommitPoint Worker::next_commit_point() const {
 }
 
 void Worker::acknowledge_durable() {
+  bool any = false;
   for (auto& queue : queues_) {
     while (!queue.empty() && scheme_.is_durable(queue.front().point)) {
       PendingCommit& txn = queue.front();
@@ -289,12 +304,31 @@ void Worker::acknowledge_durable() {
       release(txn);
       if (txn.erased != 0) reclaimer_.durable(txn.point.queue, txn.erased);
       queue.pop_front();
+      any = true;
     }
   }
+  if (any) note_oldest();
+}
+
+// For the time line: since when the oldest transaction waits for the log. Transactions that
+// --commit=async has acknowledged do not wait.
+void Worker::note_oldest() {
+  if (timeline_ == nullptr) return;
+  uint64_t oldest = 0;
+  for (const auto& queue : queues_) {
+    if (queue.empty() || queue.front().acknowledged) continue;
+    if (oldest == 0 || queue.front().start < oldest) oldest = queue.front().start;
+  }
+  timeline_->queued.store(oldest, platform::memory_order_relaxed);
 }
 
 void Worker::acknowledge(const PendingCommit& txn) {
   client_->acknowledged(txn.number);
+  if (timeline_ != nullptr) {
+    timeline_->acknowledged.add(1);
+    timeline_->acknowledged_bytes.add(txn.log_bytes);
+    timeline_->commit.record(ticks() - txn.start);
+  }
   if (control_.in(Phase::kDrain)) {  // after the measured time: no goodput
     count_late(txn);
     return;

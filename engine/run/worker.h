@@ -14,13 +14,12 @@
 #include <vector>
 
 #include "engine/run/run.h"
+#include "engine/run/timeline.h"
 #include "engine/storage/arena.h"
 #include "platform/atomic.h"
 #include "platform/counter.h"
 
 namespace logjam {
-
-enum class Phase : uint32_t { kWarmup, kMeasure, kDrain };
 
 struct RunControl {
   RunControl(uint32_t workers, Phase first) : phase(first), epochs(workers) {}
@@ -58,7 +57,8 @@ struct WorkerStats {
 class alignas(platform::kCacheLine) Worker {
  public:
   Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
-         const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control);
+         const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control,
+         WorkerTimeline* timeline);  // null: the run has no time line
 
   // The body of the thread. It works until the drain phase, and then waits until every transaction
   // in flight is acknowledged. Afterwards stats() are those of the measured phase.
@@ -79,6 +79,7 @@ class alignas(platform::kCacheLine) Worker {
     bool acknowledged = false;  // --commit=async: only its locks or erased rows still wait
     std::unique_ptr<ProtocolTransaction> locks;  // --elr=false
     uint32_t erased = 0;                         // how many rows it erased, for the reclaimer
+    uint32_t log_bytes = 0;
   };
 
   void enter_phase(Phase phase);
@@ -89,6 +90,7 @@ class alignas(platform::kCacheLine) Worker {
   void count_waiting_arrivals();
   void count_late(const PendingCommit& txn);
   void one_transaction(uint64_t start);
+  void try_until_it_ends(uint64_t start);
   bool execute(PendingCommit* txn);
   void pre_committed(PendingCommit txn);
   void back_off(uint32_t attempt);
@@ -98,12 +100,14 @@ class alignas(platform::kCacheLine) Worker {
   CommitPoint next_commit_point() const;
   void acknowledge_durable();
   void acknowledge(const PendingCommit& txn);
+  void note_oldest();
   void release(PendingCommit& txn);
   uint64_t random();
 
   const RunOptions& options_;
   LogScheme& scheme_;
   RunControl& control_;
+  WorkerTimeline* const timeline_;
   const ProtocolInfo& protocol_;
   const bool commands_;  // the log holds commands
   Arena arena_;

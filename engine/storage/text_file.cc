@@ -21,4 +21,8 @@ void TextFile::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
 }
 
+void TextFile::flush() {
+  if (std::fflush(file_) != 0) fail();
+}
+
 }  // namespace logjam

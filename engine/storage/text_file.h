@@ -18,6 +18,8 @@ class TextFile {
   TextFile& operator=(const TextFile&) = delete;
 
   void write(std::string_view text);
+  // What was written is in the file, also if the process is killed.
+  void flush();
 
  private:
   [[noreturn]] void fail();

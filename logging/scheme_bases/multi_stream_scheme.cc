@@ -59,6 +59,12 @@ void MultiStreamScheme::write_watermark_body(uint32_t index, uint64_t begin, uin
   record.seal(run_, begin);
 }
 
+std::vector<uint64_t> MultiStreamScheme::durable_positions() const {
+  std::vector<uint64_t> positions;
+  for (const auto& entry : streams_) positions.push_back(entry->stream.durable());
+  return positions;
+}
+
 Counters MultiStreamScheme::counters() const {
   Counters all;
   for (const auto& entry : streams_) all.add(entry->stream.counters());

@@ -67,6 +67,7 @@ class MultiStreamScheme : public LogScheme {
   }
   bool idle() const override;
   uint64_t max_record_bytes() const override { return stream(0).ring().max_record_bytes(); }
+  std::vector<uint64_t> durable_positions() const override;
   Counters counters() const override;
 
  protected:

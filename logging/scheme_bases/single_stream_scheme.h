@@ -23,6 +23,7 @@ class SingleStreamScheme : public LsnScheme {
   void rely_on_flushers(bool begins) override { stream_.rely_on_daemon(begins); }
   bool idle() const override { return stream_.idle(); }
   uint64_t max_record_bytes() const override { return stream_.ring().max_record_bytes(); }
+  std::vector<uint64_t> durable_positions() const override { return {sdl()}; }
   Counters counters() const override { return stream_.counters(); }
 
  protected:

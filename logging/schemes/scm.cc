@@ -99,6 +99,9 @@ class Scm final : public LsnScheme {
   // the bound, so that all schemes take the same records.
   uint64_t max_record_bytes() const override { return max_record_bytes_; }
 
+  std::vector<uint64_t> durable_positions() const override {
+    return {durable_.load(platform::memory_order_acquire)};
+  }
   Counters counters() const override {
     const uint64_t persists = persisted_.sum([](const auto& one) { return one.persists.value(); });
     const uint64_t bytes = persisted_.sum([](const auto& one) { return one.bytes.value(); });

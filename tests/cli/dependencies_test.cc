@@ -29,7 +29,8 @@ class DumpDependencies : public testing::Test {
 constexpr char kCheck[] = R"( >/dev/null && python3 -c '
 import csv, statistics
 row = next(csv.DictReader(open("row.csv")))
-edges = [{name: int(v) for name, v in edge.items()} for edge in csv.DictReader(open("e.csv"))]
+edges = [{name: int(value) for name, value in edge.items()}
+         for edge in csv.DictReader(open("e.csv"))]
 assert row["transactions"] == row["log_transactions"] == row["longest_path"] == "800", row
 assert sorted(e["to_order"] for e in edges if e["from_order"] + 1 == e["to_order"]) == \
     list(range(1, 800))

@@ -64,6 +64,13 @@ TEST(Json, TheSchemesCountersAreAnObject) {
   EXPECT_EQ(row.back().second.json(), "{}");
 }
 
+TEST(Json, AListIsAnArray) {
+  const Value list = list_of({number(1.25, 2), number(2, 0)});
+  EXPECT_EQ(list.text(), "1.25 2");
+  EXPECT_EQ(list.json(), "[1.25, 2]");
+  EXPECT_EQ(list_of({}).json(), "[]");
+}
+
 TEST(Json, EachRowIsALineBehindTheOthers) {
   const TemporaryDirectory directory;
   ScopedFlags flags;

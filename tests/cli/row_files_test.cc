@@ -39,6 +39,7 @@ for name, value in loaded.items():
     elif isinstance(value, (int, float)): assert float(text) == value, name
     elif isinstance(value, dict):
         assert text == " ".join(f"{key}={count:.2f}" for key, count in value.items()), name
+    elif isinstance(value, list): assert text == " ".join(f"{one:.2f}" for one in value), name
     else: assert text == value, name
 print(" ".join(sorted(kinds)), row["flags"].count("--json=a.json"))
 ')";
@@ -46,7 +47,7 @@ print(" ".join(sorted(kinds)), row["flags"].count("--json=a.json"))
 TEST_F(RowFiles, JsonHasTheColumnsAndValuesOfCsv) {
   const std::string files = " --csv=a.csv --json=a.json >/dev/null 2>&1";
   EXPECT_EQ(in_directory("$RUN --log=eleda" + files + kSame).output,
-            "NoneType bool dict float int str 1\n");
+            "NoneType bool dict float int list str 1\n");
   EXPECT_EQ(in_directory("rm a.*; \"$LOGJAM\" recover --wal_dir=log" + files + kSame).output,
             "NoneType float int str 1\n");
   EXPECT_EQ(in_directory("rm a.*; \"$LOGJAM\" micro --log=aether-cd --device=null --inserts=100 "
@@ -105,6 +106,24 @@ print("same", latencies[0] > 0)
                          check)
                 .output,
             "same True\n");
+}
+
+// What became durable is what the log holds, but for the last flushes: those of the drain.
+TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {
+  const Ended ended = in_directory(
+      "\"$LOGJAM\" run --log=dlog-r --sockets=3 --wal_dir=log --threads=1 --warmup=0 --seconds=0.5 "
+      "--device=sync --log_prealloc_mb=1 --commit=sync --csv=a.csv " +
+      std::string(kTpcb) + R"(>/dev/null 2>&1; python3 -c '
+import csv
+row = next(csv.DictReader(open("a.csv")))
+streams = [float(mb_s) for mb_s in row["log_mb_s_streams"].split()]
+written = dict(pair.split("=") for pair in row["scheme_counters"].split())
+syncs = float(written["sync_record_bytes"]) * 1e-6 / float(row["seconds"])
+whole = float(row["log_mb_s"]) + syncs
+print(len(streams), all(0.2 * whole < one < 0.5 * whole for one in streams),
+      abs(sum(streams) - whole) < 0.05 * whole or (streams, whole))
+')");
+  EXPECT_EQ(ended.output, "3 True True\n");
 }
 
 // What a script asks of a recovery's row.

@@ -1,0 +1,25 @@
+// The file of `run --timeline`: a CSV row for each sample, in the file as soon as it was taken, so
+// that a run that is killed leaves its time line. One thread at a time calls a TimelineFile.
+#pragma once
+
+#include <string>
+
+#include "engine/run/run.h"
+#include "engine/storage/text_file.h"
+
+namespace logjam {
+
+class TimelineFile {
+ public:
+  // Replaces the file.
+  TimelineFile(const std::string& path, CommitPolicy commit);
+  void write(const TimelineSample& sample);
+
+ private:
+  TextFile file_;
+  // Under --commit=async an acknowledged transaction may not be durable, so what is acknowledged
+  // says nothing of the lag.
+  const bool knows_lag_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,66 @@
+// `logjam run --timeline`: its file, also that of a run that is killed.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/shell.h"
+#include "tests/temporary_directory.h"
+
+namespace logjam {
+namespace {
+
+class TimelineFlag : public testing::Test {
+ protected:
+  const TemporaryDirectory directory_;
+
+  Ended in_directory(const std::string& script) {
+    return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
+                 "; RUN=\"$LOGJAM run --workload=ycsb --ycsb_records=1000 --device=null "
+                 "--threads=2 --timeline=line.csv\"; " +
+                 script);
+  }
+};
+
+TEST_F(TimelineFlag, TheFileHasTheRunFromItsWarmUpToItsDrain) {
+  for (const std::string commit : {"pipelined", "async"}) {
+    const Ended ended = in_directory(
+        "rm -f *.csv; $RUN --warmup=0.1 --seconds=0.2 --timeline_ms=20 "
+        "--csv=row.csv --commit=" +
+        commit + R"( >/dev/null 2>&1; python3 -c '
+import csv
+rows = list(csv.DictReader(open("line.csv")))
+phases = list(dict.fromkeys(row["phase"] for row in rows))
+measured = [row for row in rows if row["phase"] == "measure"]
+seconds = sum(float(row["seconds"]) for row in measured)
+result = next(csv.DictReader(open("row.csv")))
+assert abs(seconds - float(result["seconds"])) < 0.1, (seconds, result["seconds"])
+assert float(rows[0]["time_s"]) < 0 < float(rows[-1]["time_s"])
+for row in rows:
+    assert abs(float(row["tps"]) * float(row["seconds"]) - int(row["transactions"])) <= \
+        0.02 * int(row["transactions"]) + 1, row
+    assert (row["commit_p99_us"] == "") == (row["transactions"] == "0"), row
+print(" ".join(phases), {row["lag_ms"] == "" and row["lag_bytes"] == "" for row in rows})
+')");
+    EXPECT_EQ(ended.output, std::string("warm-up measure drain {") +
+                                (commit == "async" ? "True" : "False") + "}\n");
+  }
+}
+
+TEST_F(TimelineFlag, RefusesIntervalsThatAreNone) {
+  EXPECT_EQ(in_directory("$RUN --timeline_ms=0 2>&1; echo $?").output,
+            "logjam: --timeline_ms=0 is outside 1 to 3600000\n2\n");
+  EXPECT_EQ(in_directory("$RUN --timeline=no/line 2>&1; echo $?").output,
+            "logjam: cannot write --timeline=no/line: No such file or directory\n2\n");
+}
+
+TEST_F(TimelineFlag, CrashKilledRunsLeaveTheirTimeLine) {
+  const Ended ended = in_directory(R"(exec 2>/dev/null
+$RUN --warmup=0 --seconds=100 --timeline_ms=10 >/dev/null & pid=$!
+until [ $(cat line.csv | wc -l) -gt 4 ]; do kill -0 $pid || break; sleep 0.02; done
+kill -9 $pid; wait $pid; echo "status $?"
+awk -F, 'NR > 1 {print NF, $3}' line.csv | sort -u; tail -c 1 line.csv | od -An -c)");
+  EXPECT_EQ(ended.output, "status 137\n12 measure\n  \\n\n");
+}
+
+}  // namespace
+}  // namespace logjam
