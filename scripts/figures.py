@@ -67,9 +67,10 @@ def print_measured(experiment, found):
     number = found.number()
     if number is not None:
         wanted = experiment.number
-        say(f"{wanted['what']}: {number:.3g}{wanted.get('unit', '')}"
-            + (f", published {wanted['published']:g}{wanted.get('unit', '')}"
-               if "published" in wanted else ""))
+        unit = wanted.get("unit", "")
+        unit = unit if unit in ("x", "%") else " " + unit
+        say(f"{wanted['what']}: {number:,.3g}{unit}"
+            + (f", published {wanted['published']:,.3g}{unit}" if "published" in wanted else ""))
     checks = found.checks()
     for check, verdict in checks:
         say(f"{verdict}: {check['says']}")
