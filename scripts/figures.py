@@ -43,15 +43,17 @@ def csv_of(args, experiment):
     return pathlib.Path(args.results) / experiment.id.lower() / f"{args.size}.csv"
 
 
-def print_table(table):
-    def cell(value):
-        if value is None or value != value:
-            return "-"
-        if isinstance(value, str):
-            return value
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+def shown(value):
+    """A value as a reader wants it: four digits, or whole numbers of thousands."""
+    if value is None or value != value:
+        return "-"
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
-    lines = [list(table.columns)] + [[cell(value) for value in line] for line in table.values]
+
+def print_table(table):
+    lines = [list(table.columns)] + [[shown(value) for value in line] for line in table.values]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     left = [all(isinstance(value, str) for value in table[name]) for name in table.columns]
     for line in lines:
@@ -69,8 +71,8 @@ def print_measured(experiment, found):
         wanted = experiment.number
         unit = wanted.get("unit", "")
         unit = unit if unit in ("x", "%") else " " + unit
-        say(f"{wanted['what']}: {number:,.3g}{unit}"
-            + (f", published {wanted['published']:,.3g}{unit}" if "published" in wanted else ""))
+        say(f"{wanted['what']}: {shown(number)}{unit}"
+            + (f", published {shown(wanted['published'])}{unit}" if "published" in wanted else ""))
     checks = found.checks()
     for check, verdict in checks:
         say(f"{verdict}: {check['says']}")
