@@ -1,14 +1,17 @@
 """What has moved between two measurements of the same experiments, beyond the noise.
 
 For each point and column there are the rounds' logarithms of new / old, in pairs of the same round: where
-the two binaries ran in turn (`figures.py run --beside=BINARY`), a pair cancels what disturbed both. The
-noise of a point is how its pairs scatter, and at least how those of all points do, because a few rounds of
-one point say little about their own noise. A change counts if chance makes it in one of a hundred
-comparisons at most (Student's t; Bonferroni over all that is compared), and if it is large enough:
-machines drift by several percent within an hour, which no scatter of the rounds shows.
+the two binaries ran in turn (`figures.py run --beside=BINARY`), a pair cancels what disturbed both. A change
+counts if chance makes it in one of a hundred comparisons at most (Bonferroni over all that is compared),
+and if it is large enough.
 
-Two changes are looked for: of a point, and of an experiment as a whole (the median of its points in each
-round), which finds what is too small to see in any one point.
+Two changes are looked for. Of a point: its noise is how its pairs scatter, and at least how those of all
+points do, because a few rounds of one point say little about their own noise (Student's t). Of an
+experiment as a whole, which finds what is too small to see in any one point: whether the pairs of all
+points lean to one side (Wilcoxon's signed ranks, which a few wild runs do not sway). That supposes
+independent pairs. Where one measurement came after the other they are not: two minutes apart, this
+project's virtual machine is a tenth faster or slower. Then the rounds are compared, each by the
+median of its points, and small changes are not seen.
 """
 
 import dataclasses
@@ -80,12 +83,24 @@ def _changes(old, new, column):
             yield _Change(name, column, logarithms)
 
 
-def _together(changes, column):
+def _by_round(changes):
     """The change of all points: the median of the points in each round."""
     rounds = min(len(change.logarithms) for change in changes)
-    return _Change("all points", column, [
-        statistics.median(change.logarithms[number] for change in changes)
-        for number in range(rounds)])
+    return [statistics.median(change.logarithms[number] for change in changes)
+            for number in range(rounds)]
+
+
+def _noise(logarithms, degrees, risk, deviation=0.0):
+    """How large chance makes the mean of these with this risk; they scatter by `deviation` at
+    least."""
+    error = max(statistics.stdev(logarithms), deviation) / math.sqrt(len(logarithms))
+    return error * stats.t.ppf(1 - risk / 2, degrees)
+
+
+def _leans(logarithms, risk):
+    """Whether these pairs lean to one side more than chance makes them with this risk."""
+    return any(logarithms) and stats.wilcoxon(
+        logarithms, zero_method="zsplit", method="approx").pvalue < risk
 
 
 def compare(old, new, apart, count=1):
@@ -98,17 +113,21 @@ def compare(old, new, apart, count=1):
     if not by_column:
         raise Refused(f"{new.experiment.id}: no point has {LEAST_ROUNDS} rounds in both")
     tests = count * sum(len(changes) + 1 for changes in by_column.values())
+    risk = FALSE_ALARMS / tests
     moved = []
     for column, changes in by_column.items():
-        freedom = sum(len(change.logarithms) - 1 for change in changes)
+        degrees = sum(len(change.logarithms) - 1 for change in changes)
         pooled = math.sqrt(statistics.fmean(change.deviation() ** 2 for change in changes))
-        whole = _together(changes, column)
-        for change, degrees, floor in [
-                *((change, freedom, pooled) for change in changes),
-                (whole, len(whole.logarithms) - 1, 0)]:
-            error = max(change.deviation(), floor) / math.sqrt(len(change.logarithms))
-            noise = max(least, error * stats.t.ppf(1 - FALSE_ALARMS / tests / 2, degrees))
-            if abs(change.middle()) > noise:
-                moved.append(Moved(new.experiment.id, change.where, column,
-                                   math.exp(change.middle()), math.expm1(noise)))
+        found = []  # (where, change, noise, whether it is beyond chance)
+        for change in changes:
+            noise = _noise(change.logarithms, degrees, risk, pooled)
+            found.append((change.where, change.middle(), noise, abs(change.middle()) > noise))
+        pairs = _by_round(changes) if apart else [
+            one for change in changes for one in change.logarithms]
+        middle, noise = statistics.median(pairs), _noise(pairs, len(pairs) - 1, risk)
+        seen = abs(middle) > noise if apart else _leans(pairs, risk)
+        for where, change, noise, beyond in [*found, ("all points", middle, noise, seen)]:
+            if beyond and abs(change) > least:
+                moved.append(Moved(new.experiment.id, where, column, math.exp(change),
+                                   math.expm1(max(least, noise))))
     return sorted(moved, key=lambda one: -abs(math.log(one.ratio)))
