@@ -42,8 +42,9 @@ def draw(experiment, measured, path, extras, cores=None):
         figure = Figure(experiment, measured, extras or {}, size, cores)
         image = figure.image()
     # A palette makes the file three times smaller, and nobody can see it: there are few colours.
-    colours = 32 if figure.kind == "dependencies" else 96
-    image.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)
+    # Of many thin lines, which blend, it keeps the rarest colours: those of the legend.
+    palette = (64, Image.Quantize.MAXCOVERAGE) if figure.kind == "dependencies" else (96, None)
+    image.quantize(*palette, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def verdict_words(experiment, measured, cores=None):
