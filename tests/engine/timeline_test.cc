@@ -94,6 +94,19 @@ TEST_F(TimelineOfARun, IntervalsFollowEachOtherAndNoneIsOfTwoPhases) {
   EXPECT_LT(samples_.front().time_seconds, 0);
 }
 
+// No interval ends by itself here.
+TEST_F(TimelineOfARun, TheEndOfAPhaseEndsAnInterval) {
+  run_on("null", {.threads = 1,
+                  .warmup_seconds = 0.02,
+                  .seconds = 0.02,
+                  .pin = false,
+                  .sample_ms = 3'600'000});
+  ASSERT_EQ(samples_.size(), 3u);
+  EXPECT_EQ(samples_[0].phase, Phase::kWarmup);
+  EXPECT_EQ(samples_[1].phase, Phase::kMeasure);
+  EXPECT_EQ(samples_[2].phase, Phase::kDrain);
+}
+
 // Nothing becomes durable before the test says so.
 class Stalled final : public ForwardingScheme {
  public:
@@ -114,8 +127,7 @@ class Stalled final : public ForwardingScheme {
   platform::atomic<bool> released_{false};
 };
 
-// A worker's own protocol, which writes to a log of which the scheme keeps nothing: the first
-// transaction waits until the third sample in which nothing was acknowledged.
+// The log stalls until the third sample that shows it.
 TEST_F(TimelineOfARun, ALogThatStallsShows) {
   for (const CommitPolicy commit : {CommitPolicy::kSync, CommitPolicy::kPipelined}) {
     samples_.clear();
