@@ -41,10 +41,11 @@ def draw(experiment, measured, path, extras, cores=None):
         size = pathlib.Path(path).stem
         figure = Figure(experiment, measured, extras or {}, size, cores)
         image = figure.image()
-    # A palette makes the file three times smaller, and nobody can see it: there are few colours.
-    # Of many thin lines, which blend, it keeps the rarest colours: those of the legend.
-    palette = (64, Image.Quantize.MAXCOVERAGE) if figure.kind == "dependencies" else (96, None)
-    image.quantize(*palette, dither=Image.Dither.NONE).save(path, optimize=True)
+    # A palette makes the file three times smaller. This method keeps rare colours as they are, so a
+    # scheme has the same in every figure.
+    colours = 64 if figure.kind == "dependencies" else 128
+    image.quantize(colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        path, optimize=True)
 
 
 def verdict_words(experiment, measured, cores=None):
