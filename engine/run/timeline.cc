@@ -65,7 +65,6 @@ Timeline::Totals Timeline::totals() const {
     // but for a few: relaxed loads may be reordered.
     sum.acknowledged_bytes += worker->acknowledged_bytes.value();
     sum.log_bytes += worker->log_bytes.value();
-    sum.acknowledged += worker->acknowledged.value();
     sum.aborts += worker->aborts.value();
     for (const auto* since : {&worker->running, &worker->queued}) {
       const uint64_t start = since->load(platform::memory_order_acquire);
@@ -88,7 +87,6 @@ void Timeline::sample() {
   sample.time_seconds =
       (static_cast<double>(now.ns) - static_cast<double>(measure_start_ns_)) * 1e-9;
   sample.seconds = static_cast<double>(now.ns - last_.ns) * 1e-9;
-  sample.transactions = now.acknowledged - last_.acknowledged;
   sample.aborts = now.aborts - last_.aborts;
   sample.log_bytes = now.log_bytes - last_.log_bytes;
   sample.durable_bytes = now.durable_bytes - last_.durable_bytes;
@@ -96,6 +94,7 @@ void Timeline::sample() {
       now.log_bytes > now.acknowledged_bytes ? now.log_bytes - now.acknowledged_bytes : 0;
   sample.lag_ns = now.oldest_ticks < ticks ? platform::ticks_to_ns(ticks - now.oldest_ticks) : 0;
   sample.commit = now.commit.since(last_.commit);
+  sample.transactions = sample.commit.count();
   last_ = std::move(now);
   sink_(sample);
 }

@@ -27,12 +27,12 @@
 namespace logjam {
 
 struct alignas(platform::kCacheLine) WorkerTimeline {
-  platform::Counter acknowledged, aborts;
+  platform::Counter aborts;
   platform::Counter log_bytes;           // of pre-committed transactions
   platform::Counter acknowledged_bytes;  // of these, those of acknowledged ones
   // When the transaction in execution started, and the oldest that waits for the log; ticks, or 0.
   platform::atomic<uint64_t> running{0}, queued{0};
-  Histogram commit;  // ticks
+  Histogram commit;  // ticks; its count is that of acknowledged transactions
 };
 
 class Timeline {
@@ -55,7 +55,7 @@ class Timeline {
   // What has been counted up to some moment.
   struct Totals {
     uint64_t ns = 0;
-    uint64_t acknowledged = 0, aborts = 0, log_bytes = 0, acknowledged_bytes = 0, durable_bytes = 0;
+    uint64_t aborts = 0, log_bytes = 0, acknowledged_bytes = 0, durable_bytes = 0;
     uint64_t oldest_ticks = ~uint64_t{0};  // when the oldest unacknowledged transaction started
     HistogramSum commit;
   };

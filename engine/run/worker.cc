@@ -325,7 +325,6 @@ void Worker::note_oldest() {
 void Worker::acknowledge(const PendingCommit& txn) {
   client_->acknowledged(txn.number);
   if (timeline_ != nullptr) {
-    timeline_->acknowledged.add(1);
     timeline_->acknowledged_bytes.add(txn.log_bytes);
     timeline_->commit.record(ticks() - txn.start);
   }
