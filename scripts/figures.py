@@ -2,7 +2,7 @@
 """Every published result by one command: runs it, draws it, and checks its claim.
 
 The experiments are the files of config/figures/ (published results) and config/experiments/ (logjam's
-own); config/figures/README.md describes their form. Rows go to results/<id>/<size>.csv. A run that
+own); config/figures/README.md describes their form. Rows go to build/results/<id>/<size>.csv, those of reference runs to results/. A run that
 was stopped goes on where it ended; disturbed runs are repeated.
 """
 
@@ -345,7 +345,8 @@ def arguments():
     def ids(made):
         made.add_argument("ids", nargs="*", metavar="ID")
         made.add_argument("--all", action="store_true", help="all published results")
-        made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
+        made.add_argument("--results", default=str(ROOT / "build" / "results"),
+                          help="where the rows are; the reference runs are in results/")
         sizes = made.add_mutually_exclusive_group()
         sizes.add_argument("--quick", dest="size", action="store_const", const="quick",
                            default="quick", help="the small size (the default)")
