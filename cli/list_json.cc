@@ -64,7 +64,8 @@ Row workload_row(const WorkloadInfo& workload) {
 
 Row device_row(const DeviceKind& device) {
   const std::string name(device.spec.substr(0, device.spec.find_first_of(":[")));
-  // What wraps another device is as that one is.
+  // A device around another device, such as faulty:<spec>, keeps what the inner device keeps: the
+  // outer device alone has no answer.
   const bool wraps = device.spec.find('<') != device.spec.npos;
   const auto of_itself = [&](bool has) { return wraps ? Value() : Value(has); };
   return {{"name", name},

@@ -1,8 +1,8 @@
 // The files that commands append rows to for scripts: --csv and --json. The main thread calls these
 // functions.
 //
-// A row goes into its file with one write behind what is there, so rows of commands that end at the
-// same time do not mix.
+// Each row is appended to the file by one write. Two commands that end at the same time therefore
+// leave two whole rows.
 #pragma once
 
 #include <string>

@@ -256,28 +256,38 @@ def compare_command(args):
     return 1 if any(not one.better for one in moved) else 0
 
 
+def write_page(folder, entries, total):
+    from experiments import page
+    path = folder / "report" / "index.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page.page(entries, total), encoding="utf-8")
+    say(f"written: {path}")
+
+
 def report_command(args):
-    from experiments import collected, page, plots, report
+    """the report of all results, as REPORT.md and as a page"""
+    from experiments import collected, plots, report
     folder = pathlib.Path(args.results)
     entries = collected.collect(folder)
     for entry in entries:
         for run in entry.runs if args.pictures else []:
             plots.draw(entry.experiment, run.measured, run.figure, run.extras)
     total = collected.summary(entries)
-    (folder / "report").mkdir(parents=True, exist_ok=True)
-    for path, text in ((folder / "REPORT.md", report.markdown(entries, total, folder)),
-                       (folder / "report" / "index.html", page.page(entries, total))):
-        path.write_text(text, encoding="utf-8")
-        say(f"written: {path}")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "REPORT.md"
+    path.write_text(report.markdown(entries, total, folder), encoding="utf-8")
+    say(f"written: {path}")
+    write_page(folder, entries, total)
     say(report.summary_lines(total)[0])
     return 0
 
 
 def serve_command(args):
-    from experiments import serve
+    """the page in a browser, made anew from the rows"""
+    from experiments import collected, serve
     folder = pathlib.Path(args.results)
-    if not (folder / "report" / "index.html").exists():
-        raise Refused(f"there is no {folder}/report/index.html: figures.py report writes it")
+    entries = collected.collect(folder)
+    write_page(folder, entries, collected.summary(entries))
     serve.serve(folder, args.port, args.browser)
     return 0
 

@@ -34,7 +34,7 @@ def digest(path):
 
 
 def _write(path, content):
-    """Replaces the file by this JSON; whoever looks sees the whole file or the one before."""
+    """Replaces the file by this JSON; a reader sees the whole file, or the file before it."""
     partial = path.with_name(f"{path.name}.{socket.gethostname()}.{os.getpid()}.partial")
     with open(partial, "w", encoding="utf-8") as file:
         json.dump(content, file, indent=1)

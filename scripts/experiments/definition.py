@@ -43,7 +43,7 @@ class Point:
         return " ".join(f"{axis}={value}" for axis, value in self.axes.items()) or "all"
 
     def command_line(self):
-        """The command and its flags, with their placeholders."""
+        """The command and its flags. {dir}, {memory} and {config} stay as they are in the file."""
         def flags(of):
             return " ".join(f"--{name}" if value is None else f"--{name}={text(value)}"
                             for name, value in of.items())

@@ -1,7 +1,7 @@
 """Writes results/REPORT.md: what was published, what we measured, and whether the claim holds.
 
 Nothing in it is written by hand: sentences are those of the experiments' files, numbers and
-verdicts come from the rows. Our own measurements, which nobody published, follow in a part of their
+verdicts come from the rows. Our own measurements, which are in no paper, follow in a part of their
 own.
 """
 
@@ -149,8 +149,7 @@ def markdown(entries, total, folder):
     published = [entry for entry in entries if not entry.experiment.own]
     own = [entry for entry in entries if entry.experiment.own]
     said = [HEAD, "# The published results, made again", "", *summary_lines(total), "",
-            "The same with plots to look into: [report/index.html](report/index.html), or "
-            "`scripts/figures.py serve`.", ""]
+            "The same with plots to look into: `scripts/figures.py serve`.", ""]
     failing = [entry for entry in published if entry.verdict == "does not hold"]
     if failing:
         said += ["## What does not hold, and why", "",

@@ -10,6 +10,8 @@ import unittest
 
 from planned import FIGURES, ROOT, InADirectory
 
+import figures
+
 SWEEP = ["workload=ycsb", "log=centr,eleda", "threads=1,2", "rounds=3", "--tries=1"]
 SHORT = ["--", "--seconds=0.05", "--warmup=0", "--device=null", "--ycsb_records=1000", "--noverify"]
 
@@ -71,6 +73,13 @@ class Figures(InADirectory):
         self.sweep(*SWEEP, *SHORT)
         done = self.run_figures("compare", self.directory / "x.csv", self.directory / "x.csv")
         self.assertIn("0 changes in 1 experiments", done.stdout)
+
+    def test_what_a_reader_runs_is_not_among_the_reference_runs(self):
+        parser = figures.arguments()
+        reference = str(ROOT / "results")
+        for words in (["run", "P7"], ["plot", "P7"], ["check", "P7"]):
+            self.assertNotEqual(parser.parse_args(words).results, reference)
+        self.assertEqual(parser.parse_args(["report"]).results, reference)
 
     def test_sweep_sh_is_the_same(self):
         done = subprocess.run([ROOT / "scripts" / "sweep.sh", f"--out={self.directory}/x.csv",
