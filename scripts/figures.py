@@ -2,8 +2,9 @@
 """Every published result by one command: runs it, draws it, and checks its claim.
 
 The experiments are the files of config/figures/ (published results) and config/experiments/ (logjam's
-own); config/figures/README.md describes their form. Rows go to build/results/<id>/<size>.csv, those of reference runs to results/. A run that
-was stopped goes on where it ended; disturbed runs are repeated.
+own); config/figures/README.md describes their form. Rows go to build/results/<id>/<size>.csv, those of
+reference runs to results/. A run that was stopped goes on where it ended; disturbed runs are
+repeated.
 """
 
 import argparse
@@ -286,6 +287,8 @@ def serve_command(args):
     """the page in a browser, made anew from the rows"""
     from experiments import collected, serve
     folder = pathlib.Path(args.results)
+    if not folder.is_dir():
+        raise Refused(f"{folder} is no directory, so it has no rows to show")
     entries = collected.collect(folder)
     write_page(folder, entries, collected.summary(entries))
     serve.serve(folder, args.port, args.browser)

@@ -12,6 +12,7 @@ from experiments.runner import Outcome
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FIGURES = ROOT / "scripts" / "figures.py"
+LONGEST_SECONDS = 240  # far beyond any command of the tests; a command that hangs fails its own test
 ORIGIN = {"revision": "abc", "binary": "def", "machine": "a CPU, 2 cores, Linux 6", "flags": ""}
 
 
@@ -44,6 +45,7 @@ class InADirectory(unittest.TestCase):
         """Runs scripts/figures.py on short runs; returns how it ended."""
         done = subprocess.run([sys.executable, str(FIGURES), *map(str, words)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                              timeout=LONGEST_SECONDS,
                               env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
         if check and done.returncode != 0:
             self.fail(f"{words} ended with {done.returncode}: {done.stdout}{done.stderr}")

@@ -1,9 +1,13 @@
 """The report's numbers and verdicts are the rows', and simulated rows are told apart."""
 
+import signal
+import subprocess
+import sys
 import unittest
+import urllib.request
 
 import synthetic
-from planned import InADirectory
+from planned import FIGURES, InADirectory
 
 from experiments import collected, definition, evidence, report, store
 
@@ -124,10 +128,25 @@ class Command(InADirectory):
                 self.assertIn(name, text)
                 self.assertIn(f'"{name}"', page)
 
-    def test_serve_refuses_where_no_report_was_written(self):
-        done = self.run_figures("serve", f"--results={self.directory}", "--no-browser", check=False)
+    def test_serve_shows_the_page_of_the_rows_without_a_report_before(self):
+        words = ["serve", f"--results={self.directory}", "--no-browser", "--port=0"]
+        with subprocess.Popen([sys.executable, FIGURES, *words], stdout=subprocess.PIPE,
+                              text=True) as server:
+            try:
+                said = next((line for line in server.stdout if line.startswith("http://")), "")
+                self.assertIn("/report/index.html", said)
+                with urllib.request.urlopen(said.split()[0], timeout=60) as answer:
+                    self.assertIn("P5", answer.read().decode())
+            finally:
+                server.send_signal(signal.SIGINT)
+            self.assertEqual(server.wait(60), 0)
+
+    def test_serve_refuses_a_directory_that_is_not_there(self):
+        missing = self.directory / "missing"
+        done = self.run_figures("serve", f"--results={missing}", "--no-browser", check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("figures.py report writes it", done.stderr)
+        self.assertIn("it has no rows to show", done.stderr)
+        self.assertFalse(missing.exists())
 
 
 if __name__ == "__main__":
