@@ -2,6 +2,7 @@
 # build-address/, build-undefined/ for SAN=...).
 #
 #   make            build/logjam
+#   make sim        build-sim/logjam, the same on a simulated machine (--machine=NAME)
 #   make demo       install what is missing, build, compare the schemes on this machine's disk
 #   make figure ID=P7 [SIZE=full]    run a published result, draw it, check its claim
 #   make test       install what is missing, build, run what every change needs
@@ -17,8 +18,14 @@
 SAN ?=
 CXX := g++
 CLANG := $(findstring clang,$(notdir $(CXX)))
-BUILD := build$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))
+# SIM=1 is the simulated machine's build, which `make sim` asks for.
+SIM ?=
+BUILD := build$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))$(if $(SIM),-sim)
 
+ifneq ($(SIM),)
+# The same instructions on every host, so that the same flags give the same rows.
+CXXFLAGS := -O3 -march=x86-64-v3 -fno-pie -Iplatform/sim/include
+endif
 CXXFLAGS ?= -O3 -march=native
 CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-pointer -I.
 # g++ 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651), and
@@ -26,7 +33,12 @@ CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-poin
 # (105562).
 CXXFLAGS += $(if $(CLANG),,-Wno-restrict -Wno-maybe-uninitialized)
 LDLIBS := -lglog -lgflags -luring -lnuma -ltbb -lxxhash -lpthread
-ifeq ($(SAN),)
+ifneq ($(SIM),)
+LDLIBS += -lboost_context
+# Library calls that touch the program's memory, and main(), go to platform/sim/ first.
+comma := ,
+LDFLAGS += -no-pie -Wl,--build-id $(foreach call,main memcpy memmove memset memcmp memchr strnlen pow,-Wl$(comma)--wrap=$(call))
+else ifeq ($(SAN),)
 LDLIBS += -ljemalloc
 else ifneq ($(filter $(SAN),thread address undefined),)
 CXXFLAGS := $(subst -O3,-O1,$(CXXFLAGS)) -fsanitize=$(SAN) -fno-sanitize-recover=all
@@ -46,9 +58,17 @@ $(BUILD)/tests/%.o: CXXFLAGS := $(subst -O3,-O0,$(CXXFLAGS))
 # The lint runs regular expressions over every line of the tree: too slow without any optimization.
 $(BUILD)/tests/style/lint.o: private CXXFLAGS += -O1
 
-ROOMS := platform logging engine cc workloads
-SOURCES := $(sort $(shell find $(ROOMS) -name '*.cc'))
 CLI := $(sort $(wildcard cli/*.cc))
+INSTRUMENTED := logging engine cc workloads
+PLATFORM := $(sort $(wildcard platform/*.cc))
+SIMULATION := $(sort $(wildcard platform/sim/*.cc))
+ifneq ($(SIM),)
+REPLACED := clock host mapped_file memory park persist process_use tbb_tasks thread worker_class
+# What the simulated machine has itself. The rest of platform/ is the same.
+PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM)) $(SIMULATION)
+endif
+# The instrumented rooms come first: of an inline function the linker takes the first copy.
+SOURCES := $(sort $(shell find $(INSTRUMENTED) -name '*.cc')) $(PLATFORM)
 # With PARTS="logging cc", the tests are those in these folders of tests/, in a binary of their own.
 PARTS ?=
 TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all)
@@ -63,11 +83,20 @@ CLI_OBJECTS := $(CLI:%.cc=$(BUILD)/%.o)
 TEST_OBJECTS := $(TESTS:%.cc=$(BUILD)/%.o) $(TEST_SUPPORT:%.cc=$(BUILD)/%.o)
 BENCH_OBJECTS := $(BENCHES:%.cc=$(BUILD)/%.o)
 
-.PHONY: all deps demo figure test test-all bench format lint tidy clean FORCE
+.PHONY: all sim deps demo figure test test-all bench format lint tidy clean FORCE
 all: $(BUILD)/logjam
+
+# The simulated machine: build-sim/logjam, from the same sources.
+sim:
+	@scripts/install_deps.sh
+	@$(MAKE) --no-print-directory SIM=1 -j$$(nproc) build-sim/logjam.blocks
 
 $(BUILD)/logjam: $(OBJECTS) $(CLI_OBJECTS)
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# How many instructions each basic block has without its instrumentation.
+$(BUILD)/logjam.blocks: $(BUILD)/logjam scripts/block_costs.py
+	scripts/block_costs.py $< $@
 
 # The command line's own logic is tested too; its main() is not linked into the tests.
 $(TEST_BINARY): $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TEST_OBJECTS)
@@ -75,6 +104,15 @@ $(TEST_BINARY): $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TE
 
 $(BUILD)/bench: $(OBJECTS) $(BENCH_OBJECTS)
 	$(CXX) $(LDFLAGS) -o $@ $^ -lbenchmark -lbenchmark_main $(LDLIBS)
+
+# The compiler's calls at each access, atomic and basic block land in platform/sim/hooks.cc. Headers
+# that look whether ThreadSanitizer is there must not find it.
+ifneq ($(SIM),)
+$(filter-out $(BUILD)/platform/%,$(OBJECTS)) $(CLI_OBJECTS): CXXFLAGS += -fsanitize=thread -Wno-tsan \
+  -fsanitize-coverage=trace-pc --param tsan-instrument-func-entry-exit=0 -U__SANITIZE_THREAD__
+# The simulation's own loops must not become calls of memmove(), which it charges for.
+$(SIMULATION:%.cc=$(BUILD)/%.o): CXXFLAGS += -O3 -fno-tree-loop-distribute-patterns
+endif
 
 $(BUILD)/%.o: %.cc
 	@mkdir -p $(@D)
@@ -114,6 +152,7 @@ TEST_SCRIPTS := $(if $(SAN)$(PARTS),,tests/scripts/main.py:)
 test:
 	@scripts/install_deps.sh $(if $(TEST_SCRIPTS),--test)
 	@$(MAKE) --no-print-directory -j$$(nproc) $(TESTED_PROGRAM) $(TEST_BINARY)
+	@$(if $(TEST_SCRIPTS),$(MAKE) --no-print-directory SIM=1 -j$$(nproc) build-sim/logjam.blocks)
 	@LOGJAM=$(CURDIR)/$(BUILD)/logjam scripts/run_tests.py $(TEST_SCRIPTS)$(TEST_BINARY) "$(SAN)" \
 	  $(TEST_ARGS)
 

@@ -1,37 +1,15 @@
 #include "cli/row.h"
 
-#include <sys/utsname.h>
-
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 
 #include "cli/json.h"
 #include "cli/revision.h"
 #include "cli/settings.h"
 #include "platform/clock.h"
-#include "platform/thread.h"
+#include "platform/host.h"
 
 namespace logjam {
-namespace {
-
-std::string cpu_model() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown CPU";
-}
-
-std::string machine() {
-  utsname system;
-  uname(&system);
-  return cpu_model() + ", " + std::to_string(platform::core_count()) + " cores, " + system.sysname +
-         " " + system.release;
-}
-
-}  // namespace
-
 Value::Value(std::string_view text) : text_(text) {
   if (!text.empty()) json_ = json_text(text);
 }
@@ -92,7 +70,7 @@ void add_log(const LogFiles& files, Row* row) {
 
 void add_origin(Row* row) {
   row->emplace_back("revision", revision());
-  row->emplace_back("machine", machine());
+  row->emplace_back("machine", platform::host_description());
   row->emplace_back("flags", changed_flags());
 }
 

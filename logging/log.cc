@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 
 #include "platform/clock.h"
 #include "platform/fatal.h"
+#include "platform/host.h"
 #include "platform/memory.h"
 
 namespace logjam {
@@ -13,11 +13,6 @@ namespace {
 
 constexpr uint64_t kDrainLookNs = 100'000;
 constexpr int kLastFlushes = 10;
-
-uint64_t random_run() {
-  std::random_device device;
-  return uint64_t{device()} << 32 | device();
-}
 
 }  // namespace
 
@@ -52,7 +47,7 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   header.scheme = options_.scheme->name;
   header.device = options_.device;
   header.streams = options_.scheme->stream_count(std::max(directory_count, 1u), config);
-  header.run = config.run = random_run();
+  header.run = config.run = platform::random_number();
 
   config.stripes = 1;
   if (header.streams != 0) {

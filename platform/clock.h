@@ -4,12 +4,9 @@
 #include <cstdint>
 #include <span>
 
-namespace logjam::platform {
+#include "platform/cpu.h"
 
-// The time-stamp counter of the CPU. It only grows, and it advances at the same rate on all cores
-// (invariant TSC). Convert differences of ticks with ticks_to_ns(). It is the compiler's builtin:
-// <x86intrin.h> would be a third of the text of most translation units.
-inline uint64_t ticks() { return __builtin_ia32_rdtsc(); }
+namespace logjam::platform {
 
 // The length of a tick in nanoseconds. The first call calibrates it against CLOCK_MONOTONIC and
 // sleeps 25 ms for that.

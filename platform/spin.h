@@ -1,17 +1,13 @@
 // Waiting without sleeping. Every spin in the project goes through pause().
 #pragma once
 
-#include <sched.h>
-
 #include <cstdint>
 
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/cpu.h"
 
 namespace logjam::platform {
-
-inline void pause() { __builtin_ia32_pause(); }
-inline void yield() { sched_yield(); }
 
 // Spins with restraint. The first rounds only pause, since the awaited thread is probably running.
 // Later rounds give the core away: with more threads than cores, the awaited thread may need this

@@ -4,12 +4,11 @@
 
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <vector>
 
-namespace logjam::platform {
+#include "platform/os_thread.h"
 
-using thread = std::thread;
+namespace logjam::platform {
 
 // The number of cores that this process may use, at least 1.
 int core_count();

@@ -10,10 +10,10 @@
 #include "engine/run/progress.h"
 #include "engine/run/timeline.h"
 #include "engine/run/worker.h"
-#include "engine/stats/usage.h"
 #include "platform/clock.h"
 #include "platform/memory.h"
 #include "platform/parallel.h"
+#include "platform/process_use.h"
 #include "platform/thread.h"
 
 namespace logjam {
@@ -152,14 +152,14 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
   Progress* shown = options.progress ? &progress : nullptr;
 
   RunResult result;
-  Usage before;
+  platform::ProcessUse before;
   Counters counted_before;
   std::vector<uint64_t> durable_before;
   uint64_t start = 0;
   const auto begin_to_measure = [&] {
     VLOG(1) << "measure: " << options.seconds << " s";
     result.memory_start_bytes = platform::resident_bytes();
-    before = usage_now();
+    before = platform::process_use();
     counted_before = scheme.counters();
     durable_before = scheme.durable_positions();
     control.phase.store(Phase::kMeasure, platform::memory_order_relaxed);
@@ -181,7 +181,7 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
   }
   if (start != 0) {
     slept = sleep_through(options.seconds, control, options.threads, shown);
-    result.usage = usage_now().since(before);
+    result.usage = platform::process_use().since(before);
     result.counters = scheme.counters().since(counted_before);
     result.durable_bytes = scheme.durable_positions();
     for (size_t s = 0; s < durable_before.size(); ++s) {

@@ -9,9 +9,9 @@
 
 #include "engine/protocol.h"
 #include "engine/stats/histogram.h"
-#include "engine/stats/usage.h"
 #include "engine/workload.h"
 #include "logging/log_scheme.h"
+#include "platform/process_use.h"
 
 namespace logjam::platform {
 class WorkerClass;
@@ -92,7 +92,7 @@ struct RunResult {
   uint64_t log_bytes = 0;
   uint64_t log_records = 0;
   double pipeline_full_pct = 0;  // of the workers' time: waits because a pipeline was full
-  Usage usage;
+  platform::ProcessUse usage;
   uint64_t memory_start_bytes = 0;  // of the process, when the measured phase begins
   uint64_t memory_end_bytes = 0;
   bool out_of_memory = false;  // the run ended early because hardly any memory was left

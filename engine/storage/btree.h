@@ -31,6 +31,7 @@
 #include "engine/storage/free_list.h"
 #include "engine/storage/index.h"
 #include "engine/storage/node_latch.h"
+#include "platform/cpu.h"
 #include "platform/spin.h"
 
 namespace logjam::btree {
@@ -179,7 +180,7 @@ class Tree final : public Index {
   template <class Node>
   static void prefetch_node(const Node* node) {
     for (size_t offset = 0; offset < sizeof(Node); offset += platform::kCacheLine) {
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(node) + offset);
+      platform::prefetch(reinterpret_cast<const std::byte*>(node) + offset);
     }
   }
 
@@ -227,7 +228,7 @@ class Tree final : public Index {
       const uint32_t n = leaf.size();
       for (uint32_t i = leaf.position_of(from); i < n && leaf.ranks[i] <= to; ++i) {
         Keyed* entry = leaf.entry(i);
-        __builtin_prefetch(entry);
+        platform::prefetch(entry);
         snapshot.entries[snapshot.size++] = entry;
       }
       if (unchanged_since(leaf, snapshot.structure))
@@ -245,7 +246,7 @@ class Tree final : public Index {
         leaf = leaf_for(from);
         continue;
       }
-      if (snapshot.high < to) __builtin_prefetch(snapshot.next);
+      if (snapshot.high < to) platform::prefetch(snapshot.next);
       if (!visit({leaf, snapshot.structure}, {snapshot.entries.data(), snapshot.size})) return;
       if (snapshot.high >= to) return;
       // Changes of the tree in between do no harm: either the next leaf covers this rank, or

@@ -15,12 +15,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstdlib>
 #include <new>
 
 #include "engine/storage/index.h"
 #include "engine/storage/node_latch.h"
-#include "platform/fatal.h"
+#include "platform/cpu.h"
 #include "platform/memory.h"
 
 namespace logjam {
@@ -124,9 +123,8 @@ Slot& empty_slot(Bucket& bucket, Arena& arena) {
 class Buckets {
  public:
   explicit Buckets(uint64_t count) : bytes_(count * sizeof(Bucket)) {
-    void* memory = bytes_ >= kHugeFrom ? platform::map_huge(bytes_)
-                                       : std::aligned_alloc(platform::kCacheLine, bytes_);
-    if (memory == nullptr) platform::fatal("out of memory for a hash index");
+    void* memory =
+        bytes_ >= kHugeFrom ? platform::map_huge(bytes_) : ::operator new(bytes_, kAlignment);
     data_ = static_cast<Bucket*>(memory);
     if (bytes_ < kHugeFrom) std::uninitialized_default_construct_n(data_, count);
   }
@@ -134,7 +132,7 @@ class Buckets {
     if (bytes_ >= kHugeFrom) {
       platform::unmap_huge(data_, bytes_);
     } else {
-      std::free(data_);
+      ::operator delete(data_, kAlignment);
     }
   }
   Buckets(const Buckets&) = delete;
@@ -144,6 +142,7 @@ class Buckets {
 
  private:
   static constexpr size_t kHugeFrom = size_t{1} << 20;
+  static constexpr std::align_val_t kAlignment{platform::kCacheLine};
   size_t bytes_;
   Bucket* data_;
 };
@@ -229,7 +228,7 @@ class HashIndex final : public Index {
     }
   }
 
-  void prefetch(Key key) const override { __builtin_prefetch(&bucket_of(hash_of(key))); }
+  void prefetch(Key key) const override { platform::prefetch(&bucket_of(hash_of(key))); }
 
  private:
   Bucket& bucket_of(uint64_t hash) const { return buckets_[hash >> shift_]; }

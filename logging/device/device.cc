@@ -9,6 +9,7 @@
 #include "logging/device/sim_device.h"
 #include "logging/device/sync_device.h"
 #include "platform/fatal.h"
+#include "platform/host.h"
 
 namespace logjam {
 namespace {
@@ -80,7 +81,8 @@ const std::vector<DeviceKind>& all_device_kinds() {
 }
 
 std::string check_device_spec(std::string_view spec) {
-  if (spec == "file" || spec == "sync" || spec == "null" || device_discards(spec)) return "";
+  if (spec == "file" || spec == "sync") return platform::why_no_disk();
+  if (spec == "null" || device_discards(spec)) return "";
   const std::string_view inner = without_faulty(spec);
   if (inner != spec && !inner.starts_with("faulty") && !device_discards(inner)) {
     return check_device_spec(inner);

@@ -12,13 +12,13 @@
 #include "platform/clock.h"
 #include "platform/copy.h"
 #include "platform/fatal.h"
+#include "platform/mapped_file.h"
 #include "platform/persist.h"
 
 namespace logjam {
 namespace {
 
-constexpr uint64_t kReservedBytes = uint64_t{64} << 30;  // address space: how far the log may grow
-constexpr uint64_t kLeastBytes = uint64_t{1} << 20;      // not 0: the file must always grow
+constexpr uint64_t kLeastBytes = uint64_t{1} << 20;  // not 0: the file must always grow
 
 // The handler of SIGBUS: another process has cut the file short, or the memory is bad.
 void memory_is_gone(int) {
@@ -34,15 +34,6 @@ DeviceOptions that_grows(DeviceOptions options) {
   return options;
 }
 
-std::byte* map(int fd) {
-  void* address =
-      mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
-  if (address == MAP_FAILED) {  // the file system has no DAX
-    address = mmap(nullptr, kReservedBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  }
-  return address == MAP_FAILED ? nullptr : static_cast<std::byte*>(address);
-}
-
 }  // namespace
 
 NvmDevice::NvmDevice(const DeviceOptions& options, double latency_ns)
@@ -54,12 +45,12 @@ NvmDevice::NvmDevice(const DeviceOptions& options, double latency_ns)
 }
 
 NvmDevice::Mapping::~Mapping() {
-  if (base != nullptr) munmap(base, kReservedBytes);
+  if (base != nullptr) platform::unmap_file(base);
 }
 
 int NvmDevice::grown(int fd, uint64_t begin, uint64_t end) {
-  if (end > kReservedBytes) return EFBIG;
-  if (mapping_.base == nullptr) mapping_.base = map(fd);
+  if (end > platform::most_mapped_bytes()) return EFBIG;
+  if (mapping_.base == nullptr) mapping_.base = platform::map_file(fd);
   if (mapping_.base == nullptr) return errno;
   if (begin == 0) {
     // The file may be recycled, and a recycled file may have holes.
@@ -77,7 +68,7 @@ void NvmDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sy
 }
 
 std::byte* NvmDevice::mapped(uint64_t offset, uint64_t bytes) {
-  if (offset + bytes > kReservedBytes) file_.fail("map more of", EFBIG);
+  if (offset + bytes > platform::most_mapped_bytes()) file_.fail("map more of", EFBIG);
   file_.make_room(offset + bytes);
   return mapping_.base + offset;
 }

@@ -130,8 +130,10 @@ class Command(InADirectory):
 
     def test_serve_shows_the_page_of_the_rows_without_a_report_before(self):
         words = ["serve", f"--results={self.directory}", "--no-browser", "--port=0"]
-        with subprocess.Popen([sys.executable, FIGURES, *words], stdout=subprocess.PIPE,
-                              text=True) as server:
+        # A shell's job in the background ignores SIGINT, and so does all that it starts.
+        with subprocess.Popen(
+                [sys.executable, FIGURES, *words], stdout=subprocess.PIPE, text=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as server:
             try:
                 said = next((line for line in server.stdout if line.startswith("http://")), "")
                 self.assertIn("/report/index.html", said)

@@ -166,7 +166,7 @@ class alignas(platform::kCacheLine) Inserter {
 struct Reading {
   uint64_t ns = 0, inserts = 0, bytes = 0;
   HistogramSum commit;
-  Usage usage;
+  platform::ProcessUse usage;
   Counters counters;
 };
 
@@ -186,7 +186,7 @@ Result drive(Log& log, const Options& options) {
       reading.commit.add(inserter->commit());
     }
     reading.counters = log.counters();
-    reading.usage = usage_now();
+    reading.usage = platform::process_use();
     reading.ns = platform::now_ns();
     return reading;
   };

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "engine/stats/histogram.h"
-#include "engine/stats/usage.h"
 #include "logging/log_scheme.h"
+#include "platform/process_use.h"
 #include "workloads/log_insert/record_sizes.h"
 
 namespace logjam::platform {
@@ -46,7 +46,7 @@ struct Result {
   double seconds = 0;  // of the measured phase, as are all other members
   uint64_t inserts = 0, bytes = 0, commits = 0;
   HistogramSum commit;  // ticks, from a transaction's first reserve to its acknowledgement
-  Usage usage;
+  platform::ProcessUse usage;
   Counters counters;
 };
 

@@ -3,19 +3,19 @@
 
 #include <cstdint>
 
-namespace logjam {
+namespace logjam::platform {
 
-struct Usage {
+struct ProcessUse {
   double cpu_seconds = 0;                   // user and system time of all threads
   uint64_t voluntary = 0, involuntary = 0;  // context switches
 
-  Usage since(const Usage& earlier) const {
+  ProcessUse since(const ProcessUse& earlier) const {
     return {cpu_seconds - earlier.cpu_seconds, voluntary - earlier.voluntary,
             involuntary - earlier.involuntary};
   }
 };
 
 // What the process has used since it started. Any thread may call it.
-Usage usage_now();
+ProcessUse process_use();
 
-}  // namespace logjam
+}  // namespace logjam::platform

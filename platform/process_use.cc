@@ -1,10 +1,10 @@
-#include "engine/stats/usage.h"
+#include "platform/process_use.h"
 
 #include <sys/resource.h>
 
-namespace logjam {
+namespace logjam::platform {
 
-Usage usage_now() {
+ProcessUse process_use() {
   rusage u;
   getrusage(RUSAGE_SELF, &u);
   const auto seconds = [](const timeval& t) {
@@ -14,4 +14,4 @@ Usage usage_now() {
           static_cast<uint64_t>(u.ru_nivcsw)};
 }
 
-}  // namespace logjam
+}  // namespace logjam::platform

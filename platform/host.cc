@@ -1,0 +1,49 @@
+#include "platform/host.h"
+
+#include <gflags/gflags.h>
+#include <sys/utsname.h>
+
+#include <fstream>
+#include <random>
+
+#include "platform/fatal.h"
+#include "platform/thread.h"
+
+DEFINE_string(machine, "", "a machine to simulate; build-sim/logjam does that (`make sim`)");
+
+namespace logjam::platform {
+namespace {
+
+[[maybe_unused]] const bool checked =
+    gflags::RegisterFlagValidator(&FLAGS_machine, [](const char*, const std::string& wanted) {
+      if (wanted.empty()) return true;
+      refuse("--machine=" + wanted +
+             ": this program runs on the machine it is on; `make sim` builds "
+             "build-sim/logjam, which simulates one");
+    });
+
+std::string cpu_model() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown CPU";
+}
+
+}  // namespace
+
+std::string host_description() {
+  utsname system;
+  uname(&system);
+  return cpu_model() + ", " + std::to_string(core_count()) + " cores, " + system.sysname + " " +
+         system.release;
+}
+
+std::string why_no_disk() { return ""; }
+
+uint64_t random_number() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+}  // namespace logjam::platform

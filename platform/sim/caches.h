@@ -1,0 +1,94 @@
+// What an access to memory costs: the caches of the cores, their coherence, memory.
+//
+// Each line has a state (Line): which cores hold it, which one alone may write it, which sockets'
+// shared caches have it, and until when it is on its way (Line::busy_until). Each core has the tags
+// of its private caches. Both always agree: a core has the tag of a line if and only if the line
+// names the core among its sharers.
+//
+// An access that the core's own caches answer is nobody else's business. All others are visible:
+// the scheduler orders them by time (scheduler.h) before they come here.
+//
+// Only the one host thread calls these functions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "platform/sim/machine.h"
+#include "platform/sim/region.h"
+#include "platform/sim/tag_store.h"
+
+namespace logjam::sim {
+
+enum class Access : uint8_t {
+  kLoad,
+  kStore,   // retires through the store buffer
+  kAtomic,  // a read-modify-write: the core waits for the line
+  kPrefetch,
+};
+
+inline constexpr uint32_t kMostCores = 256;
+
+struct alignas(64) Line {
+  std::array<uint64_t, kMostCores / 64> sharers;  // a bit for each core
+  Picoseconds busy_until;
+  uint16_t owner_plus_1;  // the one core that may write it, else 0
+  uint8_t shared_caches;  // a bit for each socket whose shared cache has it
+  uint8_t remote;         // whether a core of another socket than its home's has had it
+  uint32_t transfers;     // from one core's cache to another's, or upgrades
+  Picoseconds cost;       // of all accesses that left the core
+};
+static_assert(sizeof(Line) == 64);
+
+// What the hardware contexts of one core share.
+struct Core {
+  Core(uint32_t number, uint32_t socket, const Profile& profile);
+
+  uint32_t number, socket;
+  TagStore l1, l2;
+  std::array<uint32_t, 8> streams{};  // the line behind the last one of each sequential stream
+  uint32_t next_stream = 0;
+};
+
+// Accesses that left their core, by where they were answered.
+struct AccessCounts {
+  uint64_t second_level = 0, shared_cache = 0, other_core = 0, other_socket = 0;
+  uint64_t memory = 0, remote_memory = 0, upgrades = 0, waits_for_line = 0;
+};
+
+class Caches {
+ public:
+  explicit Caches(const Machine& machine);
+
+  Core& core(uint32_t number) { return cores_[number]; }
+  Line& line(uint32_t number) { return lines_[number]; }
+  const AccessCounts& counts() const { return counts_; }
+
+  // Looks in the core's own caches behind the first one. Returns whether that was enough; `*cost`
+  // is then what it took.
+  bool in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost);
+  // Brings the line from elsewhere at time `now`. Returns how long that takes.
+  Picoseconds fetch(Core& core, uint32_t line, bool write, Picoseconds now);
+  // Whether the line continues a sequential stream of the core, which the hardware has prefetched.
+  bool continues_stream(Core& core, uint32_t line);
+
+ private:
+  Picoseconds from_memory(Core& core, uint32_t number, Line& line, Picoseconds now);
+  Picoseconds from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now);
+  Picoseconds invalidate_others(Core& core, uint32_t number, Line& line);
+  void take_from_owner(uint32_t number, Line& line);
+  void put(Core& core, uint32_t number, Line& line, bool writable);
+  void drop(Core& core, uint32_t number);
+  void put_in_shared_cache(uint32_t socket, uint32_t number, Line& line);
+  uint32_t nearest_holder(uint32_t socket, const Line& line) const;
+
+  const Machine& machine_;
+  Line* const lines_;
+  std::vector<Core> cores_;
+  std::vector<TagStore> shared_;             // by socket
+  std::vector<Picoseconds> memory_free_at_;  // by socket
+  AccessCounts counts_;
+};
+
+}  // namespace logjam::sim

@@ -1,0 +1,42 @@
+// platform/mutex.h of the simulated machine: a mutex as glibc's is, one word and a futex (U.
+// Drepper, "Futexes Are Tricky", mutex 2). Its atomics are instrumented like all others.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "platform/atomic.h"
+#include "platform/park.h"
+
+namespace logjam::platform {
+
+class mutex {
+ public:
+  mutex() = default;
+  mutex(const mutex&) = delete;
+  mutex& operator=(const mutex&) = delete;
+
+  void lock() {
+    uint32_t seen = kFree;
+    if (state_.compare_exchange_strong(seen, kHeld, memory_order_acquire)) return;
+    while (state_.exchange(kWaitedFor, memory_order_acquire) != kFree) wait_on(state_, kWaitedFor);
+  }
+  bool try_lock() {
+    uint32_t seen = kFree;
+    return state_.compare_exchange_strong(seen, kHeld, memory_order_acquire);
+  }
+  void unlock() {
+    if (state_.exchange(kFree, memory_order_release) == kWaitedFor) wake_one(state_);
+  }
+
+ private:
+  static constexpr uint32_t kFree = 0, kHeld = 1, kWaitedFor = 2;
+  atomic<uint32_t> state_{kFree};
+};
+
+template <class M>
+using lock_guard = std::lock_guard<M>;
+template <class M>
+using unique_lock = std::unique_lock<M>;
+
+}  // namespace logjam::platform

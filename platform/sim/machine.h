@@ -1,0 +1,51 @@
+// The simulated machine: its profile in the unit of the simulation, and how many of its hardware
+// contexts take part. Time is counted in picoseconds, so that the frequencies of all profiles give
+// whole numbers.
+//
+// Made by the first call of machine(), which comes when the flags are read; never changed after.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "platform/sim/profile.h"
+
+namespace logjam::sim {
+
+using Picoseconds = uint64_t;
+
+// What each row names. A change of the model that changes results gets the next number.
+inline constexpr int kModelVersion = 1;
+
+// Distances between two sockets.
+inline constexpr uint32_t kDistances = 3;  // the same socket, one hop, two hops
+
+struct Machine {
+  Profile profile;
+  uint64_t seed;
+  uint32_t contexts;  // that take part
+  uint32_t sockets;   // that these lie on
+  Picoseconds cycle;
+
+  Picoseconds l2, stream, rmw, fence, pause, store_lead, line_transfer;
+  Picoseconds clean[kDistances], dirty[kDistances], upgrade[kDistances], memory[kDistances];
+  Picoseconds allocation, syscall, context_switch, futex_wait, futex_wake, wake_latency;
+  Picoseconds timer_late, time_slice, write_back;
+
+  Picoseconds cycles(double number) const {
+    return static_cast<Picoseconds>(number * 1e3 / profile.ghz);
+  }
+  // Contexts are counted through the cores of socket 0, then those of socket 1, ..., and then, in
+  // the same order, the second context of each core.
+  uint32_t core_of(uint32_t context) const;
+  uint32_t socket_of(uint32_t context) const;
+  uint32_t distance(uint32_t one_socket, uint32_t other_socket) const;
+  // Picoseconds an instruction takes a context when `busy` contexts of its core are busy.
+  Picoseconds per_instruction(uint32_t busy) const;
+  // What platform::host_description() returns.
+  std::string description() const;
+};
+
+const Machine& machine();
+
+}  // namespace logjam::sim

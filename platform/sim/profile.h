@@ -1,0 +1,34 @@
+// A machine's profile: what hardware and operating system cost, from a file of config/machines/.
+// config/machines/README.md describes the keys; this file has them in the same order.
+//
+// Read by the main thread before virtual time begins, then never changed. Any fiber may read it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace logjam::sim {
+
+struct Profile {
+  std::string file;  // its name without directory and ending
+  std::string name;  // the machine's
+  std::string interconnect;
+
+  double ghz, sockets, cores, contexts, instructions_per_cycle, context_share;
+  double l1_kib, l1_ways, l2_kib, l2_ways, l2_cycles, l3_mib, l3_ways, l3_cycles;
+  double dirty_cycles, upgrade_cycles;
+  double hop_clean_cycles, hop_dirty_cycles, hop_upgrade_cycles;
+  double two_hop_clean_cycles, two_hop_dirty_cycles, two_hop_upgrade_cycles;
+  double memory_cycles, hop_memory_cycles, two_hop_memory_cycles, memory_gb_s;
+  double rmw_cycles, fence_cycles, occupancy, store_buffer, overlap, stream_cycles;
+  double allocation_ns, syscall_ns, context_switch_ns, futex_wait_ns, futex_wake_ns;
+  double wake_latency_ns, timer_late_ns, time_slice_us, write_back_ns;
+};
+
+// Returns the profile in the file of that name: a path, or the name of a file of config/machines/
+// without its ending. `changes` is "key=value,...", which replaces numbers of the file. Ends the
+// process with one sentence (platform/fatal.h) if a key is missing or unknown, or if a number has
+// no source behind it.
+Profile read_profile(const std::string& name, const std::string& changes);
+
+}  // namespace logjam::sim

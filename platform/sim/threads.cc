@@ -1,0 +1,93 @@
+// The threads of platform/ on the simulated machine, and what it says of itself.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platform/host.h"
+#include "platform/process_use.h"
+#include "platform/sim/scheduler.h"
+#include "platform/tbb_tasks.h"
+#include "platform/thread.h"
+#include "platform/worker_class.h"
+
+namespace logjam::platform {
+
+thread::~thread() {
+  if (joinable()) std::terminate();
+}
+void thread::start(std::function<void()> body) { fiber_ = sim::scheduler().spawn(std::move(body)); }
+void thread::join() { sim::scheduler().join(std::exchange(fiber_, nullptr)); }
+
+int core_count() { return static_cast<int>(sim::machine().contexts); }
+const std::vector<int>& allowed_cores() {
+  static const std::vector<int> cores = [] {
+    std::vector<int> all;
+    for (int core = 0; core < core_count(); ++core) all.push_back(core);
+    return all;
+  }();
+  return cores;
+}
+int socket_count() { return static_cast<int>(sim::machine().sockets); }
+int socket_of_core(int index) {
+  return static_cast<int>(sim::machine().socket_of(static_cast<uint32_t>(index % core_count())));
+}
+void pin_to_core(int index) { sim::scheduler().pin(static_cast<uint32_t>(index % core_count())); }
+bool count_cores_from(int core) { return core == 0; }
+
+std::string favour_this_thread() {
+  sim::scheduler().current().favoured = true;
+  return "simulated";
+}
+void name_this_thread(const std::string& name) { sim::scheduler().current().name = name; }
+bool set_scheduling_class(SchedulingClass wanted) { return wanted == SchedulingClass::kNormal; }
+SchedulingClass scheduling_class() { return SchedulingClass::kNormal; }
+
+// The observer's parts run one after the other: loading takes no virtual time. A fiber's run side
+// by side.
+void run_tasks(std::span<const SocketParts> groups, void (*run)(void*, uint32_t), void* context) {
+  if (sim::scheduler().observing()) {
+    for (const SocketParts& group : groups) {
+      const sim::OnSocket here(group.socket);
+      for (const uint32_t part : group.parts) run(context, part);
+    }
+    return;
+  }
+  std::vector<thread> threads;
+  for (const SocketParts& group : groups) {
+    for (const uint32_t part : group.parts) threads.emplace_back([=] { run(context, part); });
+  }
+  for (thread& one : threads) one.join();
+}
+void sort_words(std::span<uint64_t> words, uint32_t) { std::sort(words.begin(), words.end()); }
+
+// The kernel of the simulated machine lets log threads preempt workers, so no class is needed.
+WorkerClass::WorkerClass(const Request&, const KernelFiles&, const std::function<bool(uint32_t)>&)
+    : set_class_(false),
+      granted_("simulated"),
+      reason_("a simulated machine's log threads preempt its workers at once"),
+      preemptible_(true) {}
+void WorkerClass::join() const {}
+void WorkerClass::end() {}
+
+ProcessUse process_use() {
+  const sim::Scheduler& scheduler = sim::scheduler();
+  return {static_cast<double>(scheduler.busy_time()) * 1e-12, scheduler.switches_given(),
+          scheduler.switches_taken()};
+}
+
+std::string host_description() { return sim::machine().description(); }
+uint64_t random_number() {
+  // Of splitmix64.
+  static uint64_t state = sim::machine().seed;
+  uint64_t z = state += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+std::string why_no_disk() {
+  return "a simulated machine has no disk: --device=sim:LATENCY_US[:MB_S], nvm[:NS] and null run "
+         "on its clock";
+}
+
+}  // namespace logjam::platform

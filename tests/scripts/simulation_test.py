@@ -1,0 +1,114 @@
+"""The simulated machine: what it says of itself, that every scheme runs on it, and that the same
+flags give the same bytes."""
+
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import unittest
+
+from planned import ROOT, InADirectory
+
+LOGJAM_SIM = pathlib.Path(os.environ.get("LOGJAM_SIM", ROOT / "build-sim" / "logjam"))
+LONGEST_SECONDS = 240
+SHORT = ["--machine=milan2x64", "--cores=8", "--threads=4", "--seconds=0.002", "--warmup=0.0005",
+         "--workload=ycsb", "--ycsb_records=2000", "--log_buffer_mb=1"]
+
+
+class OfTheSimulation(InADirectory):
+    def simulate(self, *words, check=True, where="wal", environment=None):
+        """Runs the simulated binary; returns how it ended."""
+        done = subprocess.run(
+            [LOGJAM_SIM, *words, f"--wal_dir={self.directory / where}"], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, check=False, timeout=LONGEST_SECONDS,
+            env={**os.environ, **(environment or {})})
+        if check and done.returncode != 0:
+            self.fail(f"{words} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        return done
+
+    def row(self, name, *words, **how):
+        """The CSV row of a run, without what names its files."""
+        path = self.directory / f"{name}.csv"
+        self.simulate("run", *SHORT, *words, f"--csv={path}", where=name, **how)
+        with open(path, encoding="utf-8") as file:
+            row = next(csv.DictReader(file))
+        del row["flags"]
+        return row
+
+
+class Simulation(OfTheSimulation):
+    def schemes(self):
+        listed = subprocess.run([LOGJAM_SIM, "list", "--json", "schemes"], stdout=subprocess.PIPE,
+                                text=True, check=True, timeout=LONGEST_SECONDS)
+        return json.loads(listed.stdout)["schemes"]
+
+    def test_every_scheme_runs_and_its_data_passes_verification(self):
+        for scheme in self.schemes():
+            with self.subTest(scheme["name"]):
+                device = "nvm:100" if scheme["in_place"] else "sim:20:2000"
+                row = self.row(scheme["name"], f"--log={scheme['name']}", f"--device={device}")
+                self.assertEqual(row["verified"], "passed")
+                self.assertGreater(float(row["tps"]), 0)
+                self.assertTrue(row["machine"].startswith("simulated milan2x64, 8 cores"), row)
+
+    def test_the_same_flags_give_the_same_bytes_wherever_the_files_lie(self):
+        for scheme in ("centr", "aether-cd", "eleda", "poplar", "silo", "dlog-s"):
+            with self.subTest(scheme):
+                words = (f"--log={scheme}", "--device=sim:20:2000")
+                one = self.row(f"{scheme}-1", *words)
+                other = self.row(f"{scheme}-in-a-directory-with-a-much-longer-name-2", *words,
+                                 environment={"LONGER": "x" * 5000})
+                self.assertEqual(one, other)
+
+    def test_tpcc_and_two_phase_locking_repeat_as_well(self):
+        words = ("--workload=tpcc", "--tpcc_warehouses=2", "--cc=2pl-waitdie", "--log=eleda",
+                 "--device=sim:20:2000", "--tpcc_items=1000")
+        self.assertEqual(self.row("tpcc-1", *words), self.row("tpcc-2", *words))
+
+    def test_another_seed_gives_another_run(self):
+        words = ("--log=poplar", "--device=sim:20:2000")
+        one, other = self.row("seed-1", *words), self.row("seed-2", *words, "--sim_seed=2")
+        self.assertNotEqual(one["tps"], other["tps"])
+        self.assertTrue(other["machine"].endswith("seed 2"), other["machine"])
+
+    def test_what_was_simulated_can_be_recovered(self):
+        self.row("recovered", "--log=poplar", "--device=sim:20:2000")
+        done = self.simulate("recover", "--machine=milan2x64", "--cores=8", where="recovered")
+        self.assertIn("every update is whole", done.stdout)
+
+    def test_more_threads_than_cores_are_time_sliced(self):
+        row = self.row("sliced", "--cores=2", "--threads=6", "--log=centr", "--device=sim:20:2000",
+                       "--seconds=0.02")
+        self.assertEqual(row["verified"], "passed")
+        self.assertLess(float(row["cpu_pct"] if "cpu_pct" in row else 0), 201)
+
+
+class Refused(OfTheSimulation):
+    def refusal(self, *words):
+        done = self.simulate(*words, check=False)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        return done.stderr
+
+    def test_a_real_disk_is_refused(self):
+        for device in ("file", "sync"):
+            self.assertIn("has no disk",
+                          self.refusal("run", *SHORT, "--log=centr", f"--device={device}"))
+
+    def test_a_machine_that_is_not_there_is_refused(self):
+        self.assertIn("there is no file", self.refusal("run", *SHORT, "--machine=none-such"))
+
+    def test_a_constant_that_does_not_exist_is_refused(self):
+        self.assertIn("is not a key", self.refusal("run", *SHORT, "--set=l7_cycles=1"))
+
+    def test_the_native_program_refuses_a_machine_and_says_how_to_get_one(self):
+        native = os.environ.get("LOGJAM", ROOT / "build" / "logjam")
+        done = subprocess.run([native, "run", "--machine=milan2x64"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, check=False,
+                              timeout=LONGEST_SECONDS)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("make sim", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
