@@ -1,8 +1,11 @@
 """The profiles of simulated machines: each has every key of config/machines/README.md, no other, and
 a source behind every number. `logjam machine` writes such a file."""
 
+import os
 import pathlib
 import re
+import subprocess
+import tempfile
 import tomllib
 import unittest
 
@@ -126,6 +129,30 @@ class Machines(unittest.TestCase):
             with self.subTest(value=value):
                 self.assertTrue(faults(re.sub(r"(?m)^store_buffer = \d+", f"store_buffer = {value}",
                                               self.good())))
+
+
+@unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+class MachineCommand(unittest.TestCase):
+    def test_the_command_writes_a_whole_profile_in_which_every_source_says_measured_or_assumed(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("needs two cores")
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "here.toml"
+            subprocess.run([os.environ["LOGJAM"], "machine", f"--out={path}", "--repetitions=1"],
+                           check=True, timeout=60)
+            text = path.read_text()
+        self.assertEqual(faults(text), [])
+        for line in text.splitlines():
+            if (match := LINE.fullmatch(line)) and match[3] is not None:
+                self.assertRegex(match[3], "^(measured by logjam machine|assumed): .")
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+    def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(self):
+        done = subprocess.run([os.environ["LOGJAM"], "machine", "--out=/no/such/place"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('cannot write "/no/such/place"', done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
 
 
 if __name__ == "__main__":
