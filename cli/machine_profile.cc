@@ -192,9 +192,13 @@ std::string measured_profile(uint32_t repetitions) {
   profile.measured("memory_gb_s", memory.gb_s, 1, "all allowed cores read it in order");
   profile.cycles("rmw_cycles", core.rmw_ns, "fetch-add, less an increment");
   profile.cycles("fence_cycles", core.fence_ns, "full_fence() in a loop");
-  profile.measured("occupancy",
-                   std::clamp(lines.contended_fetch_add_ns / lines.dirty_ns, 0.05, 1.0), 2,
-                   "two cores' fetch-add, over dirty");
+  if (lines.contended_fetch_add_ns == 0) {
+    profile.assumed("occupancy", 0.5, 1, "the two cores were too busy to contend");
+  } else {
+    profile.measured("occupancy",
+                     std::clamp(lines.contended_fetch_add_ns / lines.dirty_ns, 0.05, 1.0), 2,
+                     "two cores' fetch-add, over dirty");
+  }
   profile.assumed("store_buffer", 64, 0, "between Haswell's 42 and Golden Cove's 112, remembered");
   profile.measured("overlap", memory.overlap, 1, "four independent chases against one");
   profile.cycles("stream_cycles", memory.stream_ns, "evicted lines read in order");

@@ -55,11 +55,10 @@ class Ring {
   // The nanoseconds a line of one way around the ring.
   double chase_ns() const {
     const RingLine* at = starts_[0];
-    const double ns = ns_of([&] {
-      for (size_t i = 0; i < lines_; ++i) at = at->next;
+    return ns_of_a_step(lines_, [&at](size_t lines) {
+      for (size_t i = 0; i < lines; ++i) at = at->next;
       opaque(at);
     });
-    return ns / static_cast<double>(lines_);
   }
 
  private:

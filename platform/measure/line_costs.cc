@@ -34,13 +34,18 @@ void write_all(const Ring& ring) {
   for (size_t i = 0; i < ring.size(); ++i) ring.line(i).word.store(i, memory_order_relaxed);
 }
 
-// A fetch-add of each line waits for the one before it.
+// A fetch-add of each line waits for the one before it: the way to the next line hangs on what it
+// returned. The fence keeps what came before out of the time.
 double fetch_add_ns(const Ring& ring) {
-  const RingLine* at = ring.starts()[0];
+  auto at = reinterpret_cast<uintptr_t>(ring.starts()[0]);
+  uintptr_t nothing = 0;
+  opaque(nothing);
+  full_fence();
   const double ns = ns_of([&] {
     for (size_t i = 0; i < ring.size(); ++i) {
-      const_cast<RingLine*>(at)->word.fetch_add(1);
-      at = at->next;
+      auto* line = reinterpret_cast<RingLine*>(at);
+      const uint64_t added_to = line->word.fetch_add(1);
+      at = reinterpret_cast<uintptr_t>(line->next) + (added_to & nothing);
     }
     opaque(at);
   });
@@ -104,7 +109,8 @@ double hand_off_ns(int core, int other, uint32_t repetitions) {
   return ns;
 }
 
-// A window in which the other thread did not run would show an uncontended line; it is left out.
+// A window in which the other thread did not run would show an uncontended line; it is left out. On
+// a machine so busy that the two never run together nothing remains, and the answer is 0.
 double contended_fetch_add_ns(int core, int other, uint32_t repetitions) {
   constexpr uint64_t kAdds = 5'000;
   Padded<atomic<uint64_t>> word;
@@ -120,7 +126,8 @@ double contended_fetch_add_ns(int core, int other, uint32_t repetitions) {
   std::vector<double> each;
   run_on(core, [&] {
     while (theirs->load(memory_order_relaxed) == 0) yield();
-    for (uint32_t repetition = 0; repetition < repetitions; ++repetition) {
+    const uint32_t tries = 50 * repetitions;
+    for (uint32_t i = 0; i < tries && each.size() < repetitions; ++i) {
       const uint64_t before = theirs->load(memory_order_relaxed);
       const double ns = ns_of([&] {
         for (uint64_t i = 0; i < kAdds; ++i) word->fetch_add(1);
@@ -145,6 +152,7 @@ LineCosts line_costs(int core, int other, uint32_t repetitions) {
       core, other, repetitions, [](const Ring&) {},
       [](const Ring& ring) {
         write_all(ring);
+        read_all(ring);
         return fetch_add_ns(ring);
       });
   const double shared = prepared_ns(core, other, repetitions, read_all, [](const Ring& ring) {

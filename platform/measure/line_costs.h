@@ -10,7 +10,8 @@ struct LineCosts {
   double dirty_ns;     // load of a line that the other core has written
   double upgrade_ns;   // fetch-add of a line that both have read, less one of a line of the own
   double hand_off_ns;  // half the round trip of a line between two compare-and-swaps
-  double contended_fetch_add_ns;  // both add to one line: the time for each addition of either
+  // Both add to one line: the time for each addition of either. 0: they never ran together.
+  double contended_fetch_add_ns;
 };
 
 // Measures core number `core` of pin_to_core() against core number `other`. While one thread acts

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -33,6 +34,20 @@ double ns_of(Body&& body) {
   const uint64_t begun = now_ns();
   body();
   return static_cast<double>(now_ns() - begun);
+}
+
+// The nanoseconds of one of `total` like steps. body(n) makes the next n of them; it is called for
+// parts of 1024, a fraction of a millisecond each, of which the median counts: a long way is
+// interrupted somewhere, most of its parts are not.
+template <class Body>
+double ns_of_a_step(size_t total, Body&& body) {
+  constexpr size_t kPart = 1024;
+  std::vector<double> parts;
+  for (size_t done = 0; done < total; done += kPart) {
+    const size_t steps = std::min(kPart, total - done);
+    parts.push_back(ns_of([&] { body(steps); }) / static_cast<double>(steps));
+  }
+  return median_of(std::move(parts));
 }
 
 // Runs body() on a thread of its own, on core number `core` of pin_to_core(), and waits for it.
