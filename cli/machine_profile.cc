@@ -181,7 +181,10 @@ std::string measured_profile(uint32_t repetitions) {
   profile.told("l2_ways", shape.l2.ways, caches);
   const std::string chase = "chase of pointers through a part";
   profile.cycles("l2_cycles", memory.l2_ns, chase);
-  profile.told("l3_mib", (shape.l3.kib + 1023) / 1024, caches);
+  profile.told("l3_mib", memory.l3_mib,
+               memory.l3_mib << 10 >= shape.l3.kib ? caches
+                                                   : "slower beyond; the kernel says " +
+                                                         std::to_string(shape.l3.kib >> 10));
   profile.told("l3_ways", shape.l3.ways, caches);
   const double clean_ns = shape.l3.kib != 0 ? memory.l3_ns : lines.clean_ns;
   profile.cycles("l3_cycles", clean_ns, chase);

@@ -124,7 +124,7 @@ CoreCosts core_costs(int core, uint32_t repetitions) {
   CoreCosts costs{};
   run_on(core, [&] {
     const auto median = [&](double (*measure)()) { return median_of(10 * repetitions, measure); };
-    // Not the median: whatever disturbs the chain makes it slower, and the clock never ticks faster.
+    // Not the median: what disturbs the chain makes it slower, and the clock never ticks faster.
     double fastest = add_ns();
     for (uint32_t i = 1; i < 10 * repetitions; ++i) fastest = std::min(fastest, add_ns());
     costs.ghz = 1 / fastest;

@@ -21,6 +21,19 @@ double cached_ns(size_t bytes, uint32_t repetitions) {
   return median_of(repetitions, [&] { return ring.chase_ns(); });
 }
 
+// Doubles `bytes` as long as a chase through them takes less than `limit_ns` a line; returns the
+// last size for which it did. Where that has no end before 64 MiB, the kernel's number is believed.
+uint64_t usable_mib(size_t bytes, size_t told_bytes, double limit_ns) {
+  constexpr size_t kMostBytes = 64 << 20;
+  constexpr uint32_t kRepetitions = 3;
+  while (2 * bytes <= std::min(told_bytes, kMostBytes) &&
+         cached_ns(2 * bytes, kRepetitions) < limit_ns) {
+    bytes *= 2;
+  }
+  const bool ended = 2 * bytes <= std::min(told_bytes, kMostBytes);
+  return std::max<uint64_t>(1, (ended ? bytes : told_bytes) >> 20);
+}
+
 double four_chases_ns(const Ring& ring) {
   auto at = ring.starts();
   const double ns = ns_of_a_step(ring.size() / at.size(), [&at](size_t steps) {
@@ -106,9 +119,9 @@ MemoryCosts memory_costs(const MachineShape& shape, uint32_t repetitions) {
     const size_t l1 = shape.l1.kib << 10, l2 = shape.l2.kib << 10, l3 = shape.l3.kib << 10;
     if (l2 != 0) costs.l2_ns = cached_ns(std::max(l2 / 2, 2 * l1), repetitions);
     if (l3 != 0) {
-      const size_t inner = std::max(l1, l2);
-      const size_t a_part = std::min(l3 / 8, kMemoryBytes);
-      costs.l3_ns = cached_ns(std::min(std::max(a_part, 4 * inner), l3 / 2), repetitions);
+      const size_t twice_inner = 2 * std::max(l1, l2);
+      costs.l3_ns = cached_ns(std::min(twice_inner, l3 / 2), repetitions);
+      costs.l3_mib = usable_mib(twice_inner, l3, (costs.l3_ns + costs.memory_ns) / 2);
     }
     const Ring ring = dense_ring(kMemoryBytes);
     const auto of_memory = [&](double (*measure)(const Ring&)) {

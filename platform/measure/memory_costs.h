@@ -9,6 +9,9 @@ namespace logjam::platform {
 
 struct MemoryCosts {
   double l2_ns, l3_ns, memory_ns;  // of a load that hangs on the one before; 0: no such cache
+  // What of the L3 this machine may use, in MiB. A virtual machine often has a part of the one that
+  // its kernel sees.
+  uint64_t l3_mib;
   // How many times as fast as `memory_ns` loads come, of which four at a time do not hang on each
   // other: at most 4.
   double overlap;

@@ -120,6 +120,8 @@ TEST(MeasureTest, EveryCostOfCoreMemoryLineAndKernelIsMeasured) {
     EXPECT_GT(ns, 0);
   }
   EXPECT_GE(memory.overlap, 1);
+  EXPECT_GE(memory.l3_mib, 1u);
+  EXPECT_LE(memory.l3_mib, 4u);
 
   const LineCosts lines = line_costs(0, 1, 1);
   EXPECT_GT(lines.clean_ns, 0);
