@@ -43,9 +43,17 @@ class ProfileText {
   void assumed(const std::string& key, double value, int decimals, const std::string& why) {
     line(key, with_decimals(value, decimals), "assumed: " + why);
   }
-  // The kernel's word for it; 0 if it has none.
-  void told(const std::string& key, uint64_t value, const std::string& where) {
-    line(key, std::to_string(value), "measured by logjam machine: " + where);
+  void told(const std::string& key, int value, const std::string& where) {
+    measured(key, value, 0, where);
+  }
+  // A cache as the kernel describes it, under the keys NAME_kib and NAME_ways. Some virtual machines
+  // describe none.
+  void cache(const std::string& name, const platform::CacheShape& shape) {
+    const bool known = shape.kib != 0 && shape.ways != 0;
+    const std::string source = known ? "the kernel's list of caches" : "the kernel tells nothing";
+    const auto write = known ? &ProfileText::measured : &ProfileText::assumed;
+    (this->*write)(name + "_kib", known ? static_cast<double>(shape.kib) : 32, 0, source);
+    (this->*write)(name + "_ways", known ? shape.ways : 8, 0, source);
   }
   void cycles(const std::string& key, double ns, const std::string& how) {
     measured(key, ns * ghz_, 0, how);
@@ -166,26 +174,26 @@ std::string measured_profile(uint32_t repetitions) {
   write_comments(profile, shape, lines, slowdown, undisturbed);
   profile.text("name", shape.name.empty() ? "this machine" : shape.name);
   profile.measured("ghz", core.ghz, 2, "a chain of additions, one a cycle");
-  profile.told("sockets", static_cast<uint64_t>(shape.sockets), "the kernel's packages");
-  profile.told("cores", static_cast<uint64_t>(shape.cores), "the kernel's list of siblings");
-  profile.told("contexts", static_cast<uint64_t>(shape.contexts), "the kernel's list of siblings");
+  profile.told("sockets", shape.sockets, "the kernel's packages");
+  profile.told("cores", shape.cores, "the kernel's list of siblings");
+  profile.told("contexts", shape.contexts, "the kernel's list of siblings");
   profile.text("interconnect", "full");
   profile.measured("instructions_per_cycle", core.instructions_per_cycle, 2,
                    "hashes, loads, branches in the L1");
   write_context_share(profile, shape, repetitions);
 
-  const std::string caches = "the kernel's list of caches";
-  profile.told("l1_kib", shape.l1.kib, caches);
-  profile.told("l1_ways", shape.l1.ways, caches);
-  profile.told("l2_kib", shape.l2.kib, caches);
-  profile.told("l2_ways", shape.l2.ways, caches);
+  profile.cache("l1", shape.l1);
+  if (shape.l2.kib != 0) {
+    profile.cache("l2", shape.l2);
+  } else {
+    profile.assumed("l2_kib", 0, 0, "the kernel tells of no L2");
+    profile.assumed("l2_ways", 1, 0, "the kernel tells of no L2");
+  }
   const std::string chase = "chase of pointers through a part";
   profile.cycles("l2_cycles", memory.l2_ns, chase);
-  profile.told("l3_mib", memory.l3_mib,
-               memory.l3_mib << 10 >= shape.l3.kib ? caches
-                                                   : "slower beyond; the kernel says " +
-                                                         std::to_string(shape.l3.kib >> 10));
-  profile.told("l3_ways", shape.l3.ways, caches);
+  profile.measured("l3_mib", static_cast<double>(memory.l3_mib), 0,
+                   "slower beyond; the kernel says " + std::to_string(shape.l3.kib >> 10));
+  profile.measured("l3_ways", std::max(shape.l3.ways, 1u), 0, "the kernel's list of caches");
   const double clean_ns = shape.l3.kib != 0 ? memory.l3_ns : lines.clean_ns;
   profile.cycles("l3_cycles", clean_ns, chase);
   profile.cycles("dirty_cycles", lines.dirty_ns, "chase of lines another core wrote");
