@@ -46,8 +46,8 @@ class ProfileText {
   void told(const std::string& key, int value, const std::string& where) {
     measured(key, value, 0, where);
   }
-  // A cache as the kernel describes it, under the keys NAME_kib and NAME_ways. Some virtual machines
-  // describe none.
+  // A cache as the kernel describes it, under the keys NAME_kib and NAME_ways. Some virtual
+  // machines describe none.
   void cache(const std::string& name, const platform::CacheShape& shape) {
     const bool known = shape.kib != 0 && shape.ways != 0;
     const std::string source = known ? "the kernel's list of caches" : "the kernel tells nothing";
@@ -216,7 +216,7 @@ std::string measured_profile(uint32_t repetitions) {
   profile.measured("allocation_ns", core.allocation_ns, 1, "pairs of malloc and free");
   profile.measured("syscall_ns", kernel.syscall_ns, 0, "sched_yield, alone");
   profile.measured("context_switch_ns", kernel.context_switch_ns, 0, "two threads' sched_yield");
-  profile.measured("futex_wait_ns", kernel.futex_wait_ns, 0, "a sleeper's processor time");
+  profile.measured("futex_wait_ns", kernel.futex_wait_ns, 0, "a sleeper's time on its core");
   profile.measured("futex_wake_ns", kernel.futex_wake_ns, 0, "the call, sleeper on another core");
   profile.measured("wake_latency_ns", kernel.wake_latency_ns, 0, "until the sleeper reads a clock");
   profile.measured("timer_late_ns", kernel.timer_late_ns, 0, "sleep of 100 us, 1 ns of slack");

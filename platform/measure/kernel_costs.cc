@@ -1,5 +1,6 @@
 #include "platform/measure/kernel_costs.h"
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -10,10 +11,10 @@
 namespace logjam::platform {
 namespace {
 
-// Of this thread, since it began.
-uint64_t processor_ns() {
+// The processor time of a thread since it began, of the calling one by default.
+uint64_t processor_ns(clockid_t thread_clock = CLOCK_THREAD_CPUTIME_ID) {
   timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  clock_gettime(thread_clock, &used);
   return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
 }
 
@@ -63,24 +64,26 @@ SleepCosts sleep_costs(int waker_core, int sleeper_core) {
   constexpr uint64_t kFallAsleepNs = 100'000;
   atomic<uint32_t> word{0};  // how many times the waker has called
   atomic<uint32_t> asleep{0}, awake{0};
-  atomic<uint64_t> awake_ns{0};
-  double waiting_ns = 0;
+  atomic<uint64_t> used_ns{0}, awake_ns{0};
   thread sleeper([&] {
     pin_to_core(sleeper_core);
-    const uint64_t before = processor_ns();
     for (uint32_t i = 0; i < kSleeps; ++i) {
+      used_ns.store(processor_ns(), memory_order_relaxed);
       asleep.store(i + 1);
       while (word.load() == i) wait_on(word, i);
       awake_ns.store(now_ns(), memory_order_relaxed);
       awake.store(i + 1);
     }
-    waiting_ns = static_cast<double>(processor_ns() - before) / kSleeps;
   });
-  std::vector<double> wakes, latencies;
+  clockid_t sleeper_clock{};
+  pthread_getcpuclockid(sleeper.native_handle(), &sleeper_clock);
+  std::vector<double> waits, wakes, latencies;
   run_on(waker_core, [&] {
     for (uint32_t i = 0; i < kSleeps; ++i) {
       while (asleep.load() < i + 1) yield();
       for (const uint64_t until = now_ns() + kFallAsleepNs; now_ns() < until;) pause();
+      waits.push_back(
+          static_cast<double>(processor_ns(sleeper_clock) - used_ns.load(memory_order_relaxed)));
       const uint64_t begun = now_ns();
       word.store(i + 1);
       wake_one(word);
@@ -90,7 +93,7 @@ SleepCosts sleep_costs(int waker_core, int sleeper_core) {
     }
   });
   sleeper.join();
-  return {waiting_ns, median_of(wakes), median_of(latencies)};
+  return {median_of(waits), median_of(wakes), median_of(latencies)};
 }
 
 double timer_late_ns(int core, uint32_t repetitions) {

@@ -8,7 +8,7 @@ namespace logjam::platform {
 struct KernelCosts {
   double syscall_ns;         // yield() with nobody to yield to
   double context_switch_ns;  // yield() to another thread of the same core, less that
-  double futex_wait_ns;      // a sleeper's processor time, for going to sleep and coming back
+  double futex_wait_ns;      // a sleeper's processor time, until it has left its core
   double futex_wake_ns;      // wake_one() of a sleeper on another core, for the caller
   double wake_latency_ns;    // from the begin of wake_one() to the sleeper's first instruction
   double timer_late_ns;      // how late sleep_ns(100 us) of a log thread returns
