@@ -11,6 +11,7 @@ int run_command();
 int recover_command();
 int micro_command();
 int dump_command();
+int machine_command();
 // `what` is schemes, protocols, workloads, variants or devices; empty lists all five.
 int list_command(const std::string& what);
 

@@ -1,4 +1,4 @@
-// logjam run | recover | micro | dump | list | help
+// logjam run | recover | micro | dump | machine | list | help
 #include <gflags/gflags.h>
 
 #include <cstdio>
@@ -24,6 +24,7 @@ constexpr char kUsage[] =
     "logjam recover  rebuild from --wal_dir, verify, print time, GB/s, records, cut; append a row\n"
     "logjam micro    log-insert micro-benchmark, no engine: threads x record size x skew\n"
     "logjam dump     print the records of --wal_dir as text, or how transactions depend on others\n"
+    "logjam machine  measure this machine; write the profile of it that a simulated one takes\n"
     "logjam list     [schemes|protocols|workloads|variants|devices]\n"
     "logjam help     the flags, as --help does behind any command\n"
     "\n"
@@ -73,5 +74,7 @@ int main(int argc, char** argv) {
   if (command == "recover") return logjam::recover_command();
   if (command == "micro") return logjam::micro_command();
   if (command == "dump") return logjam::dump_command();
-  refuse("\"" + command + "\" is not a command; run, recover, micro, dump, list and help are");
+  if (command == "machine") return logjam::machine_command();
+  refuse("\"" + command +
+         "\" is not a command; run, recover, micro, dump, machine, list and help are");
 }

@@ -1,0 +1,23 @@
+// What one core does in a given time, alone and beside another.
+#pragma once
+
+#include <cstdint>
+
+namespace logjam::platform {
+
+struct CoreCosts {
+  double ghz;
+  double instructions_per_cycle;
+  double rmw_ns;         // a fetch-add of a line in the own L1, beyond an increment of it
+  double fence_ns;       // full_fence() with an empty store buffer
+  double allocation_ns;  // malloc or free of a small piece
+};
+
+// Measures core number `core` of pin_to_core().
+CoreCosts core_costs(int core, uint32_t repetitions);
+
+// How much longer the loop of instructions_per_cycle takes on one of two cores (or contexts of a
+// core) while it runs on both: 1 if they have nothing in common.
+double slowdown_beside(int core, int other, uint32_t repetitions);
+
+}  // namespace logjam::platform
