@@ -60,7 +60,7 @@ $(BUILD)/tests/style/lint.o: private CXXFLAGS += -O1
 
 CLI := $(sort $(wildcard cli/*.cc))
 INSTRUMENTED := logging engine cc workloads
-PLATFORM := $(sort $(wildcard platform/*.cc))
+PLATFORM := $(sort $(wildcard platform/*.cc platform/measure/*.cc))
 SIMULATION := $(sort $(wildcard platform/sim/*.cc))
 ifneq ($(SIM),)
 REPLACED := clock host mapped_file memory park persist process_use tbb_tasks thread worker_class

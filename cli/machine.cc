@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/machine_profile.h"
 #include "platform/fatal.h"
+#include "platform/host.h"
 
 DEFINE_string(out, "-", "machine: the file that the profile is written to; - is stdout");
 DEFINE_uint32(repetitions, 9, "machine: how often each cost is measured; the median counts");
@@ -13,6 +14,9 @@ DEFINE_uint32(repetitions, 9, "machine: how often each cost is measured; the med
 namespace logjam {
 
 int machine_command() {
+  if (platform::is_simulated()) {
+    platform::refuse("a simulated machine is not measured; build/logjam measures the one it is on");
+  }
   if (FLAGS_repetitions == 0) platform::refuse("--repetitions is at least 1");
   if (FLAGS_out == "-") {
     std::fputs(measured_profile(FLAGS_repetitions).c_str(), stdout);

@@ -39,6 +39,7 @@ std::string host_description() {
          system.release;
 }
 
+bool is_simulated() { return false; }
 std::string why_no_disk() { return ""; }
 
 uint64_t random_number() {

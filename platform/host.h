@@ -11,6 +11,9 @@ namespace logjam::platform {
 // simulated machine it begins with "simulated".
 std::string host_description();
 
+// Whether this is the simulated machine.
+bool is_simulated();
+
 // Why there are no files to sync here, in one sentence; empty where there are.
 std::string why_no_disk();
 

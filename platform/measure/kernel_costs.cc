@@ -65,8 +65,10 @@ SleepCosts sleep_costs(int waker_core, int sleeper_core) {
   atomic<uint32_t> word{0};  // how many times the waker has called
   atomic<uint32_t> asleep{0}, awake{0};
   atomic<uint64_t> used_ns{0}, awake_ns{0};
+  clockid_t sleeper_clock{};  // written before `asleep`
   thread sleeper([&] {
     pin_to_core(sleeper_core);
+    pthread_getcpuclockid(pthread_self(), &sleeper_clock);
     for (uint32_t i = 0; i < kSleeps; ++i) {
       used_ns.store(processor_ns(), memory_order_relaxed);
       asleep.store(i + 1);
@@ -75,8 +77,6 @@ SleepCosts sleep_costs(int waker_core, int sleeper_core) {
       awake.store(i + 1);
     }
   });
-  clockid_t sleeper_clock{};
-  pthread_getcpuclockid(sleeper.native_handle(), &sleeper_clock);
   std::vector<double> waits, wakes, latencies;
   run_on(waker_core, [&] {
     for (uint32_t i = 0; i < kSleeps; ++i) {

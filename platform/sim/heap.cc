@@ -3,10 +3,10 @@
 //
 // Each place of the program that allocates (three return addresses and a size) has slabs of its
 // own, at an address that follows from these. So what else a run allocates, for a longer path or an
-// old log that it replaces, moves nothing. What one fiber frees the next call of that place gets, as in
-// a malloc with a cache for each thread. A piece costs the profile's allocation_ns, and no access:
-// real heaps keep their lists in the core's cache. The host's heap serves before start_heap(), and
-// what libraries allocate: the texts of std::string are among that.
+// old log that it replaces, moves nothing. What one fiber frees the next call of that place gets,
+// as in a malloc with a cache for each thread. A piece costs the profile's allocation_ns, and no
+// access: real heaps keep their lists in the core's cache. The host's heap serves before
+// start_heap(), and what libraries allocate: the texts of std::string are among that.
 #include "platform/sim/heap.h"
 
 #include <algorithm>

@@ -85,6 +85,7 @@ uint64_t random_number() {
   z = (z ^ z >> 27) * 0x94d049bb133111eb;
   return z ^ z >> 31;
 }
+bool is_simulated() { return true; }
 std::string why_no_disk() {
   return "a simulated machine has no disk: --device=sim:LATENCY_US[:MB_S], nvm[:NS] and null run "
          "on its clock";
