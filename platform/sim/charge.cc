@@ -7,6 +7,10 @@
 namespace logjam::sim {
 namespace {
 
+Picoseconds overlapped(Picoseconds cost) {
+  return static_cast<Picoseconds>(static_cast<double>(cost) / machine().profile.overlap);
+}
+
 // The core waits for a line, unless it may go on.
 void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   Caches& caches = scheduler().caches();
@@ -19,13 +23,17 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
     // Another fiber of the core may have fetched it meanwhile.
     near = core.l1.touch(line, write) || caches.in_private_cache(core, line, write, &cost);
   }
-  bool in_stream = false;
+  // What the core does meanwhile hides a part of a short wait, and of stores that wait side by
+  // side. A line from farther away is mostly found through a pointer, and what follows depends on
+  // it: such waits do not overlap. A line that the hardware has fetched ahead is there.
+  Picoseconds hidden = overlapped(cost);
   if (!near) {
-    in_stream = kind != Access::kAtomic && caches.continues_stream(core, line);
+    const bool in_stream = kind != Access::kAtomic && caches.continues_stream(core, line);
     cost = caches.fetch(core, line, write, cpu.now);
     note_transfer(site, line, core.number, cost);
+    if (in_stream) cost = std::min(cost, machine().stream);
+    hidden = kind == Access::kStore && !in_stream ? overlapped(cost) : cost;
   }
-  if (in_stream) cost = std::min(cost, machine().stream);
   switch (kind) {
     case Access::kPrefetch:
       return;
@@ -33,12 +41,10 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
       cpu.now += cost;
       return;
     case Access::kLoad:
-      cpu.now += static_cast<Picoseconds>(static_cast<double>(cost) / machine().profile.overlap);
+      cpu.now += hidden;
       return;
     case Access::kStore:
-      cpu.stores_done_at =
-          std::max(cpu.stores_done_at, cpu.now) +
-          static_cast<Picoseconds>(static_cast<double>(cost) / machine().profile.overlap);
+      cpu.stores_done_at = std::max(cpu.stores_done_at, cpu.now) + hidden;
       cpu.now = std::max(cpu.now,
                          cpu.stores_done_at - std::min(cpu.stores_done_at, machine().store_lead));
       return;
