@@ -12,6 +12,11 @@ namespace {
 
 constexpr uint64_t kLineStates = uint64_t{1} << 45;  // where the states lie
 
+// The part of a transfer's latency until the owner hears of it: a fifth. Two cores that add to one
+// line as fast as they can add once in 24.6 ns here, where a transfer takes 79 ns and an addition 5:
+// the owner adds three times before the line goes.
+constexpr Picoseconds kHold = 5;
+
 uint64_t bit_of(uint32_t core) { return uint64_t{1} << core % 64; }
 
 Line* map_lines() {
@@ -53,14 +58,14 @@ Caches::Caches(const Machine& machine) : machine_(machine), lines_(map_lines()) 
   memory_free_at_.resize(sockets);
 }
 
-bool Caches::continues_stream(Core& core, uint32_t line) {
-  for (uint32_t& next : core.streams) {
-    if (next != line) continue;
-    ++next;
-    return true;
+uint32_t Caches::lines_in_stream(Core& core, uint32_t line) {
+  for (Core::Stream& stream : core.streams) {
+    if (stream.next != line) continue;
+    ++stream.next;
+    return stream.lines++;
   }
-  core.streams[core.next_stream++ % core.streams.size()] = line + 1;
-  return false;
+  core.streams[core.next_stream++ % core.streams.size()] = {line + 1, 1};
+  return 0;
 }
 
 bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost) {
@@ -69,6 +74,12 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   *cost = machine_.l2;
   core.l1.insert(line, lines_[line].owner_plus_1 == core.number + 1);
   return true;
+}
+
+Picoseconds Caches::hold_of_owner(const Core& core, uint32_t number) const {
+  const uint32_t owner = lines_[number].owner_plus_1;
+  if (owner == 0 || owner == core.number + 1) return 0;
+  return machine_.dirty[machine_.distance(core.socket, cores_[owner - 1].socket)] / kHold;
 }
 
 Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds now) {

@@ -47,7 +47,11 @@ struct Core {
 
   uint32_t number, socket;
   TagStore l1, l2;
-  std::array<uint32_t, 8> streams{};  // the line behind the last one of each sequential stream
+  struct Stream {
+    uint32_t next = 0;  // the line behind the last one
+    uint32_t lines = 0;
+  };
+  std::array<Stream, 8> streams{};
   uint32_t next_stream = 0;
 };
 
@@ -68,10 +72,12 @@ class Caches {
   // Looks in the core's own caches behind the first one. Returns whether that was enough; `*cost`
   // is then what it took.
   bool in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost);
+  // How long another core that may write the line keeps it after it is asked for it.
+  Picoseconds hold_of_owner(const Core& core, uint32_t line) const;
   // Brings the line from elsewhere at time `now`. Returns how long that takes.
   Picoseconds fetch(Core& core, uint32_t line, bool write, Picoseconds now);
-  // Whether the line continues a sequential stream of the core, which the hardware has prefetched.
-  bool continues_stream(Core& core, uint32_t line);
+  // How many lines before this one the core has missed in a row: 0 if none.
+  static uint32_t lines_in_stream(Core& core, uint32_t line);
 
  private:
   Picoseconds from_memory(Core& core, uint32_t number, Line& line, Picoseconds now);

@@ -7,6 +7,9 @@
 namespace logjam::sim {
 namespace {
 
+// The hardware notices a sequential stream by so many lines.
+constexpr uint32_t kLinesBeforePrefetch = 3;
+
 Picoseconds overlapped(Picoseconds cost) {
   return static_cast<Picoseconds>(static_cast<double>(cost) / machine().profile.overlap);
 }
@@ -25,14 +28,25 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   }
   // What the core does meanwhile hides a part of a short wait, and of stores that wait side by
   // side. A line from farther away is mostly found through a pointer, and what follows depends on
-  // it: such waits do not overlap. A line that the hardware has fetched ahead is there.
+  // it: such waits do not overlap. Lines in a row do, and the hardware fetches the later ones ahead.
   Picoseconds hidden = overlapped(cost);
   if (!near) {
-    const bool in_stream = kind != Access::kAtomic && caches.continues_stream(core, line);
-    cost = caches.fetch(core, line, write, cpu.now);
+    const uint32_t before = kind == Access::kAtomic ? 0 : Caches::lines_in_stream(core, line);
+    const Picoseconds asked = cpu.now;
+    // The request is on its way to the core that may write the line, which uses the line until
+    // then. A store's request is not followed: the core goes on, and would come back to its past.
+    const Picoseconds hold = kind == Access::kStore ? 0 : caches.hold_of_owner(core, line);
+    if (hold != 0) {
+      cpu.now += hold;
+      if (cpu.now > horizon) scheduler().visible();
+    }
+    cost = cpu.now - asked + caches.fetch(core, line, write, cpu.now) - hold;
+    cpu.now = asked;
     note_transfer(site, line, core.number, cost);
-    if (in_stream) cost = std::min(cost, machine().stream);
-    hidden = kind == Access::kStore && !in_stream ? overlapped(cost) : cost;
+    hidden = before > 0 || kind == Access::kStore ? overlapped(cost) : cost;
+    if (before >= kLinesBeforePrefetch) {
+      hidden = std::min(hidden, kind == Access::kStore ? machine().stream / 2 : machine().stream);
+    }
   }
   switch (kind) {
     case Access::kPrefetch:
