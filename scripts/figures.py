@@ -17,15 +17,12 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from experiments import (batch, definition, local, measured, runner, store, submit,  # noqa: E402
-                         sweep)
+from experiments import (batch, definition, local, measured, profile, runner,  # noqa: E402
+                         simulated, store, submit, sweep)
+from experiments.printed import print_measured, print_table, say  # noqa: E402
 from experiments.refused import Refused  # noqa: E402
 
 BAD_INPUT, STOPPED = 2, 130
-
-
-def say(text=""):
-    print(text, flush=True)
 
 
 def chosen(args):
@@ -34,50 +31,30 @@ def chosen(args):
     if args.all and args.ids:
         raise Refused("--all and ids exclude each other")
     if args.all:
-        return [one for one in experiments.values() if not one.own]
+        return [one for one in experiments.values() if not one.own and
+                (one.simulated or not is_simulated(args))]
     if not args.ids:
         raise Refused("name a result, like P7, or --all; `figures.py list` shows them")
     return [definition.find(name, experiments) for name in args.ids]
 
 
+def is_simulated(args):
+    return bool(args.machine or args.simulated)
+
+
+def profile_of(args, experiment):
+    """The Profile of the machine that --machine or the experiment's own file names."""
+    if args.machine and args.simulated:
+        raise Refused("--simulated is the machine of each file, --machine another: not both")
+    experiment.form(args.size, simulated=True)
+    return profile.find(args.machine or experiment.simulated.machine)
+
+
 def csv_of(args, experiment):
-    return pathlib.Path(args.results) / experiment.id.lower() / f"{args.size}.csv"
-
-
-def shown(value):
-    """A value as a reader wants it: four digits, or whole numbers of thousands."""
-    if value is None or value != value:
-        return "-"
-    if isinstance(value, str):
-        return value
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def print_table(table):
-    lines = [list(table.columns)] + [[shown(value) for value in line] for line in table.values]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    left = [all(isinstance(value, str) for value in table[name]) for name in table.columns]
-    for line in lines:
-        say("  ".join(text.ljust(width) if to_left else text.rjust(width)
-                      for text, width, to_left in zip(line, widths, left)).rstrip())
-
-
-def print_measured(experiment, found):
-    """The table and the checks of what was measured. Returns whether no check fails."""
-    say(f"\n{experiment.id}: {experiment.title}"
-        + (f" ({experiment.source})" if experiment.source else ""))
-    print_table(found.table())
-    number = found.number()
-    if number is not None:
-        wanted = experiment.number
-        unit = wanted.get("unit", "")
-        unit = unit if unit in ("x", "%") else " " + unit
-        say(f"{wanted['what']}: {shown(number)}{unit}"
-            + (f", published {shown(wanted['published'])}{unit}" if "published" in wanted else ""))
-    checks = found.checks()
-    for check, verdict in checks:
-        say(f"{verdict}: {check['says']}")
-    return all(verdict in (measured.HOLDS, measured.OPEN) for _, verdict in checks)
+    folder = pathlib.Path(args.results) / experiment.id.lower()
+    if is_simulated(args):
+        return folder / f"{args.size}-{profile_of(args, experiment).name}.csv"
+    return folder / f"{args.size}.csv"
 
 
 def read(args, experiment):
@@ -138,6 +115,10 @@ def jobs_of(points, rounds, pairs):
 def run_command(args):
     """measure results; goes on where it was stopped"""
     experiments = chosen(args)
+    if is_simulated(args):
+        return run_simulated(args, experiments)
+    if args.seeds or args.jobs:
+        raise Refused("--seeds and --jobs go with --machine: only what is simulated has them")
     if args.submit:
         return submit_results(args, experiments)
     begun, well, made = time.monotonic(), True, []
@@ -172,6 +153,41 @@ def run_command(args):
     finally:
         for one, _ in made:
             one.__exit__()
+    return 0 if well or not args.check else 1
+
+
+def run_simulated(args, experiments):
+    """As run_command(), on simulated machines: a job a core, and no run is disturbed."""
+    for name in ("submit", "beside", "beside_results", "budget", "rounds"):
+        if getattr(args, name):
+            raise Refused(f"--{name} does not go with a simulated machine"
+                          + (": --seeds=N makes N rounds" if name == "rounds" else ""))
+    logjam, begun, well, work = simulated.logjam_of(args.logjam), time.monotonic(), True, []
+    for experiment in experiments:
+        size, rows = experiment.form(args.size, simulated=True), store.Store(
+            csv_of(args, experiment))
+        if args.seconds is not None:
+            size.seconds = args.seconds
+        if args.fresh:
+            rows.remove()
+        points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
+        work.append((experiment, points, rows, [
+            simulated.Job(rows, number, point)
+            for number, point in local.jobs_left(points, args.seeds or size.rounds, rows)]))
+    progress = local.Progress(sum(len(jobs) for *_, jobs in work))
+    for experiment, points, rows, jobs in work:
+        made = simulated.runners(logjam, args.wal_dir, profile_of(args, experiment), args.jobs)
+        try:
+            simulated.run_jobs(experiment.id, jobs, made, progress)
+        finally:
+            for one in made:
+                one.__exit__()
+            progress.end()
+        rows.arrange(points)
+        well = print_measured(experiment, measured.Measured(experiment, rows.rows)) and well
+        if args.plot:
+            draw(args, experiment)
+    say(f"\n{progress.done} simulated runs in {time.monotonic() - begun:.0f} s")
     return 0 if well or not args.check else 1
 
 
@@ -214,47 +230,10 @@ def check_command(args):
     return 0 if well else 1
 
 
-def pairs_to_compare(args):
-    """Triples of an experiment, its old rows and its new ones. OLD and NEW are directories of results,
-    or two CSV files of a sweep."""
-    old, new = pathlib.Path(args.old), pathlib.Path(args.new)
-    if old.is_file() and new.is_file():
-        rows = [store.Store(path).rows for path in (old, new)]
-        if not all(rows):
-            raise Refused(f"{old} or {new} has no rows")
-        return [(sweep.of_rows(rows[1]), *rows)]
-    pairs = []
-    for experiment in definition.load_all().values():
-        paths = [folder / experiment.id.lower() / f"{args.size}.csv" for folder in (old, new)]
-        if all(path.exists() for path in paths):
-            pairs.append((experiment, *[store.Store(path).rows for path in paths]))
-    if not pairs:
-        raise Refused(f"{old} and {new} have no {args.size} results in common")
-    return pairs
-
-
 def compare_command(args):
     """what moved between two results"""
     from experiments import compare  # scipy takes a second to load
-    pairs = pairs_to_compare(args)
-    moved, apart = [], False
-    for experiment, old, new in pairs:
-        if old[0]["machine"] != new[0]["machine"]:
-            raise Refused(f"{experiment.id} was measured on {old[0]['machine']} and on "
-                          f"{new[0]['machine']}: two machines cannot be compared")
-        now_apart = not compare.in_turn(old, new)
-        apart = apart or now_apart
-        moved += compare.compare(*(measured.Measured(experiment, rows) for rows in (old, new)),
-                                 now_apart, len(pairs))
-    for one in moved:
-        say(f"{'better' if one.better else 'WORSE':6} {one.id} {one.where}: {one.column} "
-            f"{one.ratio:.3f} of before (noise: {100 * one.noise:.1f} %)")
-    if apart:
-        say("one was measured after the other: changes of a few percent cannot be told from the "
-            "machine's own (figures.py run --beside runs two binaries in turn)")
-    say(f"{len(moved)} changes in {len(pairs)} experiments, from {pairs[0][1][0]['revision']} to "
-        f"{pairs[0][2][0]['revision']}")
-    return 1 if any(not one.better for one in moved) else 0
+    return compare.print_moved(args)
 
 
 def write_page(folder, entries, total):
@@ -364,6 +343,10 @@ def arguments():
         sizes.add_argument("--quick", dest="size", action="store_const", const="quick",
                            default="quick", help="the small size (the default)")
         sizes.add_argument("--full", dest="size", action="store_const", const="full")
+        made.add_argument("--machine", default="", metavar="NAME",
+                          help="simulated: a profile of config/machines/, or x.toml")
+        made.add_argument("--simulated", action="store_true",
+                          help="simulated: on the machine that each result's own file names")
 
     def running(made):
         made.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
@@ -382,6 +365,8 @@ def arguments():
     ids(made)
     running(made)
     made.add_argument("--rounds", type=int, help="instead of the file's")
+    made.add_argument("--seeds", type=int, help="rounds of a simulated run, each with another seed")
+    made.add_argument("--jobs", type=int, help="simulated runs at once; else one for each core here")
     made.add_argument("--seconds", type=float, help="instead of the file's")
     made.add_argument("--budget", type=float,
                       help="seconds for each result: no round begins that would not end in time")

@@ -2,7 +2,8 @@
 
 An experiment may have several files of rows: two sizes, and those of simulated machines, whose
 column `machine` begins with "simulated". A native run and a simulated one are never mixed: each is
-a Run of its own, and the verdict in the first tables is the native one's.
+a Run of its own. The verdict in the first tables is the native one's; where that is open, because
+the claim needs more cores, it is the simulated one's, and says so.
 """
 
 import dataclasses
@@ -36,11 +37,25 @@ class Run:
 
     @property
     def simulated(self):
-        return self.machine.startswith("simulated")
+        return self.measured.simulated
 
     @property
     def size(self):
         return self.name.split("-")[0]
+
+    @property
+    def profile(self):
+        """The simulated machine's name, as --machine has it."""
+        return self.name.partition("-")[2]
+
+    @property
+    def label(self):
+        """Where the rows are from, in a word or two."""
+        return f"simulated {self.profile}" if self.simulated else "here"
+
+    @property
+    def decided(self):
+        return self.verdict in (HOLDS, FAILS)
 
     @property
     def verdict(self):
@@ -85,9 +100,18 @@ class Entry:
         return next((run for run in self.runs if not run.simulated), None)
 
     @property
+    def simulated(self):
+        """The simulated runs, the one on the machine that the file names first."""
+        return [run for run in self.runs if run.simulated]
+
+    @property
     def shown(self):
-        """The run whose verdict and number stand in the tables."""
-        return self.native or (self.runs[0] if self.runs else None)
+        """The run whose verdict stands in the tables: the native one, or the first of the simulated
+        ones that decides what it leaves open."""
+        if self.native and self.native.decided:
+            return self.native
+        return next((run for run in self.simulated if run.decided),
+                    self.native or next(iter(self.runs), None))
 
     @property
     def verdict(self):
@@ -95,17 +119,19 @@ class Entry:
 
     @property
     def words(self):
-        return self.shown.words[0] if self.shown else "not run"
+        if not self.shown:
+            return "not run"
+        return self.shown.words[0] + (f", {self.shown.label}" if self.shown.simulated else "")
 
     @property
     def note(self):
-        """What the verdict's words do not say: checks that are open beside it, another machine."""
+        """What the verdict's words do not say: checks that are open beside it, other machines."""
         if not self.shown:
             return ""
-        said = [self.shown.words[1], "on a simulated machine" if self.shown.simulated else ""]
-        simulated = [run.verdict for run in self.runs if run.simulated and run.verdict != OPEN]
-        if self.verdict == OPEN and simulated and not self.shown.simulated:
-            said.append(f"{simulated[0]} on a simulated machine")
+        said = [self.shown.words[1]]
+        for run in self.runs:
+            if run is not self.shown and (run.decided or not run.simulated):
+                said.append(f"{run.label} {run.words[0]}")
         return "; ".join(part for part in said if part)
 
     @property
@@ -113,11 +139,11 @@ class Entry:
         """One line: the reason found, if the claim does not hold; else what differs here."""
         if self.verdict == OPEN:
             return self.experiment.why or self.experiment.here
-        return self.experiment.why if self.verdict == FAILS else ""
+        return self.experiment.why if FAILS in (run.verdict for run in self.runs) else ""
 
 
 def runs_of(experiment, results):
-    """The experiment's Runs. A full native size hides the quick one."""
+    """The experiment's Runs. A full size hides the quick one of the same machine."""
     folder = pathlib.Path(results) / experiment.id.lower()
     found = []
     for path in sorted(folder.glob("*.csv")):
@@ -126,9 +152,10 @@ def runs_of(experiment, results):
         store = Store(path)
         if store.rows:
             found.append(Run(path.stem, path, Measured(experiment, store.rows), store.extras))
-    if any(run.name == "full" for run in found):
-        found = [run for run in found if run.name != "quick"]
-    return sorted(found, key=lambda run: (run.simulated, run.name))
+    full = {run.profile for run in found if run.size == "full"}
+    found = [run for run in found if run.size == "full" or run.profile not in full]
+    own = experiment.simulated.machine if experiment.simulated else ""
+    return sorted(found, key=lambda run: (run.simulated, run.profile != own, run.name))
 
 
 def collect(results, experiments=None):
@@ -146,6 +173,8 @@ def summary(entries):
     native = [run for run in runs if not run.simulated]
     return {
         "of": definition.PUBLISHED, "written": len(published),
+        "decided_simulated": sum(entry.shown.simulated for entry in published
+                                 if entry.shown and entry.shown.decided),
         "holds": verdicts.count(HOLDS), "fails": verdicts.count(FAILS),
         "open": verdicts.count(OPEN), "missing": definition.PUBLISHED - sum(
             verdicts.count(verdict) for verdict in (HOLDS, FAILS, OPEN)),

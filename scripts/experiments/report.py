@@ -11,7 +11,8 @@ from experiments import evidence
 from experiments.style import short, short_machine
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
-COLUMNS = ["id", "source", "what", "claim", "ours", "published", "verdict", "why", "figure"]
+COLUMNS = ["id", "source", "what", "claim", "ours", "simulated", "published", "verdict", "why",
+           "figure"]
 
 
 def cell(value):
@@ -41,16 +42,31 @@ def with_unit(value, unit):
 
 def numbers_of(run, experiment):
     """Our number and the published one, in words; "" where there is none."""
-    given = experiment.number
+    given = run.measured.wanted if run else experiment.number
     unit = given.get("unit", "")
     return (with_unit(run.measured.number() if run else None, unit),
             with_unit(given.get("published"), unit))
 
 
+def numbers_in_a_line(entry):
+    """What stands in the table of all results: the native number, that of the first simulated
+    machine, the published one. A simulated number of something else says of what it is."""
+    one, there = entry.experiment, next(iter(entry.simulated), None)
+    ours, published = numbers_of(entry.native, one)
+    if not there:
+        return ours, "", published
+    number, beside = numbers_of(there, one)
+    if number and one.number_of(True) is not one.number:
+        number = f"{one.number_of(True)['what']}: {number}" + (
+            f" (published {beside})" if beside else "")
+    return ours, number, published
+
+
 def command_of(entry, run):
     """The command that makes the rows again."""
     size = f" --{run.size}" if run else " --quick"
-    return f"scripts/figures.py run {entry.experiment.id}{size} --fresh --plot"
+    machine = f" --machine={run.profile}" if run and run.simulated else ""
+    return f"scripts/figures.py run {entry.experiment.id}{size}{machine} --fresh --plot"
 
 
 def count(number, what):
@@ -71,7 +87,9 @@ def summary_lines(total):
                     f"{total['minutes']:.0f} minutes; {total['thrown_away']} more were thrown "
                     "away, because others used the cores.")
     if total["simulated"]:
-        said.append("Results marked as simulated come from " + " and ".join(total["simulated"])
+        said.append(f"{total['decided_simulated']} of these verdicts are those of a simulated "
+                    "machine, because this one has too few cores for the claim; they say so. "
+                    "Results marked as simulated come from " + " and ".join(total["simulated"])
                     + "; they are never mixed with those of this machine.")
     said.append("A number is the median of the rounds, a ratio the median of the rounds' ratios; "
                 "a spread is from the smallest to the largest round.")
@@ -82,12 +100,12 @@ def overview(entries, folder):
     lines = []
     for entry in entries:
         one, run = entry.experiment, entry.shown
-        ours, published = numbers_of(run, one)
+        ours, simulated, published = numbers_in_a_line(entry)
         linked = (f"[figure]({_relative(run.figure, folder)})"
                   if run and run.figure.exists() else "")
         lines.append([f"[{', '.join(entry.ids)}](#{anchor(entry)})", one.source or "ours",
                       one.number.get("what", one.title), one.published or one.claim, ours,
-                      published,
+                      simulated, published,
                       "; ".join(part for part in (f"**{entry.words}**", entry.note) if part),
                       entry.why, linked])
     return table(COLUMNS, lines)
@@ -107,7 +125,7 @@ def run_lines(entry, run, folder):
             + ".", ""]
     ours, published = numbers_of(run, one)
     if ours:
-        said += [f"{one.number['what']}: **{ours}**"
+        said += [f"{run.measured.wanted['what']}: **{ours}**"
                  + (f", published {published}." if published else "."), ""]
     if run.figure.exists():
         said += [f"![{one.id}: {one.title}]({_relative(run.figure, folder)})", ""]
@@ -132,6 +150,7 @@ def section(entry, folder):
     said = [f'<a id="{anchor(entry)}"></a>', f"### {', '.join(entry.ids)}: {one.title}", ""]
     for what, value in (("Source", one.source), ("Claim", one.claim), ("Published", one.published),
                         ("There", one.setting), ("Here", one.here),
+                        ("Simulated", one.simulated.here if one.simulated else ""),
                         ("Why it does not hold here" if entry.verdict == "does not hold" else "Why",
                          one.why)):
         if value:
@@ -168,4 +187,4 @@ def markdown(entries, total, folder):
 
 def machine_name(run):
     """As the filters name a machine."""
-    return short_machine(run.machine) or "unknown"
+    return run.label if run.simulated else short_machine(run.machine) or "unknown"

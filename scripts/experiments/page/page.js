@@ -110,7 +110,7 @@ function drawPanel(entry, run, { panel, column, marks, traces, published, shared
   const ranges = plot.kind === "bars" && plot.low_high.includes(column) && !published;
   const of = published ? entry.setting
     : [run.machine, run.revision.slice(0, 8), run.name].join(", ");
-  const where = published ? "published" : "here";
+  const where = published ? "published" : run.where;
   const caption = element("figcaption", {}, element("b", {}, panel || where),
     panel ? `${where}${of ? ` (${of})` : ""}` : of);
   const host = element("figure", { class: "panel", "data-panel": panel,
@@ -265,7 +265,7 @@ function runOf(entry, run) {
   element("p", { class: "origin" }, [run.of, `revision ${run.revision}`, `size ${run.name}`,
     `${run.rounds} rounds`, run.thrown_away ? `${run.thrown_away} runs thrown away` : ""]
     .filter(Boolean).join("; ")),
-  run.ours ? element("div", { class: "compared" }, element("span", {}, `${entry.what}: `,
+  run.ours ? element("div", { class: "compared" }, element("span", {}, `${run.what}: `,
     element("b", {}, run.ours)), run.published ? element("span", {}, "published: ",
     element("b", {}, run.published)) : "") : "",
   legend(entry, run, redraw), panels, checksOf(run), below, command(run.command));
@@ -275,6 +275,7 @@ function runOf(entry, run) {
 
 function sectionOf(entry) {
   const facts = [["Published", entry.published], ["There", entry.setting], ["Here", entry.here],
+    ["Simulated", entry.simulated],
     [entry.verdict === "does not hold" ? "Why not" : "Why", entry.why]].filter(([, said]) => said);
   return element("article", { class: "entry", id: entry.ids[0].toLowerCase(),
     "data-id": entry.ids[0] },
@@ -290,7 +291,7 @@ function sectionOf(entry) {
 }
 
 function overview(entries) {
-  const heads = ["id", "verdict", "claim", "ours", "published", "source"];
+  const heads = ["id", "verdict", "claim", "ours", "simulated", "published", "source"];
   const lines = entries.map((entry) => element("tr", { "data-id": entry.ids[0] },
     element("td", {}, element("a", { href: `#${entry.ids[0].toLowerCase()}` },
       entry.ids.join(", "))),
@@ -298,10 +299,11 @@ function overview(entries) {
     element("td", { class: "text" }, entry.claim,
       noteOf(entry.verdict === "holds" ? "" : entry.why)),
     element("td", { class: "number", "data-label": "ours" }, entry.ours),
+    element("td", { class: "number", "data-label": "simulated" }, entry.there),
     element("td", { class: "number", "data-label": "published" }, entry.number),
     element("td", { class: "source" }, entry.source || "ours")));
   return element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((name) =>
-    element("th", { scope: "col", class: ["ours", "published"].includes(name) ? "number" : null },
+    element("th", { scope: "col", class: ["ours", "simulated", "published"].includes(name) ? "number" : null },
       name)))), element("tbody", {}, ...lines));
 }
 
