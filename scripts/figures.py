@@ -17,51 +17,14 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from experiments import (batch, definition, local, measured, profile, runner,  # noqa: E402
-                         simulated, store, submit, sweep)
+from experiments import (batch, definition, local, measured, runner, simulate,  # noqa: E402
+                         store, submit, sweep)
 from experiments.printed import print_measured, print_table, say  # noqa: E402
 from experiments.refused import Refused  # noqa: E402
+from experiments.selected import chosen, csv_of, draw, is_simulated, read  # noqa: E402
 
 BAD_INPUT, STOPPED = 2, 130
-
-
-def chosen(args):
-    """The experiments that the command line names; --all: all published results."""
-    experiments = definition.load_all()
-    if args.all and args.ids:
-        raise Refused("--all and ids exclude each other")
-    if args.all:
-        return [one for one in experiments.values() if not one.own and
-                (one.simulated or not is_simulated(args))]
-    if not args.ids:
-        raise Refused("name a result, like P7, or --all; `figures.py list` shows them")
-    return [definition.find(name, experiments) for name in args.ids]
-
-
-def is_simulated(args):
-    return bool(args.machine or args.simulated)
-
-
-def profile_of(args, experiment):
-    """The Profile of the machine that --machine or the experiment's own file names."""
-    if args.machine and args.simulated:
-        raise Refused("--simulated is the machine of each file, --machine another: not both")
-    experiment.form(args.size, simulated=True)
-    return profile.find(args.machine or experiment.simulated.machine)
-
-
-def csv_of(args, experiment):
-    folder = pathlib.Path(args.results) / experiment.id.lower()
-    if is_simulated(args):
-        return folder / f"{args.size}-{profile_of(args, experiment).name}.csv"
-    return folder / f"{args.size}.csv"
-
-
-def read(args, experiment):
-    rows = store.Store(csv_of(args, experiment))
-    if not rows.rows:
-        raise Refused(f"there are no rows {rows.path}: figures.py run {experiment.id} makes them")
-    return measured.Measured(experiment, rows.rows), rows
+WAL_DIR = str(ROOT / "build" / "wal")
 
 
 def schemes_if_built():
@@ -116,7 +79,7 @@ def run_command(args):
     """measure results; goes on where it was stopped"""
     experiments = chosen(args)
     if is_simulated(args):
-        return run_simulated(args, experiments)
+        return simulate.run(args, experiments)
     if args.seeds or args.jobs:
         raise Refused("--seeds and --jobs go with --machine: only what is simulated has them")
     if args.submit:
@@ -156,39 +119,14 @@ def run_command(args):
     return 0 if well or not args.check else 1
 
 
-def run_simulated(args, experiments):
-    """As run_command(), on simulated machines: a job a core, and no run is disturbed."""
-    for name in ("submit", "beside", "beside_results", "budget", "rounds"):
-        if getattr(args, name):
-            raise Refused(f"--{name} does not go with a simulated machine"
-                          + (": --seeds=N makes N rounds" if name == "rounds" else ""))
-    logjam, begun, well, work = simulated.logjam_of(args.logjam), time.monotonic(), True, []
-    for experiment in experiments:
-        size, rows = experiment.form(args.size, simulated=True), store.Store(
-            csv_of(args, experiment))
-        if args.seconds is not None:
-            size.seconds = args.seconds
-        if args.fresh:
-            rows.remove()
-        points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
-        work.append((experiment, points, rows, [
-            simulated.Job(rows, number, point)
-            for number, point in local.jobs_left(points, args.seeds or size.rounds, rows)]))
-    progress = local.Progress(sum(len(jobs) for *_, jobs in work))
-    for experiment, points, rows, jobs in work:
-        made = simulated.runners(logjam, args.wal_dir, profile_of(args, experiment), args.jobs)
-        try:
-            simulated.run_jobs(experiment.id, jobs, made, progress)
-        finally:
-            for one in made:
-                one.__exit__()
-            progress.end()
-        rows.arrange(points)
-        well = print_measured(experiment, measured.Measured(experiment, rows.rows)) and well
-        if args.plot:
-            draw(args, experiment)
-    say(f"\n{progress.done} simulated runs in {time.monotonic() - begun:.0f} s")
-    return 0 if well or not args.check else 1
+def sensitivity_command(args):
+    """which claims survive when a machine's constants are halved and doubled"""
+    return simulate.vary_constants(args)
+
+
+def validate_command(args):
+    """simulated rates beside native ones, point by point"""
+    return simulate.validate(args)
 
 
 def submit_results(args, experiments):
@@ -203,16 +141,8 @@ def submit_results(args, experiments):
             size.seconds = args.seconds
         points = experiment.points(args.size, lambda: runner.schemes_of(logjam))
         if submit.submit(args, experiment, points, args.rounds or size.rounds, path, logjam):
-            print_measured(experiment, read(args, experiment)[0])
+            print_measured(experiment, read(csv_of(args, experiment), experiment)[0])
     return 0
-
-
-def draw(args, experiment):
-    from experiments import plots  # matplotlib takes a second to load
-    found, rows = read(args, experiment)
-    path = rows.path.with_suffix(".png")
-    plots.draw(experiment, found, path, rows.extras)
-    say(f"drawn: {path}")
 
 
 def plot_command(args):
@@ -226,7 +156,7 @@ def check_command(args):
     """whether the claims hold"""
     well = True
     for experiment in chosen(args):
-        well = print_measured(experiment, read(args, experiment)[0]) and well
+        well = print_measured(experiment, read(csv_of(args, experiment), experiment)[0]) and well
     return 0 if well else 1
 
 
@@ -343,10 +273,11 @@ def arguments():
         sizes.add_argument("--quick", dest="size", action="store_const", const="quick",
                            default="quick", help="the small size (the default)")
         sizes.add_argument("--full", dest="size", action="store_const", const="full")
-        made.add_argument("--machine", default="", metavar="NAME",
-                          help="simulated: a profile of config/machines/, or x.toml")
-        made.add_argument("--simulated", action="store_true",
-                          help="simulated: on the machine that each result's own file names")
+        machines = made.add_mutually_exclusive_group()
+        machines.add_argument("--machine", default="", metavar="NAME",
+                              help="simulated: a profile of config/machines/, or x.toml")
+        machines.add_argument("--simulated", action="store_true",
+                              help="simulated: on the machine that each result's own file names")
 
     def running(made):
         made.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
@@ -359,20 +290,32 @@ def arguments():
         made.add_argument("--fresh", action="store_true", help="forget the rows that are there")
         submit.add_arguments(made)
 
+    def seeds(made):
+        made.add_argument("--seeds", type=int, help="rounds of a simulated run, each of a seed")
+        made.add_argument("--jobs", type=int, help="simulated runs at once; else one a core here")
+
     listed = command("list", list_command)
     listed.add_argument("--json", action="store_true")
     made = command("run", run_command)
     ids(made)
     running(made)
     made.add_argument("--rounds", type=int, help="instead of the file's")
-    made.add_argument("--seeds", type=int, help="rounds of a simulated run, each with another seed")
-    made.add_argument("--jobs", type=int, help="simulated runs at once; else one for each core here")
+    seeds(made)
     made.add_argument("--seconds", type=float, help="instead of the file's")
     made.add_argument("--budget", type=float,
                       help="seconds for each result: no round begins that would not end in time")
     made.add_argument("--plot", action="store_true", help="draw the figure afterwards")
     made.add_argument("--check", action="store_true", help="exit with status 1 if a claim fails")
     made.add_argument("--beside_results", metavar="DIR", help="where its rows go")
+    made = command("sensitivity", sensitivity_command)
+    ids(made)
+    seeds(made)
+    made.add_argument("--logjam", help="the simulated binary; else build-sim/logjam")
+    made.add_argument("--wal_dir", default=WAL_DIR)
+    made.add_argument("--seconds", type=float, help="virtual, instead of the file's")
+    made.add_argument("--constants", type=lambda words: words.split(","), default=[],
+                      metavar="A,B", help="only these; else all that the machine uses")
+    ids(command("validate", validate_command))
     ids(command("plot", plot_command))
     ids(command("check", check_command))
     made = command("report", report_command)
@@ -415,7 +358,7 @@ def main():
     args.flags = flags
     if "submit" in args:
         submit.check_arguments(args)
-        args.wal_dir = args.wal_dir or str(ROOT / "build" / "wal")
+        args.wal_dir = args.wal_dir or WAL_DIR
     return args.function(args)
 
 

@@ -11,10 +11,11 @@ import datetime
 import pathlib
 import statistics
 
-from experiments import definition, plots
+from experiments import definition, plots, sensitivity, validation
 from experiments.measured import FAILS, HOLDS, MISSING, OPEN, Measured
 from experiments.store import Store
 
+THIS = "this"  # the profile of the machine at hand
 LONGEST_RUN_SECONDS = 120  # a longer pause between two rows is not work
 
 
@@ -85,11 +86,21 @@ class Run:
 
 
 @dataclasses.dataclass
+class Table:
+    title: str
+    sentences: list
+    columns: list
+    lines: list
+
+
+@dataclasses.dataclass
 class Entry:
-    """An experiment and its Runs: the native one of the larger size first, then the simulated."""
+    """An experiment and its Runs: the native one of the larger size first, then the simulated.
+    `tables` are what was found of several runs together."""
 
     experiment: definition.Experiment
     runs: list
+    tables: list = dataclasses.field(default_factory=list)
 
     @property
     def ids(self):
@@ -158,10 +169,31 @@ def runs_of(experiment, results):
     return sorted(found, key=lambda run: (run.simulated, run.profile != own, run.name))
 
 
+def tables_of(experiment, runs, results):
+    """What survives other constants, for each machine they were varied on; and for rows of this
+    machine and of its profile, how far they are apart."""
+    found, native = [], next((run for run in runs if not run.simulated), None)
+    for run in runs if native else []:
+        if run.profile == THIS:
+            cells = validation.cells(native.measured, run.measured)
+            found.append(Table("Simulated beside native", validation.summary(cells),
+                               validation.columns(cells), validation.lines(cells)))
+    begin = "sensitivity-"
+    for folder in sorted(pathlib.Path(results, experiment.id.lower()).glob(begin + "*")):
+        lines = sensitivity.lines(sensitivity.survivals(experiment, folder))
+        if lines:
+            found.append(Table(f"Each constant of {folder.name[len(begin):]} halved and doubled",
+                               [], sensitivity.COLUMNS, lines))
+    return found
+
+
 def collect(results, experiments=None):
     """An Entry for each experiment, published results first."""
-    experiments = experiments or definition.load_all()
-    return [Entry(one, runs_of(one, results)) for one in experiments.values()]
+    found = []
+    for one in (experiments or definition.load_all()).values():
+        runs = runs_of(one, results)
+        found.append(Entry(one, runs, tables_of(one, runs, results)))
+    return found
 
 
 def summary(entries):

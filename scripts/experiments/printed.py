@@ -17,9 +17,13 @@ def shown(value):
 
 
 def print_table(table):
-    lines = [list(table.columns)] + [[shown(value) for value in line] for line in table.values]
+    print_lines(list(table.columns), table.values.tolist())
+
+
+def print_lines(columns, values):
+    lines = [columns] + [[shown(value) for value in line] for line in values]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    left = [all(isinstance(value, str) for value in table[name]) for name in table.columns]
+    left = [all(isinstance(line[i], str) for line in values) for i in range(len(columns))]
     for line in lines:
         say("  ".join(text.ljust(width) if to_left else text.rjust(width)
                       for text, width, to_left in zip(line, widths, left)).rstrip())

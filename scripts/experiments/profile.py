@@ -17,17 +17,16 @@ SHAPE = ("sockets", "cores", "contexts")  # what the machine is, not what someth
 
 @dataclasses.dataclass
 class Profile:
-    """`machine` is what --machine says: a name, or the path of a file. `fingerprint` tells two
-    versions of the file apart."""
+    """`fingerprint` tells two versions of the file apart."""
 
-    machine: str
+    path: pathlib.Path
     fields: dict
     fingerprint: str
 
     @property
     def name(self):
-        """As the rows' file says it."""
-        return pathlib.Path(self.machine).stem
+        """As --machine and the rows' file say it."""
+        return self.path.stem
 
     @property
     def cores(self):
@@ -75,4 +74,4 @@ def find(machine, config=CONFIG):
     missing = [name for name in SHAPE if not isinstance(fields.get(name), int)]
     if missing:
         raise Refused(f"{path} does not say how many {missing[0]} the machine has")
-    return Profile(machine, fields, hashlib.sha256(content).hexdigest()[:12])
+    return Profile(path.resolve(), fields, hashlib.sha256(content).hexdigest()[:12])

@@ -160,6 +160,8 @@ def section(entry, folder):
         said += ["Not run. `" + command_of(entry, None) + "` runs it.", ""]
     for run in entry.runs:
         said += run_lines(entry, run, folder)
+    for made in entry.tables:
+        said += [f"**{made.title}**", "", *made.sentences, "", table(made.columns, made.lines)]
     return said
 
 

@@ -47,7 +47,7 @@ class SimulatedRunner(Runner):
 
     def run(self, point, seed=1):
         """Returns the Outcome of one run with this seed. `host_seconds` is how long it took here."""
-        self.always = [f"--machine={self._profile.machine}", f"--sim_seed={seed}"]
+        self.always = [f"--machine={self._profile.path}", f"--sim_seed={seed}"]
         began, begun = datetime.datetime.now(datetime.timezone.utc), time.monotonic()
         outcome = self._run_once(point)
         outcome.row = {"began": began.isoformat(timespec="milliseconds"),

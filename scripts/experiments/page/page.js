@@ -234,6 +234,16 @@ function tableOf(entry, run) {
         element("tbody", {}, ...own.map((line) => element("tr", {}, ...cells("td", line)))))));
 }
 
+function plainTable({ title, sentences, columns, lines }) {
+  const row = (tag, cells) => element("tr", {}, ...cells.map((value) => element(tag,
+    { class: typeof value === "number" ? "number" : null }, cellText(value))));
+  return element("details", { open: lines.length <= 12 ? "" : null },
+    element("summary", {}, title), ...sentences.map((said) => element("p", {}, said)),
+    element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
+      element("table", {}, element("thead", {}, row("th", columns)),
+        element("tbody", {}, ...lines.map((line) => row("td", line))))));
+}
+
 function checksOf(run) {
   return element("ul", { class: "checks" }, ...run.checks.map((check) => element("li", {},
     verdictOf(check.verdict), ` ${check.says}`, check.numbers.length ? element("span",
@@ -286,7 +296,7 @@ function sectionOf(entry) {
   element("p", { class: "claim" }, entry.claim),
   element("dl", {}, ...facts.flatMap(([name, said]) => [element("dt", {}, name),
     element("dd", {}, said)])),
-  ...visibleRuns(entry).map((run) => runOf(entry, run)),
+  ...visibleRuns(entry).map((run) => runOf(entry, run)), ...entry.tables.map(plainTable),
   entry.runs.length ? "" : command(entry.command));
 }
 
