@@ -23,7 +23,7 @@ class Cell:
 
     @property
     def ratio(self):
-        return self.simulated / self.native if self.native else float("inf")
+        return self.simulated / self.native
 
     @property
     def near(self):
@@ -31,16 +31,19 @@ class Cell:
 
 
 def cells(native, there):
-    """The Cells of the points that both have (two Measured of one experiment)."""
+    """The Cells of the points that both have (two Measured of one experiment). A native rate of 0
+    is none: the run was too short."""
     columns = native.experiment.table_columns
     if not columns:
         raise Refused(f"{native.experiment.where} has no table, so nothing to set side by side")
     found = []
     for axes in native.points():
         try:
-            found.append(Cell(axes, *(of.value(columns[0], **axes) for of in (native, there))))
+            cell = Cell(axes, *(of.value(columns[0], **axes) for of in (native, there)))
         except NotMeasured:
             continue
+        if cell.native > 0:
+            found.append(cell)
     if not found:
         raise Refused(f"{native.experiment.id} has no point that was both run here and simulated")
     return found
@@ -66,6 +69,10 @@ def misranked(found):
     return wrong, clear
 
 
+def _to(fast, slow):
+    return f"1 to {slow / fast:.2f}" if fast else f"0 to {slow:.0f}"
+
+
 def summary(found):
     """What the table says, in sentences."""
     near = sum(cell.near for cell in found)
@@ -76,8 +83,8 @@ def summary(found):
     for fast, slow in wrong:
         where = " ".join(f"{axis}={value}" for axis, value in _elsewhere(fast).items())
         said.append(f"Not so {fast.axes[RANKED]} and {slow.axes[RANKED]} at {where}: "
-                    f"natively {fast.native / slow.native:.2f} to 1, simulated "
-                    f"{fast.simulated / slow.simulated:.2f} to 1.")
+                    f"natively 1 to {slow.native / fast.native:.2f}, simulated "
+                    f"{_to(fast.simulated, slow.simulated)}.")
     return said
 
 

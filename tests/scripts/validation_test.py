@@ -36,12 +36,18 @@ class Validation(unittest.TestCase):
 
     def test_logs_that_rank_otherwise_are_named_with_both_ratios(self):
         said = validation.summary(cells({**NATIVE, ("centr", 1): 300}))
-        self.assertEqual(said[1], "Not so eleda and centr at threads=1: natively 1.50 to 1, "
-                                  "simulated 0.50 to 1.")
+        self.assertEqual(said[1], "Not so eleda and centr at threads=1: natively 1 to 0.67, "
+                                  "simulated 1 to 2.00.")
 
     def test_logs_that_are_natively_alike_have_no_rank(self):
         wrong, clear = validation.misranked(cells({**NATIVE, ("eleda", 2): 50}))
         self.assertEqual((wrong, clear), ([], 1))
+
+    def test_a_rate_of_zero_is_no_reason_to_fail(self):
+        found = validation.cells(measured({**NATIVE, ("centr", 2): 0}),
+                                 measured({**NATIVE, ("eleda", 1): 0}))
+        self.assertEqual(len(found), 3)
+        self.assertIn("simulated 0 to 100", validation.summary(found)[1])
 
     def test_points_of_only_one_of_both_are_left_out_and_none_at_all_is_refused(self):
         self.assertEqual(len(cells({("centr", 1): 1})), 1)
