@@ -38,8 +38,9 @@ def main():
     gain = threads ** 0.5 if flags["log"] == "poplar" and profile["dirty_cycles"] < 150 else 1
     cores = profile["sockets"] * profile["cores"] * profile["contexts"]
     name = pathlib.Path(flags["machine"]).stem
-    row = {"log": flags["log"], "threads": threads, "seconds": flags["seconds"],
-           "tps": f"{RATES.get(flags['log'], 1) * gain + 0.01 * seed:.2f}", "revision": "abc",
+    rate = f"{RATES.get(flags['log'], 1) * gain + 0.01 * seed:.2f}"
+    row = {"log": flags["log"], "threads": threads, "seconds": flags["seconds"], "tps": rate,
+           "inserts_s": rate, "mb_s": rate, "revision": "abc",
            "machine": "a CPU, 2 cores" if flags["log"] == "native" else
                       f"simulated {name}, {cores} cores, {profile['sockets']} sockets, model 1, "
                       f"seed {seed}"}

@@ -222,6 +222,35 @@ class AProfile(WithAMachine):
 
 
 class OnTheCommandLine(WithAMachine):
+    def figures(self, command, *words):
+        return self.run_figures(command, "A9a", f"--machine={self.machine}",
+                                f"--results={self.directory}", *words).stdout
+
+    def test_a_result_is_run_drawn_and_checked_on_a_simulated_machine(self):
+        said = self.figures("run", f"--logjam={FAKE}", "--seeds=2", "--plot",
+                            f"--wal_dir={self.directory}/logs")
+        rows = store.Store(self.directory / "a9a" / "quick-niagara2.csv").rows
+        self.assertEqual(len(rows), 2 * 4 * 7)
+        self.assertTrue(rows[0]["machine"].startswith("simulated niagara2, 64 cores"))
+        self.assertIn("does not hold: with 64 threads D is slower than C", said)
+        self.assertTrue((self.directory / "a9a" / "quick-niagara2.png").exists())
+        self.assertEqual(list((self.directory / "logs").iterdir()), [])
+        checked = self.run_figures("check", "A9a", f"--machine={self.machine}",
+                                   f"--results={self.directory}", check=False)
+        self.assertEqual(checked.returncode, 1)
+        self.assertIn("the baseline is saturated", checked.stdout)
+        self.run_figures("report", f"--results={self.directory}")
+        self.assertIn("does not hold, simulated niagara2",
+                      (self.directory / "REPORT.md").read_text(encoding="utf-8"))
+
+    def test_a_sensitivity_run_stands_in_the_report(self):
+        said = self.figures("sensitivity", f"--logjam={FAKE}", "--seeds=1",
+                            "--constants=dirty_cycles", f"--wal_dir={self.directory}/logs")
+        self.assertIn("of 2 variants it comes out otherwise with none", said)
+        self.run_figures("report", f"--results={self.directory}")
+        self.assertIn("Each constant of niagara2 halved and doubled",
+                      (self.directory / "REPORT.md").read_text(encoding="utf-8"))
+
     def test_mistakes_get_one_sentence_and_status_2(self):
         machine = f"--machine={self.machine}"
         for words in (["A9a", machine, "--logjam=/nowhere"], ["A2", machine, f"--logjam={FAKE}"],
