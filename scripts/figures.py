@@ -4,7 +4,7 @@
 The experiments are the files of config/figures/ (published results) and config/experiments/ (logjam's
 own); config/figures/README.md describes their form. Rows go to build/results/<id>/<size>.csv, those of
 reference runs to results/. A run that was stopped goes on where it ended; disturbed runs are
-repeated.
+repeated. With --simulated or --machine=NAME it is run on a simulated machine, by `make sim`'s program.
 """
 
 import argparse

@@ -17,7 +17,8 @@ from experiments.measured import HOLDS, OPEN, Measured
 from experiments.refused import Refused
 
 UNCHANGED = "unchanged"
-SHARES = ("context_share", "occupancy")  # of which there is no more than all
+LEAST = {"overlap": 1.0}  # misses that do not overlap at all
+MOST = {"context_share": 1.0, "occupancy": 1.0}  # shares: there is no more than all
 # What differs between two runs that did the same.
 OF_THE_RUN = {"given", "began", "host_seconds", "flags", "machine", "binary", "profile"}
 
@@ -62,7 +63,7 @@ def variants(profile, only=()):
 
 def _changed(constant, value):
     half = max(1, value // 2) if isinstance(value, int) else value / 2
-    double = min(1.0, 2 * value) if constant in SHARES else 2 * value
+    half, double = max(half, LEAST.get(constant, half)), min(2 * value, MOST.get(constant, 2 * value))
     return [changed for changed in (half, double) if changed != value]
 
 

@@ -26,6 +26,7 @@ dirty_cycles = 100
 hop_dirty_cycles = 200
 two_hop_dirty_cycles = 300
 occupancy = 0.7
+overlap = 1.0
 """
 SIMULATED = {"machine": "niagara2", "seconds": 0.002, "warmup": 0, "flags": {"device": "null"}}
 
@@ -209,7 +210,8 @@ class AProfile(WithAMachine):
 
     def test_only_constants_that_the_machine_uses_are_varied(self):
         self.assertEqual(self.profile().constants(),
-                         {"dirty_cycles": 100, "hop_dirty_cycles": 200, "occupancy": 0.7})
+                         {"dirty_cycles": 100, "hop_dirty_cycles": 200, "occupancy": 0.7,
+                          "overlap": 1.0})
 
     def test_a_machine_that_is_not_there_is_refused(self):
         for name in ("nowhere", str(self.directory / "x.toml")):
