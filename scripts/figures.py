@@ -42,6 +42,7 @@ def list_command(args):
     if args.json:
         say(json.dumps([{"id": one.id, "also": one.also, "own": one.own, "source": one.source,
                          "title": one.title, "claim": one.claim, "needs_cores": one.needs_cores,
+                         "machine": one.simulated.machine if one.simulated else "",
                          "points": {size: len(one.points(size, schemes_if_built))
                                     for size in definition.SIZES}}
                         for one in experiments.values()], indent=1))
@@ -52,7 +53,8 @@ def list_command(args):
         minutes = [f"{one.about_seconds(size, schemes_if_built) / 60:.1f}"
                    for size in definition.SIZES]
         say(f"{name:20} {one.source or 'ours':18} {minutes[0]:>6} {minutes[1]:>6}  {one.title}"
-            + (f" (needs {one.needs_cores} cores)" if one.needs_cores > 1 else ""))
+            + (f" (needs {one.needs_cores} cores)" if one.needs_cores > 1 else "")
+            + (f" (simulated: {one.simulated.machine})" if one.simulated else ""))
     say(f"\n{len(published)} of {definition.PUBLISHED} published results, "
         f"{len(experiments) - len(published)} of our own")
     return 0

@@ -30,8 +30,9 @@ class Job:
 
 
 def logjam_of(given=None):
-    """The simulated binary: --logjam, or build-sim/logjam."""
-    path = pathlib.Path(given or CONFIG.parent / "build-sim" / "logjam")
+    """The simulated binary: --logjam, $LOGJAM_SIM, or build-sim/logjam."""
+    path = pathlib.Path(given or os.environ.get("LOGJAM_SIM") or
+                        CONFIG.parent / "build-sim" / "logjam")
     if not os.access(path, os.X_OK):
         raise Refused(f"there is no simulated program {path}; `make sim` builds it, --logjam names "
                       "another one")
