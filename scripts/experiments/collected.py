@@ -150,7 +150,10 @@ class Entry:
         """One line: the reason found, if the claim does not hold; else what differs here."""
         if self.verdict == OPEN:
             return self.experiment.why or self.experiment.here
-        return self.experiment.why if FAILS in (run.verdict for run in self.runs) else ""
+        native = self.experiment.why if self.native and self.native.verdict == FAILS else ""
+        there = (self.experiment.simulated.why if self.experiment.simulated and
+                 FAILS in (run.verdict for run in self.simulated) else "")
+        return " ".join(part for part in (native, there and f"Simulated: {there}") if part)
 
 
 def runs_of(experiment, results):
@@ -201,8 +204,9 @@ def summary(entries):
     published = [entry for entry in entries if not entry.experiment.own]
     verdicts = [entry.verdict for entry in published]
     runs = [run for entry in entries for run in entry.runs]
-    began = sorted(moment for run in runs for moment in run.began())
     native = [run for run in runs if not run.simulated]
+    there = [run for run in runs if run.simulated]
+    began = sorted(moment for run in native for moment in run.began())
     return {
         "of": definition.PUBLISHED, "written": len(published),
         "decided_simulated": sum(entry.shown.simulated for entry in published
@@ -211,11 +215,13 @@ def summary(entries):
         "open": verdicts.count(OPEN), "missing": definition.PUBLISHED - sum(
             verdicts.count(verdict) for verdict in (HOLDS, FAILS, OPEN)),
         "machines": list(dict.fromkeys(run.machine for run in native)),
-        "simulated": list(dict.fromkeys(run.machine for run in runs if run.simulated)),
-        "revisions": list(dict.fromkeys(run.revision for run in runs)),
+        "simulated": list(dict.fromkeys(run.machine for run in there)),
+        "simulated_revisions": list(dict.fromkeys(run.revision for run in there)),
+        "simulated_rows": sum(len(run.measured.rows) for run in there),
+        "revisions": list(dict.fromkeys(run.revision for run in native)),
         "sizes": list(dict.fromkeys(run.size for run in native)),
         "dates": [began[0].date().isoformat(), began[-1].date().isoformat()] if began else [],
-        "minutes": sum(run.seconds() for run in runs) / 60,
-        "rows": sum(len(run.measured.rows) for run in runs),
-        "thrown_away": sum(run.measured.thrown_away for run in runs),
+        "minutes": sum(run.seconds() for run in native) / 60,
+        "rows": sum(len(run.measured.rows) for run in native),
+        "thrown_away": sum(run.measured.thrown_away for run in native),
     }

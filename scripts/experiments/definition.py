@@ -24,7 +24,7 @@ FIELDS = {"id", "also", "source", "title", "claim", "published", "setting", "her
 GRID_FIELDS = {"command", "flags", "axes", "prepare", "prepare_axes"}
 SIZE_FIELDS = {"rounds", "seconds", "warmup", "axes", "flags", "prepare"}
 CHECK_FIELDS = {"says", "holds", "needs_cores"}
-SIMULATED_FIELDS = {"machine", "here", "number", "grid", "quick", *SIZE_FIELDS - {"prepare"}}
+SIMULATED_FIELDS = {"machine", "here", "why", "number", "grid", "quick", *SIZE_FIELDS - {"prepare"}}
 SIMULATED = {"rounds": 1, "seconds": 0.005, "warmup": 0.001}  # virtual; a round is a seed
 
 
@@ -74,6 +74,7 @@ class Simulated:
 
     machine: str
     here: str
+    why: str
     number: dict
     grids: list
     sizes: dict
@@ -169,8 +170,8 @@ class Experiment:
         merged = {name: {**full.get(name, {}), **quick.get(name, {})} for name in ("axes", "flags")}
         sizes = {"full": self._size("simulated", full),
                  "quick": self._size("simulated.quick", {**full, **quick, **merged})}
-        return Simulated(given["machine"], given.get("here", ""), given.get("number", self.number),
-                         given.get("grid", self.grids), sizes)
+        return Simulated(given["machine"], given.get("here", ""), given.get("why", ""),
+                         given.get("number", self.number), given.get("grid", self.grids), sizes)
 
     def form(self, size, simulated=False):
         """The Size of this name ("quick", "full"): natively, or on a simulated machine."""

@@ -269,6 +269,8 @@ class Header:
         self.figure = figure
         experiment = figure.experiment
         self.verdict, self.note, self.key = verdict_words(experiment, figure.measured, figure.cores)
+        if self.verdict and figure.measured.simulated:
+            self.verdict += ", simulated"
         self.claim = textwrap.wrap(experiment.claim, 100 if self.note else 138)
         self.handles = self._handles()
         self.per_line = self._per_line()

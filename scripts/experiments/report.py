@@ -56,9 +56,11 @@ def numbers_in_a_line(entry):
     if not there:
         return ours, "", published
     number, beside = numbers_of(there, one)
-    if number and one.number_of(True) is not one.number:
-        number = f"{one.number_of(True)['what']}: {number}" + (
-            f" (published {beside})" if beside else "")
+    of = one.number_of(True).get("what")
+    if number and of != one.number.get("what"):
+        number = f"{of}: {number}"
+    if number and beside != published:
+        number += f" (published {beside})"
     return ours, number, published
 
 
@@ -89,8 +91,10 @@ def summary_lines(total):
     if total["simulated"]:
         said.append(f"{total['decided_simulated']} of these verdicts are those of a simulated "
                     "machine, because this one has too few cores for the claim; they say so. "
-                    "Results marked as simulated come from " + " and ".join(total["simulated"])
-                    + "; they are never mixed with those of this machine.")
+                    f"What is marked as simulated, {total['simulated_rows']:,} runs of revision "
+                    f"{', '.join(total['simulated_revisions'])}, comes from "
+                    + "; ".join(total["simulated"])
+                    + ". It is never mixed with what this machine measured.")
     said.append("A number is the median of the rounds, a ratio the median of the rounds' ratios; "
                 "a spread is from the smallest to the largest round.")
     return said
@@ -161,7 +165,7 @@ def section(entry, folder):
     for run in entry.runs:
         said += run_lines(entry, run, folder)
     for made in entry.tables:
-        said += [f"**{made.title}**", "", *made.sentences, "", table(made.columns, made.lines)]
+        said += [f"**{made.title}**", "", *(f"{line}\n" for line in made.sentences), table(made.columns, made.lines)]
     return said
 
 

@@ -71,8 +71,8 @@ class Written(InADirectory):
         self.assertEqual(entry.verdict, "holds")
         self.assertEqual(entry.runs[1].verdict, "does not hold")
         text = self.markdown(self.lines)
-        self.assertIn(f"on {SIMULATED}", text)
-        self.assertIn("they are never mixed", text)
+        self.assertIn(f"comes from {SIMULATED}", text)
+        self.assertIn("never mixed", text)
 
     def test_an_open_claim_has_the_verdict_of_the_simulated_machine_labelled_so(self):
         one = synthetic.experiment(synthetic.STACKED)
@@ -106,6 +106,25 @@ machine = "xeon"
 number = { what = "with 64", ours = "7", published = 71, unit = "x" }
 """)
         self.assertIn("| 2.25x | with 64: 7x (published 71x) | 2x |", self.markdown(other))
+
+    def test_a_claim_that_fails_on_the_simulated_machine_has_the_reason_of_there(self):
+        one = synthetic.experiment(synthetic.STACKED.replace(
+            "needs_cores = 16", 'needs_cores = 16\nwhy = "Here it is so."') + """
+[simulated]
+machine = "xeon"
+why = "There it is otherwise."
+""")
+        self.put(one)
+        self.put(one, "quick-xeon", machine=SIMULATED, time_log_contention_pct="50")
+        self.assertEqual(self.entry(one).why, "Simulated: There it is otherwise.")
+
+    def test_simulated_runs_are_counted_apart(self):
+        self.put(self.lines)
+        self.put(self.lines, "quick-xeon", machine=SIMULATED, revision="def")
+        total = collected.summary([self.entry(self.lines)])
+        self.assertEqual((total["rows"], total["simulated_rows"]), (72, 72))
+        self.assertEqual((total["revisions"], total["simulated_revisions"]),
+                         (["0123456789ab"], ["def"]))
 
     def test_the_machine_of_the_file_comes_before_other_simulated_ones(self):
         one = synthetic.experiment(synthetic.STACKED + '\n[simulated]\nmachine = "xeon"\n')
