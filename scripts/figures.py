@@ -4,7 +4,7 @@
 The experiments are the files of config/figures/ (published results) and config/experiments/ (logjam's
 own); config/figures/README.md describes their form. Rows go to build/results/<id>/<size>.csv, those of
 reference runs to results/. A run that was stopped goes on where it ended; disturbed runs are
-repeated.
+repeated. With --simulated or --machine=NAME it is run on a simulated machine, by `make sim`'s program.
 """
 
 import argparse
@@ -17,74 +17,14 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from experiments import (batch, definition, local, measured, runner, store, submit,  # noqa: E402
-                         sweep)
+from experiments import (batch, definition, local, measured, runner, simulate,  # noqa: E402
+                         store, submit, sweep)
+from experiments.printed import print_measured, print_table, say  # noqa: E402
 from experiments.refused import Refused  # noqa: E402
+from experiments.selected import chosen, csv_of, draw, is_simulated, read  # noqa: E402
 
 BAD_INPUT, STOPPED = 2, 130
-
-
-def say(text=""):
-    print(text, flush=True)
-
-
-def chosen(args):
-    """The experiments that the command line names; --all: all published results."""
-    experiments = definition.load_all()
-    if args.all and args.ids:
-        raise Refused("--all and ids exclude each other")
-    if args.all:
-        return [one for one in experiments.values() if not one.own]
-    if not args.ids:
-        raise Refused("name a result, like P7, or --all; `figures.py list` shows them")
-    return [definition.find(name, experiments) for name in args.ids]
-
-
-def csv_of(args, experiment):
-    return pathlib.Path(args.results) / experiment.id.lower() / f"{args.size}.csv"
-
-
-def shown(value):
-    """A value as a reader wants it: four digits, or whole numbers of thousands."""
-    if value is None or value != value:
-        return "-"
-    if isinstance(value, str):
-        return value
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def print_table(table):
-    lines = [list(table.columns)] + [[shown(value) for value in line] for line in table.values]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    left = [all(isinstance(value, str) for value in table[name]) for name in table.columns]
-    for line in lines:
-        say("  ".join(text.ljust(width) if to_left else text.rjust(width)
-                      for text, width, to_left in zip(line, widths, left)).rstrip())
-
-
-def print_measured(experiment, found):
-    """The table and the checks of what was measured. Returns whether no check fails."""
-    say(f"\n{experiment.id}: {experiment.title}"
-        + (f" ({experiment.source})" if experiment.source else ""))
-    print_table(found.table())
-    number = found.number()
-    if number is not None:
-        wanted = experiment.number
-        unit = wanted.get("unit", "")
-        unit = unit if unit in ("x", "%") else " " + unit
-        say(f"{wanted['what']}: {shown(number)}{unit}"
-            + (f", published {shown(wanted['published'])}{unit}" if "published" in wanted else ""))
-    checks = found.checks()
-    for check, verdict in checks:
-        say(f"{verdict}: {check['says']}")
-    return all(verdict in (measured.HOLDS, measured.OPEN) for _, verdict in checks)
-
-
-def read(args, experiment):
-    rows = store.Store(csv_of(args, experiment))
-    if not rows.rows:
-        raise Refused(f"there are no rows {rows.path}: figures.py run {experiment.id} makes them")
-    return measured.Measured(experiment, rows.rows), rows
+WAL_DIR = str(ROOT / "build" / "wal")
 
 
 def schemes_if_built():
@@ -102,6 +42,7 @@ def list_command(args):
     if args.json:
         say(json.dumps([{"id": one.id, "also": one.also, "own": one.own, "source": one.source,
                          "title": one.title, "claim": one.claim, "needs_cores": one.needs_cores,
+                         "machine": one.simulated.machine if one.simulated else "",
                          "points": {size: len(one.points(size, schemes_if_built))
                                     for size in definition.SIZES}}
                         for one in experiments.values()], indent=1))
@@ -112,7 +53,8 @@ def list_command(args):
         minutes = [f"{one.about_seconds(size, schemes_if_built) / 60:.1f}"
                    for size in definition.SIZES]
         say(f"{name:20} {one.source or 'ours':18} {minutes[0]:>6} {minutes[1]:>6}  {one.title}"
-            + (f" (needs {one.needs_cores} cores)" if one.needs_cores > 1 else ""))
+            + (f" (needs {one.needs_cores} cores)" if one.needs_cores > 1 else "")
+            + (f" (simulated: {one.simulated.machine})" if one.simulated else ""))
     say(f"\n{len(published)} of {definition.PUBLISHED} published results, "
         f"{len(experiments) - len(published)} of our own")
     return 0
@@ -138,6 +80,10 @@ def jobs_of(points, rounds, pairs):
 def run_command(args):
     """measure results; goes on where it was stopped"""
     experiments = chosen(args)
+    if is_simulated(args):
+        return simulate.run(args, experiments)
+    if args.seeds or args.jobs:
+        raise Refused("--seeds and --jobs go with --machine: only what is simulated has them")
     if args.submit:
         return submit_results(args, experiments)
     begun, well, made = time.monotonic(), True, []
@@ -175,6 +121,16 @@ def run_command(args):
     return 0 if well or not args.check else 1
 
 
+def sensitivity_command(args):
+    """which claims survive when a machine's constants are halved and doubled"""
+    return simulate.vary_constants(args)
+
+
+def validate_command(args):
+    """simulated rates beside native ones, point by point"""
+    return simulate.validate(args)
+
+
 def submit_results(args, experiments):
     if args.budget or args.plot or args.check:
         raise Refused("--budget, --plot and --check do not go with --submit")
@@ -187,16 +143,8 @@ def submit_results(args, experiments):
             size.seconds = args.seconds
         points = experiment.points(args.size, lambda: runner.schemes_of(logjam))
         if submit.submit(args, experiment, points, args.rounds or size.rounds, path, logjam):
-            print_measured(experiment, read(args, experiment)[0])
+            print_measured(experiment, read(csv_of(args, experiment), experiment)[0])
     return 0
-
-
-def draw(args, experiment):
-    from experiments import plots  # matplotlib takes a second to load
-    found, rows = read(args, experiment)
-    path = rows.path.with_suffix(".png")
-    plots.draw(experiment, found, path, rows.extras)
-    say(f"drawn: {path}")
 
 
 def plot_command(args):
@@ -210,51 +158,14 @@ def check_command(args):
     """whether the claims hold"""
     well = True
     for experiment in chosen(args):
-        well = print_measured(experiment, read(args, experiment)[0]) and well
+        well = print_measured(experiment, read(csv_of(args, experiment), experiment)[0]) and well
     return 0 if well else 1
-
-
-def pairs_to_compare(args):
-    """Triples of an experiment, its old rows and its new ones. OLD and NEW are directories of results,
-    or two CSV files of a sweep."""
-    old, new = pathlib.Path(args.old), pathlib.Path(args.new)
-    if old.is_file() and new.is_file():
-        rows = [store.Store(path).rows for path in (old, new)]
-        if not all(rows):
-            raise Refused(f"{old} or {new} has no rows")
-        return [(sweep.of_rows(rows[1]), *rows)]
-    pairs = []
-    for experiment in definition.load_all().values():
-        paths = [folder / experiment.id.lower() / f"{args.size}.csv" for folder in (old, new)]
-        if all(path.exists() for path in paths):
-            pairs.append((experiment, *[store.Store(path).rows for path in paths]))
-    if not pairs:
-        raise Refused(f"{old} and {new} have no {args.size} results in common")
-    return pairs
 
 
 def compare_command(args):
     """what moved between two results"""
     from experiments import compare  # scipy takes a second to load
-    pairs = pairs_to_compare(args)
-    moved, apart = [], False
-    for experiment, old, new in pairs:
-        if old[0]["machine"] != new[0]["machine"]:
-            raise Refused(f"{experiment.id} was measured on {old[0]['machine']} and on "
-                          f"{new[0]['machine']}: two machines cannot be compared")
-        now_apart = not compare.in_turn(old, new)
-        apart = apart or now_apart
-        moved += compare.compare(*(measured.Measured(experiment, rows) for rows in (old, new)),
-                                 now_apart, len(pairs))
-    for one in moved:
-        say(f"{'better' if one.better else 'WORSE':6} {one.id} {one.where}: {one.column} "
-            f"{one.ratio:.3f} of before (noise: {100 * one.noise:.1f} %)")
-    if apart:
-        say("one was measured after the other: changes of a few percent cannot be told from the "
-            "machine's own (figures.py run --beside runs two binaries in turn)")
-    say(f"{len(moved)} changes in {len(pairs)} experiments, from {pairs[0][1][0]['revision']} to "
-        f"{pairs[0][2][0]['revision']}")
-    return 1 if any(not one.better for one in moved) else 0
+    return compare.print_moved(args)
 
 
 def write_page(folder, entries, total):
@@ -364,6 +275,11 @@ def arguments():
         sizes.add_argument("--quick", dest="size", action="store_const", const="quick",
                            default="quick", help="the small size (the default)")
         sizes.add_argument("--full", dest="size", action="store_const", const="full")
+        machines = made.add_mutually_exclusive_group()
+        machines.add_argument("--machine", default="", metavar="NAME",
+                              help="simulated: a profile of config/machines/, or x.toml")
+        machines.add_argument("--simulated", action="store_true",
+                              help="simulated: on the machine that each result's own file names")
 
     def running(made):
         made.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
@@ -376,18 +292,32 @@ def arguments():
         made.add_argument("--fresh", action="store_true", help="forget the rows that are there")
         submit.add_arguments(made)
 
+    def seeds(made):
+        made.add_argument("--seeds", type=int, help="rounds of a simulated run, each of a seed")
+        made.add_argument("--jobs", type=int, help="simulated runs at once; else one a core here")
+
     listed = command("list", list_command)
     listed.add_argument("--json", action="store_true")
     made = command("run", run_command)
     ids(made)
     running(made)
     made.add_argument("--rounds", type=int, help="instead of the file's")
+    seeds(made)
     made.add_argument("--seconds", type=float, help="instead of the file's")
     made.add_argument("--budget", type=float,
                       help="seconds for each result: no round begins that would not end in time")
     made.add_argument("--plot", action="store_true", help="draw the figure afterwards")
     made.add_argument("--check", action="store_true", help="exit with status 1 if a claim fails")
     made.add_argument("--beside_results", metavar="DIR", help="where its rows go")
+    made = command("sensitivity", sensitivity_command)
+    ids(made)
+    seeds(made)
+    made.add_argument("--logjam", help="the simulated binary; else build-sim/logjam")
+    made.add_argument("--wal_dir", default=WAL_DIR)
+    made.add_argument("--seconds", type=float, help="virtual, instead of the file's")
+    made.add_argument("--constants", type=lambda words: words.split(","), default=[],
+                      metavar="A,B", help="only these; else all that the machine uses")
+    ids(command("validate", validate_command))
     ids(command("plot", plot_command))
     ids(command("check", check_command))
     made = command("report", report_command)
@@ -430,7 +360,7 @@ def main():
     args.flags = flags
     if "submit" in args:
         submit.check_arguments(args)
-        args.wal_dir = args.wal_dir or str(ROOT / "build" / "wal")
+        args.wal_dir = args.wal_dir or WAL_DIR
     return args.function(args)
 
 

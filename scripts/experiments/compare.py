@@ -16,11 +16,14 @@ median of its points, and small changes are not seen.
 
 import dataclasses
 import math
+import pathlib
 import statistics
 
 from scipy import stats
 
-from experiments.measured import NotMeasured
+from experiments import definition, store, sweep
+from experiments.measured import Measured, NotMeasured
+from experiments.printed import say
 from experiments.refused import Refused
 
 # What a reader would call faster or slower: the column, and whether more of it is better.
@@ -131,3 +134,45 @@ def compare(old, new, apart, count=1):
                 moved.append(Moved(new.experiment.id, where, column, math.exp(change),
                                    math.expm1(max(least, noise))))
     return sorted(moved, key=lambda one: -abs(math.log(one.ratio)))
+
+
+def pairs_to_compare(args):
+    """Triples of an experiment, its old rows and its new ones. OLD and NEW are directories of results,
+    or two CSV files of a sweep."""
+    old, new = pathlib.Path(args.old), pathlib.Path(args.new)
+    if old.is_file() and new.is_file():
+        rows = [store.Store(path).rows for path in (old, new)]
+        if not all(rows):
+            raise Refused(f"{old} or {new} has no rows")
+        return [(sweep.of_rows(rows[1]), *rows)]
+    pairs = []
+    for experiment in definition.load_all().values():
+        paths = [folder / experiment.id.lower() / f"{args.size}.csv" for folder in (old, new)]
+        if all(path.exists() for path in paths):
+            pairs.append((experiment, *[store.Store(path).rows for path in paths]))
+    if not pairs:
+        raise Refused(f"{old} and {new} have no {args.size} results in common")
+    return pairs
+
+
+def print_moved(args):
+    """Prints all changes between the rows that the command line names. Returns the exit status."""
+    pairs = pairs_to_compare(args)
+    moved, apart = [], False
+    for experiment, old, new in pairs:
+        if old[0]["machine"] != new[0]["machine"]:
+            raise Refused(f"{experiment.id} was measured on {old[0]['machine']} and on "
+                          f"{new[0]['machine']}: two machines cannot be compared")
+        now_apart = not in_turn(old, new)
+        apart = apart or now_apart
+        moved += compare(*(Measured(experiment, rows) for rows in (old, new)),
+                         now_apart, len(pairs))
+    for one in moved:
+        say(f"{'better' if one.better else 'WORSE':6} {one.id} {one.where}: {one.column} "
+            f"{one.ratio:.3f} of before (noise: {100 * one.noise:.1f} %)")
+    if apart:
+        say("one was measured after the other: changes of a few percent cannot be told from the "
+            "machine's own (figures.py run --beside runs two binaries in turn)")
+    say(f"{len(moved)} changes in {len(pairs)} experiments, from {pairs[0][1][0]['revision']} to "
+        f"{pairs[0][2][0]['revision']}")
+    return 1 if any(not one.better for one in moved) else 0

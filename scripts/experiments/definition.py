@@ -20,10 +20,12 @@ PREPARED = ("recover", "dump")  # these read a log, which another run writes fir
 PLOTS = ("lines", "bars", "stacked", "cdf", "timeline", "dependencies")
 FIELDS = {"id", "also", "source", "title", "claim", "published", "setting", "here", "needs_cores",
           "why", "grid", "quick", "full", "columns", "table", "plot", "published_points", "number",
-          "check"}
+          "check", "simulated"}
 GRID_FIELDS = {"command", "flags", "axes", "prepare", "prepare_axes"}
 SIZE_FIELDS = {"rounds", "seconds", "warmup", "axes", "flags", "prepare"}
 CHECK_FIELDS = {"says", "holds", "needs_cores"}
+SIMULATED_FIELDS = {"machine", "here", "why", "number", "grid", "quick", *SIZE_FIELDS - {"prepare"}}
+SIMULATED = {"rounds": 1, "seconds": 0.005, "warmup": 0.001}  # virtual; a round is a seed
 
 
 @dataclasses.dataclass
@@ -65,6 +67,19 @@ class Size:
     prepare: dict
 
 
+@dataclasses.dataclass
+class Simulated:
+    """How an experiment is run on a simulated machine: on which one, unless --machine says another,
+    what differs there, which number stands beside the published one, on which grids."""
+
+    machine: str
+    here: str
+    why: str
+    number: dict
+    grids: list
+    sizes: dict
+
+
 def text(value):
     """A flag's or an axis' value as it stands on the command line and in a CSV."""
     if isinstance(value, bool):
@@ -84,6 +99,15 @@ def _flags_of_axis(axis, values, schemes=None):
     if isinstance(values, dict):
         return {name: dict(flags) for name, flags in values.items()}
     return {text(value): {axis: value} for value in values}
+
+
+def _narrowed(named, wanted):
+    """The values of an axis that a size keeps: those it lists, or the ways of a table, whose flags
+    go over the grid's."""
+    if isinstance(wanted, dict):
+        return {name: {**flags, **wanted[name]} for name, flags in named.items() if name in wanted}
+    kept = {text(value) for value in wanted}
+    return {name: flags for name, flags in named.items() if name in kept}
 
 
 class Experiment:
@@ -115,7 +139,10 @@ class Experiment:
         self.checks = fields.get("check", [])
         self.sizes = {name: self._size(name, fields.get(name, {})) for name in SIZES}
         self.needs_cores = max(1, self.needs_cores)
-        self._check_grids()
+        self.simulated = self._simulated(fields["simulated"]) if "simulated" in fields else None
+        self._check_grids(self.grids, self.sizes)
+        if self.simulated:
+            self._check_grids(self.simulated.grids, self.simulated.sizes)
         for check in self.checks:
             unknown = set(check) - CHECK_FIELDS
             self._refuse_if(unknown or "says" not in check or "holds" not in check,
@@ -130,12 +157,35 @@ class Experiment:
     def _size(self, name, given):
         unknown = set(given) - SIZE_FIELDS
         self._refuse_if(unknown, f"[{name}] has unknown fields: {', '.join(sorted(unknown))}")
-        values = {**SIZES[name], "axes": {}, "flags": {}, "prepare": {}, **given}
+        values = {**SIZES.get(name, {}), "axes": {}, "flags": {}, "prepare": {}, **given}
         self._refuse_if(values["rounds"] < 1, f"[{name}] has no rounds")
         return Size(name, **values)
 
-    def _check_grids(self):
-        for grid in self.grids:
+    def _simulated(self, given):
+        unknown = set(given) - SIMULATED_FIELDS
+        self._refuse_if(unknown, f"[simulated] has unknown fields: {', '.join(sorted(unknown))}")
+        self._refuse_if("machine" not in given, "[simulated] names no machine")
+        full = {**SIMULATED, **{name: given[name] for name in SIZE_FIELDS if name in given}}
+        quick = given.get("quick", {})
+        merged = {name: {**full.get(name, {}), **quick.get(name, {})} for name in ("axes", "flags")}
+        sizes = {"full": self._size("simulated", full),
+                 "quick": self._size("simulated.quick", {**full, **quick, **merged})}
+        return Simulated(given["machine"], given.get("here", ""), given.get("why", ""),
+                         given.get("number", self.number), given.get("grid", self.grids), sizes)
+
+    def form(self, size, simulated=False):
+        """The Size of this name ("quick", "full"): natively, or on a simulated machine."""
+        if not simulated:
+            return self.sizes[size]
+        self._refuse_if(not self.simulated, "does not say, in a table [simulated], how it is run on "
+                                            "a simulated machine")
+        return self.simulated.sizes[size]
+
+    def number_of(self, simulated):
+        return self.simulated.number if simulated and self.simulated else self.number
+
+    def _check_grids(self, grids, sizes):
+        for grid in grids:
             unknown = set(grid) - GRID_FIELDS
             self._refuse_if(unknown, f"has a grid with unknown fields: {sorted(unknown)}")
             command = grid.get("command", "run")
@@ -143,9 +193,9 @@ class Experiment:
                             f"has a grid of command {command}; there are {', '.join(COMMANDS)}")
             self._refuse_if(command in PREPARED and "prepare" not in grid,
                             f"has a grid of command {command} without [grid.prepare]")
-        for size in self.sizes.values():
+        for size in sizes.values():
             for axis, narrowed in size.axes.items():
-                axes = [axes.get(axis, []) for grid in self.grids
+                axes = [axes.get(axis, []) for grid in grids
                         for axes in (grid.get("axes", {}), grid.get("prepare_axes", {}))]
                 if EVERY in axes:
                     continue
@@ -157,17 +207,17 @@ class Experiment:
     def axis_names(self):
         """The axes of all grids, in the order of the file."""
         names = {}
-        for grid in self.grids:
+        for grid in [*self.grids, *(self.simulated.grids if self.simulated else [])]:
             names.update(dict.fromkeys(grid.get("prepare_axes", {})))
             names.update(dict.fromkeys(grid.get("axes", {})))
         return list(names)
 
-    def points(self, size="quick", schemes=None):
+    def points(self, size="quick", schemes=None, simulated=False):
         """The points of all grids in this size (a name), in the order of the file. `schemes` is
         asked for an axis of every log scheme: a function that returns a dict of their names to
         their flags."""
-        size, points = self.sizes[size], []
-        for grid in self.grids:
+        size, points = self.form(size, simulated), []
+        for grid in self.simulated.grids if simulated else self.grids:
             command = grid.get("command", "run")
             axes = [(axis, values, "prepare")
                     for axis, values in grid.get("prepare_axes", {}).items()]
@@ -176,8 +226,7 @@ class Experiment:
             for axis, values, kind in axes:
                 named = _flags_of_axis(axis, values, schemes)
                 if axis in size.axes:
-                    wanted = {text(value) for value in size.axes[axis]}
-                    named = {name: flags for name, flags in named.items() if name in wanted}
+                    named = _narrowed(named, size.axes[axis])
                 choices.append([(axis, name, kind, flags) for name, flags in named.items()])
             for chosen in itertools.product(*choices):
                 points.append(self._point(len(points), grid, command, size, chosen))

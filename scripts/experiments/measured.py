@@ -10,7 +10,7 @@ import statistics
 
 from experiments.definition import text
 from experiments.refused import Refused
-from experiments.store import axes_of
+from experiments.store import axes_of, machine_of, simulated
 
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "open", "not measured"
 PLAIN = {"all": all, "any": any, "min": min, "max": max, "abs": abs, "sum": sum, "len": len,
@@ -71,7 +71,9 @@ class Measured:
 
     def __init__(self, experiment, rows):
         self.experiment, self.rows = experiment, rows
-        self.origin = rows[0] if rows else {}
+        self.origin = {**rows[0], "machine": machine_of(rows[0])} if rows else {}
+        self.simulated = bool(rows) and simulated(rows[0])
+        self.wanted = experiment.number_of(self.simulated)  # the file's [number]
         self._points = {}  # axes -> round -> values
         columns = dict.fromkeys(name for row in rows for name in row)
         for row in rows:
@@ -211,10 +213,10 @@ class Measured:
 
     def number(self):
         """The figure beside the published one, or None."""
-        if not self.experiment.number:
+        if not self.wanted:
             return None
         try:
-            return self._evaluated(self.experiment.number["ours"], "number")
+            return self._evaluated(self.wanted["ours"], "number")
         except NotMeasured:
             return None
 

@@ -87,7 +87,8 @@ def run_of(entry, run):
     ours, published = report.numbers_of(run, one)
     frame = measured.table()
     return {"name": run.name, "machine": report.machine_name(run), "of": run.machine,
-            "revision": run.revision, "simulated": run.simulated, "rounds": measured.rounds,
+            "revision": run.revision, "simulated": run.simulated, "where": run.label,
+            "what": measured.wanted.get("what", ""), "rounds": measured.rounds,
             "thrown_away": measured.thrown_away, "verdict": run.verdict,
             "ours": ours, "published": published,
             "command": report.command_of(entry, run),
@@ -108,13 +109,17 @@ def run_of(entry, run):
 
 def entry_of(entry):
     one = entry.experiment
-    ours, published = report.numbers_of(entry.shown, one)
+    ours, simulated, published = report.numbers_in_a_line(entry)
     return {"ids": entry.ids, "own": one.own, "source": one.source, "title": one.title,
             "claim": one.claim, "published": one.published, "setting": one.setting,
-            "here": one.here, "why": one.why, "what": one.number.get("what", ""), "ours": ours,
-            "number": published, "verdict": entry.verdict, "words": entry.words, "note": entry.note,
+            "here": one.here, "why": one.why, "ours": ours, "there": simulated, "number": published,
+            "simulated": one.simulated.here if one.simulated else "",
+            "verdict": entry.verdict, "words": entry.words, "note": entry.note,
             "plot": plot_of(one), "command": report.command_of(entry, None),
-            "runs": [run_of(entry, run) for run in entry.runs]}
+            "runs": [run_of(entry, run) for run in entry.runs],
+            "tables": [{"title": made.title, "sentences": made.sentences, "columns": made.columns,
+                        "lines": [[rounded(cell) for cell in line] for line in made.lines]}
+                       for made in entry.tables]}
 
 
 def page(entries, total):

@@ -207,7 +207,7 @@ class Figure:
 
     def _words(self, axes, panel, column, published, last, first, left):
         if first:
-            where = "published" if published else "here"
+            where = "published" if published else self._here()
             axes.set_title(panel or where, loc="left", fontsize=9.5, fontweight="bold",
                            color="#222222", pad=7 + 10.5 * self.lines_of_where)
             said = self._where(panel, published)
@@ -226,10 +226,13 @@ class Figure:
 
     def _where(self, panel, published):
         """Where a panel's numbers are from, in at most two lines."""
-        where = "published" if published else "here"
+        where = "published" if published else self._here()
         of = self.experiment.setting if published else self._machine()
         said = (f"{where} ({of})" if of else where) if panel else of
         return "\n".join(textwrap.wrap(said, self.fits, max_lines=2, placeholder=" ..."))
+
+    def _here(self):
+        return "simulated" if self.measured.simulated else "here"
 
     def _machine(self):
         machine = short_machine(self.measured.origin.get("machine", ""))
@@ -266,6 +269,8 @@ class Header:
         self.figure = figure
         experiment = figure.experiment
         self.verdict, self.note, self.key = verdict_words(experiment, figure.measured, figure.cores)
+        if self.verdict and figure.measured.simulated:
+            self.verdict += ", simulated"
         self.claim = textwrap.wrap(experiment.claim, 100 if self.note else 138)
         self.handles = self._handles()
         self.per_line = self._per_line()

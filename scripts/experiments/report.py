@@ -11,7 +11,8 @@ from experiments import evidence
 from experiments.style import short, short_machine
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
-COLUMNS = ["id", "source", "what", "claim", "ours", "published", "verdict", "why", "figure"]
+COLUMNS = ["id", "source", "what", "claim", "ours", "simulated", "published", "verdict", "why",
+           "figure"]
 
 
 def cell(value):
@@ -41,16 +42,33 @@ def with_unit(value, unit):
 
 def numbers_of(run, experiment):
     """Our number and the published one, in words; "" where there is none."""
-    given = experiment.number
+    given = run.measured.wanted if run else experiment.number
     unit = given.get("unit", "")
     return (with_unit(run.measured.number() if run else None, unit),
             with_unit(given.get("published"), unit))
 
 
+def numbers_in_a_line(entry):
+    """What stands in the table of all results: the native number, that of the first simulated
+    machine, the published one. A simulated number of something else says of what it is."""
+    one, there = entry.experiment, next(iter(entry.simulated), None)
+    ours, published = numbers_of(entry.native, one)
+    if not there:
+        return ours, "", published
+    number, beside = numbers_of(there, one)
+    of = one.number_of(True).get("what")
+    if number and of != one.number.get("what"):
+        number = f"{of}: {number}"
+    if number and beside != published:
+        number += f" (published {beside})"
+    return ours, number, published
+
+
 def command_of(entry, run):
     """The command that makes the rows again."""
     size = f" --{run.size}" if run else " --quick"
-    return f"scripts/figures.py run {entry.experiment.id}{size} --fresh --plot"
+    machine = f" --machine={run.profile}" if run and run.simulated else ""
+    return f"scripts/figures.py run {entry.experiment.id}{size}{machine} --fresh --plot"
 
 
 def count(number, what):
@@ -71,8 +89,12 @@ def summary_lines(total):
                     f"{total['minutes']:.0f} minutes; {total['thrown_away']} more were thrown "
                     "away, because others used the cores.")
     if total["simulated"]:
-        said.append("Results marked as simulated come from " + " and ".join(total["simulated"])
-                    + "; they are never mixed with those of this machine.")
+        said.append(f"{total['decided_simulated']} of these verdicts are those of a simulated "
+                    "machine, because this one has too few cores for the claim; they say so. "
+                    f"What is marked as simulated, {total['simulated_rows']:,} runs of revision "
+                    f"{', '.join(total['simulated_revisions'])}, comes from "
+                    + "; ".join(total["simulated"])
+                    + ". It is never mixed with what this machine measured.")
     said.append("A number is the median of the rounds, a ratio the median of the rounds' ratios; "
                 "a spread is from the smallest to the largest round.")
     return said
@@ -82,12 +104,12 @@ def overview(entries, folder):
     lines = []
     for entry in entries:
         one, run = entry.experiment, entry.shown
-        ours, published = numbers_of(run, one)
+        ours, simulated, published = numbers_in_a_line(entry)
         linked = (f"[figure]({_relative(run.figure, folder)})"
                   if run and run.figure.exists() else "")
         lines.append([f"[{', '.join(entry.ids)}](#{anchor(entry)})", one.source or "ours",
                       one.number.get("what", one.title), one.published or one.claim, ours,
-                      published,
+                      simulated, published,
                       "; ".join(part for part in (f"**{entry.words}**", entry.note) if part),
                       entry.why, linked])
     return table(COLUMNS, lines)
@@ -107,7 +129,7 @@ def run_lines(entry, run, folder):
             + ".", ""]
     ours, published = numbers_of(run, one)
     if ours:
-        said += [f"{one.number['what']}: **{ours}**"
+        said += [f"{run.measured.wanted['what']}: **{ours}**"
                  + (f", published {published}." if published else "."), ""]
     if run.figure.exists():
         said += [f"![{one.id}: {one.title}]({_relative(run.figure, folder)})", ""]
@@ -132,6 +154,7 @@ def section(entry, folder):
     said = [f'<a id="{anchor(entry)}"></a>', f"### {', '.join(entry.ids)}: {one.title}", ""]
     for what, value in (("Source", one.source), ("Claim", one.claim), ("Published", one.published),
                         ("There", one.setting), ("Here", one.here),
+                        ("Simulated", one.simulated.here if one.simulated else ""),
                         ("Why it does not hold here" if entry.verdict == "does not hold" else "Why",
                          one.why)):
         if value:
@@ -141,6 +164,8 @@ def section(entry, folder):
         said += ["Not run. `" + command_of(entry, None) + "` runs it.", ""]
     for run in entry.runs:
         said += run_lines(entry, run, folder)
+    for made in entry.tables:
+        said += [f"**{made.title}**", "", *(f"{line}\n" for line in made.sentences), table(made.columns, made.lines)]
     return said
 
 
@@ -168,4 +193,4 @@ def markdown(entries, total, folder):
 
 def machine_name(run):
     """As the filters name a machine."""
-    return short_machine(run.machine) or "unknown"
+    return run.label if run.simulated else short_machine(run.machine) or "unknown"

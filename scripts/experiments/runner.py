@@ -94,8 +94,10 @@ class Runner:
     """Runs points with one binary. Use it in a `with` statement. `tries`: a disturbed run is
     repeated until so many have been made; then the last one counts."""
 
-    def __init__(self, logjam, wal_dir, tries=4, always=()):
-        self.logjam, self.tries, self.always = logjam, tries, list(always)
+    def __init__(self, logjam, wal_dir, tries=4, cores=None):
+        self.logjam, self.tries = logjam, tries
+        self.always = []  # flags of all points
+        self._cores = cores or machine.cores()
         with open(logjam, "rb") as file:
             self.binary = hashlib.file_digest(file, "sha256").hexdigest()[:12]
         self.thrown_away = 0
@@ -156,11 +158,18 @@ class Runner:
 
     def _filled(self, value):
         return text(value).replace("{config}", str(CONFIG)).replace("{dir}", self._disk).replace(
-            "{memory}", self._memory).replace("{cores}", str(machine.cores()))
+            "{memory}", self._memory).replace("{cores}", str(self._cores))
 
     def _emptied(self, value):
         return value.replace(str(CONFIG), "{config}").replace(self._disk, "{dir}").replace(
             self._memory, "{memory}")
+
+    @staticmethod
+    def _ended(line):
+        """Runs a command line to its end. Returns its status and the lines that it wrote."""
+        done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              check=False)
+        return done.returncode, (done.stderr.strip() or done.stdout.strip()).splitlines()
 
     def _call(self, command, flags):
         flags.setdefault("wal_dir", "{dir}")
@@ -175,12 +184,10 @@ class Runner:
         # --flagfile first: what stands behind it on the command line overrides it.
         ordered = sorted(flags.items(), key=lambda flag: flag[0] != "flagfile")
         line = [self.logjam, command, *self.always, *(self._flag(*flag) for flag in ordered)]
-        done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              check=False)
-        if done.returncode != 0:
-            why = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            said = f"{' '.join(line)} ended with status {done.returncode}: {why[-1] if why else ''}"
-            raise PointRefused(said) if done.returncode == BAD_INPUT else Refused(said)
+        status, why = self._ended(line)
+        if status != 0:
+            said = f"{' '.join(line)} ended with status {status}: {why[-1] if why else ''}"
+            raise PointRefused(said) if status == BAD_INPUT else Refused(said)
         row = _read_rows(written[0])[0]
         return Outcome({name: self._emptied(value) for name, value in row.items()},
                        {path.stem: _read_rows(path) for path in written[1:] if path.exists()})

@@ -9,10 +9,12 @@ nothing.
 import csv
 import os
 import pathlib
+import re
 
 from experiments.refused import Refused
 
-ORIGIN = ("revision", "binary", "machine")
+ORIGIN = ("revision", "binary", "machine", "profile")  # profile: of a simulated machine
+SEED = re.compile(r", seed \d+")
 LEADING = ("round", "thrown_away", "others_pct")
 
 
@@ -48,6 +50,19 @@ def axes_of(row):
     """The axes of a row: a dict of names to values."""
     return {name[len("axis_"):]: value for name, value in row.items()
             if name.startswith("axis_") and value != ""}
+
+
+def machine_of(row):
+    """The machine that a row comes from. The rounds of a simulated one differ in their seeds."""
+    return SEED.sub("", row.get("machine") or "")
+
+
+def simulated(row):
+    return machine_of(row).startswith("simulated")
+
+
+def _origin(row, column):
+    return machine_of(row) if column == "machine" else row.get(column)
 
 
 def key_of(row):
@@ -100,10 +115,10 @@ class Store:
                    **{f"axis_{axis}": value for axis, value in point.axes.items()}}
             rows.append({**own, "given": point.command_line(), **outcome.row})
             for column in ORIGIN:
-                if rows[0].get(column) != rows[-1].get(column):
-                    raise Refused(f"{self.path} has rows of the {column} {rows[0].get(column)}, "
-                                  f"this run is of {rows[-1].get(column)}: begin anew with "
-                                  "--fresh, or name another --results")
+                there, here = _origin(rows[0], column), _origin(rows[-1], column)
+                if there != here:
+                    raise Refused(f"{self.path} has rows of the {column} {there}, this run is of "
+                                  f"{here}: begin anew with --fresh, or name another --results")
             for name, lines in outcome.extras.items():
                 extras.setdefault(name, []).extend({**own, **line} for line in lines)
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -112,6 +127,16 @@ class Store:
         if made:
             write_rows(self.path, rows)
         self.rows, self.extras = rows, extras
+
+    def arrange(self, points):
+        """Puts the rows into the order of these points, round by round. Several simulated runs are
+        under way at once, and end in any order."""
+        place = {self.key(point, 0)[1]: index for index, point in enumerate(points)}
+        ordered = sorted(self.rows, key=lambda row: (key_of(row)[0],
+                                                     place.get(key_of(row)[1], len(place))))
+        if ordered != self.rows:
+            write_rows(self.path, ordered)
+            self.rows = ordered
 
     def remove(self):
         """Removes the rows, to begin anew."""

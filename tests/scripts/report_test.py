@@ -34,10 +34,10 @@ class Written(InADirectory):
     def test_our_number_and_the_verdict_come_from_the_rows(self):
         self.put(self.lines)
         text = self.markdown(self.lines)
-        self.assertIn("| 2.25x | 2x | **holds**; 1 of 2 checks open: needs 64 cores |", text)
+        self.assertIn("| 2.25x |  | 2x | **holds**; 1 of 2 checks open: needs 64 cores |", text)
         self.put(self.lines, tps="1000")
         text = self.markdown(self.lines)
-        self.assertIn("| 1x | 2x | **does not hold**; 1 of 2 checks open: needs 64 cores |", text)
+        self.assertIn("| 1x |  | 2x | **does not hold**; 1 of 2 checks open: needs 64 cores |", text)
 
     def test_the_summary_counts_every_published_result_once(self):
         self.put(self.lines)
@@ -71,25 +71,80 @@ class Written(InADirectory):
         self.assertEqual(entry.verdict, "holds")
         self.assertEqual(entry.runs[1].verdict, "does not hold")
         text = self.markdown(self.lines)
-        self.assertIn(f"on {SIMULATED}", text)
-        self.assertIn("they are never mixed", text)
+        self.assertIn(f"comes from {SIMULATED}", text)
+        self.assertIn("never mixed", text)
 
-    def test_an_open_claim_has_the_verdict_of_the_simulated_machine_beside_it(self):
+    def test_an_open_claim_has_the_verdict_of_the_simulated_machine_labelled_so(self):
         one = synthetic.experiment(synthetic.STACKED)
         self.put(one)
         self.put(one, "quick-xeon", machine=SIMULATED)
         entry = self.entry(one)
-        self.assertEqual((entry.words, entry.note),
-                         ("open: needs 16 cores", "holds on a simulated machine"))
+        self.assertEqual((entry.verdict, entry.words, entry.note),
+                         ("holds", "holds, simulated xeon", "here open: needs 16 cores"))
+        text = self.markdown(one)
+        self.assertIn("1 of these verdicts are those of a simulated machine", text)
+
+    def test_a_claim_that_is_decided_here_has_the_simulated_verdict_beside_it(self):
+        self.put(self.lines)
+        self.put(self.lines, "quick-xeon", machine=SIMULATED, tps="1000")
+        entry = self.entry(self.lines)
+        self.assertEqual((entry.words, entry.note), (
+            "holds", "1 of 2 checks open: needs 64 cores; simulated xeon does not hold"))
 
     def test_a_result_that_was_only_simulated_is_marked(self):
         self.put(self.lines, "quick-xeon", machine=SIMULATED)
-        self.assertIn("on a simulated machine", self.entry(self.lines).note)
+        self.assertEqual(self.entry(self.lines).words, "holds, simulated xeon")
+
+    def test_native_simulated_and_published_numbers_stand_side_by_side(self):
+        one = synthetic.experiment(synthetic.LINES)
+        self.put(one)
+        self.put(one, "quick-xeon", machine=SIMULATED, tps="1000")
+        self.assertIn("| 2.25x | 1x | 2x |", self.markdown(one))
+        other = synthetic.experiment(synthetic.LINES + """
+[simulated]
+machine = "xeon"
+number = { what = "with 64", ours = "7", published = 71, unit = "x" }
+""")
+        self.assertIn("| 2.25x | with 64: 7x (published 71x) | 2x |", self.markdown(other))
+
+    def test_a_claim_that_fails_on_the_simulated_machine_has_the_reason_of_there(self):
+        one = synthetic.experiment(synthetic.STACKED.replace(
+            "needs_cores = 16", 'needs_cores = 16\nwhy = "Here it is so."') + """
+[simulated]
+machine = "xeon"
+why = "There it is otherwise."
+""")
+        self.put(one)
+        self.put(one, "quick-xeon", machine=SIMULATED, time_log_contention_pct="50")
+        self.assertEqual(self.entry(one).why, "Simulated: There it is otherwise.")
+
+    def test_simulated_runs_are_counted_apart(self):
+        self.put(self.lines)
+        self.put(self.lines, "quick-xeon", machine=SIMULATED, revision="def")
+        total = collected.summary([self.entry(self.lines)])
+        self.assertEqual((total["rows"], total["simulated_rows"]), (72, 72))
+        self.assertEqual((total["revisions"], total["simulated_revisions"]),
+                         (["0123456789ab"], ["def"]))
+
+    def test_the_machine_of_the_file_comes_before_other_simulated_ones(self):
+        one = synthetic.experiment(synthetic.STACKED + '\n[simulated]\nmachine = "xeon"\n')
+        for name in ("quick-abacus", "quick-xeon"):
+            self.put(one, name, machine=SIMULATED)
+        self.assertEqual(self.entry(one).words, "holds, simulated xeon")
+
+    def test_rows_of_several_seeds_are_those_of_one_machine(self):
+        self.put(self.lines, "quick-xeon", machine=SIMULATED + ", seed 3")
+        self.assertEqual(self.entry(self.lines).runs[0].machine, SIMULATED)
+
+    def test_a_simulated_run_is_made_again_on_its_machine(self):
+        self.put(self.lines, "quick-xeon-2", machine=SIMULATED)
+        self.assertIn("run P5 --quick --machine=xeon-2 --fresh", self.markdown(self.lines))
 
     def test_the_full_size_hides_the_quick_one(self):
         self.put(self.lines)
+        self.put(self.lines, "quick-xeon", machine=SIMULATED)
         self.put(self.lines, "full")
-        self.assertEqual([run.name for run in self.entry(self.lines).runs], ["full"])
+        self.assertEqual([run.name for run in self.entry(self.lines).runs], ["full", "quick-xeon"])
 
     def test_rows_of_extras_are_no_run(self):
         self.put(self.lines)

@@ -110,7 +110,7 @@ function drawPanel(entry, run, { panel, column, marks, traces, published, shared
   const ranges = plot.kind === "bars" && plot.low_high.includes(column) && !published;
   const of = published ? entry.setting
     : [run.machine, run.revision.slice(0, 8), run.name].join(", ");
-  const where = published ? "published" : "here";
+  const where = published ? "published" : run.where;
   const caption = element("figcaption", {}, element("b", {}, panel || where),
     panel ? `${where}${of ? ` (${of})` : ""}` : of);
   const host = element("figure", { class: "panel", "data-panel": panel,
@@ -234,6 +234,16 @@ function tableOf(entry, run) {
         element("tbody", {}, ...own.map((line) => element("tr", {}, ...cells("td", line)))))));
 }
 
+function plainTable({ title, sentences, columns, lines }) {
+  const row = (tag, cells) => element("tr", {}, ...cells.map((value) => element(tag,
+    { class: typeof value === "number" ? "number" : null }, cellText(value))));
+  return element("details", { open: lines.length <= 12 ? "" : null },
+    element("summary", {}, title), ...sentences.map((said) => element("p", {}, said)),
+    element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title },
+      element("table", {}, element("thead", {}, row("th", columns)),
+        element("tbody", {}, ...lines.map((line) => row("td", line))))));
+}
+
 function checksOf(run) {
   return element("ul", { class: "checks" }, ...run.checks.map((check) => element("li", {},
     verdictOf(check.verdict), ` ${check.says}`, check.numbers.length ? element("span",
@@ -265,7 +275,7 @@ function runOf(entry, run) {
   element("p", { class: "origin" }, [run.of, `revision ${run.revision}`, `size ${run.name}`,
     `${run.rounds} rounds`, run.thrown_away ? `${run.thrown_away} runs thrown away` : ""]
     .filter(Boolean).join("; ")),
-  run.ours ? element("div", { class: "compared" }, element("span", {}, `${entry.what}: `,
+  run.ours ? element("div", { class: "compared" }, element("span", {}, `${run.what}: `,
     element("b", {}, run.ours)), run.published ? element("span", {}, "published: ",
     element("b", {}, run.published)) : "") : "",
   legend(entry, run, redraw), panels, checksOf(run), below, command(run.command));
@@ -275,6 +285,7 @@ function runOf(entry, run) {
 
 function sectionOf(entry) {
   const facts = [["Published", entry.published], ["There", entry.setting], ["Here", entry.here],
+    ["Simulated", entry.simulated],
     [entry.verdict === "does not hold" ? "Why not" : "Why", entry.why]].filter(([, said]) => said);
   return element("article", { class: "entry", id: entry.ids[0].toLowerCase(),
     "data-id": entry.ids[0] },
@@ -285,12 +296,12 @@ function sectionOf(entry) {
   element("p", { class: "claim" }, entry.claim),
   element("dl", {}, ...facts.flatMap(([name, said]) => [element("dt", {}, name),
     element("dd", {}, said)])),
-  ...visibleRuns(entry).map((run) => runOf(entry, run)),
+  ...visibleRuns(entry).map((run) => runOf(entry, run)), ...entry.tables.map(plainTable),
   entry.runs.length ? "" : command(entry.command));
 }
 
 function overview(entries) {
-  const heads = ["id", "verdict", "claim", "ours", "published", "source"];
+  const heads = ["id", "verdict", "claim", "ours", "simulated", "published", "source"];
   const lines = entries.map((entry) => element("tr", { "data-id": entry.ids[0] },
     element("td", {}, element("a", { href: `#${entry.ids[0].toLowerCase()}` },
       entry.ids.join(", "))),
@@ -298,10 +309,11 @@ function overview(entries) {
     element("td", { class: "text" }, entry.claim,
       noteOf(entry.verdict === "holds" ? "" : entry.why)),
     element("td", { class: "number", "data-label": "ours" }, entry.ours),
+    element("td", { class: "number", "data-label": "simulated" }, entry.there),
     element("td", { class: "number", "data-label": "published" }, entry.number),
     element("td", { class: "source" }, entry.source || "ours")));
   return element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((name) =>
-    element("th", { scope: "col", class: ["ours", "published"].includes(name) ? "number" : null },
+    element("th", { scope: "col", class: ["ours", "simulated", "published"].includes(name) ? "number" : null },
       name)))), element("tbody", {}, ...lines));
 }
 

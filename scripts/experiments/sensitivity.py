@@ -1,0 +1,152 @@
+"""Which claims survive when a simulated machine's constants are halved and doubled, one at a time.
+
+A profile's numbers are measured, read in the literature or assumed; a claim that hangs on one of
+them is worth no more than that number. Each variant is run at the points that the checks look at. A
+variant whose rows of the first seed are those of the unchanged machine, which a deterministic
+simulation makes equal to the last digit, has no effect here, and its other seeds are not run.
+
+The rows of each variant are a file of their own in results/<id>/sensitivity-<machine>/, so that a
+run that was stopped goes on.
+"""
+
+import dataclasses
+import pathlib
+
+from experiments import local, needed, simulated, store
+from experiments.measured import HOLDS, OPEN, Measured
+from experiments.refused import Refused
+
+UNCHANGED = "unchanged"
+LEAST = {"overlap": 1.0}  # misses that do not overlap at all
+MOST = {"context_share": 1.0, "occupancy": 1.0}  # shares: there is no more than all
+# What differs between two runs that did the same.
+OF_THE_RUN = {"given", "began", "host_seconds", "flags", "machine", "binary", "profile"}
+
+
+@dataclasses.dataclass
+class Variant:
+    """A constant's other value; `name` is also that of its rows' file. The machine itself has no
+    setting."""
+
+    name: str
+    setting: str
+
+
+@dataclasses.dataclass
+class Survival:
+    """What came of a check: how many seeds it holds on the unchanged machine, in how many of the
+    variants it comes out otherwise in any seed, and in which."""
+
+    says: str
+    holds: int
+    seeds: int
+    variants: int
+    otherwise: list
+
+
+def variants(profile, only=()):
+    """The unchanged machine, then each constant halved and doubled."""
+    constants = profile.constants()
+    unknown = sorted(set(only) - set(constants))
+    if unknown:
+        raise Refused(f"{profile.name} has no constant {unknown[0]} that it uses; there are "
+                      f"{', '.join(constants)}")
+    found = [Variant(UNCHANGED, "")]
+    for constant, value in constants.items():
+        if only and constant not in only:
+            continue
+        for changed in _changed(constant, value):
+            word = "halved" if changed < value else "doubled"
+            found.append(Variant(f"{constant}-{word}", f"{constant}={changed}"))
+    return found
+
+
+def _changed(constant, value):
+    half = max(1, value // 2) if isinstance(value, int) else value / 2
+    half, double = max(half, LEAST.get(constant, half)), min(2 * value, MOST.get(constant, 2 * value))
+    return [changed for changed in (half, double) if changed != value]
+
+
+def folder_of(results, experiment, profile_name):
+    return pathlib.Path(results) / experiment.id.lower() / f"sensitivity-{profile_name}"
+
+
+def _jobs(points, seeds, variant, rows):
+    """The jobs of a variant that have no row yet, of seeds 1 to `seeds`."""
+    own = [dataclasses.replace(point, flags={**point.flags, **(
+        {"set": variant.setting} if variant.setting else {})}) for point in points]
+    return [simulated.Job(rows, number, point)
+            for number, point in local.jobs_left(own, seeds, rows)]
+
+
+def _done(rows):
+    """What the rows of the first seed say: all that a deterministic run repeats."""
+    return {store.key_of(row): {name: value for name, value in row.items()
+                                if name not in OF_THE_RUN and value != ""}
+            for row in rows.rows if row["round"] == "1"}
+
+
+def run(experiment, points, of_machine, folder, made, progress, seeds):
+    """Runs what is missing with the SimulatedRunners `made`. `of_machine` are its variants. Returns
+    what the simulation refused: a dict of variants' names to sentences."""
+    points = needed.points_of_checks(experiment, points)
+    rows = {one.name: store.Store(folder / f"{one.name}.csv") for one in of_machine}
+    refused = {}
+
+    def run_all(number_of):
+        jobs = [job for one in of_machine if one.name not in refused
+                for job in _jobs(points, number_of(one), one, rows[one.name])]
+        progress.total = progress.done + len(jobs)
+        for job, why in simulated.run_jobs(experiment.id, jobs, made, progress, skip_refused=True):
+            refused[job.rows.path.stem] = why
+
+    run_all(lambda one: seeds if one.name == UNCHANGED else 1)
+    if UNCHANGED in refused:
+        raise Refused(refused[UNCHANGED])
+    same = _done(rows[UNCHANGED])
+    run_all(lambda one: 1 if one.name != UNCHANGED and _done(rows[one.name]) == same else seeds)
+    for one in of_machine:
+        rows[one.name].arrange(points)
+    return refused
+
+
+def _verdicts(experiment, rows):
+    """For each seed the verdicts of all checks, in the file's order."""
+    seeds = sorted({row["round"] for row in rows}, key=int)
+    return [[verdict for _, verdict in Measured(
+        experiment, [row for row in rows if row["round"] == seed]).checks()] for seed in seeds]
+
+
+def survivals(experiment, folder):
+    """A Survival for each check, from the rows in `folder`; [] if there are none. A check that is
+    open on the machine is left out."""
+    base = store.Store(folder / f"{UNCHANGED}.csv").rows
+    if not base:
+        return []
+    here = _verdicts(experiment, base)
+    others = {path.stem: _verdicts(experiment, store.Store(path).rows)
+              for path in sorted(folder.glob("*.csv"))
+              if path.stem != UNCHANGED and "." not in path.stem}
+    found = []
+    for place, check in enumerate(experiment.checks):
+        wanted = [verdicts[place] for verdicts in here]
+        if OPEN in wanted:
+            continue
+        usual = max(set(wanted), key=wanted.count)
+        otherwise = []
+        for name, of_seeds in others.items():
+            differ = sum(verdicts[place] != usual for verdicts in of_seeds)
+            if differ:
+                otherwise.append(f"{name.replace('-', ' ')} ({differ} of {len(of_seeds)} seeds)")
+        found.append(Survival(check["says"], wanted.count(HOLDS), len(wanted), len(others),
+                              otherwise))
+    return found
+
+
+COLUMNS = ["check", "unchanged", "variants", "comes out otherwise with"]
+
+
+def lines(found):
+    """The lines of a table of Survivals."""
+    return [[one.says, f"holds in {one.holds} of {one.seeds} seeds", str(one.variants),
+             "; ".join(one.otherwise) or "none: it survives all"] for one in found]

@@ -1,0 +1,136 @@
+"""Halved and doubled constants, with a stand-in for the simulated program."""
+
+import unittest
+
+from planned import experiment, row
+from simulated_test import FAKE, WithAMachine, of_machine, two_by_two
+
+from experiments import local, needed, sensitivity, simulated, store
+from experiments.measured import Measured
+from experiments.refused import Refused
+
+GAINS = {"says": "poplar gains from threads",
+         "holds": "ratio('tps', {'threads': 4}, {'threads': 1}, log='poplar') > 1.5"}
+CENTR = {"says": "centr does not",
+         "holds": "ratio('tps', {'threads': 4}, {'threads': 1}, log='centr') < 1.5"}
+
+
+def names(points):
+    return [point.name for point in points]
+
+
+class Needed(unittest.TestCase):
+    def needed(self, *holds, **fields):
+        one = experiment(check=[{"says": "so", "holds": each} for each in holds], **fields)
+        return names(needed.points_of_checks(one, one.points()))
+
+    def test_only_the_points_that_a_check_looks_at_are_run(self):
+        self.assertEqual(self.needed("value('tps', log='eleda', threads=2) > 3"),
+                         ["log=eleda threads=2"])
+
+    def test_both_sides_of_an_and_and_all_of_a_list_are_looked_at(self):
+        self.assertEqual(self.needed(
+            "value('tps', log='centr', threads=1) < 0 and rising(values('tps', log='eleda'))"),
+            ["log=centr threads=1", "log=eleda threads=1", "log=eleda threads=2"])
+        self.assertEqual(len(self.needed(
+            "all(x > 1 for x in ratios('tps', {'log': 'eleda'}, {'log': 'centr'}))")), 4)
+
+    def test_a_ratio_of_the_table_needs_the_point_it_refers_to(self):
+        self.assertEqual(self.needed(
+            "value('x', log='eleda', threads=1) > 3",
+            table={"ratios": {"x": {"of": "tps", "to": {"log": "centr"}}}}),
+            ["log=centr threads=1", "log=eleda threads=1"])
+
+    def test_without_a_check_all_points_are_run(self):
+        self.assertEqual(len(self.needed()), 4)
+
+    def test_every_check_of_the_simulated_results_can_be_asked(self):
+        from experiments import definition
+        for one in definition.load_all().values():
+            if one.simulated and one.checks:
+                points = one.points("full", lambda: {name: {"log": name} for name in
+                                                     ("centr", "silo")}, simulated=True)
+                with self.subTest(id=one.id):
+                    self.assertTrue(0 < len(needed.points_of_checks(one, points)) <= len(points))
+
+
+class Sensitivity(WithAMachine):
+    def setUp(self):
+        super().setUp()
+        self.folder = self.directory / "t1" / "sensitivity-niagara2"
+
+    def vary(self, one, seeds=2, only=()):
+        made = simulated.runners(str(FAKE), self.directory, self.profile(), 2)
+        try:
+            return sensitivity.run(one, one.points(simulated=True),
+                                   sensitivity.variants(self.profile(), only), self.folder, made,
+                                   local.Progress(0), seeds)
+        finally:
+            for runner in made:
+                runner.__exit__()
+
+    def test_each_constant_is_halved_and_doubled_within_what_it_can_be(self):
+        self.assertEqual([one.setting for one in sensitivity.variants(self.profile())],
+                         ["", "dirty_cycles=50", "dirty_cycles=200", "hop_dirty_cycles=100",
+                          "hop_dirty_cycles=400", "occupancy=0.35", "occupancy=1.0", "overlap=2.0"])
+
+    def test_a_constant_that_the_machine_does_not_use_is_refused(self):
+        with self.assertRaises(Refused):
+            sensitivity.variants(self.profile(), ["l2_cycles"])
+
+    def test_a_claim_that_hangs_on_a_constant_is_found(self):
+        one = two_by_two(check=[GAINS, CENTR])
+        self.vary(one)
+        gains, centr = sensitivity.survivals(one, self.folder)
+        self.assertEqual((gains.holds, gains.seeds, gains.variants), (2, 2, 7))
+        self.assertEqual(gains.otherwise, ["dirty_cycles doubled (2 of 2 seeds)"])
+        self.assertEqual(centr.otherwise, [])
+
+    def test_other_seeds_of_a_variant_without_effect_are_not_run(self):
+        self.vary(two_by_two(check=[GAINS]))
+        ran = self.begun()
+        self.assertEqual(len(ran), 2 * 2 + 7 * 2 + 2)
+        self.assertEqual({line.split("--set=")[1].split()[0] for line in ran
+                          if "--sim_seed=2" in line and "--set=" in line}, {"dirty_cycles=200"})
+
+    def test_what_has_a_row_is_not_run_again(self):
+        one = two_by_two(check=[GAINS])
+        self.vary(one)
+        before = len(self.begun())
+        self.vary(one)
+        self.assertEqual(len(self.begun()), before)
+        self.vary(one, seeds=3)
+        self.assertEqual(len(self.begun()), before + 4)
+
+    def test_a_constant_can_be_varied_alone(self):
+        self.vary(two_by_two(check=[GAINS]), only=["occupancy"])
+        self.assertEqual({path.stem for path in self.folder.glob("*.csv")},
+                         {"unchanged", "occupancy-halved", "occupancy-doubled"})
+
+    def test_a_check_that_needs_more_cores_is_left_out(self):
+        one = two_by_two(check=[{**GAINS, "needs_cores": 65}, CENTR])
+        self.vary(one, seeds=1, only=["occupancy"])
+        self.assertEqual([found.says for found in sensitivity.survivals(one, self.folder)],
+                         [CENTR["says"]])
+
+    def test_a_check_that_fails_on_the_machine_can_come_out_otherwise_too(self):
+        one = two_by_two(check=[{"says": "no gain", "holds": f"not ({GAINS['holds']})"}])
+        self.vary(one, seeds=1)
+        found = sensitivity.survivals(one, self.folder)[0]
+        self.assertEqual((found.holds, found.otherwise),
+                         (0, ["dirty_cycles doubled (1 of 1 seeds)"]))
+
+    def test_rows_of_one_seed_are_judged_alone(self):
+        one = experiment(check=[{"says": "so", "holds": "value('tps', log='centr', threads=1) > 5"}])
+        for name, rates in (("unchanged", (10, 10)), ("x-halved", (10, 1))):
+            path = self.folder / f"{name}.csv"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            store.write_rows(path, [{**row(seed, rate, log="centr", threads=1), **of_machine(seed)}
+                                    for seed, rate in enumerate(rates, 1)])
+        found = sensitivity.survivals(one, self.folder)
+        self.assertEqual(found[0].otherwise, ["x halved (1 of 2 seeds)"])
+        self.assertEqual(Measured(one, []).rows, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
