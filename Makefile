@@ -32,7 +32,7 @@ CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-poin
 # uninitialized values in its own AVX-512 intrinsics (105593) and, with sanitizers, in std::regex
 # (105562).
 CXXFLAGS += $(if $(CLANG),,-Wno-restrict -Wno-maybe-uninitialized)
-LDLIBS := -lglog -lgflags -luring -lnuma -ltbb -lxxhash -lpthread
+LDLIBS := -lglog -lgflags -luring -lnuma -lhwloc -ltbb -lxxhash -lpthread
 ifneq ($(SIM),)
 LDLIBS += -lboost_context
 # Library calls that touch the program's memory, and main(), go to platform/sim/ first.
@@ -63,7 +63,8 @@ INSTRUMENTED := logging engine cc workloads
 PLATFORM := $(sort $(wildcard platform/*.cc platform/measure/*.cc))
 SIMULATION := $(sort $(wildcard platform/sim/*.cc))
 ifneq ($(SIM),)
-REPLACED := clock host mapped_file memory park persist process_use tbb_tasks thread worker_class
+REPLACED := clock host mapped_file memory memory_node park persist process_use tbb_tasks this_machine thread \
+            worker_class
 # What the simulated machine has itself. The rest of platform/ is the same.
 PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM)) $(SIMULATION)
 endif

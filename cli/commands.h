@@ -12,7 +12,8 @@ int recover_command();
 int micro_command();
 int dump_command();
 int machine_command();
-// `what` is schemes, protocols, workloads, variants or devices; empty lists all five.
+// `what` is schemes, protocols, workloads, variants or devices; empty lists all five. Or it is
+// machine or placement: what this machine has, and which contexts workers get.
 int list_command(const std::string& what);
 
 }  // namespace logjam

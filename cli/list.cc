@@ -1,11 +1,10 @@
 #include <gflags/gflags.h>
 
-#include <algorithm>
-#include <cstdio>
-
 #include "cli/commands.h"
 #include "cli/list_json.h"
+#include "cli/placement.h"
 #include "cli/row_files.h"
+#include "cli/table.h"
 #include "engine/protocol.h"
 #include "engine/workload.h"
 #include "logging/device/device.h"
@@ -16,24 +15,6 @@ DECLARE_string(json);
 
 namespace logjam {
 namespace {
-
-using Line = std::vector<std::string>;
-
-void print_table(const std::vector<Line>& lines) {
-  std::vector<size_t> widths(lines[0].size());
-  for (const Line& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  }
-  for (const Line& line : lines) {
-    std::string text;
-    for (size_t i = 0; i < line.size(); ++i) {
-      text += line[i];
-      if (i + 1 < line.size()) text += std::string(widths[i] - line[i].size() + 2, ' ');
-    }
-    std::printf("%s\n", text.c_str());
-  }
-  std::printf("\n");
-}
 
 template <class Infos, class Make>
 void print_all(Line heading, const Infos& infos, const Make& make) {
@@ -49,6 +30,8 @@ void print_all(Line heading, const Infos& infos, const Make& make) {
 }  // namespace
 
 int list_command(const std::string& what) {
+  if (what == "machine") return list_machine();
+  if (what == "placement") return list_placement();
   const bool all = what.empty();
   bool known = all;
   const auto wanted = [&](const char* name) {
@@ -57,9 +40,10 @@ int list_command(const std::string& what) {
   };
   const auto refuse_unknown = [&] {
     if (known) return;
-    platform::refuse("\"" + what +
-                     "\" cannot be listed; schemes, protocols, workloads, variants and devices "
-                     "can");
+    platform::refuse(
+        "\"" + what +
+        "\" cannot be listed; schemes, protocols, workloads, variants, devices, machine "
+        "and placement can");
   };
   if (!FLAGS_json.empty()) {
     const std::string json = list_as_json(wanted);

@@ -25,7 +25,7 @@ constexpr char kUsage[] =
     "logjam micro    log-insert micro-benchmark, no engine: threads x record size x skew\n"
     "logjam dump     print the records of --wal_dir as text, or how transactions depend on others\n"
     "logjam machine  measure this machine; write the profile of it that a simulated one takes\n"
-    "logjam list     [schemes|protocols|workloads|variants|devices]\n"
+    "logjam list     [schemes|protocols|workloads|variants|devices|machine|placement]\n"
     "logjam help     the flags, as --help does behind any command\n"
     "\n"
     "--flagfile=FILE reads flags from a file.";

@@ -6,6 +6,7 @@
 
 #include "cli/cdf.h"
 #include "cli/commands.h"
+#include "cli/placement.h"
 #include "cli/row_files.h"
 #include "cli/settings.h"
 #include "logging/format/record.h"
@@ -131,6 +132,7 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
       {"device", FLAGS_floor.empty() ? log.device : ""},
       {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
+      {"placement", placement_text()},
       {"record_bytes", FLAGS_record_bytes},
       {"outlier_bytes", FLAGS_outlier_bytes},
       {"local", options.local},

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "cli/placement.h"
 #include "platform/thread.h"
 
 DECLARE_string(commit);
@@ -44,6 +45,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"device", settings.log.device},
       {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
+      {"placement", placement_text()},
       {"seconds", number(result.seconds, 3)},
       {"transactions", result.transactions},
       {"tps", number(per(transactions, result.seconds))},

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <sstream>
 
+#include "cli/placement.h"
 #include "cli/revision.h"
 #include "logging/flag_checks.h"
 #include "platform/fatal.h"
-#include "platform/interrupts.h"
 #include "platform/memory.h"
 #include "platform/thread.h"
 
@@ -43,11 +43,6 @@ DEFINE_uint32(pipeline_depth, 4096,
               "unacknowledged transactions a worker may have in flight: where the log is the "
               "bottleneck, commit latency is this over throughput");
 DEFINE_bool(breakdown, true, "sample where workers' time goes");
-DEFINE_bool(pin, true, "pin worker i to core --first_core + i modulo cores");
-DEFINE_int32(first_core, -1,
-             "worker 0's core; -1: with --commit=sync the core that the log's device interrupts, "
-             "where a write's end wakes its worker soonest; else the next one, so that busy "
-             "workers come to that core last");
 DEFINE_string(
     worker_class, "auto",
     "what may preempt workers: idle: the kernel's workers and all other threads, at once, "
@@ -77,6 +72,8 @@ DEFINE_string(
     "same names; - or --json alone: print it to stdout, and all else to stderr. list: "
     "print JSON instead of tables");
 DEFINE_string(cdf, "", "run, micro: write commit latency's distribution to this file");
+
+DECLARE_bool(pin);
 
 namespace logjam {
 namespace {
@@ -160,6 +157,7 @@ LogConfig log_config() {
   config.flush_bytes = FLAGS_flush_bytes;
   config.flush_us = FLAGS_flush_us;
   config.flush_help = FLAGS_flush_help;
+  config.pinned_workers = FLAGS_pin;
   constexpr uint64_t kMostGapUs = 1'000'000;
   refuse_if(check_range("flush_gap_us", FLAGS_flush_gap_us, 0, kMostGapUs));
   config.flush_gap_us = FLAGS_flush_gap_us;
@@ -212,22 +210,6 @@ platform::WorkerClass::Request worker_class(const LogOptions& log) {
   return {found->second, FLAGS_threads, helps};
 }
 
-// A busy worker should not run on the core that the device interrupts, because the kernel finishes
-// writes there. A worker that waits for each write should: when its write ends, no core has to
-// interrupt another core to wake it.
-void choose_first_core(const LogOptions& log) {
-  if (FLAGS_first_core != -1) {
-    if (platform::count_cores_from(FLAGS_first_core)) return;
-    refuse("--first_core=" + std::to_string(FLAGS_first_core) +
-           " is not a core that this process may use; -1 chooses one");
-  }
-  if (log.directories.empty()) return;
-  const int interrupted = platform::interrupt_core(log.directories.front());
-  if (interrupted == -1) return;
-  const bool waits = commit_policy() == CommitPolicy::kSync;
-  platform::count_cores_from(waits ? interrupted : interrupted + 1);
-}
-
 LogOptions log_options(const SchemeInfo& scheme) {
   if (FLAGS_keep_locks != "write" && FLAGS_keep_locks != "all") {
     refuse("--keep_locks=" + FLAGS_keep_locks + " is not a choice; write and all are");
@@ -249,7 +231,7 @@ LogOptions log_options(const SchemeInfo& scheme) {
   refuse_if(check_device_spec(FLAGS_device));
   refuse_if(check_scheme_on_device(scheme, FLAGS_device));
   log.directories = split(FLAGS_wal_dir, ',');
-  choose_first_core(log);
+  place_threads(log.directories, commit_policy() == CommitPolicy::kSync);
   if (scheme.stream_count(1, log.config) > 0 && device_keeps(FLAGS_device) &&
       log.directories.empty()) {
     refuse("--log=" + FLAGS_log + " on --device=" + FLAGS_device + " needs --wal_dir=DIR[,DIR...]");

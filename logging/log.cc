@@ -124,6 +124,7 @@ void Log::start() {
     flushers_.emplace_back([this, flusher] {
       platform::name_this_thread(scheme_->flusher_name(flusher));
       platform::favour_this_thread();
+      platform::pin_to_socket(scheme_->flusher_socket(flusher));
       while (!stopping_.load(platform::memory_order_acquire)) {
         scheme_->flush(flusher, draining_.load(platform::memory_order_acquire));
       }

@@ -41,6 +41,7 @@ struct LogConfig {
   // Whether kernel workers and log threads preempt workers at once (--worker_class). If so the
   // daemon writes, and busy workers do not.
   bool preemptible_workers = false;
+  bool pinned_workers = true;  // --pin: each worker stays on its core
   // Bounds a worker's sleep, in case a wake-up is lost. No code relies on it: tests make it so long
   // that a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;

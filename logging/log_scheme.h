@@ -14,6 +14,7 @@
 #include "logging/counters.h"
 #include "logging/log_config.h"
 #include "logging/stream/durability_waiters.h"
+#include "platform/placement.h"
 
 namespace logjam {
 
@@ -81,6 +82,8 @@ class LogScheme {
   virtual std::string flusher_name(uint32_t flusher) const {
     return "log-" + std::to_string(flusher);
   }
+  // Returns the socket to whose cores that thread keeps, or kNoSocket.
+  virtual int flusher_socket(uint32_t /*flusher*/) const { return platform::kNoSocket; }
   // Takes one step of flusher thread `flusher`. May sleep, but returns at least every 20 ms. With
   // `stopping`, flushes what is published whatever the flush policy says.
   virtual void flush(uint32_t flusher, bool stopping) = 0;

@@ -66,7 +66,7 @@ uint64_t resident_bytes() {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-MirroredMemory::MirroredMemory(size_t bytes) {
+MirroredMemory::MirroredMemory(size_t bytes, int where) {
   size_ = round_up(bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
   const int fd = memfd_create("logjam-ring", MFD_CLOEXEC);
   if (fd < 0 || ftruncate(fd, static_cast<off_t>(size_)) != 0) {
@@ -77,10 +77,13 @@ MirroredMemory::MirroredMemory(size_t bytes) {
   if (whole_ == MAP_FAILED) fatal(std::string("cannot map a log buffer: ") + strerror(errno));
   data_ = reinterpret_cast<std::byte*>(round_up(reinterpret_cast<uintptr_t>(whole_), kHugePage));
   for (size_t half : {size_t{0}, size_}) {
-    if (mmap(data_ + half, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
-             0) == MAP_FAILED) {
+    if (mmap(data_ + half, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+        MAP_FAILED) {
       fatal(std::string("cannot map a log buffer: ") + strerror(errno));
     }
+    // Placed before they exist: the first half's pages are the second half's.
+    place(data_ + half, size_, where);
+    madvise(data_ + half, size_, MADV_POPULATE_WRITE);
     // A ring of ordinary pages costs a miss in the TLB, and a walk, for every other record. The
     // setting `shmem_enabled` does not count for this call, and by default it is `never`. Where the
     // kernel refuses, the pages stay as they are.

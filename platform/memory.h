@@ -6,10 +6,25 @@
 
 namespace logjam::platform {
 
+// Which NUMA node memory lies on: the number of a node (as node_of_core() counts), or one of these.
+inline constexpr int kFirstTouch = -1;  // each page where the thread runs that first writes it
+inline constexpr int kEveryNode = -2;   // interleaved over the nodes on which workers run
+
+// Ask the kernel to place the pages of [address, address + bytes), also those that exist already.
+// `address` is a page's. On a machine of one node they do nothing, and where the kernel refuses,
+// the pages stay as they are. The simulated machine has other definitions (the native ones are in
+// memory_node.cc), and callers say what they would want even where there is one node.
+void place_on_node(void* address, size_t bytes, int node);
+void interleave(void* address, size_t bytes);
+// One of the two, or nothing for kFirstTouch.
+inline void place(void* address, size_t bytes, int where) {
+  if (where == kEveryNode) return interleave(address, bytes);
+  if (where != kFirstTouch) place_on_node(address, bytes, where);
+}
+
 // Returns at least `bytes` bytes of zeroed memory, 2 MiB aligned, for which huge pages are
-// requested. First touch places each page, so it lies on the socket of the thread that first writes
-// it. Ends the process with one sentence if the kernel refuses the mapping. The caller owns the
-// memory.
+// requested. It is placed by first touch, unless place() says otherwise. Ends the process with one
+// sentence if the kernel refuses the mapping. The caller owns the memory.
 void* map_huge(size_t bytes);
 // Unmaps what map_huge(bytes) returned; `bytes` is the same number.
 void unmap_huge(void* address, size_t bytes);
@@ -26,10 +41,11 @@ uint64_t resident_bytes();
 // A ring buffer whose bytes [size, 2*size) are the same memory as [0, size). A hole of up to `size`
 // bytes is therefore contiguous wherever it starts. The constructor rounds `size` up to a multiple
 // of the page size, and ends the process with one sentence if the memory cannot be mapped. A
-// multiple of 2 MiB gets huge pages, if the kernel gives them.
+// multiple of 2 MiB gets huge pages, if the kernel gives them. All pages are there from the start,
+// placed as `where` says.
 class MirroredMemory {
  public:
-  explicit MirroredMemory(size_t bytes);
+  explicit MirroredMemory(size_t bytes, int where = kFirstTouch);
   ~MirroredMemory();
   MirroredMemory(const MirroredMemory&) = delete;
   MirroredMemory& operator=(const MirroredMemory&) = delete;

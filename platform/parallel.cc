@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "platform/tbb_tasks.h"
-#include "platform/thread.h"
+#include "platform/topology.h"
 
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
@@ -69,7 +69,7 @@ struct Call {
   char fork = 0;
   char join = 0;
 
-  void run(std::span<const SocketParts> groups) {
+  void run(std::span<const NodeParts> groups) {
     happens_before(fork);
     {
       const InLibtbb inside(true);
@@ -96,24 +96,24 @@ void parallel_for_parts(uint32_t parts, uint32_t threads,
     for (uint32_t part = 0; part < parts; ++part) body(part);
     return;
   }
-  SocketParts all{.socket = SocketParts::kAnySocket, .threads = threads, .parts = {}};
+  NodeParts all{.node = NodeParts::kAnyNode, .threads = threads, .parts = {}};
   for (uint32_t part = 0; part < parts; ++part) all.parts.push_back(part);
   Call{body}.run({&all, 1});
 }
 
-void parallel_for_parts_by_socket(uint32_t parts, FunctionRef<int(uint32_t)> socket_of,
-                                  FunctionRef<void(uint32_t)> body) noexcept {
-  // Asked before any thread is bound to a socket.
-  std::map<int, SocketParts> by_socket;
+void parallel_for_parts_by_node(uint32_t parts, FunctionRef<int(uint32_t)> node_of,
+                                FunctionRef<void(uint32_t)> body) noexcept {
+  // Asked before any thread is bound to a node.
+  std::map<int, NodeParts> by_node;
   for (uint32_t part = 0; part < parts; ++part) {
-    SocketParts& group = by_socket[socket_of(part)];
+    NodeParts& group = by_node[node_of(part)];
     group.parts.push_back(part);
     ++group.threads;
   }
-  const bool bind = kMayLoadTbbbind && socket_count() > 1;
-  std::vector<SocketParts> groups;
-  for (auto& [socket, group] : by_socket) {
-    if (bind) group.socket = socket;
+  const bool bind = kMayLoadTbbbind && this_machine().nodes() > 1;
+  std::vector<NodeParts> groups;
+  for (auto& [node, group] : by_node) {
+    if (bind) group.node = node;
     groups.push_back(std::move(group));
   }
   Call{body}.run(groups);

@@ -27,13 +27,13 @@ namespace logjam::platform {
 void parallel_for_parts(uint32_t parts, uint32_t threads,
                         FunctionRef<void(uint32_t)> body) noexcept;
 
-// The same with as many threads as parts, where part `part` runs on a core of socket
-// socket_of(part) (as socket_of_core() counts), so that the memory which it touches first is local
-// to that socket. Parts run on any core if the machine has one NUMA node, or if oneTBB cannot tell
+// The same with as many threads as parts, where part `part` runs on a core of NUMA
+// node node_of(part) (as node_of_core() counts), which is where it writes most, or touches memory
+// first. Parts run on any core if the machine has one NUMA node, or if oneTBB cannot tell
 // nodes apart (it needs its library libtbbbind, which Debian packages by itself). The caller's
-// thread may be bound to a socket during the call; it has its own cores again afterwards.
-void parallel_for_parts_by_socket(uint32_t parts, FunctionRef<int(uint32_t)> socket_of,
-                                  FunctionRef<void(uint32_t)> body) noexcept;
+// thread may be bound to a node during the call; it has its own cores again afterwards.
+void parallel_for_parts_by_node(uint32_t parts, FunctionRef<int(uint32_t)> node_of,
+                                FunctionRef<void(uint32_t)> body) noexcept;
 
 // Sorts `words` in ascending order, with at most `threads` threads.
 void parallel_sort(std::span<uint64_t> words, uint32_t threads);

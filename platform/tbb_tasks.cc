@@ -28,21 +28,21 @@ tbb::global_control allow(uint32_t threads) {
   return {tbb::global_control::max_allowed_parallelism, std::max<size_t>(threads, cores)};
 }
 
-// The node that oneTBB binds a socket's threads to; "automatic", which is none, if there is no
+// What oneTBB binds the threads of that node to; "automatic", which is nothing, if there is no
 // choice. Without libtbbbind oneTBB knows of one node.
-tbb::numa_node_id node_of(int socket) {
-  if (socket == SocketParts::kAnySocket) return tbb::task_arena::automatic;
+tbb::numa_node_id node_of(int node) {
+  if (node == NodeParts::kAnyNode) return tbb::task_arena::automatic;
   const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();
   if (nodes.size() < 2) return tbb::task_arena::automatic;
-  return nodes[static_cast<size_t>(socket) % nodes.size()];
+  return nodes[static_cast<size_t>(node) % nodes.size()];
 }
 
 // One group's tasks. A waiting thread runs tasks of the arena that it waits in and no others, so a
 // part that forks and joins in turn does not begin another part of the outer call meanwhile.
 struct Tasks {
-  explicit Tasks(const SocketParts& group)
+  explicit Tasks(const NodeParts& group)
       : arena(tbb::task_arena::constraints{}
-                  .set_numa_id(node_of(group.socket))
+                  .set_numa_id(node_of(group.node))
                   .set_max_concurrency(static_cast<int>(group.threads))) {}
   tbb::task_arena arena;
   tbb::task_group group;
@@ -50,13 +50,13 @@ struct Tasks {
 
 }  // namespace
 
-void run_tasks(std::span<const SocketParts> groups, void (*run)(void* context, uint32_t part),
+void run_tasks(std::span<const NodeParts> groups, void (*run)(void* context, uint32_t part),
                void* context) {
   uint32_t threads = 0;
-  for (const SocketParts& group : groups) threads += group.threads;
+  for (const NodeParts& group : groups) threads += group.threads;
   const tbb::global_control allowed = allow(threads);
   std::deque<Tasks> tasks;
-  for (const SocketParts& group : groups) {
+  for (const NodeParts& group : groups) {
     Tasks& here = tasks.emplace_back(group);
     here.arena.execute([&] {
       for (const uint32_t part : group.parts) {

@@ -10,17 +10,17 @@
 
 namespace logjam::platform {
 
-// Parts of a call that run on one socket, at most `threads` at a time.
-struct SocketParts {
-  static constexpr int kAnySocket = -1;  // its threads are not bound
-  int socket = kAnySocket;
+// Parts of a call that run on one node, at most `threads` at a time.
+struct NodeParts {
+  static constexpr int kAnyNode = -1;  // its threads are not bound
+  int node = kAnyNode;
   uint32_t threads = 0;
   std::vector<uint32_t> parts;
 };
 
 // Calls run(context, part) for each part of each group and returns when all have returned. Groups
 // run side by side, each in a task arena of its own; the caller works in one after the other.
-void run_tasks(std::span<const SocketParts> groups, void (*run)(void* context, uint32_t part),
+void run_tasks(std::span<const NodeParts> groups, void (*run)(void* context, uint32_t part),
                void* context);
 
 void sort_words(std::span<uint64_t> words, uint32_t threads);

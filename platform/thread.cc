@@ -1,6 +1,5 @@
 #include "platform/thread.h"
 
-#include <numa.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -10,8 +9,6 @@
 
 #include <algorithm>
 #include <vector>
-
-#include "platform/atomic.h"
 
 namespace logjam::platform {
 namespace {
@@ -28,48 +25,28 @@ struct SchedAttr {
   uint64_t period_ns = 0;
 };
 
-}  // namespace
-
-const std::vector<int>& allowed_cores() {
-  static const std::vector<int> cores = [] {
-    cpu_set_t set;
-    std::vector<int> found;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) {
-      for (int core = 0; core < CPU_SETSIZE; ++core) {
-        if (CPU_ISSET(core, &set)) found.push_back(core);
-      }
-    }
-    if (found.empty()) found.push_back(0);
-    return found;
-  }();
-  return cores;
-}
-
-namespace {
-
-atomic<size_t> first_core{0};  // number 0's place in allowed_cores()
-
-int core_numbered(int index) {
-  const auto& cores = allowed_cores();
-  return cores[(first_core.load(memory_order_relaxed) + static_cast<size_t>(index)) % cores.size()];
+void pin_to(const std::vector<int>& numbers) {
+  if (numbers.empty()) return;
+  const auto most = static_cast<size_t>(*std::ranges::max_element(numbers)) + 1;
+  cpu_set_t* set = CPU_ALLOC(most);
+  const size_t bytes = CPU_ALLOC_SIZE(most);
+  CPU_ZERO_S(bytes, set);
+  for (const int number : numbers) CPU_SET_S(static_cast<size_t>(number), bytes, set);
+  pthread_setaffinity_np(pthread_self(), bytes, set);
+  CPU_FREE(set);
 }
 
 }  // namespace
 
-int core_count() { return static_cast<int>(allowed_cores().size()); }
+void pin_to_core(int index) { pin_to({placement().of(static_cast<uint32_t>(index)).number}); }
 
-int socket_count() { return numa_available() < 0 ? 1 : std::max(1, numa_num_configured_nodes()); }
-
-int socket_of_core(int index) {
-  if (numa_available() < 0) return 0;
-  return std::max(0, numa_node_of_cpu(core_numbered(index)));
-}
-
-void pin_to_core(int index) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core_numbered(index), &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+void pin_to_socket(int socket) {
+  if (socket == kNoSocket || socket_count() == 1) return;
+  std::vector<int> numbers;
+  for (const HardwareContext& context : placement().order()) {
+    if (context.socket == socket) numbers.push_back(context.number);
+  }
+  pin_to(numbers);
 }
 
 bool set_scheduling_class(SchedulingClass wanted) {
@@ -91,14 +68,6 @@ SchedulingClass scheduling_class() {
     default:
       return SchedulingClass::kOther;
   }
-}
-
-bool count_cores_from(int core) {
-  const auto& cores = allowed_cores();
-  const auto found = std::find(cores.begin(), cores.end(), core);
-  if (found == cores.end()) return false;
-  first_core.store(static_cast<size_t>(found - cores.begin()), memory_order_relaxed);
-  return true;
 }
 
 std::string favour_this_thread() {

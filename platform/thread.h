@@ -4,28 +4,17 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "platform/os_thread.h"
+#include "platform/placement.h"
 
 namespace logjam::platform {
 
-// The number of cores that this process may use, at least 1.
-int core_count();
-// The numbers of the cores that this process may use, as the kernel counts them.
-const std::vector<int>& allowed_cores();
-// The number of NUMA nodes of this machine (libnuma), at least 1.
-int socket_count();
-// The NUMA node, counted from 0, of the core that pin_to_core(index) chooses.
-int socket_of_core(int index);
-
-// Pins the calling thread to core number `index` (modulo their count) of the cores that this
-// process may use.
+// Pins the calling thread to core number `index` (modulo their count) of the placement.
 void pin_to_core(int index);
-// From now on number 0 is the core that the kernel knows as `core`, and the others follow in a
-// circle. Returns false, and does nothing, if this process may not use that core. Call it before
-// any thread is pinned.
-bool count_cores_from(int core);
+// Lets the calling thread run on the cores of that socket only. Does nothing if there is no other
+// socket, or if `socket` is kNoSocket.
+void pin_to_socket(int socket);
 
 // The scheduling class of a thread. Any other thread preempts a thread of the idle class.
 enum class SchedulingClass : uint8_t { kNormal, kBatch, kIdle, kOther };  // kOther: real time

@@ -117,17 +117,19 @@ void load(Workload& workload, Database& database, uint32_t threads, bool progres
           << " MiB";
   const uint64_t begun = platform::now_ns();
   workload.create_tables(database);
+  // Part `part` has its rows on the node where worker `part` of the run will be.
+  const auto node_of = [](uint32_t part) { return platform::node_of_core(static_cast<int>(part)); };
   std::vector<platform::Padded<Arena>> arenas(threads);
+  for (uint32_t part = 0; part < threads; ++part) arenas[part]->lie_on(node_of(part));
   // This thread loads too, so another one watches.
   platform::atomic<bool> loaded{false};
   platform::thread watcher;
   if (progress) {
     watcher = platform::thread([&] { watch_loading(workload.expected_bytes(), arenas, loaded); });
   }
-  // Part `part` has its rows on the socket where worker `part` of the run will be.
-  platform::parallel_for_parts_by_socket(
-      threads, [](uint32_t part) { return platform::socket_of_core(static_cast<int>(part)); },
-      [&](uint32_t part) { workload.load(database, part, threads, *arenas[part]); });
+  platform::parallel_for_parts_by_node(threads, node_of, [&](uint32_t part) {
+    workload.load(database, part, threads, *arenas[part]);
+  });
   loaded.store(true, platform::memory_order_relaxed);
   if (watcher.joinable()) watcher.join();
   VLOG(1) << "load ended after " << seconds_between(begun, platform::now_ns()) << " s";

@@ -38,6 +38,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       reclaimer_(control.epochs, CommitPoint::kQueues),
       breakdown_(options.breakdown),
       random_(options.seed * 0x9e3779b97f4a7c15 + id + 1) {
+  if (options.pin) arena_.lie_on(platform::node_of_core(static_cast<int>(id)));
   stats_.by_type = std::vector<TypeCounters>(workload.types().size());
   context_.id = id;
   context_.database = &database;

@@ -28,11 +28,13 @@ void Arena::refill(size_t bytes) {
   if (next_ == nullptr && bytes <= kFirstChunk) {
     next_ = static_cast<std::byte*>(platform::map_pages(kFirstChunk));
     end_ = next_ + kFirstChunk;
+    platform::place(next_, kFirstChunk, node_);
     return;
   }
   const size_t chunk = std::max(bytes, kChunk);
   next_ = static_cast<std::byte*>(platform::map_huge(chunk));
   end_ = next_ + chunk;
+  platform::place(next_, chunk, node_);
 }
 
 }  // namespace logjam

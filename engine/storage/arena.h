@@ -5,15 +5,17 @@
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/memory.h"
 
 namespace logjam {
 
 // The arena of one thread. Only that thread calls it, except allocated_bytes(). Its pages are huge
-// where the kernel grants them, and local to the socket of the thread that first writes them. The
-// pages outlive the arena: what it has allocated belongs to the database, which lives as long as
-// the process works.
+// where the kernel grants them. The pages outlive the arena: what it has allocated belongs to the
+// database, which lives as long as the process works.
 class Arena {
  public:
+  // Says where the pages lie (platform::place). Called before the first allocation.
+  void lie_on(int node) { node_ = node; }
   // Returns `bytes` bytes, zeroed except where free() took back an earlier allocation. `align` is a
   // power of two, at most 64. Ends the process with one sentence if the kernel has no memory left.
   void* allocate(size_t bytes, size_t align = 8);
@@ -34,6 +36,7 @@ class Arena {
     allocated_bytes_.store(allocated_bytes() + bytes, platform::memory_order_relaxed);
   }
 
+  int node_ = platform::kFirstTouch;
   std::byte* next_ = nullptr;
   std::byte* end_ = nullptr;
   platform::atomic<uint64_t> allocated_bytes_{0};

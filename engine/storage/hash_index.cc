@@ -125,6 +125,8 @@ class Buckets {
   explicit Buckets(uint64_t count) : bytes_(count * sizeof(Bucket)) {
     void* memory =
         bytes_ >= kHugeFrom ? platform::map_huge(bytes_) : ::operator new(bytes_, kAlignment);
+    // Workers of all sockets find their rows here.
+    if (bytes_ >= kHugeFrom) platform::interleave(memory, bytes_);
     data_ = static_cast<Bucket*>(memory);
     if (bytes_ < kHugeFrom) std::uninitialized_default_construct_n(data_, count);
   }

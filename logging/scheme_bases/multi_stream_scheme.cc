@@ -4,10 +4,10 @@
 
 namespace logjam {
 
-MultiStreamScheme::MultiStreamScheme(const LogConfig& config, bool urgent)
+MultiStreamScheme::MultiStreamScheme(const LogConfig& config, bool urgent, Writers writers)
     : LogScheme(config), run_(config.run), urgent_(urgent), turns_(config.workers) {
   for (uint32_t index = 0; index < config.devices.size() / config.stripes; ++index) {
-    streams_.push_back(std::make_unique<Entry>(config, index, *this));
+    streams_.push_back(std::make_unique<Entry>(config, index, writers, *this));
   }
 }
 

@@ -60,6 +60,9 @@ class MultiStreamScheme : public LogScheme {
   }
   void poll(uint32_t worker) override;
   uint32_t flushers() const override { return streams(); }
+  int flusher_socket(uint32_t flusher) const override {
+    return flusher < streams() ? stream(flusher).home().socket : platform::kNoSocket;
+  }
   void flush(uint32_t flusher, bool stopping) override { stream(flusher).flush(stopping); }
   void wait_durable(uint32_t worker, const CommitPoint& point) override;
   void rely_on_flushers(bool begins) override {
@@ -74,8 +77,9 @@ class MultiStreamScheme : public LogScheme {
   static constexpr uint32_t kWatermarkBytes = sizeof(RecordHeader);
 
   // Makes the streams of config.devices. With `urgent`, a worker that waits flushes whatever the
-  // flush policy says.
-  explicit MultiStreamScheme(const LogConfig& config, bool urgent = false);
+  // flush policy says. `writers` says which workers write to which stream.
+  explicit MultiStreamScheme(const LogConfig& config, bool urgent = false,
+                             Writers writers = Writers::kByTurns);
 
   // Any thread. Returns up to where `stream` has no unfilled hole, and may advance that position.
   virtual uint64_t filled(uint32_t stream) = 0;
@@ -149,10 +153,11 @@ class MultiStreamScheme : public LogScheme {
 
  private:
   struct Entry {
-    Entry(const LogConfig& config, uint32_t index, MultiStreamScheme& scheme)
+    Entry(const LogConfig& config, uint32_t index, Writers writers, MultiStreamScheme& scheme)
         : stream(
               config, index, scheme.waiters(), [&scheme, index] { return scheme.filled(index); },
-              Stream::kMaxWriteBytes, [&scheme, index] { return scheme.filled_to_write(index); }) {}
+              Stream::kMaxWriteBytes, [&scheme, index] { return scheme.filled_to_write(index); },
+              writers) {}
 
     Stream stream;
     DurableSequence durable_sequence;

@@ -16,6 +16,7 @@ class SingleStreamScheme : public LsnScheme {
   bool is_durable(const CommitPoint& point) const override { return point.sequence <= sdl(); }
   void poll(uint32_t) override { stream_.poll(); }
   uint32_t flushers() const override { return 1; }
+  int flusher_socket(uint32_t) const override { return stream_.home().socket; }
   void flush(uint32_t, bool stopping) override { stream_.flush(stopping); }
   void wait_durable(uint32_t worker, const CommitPoint& point) override {
     stream_.wait(worker, point);

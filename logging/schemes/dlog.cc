@@ -63,7 +63,8 @@ enum class Placement : uint8_t { kSocket, kRandom };
 template <Placement placement>
 class Dlog final : public MultiStreamScheme {
  public:
-  explicit Dlog(const LogConfig& config) : MultiStreamScheme(config), workers_(config.workers) {
+  explicit Dlog(const LogConfig& config)
+      : MultiStreamScheme(config, false, kWriters), workers_(config.workers) {
     if (streams() > 1) sync_bytes_ = watermark_body_bytes();
     for (uint32_t s = 0; s < streams(); ++s) {
       logs_.push_back(std::make_unique<SocketLog>(config, stream(s)));
@@ -149,6 +150,9 @@ class Dlog final : public MultiStreamScheme {
   }
 
  private:
+  static constexpr Writers kWriters =
+      placement == Placement::kSocket ? Writers::kOfSocket : Writers::kAll;
+
   struct SocketLog {
     SocketLog(const LogConfig& config, Stream& stream)
         : buffer(config, Consolidate::kTogether, stream) {}

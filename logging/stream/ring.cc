@@ -9,8 +9,8 @@ constexpr uint64_t kPageBytes = 4096;
 
 }  // namespace
 
-Ring::Ring(uint64_t bytes, uint32_t block)
-    : memory_(std::bit_ceil(std::max({bytes, uint64_t{2} * block, kPageBytes}))),
+Ring::Ring(uint64_t bytes, uint32_t block, int node)
+    : memory_(std::bit_ceil(std::max({bytes, uint64_t{2} * block, kPageBytes})), node),
       data_(memory_.data()),
       mask_(memory_.size() - 1),
       block_(block),

@@ -25,7 +25,8 @@ class Ring {
  public:
   // The capacity is a power of two, at least `bytes` and at least two blocks. `block`, the device's
   // block size in bytes, is a power of two.
-  Ring(uint64_t bytes, uint32_t block);
+  // `node` is where the memory lies (platform::place).
+  Ring(uint64_t bytes, uint32_t block, int node = platform::kFirstTouch);
 
   // Any thread may call the functions that follow, up to fits().
   uint64_t capacity() const { return mask_ + 1; }

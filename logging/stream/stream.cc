@@ -52,13 +52,14 @@ uint64_t wait_us(const LogConfig& config) {
 
 Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waiters,
                std::function<uint64_t()> filled, uint64_t max_write_bytes,
-               std::function<uint64_t()> filled_to_write)
+               std::function<uint64_t()> filled_to_write, Writers writers)
     : index_(index),
       devices_(config, index),
       waiters_(waiters),
       filled_(std::move(filled)),
       filled_to_write_(std::move(filled_to_write)),
-      ring_(config.buffer_bytes, devices_.block_bytes()),
+      home_(home_of(config, index, writers)),
+      ring_(config.buffer_bytes, devices_.block_bytes(), home_.node),
       txns_(config.flush_txns),
       bytes_(config.flush_bytes),
       wait_ticks_(us_to_ticks(wait_us(config))),

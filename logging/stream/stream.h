@@ -67,6 +67,7 @@
 #include "logging/stream/durability_waiters.h"
 #include "logging/stream/flush_lead.h"
 #include "logging/stream/ring.h"
+#include "logging/stream/stream_home.h"
 #include "logging/stream/striped_devices.h"
 #include "platform/counter.h"
 #include "platform/park.h"
@@ -82,13 +83,15 @@ class Stream {
   // returns the position up to which the ring is filled without a hole; any thread may call it, and
   // the call may advance that position. `waiters` are the scheme's, and outlive the stream. No
   // write is larger than `max_write_bytes` (or one block). A scheme for which looking and being
-  // about to write differ gives `filled_to_write` as well.
+  // about to write differ gives `filled_to_write` as well. `writers` says where the stream is at
+  // home.
   Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waiters,
          std::function<uint64_t()> filled, uint64_t max_write_bytes = kMaxWriteBytes,
-         std::function<uint64_t()> filled_to_write = nullptr);
+         std::function<uint64_t()> filled_to_write = nullptr, Writers writers = Writers::kByTurns);
 
   Ring& ring() { return ring_; }
   const Ring& ring() const { return ring_; }
+  const StreamHome& home() const { return home_; }
   // Any thread may call the next three. at() returns where the byte at stream position `position`
   // lies in memory; durable() the position up to which the stream is durable; idle() whether all
   // that is filled is durable and no write is under way.
@@ -171,6 +174,7 @@ class Stream {
   StripedDevices devices_;
   DurabilityWaiters& waiters_;
   const std::function<uint64_t()> filled_, filled_to_write_;
+  const StreamHome home_;
   Ring ring_;
   const uint64_t txns_, bytes_, wait_ticks_;  // the flush policy; if all are 0, flush at once
   const uint64_t gap_ticks_;                  // the least time between two starts of writes

@@ -11,6 +11,7 @@
 
 #include "platform/fatal.h"
 #include "platform/mapped_file.h"
+#include "platform/placement.h"
 #include "platform/sim/lines_report.h"
 #include "platform/sim/region.h"
 #include "platform/sim/scheduler.h"
@@ -50,7 +51,14 @@ uint64_t available_bytes() {
 }
 uint64_t resident_bytes() { return sim::taken_bytes(); }
 
-MirroredMemory::MirroredMemory(size_t bytes) {
+void place_on_node(void* address, size_t bytes, int node) {
+  sim::set_home(address, bytes, static_cast<uint32_t>(node));
+}
+void interleave(void* address, size_t bytes) {
+  sim::interleave_homes(address, bytes, placement().nodes_of_workers());
+}
+
+MirroredMemory::MirroredMemory(size_t bytes, int where) {
   size_ = round_up(bytes, sim::kPageBytes);
   mapped_ = 2 * size_;
   whole_ = sim::take(mapped_, kHugePage, sim::socket_here());
@@ -64,6 +72,7 @@ MirroredMemory::MirroredMemory(size_t bytes) {
   map_over(data_ + size_, size_, MAP_SHARED, fd);
   close(fd);
   sim::alias(data_, data_ + size_, size_);
+  place(data_, size_, where);
 }
 
 // A simulated run is short, and the region has to hold the files of many workers.

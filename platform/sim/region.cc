@@ -81,9 +81,9 @@ void set_home(const void* address, size_t bytes, uint32_t socket) {
   }
 }
 
-void interleave_homes(const void* address, size_t bytes, uint32_t sockets) {
+void interleave_homes(const void* address, size_t bytes, const std::vector<int>& sockets) {
   for (uint64_t at = offset_of(address); at < offset_of(address) + bytes; at += kPageBytes) {
-    home_of_page[at / kPageBytes] = static_cast<uint8_t>(at / kPageBytes % sockets);
+    home_of_page[at / kPageBytes] = static_cast<uint8_t>(sockets[at / kPageBytes % sockets.size()]);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace logjam::sim {
 
@@ -59,7 +60,7 @@ uint32_t resolve_alias(uint32_t line);
 // The socket whose memory a line lies in.
 uint32_t home_of(uint32_t line);
 void set_home(const void* address, size_t bytes, uint32_t socket);
-// Page after page on the next of `sockets` sockets.
-void interleave_homes(const void* address, size_t bytes, uint32_t sockets);
+// Page after page on the next of these sockets.
+void interleave_homes(const void* address, size_t bytes, const std::vector<int>& sockets);
 
 }  // namespace logjam::sim

@@ -19,21 +19,13 @@ thread::~thread() {
 void thread::start(std::function<void()> body) { fiber_ = sim::scheduler().spawn(std::move(body)); }
 void thread::join() { sim::scheduler().join(std::exchange(fiber_, nullptr)); }
 
-int core_count() { return static_cast<int>(sim::machine().contexts); }
-const std::vector<int>& allowed_cores() {
-  static const std::vector<int> cores = [] {
-    std::vector<int> all;
-    for (int core = 0; core < core_count(); ++core) all.push_back(core);
-    return all;
-  }();
-  return cores;
+void pin_to_core(int index) {
+  sim::scheduler().pin(static_cast<uint32_t>(placement().of(static_cast<uint32_t>(index)).number));
 }
-int socket_count() { return static_cast<int>(sim::machine().sockets); }
-int socket_of_core(int index) {
-  return static_cast<int>(sim::machine().socket_of(static_cast<uint32_t>(index % core_count())));
+void pin_to_socket(int socket) {
+  if (socket == kNoSocket || socket_count() == 1) return;
+  sim::scheduler().pin_to_socket(static_cast<uint32_t>(socket));
 }
-void pin_to_core(int index) { sim::scheduler().pin(static_cast<uint32_t>(index % core_count())); }
-bool count_cores_from(int core) { return core == 0; }
 
 std::string favour_this_thread() {
   sim::scheduler().current().favoured = true;
@@ -45,16 +37,16 @@ SchedulingClass scheduling_class() { return SchedulingClass::kNormal; }
 
 // The observer's parts run one after the other: loading takes no virtual time. A fiber's run side
 // by side.
-void run_tasks(std::span<const SocketParts> groups, void (*run)(void*, uint32_t), void* context) {
+void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), void* context) {
   if (sim::scheduler().observing()) {
-    for (const SocketParts& group : groups) {
-      const sim::OnSocket here(group.socket);
+    for (const NodeParts& group : groups) {
+      const sim::OnSocket here(group.node);
       for (const uint32_t part : group.parts) run(context, part);
     }
     return;
   }
   std::vector<thread> threads;
-  for (const SocketParts& group : groups) {
+  for (const NodeParts& group : groups) {
     for (const uint32_t part : group.parts) threads.emplace_back([=] { run(context, part); });
   }
   for (thread& one : threads) one.join();

@@ -47,6 +47,7 @@ TEST(SettingsDeathTest, RefusalsNameTheAllowedValues) {
   EXPECT_EXIT(with({{"threads", "0"}}), refused, "outside 1 to");
   EXPECT_EXIT(with({{"seconds", "0"}}), refused, "more than 0");
   EXPECT_EXIT(with({{"first_core", "4096"}}), refused, "is not a core that this process may use");
+  EXPECT_EXIT(with({{"placement", "tight"}}), refused, "compact, scatter and smt are");
 }
 
 TEST(SettingsDeathTest, RefusesCombinationsThatCannotWork) {

@@ -30,14 +30,14 @@ TEST(ParallelParts, EachPartRunsOnceForAnyNumberOfThreads) {
   }
 }
 
-TEST(ParallelParts, EachPartRunsOnceForAnyNumberOfSockets) {
-  for (const int sockets : {1, 3}) {
+TEST(ParallelParts, EachPartRunsOnceForAnyNumberOfNodes) {
+  for (const int nodes : {1, 3}) {
     for (const uint32_t parts : {0u, 1u, 2u, 16u}) {
       Counts ran(parts);
-      parallel_for_parts_by_socket(
-          parts, [&](uint32_t part) { return static_cast<int>(part) % sockets; },
+      parallel_for_parts_by_node(
+          parts, [&](uint32_t part) { return static_cast<int>(part) % nodes; },
           [&](uint32_t part) { ++ran[part]; });
-      EXPECT_EQ(ran, Counts(parts, 1)) << parts << " parts, " << sockets << " sockets";
+      EXPECT_EQ(ran, Counts(parts, 1)) << parts << " parts, " << nodes << " nodes";
     }
   }
 }
@@ -111,8 +111,8 @@ TEST(ParallelParts, PartsMayWaitForThreadsOutsideTheLoop) {
 
 TEST(ParallelParts, TheCallersAffinityIsRestored) {
   const int before = core_count();
-  parallel_for_parts_by_socket(
-      4, [](uint32_t part) { return socket_of_core(static_cast<int>(part)); }, [](uint32_t) {});
+  parallel_for_parts_by_node(
+      4, [](uint32_t part) { return node_of_core(static_cast<int>(part)); }, [](uint32_t) {});
   cpu_set_t set;
   ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
   EXPECT_EQ(CPU_COUNT(&set), before);

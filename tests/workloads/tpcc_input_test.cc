@@ -162,6 +162,27 @@ TEST(TpccInputTest, WarehousesAreSplitAmongAllWorkers) {
   EXPECT_EQ(any.count, 4u);
 }
 
+// Rows lie where their worker is: the loader of a part asks worker_of().
+TEST(TpccInputTest, AWarehouseIsLoadedByTheWorkersThatWorkForIt) {
+  for (const uint32_t workers : {1, 2, 3, 8, 64}) {
+    for (const uint32_t warehouses : {1, 2, 3, 4, 7, 64, 100}) {
+      std::vector<uint32_t> loads(workers);
+      for (uint32_t warehouse = 1; warehouse <= warehouses; ++warehouse) {
+        for (uint32_t turn = 0; turn < 130; ++turn) {
+          const uint32_t worker = Home::worker_of(warehouse, turn, workers, warehouses);
+          ASSERT_LT(worker, workers);
+          const Home home = Home::of(HomePolicy::kSplit, worker, workers, warehouses);
+          EXPECT_TRUE(home.first <= warehouse && warehouse < home.first + home.count)
+              << warehouse << " of " << warehouses << " is loaded by " << worker << " of "
+              << workers;
+          ++loads[worker];
+        }
+      }
+      EXPECT_GT(std::ranges::min(loads), 0u) << "a worker that loads nothing";
+    }
+  }
+}
+
 TEST(TpccInputTest, ATerminalDrawsAllItsWarehousesAlike) {
   Database database;
   create_tables(database, {.warehouses = 1, .items = 1, .customers = 10});

@@ -148,9 +148,10 @@ class Ranges : public PopulationVisitor {
 // ranges, and those of few rows, need not be reached to their ends.
 TEST(TpccPopulation, EveryColumnHasTheRangeOfClause4_3_3_1) {
   Ranges found;
-  constexpr uint32_t kUnits = 2 + 1 + 10 + 2;
-  for (const uint32_t unit : {0, 1, 2, 3, 4, 13, 14}) {
-    visit_population({.items = 20'000}, unit, kUnits, found);
+  // Part 0 has the warehouse, parts 1 to 10 a district each, 11 and 12 its stock, 0 and 1 items.
+  constexpr uint32_t kParts = 1 + 10 + 2;
+  for (const uint32_t part : {0, 1, 2, 11, 12}) {
+    visit_population({.items = 20'000}, part, kParts, found);
   }
   const std::map<std::string, Ranges::Range> exact = {
       {"w_ytd", {300'000'00, 300'000'00}},

@@ -16,6 +16,7 @@
 #include "logging/log_scheme.h"
 #include "platform/atomic.h"
 #include "platform/memory.h"
+#include "platform/placement.h"
 
 namespace logjam::log_insert {
 
@@ -24,9 +25,14 @@ namespace logjam::log_insert {
 template <bool kShared>
 class FloorLog {
  public:
-  FloorLog(uint32_t workers, uint64_t ring_bytes) : mask_(std::bit_ceil(ring_bytes) - 1) {
-    for (uint32_t ring = 0; ring < (kShared ? 1 : workers); ++ring)
-      rings_.push_back(std::make_unique<platform::MirroredMemory>(mask_ + 1));
+  // `pinned`: worker w stays on core number w.
+  FloorLog(uint32_t workers, uint64_t ring_bytes, bool pinned)
+      : mask_(std::bit_ceil(ring_bytes) - 1) {
+    for (uint32_t ring = 0; ring < (kShared ? 1 : workers); ++ring) {
+      const int node = kShared || !pinned ? platform::kEveryNode
+                                          : platform::node_of_core(static_cast<int>(ring));
+      rings_.push_back(std::make_unique<platform::MirroredMemory>(mask_ + 1, node));
+    }
     if (!kShared) next_.resize(workers);
   }
 

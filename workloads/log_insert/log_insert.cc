@@ -232,10 +232,10 @@ Result insert_into(LogScheme& scheme, const Options& options) { return drive(sch
 
 Result insert_into_floor(Floor floor, uint64_t ring_bytes, const Options& options) {
   if (floor == Floor::kFetchAdd) {
-    FloorLog<true> log(options.threads, ring_bytes);
+    FloorLog<true> log(options.threads, ring_bytes, options.pin);
     return drive(log, options);
   }
-  FloorLog<false> log(options.threads, ring_bytes);
+  FloorLog<false> log(options.threads, ring_bytes, options.pin);
   return drive(log, options);
 }
 

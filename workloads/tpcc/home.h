@@ -1,6 +1,7 @@
 // Which warehouses a worker works for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "workloads/tpcc/schema.h"
@@ -34,6 +35,16 @@ struct Home {
         return {1, warehouses, 0};
     }
     return {};
+  }
+
+  // One of the workers that work for that warehouse under kSplit; `turn` chooses among several.
+  static uint32_t worker_of(uint32_t warehouse, uint32_t turn, uint32_t workers,
+                            uint32_t warehouses) {
+    if (warehouses > workers) {
+      return std::min((warehouse - 1) / (warehouses / workers), workers - 1);
+    }
+    const uint32_t sharing = (workers - warehouse) / warehouses + 1;
+    return warehouse - 1 + turn % sharing * warehouses;
   }
 };
 

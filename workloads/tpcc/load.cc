@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "workloads/random.h"
+#include "workloads/tpcc/home.h"
 #include "workloads/tpcc/input.h"
 
 namespace logjam::tpcc {
@@ -186,8 +187,14 @@ void visit_population(const Scale& scale, uint32_t part, uint32_t parts,
   const uint64_t item_units = chunks(scale.items);
   const uint64_t warehouse_units = 1 + chunks(scale.items) + kDistricts;
   const uint64_t units = item_units + scale.warehouses * warehouse_units;
-
-  for (uint64_t number = units * part / parts; number < units * (part + 1) / parts; ++number) {
+  const auto part_of = [&](uint64_t number) {
+    if (number < item_units) return static_cast<uint32_t>(number % parts);
+    const uint64_t unit = number - item_units;
+    return Home::worker_of(static_cast<uint32_t>(unit / warehouse_units + 1),
+                           static_cast<uint32_t>(unit % warehouse_units), parts, scale.warehouses);
+  };
+  for (uint64_t number = 0; number < units; ++number) {
+    if (part_of(number) != part) continue;
     Unit unit(scale, number, visitor);
     if (number < item_units) {
       unit.items(static_cast<uint32_t>(number));

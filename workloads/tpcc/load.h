@@ -25,8 +25,9 @@ class PopulationVisitor {
 
 // Makes part `part` of `parts` of the population, and shows it to `visitor`. The rows do not depend
 // on `parts`. A part has the rows of some units in full: a district with its customers and their
-// orders, a warehouse's row, some of its stock, or some items. Parts may be made by several threads
-// at once, each with a visitor of its own.
+// orders, a warehouse's row, some of its stock, or some items. Part p has the warehouses of worker
+// p of so many workers, or some units of one that several workers share (Home). Parts may be made
+// by several threads at once, each with a visitor of its own.
 void visit_population(const Scale& scale, uint32_t part, uint32_t parts,
                       PopulationVisitor& visitor);
 

@@ -1,0 +1,43 @@
+// Native memory on NUMA nodes. The simulated machine has its own place_on_node() and interleave().
+#include "platform/memory_node.h"
+
+#include <numaif.h>
+
+#include <algorithm>
+
+#include "platform/memory.h"
+#include "platform/placement.h"
+
+namespace logjam::platform {
+
+bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numbers) {
+  constexpr size_t kBits = sizeof(unsigned long) * 8;
+  if (numbers.empty()) return false;
+  const auto most = static_cast<size_t>(*std::ranges::max_element(numbers));
+  std::vector<unsigned long> mask(most / kBits + 1);
+  for (const int number : numbers) {
+    mask[static_cast<size_t>(number) / kBits] |= 1UL << static_cast<size_t>(number) % kBits;
+  }
+  // MPOL_BIND would end the process when the node is full; these take another node then.
+  const int policy = numbers.size() == 1 ? MPOL_PREFERRED : MPOL_INTERLEAVE;
+  // The kernel takes one bit less than it is told of.
+  return mbind(address, bytes, policy, mask.data(), mask.size() * kBits + 1, MPOL_MF_MOVE) == 0;
+}
+
+void place_on_node(void* address, size_t bytes, int node) {
+  const Topology& machine = this_machine();
+  if (machine.nodes() == 1 || node >= machine.nodes()) return;
+  place_on_numbered(address, bytes, {machine.node_number(node)});
+}
+
+void interleave(void* address, size_t bytes) {
+  const Topology& machine = this_machine();
+  if (machine.nodes() == 1) return;
+  std::vector<int> numbers;
+  for (const int node : placement().nodes_of_workers()) {
+    if (node < machine.nodes()) numbers.push_back(machine.node_number(node));
+  }
+  place_on_numbered(address, bytes, numbers);
+}
+
+}  // namespace logjam::platform

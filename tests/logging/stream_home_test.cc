@@ -1,0 +1,133 @@
+// A stream is at home where its workers run: its flusher too, and its ring.
+#include "logging/stream/stream_home.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "logging/log.h"
+#include "platform/clock.h"
+#include "tests/logging/log_fixture.h"
+#include "tests/with_placement.h"
+
+namespace logjam {
+namespace {
+
+using platform::kEveryNode;
+using platform::kNoSocket;
+using platform::PlacementPolicy;
+
+constexpr const char* kFourSockets = "pack:4 numa:1 core:4 pu:1";
+
+LogConfig config_of(uint32_t workers, uint32_t streams) {
+  LogConfig config;
+  config.workers = workers;
+  config.sockets = static_cast<uint32_t>(platform::socket_count());
+  config.devices.resize(streams);
+  return config;
+}
+
+std::string homes(const LogConfig& config, Writers writers) {
+  std::string text;
+  for (uint32_t stream = 0; stream < config.devices.size() / config.stripes; ++stream) {
+    const StreamHome home = home_of(config, stream, writers);
+    text += (text.empty() ? "" : " ") +
+            (home.socket == kNoSocket ? "-" : std::to_string(home.socket)) + "." +
+            (home.node == kEveryNode ? "-" : std::to_string(home.node));
+  }
+  return text;
+}
+
+TEST(StreamHome, AWorkersOwnStreamIsWhereTheWorkerIs) {
+  const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 6);
+  EXPECT_EQ(homes(config_of(6, 6), Writers::kByTurns), "0.0 1.1 2.2 3.3 0.0 1.1");
+  // Nobody's stream, which has watermarks, is everybody's.
+  EXPECT_EQ(homes(config_of(6, 7), Writers::kByTurns), "0.0 1.1 2.2 3.3 0.0 1.1 -.-");
+}
+
+TEST(StreamHome, AStreamOfSeveralSocketsIsInterleavedAndItsFlusherIsFree) {
+  const WithPlacement compact(kFourSockets, PlacementPolicy::kCompact, 8);
+  EXPECT_EQ(homes(config_of(8, 1), Writers::kByTurns), "-.-");
+  EXPECT_EQ(homes(config_of(4, 1), Writers::kByTurns), "0.0") << "all workers are on socket 0";
+  EXPECT_EQ(homes(config_of(8, 4), Writers::kByTurns), "-.- -.- -.- -.-");
+  EXPECT_EQ(homes(config_of(8, 2), Writers::kAll), "-.- -.-");
+}
+
+TEST(StreamHome, TheStreamOfASocketIsThere) {
+  for (const auto policy : platform::kPlacementPolicies) {
+    const WithPlacement placed(kFourSockets, policy, 16);
+    EXPECT_EQ(homes(config_of(16, 4), Writers::kOfSocket), "0.0 1.1 2.2 3.3");
+  }
+}
+
+TEST(StreamHome, OneSocketMayHaveSeveralNodes) {
+  const WithPlacement compact("pack:2 numa:2 core:2 pu:1", PlacementPolicy::kCompact, 4);
+  EXPECT_EQ(homes(config_of(4, 1), Writers::kByTurns), "0.-");
+  EXPECT_EQ(homes(config_of(4, 4), Writers::kByTurns), "0.0 0.0 0.1 0.1");
+}
+
+TEST(StreamHome, StripesBelongToTheirStream) {
+  const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 4);
+  LogConfig config = config_of(4, 4);
+  config.stripes = 4;
+  EXPECT_EQ(homes(config, Writers::kByTurns), "-.-");
+}
+
+TEST(StreamHome, WithoutPinnedWorkersThereIsNone) {
+  const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 4);
+  LogConfig config = config_of(4, 4);
+  config.pinned_workers = false;
+  EXPECT_EQ(homes(config, Writers::kByTurns), "-.- -.- -.- -.-");
+}
+
+// The cores on which the threads of this process may run whose names begin with "log-".
+std::map<std::string, std::string> cores_of_flushers() {
+  std::map<std::string, std::string> cores;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(thread.path() / "status");
+    std::string name, line;
+    for (; std::getline(status, line);) {
+      const std::string value = line.substr(std::min(line.find('\t') + 1, line.size()));
+      if (line.starts_with("Name:")) name = value;
+      if (line.starts_with("Cpus_allowed_list:") && name.starts_with("log-")) cores[name] = value;
+    }
+  }
+  return cores;
+}
+
+// Contexts 0 and 1 play the two sockets.
+TEST(StreamHome, AFlusherKeepsToTheSocketOfItsStream) {
+  auto allowed = platform::allowed_cores();
+  std::ranges::sort(allowed);
+  if (!std::ranges::includes(allowed, std::vector{0, 1})) GTEST_SKIP() << "needs cores 0 and 1";
+  const WithPlacement compact("pack:2 numa:1 core:1 pu:1", PlacementPolicy::kCompact, 2);
+  platform::count_cores_from(1);  // worker 0 is on socket 1
+  const std::string everywhere = platform::ranges_of(allowed);
+  const LogDirectory directory;
+  using Cores = std::map<std::string, std::string>;
+  const auto flushers = [&](std::string_view scheme) {
+    LogOptions options = log_options(*find_scheme(scheme), directory, "null", 2);
+    options.config.sockets = 2;
+    Log log(options);
+    log.start();
+    Cores cores;
+    // A thread has its name before its cores.
+    for (int i = 0; i < 1000; ++i) {
+      cores = cores_of_flushers();
+      const auto free = std::ranges::count(cores, everywhere, &Cores::value_type::second);
+      if (cores.size() == log.scheme().flushers() && free == 0) break;
+      platform::sleep_ns(1'000'000);
+    }
+    return cores;
+  };
+  EXPECT_EQ(flushers("dlog-s"), (Cores{{"log-0", "0"}, {"log-1", "1"}}));
+  EXPECT_EQ(flushers("pwal"), (Cores{{"log-0", "1"}, {"log-1", "0"}}));
+}
+
+}  // namespace
+}  // namespace logjam

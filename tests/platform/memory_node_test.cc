@@ -1,0 +1,69 @@
+// What the kernel is asked for. The machine may have one node, so the nodes are named here.
+#include "platform/memory_node.h"
+
+#include <gtest/gtest.h>
+#include <numaif.h>
+
+#include <cerrno>
+
+#include "platform/memory.h"
+
+namespace logjam::platform {
+namespace {
+
+constexpr size_t kBytes = size_t{4} << 20;
+
+struct Policy {
+  int mode = -1;
+  unsigned long nodes[16] = {};
+};
+
+Policy policy_at(void* address) {
+  Policy policy;
+  EXPECT_EQ(
+      get_mempolicy(&policy.mode, policy.nodes, sizeof policy.nodes * 8, address, MPOL_F_ADDR), 0);
+  return policy;
+}
+
+class MemoryNode : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!place_on_numbered(memory_, kBytes, {0})) GTEST_SKIP() << "the kernel forbids mbind()";
+  }
+  void TearDown() override { unmap_huge(memory_, kBytes); }
+
+  void* const memory_ = map_huge(kBytes);
+};
+
+TEST_F(MemoryNode, OneNodeIsPreferredForAllPages) {
+  for (const size_t at : {size_t{0}, kBytes - 1}) {
+    const Policy policy = policy_at(static_cast<std::byte*>(memory_) + at);
+    EXPECT_EQ(policy.mode, MPOL_PREFERRED);
+    EXPECT_EQ(policy.nodes[0], 1u);
+  }
+}
+
+// The kernel leaves out the nodes that this machine does not have.
+TEST_F(MemoryNode, SeveralNodesAreInterleaved) {
+  ASSERT_TRUE(place_on_numbered(memory_, kBytes, {0, 1}));
+  const Policy policy = policy_at(memory_);
+  EXPECT_EQ(policy.mode, MPOL_INTERLEAVE);
+  EXPECT_EQ(policy.nodes[0] & 1, 1u);
+}
+
+TEST_F(MemoryNode, ANodeThatThereIsNotChangesNothing) {
+  EXPECT_FALSE(place_on_numbered(memory_, kBytes, {1000}));
+  EXPECT_FALSE(place_on_numbered(memory_, kBytes, {}));
+  EXPECT_EQ(policy_at(memory_).mode, MPOL_PREFERRED);
+}
+
+TEST_F(MemoryNode, TheMemoryCanBeUsedWhereverItLies) {
+  for (const int where : {kFirstTouch, kEveryNode, 0, 1, 63}) {
+    const MirroredMemory ring(kBytes, where);
+    ring.data()[kBytes + 5] = std::byte{7};
+    EXPECT_EQ(ring.data()[5], std::byte{7}) << where;
+  }
+}
+
+}  // namespace
+}  // namespace logjam::platform

@@ -1,0 +1,227 @@
+// Which context each worker gets under each policy, on machines that hwloc makes of a description.
+#include "platform/placement.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/with_placement.h"
+
+namespace logjam::platform {
+namespace {
+
+constexpr const char* kMachines[] = {"pack:4 numa:1 core:16 pu:2", "pack:2 core:8 pu:1",
+                                     "pack:1 core:2 pu:2",         "numa:2 pack:2 core:4 pu:2",
+                                     "pack:2 numa:4 core:4 pu:2",  "pack:2 numa:1 core:4 pu:4"};
+constexpr uint32_t kMostWorkers = 128;
+
+Placement placement_on(const std::string& machine, PlacementPolicy policy, uint32_t workers = 0) {
+  return {machine_of(machine), policy, workers};
+}
+
+std::vector<int> numbers_of(const Placement& placement) {
+  std::vector<int> numbers;
+  for (const HardwareContext& context : placement.order()) numbers.push_back(context.number);
+  return numbers;
+}
+
+// How many of the first `workers` are on each core, socket or node.
+std::map<int, uint32_t> shares(const Placement& placement, uint32_t workers,
+                               int HardwareContext::*of) {
+  std::map<int, uint32_t> counts;
+  for (uint32_t worker = 0; worker < workers; ++worker) ++counts[placement.of(worker).*of];
+  return counts;
+}
+
+uint32_t most(const std::map<int, uint32_t>& counts) {
+  return std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; })->second;
+}
+
+// Calls check(placement, workers) for each machine and each number of workers.
+template <class Check>
+void on_all_machines(PlacementPolicy policy, const Check& check) {
+  for (const char* machine : kMachines) {
+    SCOPED_TRACE(machine);
+    for (uint32_t workers = 1; workers <= kMostWorkers; ++workers) {
+      check(placement_on(machine, policy, workers), workers);
+      if (testing::Test::HasFailure()) FAIL() << workers << " workers";
+    }
+  }
+}
+
+void expect_cores_before_siblings(const Placement& placement) {
+  const auto cores = static_cast<uint32_t>(placement.topology().cores());
+  EXPECT_EQ(shares(placement, cores, &HardwareContext::core).size(), cores)
+      << "a sibling before a free core";
+}
+
+TEST(Placement, NoContextIsTakenTwiceWhileOthersAreFree) {
+  for (const PlacementPolicy policy : kPlacementPolicies) {
+    SCOPED_TRACE(name_of(policy));
+    on_all_machines(policy, [](const Placement& placement, uint32_t workers) {
+      const auto taken = shares(placement, workers, &HardwareContext::number);
+      const size_t contexts = placement.topology().contexts().size();
+      EXPECT_EQ(taken.size(), std::min<size_t>(workers, contexts));
+      EXPECT_EQ(most(taken), (workers + contexts - 1) / contexts);
+    });
+  }
+}
+
+TEST(Placement, CompactAndScatterTakeACoreBeforeASibling) {
+  for (const auto policy : {PlacementPolicy::kCompact, PlacementPolicy::kScatter}) {
+    SCOPED_TRACE(name_of(policy));
+    on_all_machines(policy, [](const Placement& placement, uint32_t workers) {
+      const auto cores = static_cast<uint32_t>(placement.topology().cores());
+      const auto taken = shares(placement, workers, &HardwareContext::core);
+      EXPECT_EQ(taken.size(), std::min(workers, cores));
+      EXPECT_EQ(most(taken), (workers + cores - 1) / cores);
+    });
+  }
+}
+
+TEST(Placement, CompactUsesNoMoreSocketsThanItsCoresNeed) {
+  on_all_machines(PlacementPolicy::kCompact, [](const Placement& placement, uint32_t workers) {
+    const Topology& machine = placement.topology();
+    const auto sockets = static_cast<uint32_t>(machine.sockets()),
+               of_a_socket = static_cast<uint32_t>(machine.cores()) / sockets;
+    EXPECT_EQ(shares(placement, workers, &HardwareContext::socket).size(),
+              std::min((workers + of_a_socket - 1) / of_a_socket, sockets));
+  });
+}
+
+TEST(Placement, ScatterGivesAllSocketsAndAllNodesTheirShare) {
+  on_all_machines(PlacementPolicy::kScatter, [](const Placement& placement, uint32_t workers) {
+    const auto sockets = static_cast<uint32_t>(placement.topology().sockets());
+    EXPECT_EQ(most(shares(placement, workers, &HardwareContext::socket)),
+              (workers + sockets - 1) / sockets);
+    const auto nodes = static_cast<uint32_t>(placement.topology().nodes());
+    const uint32_t whole = workers / nodes * nodes;
+    if (whole == 0) return;
+    EXPECT_EQ(most(shares(placement, whole, &HardwareContext::node)), workers / nodes);
+  });
+}
+
+TEST(Placement, SmtFillsACoreBeforeTheNext) {
+  on_all_machines(PlacementPolicy::kSmt, [](const Placement& placement, uint32_t workers) {
+    const Topology& machine = placement.topology();
+    const auto contexts = static_cast<uint32_t>(machine.contexts().size()),
+               cores = static_cast<uint32_t>(machine.cores()),
+               sockets = static_cast<uint32_t>(machine.sockets());
+    const auto needed = [&](uint32_t parts) {
+      return std::min((workers + contexts / parts - 1) / (contexts / parts), parts);
+    };
+    EXPECT_EQ(shares(placement, workers, &HardwareContext::core).size(), needed(cores));
+    EXPECT_EQ(shares(placement, workers, &HardwareContext::socket).size(), needed(sockets));
+  });
+}
+
+// The kernel's numbers alternate between the sockets here: 0, 2 are the siblings of a core.
+TEST(Placement, WorkersGetTheContextsThatThePolicySays) {
+  const std::string machine = "pack:2 numa:1 core:2 pu:2(indexes=pack)";
+  const auto numbers = [&](PlacementPolicy policy) {
+    return numbers_of(placement_on(machine, policy));
+  };
+  EXPECT_EQ(numbers(PlacementPolicy::kCompact), (std::vector{0, 4, 1, 5, 2, 6, 3, 7}));
+  EXPECT_EQ(numbers(PlacementPolicy::kScatter), (std::vector{0, 1, 4, 5, 2, 3, 6, 7}));
+  EXPECT_EQ(numbers(PlacementPolicy::kSmt), (std::vector{0, 2, 4, 6, 1, 3, 5, 7}));
+}
+
+// Any set of contexts may be all that a process may use.
+TEST(Placement, HoldsItsPromisesOnAnyPartOfAMachine) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<int> allowed;
+    for (int number = 0; number < 32; ++number) {
+      if (random() % 3 == 0) allowed.push_back(number);
+    }
+    if (allowed.empty()) continue;
+    const auto machine = Topology::described("pack:2 numa:2 core:4 pu:2", allowed);
+    for (const PlacementPolicy policy : kPlacementPolicies) {
+      Placement placement(*machine, policy);
+      if (policy != PlacementPolicy::kSmt) expect_cores_before_siblings(placement);
+      for (const int first : allowed) {
+        ASSERT_TRUE(placement.begin_at(first));
+        EXPECT_EQ(placement.of(0).number, first);
+        std::vector<int> numbers = numbers_of(placement);
+        std::ranges::sort(numbers);
+        ASSERT_EQ(numbers, allowed);
+        if (policy != PlacementPolicy::kSmt) expect_cores_before_siblings(placement);
+      }
+    }
+  }
+}
+
+TEST(Placement, BeginsOrEndsAtAContext) {
+  for (const PlacementPolicy policy : kPlacementPolicies) {
+    for (const char* machine : kMachines) {
+      Placement placement = placement_on(machine, policy);
+      const std::vector<int> all = numbers_of(placement);
+      for (size_t i = 0; i < all.size(); ++i) {
+        std::vector<int> rotated = all;
+        std::ranges::rotate(rotated, rotated.begin() + static_cast<ptrdiff_t>(i));
+        placement = placement_on(machine, policy);
+        ASSERT_TRUE(placement.begin_at(all[i]));
+        EXPECT_EQ(numbers_of(placement), rotated) << machine;
+        ASSERT_TRUE(placement.end_at(all[i]));
+        EXPECT_EQ(numbers_of(placement).back(), all[i]) << machine;
+      }
+      EXPECT_FALSE(placement.begin_at(4096));
+      EXPECT_FALSE(placement.end_at(4096));
+    }
+  }
+}
+
+// Two fast cores with siblings behind two slow cores without.
+TEST(Placement, NoSiblingComesBeforeAFreeCoreWhereverItBegins) {
+  Placement placement(*Topology::described("pack:1 core:4 pu:2", std::vector{0, 2, 4, 5, 6, 7}),
+                      PlacementPolicy::kCompact);
+  EXPECT_EQ(numbers_of(placement), (std::vector{0, 2, 4, 6, 5, 7}));
+  ASSERT_TRUE(placement.begin_at(2));
+  EXPECT_EQ(numbers_of(placement), (std::vector{2, 4, 6, 0, 5, 7}));
+}
+
+TEST(Placement, SaysWhereTheWorkersAre) {
+  const auto text = [](const char* machine, PlacementPolicy policy, uint32_t workers) {
+    return placement_on(machine, policy, workers).text();
+  };
+  constexpr auto kCompact = PlacementPolicy::kCompact, kScatter = PlacementPolicy::kScatter,
+                 kSmt = PlacementPolicy::kSmt;
+  EXPECT_EQ(text("pack:1 core:2 pu:1", kCompact, 2), "compact: workers 0-1 on socket 0 cores 0-1");
+  EXPECT_EQ(text("pack:1 core:2 pu:1", kCompact, 1), "compact: worker 0 on socket 0 core 0");
+  EXPECT_EQ(text("pack:1 core:2 pu:1", kCompact, 5), "compact: workers 0-4 on socket 0 cores 0-1");
+  EXPECT_EQ(text("pack:4 numa:1 core:16 pu:2", kScatter, 8),
+            "scatter: workers 0,4 on socket 0 cores 0,2, workers 1,5 on socket 1 cores 32,34, "
+            "workers 2,6 on socket 2 cores 64,66, workers 3,7 on socket 3 cores 96,98");
+  EXPECT_EQ(text("pack:2 numa:1 core:16 pu:2", kScatter, 32),
+            "scatter: workers 0-30:2 on socket 0 cores 0-30:2, workers 1-31:2 on socket 1 cores "
+            "32-62:2");
+  EXPECT_EQ(text("pack:1 core:4 pu:2", kSmt, 4),
+            "smt: workers 0-3 on socket 0 cores 0-3 (2 physical)");
+}
+
+TEST(Placement, KnowsTheNodesThatWorkersRunOn) {
+  const auto nodes = [](PlacementPolicy policy, uint32_t workers) {
+    return placement_on("pack:4 numa:1 core:16 pu:2", policy, workers).nodes_of_workers();
+  };
+  EXPECT_EQ(nodes(PlacementPolicy::kCompact, 16), (std::vector{0}));
+  EXPECT_EQ(nodes(PlacementPolicy::kCompact, 17), (std::vector{0, 1}));
+  EXPECT_EQ(nodes(PlacementPolicy::kScatter, 3), (std::vector{0, 1, 2}));
+  EXPECT_EQ(nodes(PlacementPolicy::kSmt, 1024), (std::vector{0, 1, 2, 3}));
+}
+
+TEST(Ranges, AreShortAndSayAll) {
+  EXPECT_EQ(ranges_of({}), "");
+  EXPECT_EQ(ranges_of({7}), "7");
+  EXPECT_EQ(ranges_of({0, 1}), "0-1");
+  EXPECT_EQ(ranges_of({0, 4}), "0,4");
+  EXPECT_EQ(ranges_of({0, 4, 8}), "0-8:4");
+  EXPECT_EQ(ranges_of({0, 1, 2, 8, 9, 12, 14, 16, 40}), "0-2,8-9,12-16:2,40");
+}
+
+}  // namespace
+}  // namespace logjam::platform
