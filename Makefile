@@ -63,7 +63,7 @@ INSTRUMENTED := logging engine cc workloads
 PLATFORM := $(sort $(wildcard platform/*.cc platform/measure/*.cc))
 SIMULATION := $(sort $(wildcard platform/sim/*.cc))
 ifneq ($(SIM),)
-REPLACED := clock host mapped_file memory memory_node park persist process_use tbb_tasks this_machine thread \
+REPLACED := clock host interrupts mapped_file memory memory_node park persist process_use tbb_tasks this_machine thread \
             worker_class
 # What the simulated machine has itself. The rest of platform/ is the same.
 PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM)) $(SIMULATION)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "platform/host.h"
+#include "platform/interrupts.h"
 #include "platform/process_use.h"
 #include "platform/sim/scheduler.h"
 #include "platform/tbb_tasks.h"
@@ -61,6 +62,10 @@ WorkerClass::WorkerClass(const Request&, const KernelFiles&, const std::function
       preemptible_(true) {}
 void WorkerClass::join() const {}
 void WorkerClass::end() {}
+
+// The simulated devices interrupt no core.
+int core_of_most(std::span<const InterruptCount>) { return -1; }
+int interrupt_core(const std::string&) { return -1; }
 
 ProcessUse process_use() {
   const sim::Scheduler& scheduler = sim::scheduler();
