@@ -18,12 +18,14 @@
 #include "platform/sim/caches.h"
 #include "platform/sim/host_allocator.h"
 #include "platform/sim/region.h"
+#include "platform/sim/scheduler.h"
 #include "platform/sim/symbols.h"
 
 DEFINE_string(
     report, "",
-    "lines[:N]: when the run has ended, print the N (20) cache lines that cost most, with "
-    "the memory that they are in and the functions that share them");
+    "when the run has ended, print: accesses: where accesses were answered that left their core; "
+    "lines[:N]: the same, and the N (20) cache lines that cost most, with the memory that they are "
+    "in and the functions that share them");
 
 namespace logjam::sim {
 
@@ -142,7 +144,27 @@ void record_allocation(const void* piece, size_t bytes) {
   }
 }
 
+namespace {
+
+// Remote: between sockets, or from another socket's memory.
+void print_accesses() {
+  const AccessCounts& counts = scheduler().caches().counts();
+  const std::pair<const char*, uint64_t> rows[] = {
+      {"second cache", counts.second_level}, {"shared cache", counts.shared_cache},
+      {"another core", counts.other_core},   {"another socket", counts.other_socket},
+      {"own memory", counts.memory},         {"remote memory", counts.remote_memory},
+      {"invalidations", counts.upgrades},    {"waits for a line", counts.waits_for_line},
+  };
+  std::printf("\nAccesses of the workers and log threads, in the whole run, by who answered:\n");
+  for (const auto& [name, count] : rows) {
+    std::printf("%14llu  %s\n", static_cast<unsigned long long>(count), name);
+  }
+}
+
+}  // namespace
+
 void print_lines_report() {
+  if (!FLAGS_report.empty()) print_accesses();
   if (!reporting_lines) return;
   reporting_lines = false;
   Symbols symbols;

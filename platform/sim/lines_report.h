@@ -1,4 +1,5 @@
-// --report=lines[:N]: which cache lines cost most, where their memory was allocated, and which
+// --report=accesses: where the accesses were answered that left their core's caches.
+// --report=lines[:N]: the same, and which cache lines cost most, where their memory was allocated, and which
 // functions share them. The simulated machine has no performance counters to sample: it has seen
 // every transfer.
 //
