@@ -388,7 +388,7 @@ class Tree final : public Index {
 
   template <class Node>
   static void* node_memory(FreeList& free_list, Arena& arena) {
-    void* block = free_list.allocate();
+    void* block = free_list.allocate(&arena);
     return block != nullptr ? block : arena.allocate(sizeof(Node), alignof(Node));
   }
 

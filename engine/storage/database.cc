@@ -49,7 +49,7 @@ Table::Table(uint16_t id, TableSchema schema) : id_(id), schema_(std::move(schem
 }
 
 Tuple* Table::new_tuple(Key key, Arena& arena) {
-  void* memory = free_tuples_.allocate();
+  void* memory = free_tuples_.allocate(&arena);
   if (memory == nullptr) {
     const size_t bytes = sizeof(Tuple) + (size_t{row_bytes()} + 7) / 8 * 8;
     memory = arena.allocate(bytes, alignment_of(bytes));

@@ -1,7 +1,12 @@
 // Free memory blocks of one size. Any thread may free a block, and any thread may allocate it
 // again.
+//
+// The blocks are in several parts, each with a latch and a cache line of its own. With one part,
+// TPC-C's inserts spent three quarters of all waits for cache lines on its line with 64 cores: the
+// blocks of a few rolled back transactions kept every insert coming.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <new>
 
@@ -10,42 +15,72 @@
 
 namespace logjam {
 
-// Protocol. `lock_` guards the list, which lives in the blocks themselves. `count_` is written
-// under the lock and read without it. A thread that reads an outdated 0 takes new memory instead; a
-// thread that reads an outdated larger number takes the lock in vain.
+// Protocol. A part's `lock` guards its list, which lives in the blocks themselves. Its `count` is
+// written under the lock and read without it. A thread that reads an outdated 0 takes new memory
+// instead; a thread that reads an outdated larger number takes the lock in vain. `next` only
+// spreads the looks: it may lose an addition.
 class FreeList {
  public:
   // `block` is at least as large as a pointer, and no other thread can reach it.
   void free(void* block) {
-    lock_.lock();
-    first_ = new (block) Block{first_};
-    count_.store(count() + 1, platform::memory_order_relaxed);
-    lock_.unlock();
+    Part& part = part_of(block);
+    part.lock.lock();
+    part.first = new (block) Block{part.first};
+    part.count.store(part.count.load(platform::memory_order_relaxed) + 1,
+                     platform::memory_order_relaxed);
+    part.lock.unlock();
   }
 
-  // Returns a block, or null if the list is empty.
-  void* allocate() {
-    if (count() == 0) return nullptr;
-    lock_.lock();
-    Block* block = first_;
-    if (block != nullptr) {
-      first_ = block->next;
-      count_.store(count() - 1, platform::memory_order_relaxed);
-    }
-    lock_.unlock();
-    return block;
+  // Returns a block, or null if the caller's part and one other part are empty. `caller` is what
+  // the calling thread alone allocates with. It looks into another part each time, so blocks that
+  // other threads free do not stay unused.
+  void* allocate(const void* caller) {
+    Part& own = part_of(caller);
+    if (void* block = take(own)) return block;
+    const uint32_t next = own.next.load(platform::memory_order_relaxed);
+    own.next.store(next + 1, platform::memory_order_relaxed);
+    return take(parts_[next % kParts]);
   }
 
-  uint64_t count() const { return count_.load(platform::memory_order_relaxed); }
+  uint64_t count() const {
+    uint64_t all = 0;
+    for (const Part& part : parts_) all += part.count.load(platform::memory_order_relaxed);
+    return all;
+  }
 
  private:
   struct Block {
     Block* next;
   };
+  struct alignas(platform::kCacheLine) Part {
+    platform::SpinLock lock;
+    Block* first = nullptr;
+    platform::atomic<uint64_t> count{0};
+    alignas(platform::kCacheLine) platform::atomic<uint32_t> next{0};
+  };
+  static constexpr uint32_t kParts = 32;
 
-  platform::SpinLock lock_;
-  Block* first_ = nullptr;
-  platform::atomic<uint64_t> count_{0};
+  Part& part_of(const void* address) {
+    constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;  // Fibonacci hashing
+    return parts_[reinterpret_cast<uintptr_t>(address) * kOdd >> 59];
+  }
+  static_assert(kParts == 1 << (64 - 59));
+
+  static void* take(Part& part) {
+    const uint64_t count = part.count.load(platform::memory_order_relaxed);
+    if (count == 0) return nullptr;
+    part.lock.lock();
+    Block* block = part.first;
+    if (block != nullptr) {
+      part.first = block->next;
+      part.count.store(part.count.load(platform::memory_order_relaxed) - 1,
+                       platform::memory_order_relaxed);
+    }
+    part.lock.unlock();
+    return block;
+  }
+
+  std::array<Part, kParts> parts_;
 };
 
 }  // namespace logjam

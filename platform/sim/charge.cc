@@ -5,6 +5,9 @@
 #include "platform/sim/lines_report.h"
 
 namespace logjam::sim {
+
+uint64_t accesses = 0;
+
 namespace {
 
 // The hardware notices a sequential stream by so many lines.
@@ -28,7 +31,8 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   }
   // What the core does meanwhile hides a part of a short wait, and of stores that wait side by
   // side. A line from farther away is mostly found through a pointer, and what follows depends on
-  // it: such waits do not overlap. Lines in a row do, and the hardware fetches the later ones ahead.
+  // it: such waits do not overlap. Lines in a row do, and the hardware fetches the later ones
+  // ahead.
   Picoseconds hidden = overlapped(cost);
   if (!near) {
     const uint32_t before = kind == Access::kAtomic ? 0 : Caches::lines_in_stream(core, line);
@@ -93,6 +97,7 @@ void before_atomic_store(const void* site, const void* address, bool sequentiall
 
 void before_read_modify_write(const void* site, const void* address) {
   if (running == nullptr) return;
+  ++accesses;
   if (running->now > horizon) scheduler().visible();
   const Uncharged free;
   Cpu& cpu = scheduler().current_cpu();

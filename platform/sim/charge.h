@@ -11,6 +11,9 @@
 
 namespace logjam::sim {
 
+// Accesses that were charged so far.
+extern uint64_t accesses;
+
 // An access that the first cache did not answer. It may switch.
 void access_line(const void* site, uint32_t line, Access kind);
 
@@ -20,6 +23,7 @@ inline void access(const void* site, const void* address, size_t bytes, Access k
   if (cpu == nullptr) return;
   const uint32_t line = line_of(address);
   if (line == kNoLine) return;
+  ++accesses;
   if (!cpu->core->l1.touch(line, kind == Access::kStore)) access_line(site, line, kind);
   const uint32_t last = line_of(static_cast<const char*>(address) + bytes - 1);
   if (last == line || last == kNoLine) return;

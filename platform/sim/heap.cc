@@ -1,12 +1,13 @@
 // The C++ heap of the simulated program: operator new and delete on memory of the region, so that
 // what the engine allocates has the same addresses in every run.
 //
-// Each place of the program that allocates (three return addresses and a size) has slabs of its
-// own, at an address that follows from these. So what else a run allocates, for a longer path or an
-// old log that it replaces, moves nothing. What one fiber frees the next call of that place gets,
-// as in a malloc with a cache for each thread. A piece costs the profile's allocation_ns, and no
-// access: real heaps keep their lists in the core's cache. The host's heap serves before
-// start_heap(), and what libraries allocate: the texts of std::string are among that.
+// Each place of the program that allocates (a context, return addresses and a size) has slabs of
+// its own, at an address that follows from these. So what else a run allocates, for a longer path
+// or an old log that it replaces, moves nothing. What one fiber frees the next call of that place
+// gets, as in a malloc with a cache for each thread. A piece larger than a slab is a mapping. A
+// piece costs the profile's allocation_ns, and no access: real heaps keep their lists in the core's
+// cache. The host's heap serves before start_heap(), after stop_heap(), and what libraries
+// allocate: the texts of std::string are among that.
 #include "platform/sim/heap.h"
 
 #include <algorithm>
@@ -14,9 +15,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <unordered_map>
+#include <utility>
 
 #include "platform/fatal.h"
 #include "platform/sim/block_costs.h"
+#include "platform/sim/host_allocator.h"
 #include "platform/sim/lines_report.h"
 #include "platform/sim/region.h"
 #include "platform/sim/scheduler.h"
@@ -48,14 +52,25 @@ constexpr size_t kPlaces = size_t{1} << 16;
 Place* places = nullptr;            // by hash; the next one that is free if that is taken
 uint32_t* place_of_slab = nullptr;  // its number and one, or 0: the slab is free
 
+// Pieces larger than a slab.
+auto& large_pieces() {
+  using Pair = std::pair<const uintptr_t, Place*>;
+  static std::unordered_map<uintptr_t, Place*, std::hash<uintptr_t>, std::equal_to<uintptr_t>,
+                            HostAllocator<Pair>>
+      all;
+  return all;
+}
+
 uint64_t mixed(uint64_t hash, uint64_t value) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   hash = (hash ^ value) * kOdd;
   return hash ^ hash >> 29;
 }
 
+// Each context has its own pieces, as the threads of jemalloc have: what two workers allocate for
+// themselves is not on one line.
 uint64_t hash_of_callers() {
-  uint64_t hash = 1;
+  uint64_t hash = running == nullptr ? 1 : running->number + 2;
   auto* frame = static_cast<void* const*>(__builtin_frame_address(0));
   for (size_t i = 0; i < kFrames + 1 && in_region(frame); ++i) {
     hash = mixed(hash, reinterpret_cast<uintptr_t>(frame[1]));
@@ -82,29 +97,29 @@ Place& place_for(uint64_t hash, size_t bytes) {
   return places[at];
 }
 
-// The first slabs behind the place's own address that nobody has.
-char* take_slabs(Place& place, size_t slabs) {
-  for (size_t first = place.hash % kHeapSlabs, tried = 0; tried < kHeapSlabs; ++tried, ++first) {
-    if (first + slabs > kHeapSlabs) first = 0;
-    size_t free = 0;
-    while (free < slabs && place_of_slab[first + free] == 0) ++free;
-    if (free < slabs) continue;
-    for (size_t slab = first; slab < first + slabs; ++slab) {
-      place_of_slab[slab] = static_cast<uint32_t>(&place - places + 1);
-    }
-    char* begin = static_cast<char*>(heap_begin()) + first * kSlabBytes;
-    if (socket_here() != 0) set_home(begin, slabs * kSlabBytes, socket_here());
-    return begin;
+// The first slab behind the place's own address that nobody has.
+char* take_slab(const Place& place) {
+  size_t slab = place.hash % kHeapSlabs;
+  for (size_t tried = 0; place_of_slab[slab] != 0; ++tried) {
+    if (tried == kHeapSlabs) platform::fatal("the simulated machine's heap is used up");
+    slab = (slab + 1) % kHeapSlabs;
   }
-  platform::fatal("the simulated machine's heap is used up");
+  place_of_slab[slab] = static_cast<uint32_t>(&place - places + 1);
+  char* begin = static_cast<char*>(heap_begin()) + slab * kSlabBytes;
+  if (socket_here() != 0) set_home(begin, kSlabBytes, socket_here());
+  return begin;
 }
 
 void* fresh_piece(Place& place) {
+  if (place.bytes > kSlabBytes) {
+    void* piece = take(place.bytes, kSlabBytes, socket_here());
+    large_pieces().emplace(reinterpret_cast<uintptr_t>(piece), &place);
+    return piece;
+  }
   if (place.end - place.next < static_cast<ptrdiff_t>(place.bytes)) {
-    const size_t slabs = (place.bytes + kSlabBytes - 1) / kSlabBytes;
     const bool first = place.end == nullptr;
-    place.next = take_slabs(place, slabs);
-    place.end = place.next + slabs * kSlabBytes;
+    place.next = take_slab(place);
+    place.end = place.next + kSlabBytes;
     // Else the first pieces of all places would be in the same set of a cache.
     if (first && place.bytes <= kMostFine) {
       place.next += std::max(kLineBytes, std::bit_ceil(place.bytes)) * (place.hash >> 32) %
@@ -114,6 +129,13 @@ void* fresh_piece(Place& place) {
   char* piece = place.next;
   place.next += place.bytes;
   return piece;
+}
+
+Place& place_of(void* piece) {
+  if (piece < heap_begin()) return *large_pieces().at(reinterpret_cast<uintptr_t>(piece));
+  const auto offset =
+      static_cast<size_t>(static_cast<char*>(piece) - static_cast<char*>(heap_begin()));
+  return places[place_of_slab[offset / kSlabBytes] - 1];
 }
 
 void* allocate(size_t bytes, size_t alignment, const void* site) {
@@ -140,10 +162,7 @@ void* allocate(size_t bytes, size_t alignment, const void* site) {
 void release(void* piece) {
   if (piece == nullptr) return;
   if (!in_region(piece)) return std::free(piece);
-  const size_t slab =
-      static_cast<size_t>(static_cast<char*>(piece) - static_cast<char*>(heap_begin())) /
-      kSlabBytes;
-  Place& place = places[place_of_slab[slab] - 1];
+  Place& place = place_of(piece);
   auto* freed = static_cast<Free*>(piece);
   freed->next = place.free;
   place.free = freed;
@@ -158,6 +177,8 @@ void start_heap() {
   if (places == nullptr || place_of_slab == nullptr) platform::fatal("out of memory");
   started = true;
 }
+
+void stop_heap() { started = false; }
 
 }  // namespace logjam::sim
 

@@ -1,6 +1,7 @@
 #include "platform/sim/lines_report.h"
 
 #include <gflags/gflags.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include <vector>
 
 #include "platform/sim/caches.h"
+#include "platform/sim/charge.h"
+#include "platform/sim/heap.h"
 #include "platform/sim/host_allocator.h"
 #include "platform/sim/region.h"
 #include "platform/sim/scheduler.h"
@@ -150,20 +153,33 @@ namespace {
 void print_accesses() {
   const AccessCounts& counts = scheduler().caches().counts();
   const std::pair<const char*, uint64_t> rows[] = {
-      {"second cache", counts.second_level}, {"shared cache", counts.shared_cache},
-      {"another core", counts.other_core},   {"another socket", counts.other_socket},
-      {"own memory", counts.memory},         {"remote memory", counts.remote_memory},
-      {"invalidations", counts.upgrades},    {"waits for a line", counts.waits_for_line},
+      {"the core's second cache", counts.second_level},
+      {"its socket's cache", counts.shared_cache},
+      {"another core", counts.other_core},
+      {"another socket", counts.other_socket},
+      {"own memory", counts.memory},
+      {"remote memory", counts.remote_memory},
+      {"invalidations", counts.upgrades},
+      {"waits for a line", counts.waits_for_line},
   };
-  std::printf("\nAccesses of the workers and log threads, in the whole run, by who answered:\n");
+  std::printf(
+      "\nAccesses of the workers and log threads, in the whole run: %llu. By who answered:\n",
+      static_cast<unsigned long long>(accesses));
   for (const auto& [name, count] : rows) {
     std::printf("%14llu  %s\n", static_cast<unsigned long long>(count), name);
   }
+  rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  const double seconds =
+      static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) * 1e-6;
+  std::printf("%14.1f  million accesses a second of the host's processor time, loading and all\n",
+              static_cast<double>(accesses) / seconds * 1e-6);
 }
 
 }  // namespace
 
 void print_lines_report() {
+  stop_heap();
   if (!FLAGS_report.empty()) print_accesses();
   if (!reporting_lines) return;
   reporting_lines = false;

@@ -1,7 +1,7 @@
 // --report=accesses: where the accesses were answered that left their core's caches.
-// --report=lines[:N]: the same, and which cache lines cost most, where their memory was allocated, and which
-// functions share them. The simulated machine has no performance counters to sample: it has seen
-// every transfer.
+// --report=lines[:N]: the same, and which cache lines cost most, where their memory was allocated,
+// and which functions share them. The simulated machine has no performance counters to sample: it
+// has seen every transfer.
 //
 // The functions take host memory only (host_allocator.h): a run with a report has the same
 // addresses, and the same results, as one without.

@@ -73,10 +73,12 @@ void Symbols::resolve() {
     if (!std::getline(lines, line)) break;
     if (chosen) continue;
     place->second.function = without_parameters(function);
+    const bool system_header = line.starts_with("/usr/");
     line = line.substr(0, line.find(" (disc"));
     const size_t project = line.rfind('/', line.rfind('/') - 1);
     place->second.line = project == std::string::npos ? line : line.substr(project + 1);
-    chosen = !is_servant(place->second.function);
+    // Of a member the debug information has the short name only: its file says whose it is.
+    chosen = !is_servant(place->second.function) && !system_header;
   }
   close(fd);
   unlink(name);
