@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <string>
 
 #include "engine/run/memory_guard.h"
 #include "engine/run/progress.h"
@@ -14,7 +15,9 @@
 #include "platform/memory.h"
 #include "platform/parallel.h"
 #include "platform/process_use.h"
+#include "platform/spin.h"
 #include "platform/thread.h"
+#include "platform/worker_class.h"
 
 namespace logjam {
 namespace {
@@ -26,6 +29,29 @@ platform::atomic<bool> stop_requested{false};
 // they run. It is enough for the checks that follow the run.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 constexpr uint64_t kNapNs = 20'000'000;
+
+// Workers are made one after another, and start together. Protocol: a thread that sees `made_`
+// (acquire) sees the workers that were made before; `started_` publishes nothing.
+class StartGate {
+ public:
+  // Waits until `workers` workers are made.
+  void await_made(uint32_t workers) const {
+    for (platform::SpinWait wait; made_.load(platform::memory_order_acquire) != workers;) {
+      wait.once();
+    }
+  }
+  // Called by the worker's thread: its worker is made.
+  void made_and_await_start() {
+    made_.fetch_add(1, platform::memory_order_release);
+    for (platform::SpinWait wait; !started_.load(platform::memory_order_relaxed);) wait.once();
+  }
+  // The main thread.
+  void start() { started_.store(true, platform::memory_order_relaxed); }
+
+ private:
+  platform::atomic<uint32_t> made_{0};
+  platform::atomic<bool> started_{false};
+};
 
 enum class Slept : uint8_t { kToTheEnd, kStopped, kOutOfMemory };
 
@@ -145,11 +171,22 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
     timeline =
         std::make_unique<Timeline>(options, scheme, warms_up ? Phase::kWarmup : Phase::kMeasure);
   }
-  Workers workers;
+  Workers workers(options.threads);
+  StartGate gate;
+  std::vector<platform::thread> threads;
   for (uint32_t id = 0; id < options.threads; ++id) {
-    workers.push_back(std::make_unique<Worker>(id, options, workload, database, protocol, scheme,
-                                               control, timeline ? timeline->of(id) : nullptr));
+    threads.emplace_back([&, id] {
+      if (options.pin) platform::pin_to_core(static_cast<int>(id));
+      gate.await_made(id);
+      workers[id] = std::make_unique<Worker>(id, options, workload, database, protocol, scheme,
+                                             control, timeline ? timeline->of(id) : nullptr);
+      if (options.worker_class != nullptr) options.worker_class->join();
+      platform::name_this_thread("worker-" + std::to_string(id));
+      gate.made_and_await_start();
+      workers[id]->run();
+    });
   }
+  gate.await_made(options.threads);
   Progress progress(workers);
   Progress* shown = options.progress ? &progress : nullptr;
 
@@ -169,8 +206,7 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
   };
   if (timeline) timeline->begin();
   if (!warms_up) begin_to_measure();
-  std::vector<platform::thread> threads;
-  for (auto& worker : workers) threads.emplace_back([&worker] { worker->run(); });
+  gate.start();
   Slept slept = Slept::kToTheEnd;
   if (warms_up) {
     VLOG(1) << "warm-up: " << options.warmup_seconds << " s, " << options.threads << " workers";

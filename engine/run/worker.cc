@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "platform/clock.h"
 #include "platform/spin.h"
-#include "platform/thread.h"
-#include "platform/worker_class.h"
 
 namespace logjam {
 
@@ -61,9 +58,6 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
 }
 
 void Worker::run() {
-  if (options_.pin) platform::pin_to_core(static_cast<int>(context_.id));
-  if (options_.worker_class != nullptr) options_.worker_class->join();
-  platform::name_this_thread("worker-" + std::to_string(context_.id));
   enter_phase(control_.phase.load(platform::memory_order_relaxed));
   next_arrival_ = ticks() + next_gap_ticks();
   bool exhausted = false;

@@ -56,6 +56,8 @@ struct WorkerStats {
 
 class alignas(platform::kCacheLine) Worker {
  public:
+  // Called by the worker's thread, so that what it allocates lies near its core, and not on the
+  // cache lines of other workers.
   Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
          const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control,
          WorkerTimeline* timeline);  // null: the run has no time line

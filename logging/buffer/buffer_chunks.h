@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "logging/buffer/handoff_lock.h"
 #include "logging/format/record.h"
 #include "logging/stream/stream.h"
 #include "platform/atomic.h"
@@ -118,7 +119,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Any thread: how many bytes were padding, so far.
   uint64_t padding_bytes() const { return padding_bytes_.load(platform::memory_order_relaxed); }
 
-  platform::SpinLock& latch() { return latch_; }
+  HandoffLock& latch() { return latch_; }
 
  private:
   static constexpr uint64_t kChunkBytes = uint64_t{32} << 10;
@@ -146,10 +147,10 @@ class alignas(platform::kCacheLine) BufferChunks {
   Stream& stream_;
   const uint64_t run_;
   const uint64_t chunk_bytes_;
-  platform::SpinLock latch_;
+  HandoffLock latch_;
   uint64_t end_ = 0;                // the end of the last chunk that was dealt out
   std::deque<BufferChunk> chunks_;  // the chunks that are not passed yet, by position
-  platform::atomic<uint64_t> watermark_end_{0};
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> watermark_end_{0};
   platform::atomic<uint64_t> filled_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> done_{0};
   platform::atomic<uint64_t> passed_{0};

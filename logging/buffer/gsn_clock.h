@@ -1,12 +1,15 @@
 // A log's Lamport clock: global sequence numbers (GSN) that grow along dependencies and in the log
 // (Aether, 7.3.3).
 //
-// Protocol. `clock_` only grows, by compare-and-swap (acquire and release): a thread that loads
+// Protocol. `clock_` only grows, by read-modify-writes (acquire and release): a thread that loads
 // (acquire) a number sees everything that the threads which drew smaller or equal numbers did
 // before they drew. Any thread may call any function.
+//
+// A draw is a fetch-add, whose cost under contention does not grow with the number of threads, as
+// that of a compare-and-swap does, which fails when another thread was faster. A number that turns
+// out too small is thrown away, and so the clock is raised first and drawn from again.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "platform/atomic.h"
@@ -17,12 +20,10 @@ class alignas(platform::kCacheLine) GsnClock {
  public:
   // Returns a new number, larger than `depends_on` and than the clock, and sets the clock to it.
   uint64_t draw(uint64_t depends_on) {
-    uint64_t seen = clock_.load(platform::memory_order_relaxed), gsn;
-    do {
-      gsn = std::max(seen, depends_on) + 1;
-    } while (!clock_.compare_exchange_weak(seen, gsn, platform::memory_order_acq_rel,
-                                           platform::memory_order_relaxed));
-    return gsn;
+    const uint64_t gsn = next();
+    if (gsn > depends_on) return gsn;
+    raise(depends_on);
+    return next();
   }
   // Raises the clock to a number drawn from another log.
   void raise(uint64_t gsn) { platform::atomic_max(clock_, gsn); }
@@ -30,6 +31,8 @@ class alignas(platform::kCacheLine) GsnClock {
   uint64_t now() const { return clock_.load(platform::memory_order_acquire); }
 
  private:
+  uint64_t next() { return clock_.fetch_add(1, platform::memory_order_acq_rel) + 1; }
+
   platform::atomic<uint64_t> clock_{0};
 };
 

@@ -1,7 +1,12 @@
 // A lock whose taker and releaser may be different threads. The leader of a group takes the
 // log's lock, and the last member of the group that leaves releases it (Aether, Alg. 2, L12 and
-// L23). A thread that waits for the lock spins, then yields, then sleeps. The lock is not
-// reentrant.
+// L23). The lock is not reentrant.
+//
+// A thread that waits for the lock spins, then yields, then sleeps. Each look of a waiter takes the
+// lock's cache line from the thread that holds the lock, which has its other words in that line. So
+// the time between two looks doubles. Without that, a hand-off among n threads costs n transfers of
+// the line. A waiter does not spin for long: it would look so seldom that a thread that inserts
+// again and again would find the lock free each time, and the others would starve.
 //
 // Protocol. `state_` is the whole lock (Drepper, "Futexes are tricky", mutex 2). It is taken with
 // acquire and released with release. A thread that goes to sleep, or has woken up, takes the lock
@@ -37,12 +42,12 @@ class HandoffLock {
 
  private:
   static constexpr uint32_t kFree = 0, kHeld = 1, kSleepers = 2;
-  static constexpr uint32_t kRoundsBeforeSleep = 96;
+  static constexpr uint32_t kRoundsBeforeSleep = 32;
 
   void wait() {
     platform::SpinWait spin;
-    while (spin.rounds() < kRoundsBeforeSleep) {
-      spin.once();
+    for (uint32_t pauses = 1; spin.rounds() < kRoundsBeforeSleep; pauses *= 2) {
+      for (uint32_t i = 0; i < pauses; ++i) spin.once();
       if (try_lock()) return;
     }
     while (state_.exchange(kSleepers, platform::memory_order_acquire) != kFree) {

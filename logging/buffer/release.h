@@ -12,10 +12,12 @@
 //   filled           any thread: the stream position up to which all regions are released
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "platform/atomic.h"
 #include "platform/event_count.h"
+#include "platform/spin.h"
 
 namespace logjam {
 
@@ -48,6 +50,11 @@ class ReleaseUnderLock {
 // Protocol. Only the owner of the region that begins at `filled_` stores `filled_` (release). The
 // fill of that region happens before the store. So does every earlier fill, because each owner has
 // loaded (acquire) the value that the owner before it stored.
+//
+// An owner whose turn is far away looks seldom, in proportion to how far it is (as at a ticket
+// lock: Mellor-Crummey and Scott 1991). If all owners looked all the time, each turn would cost a
+// transfer of the cache line for each of them. How many turns are ahead is guessed from the bytes
+// ahead and the size of the own region. While `filled_` moves on, the owner does not sleep.
 class ReleaseInOrder {
  public:
   static constexpr bool kDecoupled = true;
@@ -55,15 +62,32 @@ class ReleaseInOrder {
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
   uint64_t join(uint64_t) { return 0; }
   bool release(const Region& region, uint64_t) {
-    turn_.await([&] { return filled() == region.begin; });
+    uint64_t seen = region.end;
+    platform::SpinWait spin;
+    for (uint64_t now; (now = filled()) != region.begin; seen = now) {
+      if (now != seen) {
+        spin = {};
+        const uint64_t turns = (region.begin - now) / (region.end - region.begin);
+        for (uint64_t i = std::min(turns, kMostTurns) * kPausesATurn; i != 0; --i) {
+          platform::pause();
+        }
+      } else if (spin.rounds() < kRoundsBeforeSleep) {
+        spin.once();
+      } else {
+        turn_.await([&] { return filled() != seen; });
+      }
+    }
     filled_.store(region.end, platform::memory_order_release);
     return true;
   }
   void after_published() { turn_.notify_behind_fence(); }
 
  private:
+  static constexpr uint64_t kPausesATurn = 2, kMostTurns = 256;
+  static constexpr uint32_t kRoundsBeforeSleep = 64;
+
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
-  platform::EventCount turn_;
+  alignas(platform::kCacheLine) platform::EventCount turn_;
 };
 
 }  // namespace logjam

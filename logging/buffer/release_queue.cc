@@ -9,7 +9,12 @@ ReleaseQueue::ReleaseQueue(uint32_t nodes, uint32_t treadmill)
 
 uint64_t ReleaseQueue::join(uint64_t end) {
   const uint64_t number = joined_++;
-  room_.await([&] { return number <= released_.load(platform::memory_order_acquire) + mask_; });
+  if (number > released_seen_ + mask_) {
+    room_.await([&] {
+      released_seen_ = released_.load(platform::memory_order_acquire);
+      return number <= released_seen_ + mask_;
+    });
+  }
   Node& mine = node(number);
   mine.end = end;
   uint32_t seen = kFree;

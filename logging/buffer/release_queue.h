@@ -73,11 +73,13 @@ class ReleaseQueue {
   std::vector<Node> nodes_;
   const uint64_t mask_;
   const uint64_t treadmill_mask_;
-  alignas(platform::kCacheLine) uint64_t joined_ = 0;  // nodes so far; under the log's lock
+  // Under the log's lock: the nodes so far, and a value of `released_`, which saves a look at it.
+  alignas(platform::kCacheLine) uint64_t joined_ = 0;
+  uint64_t released_seen_ = 0;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
   platform::atomic<uint64_t> released_{0};  // how many nodes are released
   alignas(platform::kCacheLine) platform::EventCount turn_;
-  platform::EventCount room_;
+  alignas(platform::kCacheLine) platform::EventCount room_;
 };
 
 }  // namespace logjam

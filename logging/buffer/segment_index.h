@@ -7,8 +7,8 @@
 // segment is passed when it is closed and all its bytes are filled. If the index is full, the open
 // segment grows.
 //
-// Protocol. allocate() and close() are called under the buffer's latch, and advance() under a latch
-// of the flushers. Publishers add to `buffered` (release) and advance() loads it (acquire): a
+// Protocol. open() and close() are called under the buffer's latch, and advance() under a latch of
+// the flushers. Publishers add to `buffered` (release) and advance() loads it (acquire): a
 // thread that finds `buffered` equal to `allocated` sees all bytes of the segment. close() stores
 // `closed_` (release), and advance() loads it (acquire) before it reads what close() wrote.
 // advance() stores `passed_` (release) when it is done with an entry, and full() loads it
@@ -28,20 +28,13 @@ class SegmentIndex {
   // The index has at least `least_entries` entries.
   explicit SegmentIndex(uint64_t least_entries) : entries_(std::bit_ceil(least_entries + 2)) {}
 
-  // Called under the buffer's latch: adds a record of `bytes` to the open segment. Returns the
-  // number of that segment, which filled() wants.
-  uint32_t allocate(uint64_t bytes) {
-    entries_[open_].allocated += bytes;
-    open_bytes_.store(entries_[open_].allocated, platform::memory_order_relaxed);
-    return open_;
-  }
+  // Called under the buffer's latch: the number of the open segment, which filled() wants.
+  uint32_t open() const { return index_of(closed_.load(platform::memory_order_relaxed)); }
   // Called by a publisher: `bytes` of `segment` are filled.
   void filled(uint32_t segment, uint64_t bytes) {
     entries_[segment].buffered.fetch_add(bytes, platform::memory_order_release);
   }
 
-  // Any thread: the length of the open segment so far.
-  uint64_t open_bytes() const { return open_bytes_.load(platform::memory_order_relaxed); }
   // Called under the buffer's latch: whether all entries are in use, so that close() must not be
   // called.
   bool full() const {
@@ -49,18 +42,17 @@ class SegmentIndex {
                passed_.load(platform::memory_order_acquire) >=
            entries_.size();
   }
-  // Called under the buffer's latch, if full() is false: closes the open segment and opens the next
-  // one. The segment's last record ends at `end`, and `sequence`, its number, is the largest of the
-  // segment.
-  void close(uint64_t end, uint64_t sequence) {
-    entries_[open_].end = end;
-    entries_[open_].sequence = sequence;
-    const uint64_t next = closed_.load(platform::memory_order_relaxed) + 1;
-    open_ = static_cast<uint32_t>(next & (entries_.size() - 1));
-    entries_[open_].allocated = 0;
-    entries_[open_].buffered.store(0, platform::memory_order_relaxed);
-    open_bytes_.store(0, platform::memory_order_relaxed);
-    closed_.store(next, platform::memory_order_release);
+  // Called under the buffer's latch, if full() is false: closes the open segment, in which `bytes`
+  // were allocated, and opens the next one. The segment's last record ends at `end`, and
+  // `sequence`, its number, is the largest of the segment.
+  void close(uint64_t bytes, uint64_t end, uint64_t sequence) {
+    const uint64_t number = closed_.load(platform::memory_order_relaxed);
+    Entry& segment = entries_[index_of(number)];
+    segment.allocated = bytes;
+    segment.end = end;
+    segment.sequence = sequence;
+    entries_[index_of(number + 1)].buffered.store(0, platform::memory_order_relaxed);
+    closed_.store(number + 1, platform::memory_order_release);
   }
 
   // Any thread: whether a closed segment waits to be passed.
@@ -76,7 +68,7 @@ class SegmentIndex {
   void advance(const Pass& pass) {
     uint64_t passed = passed_.load(platform::memory_order_relaxed);
     for (; passed != closed_.load(platform::memory_order_acquire); ++passed) {
-      const Entry& segment = entries_[passed & (entries_.size() - 1)];
+      const Entry& segment = entries_[index_of(passed)];
       if (segment.buffered.load(platform::memory_order_acquire) != segment.allocated) break;
       pass(segment.end, segment.sequence);
       passed_.store(passed + 1, platform::memory_order_release);
@@ -89,9 +81,11 @@ class SegmentIndex {
     platform::atomic<uint64_t> buffered{0};
   };
 
+  uint32_t index_of(uint64_t number) const {
+    return static_cast<uint32_t>(number & (entries_.size() - 1));
+  }
+
   std::vector<Entry> entries_;
-  uint32_t open_ = 0;
-  platform::atomic<uint64_t> open_bytes_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> closed_{0};
   platform::atomic<uint64_t> passed_{0};
 };

@@ -1,8 +1,13 @@
 // Poplar's log buffer (section 4): an offset and the SSN of the last record, drawn together under a
 // latch, and a segment index that tells up to where the buffer is filled.
 //
-// Protocol. `offset_` is guarded by `latch_`. `sequence_` is stored under `latch_`; any thread may
-// load it at any time, because it only grows. `filled_` is stored (release) under `advancing_`,
+// Under the latch only its own cache line is written, unless a segment is closed. Threads that wait
+// for the latch stay off that line (handoff_lock.h), or each hand-off would cost a transfer of the
+// line for each of them.
+//
+// Protocol. `offset_` is guarded by `latch_`. `sequence_` and `open_bytes_` are stored under
+// `latch_`; any thread may load them at any time: the sequence only grows, and the length of the
+// open segment may be late. `filled_` is stored (release) under `advancing_`,
 // after the caller has noted which durable sequence the new value stands for. What the segment
 // index requires is said in its file.
 #pragma once
@@ -10,6 +15,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "logging/buffer/handoff_lock.h"
 #include "logging/buffer/segment_index.h"
 #include "logging/stream/stream.h"
 #include "platform/atomic.h"
@@ -38,9 +44,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   Hole reserve(uint64_t above, uint32_t bytes) {
     stream_.lock_with_space(latch_, offset_, bytes);
     const Hole hole = take(std::max(above, sequence()) + 1, bytes);
-    if (segments_.open_bytes() >= io_unit_bytes_ && !segments_.full()) {
-      segments_.close(offset_, hole.sequence);
-    }
+    if (open_bytes() >= io_unit_bytes_) close_if_possible();
     latch_.unlock();
     return hole;
   }
@@ -63,13 +67,13 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
 
   // Any thread: the length of the open segment; whether closed segments are not passed yet, or
   // cannot be followed by more; how many segments were closed, ever.
-  uint64_t open_bytes() const { return segments_.open_bytes(); }
+  uint64_t open_bytes() const { return open_bytes_.load(platform::memory_order_relaxed); }
   bool pending() const { return segments_.pending(); }
   uint64_t closed() const { return segments_.closed(); }
   // Any thread: closes the open segment, if it has a record.
   void close() {
     latch_.lock();
-    if (segments_.open_bytes() != 0 && !segments_.full()) segments_.close(offset_, sequence());
+    if (open_bytes() != 0) close_if_possible();
     latch_.unlock();
   }
   // Any thread: passes segments that are closed and filled; calls `note(end, sequence)` for each,
@@ -91,20 +95,27 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
  private:
-  // Called under the latch.
+  // These two are called under the latch.
   Hole take(uint64_t sequence, uint32_t bytes) {
-    const Hole hole{offset_, sequence, segments_.allocate(bytes)};
+    const Hole hole{offset_, sequence, segments_.open()};
     sequence_.store(sequence, platform::memory_order_relaxed);
+    open_bytes_.store(open_bytes() + bytes, platform::memory_order_relaxed);
     offset_ += bytes;
     return hole;
+  }
+  void close_if_possible() {
+    if (segments_.full()) return;
+    segments_.close(open_bytes(), offset_, sequence());
+    open_bytes_.store(0, platform::memory_order_relaxed);
   }
 
   Stream& stream_;
   const uint64_t io_unit_bytes_;
-  platform::SpinLock latch_;
-  platform::atomic<uint64_t> sequence_{0};
-  uint64_t offset_ = 0;
   SegmentIndex segments_;
+
+  alignas(platform::kCacheLine) HandoffLock latch_;
+  platform::atomic<uint64_t> sequence_{0}, open_bytes_{0};
+  uint64_t offset_ = 0;
 
   alignas(platform::kCacheLine) platform::SpinLock advancing_;
   platform::atomic<uint64_t> filled_{0};

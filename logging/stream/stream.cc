@@ -131,16 +131,6 @@ void Stream::published(bool commits) {
   if (daemon == kIdle || (daemon == kTimed && enough(look()))) wake_daemon();
 }
 
-void Stream::lock_with_space(platform::SpinLock& latch, const uint64_t& offset, uint64_t bytes) {
-  latch.lock();
-  while (!ring_.fits(offset + bytes)) {
-    const uint64_t end = offset + bytes;
-    latch.unlock();
-    wait_for_space(end);
-    latch.lock();
-  }
-}
-
 void Stream::sleep_for_space(uint64_t end) {
   const SpaceWait counted;
   platform::EventCount::Waiter waiter(ring_.space());

@@ -106,7 +106,16 @@ class Stream {
   }
   // Locks `latch` when the ring has room for `bytes` behind `offset`, which the latch guards. Does
   // not wait for room under the latch, because the flush that makes room may need the latch.
-  void lock_with_space(platform::SpinLock& latch, const uint64_t& offset, uint64_t bytes);
+  template <class Latch>
+  void lock_with_space(Latch& latch, const uint64_t& offset, uint64_t bytes) {
+    latch.lock();
+    while (!ring_.fits(offset + bytes)) {
+      const uint64_t end = offset + bytes;
+      latch.unlock();
+      wait_for_space(end);
+      latch.lock();
+    }
+  }
   // Any thread, after filled() may have advanced: wakes the daemon, or the waiter that is to lead,
   // if they wait for this. `commits` says whether the publish counts for --flush_txns.
   void published(bool commits);
