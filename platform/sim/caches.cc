@@ -58,6 +58,8 @@ Caches::Caches(const Machine& machine) : machine_(machine), lines_(map_lines()) 
   memory_free_at_.resize(sockets);
 }
 
+Caches::~Caches() { munmap(lines_, kLines * sizeof(Line)); }
+
 uint32_t Caches::lines_in_stream(Core& core, uint32_t line) {
   for (Core::Stream& stream : core.streams) {
     if (stream.next != line) continue;

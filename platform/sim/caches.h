@@ -64,6 +64,9 @@ struct AccessCounts {
 class Caches {
  public:
   explicit Caches(const Machine& machine);
+  ~Caches();
+  Caches(const Caches&) = delete;
+  Caches& operator=(const Caches&) = delete;
 
   Core& core(uint32_t number) { return cores_[number]; }
   Line& line(uint32_t number) { return lines_[number]; }

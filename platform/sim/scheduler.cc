@@ -62,11 +62,6 @@ OnSocket::OnSocket(int socket) : before_(observer_socket) {
 }
 OnSocket::~OnSocket() { observer_socket = before_; }
 
-Scheduler& scheduler() {
-  static auto& made = *new Scheduler(machine());  // never destroyed: fibers may be on their way
-  return made;
-}
-
 Scheduler::Scheduler(const Machine& machine)
     : machine_(machine),
       caches_(machine),
