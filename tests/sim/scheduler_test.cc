@@ -26,6 +26,24 @@ Profile free_kernel() {
   return profile;
 }
 
+TEST(Scheduler, WhatIsVisibleHappensInTheOrderOfTheClocks) {
+  RunningMachine machine(free_kernel(), 4);
+  std::vector<std::pair<Picoseconds, uint32_t>> seen;
+  // Few different steps: clocks are often equal, which then go by number.
+  const auto body = [&] {
+    std::mt19937 random(machine->current().id);
+    for (int step = 0; step < 500; ++step) {
+      const Picoseconds time = random() % 3 * kNanosecond;
+      random() % 4 == 0 ? machine->sleep(time) : machine->spend(time);
+      machine->visible();
+      seen.emplace_back(machine->now(), machine->current_cpu().number);
+    }
+  };
+  machine.run_pinned({body, body, body, body});
+  ASSERT_EQ(seen.size(), 2000U);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+}
+
 TEST(Scheduler, AClockRunsAheadUntilSomethingIsVisible) {
   RunningMachine machine(free_kernel(), 2);
   std::string order;
