@@ -181,6 +181,7 @@ Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
   });
   for (uint32_t other = 0; line.shared_caches >> other != 0; ++other) {
     if ((line.shared_caches >> other & 1) == 0 || other == core.socket) continue;
+    shared_[other].remove(number);
     any = true;
     farthest = std::max(farthest, machine_.distance(core.socket, other));
   }

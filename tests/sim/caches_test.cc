@@ -167,6 +167,26 @@ TEST(Caches, WithoutASharedCacheAnEvictedLineIsInMemory) {
   EXPECT_EQ(caches.load(kOtherNeighbour, line), 45U) << "from a core that has it clean";
 }
 
+// The shared cache of one set of two ways, private caches of one line.
+Profile tiny_caches() {
+  Profile profile = small_profile();
+  profile.l1_kib = 1 / 16.0;
+  profile.l1_ways = 1;
+  profile.l2_kib = 0;
+  profile.l3_mib = 1 / 8192.0;
+  profile.l3_ways = 2;
+  return profile;
+}
+
+TEST(Caches, AnInvalidatedLineMakesRoomInTheSharedCache) {
+  TestCaches caches(tiny_caches());
+  const uint32_t line = line_of_new_page();
+  caches.load(kOneHop, line), caches.load(kOneHop, line + 1);
+  caches.store(kHere, line + 1);
+  caches.load(kOneHop, line + 2);
+  EXPECT_EQ(caches.load(kOneHopToo, line), 45U);
+}
+
 TEST(Caches, MemorySendsOneLineAfterTheOther) {
   TestCaches caches(small_profile());
   const uint32_t line = line_of_new_page(0), elsewhere = line_of_new_page(1);
