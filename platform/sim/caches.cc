@@ -129,7 +129,11 @@ Picoseconds Caches::from_elsewhere(Core& core, uint32_t number, Line& line, Pico
   const uint32_t far = nearest_holder(core.socket, line);
   if (far == kDistances) return from_memory(core, number, line, now);
   ++(far == 0 ? counts_.shared_cache : counts_.other_socket);
-  if (far != 0) put_in_shared_cache(core.socket, number, line);
+  if (far != 0) {
+    put_in_shared_cache(core.socket, number, line);
+  } else if (!shared_[core.socket].holds_nothing()) {
+    shared_[core.socket].touch(number, false);  // it is the most recent one
+  }
   return machine_.clean[far];
 }
 

@@ -187,6 +187,16 @@ TEST(Caches, AnInvalidatedLineMakesRoomInTheSharedCache) {
   EXPECT_EQ(caches.load(kOneHopToo, line), 45U);
 }
 
+TEST(Caches, TheLeastRecentlyUsedLineLeavesTheSharedCache) {
+  TestCaches caches(tiny_caches());
+  const uint32_t line = line_of_new_page();
+  caches.load(0, line), caches.load(1, line);
+  caches.load(0, line + 1), caches.load(3, line + 1);
+  EXPECT_EQ(caches.load(2, line), 45U);
+  for (const uint32_t core : {0, 1, 2}) caches.load(core, line + 2);
+  EXPECT_EQ(caches.load(3, line), 45U);
+}
+
 TEST(Caches, MemorySendsOneLineAfterTheOther) {
   TestCaches caches(small_profile());
   const uint32_t line = line_of_new_page(0), elsewhere = line_of_new_page(1);
