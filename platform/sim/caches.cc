@@ -109,7 +109,8 @@ Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds n
         begin + static_cast<Picoseconds>(static_cast<double>(latency) * machine_.profile.occupancy);
     ++line.transfers;
   }
-  bool others = false;
+  // A store to an exclusive line asks nobody, so no other socket's cache may keep a copy.
+  bool others = (line.shared_caches & ~(1U << core.socket)) != 0;
   for_each_sharer(line, [&](uint32_t sharer) { others |= sharer != core.number; });
   put(core, number, line, write || !others);
   const Picoseconds cost = begin - now + latency;

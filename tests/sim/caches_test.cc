@@ -197,6 +197,17 @@ TEST(Caches, TheLeastRecentlyUsedLineLeavesTheSharedCache) {
   EXPECT_EQ(caches.load(3, line), 45U);
 }
 
+TEST(Caches, ALineThatAnotherSocketsCacheHasIsNotExclusive) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page();
+  caches.store(kOneHop, line);
+  caches.evict(kOneHop, line);
+  EXPECT_EQ(caches.load(kHere, line), 200U);
+  EXPECT_EQ(caches.store(kHere, line), 250U) << "the other socket's copy is invalidated";
+  caches.evict(kHere, line);
+  EXPECT_EQ(caches.load(kOneHop, line), 200U) << "the other socket's old copy answers";
+}
+
 TEST(Caches, MemorySendsOneLineAfterTheOther) {
   TestCaches caches(small_profile());
   const uint32_t line = line_of_new_page(0), elsewhere = line_of_new_page(1);
@@ -257,6 +268,7 @@ class CachesProperty : public testing::TestWithParam<bool> {
     const uint32_t owner = line.owner_plus_1;
     if (owner != 0) {
       ASSERT_EQ(line.sharers[0], uint64_t{1} << (owner - 1)) << "an owner is the only sharer";
+      ASSERT_EQ(line.shared_caches & (owner <= kCores / 2 ? 2 : 1), 0) << "another socket has it";
     }
     for (uint32_t core = 0; core < kCores; ++core) {
       const bool sharer = (line.sharers[0] >> core & 1) != 0;
