@@ -87,11 +87,6 @@ Picoseconds Caches::hold_of_owner(const Core& core, uint32_t number) const {
 Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds now) {
   Line& line = lines_[number];
   const bool has_it = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
-  Picoseconds begin = now;
-  if (line.busy_until > now) {
-    begin = line.busy_until;
-    ++counts_.waits_for_line;
-  }
   const bool owned = line.owner_plus_1 != 0 && line.owner_plus_1 != core.number + 1;
   Picoseconds latency = has_it ? 0 : from_elsewhere(core, number, line, now);
   bool passed_on = owned;
@@ -102,18 +97,26 @@ Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds n
   } else if (write) {
     invalidate_others(core, number, line);
   }
-  // A line that passes from core to core serves no other core for a part of the way. A clean line
+  // A line that passes from core to core serves no other core for a part of the way, and comes to
+  // none before it has come to the last one, however far that was from the one before. A clean line
   // that only memory or a shared cache has is read by many at once.
+  const Picoseconds begin = std::max(now, line.busy_until);
+  Picoseconds end = std::max(begin + latency, line.arrives);
   if (passed_on) {
-    line.busy_until =
-        begin + static_cast<Picoseconds>(static_cast<double>(latency) * machine_.profile.occupancy);
+    const auto occupied =
+        static_cast<Picoseconds>(static_cast<double>(latency) * machine_.profile.occupancy);
+    end = std::max(end, line.arrives + occupied);
+    line.busy_until = end - latency + occupied;
     ++line.transfers;
   }
+  if (end != now + latency) ++counts_.waits_for_line;
   // A store to an exclusive line asks nobody, so no other socket's cache may keep a copy.
   bool others = (line.shared_caches & ~(1U << core.socket)) != 0;
   for_each_sharer(line, [&](uint32_t sharer) { others |= sharer != core.number; });
-  put(core, number, line, write || !others);
-  const Picoseconds cost = begin - now + latency;
+  const bool writable = write || !others;
+  if (passed_on || writable) line.arrives = end;
+  put(core, number, line, writable);
+  const Picoseconds cost = end - now;
   line.cost += cost;
   return cost;
 }

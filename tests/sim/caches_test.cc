@@ -231,6 +231,18 @@ TEST(Caches, CoresThatAddToOneLineAtOneTimeFinishOneAfterTheOther) {
   EXPECT_EQ(caches->counts().waits_for_line, 3U);
 }
 
+TEST(Caches, ALineComesToNoCoreBeforeItHasComeToTheLastOne) {
+  TestCaches caches(small_profile());
+  const uint32_t cold = line_of_new_page(3), warm = line_of_new_page();
+  constexpr Picoseconds kNow = 5'000'000'000;
+  EXPECT_EQ(caches.access_at(0, cold, true, kNow), 420U);
+  EXPECT_EQ(caches.access_at(1, cold, true, kNow), 420U + 55U);
+  EXPECT_EQ(caches.access_at(2, cold, false, kNow), 420U + 2 * 55U);
+  caches.access_at(kTwoHops, warm, true, kNow);
+  EXPECT_EQ(caches.access_at(0, warm, true, 2 * kNow), 400U);
+  EXPECT_EQ(caches.access_at(1, warm, true, 2 * kNow), 400U + 55U);
+}
+
 TEST(Caches, ManyReadACleanLineAtOnce) {
   TestCaches caches(small_profile());
   const uint32_t line = line_of_new_page();
