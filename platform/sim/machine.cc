@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <sstream>
 
 #include "platform/fatal.h"
+#include "platform/sim/region.h"
 
 namespace logjam::sim {
 namespace {
@@ -12,6 +14,15 @@ constexpr double kPauseCycles = 40;
 // A core goes on until its oldest store that misses is this many cycles old, for each entry of its
 // store buffer: about one instruction in four stores.
 constexpr double kCyclesAStore = 4;
+
+void refuse_cache_without_a_set(const Profile& profile, const std::string& level, double kib,
+                                double ways) {
+  if (kib == 0 || kib * 1024 >= ways * kLineBytes) return;
+  std::ostringstream sentence;
+  sentence << profile.name << ": the " << level << " cache has no room for one set of " << ways
+           << " lines";
+  platform::refuse(sentence.str());
+}
 
 }  // namespace
 
@@ -29,6 +40,9 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
     platform::refuse("--cores=" + std::to_string(contexts) + ": " + p.name + " has " +
                      std::to_string(all) + " hardware contexts");
   }
+  refuse_cache_without_a_set(p, "l1", p.l1_kib, p.l1_ways);
+  refuse_cache_without_a_set(p, "l2", p.l2_kib, p.l2_ways);
+  refuse_cache_without_a_set(p, "l3", p.l3_mib * 1024, p.l3_ways);
   made.contexts = contexts == 0 ? all : contexts;
   made.cycle = made.cycles(1);
   made.sockets = 1;

@@ -169,6 +169,16 @@ TEST_F(ProfileReaderDeathTest, ANumberOutOfRangeIsRefused) {
   expect_refusal(with("ghz = 2.5", "ghz 2.5"), "FILE:4: a line is \"key = value  # source\"");
 }
 
+TEST_F(ProfileReaderDeathTest, ANameEndsWithItsQuotationMark) {
+  const Profile profile = read(with("\"A machine # 1\"", "\"a # b\"  # the \"best\""));
+  EXPECT_EQ(profile.name, "a # b");
+}
+
+TEST_F(ProfileReaderDeathTest, ACountIsAWholeNumber) {
+  expect_refusal(with("cores = 4", "cores = 2.5"), "FILE:6: cores is a whole number, not 2.5");
+  expect_refusal(kWhole, "--set: l1_ways is a whole number, not 8.5", "l1_ways=8.5");
+}
+
 TEST_F(ProfileReaderDeathTest, AReplacedNumberIsCheckedToo) {
   expect_refusal(kWhole, "--set: \"l9_kib\" is not a key of a machine's profile", "l9_kib=1");
   expect_refusal(kWhole, "--set: ghz is between 0.1 and 10, not 11", "overlap=2,ghz=11");
@@ -183,6 +193,8 @@ TEST_F(ProfileReaderDeathTest, AMachineThatCannotBeSimulatedIsRefused) {
   EXPECT_EXIT(make_machine(read(kWhole, "sockets=8,cores=33"), 0, 1), refused,
               "^logjam: A machine # 1 has more than 256 cores, which is the most that is "
               "simulated\n$");
+  EXPECT_EXIT(make_machine(read(kWhole, "l1_kib=1,l1_ways=64"), 0, 1), refused,
+              "^logjam: A machine # 1: the l1 cache has no room for one set of 64 lines\n$");
 }
 
 TEST_F(ProfileReaderDeathTest, ContextsAreCountedThroughTheCoresOfASocketThenTheNextThenSiblings) {
