@@ -68,20 +68,26 @@ REPLACED := clock host interrupts mapped_file memory memory_node park persist pr
 # What the simulated machine has itself. The rest of platform/ is the same.
 PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM)) $(SIMULATION)
 endif
+# What of the simulation is tested alone, without the instrumented program. The sanitizers that follow
+# stacks do not know its fibers.
+TESTED_SIMULATION := $(if $(SIM)$(filter thread address,$(SAN)),,$(addprefix platform/sim/, \
+                       caches.cc machine.cc profile.cc region.cc scheduler.cc))
 # The instrumented rooms come first: of an inline function the linker takes the first copy.
 SOURCES := $(sort $(shell find $(INSTRUMENTED) -name '*.cc')) $(PLATFORM)
 # With PARTS="logging cc", the tests are those in these folders of tests/, in a binary of their own.
 PARTS ?=
 TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all)
 TEST_ROOMS := $(if $(PARTS),$(PARTS:%=tests/%),tests)
-TESTS := $(sort $(shell find $(TEST_ROOMS) -name '*_test.cc'))
-TEST_SUPPORT := $(sort $(wildcard tests/*.cc) \
-                       $(shell find $(TEST_ROOMS) tests/workloads -name '*.cc' ! -name '*_test.cc'))
+TEST_SOURCES := $(filter-out $(if $(TESTED_SIMULATION),,tests/sim/%), \
+                             $(sort $(shell find $(TEST_ROOMS) tests/workloads -name '*.cc')))
+TESTS := $(foreach room,$(TEST_ROOMS),$(filter $(room)/%_test.cc,$(TEST_SOURCES)))
+TEST_SUPPORT := $(sort $(wildcard tests/*.cc) $(filter-out %_test.cc,$(TEST_SOURCES)))
 BENCHES := $(sort $(wildcard scripts/bench/*.cc))
 
 OBJECTS := $(SOURCES:%.cc=$(BUILD)/%.o)
 CLI_OBJECTS := $(CLI:%.cc=$(BUILD)/%.o)
 TEST_OBJECTS := $(TESTS:%.cc=$(BUILD)/%.o) $(TEST_SUPPORT:%.cc=$(BUILD)/%.o)
+TESTED_OBJECTS := $(TESTED_SIMULATION:%.cc=$(BUILD)/%.o)
 BENCH_OBJECTS := $(BENCHES:%.cc=$(BUILD)/%.o)
 
 .PHONY: all sim deps demo figure test test-all bench format lint tidy clean FORCE
@@ -100,8 +106,9 @@ $(BUILD)/logjam.blocks: $(BUILD)/logjam scripts/block_costs.py
 	scripts/block_costs.py $< $@
 
 # The command line's own logic is tested too; its main() is not linked into the tests.
-$(TEST_BINARY): $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TEST_OBJECTS)
-	$(CXX) $(LDFLAGS) -o $@ $^ -lgtest $(LDLIBS)
+$(TEST_BINARY): $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TEST_OBJECTS) \
+                $(TESTED_OBJECTS)
+	$(CXX) $(LDFLAGS) -o $@ $^ -lgtest $(LDLIBS) $(if $(TESTED_OBJECTS),-lboost_context)
 
 $(BUILD)/bench: $(OBJECTS) $(BENCH_OBJECTS)
 	$(CXX) $(LDFLAGS) -o $@ $^ -lbenchmark -lbenchmark_main $(LDLIBS)
@@ -195,4 +202,4 @@ tidy: compile_commands.json
 clean:
 	rm -rf build build-*
 
--include $(OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(BENCH_OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(TESTED_OBJECTS:.o=.d) $(BENCH_OBJECTS:.o=.d)

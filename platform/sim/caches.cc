@@ -58,6 +58,8 @@ Caches::Caches(const Machine& machine) : machine_(machine), lines_(map_lines()) 
   memory_free_at_.resize(sockets);
 }
 
+Caches::~Caches() { munmap(lines_, kLines * sizeof(Line)); }
+
 uint32_t Caches::lines_in_stream(Core& core, uint32_t line) {
   for (Core::Stream& stream : core.streams) {
     if (stream.next != line) continue;
@@ -85,11 +87,6 @@ Picoseconds Caches::hold_of_owner(const Core& core, uint32_t number) const {
 Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds now) {
   Line& line = lines_[number];
   const bool has_it = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
-  Picoseconds begin = now;
-  if (line.busy_until > now) {
-    begin = line.busy_until;
-    ++counts_.waits_for_line;
-  }
   const bool owned = line.owner_plus_1 != 0 && line.owner_plus_1 != core.number + 1;
   Picoseconds latency = has_it ? 0 : from_elsewhere(core, number, line, now);
   bool passed_on = owned;
@@ -100,17 +97,26 @@ Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds n
   } else if (write) {
     invalidate_others(core, number, line);
   }
-  // A line that passes from core to core serves no other core for a part of the way. A clean line
+  // A line that passes from core to core serves no other core for a part of the way, and comes to
+  // none before it has come to the last one, however far that was from the one before. A clean line
   // that only memory or a shared cache has is read by many at once.
+  const Picoseconds begin = std::max(now, line.busy_until);
+  Picoseconds end = std::max(begin + latency, line.arrives);
   if (passed_on) {
-    line.busy_until =
-        begin + static_cast<Picoseconds>(static_cast<double>(latency) * machine_.profile.occupancy);
+    const auto occupied =
+        static_cast<Picoseconds>(static_cast<double>(latency) * machine_.profile.occupancy);
+    end = std::max(end, line.arrives + occupied);
+    line.busy_until = end - latency + occupied;
     ++line.transfers;
   }
-  bool others = false;
+  if (end != now + latency) ++counts_.waits_for_line;
+  // A store to an exclusive line asks nobody, so no other socket's cache may keep a copy.
+  bool others = (line.shared_caches & ~(1U << core.socket)) != 0;
   for_each_sharer(line, [&](uint32_t sharer) { others |= sharer != core.number; });
-  put(core, number, line, write || !others);
-  const Picoseconds cost = begin - now + latency;
+  const bool writable = write || !others;
+  if (passed_on || writable) line.arrives = end;
+  put(core, number, line, writable);
+  const Picoseconds cost = end - now;
   line.cost += cost;
   return cost;
 }
@@ -127,7 +133,11 @@ Picoseconds Caches::from_elsewhere(Core& core, uint32_t number, Line& line, Pico
   const uint32_t far = nearest_holder(core.socket, line);
   if (far == kDistances) return from_memory(core, number, line, now);
   ++(far == 0 ? counts_.shared_cache : counts_.other_socket);
-  if (far != 0) put_in_shared_cache(core.socket, number, line);
+  if (far != 0) {
+    put_in_shared_cache(core.socket, number, line);
+  } else if (!shared_[core.socket].holds_nothing()) {
+    shared_[core.socket].touch(number, false);  // it is the most recent one
+  }
   return machine_.clean[far];
 }
 
@@ -179,6 +189,7 @@ Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
   });
   for (uint32_t other = 0; line.shared_caches >> other != 0; ++other) {
     if ((line.shared_caches >> other & 1) == 0 || other == core.socket) continue;
+    shared_[other].remove(number);
     any = true;
     farthest = std::max(farthest, machine_.distance(core.socket, other));
   }

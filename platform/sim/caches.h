@@ -33,9 +33,9 @@ inline constexpr uint32_t kMostCores = 256;
 struct alignas(64) Line {
   std::array<uint64_t, kMostCores / 64> sharers;  // a bit for each core
   Picoseconds busy_until;
+  Picoseconds arrives;    // at the core that asked last for the only copy, or for its owner's
   uint16_t owner_plus_1;  // the one core that may write it, else 0
   uint8_t shared_caches;  // a bit for each socket whose shared cache has it
-  uint8_t remote;         // whether a core of another socket than its home's has had it
   uint32_t transfers;     // from one core's cache to another's, or upgrades
   Picoseconds cost;       // of all accesses that left the core
 };
@@ -64,6 +64,9 @@ struct AccessCounts {
 class Caches {
  public:
   explicit Caches(const Machine& machine);
+  ~Caches();
+  Caches(const Caches&) = delete;
+  Caches& operator=(const Caches&) = delete;
 
   Core& core(uint32_t number) { return cores_[number]; }
   Line& line(uint32_t number) { return lines_[number]; }

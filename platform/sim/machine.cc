@@ -1,18 +1,11 @@
 #include "platform/sim/machine.h"
 
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <bit>
+#include <sstream>
 
 #include "platform/fatal.h"
-
-DEFINE_string(machine, "this",
-              "the machine to simulate: a file of config/machines/ without its ending, or a path");
-DEFINE_uint32(cores, 0, "hardware contexts of the simulated machine that are used; 0: all");
-DECLARE_uint32(sockets);  // of cli/settings.cc
-DEFINE_string(set, "", "key=value,...: these numbers in place of those of the machine's profile");
-DEFINE_uint64(sim_seed, 1, "what differs between two simulations of the same flags");
+#include "platform/sim/region.h"
 
 namespace logjam::sim {
 namespace {
@@ -22,22 +15,35 @@ constexpr double kPauseCycles = 40;
 // store buffer: about one instruction in four stores.
 constexpr double kCyclesAStore = 4;
 
-Machine make_machine() {
+void refuse_cache_without_a_set(const Profile& profile, const std::string& level, double kib,
+                                double ways) {
+  if (kib == 0 || kib * 1024 >= ways * kLineBytes) return;
+  std::ostringstream sentence;
+  sentence << profile.name << ": the " << level << " cache has no room for one set of " << ways
+           << " lines";
+  platform::refuse(sentence.str());
+}
+
+}  // namespace
+
+Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
   Machine made{};
-  made.profile = read_profile(FLAGS_machine, FLAGS_set);
-  made.seed = FLAGS_sim_seed;
-  Profile& p = made.profile;
-  if (FLAGS_sockets != 0) p.sockets = FLAGS_sockets;
+  made.profile = profile;
+  made.seed = seed;
+  const Profile& p = made.profile;
   const auto all = static_cast<uint32_t>(p.sockets * p.cores * p.contexts);
   constexpr double kMostCores = 256;
   if (p.sockets * p.cores > kMostCores) {
     platform::refuse(p.name + " has more than 256 cores, which is the most that is simulated");
   }
-  if (FLAGS_cores > all) {
-    platform::refuse("--cores=" + std::to_string(FLAGS_cores) + ": " + p.name + " has " +
+  if (contexts > all) {
+    platform::refuse("--cores=" + std::to_string(contexts) + ": " + p.name + " has " +
                      std::to_string(all) + " hardware contexts");
   }
-  made.contexts = FLAGS_cores == 0 ? all : FLAGS_cores;
+  refuse_cache_without_a_set(p, "l1", p.l1_kib, p.l1_ways);
+  refuse_cache_without_a_set(p, "l2", p.l2_kib, p.l2_ways);
+  refuse_cache_without_a_set(p, "l3", p.l3_mib * 1024, p.l3_ways);
+  made.contexts = contexts == 0 ? all : contexts;
   made.cycle = made.cycles(1);
   made.sockets = 1;
   for (uint32_t context = 0; context < made.contexts; ++context) {
@@ -73,8 +79,6 @@ Machine make_machine() {
   return made;
 }
 
-}  // namespace
-
 uint32_t Machine::core_of(uint32_t context) const {
   return context % static_cast<uint32_t>(profile.sockets * profile.cores);
 }
@@ -98,11 +102,6 @@ std::string Machine::description() const {
   return "simulated " + profile.file + ", " + std::to_string(contexts) + " cores, " +
          std::to_string(sockets) + (sockets == 1 ? " socket" : " sockets") + ", model " +
          std::to_string(kModelVersion) + ", seed " + std::to_string(seed);
-}
-
-const Machine& machine() {
-  static const Machine made = make_machine();
-  return made;
 }
 
 }  // namespace logjam::sim

@@ -2,7 +2,8 @@
 // contexts take part. Time is counted in picoseconds, so that the frequencies of all profiles give
 // whole numbers.
 //
-// Made by the first call of machine(), which comes when the flags are read; never changed after.
+// The program's own is made by the first call of machine(), which comes when the flags are read, and
+// never changed after.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,11 @@ struct Machine {
   std::string description() const;
 };
 
+// The machine of which `contexts` hardware contexts take part; 0: all. Ends the process with one
+// sentence if it cannot be simulated.
+Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed);
+
+// The one that the flags describe (flags.cc).
 const Machine& machine();
 
 }  // namespace logjam::sim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,25 +18,28 @@ struct Key {
   const char* name;
   double Profile::*number;
   double least, most;
+  bool whole = false;
 };
 
 #define LOGJAM_KEY(name, least, most) \
   Key { #name, &Profile::name, least, most }
+#define LOGJAM_COUNT(name, most) \
+  Key { #name, &Profile::name, 1, most, true }
 constexpr double kMostCycles = 1e6, kMostNs = 1e9;
 constexpr std::array kKeys = {
     LOGJAM_KEY(ghz, 0.1, 10),
-    LOGJAM_KEY(sockets, 1, 8),
-    LOGJAM_KEY(cores, 1, 256),
-    LOGJAM_KEY(contexts, 1, 8),
+    LOGJAM_COUNT(sockets, 8),
+    LOGJAM_COUNT(cores, 256),
+    LOGJAM_COUNT(contexts, 8),
     LOGJAM_KEY(instructions_per_cycle, 0.05, 16),
     LOGJAM_KEY(context_share, 0, 1),
     LOGJAM_KEY(l1_kib, 1, 1024),
-    LOGJAM_KEY(l1_ways, 1, 64),
+    LOGJAM_COUNT(l1_ways, 64),
     LOGJAM_KEY(l2_kib, 0, 65536),
-    LOGJAM_KEY(l2_ways, 1, 64),
+    LOGJAM_COUNT(l2_ways, 64),
     LOGJAM_KEY(l2_cycles, 0, kMostCycles),
     LOGJAM_KEY(l3_mib, 0, 4096),
-    LOGJAM_KEY(l3_ways, 1, 64),
+    LOGJAM_COUNT(l3_ways, 64),
     LOGJAM_KEY(l3_cycles, 0, kMostCycles),
     LOGJAM_KEY(dirty_cycles, 0, kMostCycles),
     LOGJAM_KEY(upgrade_cycles, 0, kMostCycles),
@@ -66,6 +70,7 @@ constexpr std::array kKeys = {
     LOGJAM_KEY(write_back_ns, 0, kMostNs),
 };
 #undef LOGJAM_KEY
+#undef LOGJAM_COUNT
 
 std::string trimmed(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t");
@@ -86,6 +91,9 @@ std::string set_number(const std::string& key, const std::string& text, Profile*
     limits << key << " is between " << found->least << " and " << found->most << ", not " << text;
     return limits.str();
   }
+  if (found->whole && value != std::floor(value)) {
+    return key + " is a whole number, not " + text;
+  }
   profile->*(found->number) = value;
   return "";
 }
@@ -103,7 +111,8 @@ std::string read_line(const std::string& line, const std::string& where, Profile
   if (equals == std::string::npos) platform::refuse(where + "a line is \"key = value  # source\"");
   const std::string key = trimmed(text.substr(0, equals));
   const bool quoted = key == "name" || key == "interconnect";
-  const size_t hash = text.find('#', quoted ? text.rfind('"') : equals);
+  const size_t open = quoted ? text.find('"', equals) : equals;
+  const size_t hash = text.find('#', quoted ? text.find('"', open + 1) : equals);
   const std::string value = trimmed(text.substr(equals + 1, hash - equals - 1));
   if (quoted) {
     (key == "name" ? profile->name : profile->interconnect) = unquoted(value);

@@ -49,6 +49,10 @@ struct Stack {
 bool goes_first(const Cpu* one, const Cpu* other) {
   return one->now != other->now ? one->now < other->now : one->number < other->number;
 }
+// The last time at which `one` goes before `other`, whose clock stands.
+Picoseconds last_before(const Cpu& one, const Cpu& other) {
+  return one.number < other.number ? other.now : other.now - 1;
+}
 bool goes_last(const Cpu* one, const Cpu* other) { return goes_first(other, one); }
 
 uint32_t observer_socket = 0;
@@ -61,11 +65,6 @@ OnSocket::OnSocket(int socket) : before_(observer_socket) {
   if (socket >= 0) observer_socket = static_cast<uint32_t>(socket);
 }
 OnSocket::~OnSocket() { observer_socket = before_; }
-
-Scheduler& scheduler() {
-  static auto& made = *new Scheduler(machine());  // never destroyed: fibers may be on their way
-  return made;
-}
 
 Scheduler::Scheduler(const Machine& machine)
     : machine_(machine),
@@ -151,8 +150,8 @@ Fiber* Scheduler::next() {
       push(cpu);
       continue;
     }
-    horizon = heap_.empty() ? kNever : heap_.front()->now;
-    if (!timers_.empty()) horizon = std::min(horizon, timers_.top().at);
+    horizon = heap_.empty() ? kNever : last_before(*cpu, *heap_.front());
+    if (!timers_.empty()) horizon = std::min(horizon, timers_.top().at - 1);
     if (horizon != kNever) horizon += kLookAhead;
     if (!cpu->ready.empty()) horizon = std::min(horizon, cpu->slice_end);
     return cpu->fiber;
@@ -245,7 +244,7 @@ void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
     cpu.slice_end = cpu.now + machine_.time_slice;
     set_busy(cpu, true);
     push(&cpu);
-    horizon = std::min(horizon, cpu.now);
+    horizon = std::min(horizon, last_before(*current_->cpu, cpu));
     return;
   }
   if (fiber->favoured && !cpu.fiber->favoured) {

@@ -152,7 +152,7 @@ class Scheduler {
   uint64_t timers_made_ = 0, given_ = 0, taken_ = 0;
 };
 
-// The one scheduler. It is made by the first call, whose caller is the observer.
+// The program's scheduler (flags.cc). It is made by the first call, whose caller is the observer.
 Scheduler& scheduler();
 
 // The socket from which memory is taken now.

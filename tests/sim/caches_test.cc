@@ -1,0 +1,329 @@
+#include "platform/sim/caches.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "tests/sim/small_machine.h"
+
+namespace logjam::sim {
+namespace {
+
+constexpr Picoseconds kCycle = 1000;
+// In the square of small_profile(), four cores a socket.
+constexpr uint32_t kHere = 0, kNeighbour = 1, kOtherNeighbour = 2;
+constexpr uint32_t kOneHop = 4, kOneHopToo = 5, kTwoHops = 12, kTwoHopsToo = 13;
+
+// A machine's caches, and accesses to them one long after the other.
+class TestCaches {
+ public:
+  explicit TestCaches(const Profile& profile)
+      : machine_(make_machine(profile, 0, 1)), caches_(machine_) {}
+
+  Caches* operator->() { return &caches_; }
+  // Cycles of an access at its own time, when nothing is on its way.
+  Picoseconds load(uint32_t core, uint32_t line) { return access(core, line, false); }
+  Picoseconds store(uint32_t core, uint32_t line) { return access(core, line, true); }
+  Picoseconds access(uint32_t core, uint32_t line, bool write) {
+    return access_at(core, line, write, now_ += 1'000'000'000);
+  }
+  Picoseconds access_at(uint32_t number, uint32_t line, bool write, Picoseconds now) {
+    Core& core = caches_.core(number);
+    if (core.l1.touch(line, write)) return 0;
+    Picoseconds cost = 0;
+    if (!caches_.in_private_cache(core, line, write, &cost)) {
+      cost = caches_.fetch(core, line, write, now);
+    }
+    return cost / kCycle;
+  }
+  // Looks without a trace.
+  bool in_l1(uint32_t core, uint32_t line, bool write = false) {
+    return TagStore(caches_.core(core).l1).touch(line, write);
+  }
+  bool in_l2(uint32_t core, uint32_t line, bool write = false) {
+    TagStore l2 = caches_.core(core).l2;
+    return !l2.holds_nothing() && l2.touch(line, write);
+  }
+  // Stores to so many other lines that the line leaves the core's caches.
+  void evict(uint32_t core, uint32_t line) {
+    const uint32_t others = line_of_new_page() + line % 64;
+    line_of_new_page(), line_of_new_page();
+    for (uint32_t way = 0; way < 8; ++way) store(core, others + 16 * way);
+    ASSERT_FALSE(in_l1(core, line));
+    ASSERT_FALSE(in_l2(core, line));
+  }
+
+ private:
+  const Machine machine_;
+  Caches caches_;
+  Picoseconds now_ = 0;
+};
+
+TEST(Caches, AnOwnLineCostsNothingInTheFirstAndItsPriceInTheSecondLevel) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page();
+  caches.store(kHere, line);
+  EXPECT_EQ(caches.load(kHere, line), 0U);
+  EXPECT_EQ(caches.store(kHere, line), 0U);
+  // Two lines of its set of the first level, of other sets of the second.
+  caches.load(kHere, line + 8), caches.load(kHere, line + 24);
+  ASSERT_FALSE(caches.in_l1(kHere, line));
+  EXPECT_EQ(caches.store(kHere, line), 12U);
+  EXPECT_EQ(caches.store(kHere, line), 0U);
+}
+
+TEST(Caches, ALineThatNobodyHasComesFromTheMemoryOfItsHome) {
+  TestCaches caches(small_profile());
+  for (const bool write : {false, true}) {
+    EXPECT_EQ(caches.access(kHere, line_of_new_page(0), write), 220U);
+    EXPECT_EQ(caches.access(kHere, line_of_new_page(1), write), 330U);
+    EXPECT_EQ(caches.access(kHere, line_of_new_page(3), write), 420U);
+    EXPECT_EQ(caches.access(kTwoHops, line_of_new_page(0), write), 420U);
+  }
+}
+
+TEST(Caches, AModifiedLineOfAnotherCoreCostsByItsDistance) {
+  TestCaches caches(small_profile());
+  const uint32_t page = line_of_new_page();
+  for (uint32_t line = page; line < page + 2; ++line) {
+    const bool write = line != page;
+    caches.store(kHere, line);
+    EXPECT_EQ(caches.access(kNeighbour, line, write), 110U);
+    caches.store(kHere, line);
+    EXPECT_EQ(caches.access(kOneHop, line, write), 280U);
+    caches.store(kHere, line);
+    EXPECT_EQ(caches.access(kTwoHops, line, write), 400U);
+  }
+}
+
+TEST(Caches, ACleanLineOfOtherCoresCostsByTheNearestOne) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page();
+  caches.store(kHere, line), caches.load(kNeighbour, line);
+  EXPECT_EQ(caches.load(kOtherNeighbour, line), 45U);
+  EXPECT_EQ(caches.load(kTwoHops, line), 300U);
+  EXPECT_EQ(caches.load(kTwoHopsToo, line), 45U);
+  EXPECT_EQ(caches.load(kOneHop, line), 200U);
+  EXPECT_EQ(caches.load(kOneHopToo, line), 45U);
+}
+
+TEST(Caches, AStoreToASharedLineCostsByTheFarthestSharer) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page();
+  const auto share = [&](uint32_t with) {
+    caches.store(kHere, line), caches.load(kNeighbour, line), caches.load(with, line);
+  };
+  share(kOtherNeighbour);
+  EXPECT_EQ(caches.store(kHere, line), 80U);
+  share(kOneHop);
+  EXPECT_EQ(caches.store(kHere, line), 250U);
+  share(kTwoHops);
+  EXPECT_EQ(caches.store(kHere, line), 350U);
+  // One that does not have it waits for the line and for the invalidations, whichever is longer.
+  share(kTwoHops);
+  EXPECT_EQ(caches.store(kTwoHopsToo, line), 350U);
+  share(kNeighbour);
+  EXPECT_EQ(caches.store(kOtherNeighbour, line), 80U);
+}
+
+TEST(Caches, AStoreInvalidatesAllSharers) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page();
+  for (uint32_t core = 0; core < 16; ++core) caches.load(core, line);
+  caches.store(kOneHop, line);
+  for (uint32_t core = 0; core < 16; ++core) {
+    EXPECT_EQ(caches.in_l1(core, line), core == kOneHop) << core;
+    EXPECT_EQ(caches.in_l2(core, line), core == kOneHop) << core;
+  }
+  EXPECT_EQ(caches->line(line).owner_plus_1, kOneHop + 1);
+  EXPECT_EQ(caches.load(kHere, line), 280U);
+}
+
+TEST(Caches, AnEvictedLineIsInTheSharedCacheOfItsSocket) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page(3);
+  caches.store(kHere, line);
+  caches.evict(kHere, line);
+  EXPECT_EQ(caches.load(kHere, line), 45U);
+  caches.store(kHere, line);
+  caches.evict(kHere, line);
+  EXPECT_EQ(caches.load(kTwoHops, line), 300U);
+  EXPECT_EQ(caches->line(line).sharers[0], uint64_t{1} << kTwoHops);
+}
+
+TEST(Caches, WithoutASharedCacheAnEvictedLineIsInMemory) {
+  Profile profile = small_profile();
+  profile.l3_mib = 0;
+  TestCaches caches(profile);
+  const uint32_t line = line_of_new_page(3);
+  caches.store(kHere, line);
+  caches.evict(kHere, line);
+  EXPECT_EQ(caches.load(kHere, line), 420U);
+  EXPECT_EQ(caches.store(kNeighbour, line), 110U);
+  caches.load(kHere, line);
+  EXPECT_EQ(caches.load(kOtherNeighbour, line), 45U) << "from a core that has it clean";
+}
+
+// The shared cache of one set of two ways, private caches of one line.
+Profile tiny_caches() {
+  Profile profile = small_profile();
+  profile.l1_kib = 1 / 16.0;
+  profile.l1_ways = 1;
+  profile.l2_kib = 0;
+  profile.l3_mib = 1 / 8192.0;
+  profile.l3_ways = 2;
+  return profile;
+}
+
+TEST(Caches, AnInvalidatedLineMakesRoomInTheSharedCache) {
+  TestCaches caches(tiny_caches());
+  const uint32_t line = line_of_new_page();
+  caches.load(kOneHop, line), caches.load(kOneHop, line + 1);
+  caches.store(kHere, line + 1);
+  caches.load(kOneHop, line + 2);
+  EXPECT_EQ(caches.load(kOneHopToo, line), 45U);
+}
+
+TEST(Caches, TheLeastRecentlyUsedLineLeavesTheSharedCache) {
+  TestCaches caches(tiny_caches());
+  const uint32_t line = line_of_new_page();
+  caches.load(0, line), caches.load(1, line);
+  caches.load(0, line + 1), caches.load(3, line + 1);
+  EXPECT_EQ(caches.load(2, line), 45U);
+  for (const uint32_t core : {0, 1, 2}) caches.load(core, line + 2);
+  EXPECT_EQ(caches.load(3, line), 45U);
+}
+
+TEST(Caches, ALineThatAnotherSocketsCacheHasIsNotExclusive) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page();
+  caches.store(kOneHop, line);
+  caches.evict(kOneHop, line);
+  EXPECT_EQ(caches.load(kHere, line), 200U);
+  EXPECT_EQ(caches.store(kHere, line), 250U) << "the other socket's copy is invalidated";
+  caches.evict(kHere, line);
+  EXPECT_EQ(caches.load(kOneHop, line), 200U) << "the other socket's old copy answers";
+}
+
+TEST(Caches, MemorySendsOneLineAfterTheOther) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page(0), elsewhere = line_of_new_page(1);
+  constexpr Picoseconds kNow = 5'000'000;
+  EXPECT_EQ(caches.access_at(0, line, false, kNow), 220U);
+  EXPECT_EQ(caches.access_at(1, line + 1, false, kNow), 230U);
+  EXPECT_EQ(caches.access_at(2, line + 2, false, kNow), 240U);
+  EXPECT_EQ(caches.access_at(3, elsewhere, false, kNow), 330U);
+}
+
+TEST(Caches, CoresThatAddToOneLineAtOneTimeFinishOneAfterTheOther) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page();
+  caches.store(3, line);
+  constexpr Picoseconds kNow = 5'000'000'000;
+  EXPECT_EQ(caches.access_at(0, line, true, kNow), 110U);
+  EXPECT_EQ(caches.access_at(1, line, true, kNow), 110U + 55U);
+  EXPECT_EQ(caches.access_at(2, line, true, kNow), 110U + 2 * 55U);
+  EXPECT_EQ(caches.access_at(3, line, true, kNow), 110U + 3 * 55U);
+  EXPECT_EQ(caches->line(line).transfers, 4U);
+  EXPECT_EQ(caches->counts().waits_for_line, 3U);
+}
+
+TEST(Caches, ALineComesToNoCoreBeforeItHasComeToTheLastOne) {
+  TestCaches caches(small_profile());
+  const uint32_t cold = line_of_new_page(3), warm = line_of_new_page();
+  constexpr Picoseconds kNow = 5'000'000'000;
+  EXPECT_EQ(caches.access_at(0, cold, true, kNow), 420U);
+  EXPECT_EQ(caches.access_at(1, cold, true, kNow), 420U + 55U);
+  EXPECT_EQ(caches.access_at(2, cold, false, kNow), 420U + 2 * 55U);
+  caches.access_at(kTwoHops, warm, true, kNow);
+  EXPECT_EQ(caches.access_at(0, warm, true, 2 * kNow), 400U);
+  EXPECT_EQ(caches.access_at(1, warm, true, 2 * kNow), 400U + 55U);
+}
+
+TEST(Caches, ManyReadACleanLineAtOnce) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page();
+  caches.store(0, line), caches.load(1, line);
+  constexpr Picoseconds kNow = 5'000'000'000;
+  EXPECT_EQ(caches.access_at(kTwoHops, line, false, kNow), 300U);
+  EXPECT_EQ(caches.access_at(2, line, false, kNow), 45U);
+  EXPECT_EQ(caches.access_at(3, line, false, kNow), 45U);
+}
+
+TEST(Caches, AStreamIsNoticedByItsLines) {
+  TestCaches caches(small_profile());
+  Core& core = caches->core(0);
+  for (uint32_t at = 0; at < 4; ++at) {
+    EXPECT_EQ(Caches::lines_in_stream(core, 1000 + at), at);
+    EXPECT_EQ(Caches::lines_in_stream(core, 2000 + at), at);
+    EXPECT_EQ(Caches::lines_in_stream(core, 3000 + 2 * at), 0U);
+  }
+}
+
+// Random accesses of eight cores on two sockets to more lines than the caches have.
+class CachesProperty : public testing::TestWithParam<bool> {
+ protected:
+  static constexpr uint32_t kCores = 8, kLinesUsed = 500;
+
+  static Profile profile() {
+    Profile profile = small_profile();
+    profile.sockets = 2;
+    profile.l2_kib = GetParam() ? 2 : 0;
+    profile.l3_mib = 1 / 128.0;
+    return profile;
+  }
+  void check(uint32_t number) {
+    const Line& line = caches_->line(number);
+    const uint32_t owner = line.owner_plus_1;
+    if (owner != 0) {
+      ASSERT_EQ(line.sharers[0], uint64_t{1} << (owner - 1)) << "an owner is the only sharer";
+      ASSERT_EQ(line.shared_caches & (owner <= kCores / 2 ? 2 : 1), 0) << "another socket has it";
+    }
+    for (uint32_t core = 0; core < kCores; ++core) {
+      const bool sharer = (line.sharers[0] >> core & 1) != 0;
+      const bool first = caches_.in_l1(core, number), second = caches_.in_l2(core, number);
+      if (GetParam()) {
+        ASSERT_EQ(second, sharer) << "core " << core;
+        ASSERT_TRUE(second || !first) << "core " << core;
+        ASSERT_EQ(caches_.in_l2(core, number, true), owner == core + 1) << "core " << core;
+      } else {
+        ASSERT_EQ(first, sharer) << "core " << core;
+      }
+      ASSERT_EQ(caches_.in_l1(core, number, true), first && owner == core + 1) << "core " << core;
+    }
+  }
+
+  TestCaches caches_{profile()};
+};
+
+TEST_P(CachesProperty, ACoreHasTheTagIfAndOnlyIfTheLineNamesIt) {
+  std::vector<uint32_t> lines;
+  while (lines.size() < kLinesUsed) {
+    const uint32_t page = line_of_new_page(lines.size() % 2);
+    for (uint32_t line = 0; line < 50; ++line) lines.push_back(page + line);
+  }
+  std::mt19937 random(3);
+  for (uint32_t step = 0; step < 100'000; ++step) {
+    // Some lines are hotter than others.
+    const uint32_t line = lines[std::min(random() % kLinesUsed, random() % kLinesUsed)];
+    caches_.access(random() % kCores, line, random() % 3 == 0);
+    if (step % 8 == 0) check(line);
+    if (step % 2000 == 0) {
+      for (const uint32_t other : lines) check(other);
+    }
+    ASSERT_FALSE(HasFatalFailure()) << "step " << step;
+  }
+  const AccessCounts& counts = caches_->counts();
+  for (const uint64_t count : {counts.shared_cache, counts.other_core, counts.other_socket,
+                               counts.memory, counts.remote_memory, counts.upgrades}) {
+    EXPECT_GT(count, 1000U) << "the accesses are of every kind";
+  }
+}
+INSTANTIATE_TEST_SUITE_P(, CachesProperty, testing::Bool(),
+                         [](const auto& info) { return info.param ? "TwoLevels" : "OneLevel"; });
+
+}  // namespace
+}  // namespace logjam::sim

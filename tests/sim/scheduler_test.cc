@@ -1,0 +1,394 @@
+#include "platform/sim/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platform/fatal.h"
+#include "tests/sim/small_machine.h"
+
+namespace logjam::sim {
+namespace {
+
+constexpr Picoseconds kNanosecond = 1000, kMicrosecond = 1'000'000;
+
+// One socket of four cores, on which kernel and wake-ups cost nothing.
+Profile free_kernel() {
+  Profile profile = small_profile();
+  profile.sockets = 1;
+  profile.syscall_ns = profile.context_switch_ns = profile.wake_latency_ns = 0;
+  profile.futex_wait_ns = profile.futex_wake_ns = profile.timer_late_ns = 0;
+  return profile;
+}
+
+TEST(Scheduler, WhatIsVisibleHappensInTheOrderOfTheClocks) {
+  RunningMachine machine(free_kernel(), 4);
+  std::vector<std::pair<Picoseconds, uint32_t>> seen;
+  // Few different steps: clocks are often equal, which then go by number.
+  const auto body = [&] {
+    std::mt19937 random(machine->current().id);
+    for (int step = 0; step < 500; ++step) {
+      const Picoseconds time = random() % 3 * kNanosecond;
+      random() % 4 == 0 ? machine->sleep(time) : machine->spend(time);
+      machine->visible();
+      seen.emplace_back(machine->now(), machine->current_cpu().number);
+    }
+  };
+  machine.run_pinned({body, body, body, body});
+  ASSERT_EQ(seen.size(), 2000U);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+}
+
+TEST(Scheduler, AClockRunsAheadUntilSomethingIsVisible) {
+  RunningMachine machine(free_kernel(), 2);
+  std::string order;
+  const auto body = [&](char name) {
+    return [&order, &machine, name] {
+      machine->current_cpu().now += (name == 'a' ? 100 : 1) * kMicrosecond;
+      order += name;
+      machine->visible();
+      order += name;
+    };
+  };
+  machine.run_pinned({body('a'), body('b')});
+  EXPECT_EQ(order, "abba");
+}
+
+TEST(Scheduler, ASleepEndsLate) {
+  RunningMachine machine(small_profile(), 4);
+  Picoseconds slept = 0;
+  machine.run({[&] {
+    const Picoseconds before = machine->now();
+    machine->sleep(30 * kMicrosecond);
+    slept = machine->now() - before;
+  }});
+  EXPECT_EQ(slept, 35 * kMicrosecond);
+  const Picoseconds before = machine->now();
+  machine->sleep(30 * kMicrosecond);
+  EXPECT_EQ(machine->now() - before, 30 * kMicrosecond) << "the observer wakes in time";
+}
+
+TEST(Scheduler, SleepersWakeInTheOrderOfTheirTimes) {
+  RunningMachine machine(free_kernel(), 1);
+  std::string order;
+  const auto body = [&](char name, Picoseconds time) {
+    return [&order, &machine, name, time] {
+      machine->sleep(time);
+      order += name;
+    };
+  };
+  machine.run({body('c', 30 * kMicrosecond), body('a', 10 * kMicrosecond),
+               body('b', 20 * kMicrosecond), body('d', 30 * kMicrosecond)});
+  EXPECT_EQ(order, "abcd");
+}
+
+// Two fibers of one context; the second sleeps for 100 us of the first one's work. Returns how much
+// later than its sleep's end it runs.
+Picoseconds time_until_it_runs(bool favoured) {
+  RunningMachine machine(small_profile(), 1);
+  Picoseconds late = 0;
+  machine.run({[&] {
+                 for (int step = 0; step < 5000; ++step) machine->spend(kMicrosecond);
+               },
+               [&] {
+                 machine->current().favoured = favoured;
+                 const Picoseconds before = machine->now();
+                 machine->sleep(100 * kMicrosecond);
+                 late = machine->now() - before - 105 * kMicrosecond;
+               }});
+  return late;
+}
+
+TEST(Scheduler, AFavouredFiberPreempts) {
+  const Picoseconds late = time_until_it_runs(true);
+  EXPECT_GE(late, 1500 * kNanosecond) << "a context switch";
+  EXPECT_LE(late, 1500 * kNanosecond + kMicrosecond) << "and what the other one is doing";
+}
+
+TEST(Scheduler, AnotherFiberWaitsForTheEndOfTheTimeSlice) {
+  const Picoseconds late = time_until_it_runs(false);
+  EXPECT_GE(late, 800 * kMicrosecond);
+  EXPECT_LE(late, 1000 * kMicrosecond);
+}
+
+TEST(Scheduler, APreemptedFiberIsTheNextOne) {
+  RunningMachine machine(free_kernel(), 1);
+  std::string order;
+  const auto work = [&](char name) {
+    return [&order, &machine, name] {
+      for (int step = 0; step < 300; ++step) {
+        machine->spend(kMicrosecond);
+        if (order.empty() || order.back() != name) order += name;
+      }
+    };
+  };
+  machine.run({[&] {
+                 machine->current().favoured = true;
+                 machine->sleep(100 * kMicrosecond);
+                 order += 'f';
+               },
+               work('a'), work('b')});
+  EXPECT_EQ(order, "afab");
+}
+
+TEST(Scheduler, TimeSlicesAlternateTheFibersOfAContext) {
+  RunningMachine machine(small_profile(), 1);
+  constexpr Picoseconds kStep = 10 * kMicrosecond;
+  struct Turn {
+    uint32_t fiber;
+    Picoseconds begin, end;
+  };
+  std::vector<Turn> turns;
+  const auto body = [&] {
+    for (int step = 0; step < 500; ++step) {
+      const uint32_t id = machine->current().id;
+      const Picoseconds before = machine->now();
+      if (turns.empty() || turns.back().fiber != id) turns.push_back({id, before, 0});
+      turns.back().end = before + kStep;
+      machine->spend(kStep);
+    }
+  };
+  machine.run({body, body});
+  ASSERT_EQ(turns.size(), 10U) << "five slices of a millisecond each";
+  for (size_t turn = 1; turn + 2 < turns.size(); ++turn) {
+    EXPECT_GE(turns[turn].end - turns[turn].begin, 1000 * kMicrosecond) << turn;
+    EXPECT_LE(turns[turn].end - turns[turn].begin, 1000 * kMicrosecond + kStep) << turn;
+    EXPECT_EQ(turns[turn].begin - turns[turn - 1].end, 1500 * kNanosecond) << turn;
+  }
+  EXPECT_EQ(machine->switches_taken(), 8U) << "the last switch is given: the fiber has ended";
+}
+
+TEST(Scheduler, AYieldLetsTheNextFiberOfTheContextRun) {
+  RunningMachine machine(small_profile(), 1);
+  std::string order;
+  std::vector<Picoseconds> at;
+  const auto body = [&](char name) {
+    return [&, name] {
+      for (int step = 0; step < 3; ++step) {
+        order += name;
+        at.push_back(machine->now());
+        machine->yield();
+      }
+    };
+  };
+  machine.run({body('a'), body('b')});
+  EXPECT_EQ(order, "ababab");
+  EXPECT_EQ(at[1] - at[0], 1650 * kNanosecond) << "a system call and a context switch";
+}
+
+TEST(Scheduler, AWakeUpWithoutASleeperIsNothing) {
+  RunningMachine machine(small_profile(), 2);
+  int word = 0;
+  Picoseconds waited = 0;
+  machine.run({[&] {
+    machine->wake(&word, 1);
+    const Picoseconds before = machine->now();
+    machine->wait(&word, 20 * kMicrosecond);
+    waited = machine->now() - before;
+  }});
+  EXPECT_EQ(waited, 25 * kMicrosecond) << "the wait ends with its time";
+}
+
+TEST(Scheduler, AWakeUpEndsAsManyWaitsAsItSaysInTheirOrder) {
+  RunningMachine machine(free_kernel(), 4);
+  int word = 0, other = 0;
+  std::vector<uint32_t> woken;
+  std::vector<Fiber*> fibers;
+  for (uint32_t waiter = 0; waiter < 3; ++waiter) {
+    fibers.push_back(machine->spawn([&, waiter] {
+      machine->sleep((waiter + 1) * kMicrosecond);
+      machine->wait(&word, 0);
+      woken.push_back(waiter);
+    }));
+  }
+  machine->sleep(100 * kMicrosecond);
+  machine->wake(&other, 3);
+  machine->sleep(100 * kMicrosecond);
+  EXPECT_TRUE(woken.empty());
+  machine->wake(&word, 2);
+  machine->sleep(100 * kMicrosecond);
+  std::sort(woken.begin(), woken.end());
+  EXPECT_EQ(woken, (std::vector<uint32_t>{0, 1}));
+  machine->wake(&word, ~uint32_t{0});
+  for (Fiber* fiber : fibers) machine->join(fiber);
+  EXPECT_EQ(woken.back(), 2U);
+}
+
+TEST(Scheduler, TheTimerOfAWaitThatWasWokenIsNothing) {
+  RunningMachine machine(free_kernel(), 2);
+  int word = 0;
+  Picoseconds woken_after = 0, slept = 0;
+  machine.run({[&] {
+                 const Picoseconds before = machine->now();
+                 machine->wait(&word, 100 * kMicrosecond);
+                 woken_after = machine->now() - before;
+                 machine->sleep(500 * kMicrosecond);
+                 slept = machine->now() - before - woken_after;
+               },
+               [&] {
+                 machine->spend(50 * kMicrosecond);
+                 machine->visible();
+                 machine->wake(&word, 1);
+               }});
+  EXPECT_LE(woken_after, 51 * kMicrosecond);
+  EXPECT_EQ(slept, 500 * kMicrosecond);
+}
+
+TEST(Scheduler, ASleeperWakesAfterTheWakeUpsLatency) {
+  RunningMachine machine(small_profile(), 2);
+  int word = 0;
+  Picoseconds called = 0, awake = 0;
+  machine.run({[&] {
+                 machine->wait(&word, 0);
+                 awake = machine->now();
+               },
+               [&] {
+                 machine->spend(50 * kMicrosecond);
+                 machine->visible();
+                 called = machine->now();
+                 machine->wake(&word, 1);
+               }});
+  EXPECT_GE(awake - called, 3600 * kNanosecond) << "10 % less than 4 us";
+  EXPECT_LE(awake - called, 4400 * kNanosecond) << "10 % more";
+}
+
+TEST(SchedulerDeathTest, ALostWakeUpEndsTheProcessWithASentence) {
+  RunningMachine machine(small_profile(), 2);
+  int word = 0;
+  EXPECT_EXIT(machine.run({[&] { machine->wait(&word, 0); }}),
+              testing::ExitedWithCode(platform::kExitFailed),
+              "^logjam: all virtual threads wait for each other: a wake-up was lost\n$");
+}
+
+TEST(Scheduler, AJoinReturnsWhenTheFiberHasEnded) {
+  RunningMachine machine(small_profile(), 4);
+  Picoseconds ended = 0, joined = 0, joined_again = 0;
+  machine.run({[&] {
+    Fiber* child = machine->spawn([&] {
+      machine->spend(300 * kMicrosecond);
+      ended = machine->now();
+    });
+    machine->join(child);
+    joined = machine->now();
+    machine->join(child);
+    joined_again = machine->now();
+  }});
+  EXPECT_GE(ended, 300 * kMicrosecond);
+  EXPECT_GE(joined, ended);
+  EXPECT_LE(joined, ended + 4400 * kNanosecond);
+  EXPECT_EQ(joined_again, joined);
+}
+
+TEST(Scheduler, APinnedFiberRunsOnItsContext) {
+  RunningMachine machine(small_profile(), 6);
+  std::vector<uint32_t> contexts;
+  std::vector<uint32_t> sockets;
+  machine.run({[&] {
+    for (const uint32_t context : {5U, 0U, 3U}) {
+      machine->pin(context);
+      machine->sleep(kMicrosecond);
+      contexts.push_back(machine->current_cpu().number);
+      sockets.push_back(socket_here());
+    }
+  }});
+  EXPECT_EQ(contexts, (std::vector<uint32_t>{5, 0, 3}));
+  EXPECT_EQ(sockets, (std::vector<uint32_t>{1, 0, 0})) << "where it takes memory";
+}
+
+TEST(Scheduler, FibersSpreadOverIdleContextsOfTheirSocket) {
+  RunningMachine machine(small_profile(), 8);
+  std::vector<uint32_t> contexts;
+  const auto body = [&](uint32_t socket) {
+    return [&contexts, &machine, socket] {
+      machine->pin_to_socket(socket);
+      machine->spend(kMicrosecond);
+      contexts.push_back(machine->current_cpu().number);
+    };
+  };
+  machine.run({body(1), body(1), body(1), body(1)});
+  std::sort(contexts.begin(), contexts.end());
+  EXPECT_EQ(contexts, (std::vector<uint32_t>{4, 5, 6, 7}));
+}
+
+TEST(Scheduler, TwoBusyContextsOfACoreShareItsInstructions) {
+  Profile profile = free_kernel();
+  profile.contexts = 2;
+  RunningMachine machine(profile, 0);
+  Picoseconds alone = 0, together = 0, after = 0;
+  Fiber* first = machine->spawn([&] {
+    machine->pin(0);
+    alone = machine->current_cpu().per_instruction;
+    machine->sleep(100 * kMicrosecond);
+    together = machine->current_cpu().per_instruction;
+    machine->sleep(500 * kMicrosecond);
+    after = machine->current_cpu().per_instruction;
+  });
+  Fiber* sibling = machine->spawn([&] {
+    machine->sleep(10 * kMicrosecond);
+    machine->pin(4);  // of core 0 too
+    machine->spend(300 * kMicrosecond);
+  });
+  machine->join(first);
+  machine->join(sibling);
+  EXPECT_EQ(alone, 1000U);
+  EXPECT_EQ(together, 1500U);
+  EXPECT_EQ(after, 1000U);
+}
+
+TEST(Scheduler, BusyTimeIsWhatTheFibersUsed) {
+  RunningMachine machine(free_kernel(), 2);
+  const auto body = [&] {
+    machine->spend(70 * kMicrosecond);
+    machine->sleep(1000 * kMicrosecond);
+    machine->spend(30 * kMicrosecond);
+  };
+  machine.run({body, body});
+  EXPECT_EQ(machine->busy_time(), 200 * kMicrosecond);
+}
+
+// Twelve fibers on four contexts spend, sleep, wait, wake and yield at random.
+std::vector<std::pair<Picoseconds, uint32_t>> random_run(uint64_t seed) {
+  RunningMachine machine(small_profile(), 4, seed);
+  std::vector<std::pair<Picoseconds, uint32_t>> seen;
+  int words[3] = {};
+  const auto body = [&] {
+    std::mt19937 random(machine->current().id);
+    machine->current().favoured = random() % 4 == 0;
+    for (int step = 0; step < 100; ++step) {
+      switch (random() % 5) {
+        case 0:
+          machine->sleep(random() % 50 * kMicrosecond);
+          break;
+        case 1:
+          machine->wait(&words[random() % 3], (1 + random() % 100) * kMicrosecond);
+          break;
+        case 2:
+          machine->wake(&words[random() % 3], 1 + random() % 2);
+          break;
+        case 3:
+          machine->yield();
+          break;
+        default:
+          machine->spend(random() % 100 * kMicrosecond);
+      }
+      seen.emplace_back(machine->now(), machine->current().id);
+    }
+  };
+  machine.run(std::vector<std::function<void()>>(12, body));
+  return seen;
+}
+
+TEST(Scheduler, ASeedIsARun) {
+  const auto once = random_run(1);
+  EXPECT_EQ(once.size(), 1200U);
+  EXPECT_EQ(once, random_run(1));
+  EXPECT_NE(once, random_run(2));
+}
+
+}  // namespace
+}  // namespace logjam::sim

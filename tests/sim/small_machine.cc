@@ -1,0 +1,92 @@
+#include "tests/sim/small_machine.h"
+
+namespace logjam::sim {
+namespace {
+
+Scheduler* the_scheduler = nullptr;
+
+void reserve_once() { [[maybe_unused]] static const bool reserved = (reserve_region(), true); }
+
+}  // namespace
+
+// platform/sim/flags.cc has the program's.
+Scheduler& scheduler() { return *the_scheduler; }
+
+Profile small_profile() {
+  Profile profile{};
+  profile.file = profile.name = "small";
+  profile.interconnect = "square";
+  profile.ghz = 1;
+  profile.sockets = 4;
+  profile.cores = 4;
+  profile.contexts = 1;
+  profile.instructions_per_cycle = 1;
+  profile.context_share = 0.75;
+  profile.l1_kib = 1;  // 8 sets
+  profile.l1_ways = 2;
+  profile.l2_kib = 4;  // 16 sets
+  profile.l2_ways = 4;
+  profile.l2_cycles = 12;
+  profile.l3_mib = 1;
+  profile.l3_ways = 16;
+  profile.l3_cycles = 45;
+  profile.dirty_cycles = 110;
+  profile.upgrade_cycles = 80;
+  profile.hop_clean_cycles = 200;
+  profile.hop_dirty_cycles = 280;
+  profile.hop_upgrade_cycles = 250;
+  profile.two_hop_clean_cycles = 300;
+  profile.two_hop_dirty_cycles = 400;
+  profile.two_hop_upgrade_cycles = 350;
+  profile.memory_cycles = 220;
+  profile.hop_memory_cycles = 330;
+  profile.two_hop_memory_cycles = 420;
+  profile.memory_gb_s = 6.4;  // a line in ten cycles
+  profile.rmw_cycles = 20;
+  profile.fence_cycles = 30;
+  profile.occupancy = 0.5;
+  profile.store_buffer = 42;
+  profile.overlap = 3;
+  profile.stream_cycles = 21;
+  profile.allocation_ns = 40;
+  profile.syscall_ns = 150;
+  profile.context_switch_ns = 1500;
+  profile.futex_wait_ns = 900;
+  profile.futex_wake_ns = 1200;
+  profile.wake_latency_ns = 4000;
+  profile.timer_late_ns = 5000;
+  profile.time_slice_us = 1000;
+  profile.write_back_ns = 60;
+  return profile;
+}
+
+uint32_t line_of_new_page(uint32_t socket) {
+  reserve_once();
+  return line_of(take(kPageBytes, kPageBytes, socket));
+}
+
+RunningMachine::RunningMachine(const Profile& profile, uint32_t contexts, uint64_t seed)
+    : machine_(make_machine(profile, contexts, seed)), scheduler_((reserve_once(), machine_)) {
+  the_scheduler = &scheduler_;
+}
+
+RunningMachine::~RunningMachine() { the_scheduler = nullptr; }
+
+void RunningMachine::run_pinned(const std::vector<std::function<void()>>& bodies) {
+  std::vector<std::function<void()>> pinned;
+  for (uint32_t context = 0; context < bodies.size(); ++context) {
+    pinned.push_back([this, context, &body = bodies[context]] {
+      scheduler_.pin(context);
+      body();
+    });
+  }
+  run(pinned);
+}
+
+void RunningMachine::run(const std::vector<std::function<void()>>& bodies) {
+  std::vector<Fiber*> fibers;
+  for (const auto& body : bodies) fibers.push_back(scheduler_.spawn(body));
+  for (Fiber* fiber : fibers) scheduler_.join(fiber);
+}
+
+}  // namespace logjam::sim
