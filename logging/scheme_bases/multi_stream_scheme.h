@@ -29,7 +29,7 @@
 // work pending, or its flusher is notified.
 //
 // Protocol. Any thread raises global_durable_sequence_ (release). It only grows, so a value that
-// was loaded stays true. Only its worker uses a member of turns_.
+// was loaded stays true. behind_ is a hint, the number of any stream. Only its worker uses a member of turns_.
 #pragma once
 
 #include <algorithm>
@@ -95,6 +95,7 @@ class MultiStreamScheme : public LogScheme {
   bool fits(uint32_t index, uint64_t end) const { return stream(index).ring().fits(end); }
 
   void record_durable_sequence(uint32_t index, uint64_t end, uint64_t sequence) {
+    durable_sequence(index);  // makes room for the pair, if nobody has asked for a while
     streams_[index]->durable_sequence.record(end, sequence);
   }
   uint64_t durable_sequence(uint32_t index) const {
@@ -163,9 +164,17 @@ class MultiStreamScheme : public LogScheme {
     DurableSequence durable_sequence;
   };
 
+  // Most workers ask in vain, after each transaction. So the stream that was behind the last time
+  // is looked at first: each look at another one may cost a transfer of a cache line.
   bool everywhere_durable(uint64_t wanted) const {
-    return global_durable_sequence_.load(platform::memory_order_acquire) >= wanted ||
-           global_durable_sequence() >= wanted;
+    if (global_durable_sequence_.load(platform::memory_order_acquire) >= wanted) return true;
+    if (durable_sequence(behind_.load(platform::memory_order_relaxed)) < wanted) return false;
+    for (uint32_t index = 0; index < streams(); ++index) {
+      if (durable_sequence(index) >= wanted) continue;
+      behind_.store(index, platform::memory_order_relaxed);
+      return false;
+    }
+    return global_durable_sequence() >= wanted;
   }
 
   const uint64_t run_;
@@ -174,6 +183,7 @@ class MultiStreamScheme : public LogScheme {
   WorkerStates<uint32_t> turns_;
   platform::atomic<uint64_t> watermark_count_{0};
   alignas(platform::kCacheLine) mutable platform::atomic<uint64_t> global_durable_sequence_{0};
+  mutable platform::atomic<uint32_t> behind_{0};
 };
 
 }  // namespace logjam
