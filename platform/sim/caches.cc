@@ -101,7 +101,7 @@ Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds n
     invalidate_others(core, number, line);
   }
   // A line that passes from core to core serves no other core for a part of the way. A clean line
-  // that only memory or a shared cache has is read by many at once.
+  // is read by many at once.
   if (passed_on) {
     line.busy_until =
         begin + static_cast<Picoseconds>(static_cast<double>(latency) * machine_.profile.occupancy);
@@ -156,7 +156,8 @@ Picoseconds Caches::from_memory(Core& core, uint32_t number, Line& line, Picosec
   return begin - now + machine_.memory[far];
 }
 
-// The owner keeps the line, but has to ask before its next store.
+// The owner keeps the line, but has to ask before its next store. What it wrote is now in its
+// socket's shared cache; memory's bandwidth is not charged for it.
 void Caches::take_from_owner(uint32_t number, Line& line) {
   Core& owner = cores_[line.owner_plus_1 - 1U];
   owner.l1.make_read_only(number);
