@@ -99,7 +99,7 @@ Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds n
   }
   // A line that passes from core to core serves no other core for a part of the way, and comes to
   // none before it has come to the last one, however far that was from the one before. A clean line
-  // that only memory or a shared cache has is read by many at once.
+  // is read by many at once.
   const Picoseconds begin = std::max(now, line.busy_until);
   Picoseconds end = std::max(begin + latency, line.arrives);
   if (passed_on) {
@@ -166,7 +166,8 @@ Picoseconds Caches::from_memory(Core& core, uint32_t number, Line& line, Picosec
   return begin - now + machine_.memory[far];
 }
 
-// The owner keeps the line, but has to ask before its next store.
+// The owner keeps the line, but has to ask before its next store. What it wrote is now in its
+// socket's shared cache; memory's bandwidth is not charged for it.
 void Caches::take_from_owner(uint32_t number, Line& line) {
   Core& owner = cores_[line.owner_plus_1 - 1U];
   owner.l1.make_read_only(number);

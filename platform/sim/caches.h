@@ -6,7 +6,12 @@
 // names the core among its sharers.
 //
 // An access that the core's own caches answer is nobody else's business. All others are visible:
-// the scheduler orders them by time (scheduler.h) before they come here.
+// the scheduler orders them by time (scheduler.h) before they come here. A line's state changes
+// when it is asked for; the core waits afterwards, and Line::busy_until makes the next one wait.
+//
+// In the private caches the least recently used line leaves, and the second cache has all that the
+// first one has. In a shared cache the line leaves that came first, and cores keep theirs.
+// docs/SIMULATION.md has the prices, and what is left out.
 //
 // Only the one host thread calls these functions.
 #pragma once

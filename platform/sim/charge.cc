@@ -10,7 +10,8 @@ uint64_t accesses = 0;
 
 namespace {
 
-// The hardware notices a sequential stream by so many lines.
+// The hardware notices a sequential stream by so many lines (assumed): the next one costs
+// stream_cycles.
 constexpr uint32_t kLinesBeforePrefetch = 3;
 
 Picoseconds overlapped(Picoseconds cost) {
@@ -110,6 +111,7 @@ void before_read_modify_write(const void* site, const void* address) {
   cpu.now += machine().rmw;
 }
 
+// Execution is sequentially consistent without it (scheduler.h): a fence only costs time.
 void before_fence() {
   if (running == nullptr) return;
   if (running->now > horizon) scheduler().visible();

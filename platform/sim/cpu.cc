@@ -1,4 +1,8 @@
-// The functions of platform/ that instructions, clocks and threads are, on the simulated machine.
+// Instructions, clocks, sleeping and write-back (platform/cpu.h, clock.h, park.h, persist.h) on the
+// simulated machine.
+//
+// The compiler instruments no .cc file of platform/. So Parker's atomic operations are charged here
+// by hand: before_read_modify_write() comes before each.
 #include "platform/cpu.h"
 
 #include <algorithm>
@@ -15,7 +19,7 @@ namespace logjam::platform {
 namespace {
 
 constexpr sim::Picoseconds kNanosecond = 1000;
-constexpr uint64_t kTicksCycles = 20;  // rdtsc
+constexpr uint64_t kTicksCycles = 20;  // rdtsc, assumed
 
 }  // namespace
 
@@ -39,6 +43,8 @@ void sleep_ns(uint64_t ns) { sim::scheduler().sleep(ns * kNanosecond); }
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) {
   sim::Scheduler& scheduler = sim::scheduler();
   scheduler.spend(sim::machine().futex_wait);
+  // The kernel looks at the word once more, in the order of the clocks. No other fiber runs between
+  // that look and the wait, so no wake-up is lost.
   scheduler.visible();
   if (word.load(memory_order_relaxed) != expected || timeout_ns == 0) return;
   const bool forever = timeout_ns > kForever / kNanosecond;

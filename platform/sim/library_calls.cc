@@ -1,5 +1,6 @@
 // Library functions that touch memory of the program: the linker gives their calls to the functions
-// here (-Wl,--wrap), which charge both ranges and then call the real one.
+// here (-Wl,--wrap), which charge both ranges and then call the real one. Other fibers may run
+// while the ranges are charged, but not during the copy, which is never torn.
 #include <cstddef>
 
 #include "platform/sim/charge.h"

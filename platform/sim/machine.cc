@@ -10,6 +10,7 @@
 namespace logjam::sim {
 namespace {
 
+// Assumed. Intel's optimization manual: about 10 before Skylake, up to 140 since.
 constexpr double kPauseCycles = 40;
 // A core goes on until its oldest store that misses is this many cycles old, for each entry of its
 // store buffer: about one instruction in four stores.

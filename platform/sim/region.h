@@ -22,8 +22,8 @@ inline constexpr uint32_t kRegionLines = kRegionBytes / kLineBytes;
 inline constexpr uint32_t kLines = kRegionLines + kStaticEnd / kLineBytes;
 inline constexpr uint32_t kNoLine = ~uint32_t{0};
 
-// The number of the cache line that has the address. kNoLine: the memory of a library or of the
-// host, which no fiber shares.
+// The number of the cache line that has the address. kNoLine: memory that is not simulated (of
+// libraries, the host's heap, thread_local variables), of which accesses are free.
 inline uint32_t line_of(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const uint64_t inside = at - kRegion;

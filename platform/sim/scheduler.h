@@ -6,6 +6,11 @@
 // is behind: visible(). So all that is visible happens in the order of the clocks, and the same
 // flags give the same run. Equal clocks go by the context's number.
 //
+// Execution is sequentially consistent, because one host thread makes one access after the other.
+// The order is that of the clocks but for plain accesses that a core's own caches answer: such a
+// load may miss, and such a store may be seen by, what another core does a little earlier by its
+// clock. Atomics order them, as they must on real cores.
+//
 // The main thread of the program is the observer: it loads, waits and reports, costs nothing, and
 // has a clock of its own that only waiting moves.
 //
