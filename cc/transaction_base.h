@@ -119,7 +119,7 @@ class TransactionBase : public ProtocolTransaction {
         self().tuple_inserted(*tuple);
         own = &writes_.add(table, tuple, nullptr, false);
       } else {
-        table.free(tuple);
+        table.free(tuple, *context_.arena);
         tuple = Table::tuple_of(result.entry);
       }
       if (!insert_ok) return Status::kAbort;

@@ -32,7 +32,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       timeline_(timeline),
       protocol_(protocol),
       commands_(scheme.traits().commands),
-      reclaimer_(control.epochs, CommitPoint::kQueues),
+      reclaimer_(control.epochs, CommitPoint::kQueues, arena_),
       breakdown_(options.breakdown),
       random_(options.seed * 0x9e3779b97f4a7c15 + id + 1) {
   if (options.pin) arena_.lie_on(platform::node_of_core(static_cast<int>(id)));

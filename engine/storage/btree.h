@@ -116,8 +116,8 @@ class Tree final : public Index {
 
   bool remove(Key key, Keyed* entry, std::vector<Retired>* retired) override;
 
-  void recycle(const Retired& node) override {
-    (node.kind == Retired::Kind::kLeaf ? free_leaves_ : free_inners_).free(node.memory);
+  void recycle(const Retired& node, const Arena& arena) override {
+    (node.kind == Retired::Kind::kLeaf ? free_leaves_ : free_inners_).free(node.memory, &arena);
   }
 
   void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) override {

@@ -95,11 +95,11 @@ bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* reti
   return primary_->remove(key, entry, retired);
 }
 
-void Table::recycle(const Retired& retired) {
+void Table::recycle(const Retired& retired, const Arena& arena) {
   if (retired.kind == Retired::Kind::kTuple) {
-    free_tuples_.free(retired.memory);
+    free_tuples_.free(retired.memory, &arena);
   } else {
-    primary_->recycle(retired);
+    primary_->recycle(retired, arena);
   }
 }
 
@@ -115,7 +115,9 @@ Posting* Table::new_posting(size_t secondary, const Tuple& tuple, const std::byt
 bool Index::remove(Key, Keyed*, std::vector<Retired>*) {
   LOG(FATAL) << "entries cannot be taken out of this index";
 }
-void Index::recycle(const Retired&) { LOG(FATAL) << "entries cannot be taken out of this index"; }
+void Index::recycle(const Retired&, const Arena&) {
+  LOG(FATAL) << "entries cannot be taken out of this index";
+}
 
 void Table::load(Key key, const void* row, Arena& arena) {
   Tuple* tuple = new_tuple(key, arena);

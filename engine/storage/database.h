@@ -59,7 +59,7 @@ class Table {
   // Returns a tuple that is in no index yet, absent, with sequence number 0.
   Tuple* new_tuple(Key key, Arena& arena);
   // Frees a new tuple that did not enter the index.
-  void free(Tuple* tuple) { free_tuples_.free(tuple); }
+  void free(Tuple* tuple, const Arena& arena) { free_tuples_.free(tuple, &arena); }
   static Tuple* tuple_of(Keyed* primary_entry) { return static_cast<Tuple*>(primary_entry); }
   // Returns a posting of `tuple` for `row`, which is in no index yet.
   Posting* new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
@@ -92,7 +92,7 @@ class Table {
   bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
   // Takes memory that remove_absent() retired for new tuples and nodes. No thread may still access
   // it.
-  void recycle(const Retired& retired);
+  void recycle(const Retired& retired, const Arena& arena);
   // The largest sequence number of any removed tuple. An insert that finds no tuple depends on it.
   uint64_t removed_up_to() const { return removed_up_to_.load(platform::memory_order_acquire); }
 

@@ -3,7 +3,7 @@
 //
 // The blocks are in several parts, each with a latch and a cache line of its own. With one part,
 // TPC-C's inserts spent three quarters of all waits for cache lines on its line with 64 cores: the
-// blocks of a few rolled back transactions kept every insert coming.
+// few blocks that rolled back transactions freed kept every insert coming.
 #pragma once
 
 #include <array>
@@ -21,9 +21,10 @@ namespace logjam {
 // spreads the looks: it may lose an addition.
 class FreeList {
  public:
-  // `block` is at least as large as a pointer, and no other thread can reach it.
-  void free(void* block) {
-    Part& part = part_of(block);
+  // `block` is at least as large as a pointer, and no other thread can reach it. `caller` is the
+  // calling thread's own, and what the thread allocates with.
+  void free(void* block, const void* caller) {
+    Part& part = part_of(caller);
     part.lock.lock();
     part.first = new (block) Block{part.first};
     part.count.store(part.count.load(platform::memory_order_relaxed) + 1,
@@ -31,9 +32,8 @@ class FreeList {
     part.lock.unlock();
   }
 
-  // Returns a block, or null if the caller's part and one other part are empty. `caller` is what
-  // the calling thread alone allocates with. It looks into another part each time, so blocks that
-  // other threads free do not stay unused.
+  // Returns a block, or null if the caller's part and one other part are empty. It looks into
+  // another part each time, so blocks that other threads free do not stay unused.
   void* allocate(const void* caller) {
     Part& own = part_of(caller);
     if (void* block = take(own)) return block;

@@ -40,7 +40,7 @@ void Reclaimer::recycle_safe() {
   since_check_ = 0;
   const uint64_t safe = epochs_.safe_before();
   while (!limbo_.empty() && limbo_.front().epoch < safe) {
-    limbo_.front().table->recycle(limbo_.front().retired);
+    limbo_.front().table->recycle(limbo_.front().retired, arena_);
     limbo_.pop_front();
   }
 }

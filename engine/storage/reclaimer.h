@@ -78,8 +78,9 @@ struct Erasure {
 class Reclaimer {
  public:
   // `queues`: how many queues the worker's commits have. Within a queue they become durable in
-  // order.
-  Reclaimer(Epochs& epochs, uint32_t queues) : epochs_(epochs), waiting_(queues) {}
+  // order. `arena`: the worker's.
+  Reclaimer(Epochs& epochs, uint32_t queues, const Arena& arena)
+      : epochs_(epochs), arena_(arena), waiting_(queues) {}
 
   // The committing transaction has erased this row.
   void erased(const Erasure& erasure) { erased_.push_back(erasure); }
@@ -114,6 +115,7 @@ class Reclaimer {
   void recycle_safe();
 
   Epochs& epochs_;
+  const Arena& arena_;
   std::vector<Erasure> erased_;               // by the committing transaction
   std::vector<std::deque<Erasure>> waiting_;  // by queue, until their transactions are durable
   std::deque<Erasure> candidates_;

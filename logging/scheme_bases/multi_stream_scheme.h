@@ -29,7 +29,8 @@
 // work pending, or its flusher is notified.
 //
 // Protocol. Any thread raises global_durable_sequence_ (release). It only grows, so a value that
-// was loaded stays true. behind_ is a hint, the number of any stream. Only its worker uses a member of turns_.
+// was loaded stays true. behind_ is a hint, the number of any stream. Only its worker uses a member
+// of turns_.
 #pragma once
 
 #include <algorithm>

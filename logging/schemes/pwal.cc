@@ -169,19 +169,16 @@ class Pwal final : public MultiStreamScheme {
   // Any thread. Writes a watermark if all of the file is durable and the file is behind.
   bool raise_if_idle(uint32_t index) {
     PrivateBuffer& records = buffers_[index]->records;
-    const auto quiet = [&](const PrivateBuffer::Place& place) {
-      return place.end == stream(index).durable();
-    };
-    const PrivateBuffer::Place seen = records.place();
+    using Place = PrivateBuffer::Place;
+    const auto quiet = [&](const Place& at) { return at.end == stream(index).durable(); };
+    const Place at = records.place();
     // The counter comes last: all workers write to it.
-    if (unsafe_ || !quiet(seen) || seen.sequence >= counter_.load(memory_order_relaxed)) {
-      return false;
-    }
-    return records.append_if_idle([&](const PrivateBuffer::Place& place, uint64_t counter) {
+    if (unsafe_ || !quiet(at) || at.sequence >= counter_.load(memory_order_relaxed)) return false;
+    return records.append_if_idle([&](const Place& place, uint64_t counter) {
       const uint64_t end = place.end + kWatermarkBytes;
       if (place.sequence >= counter || !quiet(place) || !fits(index, end)) return place;
       write_watermark(index, place.end, counter);
-      return PrivateBuffer::Place{end, counter};
+      return Place{end, counter};
     });
   }
 

@@ -28,7 +28,7 @@ class Reclaim : public testing::TestWithParam<std::tuple<std::string, bool>> {
   // An actor with a reclaimer. Transactions that commit through commit() are durable at once.
   struct Worker {
     Worker(Reclaim& test, Epochs& all, uint32_t number)
-        : epochs(all), id(number), actor(test.world), reclaimer(all, 1) {
+        : epochs(all), id(number), actor(test.world), reclaimer(all, 1, *actor.context.arena) {
       actor.context.reclaimer = &reclaimer;
       actor.txn->abort();
     }

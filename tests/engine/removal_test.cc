@@ -25,7 +25,7 @@ struct Removing {
     ASSERT_NE(entry, nullptr);
     EXPECT_TRUE(index->remove(key, entry, &retired));
     nodes += retired.size();
-    for (const Retired& node : retired) index->recycle(node);
+    for (const Retired& node : retired) index->recycle(node, arena);
     retired.clear();
   }
   std::vector<Key> keys(bool descending = false) {
