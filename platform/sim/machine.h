@@ -2,8 +2,8 @@
 // contexts take part. Time is counted in picoseconds, so that the frequencies of all profiles give
 // whole numbers.
 //
-// The program's own is made by the first call of machine(), which comes when the flags are read, and
-// never changed after.
+// The program's own is made by the first call of machine(), which comes when the flags are read,
+// and never changed after.
 #pragma once
 
 #include <cstdint>
