@@ -75,6 +75,20 @@ TEST(Caches, AnOwnLineCostsNothingInTheFirstAndItsPriceInTheSecondLevel) {
   EXPECT_EQ(caches.store(kHere, line), 0U);
 }
 
+TEST(Caches, ALineLeavesTheFirstLevelWithTheSecond) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page();
+  line_of_new_page();
+  caches.load(kHere, line);
+  for (uint32_t other = 1; other <= 4; ++other) {
+    ASSERT_EQ(caches.load(kHere, line), 0U) << "the first level keeps it recent";
+    caches.load(kHere, line + 16 * other);
+  }
+  EXPECT_FALSE(caches.in_l2(kHere, line));
+  EXPECT_FALSE(caches.in_l1(kHere, line));
+  EXPECT_EQ(caches->line(line).sharers[0], 0U);
+}
+
 TEST(Caches, ALineThatNobodyHasComesFromTheMemoryOfItsHome) {
   TestCaches caches(small_profile());
   for (const bool write : {false, true}) {
@@ -165,6 +179,8 @@ TEST(Caches, WithoutASharedCacheAnEvictedLineIsInMemory) {
   EXPECT_EQ(caches.store(kNeighbour, line), 110U);
   caches.load(kHere, line);
   EXPECT_EQ(caches.load(kOtherNeighbour, line), 45U) << "from a core that has it clean";
+  caches.load(kOneHop, line);
+  EXPECT_EQ(caches.store(kTwoHops, line), 350U) << "the farthest sharer is not the last one";
 }
 
 // The shared cache of one set of two ways, private caches of one line.
@@ -227,8 +243,9 @@ TEST(Caches, CoresThatAddToOneLineAtOneTimeFinishOneAfterTheOther) {
   EXPECT_EQ(caches.access_at(1, line, true, kNow), 110U + 55U);
   EXPECT_EQ(caches.access_at(2, line, true, kNow), 110U + 2 * 55U);
   EXPECT_EQ(caches.access_at(3, line, true, kNow), 110U + 3 * 55U);
-  EXPECT_EQ(caches->line(line).transfers, 4U);
-  EXPECT_EQ(caches->counts().waits_for_line, 3U);
+  EXPECT_EQ(caches.access_at(kTwoHops, line, true, kNow), 4 * 55U + 400U);
+  EXPECT_EQ(caches->line(line).transfers, 5U);
+  EXPECT_EQ(caches->counts().waits_for_line, 4U);
 }
 
 TEST(Caches, ALineComesToNoCoreBeforeItHasComeToTheLastOne) {
