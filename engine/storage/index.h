@@ -117,8 +117,8 @@ class Index {
   // that node is empty. Only the caller removes this entry. Appends the removed nodes to `retired`.
   // Returns false if the node cannot be removed now; the caller then calls again, with null.
   virtual bool remove(Key key, Keyed* entry, std::vector<Retired>* retired);
-  // Takes the memory of a removed node for new nodes, of the thread with this arena first. No thread
-  // may still access it.
+  // Takes the memory of a removed node for new nodes, of the thread with this arena first. No
+  // thread may still access it.
   virtual void recycle(const Retired& node, const Arena& arena);
 
   // Visits every entry of part `part` of `parts`. Each entry is in exactly one part, and the order
