@@ -75,7 +75,7 @@ class ProfileText {
   std::string text_;
 };
 
-// Far enough from the L3 that the next socket's must be meant. Nobody has measured it here.
+// Far enough from the L3 that the next socket's must be meant. It is an assumption.
 constexpr double kAssumedHop = 2.5;
 
 struct SocketCosts {

@@ -96,7 +96,7 @@ class MultiStreamScheme : public LogScheme {
   bool fits(uint32_t index, uint64_t end) const { return stream(index).ring().fits(end); }
 
   void record_durable_sequence(uint32_t index, uint64_t end, uint64_t sequence) {
-    durable_sequence(index);  // makes room for the pair, if nobody has asked for a while
+    durable_sequence(index);  // takes out old pairs, which makes room for this one
     streams_[index]->durable_sequence.record(end, sequence);
   }
   uint64_t durable_sequence(uint32_t index) const {

@@ -18,7 +18,7 @@ namespace logjam::platform {
 
 struct alignas(kCacheLine) RingLine {
   RingLine* next;
-  atomic<uint64_t> word;  // for whoever dirties the line
+  atomic<uint64_t> word;  // a thread that makes the line dirty stores here
 };
 
 class Ring {

@@ -6,7 +6,7 @@
 namespace logjam::platform {
 
 struct KernelCosts {
-  double syscall_ns;         // yield() with nobody to yield to
+  double syscall_ns;         // yield() while no other thread is ready
   double context_switch_ns;  // yield() to another thread of the same core, less that
   double futex_wait_ns;      // a sleeper's processor time, until it has left its core
   double futex_wake_ns;      // wake_one() of a sleeper on another core, for the caller

@@ -110,7 +110,7 @@ Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds n
     ++line.transfers;
   }
   if (end != now + latency) ++counts_.waits_for_line;
-  // A store to an exclusive line asks nobody, so no other socket's cache may keep a copy.
+  // A store to an exclusive line sends no request, so no other socket's cache may keep a copy.
   bool others = (line.shared_caches & ~(1U << core.socket)) != 0;
   for_each_sharer(line, [&](uint32_t sharer) { others |= sharer != core.number; });
   const bool writable = write || !others;

@@ -5,7 +5,7 @@
 // of its private caches. Both always agree: a core has the tag of a line if and only if the line
 // names the core among its sharers.
 //
-// An access that the core's own caches answer is nobody else's business. All others are visible:
+// An access that the core's own caches answer concerns no other core. All others are visible:
 // the scheduler orders them by time (scheduler.h) before they come here. A line's state changes
 // when it is asked for; the core waits afterwards, and Line::busy_until makes the next one wait.
 //

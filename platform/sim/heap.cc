@@ -4,10 +4,11 @@
 // Each place of the program that allocates (a context, return addresses and a size) has slabs of
 // its own, at an address that follows from these. So what else a run allocates, for a longer path
 // or an old log that it replaces, moves nothing. What one fiber frees the next call of that place
-// gets, as in a malloc with a cache for each thread. A piece larger than a slab is a mapping. A
-// piece costs the profile's allocation_ns, and no access: real heaps keep their lists in the core's
-// cache. The host's heap serves before start_heap(), after stop_heap(), and what libraries
-// allocate: the texts of std::string are among that.
+// gets, as in a malloc with a cache for each thread. A piece larger than a slab is a mapping, and
+// its address does depend on the mappings before it. A piece costs the profile's allocation_ns, and
+// no access: real heaps keep their lists in the core's cache. The host's heap serves before
+// start_heap(), after stop_heap(), and what libraries allocate: the texts of std::string are among
+// that.
 #include "platform/sim/heap.h"
 
 #include <algorithm>
@@ -97,7 +98,7 @@ Place& place_for(uint64_t hash, size_t bytes) {
   return places[at];
 }
 
-// The first slab behind the place's own address that nobody has.
+// Returns a slab that no place has yet: the first one at or behind the address that the hash gives.
 char* take_slab(const Place& place) {
   size_t slab = place.hash % kHeapSlabs;
   for (size_t tried = 0; place_of_slab[slab] != 0; ++tried) {

@@ -46,7 +46,7 @@ std::string homes(const LogConfig& config, Writers writers) {
 TEST(StreamHome, AWorkersOwnStreamIsWhereTheWorkerIs) {
   const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 6);
   EXPECT_EQ(homes(config_of(6, 6), Writers::kByTurns), "0.0 1.1 2.2 3.3 0.0 1.1");
-  // Nobody's stream, which has watermarks, is everybody's.
+  // The stream that has the watermarks belongs to no worker, so it has no home.
   EXPECT_EQ(homes(config_of(6, 7), Writers::kByTurns), "0.0 1.1 2.2 3.3 0.0 1.1 -.-");
 }
 
