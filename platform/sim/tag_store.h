@@ -1,7 +1,8 @@
 // The tags of a set-associative cache: which lines it holds, and which of them it may write.
 //
-// A tag is a line's number and, in its lowest bit, whether the core may store to the line without a
-// request to other cores (MESI: modified or exclusive). Only the one host thread uses these objects.
+// A tag is a line's number and, in its lowest bit, whether the core may store to the line without
+// a request to other cores (MESI: modified or exclusive). Only the one host thread uses these
+// objects.
 #pragma once
 
 #include <algorithm>
