@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/cpu.h"
 #include "platform/measure/timing.h"
 
 namespace logjam::platform {
@@ -102,6 +104,13 @@ double fetch_add_ns() {
   return ns;
 }
 
+double clock_read_ns(uint64_t (*read)()) {
+  uint64_t sum = 0;
+  const double ns = operation_ns([&] { sum += read(); });
+  opaque(sum);
+  return ns;
+}
+
 // Pieces of 32 to 144 bytes, 64 at a time, as a transaction makes and drops them.
 double malloc_or_free_ns() {
   constexpr uint32_t kRounds = 50;
@@ -131,6 +140,9 @@ CoreCosts core_costs(int core, uint32_t repetitions) {
     costs.instructions_per_cycle = 1 / (median(instruction_ns) * costs.ghz);
     costs.rmw_ns = std::max(0.0, median(fetch_add_ns) - median(increment_ns));
     costs.fence_ns = median([] { return operation_ns([] { full_fence(); }); });
+    costs.pause_ns = median([] { return operation_ns([] { pause(); }); });
+    costs.ticks_ns = median([] { return clock_read_ns(ticks); });
+    costs.clock_ns = median([] { return clock_read_ns(now_ns); });
     costs.allocation_ns = median(malloc_or_free_ns);
   });
   return costs;

@@ -10,6 +10,9 @@ struct CoreCosts {
   double instructions_per_cycle;
   double rmw_ns;         // a fetch-add of a line in the own L1, beyond an increment of it
   double fence_ns;       // full_fence() with an empty store buffer
+  double pause_ns;       // pause()
+  double ticks_ns;       // ticks()
+  double clock_ns;       // now_ns()
   double allocation_ns;  // malloc or free of a small piece
 };
 

@@ -56,13 +56,17 @@ double in_order_ns(const Ring& ring) {
   });
 }
 
-// Every thread reads memory of its own; they begin together.
-double bandwidth_gb_s(uint32_t repetitions) {
-  constexpr size_t kBytesOfAThread = 8 << 20;
+std::vector<int> cores_of_the_socket() {
   std::vector<int> cores;
   for (int i = 0; i < core_count(); ++i) {
     if (socket_of_core(i) == socket_of_core(0)) cores.push_back(i);
   }
+  return cores;
+}
+
+// Every thread reads memory of its own; they begin together.
+double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
+  constexpr size_t kBytesOfAThread = 8 << 20;
   atomic<uint64_t> ready{0};
   std::vector<std::vector<double>> gb_s(cores.size());
   std::vector<thread> readers;
@@ -138,7 +142,9 @@ MemoryCosts memory_costs(const MachineShape& shape, uint32_t repetitions) {
     costs.stream_ns = of_memory(in_order_ns);
     costs.write_back_ns = median_of(repetitions, write_back_line_ns);
   });
-  costs.gb_s = bandwidth_gb_s(repetitions);
+  const std::vector<int> cores = cores_of_the_socket();
+  costs.readers = static_cast<uint32_t>(cores.size());
+  costs.gb_s = bandwidth_gb_s(cores, repetitions);
   return costs;
 }
 

@@ -17,6 +17,7 @@ struct MemoryCosts {
   double overlap;
   double stream_ns;      // a line of memory that is read in order
   double gb_s;           // all allowed cores of the socket read memory in order, together
+  uint32_t readers;      // how many these are
   double write_back_ns;  // write_back() of one line
 };
 

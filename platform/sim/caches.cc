@@ -78,13 +78,18 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   return true;
 }
 
-Picoseconds Caches::hold_of_owner(const Core& core, uint32_t number) const {
-  const uint32_t owner = lines_[number].owner_plus_1;
-  if (owner == 0 || owner == core.number + 1) return 0;
-  return machine_.dirty[machine_.distance(core.socket, cores_[owner - 1].socket)] / kHold;
+// An owner that still waits for the line itself cannot be asked before the line has come.
+Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) const {
+  const Line& line = lines_[number];
+  const uint32_t owner = line.owner_plus_1;
+  if (owner == 0 || owner == core.number + 1) return {now, 0};
+  const Picoseconds way =
+      machine_.dirty[machine_.distance(core.socket, cores_[owner - 1].socket)] / kHold;
+  return {std::max(now, line.arrives) + way, way};
 }
 
-Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds now) {
+Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds now,
+                          Picoseconds passed) {
   Line& line = lines_[number];
   const bool has_it = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
   const bool owned = line.owner_plus_1 != 0 && line.owner_plus_1 != core.number + 1;
@@ -100,7 +105,7 @@ Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds n
   // A line that passes from core to core serves no other core for a part of the way, and comes to
   // none before it has come to the last one, however far that was from the one before. A clean line
   // is read by many at once.
-  const Picoseconds begin = std::max(now, line.busy_until);
+  const Picoseconds begin = std::max(now, line.busy_until) - std::min(passed, latency);
   Picoseconds end = std::max(begin + latency, line.arrives);
   if (passed_on) {
     const auto occupied =
@@ -109,7 +114,7 @@ Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds n
     line.busy_until = end - latency + occupied;
     ++line.transfers;
   }
-  if (end != now + latency) ++counts_.waits_for_line;
+  if (end != begin + latency || begin > now) ++counts_.waits_for_line;
   // A store to an exclusive line sends no request, so no other socket's cache may keep a copy.
   bool others = (line.shared_caches & ~(1U << core.socket)) != 0;
   for_each_sharer(line, [&](uint32_t sharer) { others |= sharer != core.number; });

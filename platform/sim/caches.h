@@ -80,10 +80,16 @@ class Caches {
   // Looks in the core's own caches behind the first one. Returns whether that was enough; `*cost`
   // is then what it took.
   bool in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost);
-  // How long another core that may write the line keeps it after it is asked for it.
-  Picoseconds hold_of_owner(const Core& core, uint32_t line) const;
-  // Brings the line from elsewhere at time `now`. Returns how long that takes.
-  Picoseconds fetch(Core& core, uint32_t line, bool write, Picoseconds now);
+  // When another core that may write the line hears of a request that is sent at `now`, and how
+  // much of the transfer's latency has passed then. `now` and 0 if there is no such core.
+  struct Heard {
+    Picoseconds at, passed;
+  };
+  Heard heard_by_owner(const Core& core, uint32_t line, Picoseconds now) const;
+  // Brings the line from elsewhere at time `now`, of whose way `passed` has passed then. Returns how
+  // long that takes.
+  Picoseconds fetch(Core& core, uint32_t line, bool write, Picoseconds now,
+                    Picoseconds passed = 0);
   // How many lines before this one the core has missed in a row: 0 if none.
   static uint32_t lines_in_stream(Core& core, uint32_t line);
 

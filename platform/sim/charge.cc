@@ -39,13 +39,14 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
     const uint32_t before = kind == Access::kAtomic ? 0 : Caches::lines_in_stream(core, line);
     const Picoseconds asked = cpu.now;
     // The request is on its way to the core that may write the line, which uses the line until
-    // then. A store's request is not followed: the core goes on, and would come back to its past.
-    const Picoseconds hold = kind == Access::kStore ? 0 : caches.hold_of_owner(core, line);
-    if (hold != 0) {
-      cpu.now += hold;
-      if (cpu.now > horizon) scheduler().visible();
-    }
-    cost = cpu.now - asked + caches.fetch(core, line, write, cpu.now) - hold;
+    // then. The request of a store or a prefetch is not followed: the core goes on, and would come
+    // back to its past.
+    const bool waits = kind == Access::kLoad || kind == Access::kAtomic;
+    const Caches::Heard heard =
+        waits ? caches.heard_by_owner(core, line, asked) : Caches::Heard{asked, 0};
+    cpu.now = heard.at;
+    if (cpu.now > horizon) scheduler().visible();
+    cost = cpu.now - asked + caches.fetch(core, line, write, cpu.now, heard.passed);
     cpu.now = asked;
     note_transfer(site, line, core.number, cost);
     hidden = before > 0 || kind == Access::kStore ? overlapped(cost) : cost;
@@ -55,6 +56,7 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   }
   switch (kind) {
     case Access::kPrefetch:
+      if (!near) cpu.prefetch(line, cpu.now + hidden);
       return;
     case Access::kAtomic:
       cpu.now += cost;
@@ -106,7 +108,11 @@ void before_read_modify_write(const void* site, const void* address) {
   const uint32_t line = line_of(address);
   if (line != kNoLine) {
     const uint32_t resolved = resolve_alias(line);
-    if (!cpu.core->l1.touch(resolved, true)) wait_for(site, cpu, resolved, Access::kAtomic);
+    if (!cpu.core->l1.touch(resolved, true)) {
+      wait_for(site, cpu, resolved, Access::kAtomic);
+    } else if (cpu.prefetches_end > cpu.now) {
+      cpu.await_prefetch(resolved);
+    }
   }
   cpu.now += machine().rmw;
 }

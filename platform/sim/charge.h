@@ -17,6 +17,14 @@ extern uint64_t accesses;
 // An access that the first cache did not answer. It may switch.
 void access_line(const void* site, uint32_t line, Access kind);
 
+inline void access_line_of(Cpu& cpu, const void* site, uint32_t line, Access kind) {
+  if (!cpu.core->l1.touch(line, kind == Access::kStore)) {
+    access_line(site, line, kind);
+  } else if (cpu.prefetches_end > cpu.now) {
+    cpu.await_prefetch(line);
+  }
+}
+
 // An access by the instruction behind which `site` is.
 inline void access(const void* site, const void* address, size_t bytes, Access kind) {
   Cpu* cpu = running;
@@ -24,13 +32,11 @@ inline void access(const void* site, const void* address, size_t bytes, Access k
   const uint32_t line = line_of(address);
   if (line == kNoLine) return;
   ++accesses;
-  if (!cpu->core->l1.touch(line, kind == Access::kStore)) access_line(site, line, kind);
+  access_line_of(*cpu, site, line, kind);
   const uint32_t last = line_of(static_cast<const char*>(address) + bytes - 1);
   if (last == line || last == kNoLine) return;
   for (uint32_t next = line + 1; next <= last; ++next) {
-    if (running != nullptr && !running->core->l1.touch(next, kind == Access::kStore)) {
-      access_line(site, next, kind);
-    }
+    if (running != nullptr) access_line_of(*running, site, next, kind);
   }
 }
 

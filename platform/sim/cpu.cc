@@ -19,12 +19,11 @@ namespace logjam::platform {
 namespace {
 
 constexpr sim::Picoseconds kNanosecond = 1000;
-constexpr uint64_t kTicksCycles = 20;  // rdtsc, assumed
 
 }  // namespace
 
 uint64_t ticks() {
-  if (sim::running != nullptr) sim::running->now += kTicksCycles * sim::machine().cycle;
+  if (sim::running != nullptr) sim::running->now += sim::machine().ticks;
   return sim::scheduler().now() / sim::machine().cycle;
 }
 void pause() { sim::scheduler().pause(); }
@@ -35,7 +34,7 @@ void prefetch(const void* address) {
 
 double ns_per_tick() { return static_cast<double>(sim::machine().cycle) / kNanosecond; }
 uint64_t now_ns() {
-  sim::scheduler().spend(kTicksCycles * sim::machine().cycle);
+  sim::scheduler().spend(sim::machine().clock);
   return sim::scheduler().now() / kNanosecond;
 }
 void sleep_ns(uint64_t ns) { sim::scheduler().sleep(ns * kNanosecond); }

@@ -10,8 +10,6 @@
 namespace logjam::sim {
 namespace {
 
-// Assumed. Intel's optimization manual: about 10 before Skylake, up to 140 since.
-constexpr double kPauseCycles = 40;
 // A core goes on until its oldest store that misses is this many cycles old, for each entry of its
 // store buffer: about one instruction in four stores.
 constexpr double kCyclesAStore = 4;
@@ -54,7 +52,8 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
   made.stream = made.cycles(p.stream_cycles);
   made.rmw = made.cycles(p.rmw_cycles);
   made.fence = made.cycles(p.fence_cycles);
-  made.pause = made.cycles(kPauseCycles);
+  made.pause = made.cycles(p.pause_cycles);
+  made.ticks = made.cycles(p.ticks_cycles);
   made.store_lead = made.cycles(p.store_buffer * kCyclesAStore);
   made.line_transfer = static_cast<Picoseconds>(64e3 / p.memory_gb_s);
   const double clean[] = {p.l3_cycles, p.hop_clean_cycles, p.two_hop_clean_cycles};
@@ -68,6 +67,7 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
     made.memory[far] = made.cycles(memory[far]);
   }
   const auto ns = [](double number) { return static_cast<Picoseconds>(number * 1e3); };
+  made.clock = ns(p.clock_ns);
   made.allocation = ns(p.allocation_ns);
   made.syscall = ns(p.syscall_ns);
   made.context_switch = ns(p.context_switch_ns);

@@ -16,7 +16,7 @@ namespace logjam::sim {
 using Picoseconds = uint64_t;
 
 // What each row names. A change of the model that changes results gets the next number.
-inline constexpr int kModelVersion = 1;
+inline constexpr int kModelVersion = 2;
 
 // Distances between two sockets.
 inline constexpr uint32_t kDistances = 3;  // the same socket, one hop, two hops
@@ -28,10 +28,10 @@ struct Machine {
   uint32_t sockets;   // that these lie on
   Picoseconds cycle;
 
-  Picoseconds l2, stream, rmw, fence, pause, store_lead, line_transfer;
+  Picoseconds l2, stream, rmw, fence, pause, ticks, store_lead, line_transfer;
   Picoseconds clean[kDistances], dirty[kDistances], upgrade[kDistances], memory[kDistances];
-  Picoseconds allocation, syscall, context_switch, futex_wait, futex_wake, wake_latency;
-  Picoseconds timer_late, time_slice, write_back;
+  Picoseconds clock, allocation, syscall, context_switch, futex_wait, futex_wake;
+  Picoseconds wake_latency, timer_late, time_slice, write_back;
 
   Picoseconds cycles(double number) const {
     return static_cast<Picoseconds>(number * 1e3 / profile.ghz);

@@ -20,8 +20,9 @@ struct Profile {
   double hop_clean_cycles, hop_dirty_cycles, hop_upgrade_cycles;
   double two_hop_clean_cycles, two_hop_dirty_cycles, two_hop_upgrade_cycles;
   double memory_cycles, hop_memory_cycles, two_hop_memory_cycles, memory_gb_s;
-  double rmw_cycles, fence_cycles, occupancy, store_buffer, overlap, stream_cycles;
-  double allocation_ns, syscall_ns, context_switch_ns, futex_wait_ns, futex_wake_ns;
+  double rmw_cycles, fence_cycles, pause_cycles, ticks_cycles;
+  double occupancy, store_buffer, overlap, stream_cycles;
+  double clock_ns, allocation_ns, syscall_ns, context_switch_ns, futex_wait_ns, futex_wake_ns;
   double wake_latency_ns, timer_late_ns, time_slice_us, write_back_ns;
 };
 

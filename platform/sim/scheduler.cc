@@ -173,13 +173,20 @@ void Scheduler::fire_timers() {
   }
 }
 
+// At the queue's front, but behind favoured fibers.
+void Scheduler::put_first(Cpu& cpu, Fiber* fiber) {
+  const auto place =
+      std::ranges::find_if(cpu.ready, [](const Fiber* one) { return !one->favoured; });
+  cpu.ready.insert(place, fiber);
+}
+
 // The next fiber of the context's queue runs; the running one goes to the queue's back, or, if it
 // is preempted, stays first behind the one that preempts it.
 void Scheduler::rotate(Cpu& cpu, bool preempted) {
   Fiber* before = cpu.fiber;
   cpu.fiber = cpu.ready.front();
   cpu.ready.pop_front();
-  preempted ? cpu.ready.push_front(before) : cpu.ready.push_back(before);
+  preempted ? put_first(cpu, before) : cpu.ready.push_back(before);
   cpu.preempt = false;
   cpu.now += machine_.context_switch;
   cpu.slice_end = cpu.now + machine_.time_slice;
@@ -247,9 +254,9 @@ void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
     horizon = std::min(horizon, last_before(*current_->cpu, cpu));
     return;
   }
-  if (fiber->favoured && !cpu.fiber->favoured) {
-    cpu.ready.push_front(fiber);
-    cpu.preempt = true;
+  if (fiber->favoured) {
+    put_first(cpu, fiber);
+    cpu.preempt |= !cpu.fiber->favoured;
   } else {
     cpu.ready.push_back(fiber);
   }

@@ -24,6 +24,8 @@
 // observer runs: the instrumented code (hooks.cc) is then free of charge.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <boost/context/fiber.hpp>
 #include <cstdint>
 #include <deque>
@@ -78,6 +80,25 @@ class Cpu {
   Picoseconds slice_end = 0;
   bool preempt = false;  // a favoured fiber is at the front of the queue
   Picoseconds busy_since = 0, busy = 0;
+
+  // Lines that prefetches brought to the first cache's tags, and when they really come. What the
+  // core needs of them before, it waits for.
+  void prefetch(uint32_t line, Picoseconds comes) {
+    prefetched[next_prefetch++ % prefetched.size()] = {line, comes};
+    prefetches_end = std::max(prefetches_end, comes);
+  }
+  void await_prefetch(uint32_t line) {
+    for (const Prefetched& one : prefetched) {
+      if (one.line == line) now = std::max(now, one.comes);
+    }
+  }
+  struct Prefetched {
+    uint32_t line = 0;
+    Picoseconds comes = 0;
+  };
+  std::array<Prefetched, 16> prefetched;
+  uint32_t next_prefetch = 0;
+  Picoseconds prefetches_end = 0;
 };
 
 // The context whose fiber runs, if its accesses are charged.
@@ -134,7 +155,8 @@ class Scheduler {
   Cpu* pop();
   Fiber* next();
   void fire_timers();
-  void rotate(Cpu& cpu, bool to_front);
+  void put_first(Cpu& cpu, Fiber* fiber);
+  void rotate(Cpu& cpu, bool preempted);
   void leave_cpu();
   void block();
   void make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency);

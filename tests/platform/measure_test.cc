@@ -108,6 +108,9 @@ TEST(MeasureTest, EveryCostOfCoreMemoryLineAndKernelIsMeasured) {
   EXPECT_GT(core.ghz, 0);
   EXPECT_GT(core.instructions_per_cycle, 0);
   EXPECT_GT(core.fence_ns, 0);
+  EXPECT_GT(core.pause_ns, 0);
+  EXPECT_GT(core.ticks_ns, 0);
+  EXPECT_GT(core.clock_ns, 0);
   EXPECT_GT(core.allocation_ns, 0);
 
   MachineShape shape;

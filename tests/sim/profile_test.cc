@@ -46,10 +46,13 @@ two_hop_memory_cycles = 420  # assumed
 memory_gb_s = 40  # assumed
 rmw_cycles = 20  # assumed
 fence_cycles = 30  # assumed
+pause_cycles = 41  # assumed
+ticks_cycles = 23  # assumed
 occupancy = 0.3  # assumed
 store_buffer = 42  # assumed
 overlap = 3  # assumed
 stream_cycles = 20  # assumed
+clock_ns = 25  # assumed
 allocation_ns = 40  # assumed
 syscall_ns = 150  # assumed
 context_switch_ns = 1500  # assumed
@@ -160,9 +163,9 @@ TEST_F(ProfileReaderDeathTest, ANumberWithoutASourceIsRefused) {
 
 TEST_F(ProfileReaderDeathTest, ANumberOutOfRangeIsRefused) {
   expect_refusal(with("occupancy = 0.3", "occupancy = 1.5"),
-                 "FILE:33: occupancy is between 0 and 1, not 1.5");
+                 "FILE:35: occupancy is between 0 and 1, not 1.5");
   expect_refusal(with("occupancy = 0.3", "occupancy = -0.1"),
-                 "FILE:33: occupancy is between 0 and 1, not -0.1");
+                 "FILE:35: occupancy is between 0 and 1, not -0.1");
   expect_refusal(with("ghz = 2.5", "ghz = nan"), "FILE:4: ghz is between 0.1 and 10, not nan");
   expect_refusal(with("ghz = 2.5", "ghz = 2.5x"), "FILE:4: ghz is a number, not \"2.5x\"");
   expect_refusal(with("ghz = 2.5", "ghz ="), "FILE:4: ghz is a number, not \"\"");

@@ -136,6 +136,31 @@ TEST(Scheduler, APreemptedFiberIsTheNextOne) {
   EXPECT_EQ(order, "afab");
 }
 
+TEST(Scheduler, FavouredFibersRunBeforeTheOneThatTheyPreempt) {
+  // Both wake at one time, or the second one while the first one runs.
+  for (const Picoseconds later : {Picoseconds{0}, 5 * kMicrosecond}) {
+    RunningMachine machine(free_kernel(), 1);
+    std::string order;
+    const auto log_thread = [&](char name, Picoseconds sleeps) {
+      return [&order, &machine, name, sleeps] {
+        machine->current().favoured = true;
+        machine->sleep(sleeps);
+        order += name;
+        machine->spend(10 * kMicrosecond);
+        machine->visible();
+        order += name;
+      };
+    };
+    const auto worker = [&] {
+      for (int step = 0; step < 300; ++step) machine->spend(kMicrosecond);
+      order += 'w';
+    };
+    machine.run(
+        {log_thread('a', 100 * kMicrosecond), log_thread('b', 100 * kMicrosecond + later), worker});
+    EXPECT_EQ(order, "aabbw");
+  }
+}
+
 TEST(Scheduler, TimeSlicesAlternateTheFibersOfAContext) {
   RunningMachine machine(small_profile(), 1);
   constexpr Picoseconds kStep = 10 * kMicrosecond;

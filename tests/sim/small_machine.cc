@@ -1,8 +1,11 @@
 #include "tests/sim/small_machine.h"
 
+#include "platform/sim/lines_report.h"
+
 namespace logjam::sim {
 namespace {
 
+const Machine* the_machine = nullptr;
 Scheduler* the_scheduler = nullptr;
 
 void reserve_once() { [[maybe_unused]] static const bool reserved = (reserve_region(), true); }
@@ -10,7 +13,12 @@ void reserve_once() { [[maybe_unused]] static const bool reserved = (reserve_reg
 }  // namespace
 
 // platform/sim/flags.cc has the program's.
+const Machine& machine() { return *the_machine; }
 Scheduler& scheduler() { return *the_scheduler; }
+
+// platform/sim/lines_report.cc has the program's.
+bool reporting_lines = false;
+void record_transfer(const void*, uint32_t, uint32_t, Picoseconds) {}
 
 Profile small_profile() {
   Profile profile{};
@@ -44,10 +52,13 @@ Profile small_profile() {
   profile.memory_gb_s = 6.4;  // a line in ten cycles
   profile.rmw_cycles = 20;
   profile.fence_cycles = 30;
+  profile.pause_cycles = 40;
+  profile.ticks_cycles = 20;
   profile.occupancy = 0.5;
   profile.store_buffer = 42;
   profile.overlap = 3;
   profile.stream_cycles = 21;
+  profile.clock_ns = 20;
   profile.allocation_ns = 40;
   profile.syscall_ns = 150;
   profile.context_switch_ns = 1500;
@@ -67,10 +78,14 @@ uint32_t line_of_new_page(uint32_t socket) {
 
 RunningMachine::RunningMachine(const Profile& profile, uint32_t contexts, uint64_t seed)
     : machine_(make_machine(profile, contexts, seed)), scheduler_((reserve_once(), machine_)) {
+  the_machine = &machine_;
   the_scheduler = &scheduler_;
 }
 
-RunningMachine::~RunningMachine() { the_scheduler = nullptr; }
+RunningMachine::~RunningMachine() {
+  the_machine = nullptr;
+  the_scheduler = nullptr;
+}
 
 void RunningMachine::run_pinned(const std::vector<std::function<void()>>& bodies) {
   std::vector<std::function<void()>> pinned;
