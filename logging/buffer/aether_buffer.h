@@ -51,7 +51,7 @@ class AetherBuffer {
  public:
   // `stream` is the log stream whose ring the regions lie in; it outlives the buffer.
   AetherBuffer(const LogConfig& config, Consolidate consolidate, Stream& stream)
-      : stream_(stream), force_(carray_force()), workers_(config.workers) {
+      : stream_(stream), force_(carray_force()), workers_(config.workers), lock_(config.workers) {
     if (consolidate == Consolidate::kNever) return;
     const bool by_socket = consolidate == Consolidate::kBySocket;
     for (uint32_t socket = 0; socket < (by_socket ? config.sockets : 1); ++socket) {
@@ -163,7 +163,7 @@ class AetherBuffer {
   const uint32_t force_;
   WorkerStates<WorkerState> workers_;
   std::vector<std::unique_ptr<ConsolidationArray>> arrays_;
-  alignas(platform::kCacheLine) HandoffLock lock_;
+  alignas(platform::kCacheLine) [[no_unique_address]] HandoffLock lock_;
   platform::atomic<uint64_t> next_{0};
   Release release_;
 };

@@ -23,7 +23,8 @@ BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners)
     : stream_(stream),
       run_(run),
       chunk_bytes_(std::min(
-          kChunkBytes, stream.ring().capacity() / (kChunksOfRing * (owners + 1)) & ~uint64_t{7})) {}
+          kChunkBytes, stream.ring().capacity() / (kChunksOfRing * (owners + 1)) & ~uint64_t{7})),
+      latch_(owners) {}
 
 uint64_t BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
   owner.begin();

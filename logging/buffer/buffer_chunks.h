@@ -147,7 +147,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   Stream& stream_;
   const uint64_t run_;
   const uint64_t chunk_bytes_;
-  HandoffLock latch_;
+  [[no_unique_address]] HandoffLock latch_;
   uint64_t end_ = 0;                // the end of the last chunk that was dealt out
   std::deque<BufferChunk> chunks_;  // the chunks that are not passed yet, by position
   alignas(platform::kCacheLine) platform::atomic<uint64_t> watermark_end_{0};

@@ -2,65 +2,52 @@
 // log's lock, and the last member of the group that leaves releases it (Aether, Alg. 2, L12 and
 // L23). The lock is not reentrant.
 //
-// A thread that waits for the lock spins, then yields, then sleeps. Each look of a waiter takes the
-// lock's cache line from the thread that holds the lock, which has its other words in that line. So
-// the time between two looks doubles, but only up to four pauses: waiters that look more seldom
-// starve beside a thread that inserts again and again. Waiters that sleep early make a convoy
-// (platform/event_count.h). The two constants were tried on simulated machines with 64 threads:
-// aether-cd inserts 1.5 (niagara2) and 1.8 times (milan2x64) as much as with sleep after 32 rounds
-// and no limit to the doubling.
+// How threads wait for it hangs on how many there are. Many threads with a core each stand in line
+// (queue_lock.h). A few threads look at one word (backoff_lock.h), where the last owner may take
+// the lock again without a transfer of cache lines. So do more threads than cores, since a line
+// waits for each of its threads, also for one that has no core. M inserts/s of 120 B (simulated,
+// `micro`, device discard):
 //
-// Protocol. `state_` is the whole lock (Drepper, "Futexes are tricky", mutex 2). It is taken with
-// acquire and released with release. A thread that goes to sleep, or has woken up, takes the lock
-// as kSleepers, so that its release wakes the next thread.
+//                                                 one word   in line
+//   milan2x64, 64 threads             aether-cd        5.4       9.2
+//                                     aether-d         2.2       4.7
+//   niagara2, 64 threads              aether-cd        9.8      22.5
+//   this, 2 threads                   aether-cd        6.3       2.6
+//   milan2x64, 17 threads, 16 cores   aether-c        30         1.4
+//
+// The lock ends within a cache line, so that what it guards can lie there, too
+// ([[no_unique_address]]): threads in line stay off that line.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
+#include "logging/buffer/backoff_lock.h"
+#include "logging/buffer/queue_lock.h"
 #include "platform/atomic.h"
-#include "platform/park.h"
-#include "platform/spin.h"
+#include "platform/placement.h"
 
 namespace logjam {
 
 class HandoffLock {
  public:
+  // Up to `threads` threads take the lock.
+  explicit HandoffLock(uint32_t threads)
+      : in_line_(threads >= kLeastInLine &&
+                 threads <= static_cast<uint32_t>(platform::core_count())) {}
+
+  bool in_line() const { return in_line_; }
   // Returns whether the lock was free, and then the caller has it. Does not block.
-  bool try_lock() {
-    uint32_t seen = state_.load(platform::memory_order_relaxed);
-    return seen == kFree &&
-           state_.compare_exchange_strong(seen, kHeld, platform::memory_order_acquire,
-                                          platform::memory_order_relaxed);
-  }
-  void lock() {
-    if (!try_lock()) wait();
-  }
+  bool try_lock() { return in_line_ ? line_.try_lock() : word_.try_lock(); }
+  void lock() { in_line_ ? line_.lock() : word_.lock(); }
   // Any thread, for the thread that took the lock.
-  void unlock() {
-    if (state_.exchange(kFree, platform::memory_order_release) == kSleepers) {
-      platform::wake_one(state_);
-    }
-  }
+  void unlock() { in_line_ ? line_.unlock() : word_.unlock(); }
 
  private:
-  static constexpr uint32_t kFree = 0, kHeld = 1, kSleepers = 2;
-  static constexpr uint32_t kMostPauses = 4;
-  static constexpr uint32_t kRoundsBeforeSleep = 1024;
+  static constexpr uint32_t kLeastInLine = 12;
 
-  void wait() {
-    platform::SpinWait spin;
-    for (uint32_t pauses = 1; spin.rounds() < kRoundsBeforeSleep;
-         pauses = std::min(2 * pauses, kMostPauses)) {
-      for (uint32_t i = 0; i < pauses; ++i) spin.once();
-      if (try_lock()) return;
-    }
-    while (state_.exchange(kSleepers, platform::memory_order_acquire) != kFree) {
-      platform::wait_on(state_, kSleepers);
-    }
-  }
-
-  platform::atomic<uint32_t> state_{kFree};
+  const bool in_line_;
+  [[no_unique_address]] QueueLock line_;
+  BackoffLock word_;
 };
 
 }  // namespace logjam

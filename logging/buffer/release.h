@@ -62,6 +62,17 @@ class ReleaseInOrder {
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
   uint64_t join(uint64_t) { return 0; }
   bool release(const Region& region, uint64_t) {
+    if (filled() != region.begin) wait_for_turn(region);
+    filled_.store(region.end, platform::memory_order_release);
+    return true;
+  }
+  void after_published() { turn_.notify_behind_fence(); }
+
+ private:
+  static constexpr uint64_t kPausesATurn = 2, kMostTurns = 256;
+  static constexpr uint32_t kRoundsBeforeSleep = 64;
+
+  void wait_for_turn(const Region& region) {
     uint64_t seen = region.end;
     platform::SpinWait spin;
     for (uint64_t now; (now = filled()) != region.begin; seen = now) {
@@ -77,14 +88,7 @@ class ReleaseInOrder {
         turn_.await([&] { return filled() != seen; });
       }
     }
-    filled_.store(region.end, platform::memory_order_release);
-    return true;
   }
-  void after_published() { turn_.notify_behind_fence(); }
-
- private:
-  static constexpr uint64_t kPausesATurn = 2, kMostTurns = 256;
-  static constexpr uint32_t kRoundsBeforeSleep = 64;
 
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
   alignas(platform::kCacheLine) platform::EventCount turn_;

@@ -30,11 +30,13 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     uint32_t segment;
   };
 
-  // The buffer is the ring of `stream`. A segment of `io_unit_bytes` is closed at once.
-  SegmentedBuffer(Stream& stream, uint64_t io_unit_bytes)
+  // The buffer is the ring of `stream`, of which `workers` workers insert. A segment of
+  // `io_unit_bytes` is closed at once.
+  SegmentedBuffer(Stream& stream, uint64_t io_unit_bytes, uint32_t workers)
       : stream_(stream),
         io_unit_bytes_(io_unit_bytes),
-        segments_(stream.ring().capacity() / io_unit_bytes) {}
+        segments_(stream.ring().capacity() / io_unit_bytes),
+        latch_(workers) {}
 
   // Any thread: the SSN of the last record that got its place.
   uint64_t sequence() const { return sequence_.load(platform::memory_order_relaxed); }
@@ -113,7 +115,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   const uint64_t io_unit_bytes_;
   SegmentIndex segments_;
 
-  alignas(platform::kCacheLine) HandoffLock latch_;
+  alignas(platform::kCacheLine) [[no_unique_address]] HandoffLock latch_;
   platform::atomic<uint64_t> sequence_{0}, open_bytes_{0};
   uint64_t offset_ = 0;
 

@@ -65,7 +65,8 @@ class Poplar final : public MultiStreamScheme {
   explicit Poplar(const LogConfig& config)
       : MultiStreamScheme(config), workers_(config.workers), wanted_(streams()) {
     for (uint32_t s = 0; s < streams(); ++s) {
-      buffers_.push_back(std::make_unique<SegmentedBuffer>(stream(s), io_unit_bytes()));
+      buffers_.push_back(
+          std::make_unique<SegmentedBuffer>(stream(s), io_unit_bytes(), config.workers));
     }
   }
 

@@ -86,10 +86,9 @@ class Caches {
     Picoseconds at, passed;
   };
   Heard heard_by_owner(const Core& core, uint32_t line, Picoseconds now) const;
-  // Brings the line from elsewhere at time `now`, of whose way `passed` has passed then. Returns how
+  // Brings the line from elsewhere at `now`, of whose way `passed` has passed then. Returns how
   // long that takes.
-  Picoseconds fetch(Core& core, uint32_t line, bool write, Picoseconds now,
-                    Picoseconds passed = 0);
+  Picoseconds fetch(Core& core, uint32_t line, bool write, Picoseconds now, Picoseconds passed = 0);
   // How many lines before this one the core has missed in a row: 0 if none.
   static uint32_t lines_in_stream(Core& core, uint32_t line);
 

@@ -82,7 +82,7 @@ TEST(ConsolidationArray, OnlyASingleMemberMayExceedTheSizeOfAGroup) {
 TEST(ConsolidationArray, EveryByteBelongsToOneOfManyThreads) {
   constexpr uint32_t kThreads = 8, kInserts = 800;
   ConsolidationArray array(2, kThreads, 2000);
-  HandoffLock lock;
+  HandoffLock lock(kThreads);
   uint64_t next = 0;
   std::atomic<uint64_t> released{0}, followers{0};
   std::vector<std::vector<std::pair<uint64_t, uint64_t>>> owned(kThreads);

@@ -76,7 +76,7 @@ TEST_F(ReleaseQueueTest, ManyThreadsReleaseInOrder) {
       SCOPED_TRACE(testing::Message()
                    << nodes << " nodes, 1 in " << treadmill << " is not delegated");
       ReleaseQueue queue(nodes, treadmill);
-      HandoffLock lock;
+      HandoffLock lock(kThreads);
       uint64_t next = 0;
       std::vector<std::atomic<bool>> filled(kThreads * kInserts);
       std::atomic<uint64_t> delegated{0}, too_early{0};

@@ -1,0 +1,63 @@
+// A lock whose waiters all look at one word, and the first look at the free lock takes it. Any
+// thread may release it.
+//
+// A thread that waits for the lock spins, then yields, then sleeps. Each look of a waiter takes the
+// lock's cache line from the thread that holds the lock, which has its other words in that line. So
+// the time between two looks doubles, but only up to four pauses: waiters that look more seldom
+// starve beside a thread that inserts again and again. Waiters that sleep early make a convoy
+// (platform/event_count.h).
+//
+// Protocol. `state_` is the whole lock (Drepper, "Futexes are tricky", mutex 2). It is taken with
+// acquire and released with release. A thread that goes to sleep, or has woken up, takes the lock
+// as kSleepers, so that its release wakes the next thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/park.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class BackoffLock {
+ public:
+  // Returns whether the lock was free, and then the caller has it. Does not block.
+  bool try_lock() {
+    uint32_t seen = state_.load(platform::memory_order_relaxed);
+    return seen == kFree &&
+           state_.compare_exchange_strong(seen, kHeld, platform::memory_order_acquire,
+                                          platform::memory_order_relaxed);
+  }
+  void lock() {
+    if (!try_lock()) wait();
+  }
+  // Any thread, for the thread that took the lock.
+  void unlock() {
+    if (state_.exchange(kFree, platform::memory_order_release) == kSleepers) {
+      platform::wake_one(state_);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kFree = 0, kHeld = 1, kSleepers = 2;
+  static constexpr uint32_t kMostPauses = 4;
+  static constexpr uint32_t kRoundsBeforeSleep = 1024;
+
+  void wait() {
+    platform::SpinWait spin;
+    for (uint32_t pauses = 1; spin.rounds() < kRoundsBeforeSleep;
+         pauses = std::min(2 * pauses, kMostPauses)) {
+      for (uint32_t i = 0; i < pauses; ++i) spin.once();
+      if (try_lock()) return;
+    }
+    while (state_.exchange(kSleepers, platform::memory_order_acquire) != kFree) {
+      platform::wait_on(state_, kSleepers);
+    }
+  }
+
+  platform::atomic<uint32_t> state_{kFree};
+};
+
+}  // namespace logjam

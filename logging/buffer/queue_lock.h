@@ -1,0 +1,117 @@
+// A lock at which threads stand in line, and each looks at a word of its own (Mellor-Crummey and
+// Scott 1991). So a hand-off costs the same transfers of cache lines for two waiters and for sixty,
+// and no thread starves. Any thread may release it: a waiter's node is on its stack, and a thread
+// that gets the lock leaves no node behind. The lock keeps the line's first and last waiter.
+//
+// A waiter pauses, then yields, for longer than a line of 64 waiters takes. It sleeps at last. A
+// sleeper costs all behind it a wake-up, so threads that sleep too early make each other sleep
+// (platform/event_count.h).
+//
+// Protocol. `last_` is null if the lock is free, nobody() if it is held and no thread waits, and
+// else the last waiter. A thread joins the line by an exchange of `last_`; then it stores itself
+// (release) in the link of the thread before it, which is `next_` for the thread that holds the
+// lock. So a link may be late: follower() waits for it. `next_` belongs to the thread that holds
+// the lock while it is not null or `last_` is nobody(). The lock is handed over by an exchange of
+// the waiter's `state` (release), which the waiter loads (acquire). After that exchange the
+// releaser uses the node's address only. A waiter sleeps only if it has changed its state from
+// kWaits to kSleeps, so the releaser knows whether to wake it. A new owner takes its node out of
+// the line: where it is the last one, it puts nobody() in its place (compare-and-swap, release).
+//
+// `next_` comes last, so that what the lock guards can lie in its cache line
+// ([[no_unique_address]]): the waiters stay off that line.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/cpu.h"
+#include "platform/park.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class QueueLock {
+ public:
+  // Returns whether the lock was free, and then the caller has it. Does not block.
+  bool try_lock() {
+    Waiter* seen = last_.load(platform::memory_order_relaxed);
+    return seen == nullptr &&
+           last_.compare_exchange_strong(seen, nobody(), platform::memory_order_acquire,
+                                         platform::memory_order_relaxed);
+  }
+  void lock() {
+    if (!try_lock()) wait();
+  }
+  // Any thread, for the thread that took the lock.
+  void unlock() {
+    Waiter* next = next_.load(platform::memory_order_acquire);
+    if (next == nullptr) {
+      Waiter* seen = nobody();
+      if (last_.compare_exchange_strong(seen, nullptr, platform::memory_order_release,
+                                        platform::memory_order_relaxed)) {
+        return;
+      }
+      next = follower(next_);
+    }
+    if (next->state.exchange(kHasLock, platform::memory_order_release) == kSleeps) {
+      platform::wake_one(next->state);
+    }
+  }
+
+ private:
+  enum State : uint32_t { kWaits, kSleeps, kHasLock };
+  struct alignas(platform::kCacheLine) Waiter {
+    platform::atomic<Waiter*> next{nullptr};
+    platform::atomic<uint32_t> state{kWaits};
+  };
+  static constexpr uint32_t kPauses = 1024, kYields = 4096;
+
+  Waiter* nobody() { return reinterpret_cast<Waiter*>(this); }
+
+  // Returns the waiter that is, or is about to be, in `link`. Like wait(), it is not inlined:
+  // without waiters insert after insert passes by here.
+  [[gnu::noinline]] static Waiter* follower(const platform::atomic<Waiter*>& link) {
+    Waiter* next;
+    for (platform::SpinWait spin; (next = link.load(platform::memory_order_acquire)) == nullptr;) {
+      spin.once();
+    }
+    return next;
+  }
+
+  [[gnu::noinline]] void wait() {
+    Waiter me;
+    Waiter* const before = last_.exchange(&me, platform::memory_order_acq_rel);
+    if (before != nullptr) {
+      auto& link = before == nobody() ? next_ : before->next;
+      link.store(&me, platform::memory_order_release);
+      await_turn(me);
+    }
+    Waiter* const next = me.next.load(platform::memory_order_acquire);
+    next_.store(next, platform::memory_order_relaxed);
+    if (next != nullptr) return;
+    Waiter* seen = &me;
+    if (!last_.compare_exchange_strong(seen, nobody(), platform::memory_order_release,
+                                       platform::memory_order_relaxed)) {
+      next_.store(follower(me.next), platform::memory_order_relaxed);
+    }
+  }
+
+  static void await_turn(Waiter& me) {
+    for (uint32_t i = 0; me.state.load(platform::memory_order_acquire) != kHasLock; ++i) {
+      if (i < kPauses) {
+        platform::pause();
+      } else if (i < kPauses + kYields) {
+        platform::yield();
+      } else {
+        uint32_t seen = kWaits;
+        me.state.compare_exchange_strong(seen, kSleeps, platform::memory_order_relaxed);
+        platform::wait_on(me.state, kSleeps);
+      }
+    }
+  }
+
+  alignas(platform::kCacheLine) platform::atomic<Waiter*> last_{nullptr};
+  alignas(platform::kCacheLine) platform::atomic<Waiter*> next_{nullptr};
+};
+
+}  // namespace logjam
