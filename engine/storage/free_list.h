@@ -32,14 +32,15 @@ class FreeList {
     part.lock.unlock();
   }
 
-  // Returns a block, or null if the caller's part and one other part are empty. It looks into
-  // another part each time, so blocks that other threads free do not stay unused.
+  // Returns a block, or null if the caller's part is empty and, once in so many calls, one other
+  // part is empty, too. That is another part each time, so blocks that other threads free do not
+  // stay unused. A look each time cost 256 cores that insert two fifths of all waits for lines.
   void* allocate(const void* caller) {
     Part& own = part_of(caller);
     if (void* block = take(own)) return block;
     const uint32_t next = own.next.load(platform::memory_order_relaxed);
     own.next.store(next + 1, platform::memory_order_relaxed);
-    return take(parts_[next % kParts]);
+    return next % kLooksAnother == 0 ? take(parts_[next / kLooksAnother % kParts]) : nullptr;
   }
 
   uint64_t count() const {
@@ -59,6 +60,7 @@ class FreeList {
     alignas(platform::kCacheLine) platform::atomic<uint32_t> next{0};
   };
   static constexpr uint32_t kParts = 32;
+  static constexpr uint32_t kLooksAnother = 16;
 
   Part& part_of(const void* address) {
     constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;  // Fibonacci hashing

@@ -13,6 +13,11 @@
 // `closed_` (release), and advance() loads it (acquire) before it reads what close() wrote.
 // advance() stores `passed_` (release) when it is done with an entry, and full() loads it
 // (acquire), so that close() opens the entry again only after that.
+//
+// passable() decides without the latch. A thread that closes or fills a segment fences, then loads
+// `passed_`; advance() stores `passed_`, fences, then loads whether the next segment is closed and
+// filled. So at least one of them finds the segment passable. An entry may be opened again while
+// passable() reads it; then `passed_` has changed, and passable() begins again.
 #pragma once
 
 #include <bit>
@@ -48,7 +53,7 @@ class SegmentIndex {
   void close(uint64_t bytes, uint64_t end, uint64_t sequence) {
     const uint64_t number = closed_.load(platform::memory_order_relaxed);
     Entry& segment = entries_[index_of(number)];
-    segment.allocated = bytes;
+    segment.allocated.store(bytes, platform::memory_order_relaxed);
     segment.end = end;
     segment.sequence = sequence;
     entries_[index_of(number + 1)].buffered.store(0, platform::memory_order_relaxed);
@@ -60,6 +65,22 @@ class SegmentIndex {
     return passed_.load(platform::memory_order_relaxed) !=
            closed_.load(platform::memory_order_acquire);
   }
+  // Any thread: whether the first segment that is not passed is closed and filled. A thread that
+  // looks here first stays off the flushers' latch while that segment has a hole: 64 workers that
+  // took the latch in turn to find the hole made it the dearest line of the engine. What the caller
+  // closed or filled before is counted, here or by the thread that is in advance().
+  bool passable() const {
+    if (!pending()) return false;
+    platform::full_fence();
+    for (;;) {
+      const uint64_t passed = passed_.load(platform::memory_order_acquire);
+      if (passed == closed_.load(platform::memory_order_acquire)) return false;
+      const Entry& segment = entries_[index_of(passed)];
+      const bool filled = segment.buffered.load(platform::memory_order_acquire) ==
+                          segment.allocated.load(platform::memory_order_acquire);
+      if (passed_.load(platform::memory_order_relaxed) == passed) return filled;
+    }
+  }
   // Any thread: how many segments were closed, ever.
   uint64_t closed() const { return closed_.load(platform::memory_order_relaxed); }
   // Called under the flushers' latch: passes the segments that are closed and filled, in order, up
@@ -69,15 +90,20 @@ class SegmentIndex {
     uint64_t passed = passed_.load(platform::memory_order_relaxed);
     for (; passed != closed_.load(platform::memory_order_acquire); ++passed) {
       const Entry& segment = entries_[index_of(passed)];
-      if (segment.buffered.load(platform::memory_order_acquire) != segment.allocated) break;
+      if (segment.buffered.load(platform::memory_order_acquire) !=
+          segment.allocated.load(platform::memory_order_relaxed)) {
+        break;
+      }
       pass(segment.end, segment.sequence);
       passed_.store(passed + 1, platform::memory_order_release);
+      platform::full_fence();
     }
   }
 
  private:
   struct alignas(platform::kCacheLine) Entry {
-    uint64_t allocated = 0, end = 0, sequence = 0;
+    platform::atomic<uint64_t> allocated{0};
+    uint64_t end = 0, sequence = 0;
     platform::atomic<uint64_t> buffered{0};
   };
 

@@ -82,7 +82,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   // before filled() includes it. Returns whether it passed any.
   template <class Note>
   bool pass(const Note& note) {
-    if (!segments_.pending()) return false;
+    if (!segments_.passable()) return false;
     bool passed = false;
     advancing_.lock();
     segments_.advance([&](uint64_t end, uint64_t sequence) {
