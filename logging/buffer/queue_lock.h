@@ -7,15 +7,16 @@
 // sleeper costs all behind it a wake-up, so threads that sleep too early make each other sleep
 // (platform/event_count.h).
 //
-// Protocol. `last_` is null if the lock is free, nobody() if it is held and no thread waits, and
-// else the last waiter. A thread joins the line by an exchange of `last_`; then it stores itself
-// (release) in the link of the thread before it, which is `next_` for the thread that holds the
-// lock. So a link may be late: follower() waits for it. `next_` belongs to the thread that holds
-// the lock while it is not null or `last_` is nobody(). The lock is handed over by an exchange of
-// the waiter's `state` (release), which the waiter loads (acquire). After that exchange the
-// releaser uses the node's address only. A waiter sleeps only if it has changed its state from
-// kWaits to kSleeps, so the releaser knows whether to wake it. A new owner takes its node out of
-// the line: where it is the last one, it puts nobody() in its place (compare-and-swap, release).
+// Protocol. `last_` says what is there: it is null if the lock is free, no_waiter() if the lock is
+// held and the line is empty, and else the last waiter of the line. A waiter joins the line by an
+// exchange of `last_`. Then the waiter stores its node (release) in the link of the thread before
+// it; the link of the lock's owner is `next_`. So a link may be late, and follower() waits for it.
+// Only the owner stores `next_`, or the waiter that found no_waiter() in `last_`. The releaser
+// hands the lock over by an exchange of the first waiter's `state` (release), which that waiter
+// loads (acquire). After that exchange the releaser uses the node's address only. A waiter sleeps only if
+// it has changed its state from kWaits to kSleeps, so the releaser knows whether to wake it. A
+// waiter that has become the owner takes its node out of the line: if the node is the last one, the
+// owner replaces it by no_waiter() (compare-and-swap, release).
 //
 // `next_` comes last, so that what the lock guards can lie in its cache line
 // ([[no_unique_address]]): the waiters stay off that line.
@@ -36,7 +37,7 @@ class QueueLock {
   bool try_lock() {
     Waiter* seen = last_.load(platform::memory_order_relaxed);
     return seen == nullptr &&
-           last_.compare_exchange_strong(seen, nobody(), platform::memory_order_acquire,
+           last_.compare_exchange_strong(seen, no_waiter(), platform::memory_order_acquire,
                                          platform::memory_order_relaxed);
   }
   void lock() {
@@ -46,7 +47,7 @@ class QueueLock {
   void unlock() {
     Waiter* next = next_.load(platform::memory_order_acquire);
     if (next == nullptr) {
-      Waiter* seen = nobody();
+      Waiter* seen = no_waiter();
       if (last_.compare_exchange_strong(seen, nullptr, platform::memory_order_release,
                                         platform::memory_order_relaxed)) {
         return;
@@ -66,7 +67,7 @@ class QueueLock {
   };
   static constexpr uint32_t kPauses = 1024, kYields = 4096;
 
-  Waiter* nobody() { return reinterpret_cast<Waiter*>(this); }
+  Waiter* no_waiter() { return reinterpret_cast<Waiter*>(this); }
 
   // Returns the waiter that is, or is about to be, in `link`. Like wait(), it is not inlined:
   // without waiters insert after insert passes by here.
@@ -82,7 +83,7 @@ class QueueLock {
     Waiter me;
     Waiter* const before = last_.exchange(&me, platform::memory_order_acq_rel);
     if (before != nullptr) {
-      auto& link = before == nobody() ? next_ : before->next;
+      auto& link = before == no_waiter() ? next_ : before->next;
       link.store(&me, platform::memory_order_release);
       await_turn(me);
     }
@@ -90,7 +91,7 @@ class QueueLock {
     next_.store(next, platform::memory_order_relaxed);
     if (next != nullptr) return;
     Waiter* seen = &me;
-    if (!last_.compare_exchange_strong(seen, nobody(), platform::memory_order_release,
+    if (!last_.compare_exchange_strong(seen, no_waiter(), platform::memory_order_release,
                                        platform::memory_order_relaxed)) {
       next_.store(follower(me.next), platform::memory_order_relaxed);
     }

@@ -19,43 +19,46 @@ class HandoffLockTest : public testing::Test {};
 using Locks = testing::Types<BackoffLock, QueueLock>;
 TYPED_TEST_SUITE(HandoffLockTest, Locks);
 
-TYPED_TEST(HandoffLockTest, OneThreadAtATimeHoldsTheLockWithMoreThreadsThanCores) {
+// Some threads add to one number so many times each, every time under the lock. Returns the number.
+template <class Lock, class LockIt, class Unlock>
+uint64_t added_under(Lock& lock, uint64_t threads, uint64_t times, const LockIt& lock_it,
+                     const Unlock& unlock) {
   Watchdog watchdog("a thread that waits for a HandoffLock does not get it");
-  constexpr uint64_t kThreads = 4, kTimes = 1000;
-  TypeParam lock;
-  uint64_t count = 0;
-  std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&] {
-      for (uint64_t i = 0; i < kTimes; ++i) {
-        lock.lock();
-        ++count;
-        lock.unlock();
+  uint64_t sum = 0;
+  std::vector<std::thread> adders;
+  for (uint64_t t = 0; t < threads; ++t) {
+    adders.emplace_back([&] {
+      for (uint64_t i = 0; i < times; ++i) {
+        lock_it(lock, i);
+        ++sum;
+        unlock(lock);
       }
     });
   }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(count, kThreads * kTimes);
+  for (auto& adder : adders) adder.join();
+  return sum;
+}
+
+TYPED_TEST(HandoffLockTest, OneThreadAtATimeHoldsTheLockWithMoreThreadsThanCores) {
+  TypeParam lock;
+  const uint64_t sum = added_under(
+      lock, 4, 1000,
+      [](TypeParam& it, uint64_t i) {
+        it.lock();
+        if (i % 8 == 0) std::this_thread::yield();  // so that others wait meanwhile
+      },
+      [](TypeParam& it) { it.unlock(); });
+  EXPECT_EQ(sum, 4 * 1000U);
 }
 
 TYPED_TEST(HandoffLockTest,
            ThreadsThatTryGetTheLockOnlyIfNoThreadHasItAndAnotherThreadMayReleaseIt) {
-  Watchdog watchdog("a thread that waits for a HandoffLock does not get it");
-  constexpr uint64_t kThreads = 4, kTimes = 200;
   TypeParam lock;
-  uint64_t count = 0;
-  std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&] {
-      for (uint64_t i = 0; i < kTimes; ++i) {
-        if (i % 2 == 0 || !lock.try_lock()) lock.lock();
-        ++count;
-        std::thread([&] { lock.unlock(); }).join();
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(count, kThreads * kTimes);
+  const auto try_each_second_time = [](TypeParam& it, uint64_t i) {
+    if (i % 2 == 0 || !it.try_lock()) it.lock();
+  };
+  const auto unlock_by_another = [](TypeParam& it) { std::thread([&] { it.unlock(); }).join(); };
+  EXPECT_EQ(added_under(lock, 4, 200, try_each_second_time, unlock_by_another), 4 * 200U);
   EXPECT_TRUE(lock.try_lock());
   EXPECT_FALSE(lock.try_lock());
 }
