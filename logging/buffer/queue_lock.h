@@ -13,10 +13,10 @@
 // it; the link of the lock's owner is `next_`. So a link may be late, and follower() waits for it.
 // Only the owner stores `next_`, or the waiter that found no_waiter() in `last_`. The releaser
 // hands the lock over by an exchange of the first waiter's `state` (release), which that waiter
-// loads (acquire). After that exchange the releaser uses the node's address only. A waiter sleeps only if
-// it has changed its state from kWaits to kSleeps, so the releaser knows whether to wake it. A
-// waiter that has become the owner takes its node out of the line: if the node is the last one, the
-// owner replaces it by no_waiter() (compare-and-swap, release).
+// loads (acquire). After that exchange the releaser uses the node's address only. A waiter sleeps
+// only if it has changed its state from kWaits to kSleeps, so the releaser knows whether to wake
+// it. A waiter that has become the owner takes its node out of the line: if the node is the last
+// one, the owner replaces it by no_waiter() (compare-and-swap, release).
 //
 // `next_` comes last, so that what the lock guards can lie in its cache line
 // ([[no_unique_address]]): the waiters stay off that line.
