@@ -102,6 +102,15 @@ class LogScheme {
   // Any thread: up to which position each stream is durable. It takes no part in the log's work.
   virtual std::vector<uint64_t> durable_positions() const { return {}; }
 
+  // These two are for checkpoints, while the log runs; any thread. They have an entry for each
+  // stream.
+  //
+  // Returns the end of a record up to which every hole is filled; the call may move that on. A
+  // record that was published before the call may lie behind it.
+  virtual std::vector<uint64_t> published_positions() { return {}; }
+  // Returns a number up to which the stream has, or will ever have, only records that are durable.
+  virtual std::vector<uint64_t> durable_sequences() const { return {}; }
+
   // Any thread: the scheme's figures for the output row.
   virtual Counters counters() const { return {}; }
 

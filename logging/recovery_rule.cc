@@ -41,7 +41,8 @@ bool met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
 uint64_t complete_up_to(const StreamTails& tails, size_t s) {
   const uint64_t* met = last_watermark(
       tails, tails.size() - 1, [&](const uint64_t* words) { return met_in(tails, s, words); });
-  return std::max(tails[s].last_sequence, met == nullptr ? 0 : *met);
+  return std::max(
+      {tails[s].last_sequence, met == nullptr ? 0 : *met, tails[s].complete_from_start()});
 }
 
 }  // namespace
@@ -59,7 +60,8 @@ RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name) {
               [number, name](const StreamTails& tails) {
                 Cut cut{.bytes = all_bytes(tails), .why = {}};
                 for (const StreamTail& tail : tails) {
-                  cut.sequence = std::min(cut.sequence, tail.*number);
+                  cut.sequence =
+                      std::min(cut.sequence, std::max(tail.*number, tail.complete_from_start()));
                 }
                 cut.why = name + " " + std::to_string(cut.sequence) + ", the least of " +
                           std::to_string(tails.size()) + " stream(s)";
@@ -71,15 +73,17 @@ RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name) {
 RecoveryRule watermarks_cut(const std::string& name) {
   return {.cut =
               [name](const StreamTails& tails) {
-                Cut cut{
-                    .bytes = all_bytes(tails), .sequence = tails.back().last_watermark, .why = {}};
+                const StreamTail& last = tails.back();
+                const uint64_t reached = std::max(last.last_watermark, last.complete_from_start());
+                Cut cut{.bytes = all_bytes(tails), .sequence = reached, .why = {}};
                 // In a log of format version 1 the watermarks have no body, and are believed.
-                for (size_t s = 0; s + 1 < tails.size() && !tails.back().watermarks.empty(); ++s) {
+                const bool bodies = last.last_watermark == 0 || !last.watermarks.empty();
+                for (size_t s = 0; s + 1 < tails.size() && bodies; ++s) {
                   cut.sequence = std::min(cut.sequence, complete_up_to(tails, s));
                 }
                 cut.why = name + " " + std::to_string(cut.sequence) + "; the group commit over " +
                           std::to_string(tails.size() - 1) + " worker(s) came to " +
-                          std::to_string(tails.back().last_watermark);
+                          std::to_string(reached);
                 return cut;
               },
           .survives = up_to_sequence};
@@ -96,7 +100,8 @@ RecoveryRule last_met_cut(const std::string& name) {
         for (size_t i = 0; i < tails.size(); ++i) all = all && met_in(tails, i, words);
         return all;
       });
-      cut.bytes.push_back(met == nullptr ? 0 : WatermarkWord::position(met[1 + s]));
+      cut.bytes.push_back(met == nullptr ? tails[s].start.position
+                                         : WatermarkWord::position(met[1 + s]));
       cut.why += (s == 0 ? " " : ", ") + std::to_string(cut.bytes[s]) + " of " +
                  std::to_string(tails[s].bytes) + " in stream " + std::to_string(s);
     }

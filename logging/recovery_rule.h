@@ -30,14 +30,19 @@ struct RecoveryRule {
   std::function<bool(const RecordHeader&, const Cut&)> survives;
 };
 
+// What lies before a stream's StreamStart is not read, because it is recovered from elsewhere. So
+// for the rules it is there.
+
 // The rule for one stream whose log order is a serial order: all records up to the first gap. A
 // prefix of the log lacks nothing that it depends on (R4).
 RecoveryRule first_gap();
 
 // Records up to the least `number` of all streams. `number` is a StreamTail's last_sequence or
 // last_watermark. A stream lacks no record up to its `number`, so no stream lacks a record up to
-// the least, and the set is closed (R4). `name` is the number's name, for the operator: "RSNe",
-// "persisted epoch".
+// the least, and the set is closed (R4). A stream that begins at a StreamStart lacks no record up
+// to the start's number either (StreamTail::complete_from_start); the larger of the two counts. So
+// a stream with nothing behind its start does not hold the cut back. `name` is the number's name,
+// for the operator: "RSNe", "persisted epoch".
 RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 
 // A watermark record with a body is *met* in a stream if the body's position in that stream lies
@@ -46,14 +51,18 @@ RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 // Records up to the last watermark of the last stream, whose watermarks vouch for all other streams
 // (passive group commit), as far as these bear it out. The records of a stream up to a watermark's
 // number lie before the watermark's position, and their numbers grow. So a stream lacks no record
-// up to the last watermark that is met in it, and none up to the number of its own last record; the
-// larger of the two bounds the cut. Hence no stream lacks a record up to the cut, and the set is
-// closed (R4). `name` is the number's name, for the operator.
+// up to the last watermark that is met in it, none up to the number of its own last record, and
+// none up to the number of its StreamStart; the largest of the three bounds the cut. The number of
+// the last stream's StreamStart is that of a watermark, which the stream need not have any more.
+// Hence no stream lacks a record up to the cut, and the set is closed (R4). `name` is the number's
+// name, for the operator.
 RecoveryRule watermarks_cut(const std::string& name);
 
 // In each stream, records up to the last watermark record that is met in all streams, which ends at
-// its own position in its stream. `name` is the record's name, for the operator. With one stream
-// the rule is first_gap().
+// its own position in its stream. If there is none behind the stream's StreamStart, the cut is at
+// the start: all that lies before it is recovered from elsewhere, with what it depends on, and
+// nothing behind it is known to have all that it depends on (R4). `name` is the record's name, for
+// the operator. With one stream the rule is first_gap().
 RecoveryRule last_met_cut(const std::string& name);
 
 }  // namespace logjam

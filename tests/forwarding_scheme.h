@@ -34,6 +34,8 @@ class ForwardingScheme : public LogScheme {
   void flush(uint32_t flusher, bool stopping) override { scheme_->flush(flusher, stopping); }
   bool idle() const override { return scheme_->idle(); }
   std::vector<uint64_t> durable_positions() const override { return scheme_->durable_positions(); }
+  std::vector<uint64_t> published_positions() override { return scheme_->published_positions(); }
+  std::vector<uint64_t> durable_sequences() const override { return scheme_->durable_sequences(); }
   uint64_t max_record_bytes() const override { return scheme_->max_record_bytes(); }
 
  private:

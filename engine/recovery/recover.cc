@@ -84,8 +84,8 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
   ReadPaces paces(read_bytes_per_second);
   StreamReplays replays;
   for (uint32_t s = 0; s < streams; ++s) {
-    replays.push_back(std::make_unique<StreamReplay>(files.paths[s], s, rule, progress,
-                                                     most_held_bytes, paces.of(files.paths[s])));
+    replays.push_back(std::make_unique<StreamReplay>(files, s, rule, progress, most_held_bytes,
+                                                     paces.of(files.paths[s])));
     result.error = replays.back()->reader().error();
     if (!result.error.empty()) return result;
   }

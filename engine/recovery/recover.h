@@ -35,14 +35,14 @@ enum class ReplayOrder : uint8_t {
   kMerged,    // one thread, by sequence number across streams (P-WAL, Algorithm 3): to compare with
 };
 
-// Replays the log `files` into `database`, which holds its initial load, and returns when that is
-// done. `rule` is the log's scheme's. `threads` of them apply (kParallel), while
-// each stream has a thread more that reads it. Each log directory gives at most
-// `read_bytes_per_second`; 0: as fast as it can. A damaged log is no error: recovery ends where the
-// valid records do, `tails` says why, and `damage` if that is not what a crash leaves. A stream
-// that cannot be opened is an error, and nothing is replayed: to take it for an empty stream would
-// lose what the other streams hold. One thread calls it; nothing else may use the database
-// meanwhile.
+// Replays the log `files` into `database`, which holds its initial load, or what a checkpoint has
+// of the log before `files.starts`, and returns when that is done. `rule` is the log's scheme's.
+// `threads` of them apply (kParallel), while each stream has a thread more that reads it. Each log
+// directory gives at most `read_bytes_per_second`; 0: as fast as it can. A damaged log is no error:
+// recovery ends where the valid records do, `tails` says why, and `damage` if that is not what a
+// crash leaves. A stream that cannot be opened is an error, and nothing is replayed: to take it for
+// an empty stream would lose what the other streams hold. One thread calls it; nothing else may use
+// the database meanwhile.
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,
                        double read_bytes_per_second = 0);

@@ -6,13 +6,13 @@
 
 namespace logjam {
 
-StreamReplay::StreamReplay(const std::vector<std::string>& paths, uint32_t stream,
-                           const RecoveryRule& rule, RecoveryProgress& progress,
-                           uint64_t most_held_bytes, std::vector<ReadPace*> paces)
+StreamReplay::StreamReplay(const LogFiles& files, uint32_t stream, const RecoveryRule& rule,
+                           RecoveryProgress& progress, uint64_t most_held_bytes,
+                           std::vector<ReadPace*> paces)
     : stream_(stream),
       most_held_bytes_(most_held_bytes),
       progress_(progress),
-      reader_(paths, std::move(paces)),
+      reader_(files.paths[stream], std::move(paces), files.start(stream)),
       assembler_(stream, rule) {}
 
 void StreamReplay::read() {

@@ -35,9 +35,9 @@ class StreamReplay {
     kDone,   // all of the stream has been taken
   };
 
-  // Stream `stream`, in the files `paths`, each read at its pace in `paces`. The reader pauses
-  // while `most_held_bytes` are read and not taken. `rule` and `progress` outlive this object.
-  StreamReplay(const std::vector<std::string>& paths, uint32_t stream, const RecoveryRule& rule,
+  // Stream `stream` of `files`, each file read at its pace in `paces`. The reader pauses while
+  // `most_held_bytes` are read and not taken. `rule` and `progress` outlive this object.
+  StreamReplay(const LogFiles& files, uint32_t stream, const RecoveryRule& rule,
                RecoveryProgress& progress, uint64_t most_held_bytes, std::vector<ReadPace*> paces);
 
   // Reads the stream to the end of its usable log; blocks on the file, and while enough is held.

@@ -119,10 +119,14 @@ struct LogReader::State {
   }
 };
 
-LogReader::LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces)
+LogReader::LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces,
+                     StreamStart start)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
   state.paces = std::move(paces);
+  state.position = state.stream_bytes = start.position;
+  tail_.start = start;
+  tail_.bytes = start.position;
   for (uint32_t device = 0; device < paths.size(); ++device) {
     LogFileHeader header;
     error_ = read_log_file_header(paths[device], &header);
@@ -134,10 +138,13 @@ LogReader::LogReader(const std::vector<std::string>& paths, std::vector<ReadPace
                std::to_string(paths.size());
       return;
     }
+    const uint64_t needed = state.stripes.file_end(device, start.position);
     auto& file = state.files.emplace_back(
-        std::make_unique<SegmentedFile>(paths[device], Segments{header_.segment_bytes}));
+        std::make_unique<SegmentedFile>(paths[device], Segments{header_.segment_bytes}, needed));
     error_ = file->error();
     if (!error_.empty()) return;
+    // The stream was durable up to its start.
+    if (start.position != 0 && file->bytes() < needed) tail_.lost = paths[device] + " is too short";
     state.stream_bytes =
         std::max(state.stream_bytes, state.stripes.stream_end(device, file->bytes()));
   }

@@ -29,8 +29,10 @@ class LogReader {
  public:
   // Opens the stream's files, which `paths` names in stripe order; without files the stream is
   // empty. error() is then empty, or says in one sentence why they cannot be read. `paces` has the
-  // pace of each file, or is empty; the caller owns the paces, and they outlive the reader.
-  explicit LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces = {});
+  // pace of each file, or is empty; the caller owns the paces, and they outlive the reader. Reading
+  // begins at `start`; of the files, nothing but the header need be there before it.
+  explicit LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces = {},
+                     StreamStart start = {});
   ~LogReader();
   LogReader(const LogReader&) = delete;
   LogReader& operator=(const LogReader&) = delete;
@@ -64,6 +66,10 @@ struct LogFiles {
   std::vector<std::vector<std::string>> paths;
   LogFileHeader header;  // of stream 0
   std::string error;     // why the files cannot be used, or empty
+  // By stream, where a recovery begins to read it. Empty: all at their beginning.
+  std::vector<StreamStart> starts = {};
+
+  StreamStart start(size_t stream) const { return starts.empty() ? StreamStart{} : starts[stream]; }
 };
 // Finds the log files of one run in `directories`, which may be in any order. Sets `error` to one
 // sentence if there is no log file, if a file is missing, or if a file belongs to another run. Any

@@ -12,7 +12,7 @@
 
 namespace logjam {
 
-SegmentedFile::SegmentedFile(const std::string& path, Segments segments)
+SegmentedFile::SegmentedFile(const std::string& path, Segments segments, uint64_t needed)
     : path_(path), segments_(segments), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   struct stat status;
   if (fd_ < 0 || fstat(fd_, &status) != 0) {
@@ -22,7 +22,13 @@ SegmentedFile::SegmentedFile(const std::string& path, Segments segments)
   bytes_ = static_cast<uint64_t>(status.st_size);
   if (segments_.bytes == 0) return;
   bytes_ = std::min(bytes_, segments_.bytes);
+  const uint64_t first = segments_.index(needed);
+  if (first != 0) {  // as if all before it were there
+    last_ = first - 1;
+    bytes_ = first * segments_.bytes;
+  }
   for (const SegmentFile& file : segment_files_of(path)) {
+    if (file.index < first) continue;
     const uint64_t whole = (last_ + 1) * segments_.bytes;  // if nothing before `file` is lost
     if (why_lost_.empty() && (file.index != last_ + 1 || bytes_ != whole)) {
       lost_from_ = bytes_;

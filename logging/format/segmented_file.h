@@ -15,7 +15,9 @@ namespace logjam {
 class SegmentedFile {
  public:
   // The log file at `path`. error() is then empty, or says in one sentence why it cannot be opened.
-  SegmentedFile(const std::string& path, Segments segments);
+  // No byte before `needed` will be read: segments before it may be gone, but for the log file
+  // itself.
+  SegmentedFile(const std::string& path, Segments segments, uint64_t needed = 0);
   ~SegmentedFile();
   SegmentedFile(const SegmentedFile&) = delete;
   SegmentedFile& operator=(const SegmentedFile&) = delete;

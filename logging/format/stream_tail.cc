@@ -12,10 +12,15 @@ std::string find_damage(const StreamTails& tails) {
       }
     }
     const bool vouched = best.durable >= tails[s].durable_record_end;
-    if (!vouched && tails[s].lost.empty()) continue;
+    const bool started = tails[s].start.durable > tails[s].bytes;
+    if (!vouched && !started && tails[s].lost.empty()) continue;
     damage += (damage.empty() ? "" : "; ") + ("stream " + std::to_string(s)) + " ends at byte " +
               std::to_string(tails[s].bytes);
     if (!tails[s].lost.empty()) damage += ", because " + tails[s].lost;
+    if (started) {
+      damage += " and was once durable up to byte " + std::to_string(tails[s].start.durable) +
+                ", says the checkpoint";
+    }
     if (!vouched) continue;
     damage += " and was once durable up to byte " + std::to_string(best.durable) +
               ", says the record at byte " + std::to_string(best.position) + " of stream " +

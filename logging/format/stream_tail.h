@@ -5,8 +5,9 @@
 // (logging/format/durable_lag.h): those of a stream for the stream itself, also where they lie
 // behind its end; the bodies of watermark records for other streams too. A stream that ends before
 // a position that is vouched for is *damaged*. So is one that ends where a segment file is missing
-// or too short although the next one is there (logging/format/segments.h). A stream that has lost
-// bytes for which nothing vouches cannot be told from a torn one.
+// or too short although the next one is there (logging/format/segments.h). A StreamStart vouches
+// for its stream, too. A stream that has lost bytes for which nothing vouches cannot be told from a
+// torn one.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,19 @@ struct Voucher {
   uint32_t stream = 0;
 };
 
+// Where a recovery begins to read a stream. What lies before `position` is not read, because the
+// recovery has it from elsewhere (a checkpoint).
+struct StreamStart {
+  uint64_t position = 0;  // the beginning of a record, or the stream's end
+  // The stream has, or will have, no record up to this number behind `durable`.
+  uint64_t sequence = 0;
+  // The end of a record up to which the stream was durable; 0, if that is not known.
+  uint64_t durable = 0;
+};
+
 struct StreamTail {
-  uint64_t bytes = 0;           // the length of the valid records, from the start, without a gap
+  StreamStart start;            // where the reader began
+  uint64_t bytes = 0;           // up to here the records are valid, from the start, without a gap
   uint64_t last_sequence = 0;   // the number of the last valid record, 0 if there is none
   uint64_t last_watermark = 0;  // the number of the last valid watermark record, 0 if none
   uint64_t records = 0;         // how many valid records there are
@@ -42,6 +54,11 @@ struct StreamTail {
   // By stream: the voucher for the largest position, among this stream's valid records, in front of
   // and behind its end. Empty if there is none.
   std::vector<Voucher> vouchers;
+
+  // Returns a number up to which the stream lacks no record, as its start alone tells. Records up
+  // to start.sequence lie before start.durable, so none of them is missing if the stream is valid
+  // up to there.
+  uint64_t complete_from_start() const { return bytes < start.durable ? 0 : start.sequence; }
 };
 using StreamTails = std::vector<StreamTail>;  // by stream
 

@@ -23,6 +23,14 @@ struct Stripes {
     if (devices == 1) return kLogHeaderBytes + position;
     return kLogHeaderBytes + position / bytes / devices * bytes + position % bytes;
   }
+  // Returns the offset in the device's file behind all that the device has of the stream before
+  // `position`.
+  uint64_t file_end(uint32_t device, uint64_t position) const {
+    if (devices == 1) return kLogHeaderBytes + position;
+    const uint64_t stripe = position / bytes, row = stripe / devices, last = stripe % devices;
+    const uint64_t of_row = device < last ? bytes : device == last ? position % bytes : 0;
+    return kLogHeaderBytes + row * bytes + of_row;
+  }
   // Returns the end of the stripe in which `position` lies.
   uint64_t stripe_end(uint64_t position) const {
     return devices == 1 ? ~uint64_t{0} : position - position % bytes + bytes;

@@ -16,6 +16,9 @@
 //             that the other took before it drew (read-write precedences, for `command`).
 //   sbl_      stored (release) under advancing_, a try lock; loaded (acquire) by flushers. It
 //             passes a record after acquiring what the record's worker released in the tracker.
+//             SBL may lie inside a record. For the end of one, published_positions() looks at
+//             next_, which is the end of a record at every moment, and waits a little until SBL has
+//             come there; if a hole stays open, the end that an earlier call looked at must do.
 //   tracking_ where the tracker's thread sleeps. A publisher publishes in the tracker, fences
 //             (Stream::published), and looks at tracking_ (platform/event_count.h).
 // A thread that finds advancing_ taken waits a moment and then goes on with the current SBL; the
@@ -30,6 +33,7 @@
 #include "platform/atomic.h"
 #include "platform/clock.h"
 #include "platform/event_count.h"
+#include "platform/mutex.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -82,6 +86,17 @@ class FetchAddScheme : public SingleStreamScheme {
   uint64_t max_record_bytes() const override {
     return SingleStreamScheme::max_record_bytes() - tracker_.slack_bytes();
   }
+  std::vector<uint64_t> published_positions() override {
+    const platform::lock_guard<platform::mutex> hold(boundaries_);
+    if (sbl() >= reserved_end_) published_end_ = reserved_end_;
+    reserved_end_ = next_.load(platform::memory_order_acquire);
+    for (platform::SpinWait wait; wait.rounds() < kBoundaryLooks; wait.once()) {
+      if (sbl() < reserved_end_) continue;
+      published_end_ = reserved_end_;
+      break;
+    }
+    return {published_end_};
+  }
   Counters counters() const override {
     auto all = SingleStreamScheme::counters();
     const uint64_t durable = sdl();  // first, so that it is not beyond SBL
@@ -94,6 +109,7 @@ class FetchAddScheme : public SingleStreamScheme {
  private:
   static constexpr int kTries = 64;       // tries at the try lock, which is held for a moment
   static constexpr uint32_t kLooks = 80;  // looks before the tracker's thread parks
+  static constexpr uint32_t kBoundaryLooks = 1200;  // some milliseconds
   static constexpr uint64_t kNapNs = 1'000'000;
   static constexpr uint64_t kSafetyTimeoutNs = 20'000'000;
   static constexpr uint64_t kStoppingNapNs = 100'000;
@@ -159,6 +175,9 @@ class FetchAddScheme : public SingleStreamScheme {
   mutable Tracker tracker_;
   alignas(platform::kCacheLine) platform::EventCount tracking_;
   uint64_t sbl_seen_ = 0;  // only the tracker's thread uses it
+  // Guards the last end of a record that SBL had to reach, and the last one that it reached.
+  platform::mutex boundaries_;
+  uint64_t reserved_end_ = 0, published_end_ = 0;
 };
 
 }  // namespace logjam

@@ -20,6 +20,9 @@ class LsnScheme : public LogScheme {
     return commit_point(deps.max_read);
   }
 
+  // A record's number is its end, so what is durable has these numbers.
+  std::vector<uint64_t> durable_sequences() const override { return durable_positions(); }
+
  protected:
   using LogScheme::LogScheme;
 

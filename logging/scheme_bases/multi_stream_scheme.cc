@@ -65,6 +65,19 @@ std::vector<uint64_t> MultiStreamScheme::durable_positions() const {
   return positions;
 }
 
+// What filled() counts may have a hole in the group of records that is still open.
+std::vector<uint64_t> MultiStreamScheme::published_positions() {
+  std::vector<uint64_t> positions;
+  for (uint32_t index = 0; index < streams(); ++index) positions.push_back(filled_to_write(index));
+  return positions;
+}
+
+std::vector<uint64_t> MultiStreamScheme::durable_sequences() const {
+  std::vector<uint64_t> sequences;
+  for (uint32_t index = 0; index < streams(); ++index) sequences.push_back(durable_sequence(index));
+  return sequences;
+}
+
 Counters MultiStreamScheme::counters() const {
   Counters all;
   for (const auto& entry : streams_) all.add(entry->stream.counters());

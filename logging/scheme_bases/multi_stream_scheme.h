@@ -72,6 +72,8 @@ class MultiStreamScheme : public LogScheme {
   bool idle() const override;
   uint64_t max_record_bytes() const override { return stream(0).ring().max_record_bytes(); }
   std::vector<uint64_t> durable_positions() const override;
+  std::vector<uint64_t> published_positions() override;
+  std::vector<uint64_t> durable_sequences() const override;
   Counters counters() const override;
 
  protected:
@@ -84,9 +86,9 @@ class MultiStreamScheme : public LogScheme {
 
   // Any thread. Returns up to where `stream` has no unfilled hole, and may advance that position.
   virtual uint64_t filled(uint32_t stream) = 0;
-  // Called under the flush latch when a write is due (logging/stream/stream.h). A scheme that
-  // groups records closes the open group here, and not in filled(), which is called much more
-  // often.
+  // Called under the flush latch when a write is due (logging/stream/stream.h), and by any thread
+  // for published_positions(). A scheme that groups records closes the open group here, and not in
+  // filled(), which is called much more often.
   virtual uint64_t filled_to_write(uint32_t stream) { return filled(stream); }
   // Returns the stream that the worker writes to, always or most often.
   virtual uint32_t home(uint32_t worker) const { return worker % streams(); }

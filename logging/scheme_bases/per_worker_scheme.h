@@ -99,6 +99,10 @@ class PerWorkerScheme : public MultiStreamScheme {
   void flush(uint32_t flusher, bool stopping) override;
   void wait_durable(uint32_t worker, const CommitPoint& point) override;
   bool idle() const override;
+  // The last durable watermark stands for all streams.
+  std::vector<uint64_t> durable_sequences() const override {
+    return std::vector<uint64_t>(streams(), durable_sequence(watermark_stream()));
+  }
 
  protected:
   // The thread of `worker`: reserves a hole of `bytes`. `draw` returns the number, which is at

@@ -25,6 +25,8 @@ class SingleStreamScheme : public LsnScheme {
   bool idle() const override { return stream_.idle(); }
   uint64_t max_record_bytes() const override { return stream_.ring().max_record_bytes(); }
   std::vector<uint64_t> durable_positions() const override { return {sdl()}; }
+  // For schemes whose SBL is always the end of a record.
+  std::vector<uint64_t> published_positions() override { return {sbl()}; }
   Counters counters() const override { return stream_.counters(); }
 
  protected:

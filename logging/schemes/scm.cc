@@ -25,9 +25,10 @@
 // is descheduled while it advances the watermark delays nothing, because no thread owns the
 // watermark.
 //
-// Protocol. A thread that has filled a hole, or has replaced a stale bound, raises durable_
-// (release) after a fence. If several threads do so at the same time, the last one sees the stores
-// of all (OpenHoles). A thread that has raised durable_ wakes the waiters.
+// Protocol. A thread that has filled a hole, has replaced a stale bound, or wants to know how far
+// the log is filled raises durable_ (release) after a fence. If several threads do so at the same
+// time, the last one sees the stores of all (OpenHoles). A thread that has raised durable_ wakes
+// the waiters.
 #include <gflags/gflags.h>
 
 #include <cstring>
@@ -101,6 +102,11 @@ class Scm final : public LsnScheme {
 
   std::vector<uint64_t> durable_positions() const override {
     return {durable_.load(platform::memory_order_acquire)};
+  }
+  // What is filled is durable here.
+  std::vector<uint64_t> published_positions() override {
+    advance();
+    return durable_positions();
   }
   Counters counters() const override {
     const uint64_t persists = persisted_.sum([](const auto& one) { return one.persists.value(); });

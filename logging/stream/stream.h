@@ -31,9 +31,10 @@
 //                    that the bytes are durable.
 //   filled()         belongs to the scheme. It loads with acquire: the bytes before it may be read.
 //   filled_to_write()  belongs to the scheme, and only grows: it is the position up to which a
-//                    write may go. It is called under the latch when a flush is due, so a scheme
-//                    may close a segment then. filled() may be larger, if what a segment that is
-//                    still open holds is filled as well; no write goes by filled().
+//                    write may go. It is called under the latch when a flush is due, and seldom
+//                    otherwise, so a scheme may close a segment then. filled() may be larger, if
+//                    what a segment that is still open holds is filled as well; no write goes by
+//                    filled().
 //   lead_            its protocol is in flush_lead.h. If a hole keeps waiters from being flushed,
 //                    the lead is on call, and the publisher who fills the hole (published()) wakes
 //                    one of them to lead.

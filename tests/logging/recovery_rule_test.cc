@@ -99,5 +99,36 @@ TEST(RecoveryRule, AWatermarkIsMetIfAllItsPositionsAreThere) {
   EXPECT_EQ(rule.cut({tail(70, 0, 0)}).bytes, std::vector<uint64_t>{70});
 }
 
+StreamTail tail_from(const StreamStart& start, uint64_t bytes, uint64_t last) {
+  StreamTail from = tail(bytes, last, last);
+  from.start = start;
+  return from;
+}
+
+TEST(RecoveryRule, AStreamWithNothingBehindItsStartDoesNotHoldMinCutBack) {
+  const RecoveryRule rule = min_cut(&StreamTail::last_sequence, "LSN");
+  EXPECT_EQ(rule.cut({tail_from({100, 7, 0}, 300, 9), tail_from({50, 8, 50}, 50, 0)}).sequence, 8u);
+  // One that has lost what it had up to there does.
+  EXPECT_EQ(rule.cut({tail_from({100, 7, 0}, 300, 9), tail_from({50, 8, 120}, 50, 0)}).sequence,
+            0u);
+}
+
+TEST(RecoveryRule, TheLastStreamsStartStandsForItsLastWatermark) {
+  const RecoveryRule rule = watermarks_cut("GSN");
+  StreamTails tails = {tail_from({100, 40, 0}, 100, 0), tail_from({200, 40, 0}, 260, 45),
+                       tail_from({56, 40, 0}, 56, 0)};
+  EXPECT_EQ(rule.cut(tails).sequence, 40u);
+  tails[0] = tail_from({100, 40, 180}, 164, 33);
+  EXPECT_EQ(rule.cut(tails).sequence, 33u);
+}
+
+TEST(RecoveryRule, WithoutAMetWatermarkBehindItsStartAStreamIsCutThere) {
+  const RecoveryRule rule = last_met_cut("sync record");
+  StreamTail first = tail_from({100, 0, 0}, 300, 0), second = tail_from({150, 0, 0}, 150, 0);
+  EXPECT_EQ(rule.cut({first, second}).bytes, (std::vector<uint64_t>{100, 150}));
+  first.watermarks = {watermarks({7, 200, 150}), watermarks({9, 300, 160})};
+  EXPECT_EQ(rule.cut({first, second}).bytes, (std::vector<uint64_t>{200, 150}));
+}
+
 }  // namespace
 }  // namespace logjam
