@@ -88,6 +88,12 @@ class Workload {
   // Loads part `part` (from 0) of `parts`. Several threads call it at the same time, each with a
   // part and an arena of its own. The loaded rows are the same whatever `parts` is.
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
+  // Called in place of load(), after create_tables(), if the rows were recovered from the log of an
+  // earlier process, or are those of another Workload object of the same flags. Finds out what
+  // clients need to go on, whose number may be another one: they use no key that was used before,
+  // and verify() counts from what is there now. No transaction runs meanwhile, and there is no
+  // client.
+  virtual void resume(Database& database) { (void)database; }
 
   // The names of the transaction types.
   virtual std::vector<std::string_view> types() const = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,25 @@ Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items
   return all;
 }
 
+// The sum, modulo 2^64, of what number_of(key, row) says of each present row. On all cores, while
+// no transaction runs.
+template <class NumberOf>
+uint64_t sum_of_rows(Table& table, const NumberOf& number_of) {
+  struct Sum {
+    uint64_t value = 0;
+    void add(const Sum& other) { value += other.value; }
+  };
+  const auto add_part = [&](uint32_t part, uint32_t parts, Sum* sum) {
+    table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
+      sum->value += static_cast<uint64_t>(number_of(key, row));
+    });
+  };
+  return sum_of_parts(Sum{}, add_part).value;
+}
+inline uint64_t count_rows(Table& table) {
+  return sum_of_rows(table, [](Key, const std::byte*) { return 1; });
+}
+
 // Rows that are not as they should be, and which was the first.
 struct BrokenRows {
   uint64_t count = 0;
@@ -96,21 +116,31 @@ class AckCounter {
     clients_.fetch_add(1, platform::memory_order_relaxed);
   }
 
+  // For Workload::resume(): the tables hold `there` things. They count in place of the loaded ones
+  // and of what clients that replayed commands have added.
+  void resume(uint64_t there) {
+    recovered_ = there;
+    acknowledged_.store(0, platform::memory_order_relaxed);
+    clients_.store(0, platform::memory_order_relaxed);
+  }
+
   // Appends the check `name`: that the tables hold `found` things, the sum of the `loaded` and the
   // acknowledged ones. `mask`: the low bits that `found` has. Appends nothing if no client has run:
   // after a recovery the expected number is not known.
   void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
              uint64_t loaded = 0, uint64_t mask = ~uint64_t{0}) const {
     if (clients_.load(platform::memory_order_relaxed) == 0) return;
-    const uint64_t expected = (loaded + acknowledged_.load(platform::memory_order_relaxed)) & mask;
+    const uint64_t before = recovered_.value_or(loaded);
+    const uint64_t expected = (before + acknowledged_.load(platform::memory_order_relaxed)) & mask;
     checks->push_back({name, found == expected,
                        std::to_string(found) + " found, " + std::to_string(expected) +
-                           " loaded and acknowledged"});
+                           (recovered_ ? " recovered" : " loaded") + " and acknowledged"});
   }
 
  private:
   platform::atomic<uint64_t> acknowledged_{0};
   platform::atomic<uint32_t> clients_{0};
+  std::optional<uint64_t> recovered_;
 };
 
 }  // namespace logjam

@@ -187,6 +187,11 @@ class MicroUpdate : public Workload {
     }
   }
 
+  void resume(Database& database) override {
+    ack_counter_.resume(sum_of_rows(
+        database.table(kTable), [](Key, const std::byte* row) { return head_of(row).updates; }));
+  }
+
   std::vector<std::string_view> types() const override { return {kind_.name}; }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,

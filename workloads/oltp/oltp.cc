@@ -245,6 +245,10 @@ class Oltp : public Workload {
     }
   }
 
+  void resume(Database& database) override {
+    ack_counter_.resume(transactions_there(database, changes()));
+  }
+
   std::vector<std::string_view> types() const override { return {"read-write"}; }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
@@ -253,9 +257,7 @@ class Oltp : public Workload {
   }
 
   std::vector<Check> verify(Database& database) override {
-    return oltp::verify(
-        database, scale(),
-        {.changes_c = options_.changes_c(), .index_updates = options_.index_updates}, ack_counter_);
+    return oltp::verify(database, scale(), changes(), ack_counter_);
   }
 
   std::string describe() const override {
@@ -284,6 +286,9 @@ class Oltp : public Workload {
 
  private:
   const Scale& scale() const { return options_.scale; }
+  Changes changes() const {
+    return {.changes_c = options_.changes_c(), .index_updates = options_.index_updates};
+  }
   const Options options_;
   AckCounter ack_counter_;  // transactions that change something
 };

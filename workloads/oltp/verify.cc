@@ -74,6 +74,17 @@ BrokenRows unposted_rows(Database& database) {
 
 }  // namespace
 
+uint64_t transactions_there(Database& database, const Changes& changes) {
+  uint64_t sum = 0;
+  for (const auto& table : database.tables()) {
+    sum += sum_of_rows(*table, [&](Key id, const std::byte* row) {
+      return changes.changes_c ? added_to_c(row_of(row), id)
+                               : static_cast<uint64_t>(int64_t{updates_of_k(row_of(row))});
+    });
+  }
+  return changes.changes_c || changes.index_updates == 0 ? sum : sum / changes.index_updates;
+}
+
 std::vector<Check> verify(Database& database, const Scale& scale, const Changes& changes,
                           const AckCounter& transactions) {
   Found found;

@@ -17,6 +17,10 @@ struct Changes {
   uint32_t index_updates = 0;
 };
 
+// How many transactions, of those that change something, the rows show. On all cores, while no
+// transaction runs.
+uint64_t transactions_there(Database& database, const Changes& changes);
+
 // On all cores, while no transaction runs. `transactions`: those of which a run's clients have been
 // told that they are durable.
 std::vector<Check> verify(Database& database, const Scale& scale, const Changes& changes,

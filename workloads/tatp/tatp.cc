@@ -136,6 +136,14 @@ class Tatp : public Workload {
     return std::make_unique<TatpClient>(options_, acknowledged_, database, worker, seed);
   }
 
+  void resume(Database& database) override {
+    Tables tables(database);
+    acknowledged_.forwardings.resume(count_rows(tables.call_forwarding));
+    acknowledged_.updates.resume(sum_of_rows(tables.subscriber, [](Key, const std::byte* row) {
+      return reinterpret_cast<const Subscriber*>(row)->updates;
+    }));
+  }
+
   std::vector<Check> verify(Database& database) override {
     return tatp::verify(database, options_.population, acknowledged_);
   }

@@ -3,6 +3,7 @@
 #include <gflags/gflags.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "engine/workload.h"
 #include "workloads/command.h"
 #include "workloads/common.h"
+#include "workloads/last_keys.h"
 #include "workloads/random.h"
 #include "workloads/tpcb/rows.h"
 #include "workloads/tpcb/verify.h"
@@ -44,15 +46,15 @@ struct Choosers {
 
 class TpcbClient : public Client {
  public:
+  // `last_history` is the key of the worker's row of history before.
   TpcbClient(const Scale& scale, const Choosers& choose, AckCounter& ack_counter,
-             Database& database, uint32_t worker, uint64_t seed)
+             Database& database, uint32_t worker, uint64_t seed, Key last_history)
       : scale_(scale),
         choose_(choose),
         ack_counter_(ack_counter),
         tables_(database),
-        random_(seed, worker) {
-    next_history_ = history_key(worker, 0);
-  }
+        random_(seed, worker),
+        last_history_(last_history) {}
   ~TpcbClient() override { ack_counter_.add(acknowledged_); }
 
   // Clause 5.3: any teller. In 85 of 100 cases, and if there is only one branch, the account
@@ -67,7 +69,7 @@ class TpcbClient : public Client {
     }
     const Key account = branch * scale_.accounts + choose_.accounts.draw(random_);
     const auto delta = static_cast<int32_t>(random_.between(-kMaxDelta, kMaxDelta));
-    input_ = {++next_history_, account, static_cast<uint32_t>(teller), delta};
+    input_ = {++last_history_, account, static_cast<uint32_t>(teller), delta};
     return branch == home ? kHome : kAway;
   }
 
@@ -129,7 +131,7 @@ class TpcbClient : public Client {
   uint64_t acknowledged_ = 0;
 
   Input input_;
-  Key next_history_;           // keys of this worker alone, in order
+  Key last_history_;           // keys of this worker alone, in order
   int64_t balance_shown_ = 0;  // the balance that the teller's terminal would display
 };
 
@@ -166,6 +168,12 @@ class Tpcb : public Workload {
     }
   }
 
+  void resume(Database& database) override {
+    Table& history = Tables(database).history;
+    last_history_ = last_keys_of_workers(history, kCountBits, ~Key{0});
+    ack_counter_.resume(count_rows(history));
+  }
+
   std::vector<std::string_view> types() const override { return {"home-account", "away-account"}; }
   std::vector<SpecifiedMix> specified_mix() const override {
     const double away = scale_.branches > 1 ? 15 : 0;
@@ -174,7 +182,10 @@ class Tpcb : public Workload {
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {
-    return std::make_unique<TpcbClient>(scale_, choose_, ack_counter_, database, worker, seed);
+    const auto last = last_history_.find(worker);
+    return std::make_unique<TpcbClient>(
+        scale_, choose_, ack_counter_, database, worker, seed,
+        last == last_history_.end() ? history_key(worker, 0) : last->second);
   }
 
   std::vector<Check> verify(Database& database) override {
@@ -222,6 +233,7 @@ class Tpcb : public Workload {
   const double theta_;
   const Choosers choose_;
   AckCounter ack_counter_;
+  std::map<uint64_t, Key> last_history_;  // of the workers that earlier processes had
 };
 
 std::string check_flags() {

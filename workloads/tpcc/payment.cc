@@ -22,7 +22,7 @@ class PaymentType : public TransactionType {
     customer_.draw(from, remote ? terminal_.draw_district() : district_);
     amount_ = random.between(1'00, 5000'00);
     date_ = terminal_.draw_date();
-    history_ = history_key(terminal_.worker, count_++);
+    history_ = history_key(terminal_.worker, terminal_.payments++);
   }
 
   // Clause 2.5.2.2.
@@ -83,7 +83,6 @@ class PaymentType : public TransactionType {
   Cents amount_ = 0;
   Date date_ = kNoDate;
   Key history_ = 0;
-  uint64_t count_ = 0;
 };
 
 }  // namespace

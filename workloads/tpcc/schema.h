@@ -150,8 +150,9 @@ inline constexpr uint32_t kHistoryBits = 40;  // of the number among a worker's 
 constexpr Key history_key(uint32_t worker, uint64_t count) {
   return Key{worker} << kHistoryBits | count;
 }
-constexpr Key loaded_history_key(Key customer) { return Key{1} << 63 | customer; }
-constexpr bool is_loaded_history(Key key) { return key >> 63 != 0; }
+inline constexpr Key kFirstLoadedHistory = Key{1} << 63;
+constexpr Key loaded_history_key(Key customer) { return kFirstLoadedHistory | customer; }
+constexpr bool is_loaded_history(Key key) { return key >= kFirstLoadedHistory; }
 constexpr uint64_t worker_of_history(Key key) { return key >> kHistoryBits; }
 
 // Parts of keys.

@@ -100,6 +100,7 @@ struct Terminal {
   Random random;
   const NuRandConstants constants;
   Date clock = kLoadDate;
+  uint64_t payments = 0;  // drawn by this worker; each has a key of HISTORY
   Screen screen;
   Drawn drawn;
 };

@@ -1,9 +1,11 @@
 // TPC-C: its flags, its mix, and its place in the registry.
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +13,8 @@
 
 #include "engine/workload.h"
 #include "platform/mutex.h"
+#include "workloads/last_keys.h"
+#include "workloads/table_checks.h"
 #include "workloads/tpcc/load.h"
 #include "workloads/tpcc/schema.h"
 #include "workloads/tpcc/terminal.h"
@@ -115,14 +119,37 @@ class DrawnByAll {
   Drawn sum_;
 };
 
+// What terminals count themselves. NewOrders are counted by DISTRICT's rows.
+struct Counted {
+  std::map<uint64_t, Key> last_payments;  // keys of HISTORY, by worker
+  Date clock = kLoadDate;
+
+  // What the terminals of an earlier process have counted. All clocks go on from the latest date
+  // that a worker's last payment has.
+  static Counted in(Database& database) {
+    Table& history = Tables(database).history;
+    Counted counted;
+    counted.last_payments = last_keys_of_workers(history, kHistoryBits, kFirstLoadedHistory);
+    for (const auto& [worker, key] : counted.last_payments) {
+      counted.clock = std::max(counted.clock, find_row<History>(history, key)->date);
+    }
+    return counted;
+  }
+};
+
 class TpccClient : public Client {
  public:
   TpccClient(Database& database, const Scale& scale, uint32_t worker, const Home& home,
-             const Mix& mix, uint64_t seed, DrawnByAll& drawn)
+             const Mix& mix, uint64_t seed, const Counted& counted, DrawnByAll& drawn)
       : terminal_(database, scale, worker, home, seed),
         mix_(mix),
         total_(total(mix)),
         drawn_(drawn) {
+    const auto last = counted.last_payments.find(worker);
+    if (last != counted.last_payments.end()) {
+      terminal_.payments = low_bits(last->second, kHistoryBits) + 1;
+    }
+    terminal_.clock = counted.clock;
     for (size_t type = 0; type < kTypes.size(); ++type) types_[type] = kTypes[type].make(terminal_);
   }
   ~TpccClient() override { drawn_.add(terminal_.drawn); }
@@ -171,6 +198,7 @@ class Tpcc : public Workload {
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     tpcc::load(database, scale_, part, parts, arena);
   }
+  void resume(Database& database) override { counted_ = Counted::in(database); }
 
   std::vector<std::string_view> types() const override {
     std::vector<std::string_view> names;
@@ -209,7 +237,8 @@ class Tpcc : public Workload {
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
     const Home home = Home::of(home_, worker, workers, scale_.warehouses);
-    return std::make_unique<TpccClient>(database, scale_, worker, home, mix_, seed, drawn_);
+    return std::make_unique<TpccClient>(database, scale_, worker, home, mix_, seed, counted_,
+                                        drawn_);
   }
 
   std::vector<Check> verify(Database& database) override { return tpcc::verify(database, scale_); }
@@ -237,6 +266,7 @@ class Tpcc : public Workload {
   const Scale scale_;
   const HomePolicy home_;
   const Mix mix_;
+  Counted counted_;
   DrawnByAll drawn_;
 };
 

@@ -4,10 +4,15 @@
 //
 // So each worker numbers its own inserts 0, 1, 2, ... A number that is missing below a later number
 // of the same worker is a lost insert. YCSB draws the numbers of all threads from one counter.
+//
+// A run that goes on with recovered rows takes up the numbers that are missing before it goes on
+// behind the largest one. So the rows that a worker is said to have inserted are always there.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "engine/storage/tuple.h"
@@ -31,14 +36,47 @@ struct KeySpace {
   Key key_of(uint64_t number) const { return hashed ? ycsb_hash(number) : number; }
 };
 
-// How many rows each worker has inserted.
+// Which numbers of one worker's inserts are free.
+class FreeNumbers {
+ public:
+  FreeNumbers() = default;
+  // `missing` are the free numbers below `end`, ascending; all from `end` on are free.
+  FreeNumbers(std::vector<uint64_t> missing, uint64_t end)
+      : missing_(std::move(missing)), end_(end) {}
+
+  // The free number with this place among all of them, from 0. All below it are taken once those at
+  // the places before are.
+  uint64_t at(uint64_t place) const {
+    return place < missing_.size() ? missing_[place] : end_ + place - missing_.size();
+  }
+
+ private:
+  std::vector<uint64_t> missing_;
+  uint64_t end_ = 0;
+};
+
+// How many rows each worker has inserted, without a gap.
 //
 // Protocol. A worker stores its count (relaxed) after the transactions that inserted those rows
 // have committed. Other workers load the count (relaxed) to draw inserted rows. The count publishes
-// no other memory: the rows are reached through the index.
+// no other memory: the rows are reached through the index. What free() and workers() say is set
+// before any worker runs.
 class Inserted {
  public:
   Inserted() : counts_(kMaxWorkers) {}
+  // Sets which numbers of `worker` are free before any worker runs.
+  void resume(uint32_t worker, FreeNumbers free) {
+    publish(worker, free.at(0));
+    workers_ = std::max(workers_, worker + 1);
+    free_[worker] = std::move(free);
+  }
+  const FreeNumbers& free(uint32_t worker) const {
+    static const FreeNumbers all;
+    const auto found = free_.find(worker);
+    return found == free_.end() ? all : found->second;
+  }
+  // The number of workers, from 0, that had inserted rows before this process.
+  uint32_t workers() const { return workers_; }
   void publish(uint32_t worker, uint64_t count) {
     counts_[worker]->store(count, platform::memory_order_relaxed);
   }
@@ -48,6 +86,8 @@ class Inserted {
 
  private:
   std::vector<platform::Padded<platform::atomic<uint64_t>>> counts_;
+  std::map<uint32_t, FreeNumbers> free_;
+  uint32_t workers_ = 0;
 };
 
 // The number of the row with this age, given how many rows each worker has inserted. The newest row

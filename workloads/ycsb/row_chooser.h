@@ -1,6 +1,7 @@
 // Draws the numbers of rows that are there: of loaded rows, and as YCSB does, of inserted ones.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -11,7 +12,8 @@
 
 namespace logjam::ycsb {
 
-// A client's own. `inserted` is that of all clients.
+// A client's own. `inserted` is that of all clients. Rows that workers of an earlier process have
+// inserted are drawn like those of the `workers` that there are now.
 class RowChooser {
  public:
   RowChooser(const Options& options, const KeySpace& space, const Zipf& ranks,
@@ -22,7 +24,7 @@ class RowChooser {
         // YCSB's upper bound is one more than the last number, and is never there.
         slots_(options.records + options.expected_inserts + 1),
         zipf_(ranks),
-        counts_(workers) {}
+        counts_(std::max(workers, inserted.workers())) {}
 
   // The ranks from which all clients begin to draw.
   static Zipf ranks(const Options& options) {

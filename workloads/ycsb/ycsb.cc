@@ -11,6 +11,7 @@
 #include "workloads/ycsb/fields.h"
 #include "workloads/ycsb/key_space.h"
 #include "workloads/ycsb/options.h"
+#include "workloads/ycsb/resume.h"
 #include "workloads/ycsb/row_chooser.h"
 #include "workloads/ycsb/verify.h"
 
@@ -48,6 +49,7 @@ class YcsbClient : public Client {
         rows_(options_, shared.space, shared.ranks, shared.inserted, workers),
         random_(seed, worker),
         worker_(worker),
+        free_(shared.inserted.free(worker)),
         read_below_(share_of_draws(options_.read_ratio)),
         insert_below_(read_below_ + share_of_draws(options_.insert_ratio)),
         scan_below_(insert_below_ + share_of_draws(options_.scan_ratio)),
@@ -58,7 +60,7 @@ class YcsbClient : public Client {
   uint32_t next() override {
     // The previous transaction has committed: the worker calls next() only after that.
     inserts_ += drawn_inserts_;
-    if (drawn_inserts_ > 0) shared_.inserted.publish(worker_, inserts_);
+    if (drawn_inserts_ > 0) shared_.inserted.publish(worker_, free_.at(inserts_));
     drawn_inserts_ = 0;
     bool has[4] = {};
     for (uint32_t i = 0; i < options_.ops; ++i) {
@@ -69,7 +71,7 @@ class YcsbClient : public Client {
       operation.field = static_cast<uint32_t>((bits & 0xffff) * fields_.count >> 16);
       has[operation.kind] = true;
       if (operation.kind == kInsert) {
-        operation.row = shared_.space.inserted(inserts_ + drawn_inserts_++, worker_);
+        operation.row = shared_.space.inserted(free_.at(inserts_ + drawn_inserts_++), worker_);
       } else if (operation.kind == kScan) {
         operation.length = 1 + static_cast<uint32_t>(random_.below(options_.scan_length));
       }
@@ -268,6 +270,7 @@ class YcsbClient : public Client {
   RowChooser rows_;
   Random random_;
   const uint32_t worker_;
+  const FreeNumbers& free_;
   const uint64_t read_below_, insert_below_, scan_below_;
   uint64_t inserts_ = 0;        // rows inserted by the transactions before the current one
   uint64_t drawn_inserts_ = 0;  // rows that the current transaction inserts
@@ -311,6 +314,10 @@ class Ycsb : public Workload {
       shared_.fields.load(row.data(), key);
       table.load(key, row.data(), arena);
     }
+  }
+
+  void resume(Database& database) override {
+    ycsb::resume(database.table(kTable), options_, &shared_.inserted, &shared_.acknowledged);
   }
 
   std::vector<std::string_view> types() const override {

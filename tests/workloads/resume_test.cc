@@ -1,0 +1,99 @@
+// Workload::resume(): another Workload object goes on with rows that are there, with another number
+// of workers. A key that is drawn again ends the process, and what resume() did not count fails
+// verify().
+#include <gtest/gtest.h>
+
+#include "tests/workloads/harness.h"
+#include "tests/workloads/small_scales.h"
+#include "workloads/common.h"
+#include "workloads/ycsb/key_space.h"
+
+namespace logjam {
+namespace {
+
+class Resume : public WorkloadTest {
+ protected:
+  static constexpr uint64_t kTransactions = 80;  // of each worker
+
+  // The seed is the same in all lives, so what one life draws the next one would draw again.
+  static void live(Workload& workload, Database& database, uint32_t workers) {
+    Outcome outcome;
+    run(workload, database, all_protocols().front(), workers, kTransactions, 1, outcome);
+    EXPECT_EQ(outcome.commits + outcome.rollbacks, workers * kTransactions);
+    expect_consistent(workload, database);
+  }
+  static void resume_and_live(std::string_view name, Database& database, uint32_t workers) {
+    const auto workload = make_workload(name);
+    workload->resume(database);
+    live(*workload, database, workers);
+  }
+};
+
+TEST_F(Resume, EveryWorkloadGoesOnWithAnotherNumberOfWorkers) {
+  for (const WorkloadInfo& info : all_workloads()) {
+    for (const Flags& flags : small_scales(info.name)) {
+      const gflags::FlagSaver saver;
+      set(flags);
+      SCOPED_TRACE(std::string(info.name) +
+                   (flags.empty() ? "" : " --" + flags.back().first + "=" + flags.back().second));
+      const auto first = make_workload(info.name);
+      const auto database = load(*first, 1);
+      live(*first, *database, 3);
+      resume_and_live(info.name, *database, 1);
+      resume_and_live(info.name, *database, 5);
+      resume_and_live(info.name, *database, 2);
+    }
+  }
+}
+
+TEST_F(Resume, OfRowsThatNoTransactionHasChangedIsALoad) {
+  for (const WorkloadInfo& info : all_workloads()) {
+    const gflags::FlagSaver saver;
+    set(small_scale(info.name));
+    SCOPED_TRACE(info.name);
+    const auto database = load(*make_workload(info.name), 1);
+    resume_and_live(info.name, *database, 2);
+  }
+}
+
+TEST_F(Resume, ForgetsWhatReplayHasAcknowledged) {
+  AckCounter counter;
+  counter.add(5);
+  counter.resume(7);
+  std::vector<Check> checks;
+  counter.check("inserts", 7, &checks);
+  EXPECT_TRUE(checks.empty()) << "no client has run";
+  counter.add(2);
+  counter.check("inserts", 9, &checks);
+  EXPECT_TRUE(checks.at(0).passed) << checks[0].detail;
+  EXPECT_EQ(checks[0].detail, "9 found, 9 recovered and acknowledged");
+}
+
+// A log may keep a worker's insert and lose an earlier one of that worker.
+TEST_F(Resume, YcsbTakesUpTheNumbersOfLostInserts) {
+  for (const char* order : {"ordered", "hashed"}) {
+    const gflags::FlagSaver saver;
+    set(small_scale("ycsb"));
+    set({{"ycsb_workload", "D"},
+         {"ycsb_read_ratio", "0.5"},
+         {"ycsb_insert_ratio", "0.5"},
+         {"ycsb_insert_order", order}});
+    SCOPED_TRACE(order);
+    const auto first = make_workload("ycsb");
+    const auto database = load(*first, 1);
+    live(*first, *database, 2);
+    const ycsb::KeySpace space{500, std::string_view(order) == "hashed"};
+    in_transaction(*database, all_protocols().front(), [&](Transaction& txn) {
+      for (const uint64_t lost : {7, 8, 20}) {
+        EXPECT_EQ(txn.erase(database->table("usertable"), space.key_of(space.inserted(lost, 1))),
+                  Status::kOk);
+      }
+    });
+    EXPECT_EQ(failing(*make_workload("ycsb"), *database),
+              std::vector<std::string>{"no insert is missing before a later one of its worker"});
+    resume_and_live("ycsb", *database, 2);
+  }
+}
+
+}  // namespace
+}  // namespace logjam
