@@ -90,7 +90,7 @@ int run_command() {
   settings.run.worker_class = &workers;
   settings.log.config.preemptible_workers =
       workers.preemptible() && settings.worker_class.preemption_helps;
-  settings.log.before_replace = [&] { workload->start_history(settings.run.threads); };
+  settings.log.before_replace = [&] { workload->start_history(settings.run.threads, false); };
   Log log(settings.log);
   settings.run.run = log.run();
 

@@ -118,8 +118,12 @@ class Workload {
   // be lost (R8).
   virtual void note_unsafe(const std::string& why) { (void)why; }
   // Called before make_client(), and before the run replaces an earlier log: opens the history of
-  // `workers` workers, if one is asked for, or refuses.
-  virtual void start_history(uint32_t workers) { (void)workers; }
+  // `workers` workers, if one is asked for, or refuses. `continues`: the run is a later life of an
+  // earlier run, and so is its history; resume() is called before.
+  virtual void start_history(uint32_t workers, bool continues) {
+    (void)workers;
+    (void)continues;
+  }
 
   // Makes the client to which recovery gives the commands of all clients.
   virtual std::unique_ptr<Client> make_replayer(Database& database) {

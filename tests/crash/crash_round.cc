@@ -50,7 +50,7 @@ std::string run_and_kill(const CrashRound& round, const std::vector<std::string>
                          std::string* ending) {
   Child child(command, output);
   const uint64_t start = platform::now_ns();
-  while (!ledger::open_history(history).started) {
+  while (!ledger::open_history(history).started()) {
     if (child.ended(2)) break;
     if (platform::now_ns() - start > kPatienceMs * 1'000'000) return "the run never started";
   }

@@ -54,7 +54,7 @@ Left run_and_log(Workload& workload, const ProtocolInfo& protocol, const LogDire
   options.seconds = 60;  // not reached: the run ends after `transactions`
   const auto database = load(workload, 1);
   log.start();
-  workload.start_history(options.threads);
+  workload.start_history(options.threads, false);
   const RunResult result = run(workload, *database, protocol, log.scheme(), options);
   log.drain();
   log.stop();
@@ -222,7 +222,7 @@ TEST_F(ChangedLog, CommandsOutOfOrderContradictTheHistory) {
   const std::string history = directory.path_of("history");
   set({{"ledger_keys", "16"}, {"history", history}, {"history_mb", "4"}, {"commit", "pipelined"}});
   run_one("ledger", 60);
-  set({{"history", ""}});
+  set({{"history", ""}, {"ledger_die_after", "3"}});  // which recovery must survive
   const auto proof_of = [&] {
     const auto workload = make_workload("ledger");
     const auto database = load(*workload, 1);

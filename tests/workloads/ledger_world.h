@@ -1,11 +1,13 @@
 // Hand-made histories of a small ledger.
 #pragma once
 
+#include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +36,8 @@ enum Fate { kLost, kThere, kAcknowledged };
 class World {
  public:
   explicit World(const std::string& unsafe = "")
-      : writer_(path_, 3, 3 * 65536, history_parameters(keys_, unsafe)) {
+      : writer_(std::make_unique<HistoryWriter>(path_, 3, 3 * 65536,
+                                                history_parameters(keys_, unsafe))) {
     for (Key key = 0; key < kKeys; ++key) {
       rows_.ledger.emplace_back(key, LedgerRow{}).second.seal(key);
     }
@@ -54,7 +57,16 @@ class World {
   }
   LedgerRows& rows() { return rows_; }
   TransactionId id(uint32_t worker) { return make_id(worker, ++counts_[worker]); }
-  HistoryWriter& history() { return writer_; }
+  HistoryWriter& history() { return *writer_; }
+  // The process was killed, or has called history().record_end(), and another one goes on with the
+  // rows as they are.
+  void next_life(const std::string& unsafe = "") {
+    const gflags::FlagSaver saver;
+    gflags::SetCommandLineOption("history_mb", "1");
+    writer_->record_start();
+    writer_ = start_life(path_, 3, history_parameters(keys_, unsafe), true).writer;
+    writer_->record_start();
+  }
   const std::string& path() const { return path_; }
 
   void write(Key key, TransactionId writer) {
@@ -66,7 +78,7 @@ class World {
 
   void record(const Attempt& attempt, Fate fate) {
     reads_[attempt.id] = attempt.reads;
-    HistoryArea& area = writer_.area(worker_of(attempt.id));
+    HistoryArea& area = writer_->area(worker_of(attempt.id));
     intend(area, attempt);
     if (fate == kAcknowledged) area.acknowledge(attempt.id);
   }
@@ -169,7 +181,7 @@ class World {
   const KeySpace keys_{.ledger = kKeys, .cells = kCells, .slots = kSlots};
   TemporaryDirectory directory_;
   std::string path_ = directory_.path_of("history");
-  HistoryWriter writer_;
+  std::unique_ptr<HistoryWriter> writer_;
   LedgerRows rows_;
   std::map<TransactionId, std::vector<Access>> reads_;
   uint64_t counts_[3] = {};

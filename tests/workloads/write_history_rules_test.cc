@@ -1,6 +1,7 @@
 // The rules of the history of writes (workloads/history/checker.h), in histories and databases made
 // by hand: what is torn, what is not closed, which updates were lost in the run, and what is none
 // of these.
+#include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -9,7 +10,7 @@
 #include "engine/storage/database.h"
 #include "tests/temporary_directory.h"
 #include "workloads/history/checker.h"
-#include "workloads/history/file.h"
+#include "workloads/history/lives.h"
 #include "workloads/history/writes.h"
 
 namespace logjam::write_history {
@@ -33,14 +34,14 @@ class Rules : public testing::Test {
 
   TransactionId commit(uint32_t worker, std::initializer_list<Change> changes,
                        bool acknowledged = true) {
-    HistoryArea& area = writer_.area(worker);
+    HistoryArea& area = writer_->area(worker);
     auto* header = reinterpret_cast<WritesHeader*>(area.next_payload());
     *header = {0, static_cast<uint32_t>(changes.size())};
     auto* write = reinterpret_cast<RecordedWrite*>(header + 1);
     for (const Change& change : changes) {
       const bool looked = change.from == kAbsent || (!change.blind && change.to != kAbsent);
       *write++ = {change.key,
-                  order_.next(0, change.key),
+                  order_->next(0, change.key),
                   looked ? hash(change.from) : kUnknownRow,
                   hash(change.to),
                   0,
@@ -58,6 +59,22 @@ class Rules : public testing::Test {
   }
   static constexpr bool kCommitted = false;  // and not acknowledged
 
+  // The process was killed, or ended by itself, and another one goes on.
+  void next_life(bool ended = false) {
+    const gflags::FlagSaver saver;
+    gflags::SetCommandLineOption("history_mb", "1");
+    writer_->record_start();
+    if (ended) writer_->record_end();
+    writer_ = start_life(path_, 2, {"made", 1, {}, ""}, true).writer;
+    writer_->record_start();
+    order_ = std::make_unique<RowOrder>();
+  }
+  // In place of the first life.
+  void begin_unsafe() {
+    writer_ = std::make_unique<HistoryWriter>(
+        path_, 2, 1 << 20, HistoryFileParameters{"made", 1, {}, "asynchronous commit"});
+  }
+
  private:
   static RowHash hash(uint64_t value) {
     return value == kAbsent ? kAbsentRow
@@ -69,8 +86,9 @@ class Rules : public testing::Test {
   Database database_;
   Table& table_ = database_.create_table({"rows", sizeof(uint64_t)});
   Arena arena_;
-  RowOrder order_;
-  HistoryWriter writer_{path_, 2, 1 << 20, {"made", 1, {}, ""}};
+  std::unique_ptr<RowOrder> order_ = std::make_unique<RowOrder>();
+  std::unique_ptr<HistoryWriter> writer_ =
+      std::make_unique<HistoryWriter>(path_, 2, 1 << 20, HistoryFileParameters{"made", 1, {}, ""});
   uint64_t count_ = 0;
 };
 
@@ -165,6 +183,127 @@ TEST_F(Rules, ARowIsAbsentThatNoTransactionHasErased) {
   commit(0, {{2, 20, 21}});
   commit(1, {{1, 10, 11}}, kCommitted);
   EXPECT_EQ(violation(), "R3: rows 1 is absent, and no transaction has erased it");
+}
+
+// In one life, this would be a lost update.
+TEST_F(Rules, ALifeGoesOnWithWhatWasRecovered) {
+  rows({{1, 13}, {2, 20}});
+  commit(0, {{1, 10, 11}});
+  commit(1, {{1, 11, 12}, {2, 20, 21}}, kCommitted);
+  next_life();
+  commit(0, {{1, 11, 13}});
+  EXPECT_EQ(violation(), "");
+  next_life();
+  commit(0, {{1, 13, 14}, {2, 20, 22}}, kCommitted);
+  EXPECT_EQ(violation(), "");
+}
+
+TEST_F(Rules, AnAcknowledgedTransactionIsLostBeforeTheNextLife) {
+  rows({{1, 12}});
+  commit(0, {{1, 10, 11}});
+  next_life();
+  commit(0, {{1, 10, 12}});
+  EXPECT_EQ(violation(),
+            "R1: 1 of 2 acknowledged transactions that write are lost (worker 0: 1 change); the "
+            "first is 0:1 (change) of life 1: its write of rows 1 is not, which was, when life 2 "
+            "wrote it, as loaded");
+}
+
+TEST_F(Rules, AnAcknowledgedTransactionIsLostLivesLater) {
+  rows({{1, 10}, {2, 22}});
+  commit(0, {{1, 10, 11}});
+  next_life();
+  commit(0, {{2, 20, 21}});
+  next_life();
+  commit(1, {{2, 21, 22}});
+  EXPECT_EQ(violation(),
+            "R1: 1 of 3 acknowledged transactions that write are lost (worker 0: 1 change); the "
+            "first is 0:1 (change) of life 1: its write of rows 1 is not, which is as loaded");
+}
+
+TEST_F(Rules, AnEraseIsLostBeforeARowIsOverwrittenBlindly) {
+  rows({{1, 12}});
+  commit(0, {{1, kAbsent, 11}});
+  commit(0, {{1, 11, kAbsent}});
+  next_life();
+  commit(1, {{1, 11, 12, true}});
+  EXPECT_EQ(violation(),
+            "R1: 1 of 3 acknowledged transactions that write are lost (worker 0: 1 change); the "
+            "first is 0:2 (change) of life 1: its write of rows 1 is not, which was, when life 2 "
+            "wrote it, as 0:1 (change) of life 1 left it");
+}
+
+TEST_F(Rules, ATransactionIsTornAtARestart) {
+  rows({{1, 12}, {2, 20}});
+  commit(0, {{1, 10, 11}, {2, 20, 21}}, kCommitted);
+  next_life();
+  commit(0, {{1, 11, 12}});
+  EXPECT_EQ(violation(),
+            "R2: 0:1 (change) of life 1 is torn: its write of rows 1 is there, its write of rows 2 "
+            "is not, which is as loaded");
+}
+
+// What was not recovered after life 1 is there after life 2.
+TEST_F(Rules, ALostTransactionComesBack) {
+  rows({{1, 12}, {2, 21}});
+  commit(0, {{1, 10, 11}, {2, 20, 21}}, kCommitted);
+  next_life();
+  commit(0, {{1, 10, 12}});
+  EXPECT_EQ(violation(),
+            "R2: 0:1 (change) of life 1 is torn: its write of rows 2 is there, its write of rows 1 "
+            "is not, which was, when life 2 wrote it, as loaded");
+}
+
+TEST_F(Rules, WhatALaterLifeHasUpdatedIsThere) {
+  rows({{1, 13}, {2, 20}});
+  commit(0, {{1, 10, 10}, {2, 20, 21}}, kCommitted);
+  commit(0, {{1, 10, 11}}, kCommitted);
+  next_life();
+  commit(1, {{1, 11, 13}});
+  EXPECT_EQ(violation(),
+            "R4: 0:2 (change) of life 1 is there, and has updated rows 1 as 0:1 (change) of life 1 "
+            "had left it, whose write of rows 2 is not, which is as loaded");
+}
+
+TEST_F(Rules, ALifeBeganWithARowThatNobodyLeft) {
+  rows({{1, 16}});
+  commit(0, {{1, 10, 11}}, kCommitted);
+  next_life();
+  commit(0, {{1, 15, 16}});
+  EXPECT_EQ(violation(),
+            "R3: rows 1 was, after life 1, as neither the load nor a transaction left it");
+}
+
+TEST_F(Rules, OfSeveralLivesOnlyTheUnsafeOneMayLoseWhatItAcknowledged) {
+  begin_unsafe();
+  rows({{1, 12}, {2, 20}});
+  commit(0, {{1, 10, 11}});
+  next_life();
+  commit(0, {{1, 10, 12}});
+  EXPECT_EQ(violation(), "");
+  commit(0, {{2, 20, 21}});
+  EXPECT_EQ(violation(),
+            "R1: 1 of 3 acknowledged transactions that write are lost (worker 0: 1 change); the "
+            "first is 0:3 (change) of life 2: its write of rows 2 is not, which is as loaded");
+}
+
+TEST_F(Rules, AnUnsafeLifeThatEndedByItselfHasLostNothing) {
+  begin_unsafe();
+  rows({{1, 12}});
+  commit(0, {{1, 10, 11}});
+  next_life(true);
+  commit(0, {{1, 10, 12}});
+  EXPECT_NE(violation(), "");
+}
+
+TEST_F(Rules, ALifeThatEndedByItselfHasAcknowledgedAll) {
+  rows({{1, 11}});
+  commit(0, {{1, 10, 11}}, kCommitted);
+  next_life();
+  EXPECT_EQ(violation(), "");
+  commit(0, {{2, kAbsent, 21}}, kCommitted);
+  next_life(true);
+  EXPECT_EQ(violation(), "the run ended by itself, and never acknowledged 0:2 (change) of life 2");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
   std::unique_ptr<Database> run_and_log(const std::string& unsafe = "") {
     const auto workload = make_with_history(info());
     workload->note_unsafe(unsafe);
-    workload->start_history(kWorkers);
+    workload->start_history(kWorkers, false);
     LogOptions log_options = logjam::log_options(scheme(), directory_, "file", kWorkers);
     log_options.header.flags["workload"] = std::string(info().name);
     Log log(log_options);
@@ -238,7 +238,10 @@ struct Inner final : Workload {
     return nullptr;
   }
   void note_unsafe(const std::string& why) override { calls += "unsafe " + why + ", "; }
-  void start_history(uint32_t workers) override { calls += std::to_string(workers) + " workers, "; }
+  void resume(Database&) override { calls += "resume, "; }
+  void start_history(uint32_t workers, bool continues) override {
+    calls += std::to_string(workers) + (continues ? " more" : "") + " workers, ";
+  }
   void note_any_order() override { calls += "any order"; }
   std::vector<Check> verify(Database&) override { return {{"inner", true, ""}}; }
   std::string describe() const override { return "inner"; }
@@ -259,9 +262,11 @@ TEST(WithHistory, PassesOnAllCalls) {
   const auto workload = make_with_history(info);
   ASSERT_EQ(dynamic_cast<Inner*>(workload.get()), nullptr) << "the workload keeps no history";
   workload->note_unsafe("async");
-  workload->start_history(3);
+  Database database;
+  workload->resume(database);
+  workload->start_history(3, false);
   workload->note_any_order();
-  EXPECT_EQ(Inner::calls, "unsafe async, 3 workers, any order");
+  EXPECT_EQ(Inner::calls, "unsafe async, resume, 3 workers, any order");
   EXPECT_EQ(workload->specified_mix().at(0).share_pct, 7);
   EXPECT_EQ(workload->shares().at(0).name, "share");
   EXPECT_EQ(workload->headline().value().name, "rate");

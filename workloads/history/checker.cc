@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "workloads/history/file.h"
+#include "workloads/history/lives.h"
 #include "workloads/history/writes.h"
 #include "workloads/violation.h"
 
@@ -16,7 +16,9 @@ namespace {
 
 struct Recorded {
   TransactionId id;
+  uint32_t life;
   bool acknowledged;
+  bool promised;  // acknowledged, and the acknowledgement proves something (R8)
   uint32_t type;
   std::span<const RecordedWrite> writes;
   size_t first_place;  // in Checker::places_of_writes_
@@ -28,11 +30,12 @@ enum class Fate : uint8_t {
   kMissing,
 };
 
-// A write, in the order of tables, keys, and the writes of a row.
+// A write, in the order of tables, keys, lives, and the writes of a row.
 struct Place {
   uint32_t table;
   uint32_t transaction;
   Key key;
+  uint32_t life;
   uint64_t order;
   const RecordedWrite* write;
   size_t number;  // of the write, counted over all transactions
@@ -43,12 +46,9 @@ struct Place {
 
 class Checker {
  public:
-  Checker(Database& database, const HistoryFile& history,
+  Checker(Database& database, const HistoryLives& history,
           const std::vector<std::string_view>& types)
-      : database_(database),
-        history_(history),
-        types_(types),
-        unsafe_(history.finished ? "" : history.parameters.unsafe) {}
+      : database_(database), history_(history), types_(types) {}
 
   Check run() {
     const std::string wrong = violation();
@@ -62,7 +62,7 @@ class Checker {
     sort_places();
     std::string wrong = settle_all();
     // What a recovery of nothing, or of little, lacks says more than the first row that differs.
-    std::string lost = unsafe_.empty() ? lost_acknowledged() : "";
+    const std::string lost = lost_acknowledged();
     if (!lost.empty() && std::ranges::find(changed_, 1) == changed_.end())
       return "nothing of the run is there: " + lost;
     if (!wrong.empty()) return wrong;
@@ -85,8 +85,14 @@ class Checker {
       }
       if (header.type >= types_.size()) return damaged("is of no type");
       const auto* first = reinterpret_cast<const RecordedWrite*>(&header + 1);
-      transactions_.push_back(
-          {entry.id, entry.acknowledged, header.type, {first, header.writes}, writes});
+      const bool promised = entry.acknowledged && !history_.files[entry.life].proves_nothing();
+      transactions_.push_back({entry.id,
+                               entry.life,
+                               entry.acknowledged,
+                               promised,
+                               header.type,
+                               {first, header.writes},
+                               writes});
       for (const RecordedWrite& write : transactions_.back().writes) {
         if (table(write.table) == nullptr) return damaged("wrote to no table");
       }
@@ -102,11 +108,12 @@ class Checker {
   void sort_places() {
     for (uint32_t t = 0; t < transactions_.size(); ++t) {
       for (const RecordedWrite& write : transactions_[t].writes) {
-        places_.push_back({write.table, t, write.key, write.order, &write, places_.size()});
+        places_.push_back({write.table, t, write.key, transactions_[t].life, write.order, &write,
+                           places_.size()});
       }
     }
     std::ranges::sort(places_, {}, [](const Place& place) {
-      return std::tie(place.table, place.key, place.order);
+      return std::tie(place.table, place.key, place.life, place.order);
     });
     place_of_write_.resize(places_.size());
     for (size_t i = 0; i < places_.size(); ++i) {
@@ -139,30 +146,67 @@ class Checker {
     return sum_of_parts(Violation{}, settle_part, rows_.size()).sentence;
   }
 
-  // Sets the fates of the writes of a row. Returns what is wrong with the row, or an empty string.
+  // Sets the fates of the writes of a row, one life after the other, the last one first. What is
+  // there after a life is the row as it is now, and before the first write of a later life, what
+  // that write saw. Returns what is wrong with the row, or an empty string.
   std::string settle(size_t row) {
     const std::span<Place> places = places_of_row(row);
-    const RowHash now = hash_now(places.front()), loaded = places.front().write->before;
-    size_t alike = now == loaded ? 1 : 0, past = 0;
-    for (size_t i = 0; i < places.size(); ++i) {
-      if (places[i].write->after != now) continue;
+    RowHash now = hash_now(places.front());
+    changed_[row] = now != places.front().write->before &&
+                    std::ranges::any_of(
+                        places, [now](const Place& place) { return place.write->after == now; });
+    std::string wrong;
+    for (size_t end = places.size(); end > 0;) {
+      size_t begin = end - 1;
+      while (begin > 0 && places[begin - 1].life == places[begin].life) --begin;
+      std::string in_life = settle_life(places.first(end), begin, &now);
+      if (!in_life.empty()) wrong = std::move(in_life);
+      end = begin;
+    }
+    return wrong;
+  }
+
+  // Whether a row that a write left as `left` is the same row that `seen` stands for.
+  static bool fits(RowHash left, RowHash seen) {
+    return seen == kUnknownRow ? left != kAbsentRow : left == seen;
+  }
+
+  // Sets the fates of the writes of one life, which are the places from `begin` on; those before
+  // are of earlier lives. `*now` is the row after this life; it becomes what it was before.
+  std::string settle_life(std::span<Place> places, size_t begin, RowHash* now) {
+    const RowHash after = *now, begun = places[begin].write->before;
+    const bool as_begun = begun == kUnknownRow ? after != kAbsentRow : fits(begun, after);
+    // If the row is not known before this life, an earlier one may have left it as it is after.
+    size_t alike = after == begun ? 1 : 0, past = begin;
+    for (size_t i = begun == kUnknownRow ? 0 : begin; i < places.size(); ++i) {
+      if (!fits(places[i].write->after, after)) continue;
       ++alike;
-      past = i + 1;
+      if (i >= begin) past = i + 1;
     }
     for (size_t i = past; i < places.size(); ++i) places[i].fate = Fate::kMissing;
-    if (past > 0 && alike == 1) places[past - 1].fate = Fate::kCertain;
-    changed_[row] = past > 0 && now != loaded;
-    for (size_t i = 1; i < places.size(); ++i) {
-      const RowHash left = places[i - 1].write->after, seen = places[i].write->before;
-      if (seen == kUnknownRow ? left != kAbsentRow : left == seen) continue;
+    if (past > begin && alike == 1 && after != kUnknownRow) {
+      places[past - 1].fate = Fate::kCertain;
+    }
+    *now = begun == kUnknownRow && past == begin ? after : begun;
+    for (size_t i = begin + 1; i < places.size(); ++i) {
+      if (fits(places[i - 1].write->after, places[i].write->before)) continue;
       return "lost update: " + name(places[i].transaction) + " changed " + name_of_row(places[i]) +
              " without having seen it as " + name(places[i - 1].transaction) + " had left it";
     }
-    const bool as_loaded = loaded == kUnknownRow ? now != kAbsentRow : now == loaded;
-    if (past > 0 || as_loaded) return "";
-    return "R3: " + name_of_row(places.front()) + " is " +
-           (now == kAbsentRow ? "absent, and no transaction has erased it"
-                              : "as neither the load nor a transaction left it");
+    if (past > begin || as_begun) return "";
+    return strange(places[begin], after);
+  }
+
+  // What is wrong with a row that is as none of its writers, nor what was there before, left it
+  // after the life of `first`.
+  std::string strange(const Place& first, RowHash after) const {
+    const bool loaded = &first == places_.data() || !(&first)[-1].same_row(first);
+    const bool last = first.life + 1 == history_.files.size();
+    const std::string begun = loaded ? "the load" : "an earlier life";
+    return "R3: " + name_of_row(first) +
+           (last ? " is " : " was, after life " + std::to_string(first.life + 1) + ", ") +
+           (after == kAbsentRow ? "absent, and no transaction has erased it"
+                                : "as neither " + begun + " nor a transaction left it");
   }
 
   const Place& place(const Recorded& transaction, size_t write) const {
@@ -185,7 +229,7 @@ class Checker {
     uint64_t acknowledged = 0, lost = 0;
     for (const Recorded& transaction : transactions_) {
       acknowledged += transaction.acknowledged;
-      if (!transaction.acknowledged || missing_write(transaction) == nullptr) continue;
+      if (!transaction.promised || missing_write(transaction) == nullptr) continue;
       if (lost++ == 0) first = &transaction;
       ++by_worker[worker_of(transaction.id)][transaction.type];
     }
@@ -204,11 +248,10 @@ class Checker {
            where_missing(*missing_write(*first));
   }
 
-  // Checks that a run which ended by itself has acknowledged all that it committed.
+  // Checks that a life which ended by itself has acknowledged all that it committed.
   std::string unsettled() const {
-    if (!history_.finished) return "";
     for (const Recorded& transaction : transactions_) {
-      if (transaction.acknowledged) continue;
+      if (transaction.acknowledged || !history_.files[transaction.life].finished) continue;
       return "the run ended by itself, and never acknowledged " + name(transaction);
     }
     return "";
@@ -231,7 +274,7 @@ class Checker {
         return "R2: " + name(transaction) + " is torn: its write of " + name_of_row(*certain) +
                " is there, its write of " + where_missing(*missing);
       }
-      if (certain != nullptr || (transaction.acknowledged && unsafe_.empty())) require(t);
+      if (certain != nullptr || transaction.promised) require(t);
     }
     while (!unfollowed.empty()) {
       const Recorded& transaction = transactions_[unfollowed.back()];
@@ -251,11 +294,15 @@ class Checker {
     return "";
   }
 
-  // The write whose row this write has seen and changed, or null.
+  // The write whose row this write has seen and changed, or null. The first write of a life has
+  // changed what was recovered before.
   const Place* updated_by(const Place& place) const {
-    if (place.write->before <= kUnknownRow || &place == places_.data()) return nullptr;
-    const Place* previous = &place - 1;
-    return previous->same_row(place) ? previous : nullptr;
+    if (place.write->before <= kUnknownRow) return nullptr;
+    for (const Place* at = &place; at != places_.data() && at[-1].same_row(place); --at) {
+      const bool was_recovered = at[-1].life == place.life || at[-1].fate != Fate::kMissing;
+      if (was_recovered) return at - 1;
+    }
+    return nullptr;
   }
 
   std::string summary() const {
@@ -271,40 +318,49 @@ class Checker {
                        " there; acknowledged with those that only read:";
     for (size_t type = 0; type < types_.size(); ++type) {
       uint64_t count = 0;
-      for (const auto& counters : history_.counters) count += counters[type];
+      for (const HistoryFile& life : history_.files) {
+        for (const auto& counters : life.counters) count += counters[type];
+      }
       text += (type == 0 ? " " : ", ") + std::to_string(count) + " " + std::string(types_[type]);
     }
-    if (!unsafe_.empty()) {
-      text += "; UNSAFE, acknowledged transactions may be lost (" + unsafe_ +
+    if (const std::string unsafe = history_.unsafe(); !unsafe.empty()) {
+      text += "; UNSAFE, acknowledged transactions may be lost (" + unsafe +
               "): " + std::to_string(lost) + " are";
     }
     return text;
   }
 
   std::string name(const Recorded& transaction) const {
-    return show(transaction.id) + " (" + std::string(types_[transaction.type]) + ")";
+    return show(transaction.id) + " (" + std::string(types_[transaction.type]) + ")" +
+           name_of_life(history_.files.size(), transaction.life);
   }
   std::string name(uint32_t transaction) const { return name(transactions_[transaction]); }
   std::string name_of_row(const Place& place) const {
     return table(place.table)->schema().name + " " + std::to_string(place.key);
   }
-  // "district 17 is not, which is as 1:99 (payment) left it"
+  // "district 17 is not, which is as 1:99 (payment) left it". A write of a life that is not the
+  // last may be overwritten by now: "is not, which was, when life 2 wrote it, as".
   std::string where_missing(const Place& missing) const {
     const Place* shown = &missing;
     while (shown != places_.data() && shown->fate == Fate::kMissing &&
            shown[-1].same_row(missing)) {
       --shown;
     }
-    return name_of_row(missing) + " is not, which is as " +
+    const Place* later = &missing;
+    const Place* const end = places_.data() + places_.size();
+    while (later != end && later->same_row(missing) && later->life == missing.life) ++later;
+    const bool overwritten = later != end && later->same_row(missing);
+    return name_of_row(missing) + " is not, which " +
+           (overwritten ? "was, when life " + std::to_string(later->life + 1) + " wrote it, as "
+                        : "is as ") +
            (shown->fate != Fate::kMissing         ? name(shown->transaction) + " left it"
             : shown->write->before == kUnknownRow ? "the load left it, or as no transaction did"
                                                   : "loaded");
   }
 
   Database& database_;
-  const HistoryFile& history_;
+  const HistoryLives& history_;
   const std::vector<std::string_view>& types_;
-  const std::string unsafe_;
   std::vector<Recorded> transactions_;
   std::vector<Place> places_;
   std::vector<size_t> place_of_write_;  // by Place::number
@@ -316,13 +372,12 @@ class Checker {
 
 Check check_history(Database& database, const std::string& path, const std::string& workload,
                     const std::vector<std::string_view>& types) {
-  const HistoryFile history = open_history_file(path);
+  const HistoryLives history = open_history_lives(path);
   std::string error = history.error;
-  if (error.empty() && history.parameters.workload != workload) {
-    error = unusable_history(path, "it is of the workload \"" + history.parameters.workload + "\"");
-  }
-  if (error.empty() && history.parameters.counters != types.size()) {
-    error = unusable_history(path, "it is of a workload of other types");
+  if (error.empty()) {
+    const HistoryFileParameters wanted{workload, static_cast<uint32_t>(types.size()), {}, ""};
+    const std::string other = difference(history.parameters(), wanted);
+    if (!other.empty()) error = unusable_history(path, other);
   }
   if (!error.empty()) return {"history", false, error};
   return Checker(database, history, types).run();

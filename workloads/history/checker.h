@@ -10,6 +10,9 @@
 //   - R2: no transaction is lost of which a row shows a write that can be no other's.
 //   - R4: none is lost whose rows one of those that must not be lost has updated, and so on.
 //
+// Of a history of several lives (lives.h), all this holds of each life, and of the row as it was
+// when the life ended: as the first write of a later life saw it, or as it is now.
+//
 // So a lost transaction goes unnoticed only if others have overwritten all that it wrote, and then
 // the database is as it would be with it. Reads that lead to no update of the same row are not
 // recorded: that what they saw is there, too, is for the ledger to prove.

@@ -9,14 +9,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "platform/fatal.h"
 
 DEFINE_string(history, "",
               "file that keeps what transactions wrote and which were acknowledged, for the checks "
-              "of run and recover; the ledger's keeps what they read, too");
-DEFINE_uint64(history_mb, 256, "size of that file; the run ends when it is full");
+              "of run and recover; the ledger's keeps what they read, too; with --continue the run "
+              "goes on with the history of the file, and writes FILE.2, then FILE.3, ...");
+DEFINE_uint64(history_mb, 256, "size of the file that a run writes; the run ends when it is full");
 
 namespace logjam {
 namespace {
@@ -79,8 +81,10 @@ std::string given_flags() {
 
 std::string show(TransactionId id) {
   if (id == 0) return "the initial load";
-  return std::to_string(worker_of(id)) + ":" + std::to_string(id & ((uint64_t{1} << 48) - 1));
+  return std::to_string(worker_of(id)) + ":" + std::to_string(count_of(id));
 }
+
+std::string unfinished_history(const std::string& path) { return path + ".new"; }
 
 HistoryArea::HistoryArea(std::byte* begin, size_t bytes, uint32_t counters)
     : begin_(begin), bytes_(bytes), used_(bytes_of_counters(counters)) {}
@@ -130,14 +134,15 @@ bool HistoryArea::full_for(size_t payload_bytes) const {
 }
 
 HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
-                             const HistoryFileParameters& parameters)
-    : path_(path) {
+                             const HistoryFileParameters& parameters) {
   const size_t area_bytes = std::max<uint64_t>(bytes / workers, 4096) / 4096 * 4096;
   bytes_ = kHistoryHeaderBytes + area_bytes * workers;
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const std::string unfinished = unfinished_history(path);
+  const int fd = open(unfinished.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) platform::refuse("cannot create --history=" + path + ": " + strerror(errno));
   // The blocks are allocated now, so that a full disk is an error here and not a SIGBUS later.
   if (const int failed = posix_fallocate(fd, 0, static_cast<off_t>(bytes_)); failed != 0) {
+    unlink(unfinished.c_str());
     platform::refuse("cannot make --history=" + path + " " + std::to_string(bytes_) +
                      " bytes long: " + strerror(failed));
   }
@@ -156,6 +161,9 @@ HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t
   put_text(header.run, sizeof header.run, given_flags());
   header.checksum = header.expected_checksum();
   std::memcpy(header.magic, kMagic, sizeof kMagic);
+  if (rename(unfinished.c_str(), path.c_str()) != 0) {
+    platform::refuse("cannot create --history=" + path + ": " + strerror(errno));
+  }
   for (uint32_t worker = 0; worker < workers; ++worker) {
     areas_.emplace_back(memory_ + kHistoryHeaderBytes + worker * area_bytes, area_bytes,
                         parameters.counters);
@@ -210,7 +218,7 @@ std::string read_area(const std::byte* area, uint64_t bytes, uint32_t worker,
     }
     last = entry.id;
     history->entries.push_back(
-        {entry.id, state == kAcknowledged, {area + at, entry.payload_bytes}});
+        {entry.id, 0, state == kAcknowledged, {area + at, entry.payload_bytes}});
     at += entry.payload_bytes;
   }
   return "";

@@ -1,5 +1,5 @@
 // A file of what each transaction of a run did, and which ones were acknowledged. The file survives
-// SIGKILL.
+// SIGKILL. A run that goes on where another one ended has a file of its own (lives.h).
 //
 // The file is mapped shared. A store is in the kernel's page cache as soon as the processor has
 // retired it, so a killed process loses none of its stores. A power cut would lose them, but the
@@ -43,6 +43,7 @@ constexpr TransactionId make_id(uint32_t worker, uint64_t count) {
   return uint64_t{worker} << 48 | count;
 }
 constexpr uint32_t worker_of(TransactionId id) { return static_cast<uint32_t>(id >> 48); }
+constexpr uint64_t count_of(TransactionId id) { return id & ((uint64_t{1} << 48) - 1); }
 // worker:count, for human readers.
 std::string show(TransactionId id);
 
@@ -92,11 +93,15 @@ class HistoryArea {
   std::deque<Pending> pending_;
 };
 
+// The name that the file `path` has until its header is complete.
+std::string unfinished_history(const std::string& path);
+
 // The file of a run. Any thread may call record_start() and record_end().
 class HistoryWriter {
  public:
-  // Creates or replaces the file `path` of about `bytes` bytes, divided among the workers. If the
-  // file cannot be created, the process ends with one sentence.
+  // Creates or replaces the file `path` of about `bytes` bytes, divided among the workers. It gets
+  // its name when its header is complete. If the file cannot be created, the process ends with one
+  // sentence.
   HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
                 const HistoryFileParameters& parameters);
   ~HistoryWriter();
@@ -105,7 +110,6 @@ class HistoryWriter {
 
   // The area belongs to this object.
   HistoryArea& area(uint32_t worker) { return areas_[worker]; }
-  const std::string& path() const { return path_; }
   // Records that transactions run: a crash test may kill the process from now on.
   void record_start();
   // Records that the run ended by itself: every committed transaction is durable and acknowledged.
@@ -113,7 +117,6 @@ class HistoryWriter {
   void record_end();
 
  private:
-  std::string path_;
   std::byte* memory_;
   size_t bytes_;
   std::vector<HistoryArea> areas_;
@@ -121,6 +124,7 @@ class HistoryWriter {
 
 struct HistoryEntry {
   TransactionId id = 0;
+  uint32_t life = 0;  // an index into HistoryLives::files
   bool acknowledged = false;
   std::span<const std::byte> payload;  // 8-byte aligned
 };
@@ -134,6 +138,9 @@ struct HistoryFile {
   bool started = false, finished = false;
   std::vector<HistoryEntry> entries;            // sorted by id
   std::vector<std::vector<uint64_t>> counters;  // by worker
+
+  // Whether what the run acknowledged may be missing (R8).
+  bool proves_nothing() const { return !parameters.unsafe.empty() && !finished; }
 
   std::shared_ptr<const void> memory;  // the mapped file
 };

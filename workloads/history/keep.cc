@@ -8,6 +8,7 @@
 
 #include "platform/fatal.h"
 #include "workloads/history/checker.h"
+#include "workloads/history/lives.h"
 #include "workloads/history/recorder.h"
 
 DECLARE_string(history);
@@ -23,13 +24,14 @@ class WithHistory final : public Workload {
   WithHistory(std::string name, std::unique_ptr<Workload> workload)
       : name_(std::move(name)), workload_(std::move(workload)) {}
   ~WithHistory() override {
-    if (history_ != nullptr) history_->record_end();
+    if (history_.writer != nullptr) history_.writer->record_end();
   }
 
   void create_tables(Database& database) override { workload_->create_tables(database); }
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     workload_->load(database, part, parts, arena);
   }
+  void resume(Database& database) override { workload_->resume(database); }
   std::vector<std::string_view> types() const override { return workload_->types(); }
   std::vector<SpecifiedMix> specified_mix() const override { return workload_->specified_mix(); }
   std::vector<Share> shares() const override { return workload_->shares(); }
@@ -39,7 +41,8 @@ class WithHistory final : public Workload {
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
     return std::make_unique<RecordingClient>(
-        workload_->make_client(database, worker, workers, seed), *history_, order_, worker);
+        workload_->make_client(database, worker, workers, seed), *history_.writer, order_, worker,
+        worker < history_.counts.size() ? history_.counts[worker] : 0);
   }
   // Replay adds nothing to the history, which belongs to the run.
   std::unique_ptr<Client> make_replayer(Database& database) override {
@@ -50,24 +53,22 @@ class WithHistory final : public Workload {
     unsafe_ = why;
     workload_->note_unsafe(why);
   }
-  void start_history(uint32_t workers) override {
-    history_ = std::make_unique<HistoryWriter>(
-        FLAGS_history, workers, FLAGS_history_mb << 20,
-        HistoryFileParameters{
-            name_, static_cast<uint32_t>(workload_->types().size()), {}, unsafe_});
-    if (RecordingClient::is_full(history_->area(0))) {
+  void start_history(uint32_t workers, bool continues) override {
+    const auto counters = static_cast<uint32_t>(workload_->types().size());
+    history_ = start_life(FLAGS_history, workers, {name_, counters, {}, unsafe_}, continues);
+    if (RecordingClient::is_full(history_.writer->area(0))) {
       platform::refuse("--history_mb=" + std::to_string(FLAGS_history_mb) + " is too small for " +
                        std::to_string(workers) + " workers");
     }
-    workload_->start_history(workers);
+    workload_->start_history(workers, continues);
   }
 
   void note_any_order() override { workload_->note_any_order(); }
   std::vector<Check> verify(Database& database) override {
     std::vector<Check> checks = workload_->verify(database);
-    if (history_ != nullptr) {  // the run has ended: every committed transaction is acknowledged
-      history_->record_end();
-      checks.push_back(check_history(database, history_->path(), name_, types()));
+    if (history_.writer != nullptr) {  // every committed transaction is acknowledged
+      history_.writer->record_end();
+      checks.push_back(check_history(database, FLAGS_history, name_, types()));
     }
     return checks;
   }
@@ -85,7 +86,7 @@ class WithHistory final : public Workload {
   const std::unique_ptr<Workload> workload_;
   RowOrder order_;
   std::string unsafe_;
-  std::unique_ptr<HistoryWriter> history_;
+  StartedHistory history_;
 };
 
 }  // namespace

@@ -69,14 +69,16 @@ class RecordingTransaction final : public Transaction {
 // Its worker's thread alone calls it.
 class RecordingClient final : public Client, private CommitObserver {
  public:
-  // History and order outlive the client. `history` has a counter for each type.
+  // History and order outlive the client. `history` has a counter for each type. `count` is that of
+  // the worker's last id in an earlier life, or 0.
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
-                  uint32_t worker)
+                  uint32_t worker, uint64_t count)
       : client_(std::move(client)),
         history_(history),
         area_(history.area(worker)),
         order_(order),
-        worker_(worker) {}
+        worker_(worker),
+        count_(count) {}
 
   uint32_t next() override;
   Status execute(Transaction& txn) override;
@@ -111,7 +113,7 @@ class RecordingClient final : public Client, private CommitObserver {
   RecordingTransaction transaction_;
   std::deque<Pending> pending_;
   bool committing_ = false;  // the last attempt reached its commit, and may yet be aborted
-  uint64_t count_ = 0;       // of attempts that reached their commit
+  uint64_t count_;           // of attempts that reached their commit
   uint64_t acknowledgements_ = 0;
   uint32_t type_ = 0;
 };

@@ -21,6 +21,12 @@ class CellOrder {
     for (uint64_t cell = 0; cell < cells; ++cell) set_present(cell, cell % 2 == 0);
   }
 
+  // The recovered row of `cell` is that of `writer`. Called before any worker runs.
+  void resume(uint64_t cell, TransactionId writer, bool present) {
+    last_[cell].store(writer, platform::memory_order_relaxed);
+    set_present(cell, present);
+  }
+
   // `writer` overwrites `cell`, and leaves its slot present or absent. Returns the writer whose
   // write that overwrites; 0: the initial load.
   TransactionId overwrite(uint64_t cell, TransactionId writer, bool present) {

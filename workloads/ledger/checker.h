@@ -20,7 +20,8 @@
 //
 // The checker also proves that the execution was serializable: the write-write, write-read and
 // read-write precedences among recovered and acknowledged transactions have no cycle (Adya: PL-3),
-// no range read saw a phantom, and rows of slots were inserted and erased in turn.
+// no range read saw a phantom, and rows of slots were inserted and erased in turn. In a history of
+// several lives (workloads/history/lives.h), no transaction precedes one of an earlier life.
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,8 @@ Key KeyPicker::operator()(std::mt19937_64& random) const {
 }
 
 LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
-                           const KeyPicker& pick, CellOrder& order, Acknowledged& acknowledged,
-                           HistoryWriter* history)
+                           const KeyPicker& pick, const Beginning& beginning, CellOrder& order,
+                           Acknowledged& acknowledged, HistoryWriter* history)
     : ledger_(database.table("ledger")),
       entries_(database.table("entries")),
       cells_(database.table("cells")),
@@ -41,7 +41,10 @@ LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers
       history_(history),
       area_(history == nullptr ? nullptr : &history->area(worker)),
       random_(mix(seed + 1) ^ mix(worker + 1)),
-      last_generation_(FLAGS_ledger_keys) {}
+      attempts_(beginning.attempts_of(worker)),
+      last_generation_(beginning.generations) {
+  last_generation_.resize(FLAGS_ledger_keys);
+}
 
 // Appends `count` keys that differ from each other and from those in `*keys`. A key that is already
 // in `*keys` is replaced by the next free key.
@@ -104,7 +107,7 @@ void LedgerClient::serialized() {
 
 void LedgerClient::acknowledged(uint64_t number) {
   if (area_ != nullptr) area_->acknowledge(number);
-  crash_point_.acknowledged(number);
+  if (replayed_ == 0) crash_point_.acknowledged(number);  // else it recovers
 }
 
 uint32_t LedgerClient::next() {

@@ -16,6 +16,7 @@
 
 #include "engine/workload.h"
 #include "platform/spin.h"
+#include "workloads/ledger/beginning.h"
 #include "workloads/ledger/cell_order.h"
 #include "workloads/ledger/crash_point.h"
 #include "workloads/ledger/history.h"
@@ -80,8 +81,8 @@ struct Input {
 class LedgerClient final : public Client, private CommitObserver {
  public:
   LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
-               const KeyPicker& pick, CellOrder& order, Acknowledged& acknowledged,
-               HistoryWriter* history);
+               const KeyPicker& pick, const Beginning& beginning, CellOrder& order,
+               Acknowledged& acknowledged, HistoryWriter* history);
 
   uint32_t next() override;
   Status execute(Transaction& txn) override;
@@ -167,7 +168,7 @@ class LedgerClient final : public Client, private CommitObserver {
   std::vector<WrittenCell> written_cells_;  // of the attempt
   TransactionId replayed_ = 0;  // the attempt that take() decoded; 0: this client does not replay
   std::vector<uint64_t> command_;
-  uint64_t attempts_ = 0;
+  uint64_t attempts_;
   uint64_t accesses_ = 0;
   bool intended_ = false;                  // the last attempt reached its commit
   std::vector<uint32_t> last_generation_;  // by key: the entry's generation, as last read here

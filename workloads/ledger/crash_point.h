@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "platform/atomic.h"
+#include "workloads/ledger/beginning.h"
 #include "workloads/ledger/rows.h"
 
 namespace logjam::ledger {
@@ -24,6 +25,13 @@ namespace logjam::ledger {
 class Acknowledged {
  public:
   explicit Acknowledged(uint32_t workers) : newest_(workers) {}
+  // What `beginning` knows was recovered, and is as good as acknowledged.
+  Acknowledged(uint32_t workers, const Beginning& beginning)
+      : newest_(std::max<size_t>(workers, beginning.attempts.size())) {
+    for (uint32_t worker = 0; worker < beginning.attempts.size(); ++worker) {
+      note(make_id(worker, beginning.attempts[worker]));
+    }
+  }
 
   void note(TransactionId id) {
     platform::atomic<TransactionId>& mine = newest_[worker_of(id)];

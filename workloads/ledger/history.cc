@@ -75,21 +75,23 @@ uint32_t History::find(TransactionId id) const {
   return static_cast<uint32_t>(found - transactions.begin());
 }
 
+std::string History::name(const RecordedTransaction& transaction) const {
+  return show(transaction.id) + name_of_life(lives.size(), transaction.life);
+}
+
 History open_history(const std::string& path) {
-  HistoryFile file = open_history_file(path);
+  HistoryLives read = open_history_lives(path);
   History history;
-  history.error = file.error;
-  if (history.error.empty() && file.parameters.workload != kHistoryOf) {
+  history.error = read.error;
+  if (history.error.empty() && read.parameters().workload != kHistoryOf) {
     history.error =
-        unusable_history(path, "it is of the workload \"" + file.parameters.workload + "\"");
+        unusable_history(path, "it is of the workload \"" + read.parameters().workload + "\"");
   }
   if (!history.error.empty()) return history;
-  const auto& [ledger, cells, slots] = file.parameters.keys;
+  const auto& [ledger, cells, slots] = read.parameters().keys;
   history.keys = {ledger, cells, slots};
-  history.unsafe = file.parameters.unsafe;
-  history.started = file.started;
-  history.finished = file.finished;
-  for (const HistoryEntry& entry : file.entries) {
+  history.unsafe = read.unsafe();
+  for (const HistoryEntry& entry : read.entries) {
     const auto& header = *reinterpret_cast<const AttemptHeader*>(entry.payload.data());
     if (entry.payload.size() < sizeof header ||
         entry.payload.size() != payload_bytes(size_t{header.reads} + header.writes)) {
@@ -99,14 +101,17 @@ History open_history(const std::string& path) {
       return history;
     }
     const auto* accesses = reinterpret_cast<const Access*>(&header + 1);
+    const bool promised = entry.acknowledged && !read.files[entry.life].proves_nothing();
     history.transactions.push_back({entry.id,
+                                    entry.life,
                                     entry.acknowledged,
+                                    promised,
                                     header.mismatch,
                                     header.mismatch_key,
                                     {accesses, header.reads},
                                     {accesses + header.reads, header.writes}});
   }
-  history.memory = std::move(file.memory);
+  history.lives = std::move(read.files);
   return history;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "workloads/history/file.h"
+#include "workloads/history/lives.h"
 #include "workloads/ledger/rows.h"
 
 namespace logjam::ledger {
@@ -103,28 +104,33 @@ bool full_for_accesses(const HistoryArea& area, size_t accesses);
 
 struct RecordedTransaction {
   TransactionId id = 0;
+  uint32_t life = 0;  // an index into History::lives
   bool acknowledged = false;
+  bool promised = false;  // acknowledged, and the acknowledgement proves something (R8)
   Mismatch mismatch = Mismatch::kNone;
   Key mismatch_key = 0;
   std::span<const Access> reads, writes;
 };
 
-// A history read from its file. The spans of `transactions` point into the mapped file, which stays
-// mapped as long as a copy of the History exists.
+// A history of all lives, read from their files. The spans of `transactions` point into the mapped
+// files, which stay mapped as long as a copy of the History exists.
 struct History {
-  std::string error;  // why the file cannot be used, in one sentence; empty if it can
+  std::string error;  // why a file cannot be used, in one sentence; empty if all can
   KeySpace keys;
   std::string unsafe;  // why acknowledged transactions may be lost (R8); empty if they may not
-  bool started = false, finished = false;
+  std::vector<HistoryFile> lives;
   std::vector<RecordedTransaction> transactions;  // sorted by id
+
+  // Whether transactions of the last life have run.
+  bool started() const { return error.empty() && lives.back().started; }
 
   static constexpr uint32_t kNone = ~uint32_t{0};
   // The index of `id` in `transactions`, or kNone.
   uint32_t find(TransactionId id) const;
-
-  std::shared_ptr<const void> memory;  // the mapped file
+  // For human readers: the id, and which life's it is if there are several.
+  std::string name(const RecordedTransaction& transaction) const;
 };
-// Reads a history whose process has ended. Errors are returned in History::error.
+// Reads a history whose processes have ended. Errors are returned in History::error.
 History open_history(const std::string& path);
 
 }  // namespace logjam::ledger

@@ -9,6 +9,8 @@
 #include <gflags/gflags.h>
 
 #include "platform/mutex.h"
+#include "workloads/history/lives.h"
+#include "workloads/ledger/beginning.h"
 #include "workloads/ledger/checker.h"
 #include "workloads/ledger/client.h"
 #include "workloads/ledger/history.h"
@@ -131,6 +133,8 @@ class Ledger final : public Workload {
     }
   }
 
+  void resume(Database& database) override { beginning_ = read_beginning(database, &order_); }
+
   std::vector<std::string_view> types() const override {
     return {"transfer", "toggle", "blind", "audit", "lookup"};
   }
@@ -138,22 +142,27 @@ class Ledger final : public Workload {
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
     const platform::lock_guard<platform::mutex> guard(making_);
-    if (acknowledged_ == nullptr) acknowledged_ = std::make_unique<Acknowledged>(workers);
-    return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, order_,
-                                          *acknowledged_, history_.get());
+    if (acknowledged_ == nullptr) {
+      acknowledged_ = std::make_unique<Acknowledged>(workers, beginning_);
+    }
+    return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, beginning_,
+                                          order_, *acknowledged_, history_.get());
   }
 
   void note_unsafe(const std::string& why) override { unsafe_ = why; }
-  void start_history(uint32_t workers) override {
+  void start_history(uint32_t workers, bool continues) override {
     if (FLAGS_history.empty()) return;
-    history_ = std::make_unique<HistoryWriter>(FLAGS_history, workers, FLAGS_history_mb << 20,
-                                               history_parameters(key_space(), unsafe_));
+    StartedHistory started =
+        start_life(FLAGS_history, workers, history_parameters(key_space(), unsafe_), continues);
+    history_ = std::move(started.writer);
+    for (uint32_t worker = 0; worker < started.counts.size(); ++worker) {
+      beginning_.raise(worker, started.counts[worker]);
+    }
   }
 
   // Replay adds nothing to the history, which belongs to the run.
   std::unique_ptr<Client> make_replayer(Database& database) override {
-    acknowledged_ = std::make_unique<Acknowledged>(1);
-    return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, order_, *acknowledged_,
+    return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, beginning_, order_, nobody_,
                                           nullptr);
   }
 
@@ -169,7 +178,7 @@ class Ledger final : public Workload {
                                    : wrong}};
     if (history_ != nullptr) {  // the run has ended: every committed transaction is acknowledged
       history_->record_end();
-      checks.push_back(proof(check(rows, open_history(history_->path()))));
+      checks.push_back(proof(check(rows, open_history(FLAGS_history))));
     }
     return checks;
   }
@@ -204,9 +213,11 @@ class Ledger final : public Workload {
   }
 
   KeyPicker pick_;
+  Beginning beginning_;
   CellOrder order_;
   platform::mutex making_;
   std::unique_ptr<Acknowledged> acknowledged_;
+  Acknowledged nobody_{1};  // of replayers: recovery acknowledges nothing
   std::string unsafe_;
   std::unique_ptr<HistoryWriter> history_;
 };

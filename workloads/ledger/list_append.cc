@@ -32,8 +32,7 @@ class Exporter {
  private:
   const char* how_it_ended(uint32_t t) const {
     if (there_[t]) return ":ok";
-    const bool proves_nothing = !history_.unsafe.empty() && !history_.finished;
-    if (proves_nothing) return ":info";
+    if (history_.lives[history_.transactions[t].life].proves_nothing()) return ":info";
     return history_.transactions[t].acknowledged ? ":ok" : ":fail";
   }
 

@@ -14,7 +14,7 @@
 //
 //   :ok    it was acknowledged, or one of its writes is in the recovered database
 //   :fail  neither; so it never happened, and no other transaction may have read from it
-//   :info  the acknowledgements of the run prove nothing (R8): they may be lost. It is not in the
+//   :info  the acknowledgements of its life prove nothing (R8): they may be lost. It is not in the
 //          database
 //
 // This file knows nothing of checker.h, and repeats none of its reasoning.

@@ -19,14 +19,14 @@ std::string Required::lost_acknowledged() {
       first_violation(history_.transactions.size(), [this](size_t i) -> std::string {
         const auto t = static_cast<uint32_t>(i);
         const Access* missing =
-            history_.transactions[t].acknowledged ? versions_.missing_write(t) : nullptr;
+            history_.transactions[t].promised ? versions_.missing_write(t) : nullptr;
         if (missing == nullptr) return "";
         return "R1: " + id(t) + " was acknowledged and is lost: its write of " +
                versions_.where_lost(*missing);
       });
   if (!lost.empty()) return lost;
   for (uint32_t t = 0; t < members_.size(); ++t) {
-    if (history_.transactions[t].acknowledged) add(t);
+    if (history_.transactions[t].promised) add(t);
   }
   return follow("R1: ", " was acknowledged");
 }

@@ -1,7 +1,7 @@
 // Which transactions a database must hold, and whether it lacks one of them (R1, R2, R4).
 //
-// Required are the transactions of which a write shows; unless the run was unsafe, those that were
-// acknowledged; and all on which a required transaction depends. A transaction depends on
+// Required are the transactions of which a write shows; unless their life was unsafe, those that
+// were acknowledged; and all on which a required transaction depends. A transaction depends on
 //
 //   - the writers of what it read, and of what it updated;
 //   - by an insert, on the erase before it;
@@ -57,7 +57,9 @@ class Required {
   std::vector<Dependency> dependencies(uint32_t transaction) const;
   TransactionId inserter(const Access& write) const;
   std::string key_name(Key key) const { return history_.keys.name(key); }
-  std::string id(uint32_t transaction) const { return show(history_.transactions[transaction].id); }
+  std::string id(uint32_t transaction) const {
+    return history_.name(history_.transactions[transaction]);
+  }
 
   const History& history_;
   const Versions& versions_;

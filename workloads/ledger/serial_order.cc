@@ -71,6 +71,20 @@ std::string tell(const History& history, const std::vector<uint32_t>& cycle) {
   return sentence;
 }
 
+// Checks that no transaction comes before one of an earlier life.
+std::string lives_in_order(const History& history, const std::vector<Edge>& edges) {
+  const auto life = [&](uint32_t t) { return history.transactions[t].life; };
+  const Edge* wrong = nullptr;  // the smallest, for edges are in no order
+  for (const Edge& edge : edges) {
+    if (life(edge.first) <= life(edge.second)) continue;
+    if (wrong == nullptr || edge < *wrong) wrong = &edge;
+  }
+  if (wrong == nullptr) return "";
+  return "not serializable: " + history.name(history.transactions[wrong->first]) +
+         " comes before " + history.name(history.transactions[wrong->second]) + ", because " +
+         why_before(history, wrong->first, wrong->second);
+}
+
 }  // namespace
 
 SerialOrder find_serial_order(const History& history, const Versions& versions,
@@ -90,6 +104,8 @@ SerialOrder find_serial_order(const History& history, const Versions& versions,
       keys + transactions);
   SerialOrder order;
   order.edges = found.edges.size();
+  order.violation = lives_in_order(history, found.edges);
+  if (!order.violation.empty()) return order;
   const std::vector<uint32_t> cycle =
       find_cycle(static_cast<uint32_t>(transactions), std::move(found.edges));
   if (!cycle.empty()) order.violation = tell(history, cycle);
