@@ -53,6 +53,9 @@ DEFINE_uint32(log_prealloc_mb, 256,
               "zeroed before the run starts, of each stream; on file and sync the log goes on in "
               "segment files of a quarter of it (1 to 64 MiB), zeroed ahead of it or recycled; 0: "
               "one file, which the log itself makes longer");
+DEFINE_uint32(segment_mb, 0,
+              "length of the log's segment files on file and sync, 1 to 1024; 0: a quarter of "
+              "--log_prealloc_mb");
 DEFINE_uint64(flush_txns, 0, "flush when so many commits wait (0: not a reason)");
 DEFINE_uint64(flush_bytes, 0, "flush when so many bytes wait (0: not a reason)");
 DEFINE_uint64(flush_us, 0,
@@ -222,6 +225,16 @@ LogOptions log_options(const SchemeInfo& scheme) {
   log.config = log_config();
   log.device = FLAGS_device;
   log.preallocate_bytes = uint64_t{FLAGS_log_prealloc_mb} << 20;
+  if (FLAGS_segment_mb != 0) {
+    constexpr uint32_t kMostSegmentMb = 1024;
+    refuse_if(check_range("segment_mb", FLAGS_segment_mb, 1, kMostSegmentMb));
+    if (!device_has_segments(FLAGS_device) || FLAGS_log_prealloc_mb == 0) {
+      refuse(
+          "--segment_mb needs --device=file or sync, and --log_prealloc_mb: other logs have no "
+          "segment files");
+    }
+    log.segment_bytes = uint64_t{FLAGS_segment_mb} << 20;
+  }
   constexpr uint32_t kMostDepth = 64;
   refuse_if(check_range("io_depth", FLAGS_io_depth, 1, kMostDepth));
   log.io_depth = FLAGS_io_depth;

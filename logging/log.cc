@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "logging/format/stripes.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/host.h"
@@ -117,6 +118,14 @@ void Log::write_headers() {
 }
 
 Log::~Log() { stop(); }
+
+void Log::release(const std::vector<uint64_t>& positions) {
+  const Stripes stripes{options_.header.stripes, options_.header.stripe_bytes};
+  for (uint32_t file = 0; file < devices_.size(); ++file) {
+    const uint64_t position = positions[file / stripes.devices];
+    devices_[file]->release(stripes.file_end(file % stripes.devices, position));
+  }
+}
 
 void Log::start() {
   if (device_discards(options_.device)) return;

@@ -61,6 +61,10 @@ class Log {
   uint64_t run() const { return options_.header.run; }
   const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
+  // Any thread, while the log runs: no recovery will read stream s before `positions[s]`, up to
+  // which the stream is durable. The files' bytes before that are used again or given back.
+  void release(const std::vector<uint64_t>& positions);
+
   // Starts the flusher threads; on `discard` there are none.
   void start();
   // Waits until everything published is durable. Called when no worker publishes any more.

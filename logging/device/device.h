@@ -86,6 +86,10 @@ class Device {
   // `nvm` is memory, also under `faulty`.
   virtual PersistentMemory* memory() { return nullptr; }
 
+  // Any thread: the log needs no byte of its file before `before` any more, but for the header; all
+  // of them are durable. A device with segments uses them again, others give the blocks back.
+  virtual void release(uint64_t /*before*/) {}
+
   // For set-up and tests: writes `bytes` at `offset`, and returns when they are durable.
   void write_through(uint64_t offset, std::span<const std::byte> bytes);
 };

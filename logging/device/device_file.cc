@@ -1,6 +1,7 @@
 #include "logging/device/device_file.h"
 
 #include <fcntl.h>
+#include <glog/logging.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,8 @@ constexpr uint64_t kSegmentsAhead = 192 * kMiB, kSegmentsBurst = kMiB;
 // In one file:
 constexpr uint64_t kLeastAhead = 16 * kMiB, kMostAhead = 64 * kMiB;
 constexpr size_t kMostOpen = 8;
+// How many released segments are kept, more than the grower makes ahead of the log.
+constexpr uint64_t kMoreFree = 2;
 constexpr uint64_t kSafetyTimeoutNs = 100'000'000;
 
 }  // namespace
@@ -34,7 +37,8 @@ DeviceFile::DeviceFile(const DeviceOptions& options, int open_flags, Grown grown
       open_flags_(open_flags),
       grows_(options.preallocate_bytes != 0),
       grown_(std::move(grown)),
-      maker_(path_, segments_, open_flags, options.sync) {
+      free_(path_),
+      maker_(path_, segments_, open_flags, options.sync, free_) {
   // A file size limit must end as EFBIG and one sentence, not as a signal.
   std::signal(SIGXFSZ, SIG_IGN);
   fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | open_flags, 0644);
@@ -162,7 +166,11 @@ DeviceFile::Place DeviceFile::place(uint64_t offset) {
   const uint64_t index = segments_.index(offset);
   Place place{fd_, segments_.within(offset), segments_.left(offset)};
   if (index == 0) return place;
+  // A released segment may have become another one.
+  const uint64_t released = free_.released();
+  CHECK_GE(index, released) << "a write to a released segment of " << path_;
   const auto [at, is_new] = open_.try_emplace(index, -1);
+  close_below(released);
   if (is_new) {
     const std::string path = segment_path(path_, index);
     at->second = open(path.c_str(), O_RDWR | O_CLOEXEC | open_flags_);
@@ -175,6 +183,34 @@ DeviceFile::Place DeviceFile::place(uint64_t offset) {
     open_.erase(oldest);
   }
   return place;
+}
+
+void DeviceFile::close_below(uint64_t index) {
+  while (open_.begin()->first < index) {
+    close(open_.begin()->second);
+    open_.erase(open_.begin());
+  }
+}
+
+void DeviceFile::release(uint64_t before) {
+  if (segments_.bytes == 0) return punch(before);
+  before = std::min(before, ready_.load(platform::memory_order_acquire));
+  const uint64_t most = ahead_ / segments_.bytes + kMoreFree;
+  if (const int error = free_.release(segments_.index(before), most); error != 0) {
+    fail("remove a segment of", error);
+  }
+}
+
+void DeviceFile::punch(uint64_t end) {
+  const platform::lock_guard<platform::mutex> hold(punching_);
+  end = end / kLogHeaderBytes * kLogHeaderBytes;
+  if (end <= punched_) return;
+  while (fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(punched_),
+                   static_cast<off_t>(end - punched_)) != 0) {
+    if (errno == EOPNOTSUPP) break;  // the file just stays large
+    if (errno != EINTR) fail("give back blocks of", errno);
+  }
+  punched_ = end;
 }
 
 void DeviceFile::write(uint64_t offset, std::span<const std::byte> bytes, Sync sync) {

@@ -11,7 +11,8 @@
 // it. The device writes only before `ready_` (acquire), so the device and the grower never write
 // the same bytes. `event_` counts the changes of `ready_`, `wanted_`, `error_` and `closing_`, for
 // threads that sleep. With segments, place() and write() are called by one thread at a
-// time: under the stream's flush latch.
+// time: under the stream's flush latch. Any thread may call release(); the segments that it gives
+// back pass to the grower through FreeSegments, and place() closes those that it has open.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,7 @@
 
 #include "logging/device/device.h"
 #include "logging/device/segment_maker.h"
+#include "logging/format/log_file.h"
 #include "platform/atomic.h"
 #include "platform/mutex.h"
 #include "platform/thread.h"
@@ -59,6 +61,11 @@ class DeviceFile {
   };
   Place place(uint64_t offset);
 
+  // Any thread: no byte before `before`, but for the header, will be read or written again (see
+  // Device::release). Whole segments are used again or removed. Of a file without segments the
+  // blocks go back to the file system, if it can take them.
+  void release(uint64_t before);
+
   // Blocks, and with Sync::kData returns when these bytes are durable; other bytes of the file need
   // not be. Ends the process if it fails. fail() names `action`, the file and errno `error`.
   void write(uint64_t offset, std::span<const std::byte> bytes, Sync sync = Sync::kNone);
@@ -74,6 +81,8 @@ class DeviceFile {
   int write_zeros(uint64_t end);
   int make_segments(uint64_t end, uint64_t piece_bytes);
   void raise_ready(uint64_t ready);
+  void punch(uint64_t end);
+  void close_below(uint64_t index);
 
   const std::string path_;
   const Segments segments_;
@@ -83,8 +92,12 @@ class DeviceFile {
   const Grown grown_;
   uint64_t ahead_ = 0;  // the grower begins when less than this is ready for the log
   uint64_t burst_ = 0;  // and then makes so much more, so that it is not woken for each write
-  SegmentMaker maker_;  // the grower's
+  FreeSegments free_;
+  SegmentMaker maker_;            // the grower's
   std::map<uint64_t, int> open_;  // segments that the log has come to, by index
+
+  platform::mutex punching_;            // guards punched_
+  uint64_t punched_ = kLogHeaderBytes;  // up to here the blocks were given back
 
   platform::mutex growing_;  // guards raising wanted_ and starting grower_
   platform::atomic<uint64_t> ready_{0};

@@ -46,6 +46,10 @@ class FaultyDevice final : public Device, private PersistentMemory {
   bool finished(uint32_t slot = 0) override;
   void wait(uint64_t timeout_ns) override;
   bool start_blocks() const override { return inner_->start_blocks(); }
+  // Without power no file changes.
+  void release(uint64_t before) override {
+    if (!cut_.load()) inner_->release(before);
+  }
   bool keeps() const override { return inner_->keeps(); }
   PersistentMemory* memory() override { return inner_->memory() == nullptr ? nullptr : this; }
 

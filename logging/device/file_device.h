@@ -37,6 +37,7 @@ class FileDevice final : public Device {
   void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                       uint64_t timeout_ns) override;
   bool finished(uint32_t slot = 0) override;
+  void release(uint64_t before) override { file_.release(before); }
   void wait(uint64_t timeout_ns) override;
   bool start_blocks() const override { return false; }
 

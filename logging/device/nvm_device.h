@@ -30,6 +30,8 @@ class NvmDevice final : public Device, private PersistentMemory {
              uint32_t slot = 0) override;
   bool finished(uint32_t = 0) override { return true; }
   void wait(uint64_t) override {}
+  // The addresses stay mapped; no thread uses them any more.
+  void release(uint64_t before) override { file_.release(before); }
   // start() does block, but for less time than it takes to wake a thread.
   bool start_blocks() const override { return false; }
   PersistentMemory* memory() override { return this; }

@@ -11,14 +11,15 @@
 namespace logjam {
 
 SegmentMaker::SegmentMaker(const std::string& path, Segments segments, int open_flags,
-                           SyncFile* sync)
-    : path_(path), segments_(segments), open_flags_(open_flags), sync_(sync) {}
+                           SyncFile* sync, FreeSegments& free)
+    : path_(path), segments_(segments), open_flags_(open_flags), sync_(sync), free_(free) {}
 
 SegmentMaker::~SegmentMaker() {
   if (fd_ >= 0) close(fd_);
 }
 
 int SegmentMaker::open_file() {
+  if (const int error = free_.become(index_); error != 0) return error;
   fd_ = open(path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC | open_flags_, 0644);
   if (fd_ < 0) return errno;
   uint64_t bytes = 0;

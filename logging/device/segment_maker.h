@@ -1,7 +1,8 @@
 // Makes the segment files of a log file (logging/format/segments.h) ahead of the log, one behind
 // the other. A file that an earlier run has left is recycled: it keeps its blocks and their bytes,
 // and gets zeros only behind them. The earlier run's records fail their checks, because the run
-// seeds the checksums.
+// seeds the checksums. So is a segment that this run has released (free_segments.h): its records
+// fail their checks, because their positions seed the checksums too.
 //
 // Why other files, and not the end of the same one. While a file gets longer, a direct write to it
 // waits for the write that makes it longer, and a data sync after that must make the file's new
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <string>
 
+#include "logging/device/free_segments.h"
 #include "logging/format/segments.h"
 
 namespace logjam {
@@ -25,8 +27,10 @@ using SyncFile = int(int fd);
 // One thread at a time may use it.
 class SegmentMaker {
  public:
-  // `open_flags` are added to the flags of open(). `sync` replaces fdatasync() in tests.
-  SegmentMaker(const std::string& path, Segments segments, int open_flags, SyncFile* sync);
+  // `open_flags` are added to the flags of open(). `sync` replaces fdatasync() in tests. `free` has
+  // the segments that may be used again, and outlives this object.
+  SegmentMaker(const std::string& path, Segments segments, int open_flags, SyncFile* sync,
+               FreeSegments& free);
   ~SegmentMaker();
   SegmentMaker(const SegmentMaker&) = delete;
   SegmentMaker& operator=(const SegmentMaker&) = delete;
@@ -50,6 +54,7 @@ class SegmentMaker {
   const Segments segments_;
   const int open_flags_;
   SyncFile* const sync_;
+  FreeSegments& free_;
   uint64_t index_ = 0;    // of the segment that is being made
   uint64_t written_ = 0;  // how many bytes of it have been written, now or by an earlier run
   int fd_ = -1;           // its file, or -1

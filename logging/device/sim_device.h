@@ -48,6 +48,7 @@ class SimDevice final : public Device {
   void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
              uint32_t slot = 0) override;
   bool finished(uint32_t slot = 0) override;
+  void release(uint64_t before) override { file_.release(before); }
   void wait(uint64_t timeout_ns) override;
   bool start_blocks() const override { return false; }
 

@@ -4,8 +4,9 @@
 // at / bytes, at at % bytes of it. Behind its `bytes` a segment file has nothing that counts.
 //
 // A writer makes the segments in order, and the next one only when all of one is durable: its bytes
-// (zeros, or an earlier run's), its length and its name. So a crash never leaves a segment file
-// behind one that is missing or too short. Any thread may call any function.
+// (zeros, or a recycled file's), its length and its name. So a crash never leaves a segment file
+// behind one that is missing or too short, but for those before the stream's start that the log has
+// released (logging/device/free_segments.h). Any thread may call any function.
 #pragma once
 
 #include <cstdint>

@@ -48,6 +48,7 @@ TEST(SettingsDeathTest, RefusalsNameTheAllowedValues) {
   EXPECT_EXIT(with({{"seconds", "0"}}), refused, "more than 0");
   EXPECT_EXIT(with({{"first_core", "4096"}}), refused, "is not a core that this process may use");
   EXPECT_EXIT(with({{"placement", "tight"}}), refused, "compact, scatter and smt are");
+  EXPECT_EXIT(with({{"segment_mb", "1025"}}), refused, "segment_mb=1025 is outside 1 to 1024");
 }
 
 TEST(SettingsDeathTest, RefusesCombinationsThatCannotWork) {
@@ -56,6 +57,10 @@ TEST(SettingsDeathTest, RefusesCombinationsThatCannotWork) {
   EXPECT_EXIT(with({{"log", "centr"}, {"device", "sync"}}), refused, "needs --wal_dir");
   EXPECT_EXIT(with({{"log", "scm"}, {"device", "sync"}, {"wal_dir", "/tmp"}}), refused,
               "needs --device=nvm.:NS., not --device=sync");
+  EXPECT_EXIT(with({{"segment_mb", "8"}, {"device", "sim:10"}}), refused,
+              "segment_mb needs --device=file or sync");
+  EXPECT_EXIT(with({{"segment_mb", "8"}, {"log_prealloc_mb", "0"}}), refused,
+              "segment_mb needs --device=file or sync, and --log_prealloc_mb");
   EXPECT_EXIT(with({{"device", "discard"}}), refused,
               "discard never makes a commit durable: only `logjam micro` takes it");
   EXPECT_EXIT(read_a_log("discard"), refused, "discard leaves no log to read");

@@ -1,0 +1,344 @@
+// Logs whose beginning is released while they are written: their files go and come back, and what
+// lies behind a StreamStart is there.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "logging/format/segments.h"
+#include "platform/memory.h"
+#include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kSegment = uint64_t{64} << 10, kMiB = uint64_t{1} << 20;
+constexpr uint32_t kRecordBytes = 1000;
+// The grower makes a MiB and a segment ahead, and one of the free ones may be under way.
+constexpr uint64_t kMostFiles = kMiB / kSegment + 8;
+
+LogOptions with_segments(LogOptions options) {
+  options.config.buffer_bytes = kSegment;
+  options.config.stripe_bytes = 4096;
+  options.preallocate_bytes = options.segment_bytes = kSegment;
+  return options;
+}
+
+std::vector<struct stat> files_in(const LogOptions& options) {
+  std::vector<struct stat> files;
+  for (const std::string& directory : options.directories) {
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      struct stat status;
+      if (stat(entry.path().c_str(), &status) == 0) files.push_back(status);
+    }
+  }
+  return files;
+}
+
+// Writes `count` records, and releases now and then all but what the last `kKept` records have.
+// `released(txn, position)` is called when a release follows: from record `txn` on, which begins at
+// `position`, all stays.
+constexpr uint64_t kKept = 150;
+template <class Released>
+void write_and_release(Log& log, uint64_t count, const Released& released) {
+  std::vector<uint64_t> positions;
+  for (uint64_t i = 0; i < count; ++i) {
+    const Published one = publish_record(log, 0, i, kRecordBytes);
+    positions.push_back(one.position);
+    if (i % 50 != 49) continue;
+    log.scheme().wait_durable(0, one.point);
+    if (i < kKept) continue;
+    released(i - kKept, positions[i - kKept]);
+    log.release({positions[i - kKept]});
+  }
+}
+
+void expect_records_from(const LogOptions& options, uint64_t position, uint64_t first,
+                         uint64_t at_least) {
+  LogReader reader(find_log_files(options.directories).paths[0], {}, {position, 0, 0});
+  ASSERT_EQ(reader.error(), "");
+  RecordBatch batch;
+  uint64_t next = first;
+  while (reader.next(&batch)) {
+    for (const RecordHeader* record : batch.records) {
+      EXPECT_EQ(record->txn, next++);
+      EXPECT_TRUE(filled_rightly(*record));
+    }
+  }
+  EXPECT_GE(next, at_least) << reader.tail().why;
+  EXPECT_EQ(find_damage({reader.tail()}), "");
+}
+
+TEST(Release, ALogThatIsReleasedUsesFewFilesAndIsReadFromItsStart) {
+  constexpr uint64_t kRecords = 4000;
+  for (const char* device : {"file", "sync", "faulty:file", "faulty:sync"}) {
+    for (const uint32_t directories : {1, 2}) {
+      SCOPED_TRACE(std::string(device) + " " + std::to_string(directories));
+      const LogDirectory directory;
+      LogOptions options = with_segments(log_options(*find_scheme("centr"), directory, device, 1));
+      if (directories == 2) {
+        options.directories = {directory.path() + "/0", directory.path() + "/1"};
+        options.preallocate_bytes *= 2;
+      }
+      uint64_t first = 0, start = 0;
+      size_t most_files = 0;
+      std::set<ino_t> inodes;
+      {
+        Log log(options);
+        log.start();
+        write_and_release(log, kRecords, [&](uint64_t txn, uint64_t position) {
+          first = txn;
+          start = position;
+          size_t files = 0, bytes = 0;
+          for (const struct stat& file : files_in(options)) {
+            inodes.insert(file.st_ino);
+            bytes += static_cast<size_t>(file.st_blocks) * 512;
+            ++files;
+          }
+          most_files = std::max(most_files, files);
+          EXPECT_LE(bytes, directories * (kMostFiles + kKept * kRecordBytes / kSegment) * kSegment);
+        });
+      }
+      const uint64_t segments = kRecords * kRecordBytes / kSegment;
+      EXPECT_LE(most_files, directories * (kMostFiles + kKept * kRecordBytes / kSegment));
+      EXPECT_GT(segments, 2 * (kMostFiles + kKept * kRecordBytes / kSegment));
+      EXPECT_LT(inodes.size(), segments) << "segments do not come back";
+      EXPECT_GT(first, kRecords - kKept - 60);
+      expect_records_from(options, start, first, kRecords);
+    }
+  }
+}
+
+// Bytes of a segment that is used again are not taken for the log.
+TEST(Release, ALogThatEndsInASegmentThatWasUsedBeforeEndsThere) {
+  const LogDirectory directory;
+  const LogOptions options =
+      with_segments(log_options(*find_scheme("centr"), directory, "sync", 1));
+  for (const uint64_t records : {2001, 2011, 2027, 2040}) {
+    uint64_t first = 0, start = 0;
+    {
+      Log log(options);
+      log.start();
+      write_and_release(log, records, [&](uint64_t txn, uint64_t position) {
+        first = txn;
+        start = position;
+      });
+    }
+    LogReader reader(find_log_files(options.directories).paths[0], {}, {start, 0, 0});
+    RecordBatch batch;
+    while (reader.next(&batch)) {
+    }
+    EXPECT_EQ(reader.tail().records, records - first);
+    EXPECT_EQ(reader.tail().why, "end of log");
+  }
+}
+
+// Every scheme, also those with several streams, and devices without segments.
+class ReleaseEvery : public testing::TestWithParam<const SchemeInfo*> {};
+
+TEST_P(ReleaseEvery, StreamIsTheSameBehindItsStart) {
+  constexpr uint32_t kWorkers = 3;
+  for (const char* device : {"file", "sim:0", "faulty:sync", "nvm"}) {
+    SCOPED_TRACE(device);
+    const LogDirectory directory;
+    const LogOptions options =
+        with_segments(log_options_of_many(*GetParam(), directory, device, kWorkers, 3));
+    std::vector<uint64_t> released;
+    const auto read = [&] {
+      std::vector<std::map<uint64_t, uint64_t>> sequences;
+      StreamTails tails;
+      const LogFiles files = find_log_files(options.directories);
+      for (size_t s = 0; s < files.paths.size(); ++s) {
+        LogReader reader(files.paths[s], {}, {released[s], 0, 0});
+        RecordBatch batch;
+        sequences.emplace_back();
+        while (reader.next(&batch)) {
+          for (size_t i = 0; i < batch.records.size(); ++i) {
+            sequences[s][batch.positions[i]] = batch.records[i]->sequence;
+          }
+        }
+        tails.push_back(reader.tail());
+      }
+      EXPECT_EQ(find_damage(tails), "");
+      return sequences;
+    };
+    const auto publish = [&](Log& log, uint64_t count) {
+      for (uint64_t i = 0; i < count; ++i) {
+        const auto worker = static_cast<uint32_t>(i % kWorkers);
+        const Published one = publish_record(log, worker, i, kRecordBytes);
+        log.scheme().poll(worker);
+        if (i % 20 == 0) log.scheme().wait_durable(worker, one.point);
+      }
+      log.drain();
+    };
+    Log log(options);
+    log.start();
+    publish(log, 400);
+    released = log.scheme().published_positions();
+    EXPECT_EQ(released, log.scheme().durable_positions());
+    publish(log, 100);
+    const auto before = read();
+    log.release(released);
+    EXPECT_EQ(read(), before);
+    publish(log, 300);
+    const auto after = read();
+    for (size_t s = 0; s < before.size(); ++s) {
+      for (const auto& [position, sequence] : before[s]) {
+        const auto found = after[s].find(position);
+        ASSERT_NE(found, after[s].end()) << s;
+        EXPECT_EQ(found->second, sequence);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReleaseEvery, testing::ValuesIn(logging_schemes()), scheme_test_name);
+
+// What a run that ends in the middle of a release has left.
+struct Left {
+  uint64_t start, first, durable;
+};
+Left* left;
+int syncs_to_come;  // before the run ends; the child process's
+
+int sync_or_end(int fd) {
+  if (left->start != 0 && --syncs_to_come == 0) _exit(1);
+  return fdatasync(fd);
+}
+
+TEST(Release, ACrashAtAnyStepLeavesALogThatIsReadFromItsStart) {
+  left = static_cast<Left*>(
+      mmap(nullptr, sizeof(Left), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const LogDirectory directory;
+  LogOptions options = with_segments(log_options(*find_scheme("centr"), directory, "file", 1));
+  options.sync = sync_or_end;
+  for (int steps = 1; steps <= 24; ++steps) {
+    SCOPED_TRACE(steps);
+    *left = {};
+    const pid_t child = fork();
+    if (child == 0) {
+      syncs_to_come = steps;
+      Log log(options);
+      log.start();
+      write_and_release(log, 100'000, [](uint64_t txn, uint64_t position) {
+        *left = {position, txn, txn + kKept};
+      });
+      _exit(2);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+    expect_records_from(options, left->start, left->first, left->durable);
+  }
+  munmap(left, sizeof(Left));
+}
+
+size_t open_files_in(const std::string& directory) {
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string path = std::filesystem::read_symlink(entry.path(), gone);
+    if (!gone && path.starts_with(directory + "/")) ++count;
+  }
+  return count;
+}
+
+TEST(ReleaseDeathTest, ASegmentThatIsUsedAgainIsNotOpenUnderItsOldNumber) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const LogDirectory directory;
+  const platform::MirroredMemory memory(kSegment);
+  const auto device = open_device(
+      "sync", {.path = directory.file(), .preallocate_bytes = kSegment, .segment_bytes = kSegment});
+  for (uint64_t index = 0; index < 6; ++index) {
+    device->write_through(index * kSegment, {memory.data(), kSegment});
+  }
+  device->release(5 * kSegment + 100);
+  device->write_through(5 * kSegment, {memory.data(), kSegment});
+  // The files of segments 0 and 5, and perhaps for a moment one that the grower makes.
+  for (int i = 0; i < 2000 && open_files_in(directory.path()) > 2; ++i) usleep(1000);
+  EXPECT_LE(open_files_in(directory.path()), 2u);
+  EXPECT_DEATH(device->write_through(4 * kSegment, {memory.data(), 512}),
+               "a write to a released segment of");
+}
+
+TEST(Release, AFileWithoutSegmentsGivesItsBlocksBack) {
+  for (const char* device_name : {"sim:0", "sync", "nvm", "faulty:sim:0"}) {
+    SCOPED_TRACE(device_name);
+    const LogDirectory directory;
+    const int scratch = open((directory.path() + "/scratch").c_str(), O_RDWR | O_CREAT, 0600);
+    ASSERT_EQ(posix_fallocate(scratch, 0, 8192), 0);
+    const bool can = fallocate(scratch, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) == 0;
+    close(scratch);
+    if (!can) GTEST_SKIP() << "the file system does not take blocks back";
+    const platform::MirroredMemory memory(kMiB);
+    std::memset(memory.data(), 'x', kMiB);
+    const auto device = open_device(device_name, {.path = directory.file()});
+    for (uint64_t at = 0; at < 8; ++at) device->write_through(at * kMiB, {memory.data(), kMiB});
+    const auto file = [&](struct stat* status) {
+      sync();
+      return stat(directory.file().c_str(), status) == 0;
+    };
+    struct stat before, after;
+    ASSERT_TRUE(file(&before));
+    device->release(6 * kMiB + 5000);
+    ASSERT_TRUE(file(&after));
+    EXPECT_EQ(after.st_size, before.st_size);
+    EXPECT_LE(static_cast<uint64_t>(after.st_blocks) * 512 + 5 * kMiB,
+              static_cast<uint64_t>(before.st_blocks) * 512);
+    // The header, and what was not released, is there.
+    std::string bytes(8 * kMiB, '\0');
+    const int fd = open(directory.file().c_str(), O_RDONLY);
+    EXPECT_EQ(pread(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+    close(fd);
+    EXPECT_EQ(bytes.substr(0, 4096), std::string(4096, 'x'));
+    EXPECT_EQ(bytes.substr(6 * kMiB + 5000), std::string(2 * kMiB - 5000, 'x'));
+    EXPECT_EQ(bytes[4096], '\0');
+  }
+}
+
+// A recovery from a start does not miss what lies before it, and nothing else.
+TEST(Release, OnlySegmentsBeforeTheStartMayBeMissing) {
+  const LogDirectory directory;
+  const LogOptions options =
+      with_segments(log_options(*find_scheme("centr"), directory, "sync", 1));
+  std::vector<uint64_t> positions;
+  {
+    Log log(options);
+    log.start();
+    for (uint64_t i = 0; i < 500; ++i) {
+      const Published one = publish_record(log, 0, i, kRecordBytes);
+      positions.push_back(one.position);
+      if (i % 40 == 0) log.scheme().wait_durable(0, one.point);
+    }
+  }
+  const uint64_t start = 3 * kSegment / kRecordBytes + 5;
+  std::filesystem::remove(segment_path(directory.file(), 1));
+  std::filesystem::remove(segment_path(directory.file(), 2));
+  expect_records_from(options, positions[start], start, 500);
+  const auto damage = [&] {
+    LogReader reader({directory.file()}, {}, {positions[start], 0, 0});
+    RecordBatch batch;
+    while (reader.next(&batch)) {
+    }
+    return find_damage({reader.tail()});
+  };
+  std::filesystem::rename(segment_path(directory.file(), 5), directory.path() + "/away");
+  EXPECT_NE(damage().find(segment_path(directory.file(), 5) + " is missing, and "),
+            std::string::npos)
+      << damage();
+  std::filesystem::rename(directory.path() + "/away", segment_path(directory.file(), 5));
+  std::filesystem::remove(segment_path(directory.file(), 3));
+  EXPECT_NE(damage().find(segment_path(directory.file(), 3) + " is missing, and "),
+            std::string::npos)
+      << damage();
+}
+
+}  // namespace
+}  // namespace logjam
