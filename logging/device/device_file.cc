@@ -25,7 +25,7 @@ constexpr uint64_t kSegmentsAhead = 192 * kMiB, kSegmentsBurst = kMiB;
 // In one file:
 constexpr uint64_t kLeastAhead = 16 * kMiB, kMostAhead = 64 * kMiB;
 constexpr size_t kMostOpen = 8;
-// How many released segments are kept, more than the grower makes ahead of the log.
+// How many released segments are kept, more than the grower makes at once.
 constexpr uint64_t kMoreFree = 2;
 constexpr uint64_t kSafetyTimeoutNs = 100'000'000;
 
@@ -195,7 +195,7 @@ void DeviceFile::close_below(uint64_t index) {
 void DeviceFile::release(uint64_t before) {
   if (segments_.bytes == 0) return punch(before);
   before = std::min(before, ready_.load(platform::memory_order_acquire));
-  const uint64_t most = ahead_ / segments_.bytes + kMoreFree;
+  const uint64_t most = (ahead_ + burst_) / segments_.bytes + kMoreFree;
   if (const int error = free_.release(segments_.index(before), most); error != 0) {
     fail("remove a segment of", error);
   }
