@@ -2,72 +2,43 @@
 
 #include <fcntl.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 
+#include "logging/format/text_block.h"
 #include "platform/fatal.h"
 
 namespace logjam {
 namespace {
 
-constexpr std::string_view kFirstLine = "logjam log 2\n";
+constexpr std::string_view kFirstLine = "logjam log 2";
 // In a log of version 1 nothing is known of durability: its records' flags and its watermark
 // records' words have no code for it, and watermark records of nvmd and nvlog have no body.
-constexpr std::string_view kFirstLineBefore = "logjam log 1\n";
+constexpr std::string_view kFirstLineBefore = "logjam log 1";
 constexpr std::string_view kFlagPrefix = "flag.";
 constexpr std::string_view kNamePrefix = "stream-", kNameSuffix = ".log.db";
 constexpr std::string_view kStartingName = "starting.log.db";
 
-std::string hex(uint64_t value) {
-  char digits[16];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value, 16).ptr;
-  return std::string(digits, end);
-}
-
-template <class Number>
-bool parse(std::string_view text, int base, Number* value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value, base);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-// A value may hold any bytes that a flag may hold. A line break in a value must not look like the
-// start of the next key.
-std::string escape(std::string_view value) {
-  std::string out;
-  for (char c : value) {
-    if (c == '\n' || c == '%') {
-      out += c == '\n' ? "%n" : "%%";
-    } else {
-      out += c;
-    }
+// Reads numbers that are separated by single spaces.
+bool parse_numbers(std::string_view text, std::vector<uint64_t>* numbers) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (!parse_number(text.substr(0, end), 10, &numbers->emplace_back())) return false;
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return out;
-}
-
-std::string unescape(std::string_view value) {
-  std::string out;
-  for (size_t i = 0; i < value.size(); ++i) {
-    if (value[i] == '%' && i + 1 < value.size()) {
-      out += value[++i] == 'n' ? '\n' : value[i];
-    } else {
-      out += value[i];
-    }
-  }
-  return out;
+  return true;
 }
 
 }  // namespace
 
 std::vector<std::byte> LogFileHeader::encode() const {
-  std::string text(kFirstLine);
-  const auto add = [&text](std::string_view key, std::string_view value) {
-    text.append(key).append("=").append(escape(value)).append("\n");
+  KeyValues lines;
+  const auto add = [&lines](std::string_view key, const std::string& value) {
+    lines.emplace_back(key, value);
   };
   add("scheme", scheme);
   add("device", device);
@@ -80,9 +51,19 @@ std::vector<std::byte> LogFileHeader::encode() const {
   if (segment_bytes != 0) add("segment_bytes", std::to_string(segment_bytes));
   add("workers", std::to_string(workers));
   add("run", hex(run));
+  if (ordinal != 1) {
+    add("ordinal", std::to_string(ordinal));
+    add("first_run", hex(first_run));
+    add("after", hex(after));
+    std::string bytes;
+    for (const uint64_t each : after_bytes) {
+      bytes += (bytes.empty() ? "" : " ") + std::to_string(each);
+    }
+    add("after_bytes", bytes);
+  }
   add("revision", revision);
   for (const auto& [name, value] : flags) add(std::string(kFlagPrefix) + name, value);
-  text += "end " + hex(XXH3_64bits(text.data(), text.size())) + "\n";
+  const std::string text = encode_text_block(kFirstLine, lines);
   if (text.size() > kLogHeaderBytes) {
     platform::refuse("the flags to be stored in the log's header need " +
                      std::to_string(text.size()) + " bytes and it has " +
@@ -97,28 +78,14 @@ std::string LogFileHeader::origin() const { return "scheme " + scheme + ", run "
 
 std::string LogFileHeader::decode(std::span<const std::byte> block) {
   const std::string_view text(reinterpret_cast<const char*>(block.data()), block.size());
-  if (!text.starts_with(kFirstLine) && !text.starts_with(kFirstLineBefore)) {
-    return "it does not start with \"logjam log 2\"";
-  }
-  const size_t end = text.find("\nend ");
-  const size_t end_line = end == text.npos ? text.npos : text.find('\n', end + 1);
-  if (end_line == text.npos) return "its header has no end";
-  const std::string_view lines = text.substr(0, end + 1);
-  // The checksum is compared as text, not as a number: "A" in place of "a" is a change too.
-  if (text.substr(end + 5, end_line - end - 5) != hex(XXH3_64bits(lines.data(), lines.size()))) {
-    return "its header does not match its checksum";
-  }
+  KeyValues lines;
+  const std::string why =
+      decode_text_block(text, {kFirstLine, kFirstLineBefore}, "its header", &lines);
+  if (!why.empty()) return why;
 
   LogFileHeader read;
   bool good = true;
-  for (size_t at = kFirstLine.size(); at < lines.size();) {
-    const size_t stop = lines.find('\n', at);
-    const std::string_view line = lines.substr(at, stop - at);
-    at = stop + 1;
-    const size_t equals = line.find('=');
-    if (equals == line.npos) return "its header has a line without \"=\"";
-    const std::string_view key = line.substr(0, equals);
-    const std::string value = unescape(line.substr(equals + 1));
+  for (const auto& [key, value] : lines) {
     if (key == "scheme") {
       read.scheme = value;
     } else if (key == "device") {
@@ -126,33 +93,43 @@ std::string LogFileHeader::decode(std::span<const std::byte> block) {
     } else if (key == "log_records") {
       read.log_records = value;
     } else if (key == "stream") {
-      good &= parse(value, 10, &read.stream);
+      good &= parse_number(value, 10, &read.stream);
     } else if (key == "streams") {
-      good &= parse(value, 10, &read.streams);
+      good &= parse_number(value, 10, &read.streams);
     } else if (key == "stripe") {
-      good &= parse(value, 10, &read.stripe);
+      good &= parse_number(value, 10, &read.stripe);
     } else if (key == "stripes") {
-      good &= parse(value, 10, &read.stripes);
+      good &= parse_number(value, 10, &read.stripes);
     } else if (key == "stripe_bytes") {
-      good &= parse(value, 10, &read.stripe_bytes) && read.stripe_bytes != 0;
+      good &= parse_number(value, 10, &read.stripe_bytes) && read.stripe_bytes != 0;
     } else if (key == "segment_bytes") {
-      good &= parse(value, 10, &read.segment_bytes) && read.segment_bytes % kLogHeaderBytes == 0;
+      good &=
+          parse_number(value, 10, &read.segment_bytes) && read.segment_bytes % kLogHeaderBytes == 0;
     } else if (key == "workers") {
-      good &= parse(value, 10, &read.workers);
+      good &= parse_number(value, 10, &read.workers);
     } else if (key == "run") {
-      good &= parse(value, 16, &read.run);
+      good &= parse_number(value, 16, &read.run);
+    } else if (key == "ordinal") {
+      good &= parse_number(value, 10, &read.ordinal) && read.ordinal > 1;
+    } else if (key == "first_run") {
+      good &= parse_number(value, 16, &read.first_run);
+    } else if (key == "after") {
+      good &= parse_number(value, 16, &read.after);
+    } else if (key == "after_bytes") {
+      good &= parse_numbers(value, &read.after_bytes);
     } else if (key == "revision") {
       read.revision = value;
     } else if (key.starts_with(kFlagPrefix)) {
-      read.flags[std::string(key.substr(kFlagPrefix.size()))] = value;
+      read.flags[key.substr(kFlagPrefix.size())] = value;
     } else {
-      return "its header has the unknown key \"" + std::string(key) + "\"";
+      return "its header has the unknown key \"" + key + "\"";
     }
   }
   if (!good) return "a number in its header cannot be read";
   if (read.stripe >= read.stripes || read.stripes > kMaxStripes) {
     return "its header counts its stripes wrongly";
   }
+  if (read.ordinal == 1) read.first_run = read.run;
   *this = std::move(read);
   return "";
 }
@@ -185,7 +162,7 @@ std::vector<std::pair<uint32_t, std::string>> log_files_in(const std::string& di
     const std::string number =
         name.substr(kNamePrefix.size(), name.size() - kNamePrefix.size() - kNameSuffix.size());
     uint32_t stream = 0;
-    if (parse(number, 10, &stream)) files.emplace_back(stream, entry.path());
+    if (parse_number(number, 10, &stream)) files.emplace_back(stream, entry.path());
   }
   std::ranges::sort(files);
   return files;

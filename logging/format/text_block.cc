@@ -1,0 +1,82 @@
+#include "logging/format/text_block.h"
+
+#include <xxhash.h>
+
+namespace logjam {
+namespace {
+
+// A value may hold any bytes that a flag may hold. A line break in a value must not look like the
+// start of the next key.
+std::string escape(std::string_view value) {
+  std::string out;
+  for (char c : value) {
+    if (c == '\n' || c == '%') {
+      out += c == '\n' ? "%n" : "%%";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string unescape(std::string_view value) {
+  std::string out;
+  for (size_t i = 0; i < value.size(); ++i) {
+    if (value[i] == '%' && i + 1 < value.size()) {
+      out += value[++i] == 'n' ? '\n' : value[i];
+    } else {
+      out += value[i];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string hex(uint64_t value) {
+  char digits[16];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value, 16).ptr;
+  return std::string(digits, end);
+}
+
+std::string encode_text_block(std::string_view first_line, const KeyValues& lines) {
+  std::string text(first_line);
+  text += '\n';
+  for (const auto& [key, value] : lines) {
+    text.append(key).append("=").append(escape(value)).append("\n");
+  }
+  return text + "end " + hex(XXH3_64bits(text.data(), text.size())) + "\n";
+}
+
+std::string decode_text_block(std::string_view text,
+                              std::initializer_list<std::string_view> first_lines,
+                              std::string_view what, KeyValues* lines) {
+  const std::string it(what);
+  size_t begin = 0;
+  for (const std::string_view line : first_lines) {
+    if (text.starts_with(line) && text.substr(line.size()).starts_with('\n')) {
+      begin = line.size() + 1;
+    }
+  }
+  if (begin == 0) return "it does not start with \"" + std::string(*first_lines.begin()) + "\"";
+  const size_t end = text.find("\nend ");
+  const size_t end_line = end == text.npos ? text.npos : text.find('\n', end + 1);
+  if (end_line == text.npos) return it + " has no end";
+  const std::string_view body = text.substr(0, end + 1);
+  // The checksum is compared as text, not as a number: "A" in place of "a" is a change too.
+  if (text.substr(end + 5, end_line - end - 5) != hex(XXH3_64bits(body.data(), body.size()))) {
+    return it + " does not match its checksum";
+  }
+  lines->clear();
+  for (size_t at = begin; at < body.size();) {
+    const size_t stop = body.find('\n', at);
+    const std::string_view line = body.substr(at, stop - at);
+    at = stop + 1;
+    const size_t equals = line.find('=');
+    if (equals == line.npos) return it + " has a line without \"=\"";
+    lines->emplace_back(line.substr(0, equals), unescape(line.substr(equals + 1)));
+  }
+  return "";
+}
+
+}  // namespace logjam
