@@ -1,141 +1,82 @@
-#include "engine/recovery/recover.h"
-
 #include <gflags/gflags.h>
 #include <glog/logging.h>
-#include <unistd.h>
 
 #include <cstdio>
 
+#include "cli/checkpoints.h"
 #include "cli/commands.h"
 #include "cli/export.h"
+#include "cli/recovered_log.h"
 #include "cli/report.h"
+#include "cli/revision.h"
 #include "cli/row_files.h"
 #include "cli/settings.h"
-#include "engine/recovery/replay_commands.h"
 #include "logging/directory_locks.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
-#include "workloads/history/keep.h"
 
-DEFINE_string(
-    replay, "parallel",
-    "parallel: all threads, the last writer wins; merge: one thread, all streams' records "
-    "in the order of their sequence numbers, as in P-WAL");
-DEFINE_double(
-    read_mb_s, 0,
-    "recover: each log directory gives at most so much, like a paper's device; 0: as fast "
-    "as it goes");
-DEFINE_bool(accept_damage, false,
-            "recover: use what is left of a log that has lost bytes that were durable once; a "
-            "closed set of transactions is recovered, and acknowledged ones may be missing");
+DEFINE_bool(
+    checkpoint, false,
+    "recover: write a checkpoint of the recovered database: the next recovery loads it, and "
+    "reads no more of the log than what comes behind");
 DEFINE_string(export, "",
               "recover: write every table of the recovered database to this directory, as CSV");
 DEFINE_string(export_history, "",
               "recover: write the --history and the recovered rows to this file, as a list-append "
               "history for Elle and other public checkers");
 DECLARE_bool(verify);
+DECLARE_double(read_mb_s);
+DECLARE_string(replay);
 DECLARE_string(history);
 DECLARE_uint32(threads);
 
 namespace logjam {
 namespace {
 
-// The initial load is deterministic from the flags in the log's header: take them, and refuse a
-// command line that says otherwise.
-void take_flags(const LogFileHeader& header) {
-  for (const auto& [name, value] : header.flags) {
-    gflags::CommandLineFlagInfo info;
-    if (!gflags::GetCommandLineFlagInfo(name.c_str(), &info)) {
-      platform::refuse("the log was written with --" + name + "=" + value +
-                       ", a flag this logjam does not have");
-    }
-    if (!info.is_default && info.current_value != value) {
-      platform::refuse("--" + name + "=" + info.current_value +
-                       " contradicts the log, which was written with --" + name + "=" + value);
-    }
-    gflags::SetCommandLineOption(name.c_str(), value.c_str());
-  }
-}
-
 double seconds_since(uint64_t start_ns) {
   return static_cast<double>(platform::now_ns() - start_ns) * 1e-9;
 }
 
-double gb_per_second(const RecoveryResult& result) {
-  return result.seconds > 0 ? static_cast<double>(result.bytes) * 1e-9 / result.seconds : 0;
-}
-
 // A row's columns are those of `logjam run` where they mean the same. `verified` says as there
 // whether all checks have passed; that the log can be recovered from is the first of them.
-struct Recovered {
-  std::string workload, scale, protocol, replay, unsafe;
-  double load_seconds = 0;
-  RecoveryResult result = {};
-  std::string verified = {};
-};
-
-Row make_row(const Recovered& recovered, const LogFiles& files) {
-  const RecoveryResult& result = recovered.result;
+Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::string& scale,
+             const std::string& verified) {
+  const SchemeInfo& scheme = scheme_named(files.header.scheme);
+  const bool commands = scheme.traits.commands;
+  const RecoveredSums sums = sums_of(recovered);
+  const std::string cut = recovered.runs.empty() ? "" : recovered.runs.back().result.cut.why;
+  const bool loaded = recovered.checkpoint.has_value();
   Row row = {
-      {"workload", recovered.workload},
-      {"scale", recovered.scale},
-      {"cc", recovered.protocol},
-      {"unsafe", recovered.unsafe},
+      {"workload", files.header.flags.at("workload")},
+      {"scale", scale},
+      {"cc", commands ? std::string(protocol_named().name) : ""},
+      {"unsafe", scheme.unsafe()},
   };
   add_log(files, &row);
   const Row rest = {
       {"threads", FLAGS_threads},
-      {"replay", recovered.replay},
+      {"replay", commands ? "commands" : FLAGS_replay},
       {"read_mb_s", number(FLAGS_read_mb_s)},
-      {"bytes", result.bytes},
-      {"transactions", result.transactions},
-      {"records", result.records},
-      {"beyond_cut", result.beyond_cut},
-      {"incomplete", result.incomplete},
+      {"runs", recovered.runs.size()},
+      {"checkpoint", loaded ? Value(recovered.checkpoint->number) : Value()},
+      {"checkpoint_bytes", loaded ? Value(recovered.loaded.bytes) : Value()},
+      {"checkpoint_seconds", loaded ? number(recovered.loaded.seconds, 3) : Value()},
+      {"bytes", sums.bytes},
+      {"transactions", sums.transactions},
+      {"records", sums.records},
+      {"beyond_cut", sums.beyond_cut},
+      {"incomplete", sums.incomplete},
       {"load_seconds", number(recovered.load_seconds, 3)},
-      {"replay_seconds", number(result.seconds, 3)},
-      {"replay_gb_s", number(gb_per_second(result), 3)},
-      {"cut", result.cut.why},
-      {"damage", result.damage},
-      {"error", result.error},
-      {"verified", recovered.verified},
+      {"replay_seconds", number(sums.seconds, 3)},
+      {"replay_gb_s", number(sums.gb_per_second(), 3)},
+      {"cut", cut},
+      {"damage", recovered.damage},
+      {"error", recovered.error},
+      {"verified", verified},
   };
   row.insert(row.end(), rest.begin(), rest.end());
   add_origin(&row);
   return row;
-}
-
-// Returns whether the database may be used.
-bool print_result(const RecoveryResult& result, const std::string& how) {
-  for (size_t s = 0; s < result.tails.size(); ++s) {
-    const StreamTail& tail = result.tails[s];
-    std::printf("stream %-15zu %llu bytes, %llu records; %s\n", s,
-                static_cast<unsigned long long>(tail.bytes),
-                static_cast<unsigned long long>(tail.records), tail.why.c_str());
-  }
-  if (!result.error.empty()) {
-    std::printf("FAIL recovery: %s\n", result.error.c_str());
-    return false;
-  }
-  if (!result.damage.empty()) {
-    std::printf(
-        "%s: the log is damaged: %s%s\n",
-        FLAGS_accept_damage ? "WARNING recovery" : "FAIL recovery", result.damage.c_str(),
-        FLAGS_accept_damage ? "" : " (--accept_damage recovers what does not depend on it)");
-    if (!FLAGS_accept_damage) return false;
-  }
-  const auto bytes = static_cast<double>(result.bytes);
-  std::printf("cut                    %s\n", result.cut.why.c_str());
-  std::printf("recovered              %llu transactions, %llu records, %.0f bytes\n",
-              static_cast<unsigned long long>(result.transactions),
-              static_cast<unsigned long long>(result.records), bytes);
-  std::printf("not used               %llu records beyond the cut, %llu transactions uncommitted\n",
-              static_cast<unsigned long long>(result.beyond_cut),
-              static_cast<unsigned long long>(result.incomplete));
-  std::printf("replay                 %s\n", how.c_str());
-  std::printf("replay_seconds         %.3f\n", result.seconds);
-  std::printf("replay_gb_s            %.3f\n", gb_per_second(result));
-  return true;
 }
 
 // Returns whether all checks that were asked for have passed.
@@ -153,76 +94,89 @@ bool check(Workload& workload, Database& database, size_t streams) {
   return good;
 }
 
+// Writes a checkpoint of the recovered database, which holds all that the log does.
+void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
+  if (recovered.runs.empty()) {
+    std::printf("checkpoint             %llu holds all of the log already\n",
+                static_cast<unsigned long long>(recovered.checkpoint->number));
+    return;
+  }
+  CheckpointOptions options = checkpoint_options(wal_directories());
+  options.about.first_run = chain.first_run;
+  options.about.ordinal = chain.ordinal;
+  options.about.run = chain.last_run;
+  options.about.flags = chain.flags;
+  options.about.revision = revision();
+  std::vector<uint64_t> tails;
+  for (const StreamTail& tail : recovered.runs.back().result.tails) tails.push_back(tail.bytes);
+  const uint64_t start = platform::now_ns();
+  const Checkpoint taken = checkpoint_at_end(*recovered.database, options, tails);
+  std::printf("checkpoint             %llu written: %llu rows, %llu bytes in %.3f s\n",
+              static_cast<unsigned long long>(taken.number),
+              static_cast<unsigned long long>(taken.rows()),
+              static_cast<unsigned long long>(taken.bytes()), seconds_since(start));
+}
+
+// The files of the newest run that is read; what the checkpoint knows of it, if none is.
+LogFiles newest_files(const LogChain& chain) {
+  const RecoveryStart& best = chain.starts.front();
+  if (!best.runs.empty()) return best.runs.back();
+  LogFiles files;
+  files.header.scheme = "none";
+  files.header.run = chain.last_run;
+  files.header.ordinal = chain.ordinal;
+  files.header.flags = chain.flags;
+  return files;
+}
+
 }  // namespace
 
 int recover_command() {
-  if (FLAGS_replay != "parallel" && FLAGS_replay != "merge") {
-    platform::refuse("--replay=" + FLAGS_replay + " is not an order; parallel and merge are");
-  }
-  if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s is a bandwidth, or 0 for no limit");
-  const auto order = FLAGS_replay == "merge" ? ReplayOrder::kMerged : ReplayOrder::kParallel;
   if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
     platform::refuse("--export_history needs the --history that it is to export");
   }
-  const DirectoryLocks locks(wal_directories(), DirectoryUse::kRead);
-  const LogFiles files = find_log_files(wal_directories());
-  if (!files.error.empty()) platform::refuse(files.error);
-  take_flags(files.header);
-  const WorkloadInfo& info = workload_named(files.header.flags.at("workload"));
-  if (const std::string why = info.check_flags(); !why.empty()) platform::refuse(why);
-  const SchemeInfo& scheme = scheme_named(files.header.scheme);
-  if (const std::string why = scheme.check_flags(); !why.empty()) platform::refuse(why);
-
-  // Values are applied, commands executed.
-  const ProtocolInfo* protocol = scheme.traits.commands ? &protocol_named() : nullptr;
-  if (protocol != nullptr && order == ReplayOrder::kMerged) {
-    platform::refuse("--replay=merge is for values; the log of scheme " + files.header.scheme +
-                     " holds commands, which are executed in their order anyway");
-  }
+  const std::vector<std::string> directories = wal_directories();
+  const DirectoryLocks locks(directories,
+                             FLAGS_checkpoint ? DirectoryUse::kWrite : DirectoryUse::kRead);
+  const LogChain chain = open_log(directories);
+  ChainOptions options = chain_options(chain, directories);
+  options.goes_on = FLAGS_checkpoint;
+  options.before_run = take_recovery_flags;
+  const LogFiles files = newest_files(chain);
+  for (const LogFiles& run : chain.starts.front().runs) refuse_contradictions(run.header);
+  take_recovery_flags(files.header);
   refuse_export_directory(FLAGS_export);
-  VLOG(1) << "recovering a log of " << files.paths.size() << " stream(s) of scheme "
-          << files.header.scheme << ", workload " << info.name;
-  const auto workload = make_with_history(info);
-  refuse_too_large(workload->expected_bytes(), {});
-  Recovered recovered{.workload = std::string(info.name),
-                      .scale = workload->describe(),
-                      .protocol = protocol != nullptr ? std::string(protocol->name) : "",
-                      .replay = protocol != nullptr ? "commands" : FLAGS_replay,
-                      .unsafe = scheme.unsafe()};
-  refuse_row_files(make_row(recovered, files));
-  Database database;
-  const uint64_t load_start = platform::now_ns();
-  load(*workload, database, FLAGS_threads, isatty(STDERR_FILENO) != 0);
-  recovered.load_seconds = seconds_since(load_start);
-  refuse_undescribed_tables(database, FLAGS_export);
+  std::string scale;
+  {
+    const auto workload = options.make_workload();
+    refuse_too_large(workload->expected_bytes(), {});
+    scale = workload->describe();
+  }
+  refuse_row_files(make_row({}, files, scale, ""));
   std::printf("log                    scheme %s, device %s, records %s, run %016llx, revision %s\n",
               files.header.scheme.c_str(), files.header.device.c_str(),
               files.header.log_records.c_str(), static_cast<unsigned long long>(files.header.run),
               files.header.revision.c_str());
-  std::printf("workload               %s; loaded in %.1f s\n", workload->describe().c_str(),
+  RecoveredChain recovered = recover_chain(chain, options);
+  std::printf("workload               %s; loaded in %.1f s\n", scale.c_str(),
               recovered.load_seconds);
-
-  VLOG(1) << "loaded in " << recovered.load_seconds << " s; replaying";
-
-  const uint64_t replay_start = platform::now_ns();
-  const double read_speed = FLAGS_read_mb_s * 1e6;
-  recovered.result =
-      protocol == nullptr
-          ? recover(database, files, scheme.recovery, FLAGS_threads, order, read_speed)
-          : replay_commands(*workload, database, files, scheme.recovery, *protocol, read_speed);
-  VLOG(1) << "replayed in " << seconds_since(replay_start) << " s; verifying";
-  const bool usable = print_result(recovered.result, recovered.replay);
-  const bool good = usable && check(*workload, database, files.paths.size());
+  Database& database = *recovered.database;
+  refuse_undescribed_tables(database, FLAGS_export);
+  const bool commands = options.protocol != nullptr;
+  const bool usable = print_recovered(recovered, commands ? "commands" : FLAGS_replay);
+  const bool good = usable && check(*recovered.workload, database, files.paths.size());
+  std::string verified;
   if (!good) {
-    recovered.verified = "FAILED";
+    verified = "FAILED";
   } else if (FLAGS_verify || !FLAGS_history.empty()) {
-    recovered.verified = "passed";
+    verified = "passed";
   }
-  append_row(make_row(recovered, files));
+  append_row(make_row(recovered, files, scale, verified));
   if (usable) {
     export_tables(database, FLAGS_export);
-    export_history(*workload, database, FLAGS_history, FLAGS_export_history);
+    export_history(*recovered.workload, database, FLAGS_history, FLAGS_export_history);
   }
+  if (good && FLAGS_checkpoint) take_checkpoint(chain, recovered);
   return good ? 0 : platform::kExitViolation;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "cli/checkpoints.h"
 #include "cli/placement.h"
 #include "platform/thread.h"
 
@@ -94,6 +95,8 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
     row.emplace_back("time_" + std::string(name_of(static_cast<Activity>(i))) + "_pct",
                      options.breakdown ? number(100 * result.activity_share[i]) : Value());
   }
+  add_checkpoints(options.checkpoints != nullptr, result, &row);
+  row.emplace_back("run_ordinal", settings.log.header.ordinal);
   row.emplace_back("verified", verified);
   row.emplace_back("interrupted", result.interrupted);
   add_origin(&row);

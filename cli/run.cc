@@ -3,17 +3,24 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/cdf.h"
+#include "cli/checkpoints.h"
 #include "cli/commands.h"
+#include "cli/recovered_log.h"
 #include "cli/report.h"
 #include "cli/row_files.h"
 #include "cli/settings.h"
 #include "cli/timeline.h"
+#include "logging/directory_locks.h"
 #include "logging/flag_checks.h"
+#include "logging/format/run_directories.h"
 #include "logging/log.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
@@ -24,6 +31,10 @@ DEFINE_string(timeline, "",
               "was acknowledged, latency, aborts, log, and how far the log lags; also of the "
               "warm-up, whose times are negative, and of the drain");
 DEFINE_uint64(timeline_ms, 100, "run: how long the intervals of --timeline are");
+DEFINE_bool(continue, false,
+            "run: recover the log that the --wal_dir directories hold, and go on with it, with the "
+            "same --log, --cc and device or with others");
+DECLARE_bool(overwrite);
 DEFINE_bool(verify, true, "run, recover: the workload's own checks afterwards");
 
 namespace logjam {
@@ -69,9 +80,69 @@ void stop_on_signals() {
 
 }  // namespace
 
+// A log that the run goes on with: what was recovered of it, and what a new run must say of it.
+struct Continued {
+  explicit Continued(const std::vector<std::string>& directories)
+      : locks(directories, DirectoryUse::kWrite), chain(open_log(directories)) {}
+
+  const DirectoryLocks locks;
+  const LogChain chain;
+  RecoveredChain recovered = {};
+};
+
+// Recovers the database and makes all durable on which the next run builds. A process that was
+// killed may have left records in the kernel's cache that no device has.
+void recover_continued(const Settings& settings, Continued* continued) {
+  ChainOptions options = chain_options(continued->chain, settings.log.directories);
+  options.goes_on = true;
+  if (options.protocol != nullptr) options.protocol = settings.protocol;
+  // A run's flags are those of its recovery; this run's own come back afterwards.
+  options.before_run = take_recovery_flags;
+  {
+    const gflags::FlagSaver own;
+    continued->recovered = recover_chain(continued->chain, options);
+  }
+  RecoveredChain& recovered = continued->recovered;
+  if (!print_recovered(recovered, "")) {
+    platform::fatal("the log cannot be continued", platform::kExitViolation);
+  }
+  if (recovered.runs.empty()) return;
+  const RecoveryStart& start = continued->chain.starts.front();
+  if (const int error = sync_run(start.runs.back()); error != 0) {
+    platform::fatal(std::string("cannot sync the log that is to be continued: ") + strerror(error));
+  }
+}
+
+// Where the run's log goes, and what its header says.
+void place_behind(const Continued& continued, LogOptions* log) {
+  LogFileHeader& header = log->header;
+  header.ordinal = continued.chain.ordinal + 1;
+  header.first_run = continued.chain.first_run;
+  header.after = continued.chain.last_run;
+  const RecoveredChain& recovered = continued.recovered;
+  if (!recovered.runs.empty()) {
+    for (const StreamTail& tail : recovered.runs.back().result.tails) {
+      header.after_bytes.push_back(tail.bytes);
+    }
+  }
+  log->directories = run_directories(log->directories, header.ordinal);
+  log->overwrite = true;  // of a run that was killed before it began
+}
+
 int run_command() {
+  std::optional<Continued> continued;
+  if (FLAGS_continue) {
+    if (FLAGS_overwrite) platform::refuse("--continue goes on with the log that --overwrite drops");
+    continued.emplace(wal_directories());
+  }
   Settings settings = run_settings();
-  const auto workload = make_with_history(*settings.workload);
+  const std::vector<std::string> directories = settings.log.directories;
+  CheckpointOptions checkpoints = checkpoint_options(directories);
+  if (checkpoints.any()) refuse_checkpoints_of(settings);
+  if (continued && !device_keeps(settings.log.device)) {
+    platform::refuse("--device=" + settings.log.device + " cannot go on with a log");
+  }
+  auto workload = make_with_history(*settings.workload);
   refuse_row_files(make_row(settings, *workload, RunResult{}, ""));
   refuse_cdf_file();
   constexpr uint64_t kMostSampleMs = 3'600'000;
@@ -90,15 +161,35 @@ int run_command() {
   settings.run.worker_class = &workers;
   settings.log.config.preemptible_workers =
       workers.preemptible() && settings.worker_class.preemption_helps;
-  settings.log.before_replace = [&] { workload->start_history(settings.run.threads, false); };
+  const uint64_t load_start = platform::now_ns();
+  std::unique_ptr<Database> database;
+  if (continued) {
+    recover_continued(settings, &*continued);
+    workload = std::move(continued->recovered.workload);
+    workload->note_unsafe(settings.unsafe);
+    database = std::move(continued->recovered.database);
+    workload->resume(*database);
+    place_behind(*continued, &settings.log);
+  }
+  settings.log.before_replace = [&] {
+    workload->start_history(settings.run.threads, continued.has_value());
+  };
   Log log(settings.log);
   settings.run.run = log.run();
-
-  Database database;
-  const uint64_t load_start = platform::now_ns();
-  load(*workload, database, settings.run.threads, settings.run.progress);
-  LOG(INFO) << "loaded " << workload->describe() << " in "
+  if (!continued) {
+    database = std::make_unique<Database>();
+    load(*workload, *database, settings.run.threads, settings.run.progress);
+  }
+  LOG(INFO) << (continued ? "recovered " : "loaded ") << workload->describe() << " in "
             << number(static_cast<double>(platform::now_ns() - load_start) * 1e-9).text() << " s";
+  const LogFileHeader& header = log.header();
+  checkpoints.about.first_run = header.first_run;
+  checkpoints.about.ordinal = header.ordinal;
+  checkpoints.about.run = header.run;
+  checkpoints.about.flags = header.flags;
+  checkpoints.about.revision = header.revision;
+  checkpoints.release_log = [&log](const auto& positions) { log.release(positions); };
+  if (checkpoints.any()) settings.run.checkpoints = &checkpoints;
 
   std::optional<TimelineFile> timeline;
   if (!FLAGS_timeline.empty()) {
@@ -108,14 +199,15 @@ int run_command() {
   }
   stop_on_signals();
   log.start();
-  const RunResult result = run(*workload, database, *settings.protocol, log.scheme(), settings.run);
+  const RunResult result =
+      run(*workload, *database, *settings.protocol, log.scheme(), settings.run);
   workers.end();
   log.drain();
   log.stop();
 
   std::string verified;
-  if (FLAGS_verify) verified = print_checks(workload->verify(database)) ? "passed" : "FAILED";
-  print_row_counts(database);
+  if (FLAGS_verify) verified = print_checks(workload->verify(*database)) ? "passed" : "FAILED";
+  print_row_counts(*database);
   const Row row = make_row(settings, *workload, result, verified);
   print_summary(row);
   print_types(*workload, result);

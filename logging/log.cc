@@ -49,6 +49,7 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   header.device = options_.device;
   header.streams = options_.scheme->stream_count(std::max(directory_count, 1u), config);
   header.run = config.run = platform::random_number();
+  if (header.ordinal == 1) header.first_run = header.run;
 
   config.stripes = 1;
   if (header.streams != 0) {

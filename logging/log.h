@@ -59,6 +59,7 @@ class Log {
   LogScheme& scheme() { return *scheme_; }
   uint32_t streams() const { return options_.header.streams; }
   uint64_t run() const { return options_.header.run; }
+  const LogFileHeader& header() const { return options_.header; }
   const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
   // Any thread, while the log runs: no recovery will read stream s before `positions[s]`, up to

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "logging/device/write_file.h"
+#include "logging/format/run_directories.h"
 #include "logging/format/segments.h"
 
 namespace logjam {
@@ -80,6 +81,10 @@ void LogDirectories::refuse_log() const {
     // If a log file is lost and its segment files are there, the log is one that cannot be read.
     for (const SegmentFile& segment : segment_files_in(directory)) {
       if (!std::filesystem::exists(segment.log_file)) paths.push_back(segment.log_file);
+    }
+    if (const auto continued = continued_in(directory); paths.empty() && !continued.empty()) {
+      platform::refuse("the log directory " + directory + " holds a log with " + continued[0] +
+                       "; --continue goes on with it, --overwrite replaces it");
     }
     if (paths.empty()) continue;
     LogFileHeader header;
@@ -160,6 +165,7 @@ void LogDirectories::replace(const LogFileHeader& header,
       after_step();
     }
   }
+  remove_continued(after_step);
   sync();
 
   for (const std::string& directory : directories_) {
@@ -171,6 +177,19 @@ void LogDirectories::replace(const LogFileHeader& header,
   }
   sync();
   after_step();
+}
+
+void LogDirectories::remove_continued(const std::function<void()>& after_step) const {
+  for (const std::string& directory : directories_) {
+    for (const std::string& path : continued_in(directory)) {
+      std::error_code error;
+      std::filesystem::remove_all(path, error);
+      if (error) {
+        platform::fatal("cannot remove the earlier log's " + path + ": " + error.message());
+      }
+      after_step();
+    }
+  }
 }
 
 // This comes before the headers are written, because the log's files may grow from then on.

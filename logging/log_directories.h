@@ -13,8 +13,9 @@
 //      last starting file is there, the earlier log counts, and no byte of it has changed.
 //   3. The removal of segments that the new log cannot go on with: each that is shorter than its
 //      own, and those behind it, so that from here on no segment is behind one that is too short.
-//      Then the headers of the new log's files, and the removal of the earlier log's other files.
-//      What these files look like in between does not matter, because the starting files count.
+//      Then the headers of the new log's files, and the removal of the earlier log's other files,
+//      of its later runs and of its checkpoints (logging/format/run_directories.h). What these
+//      files look like in between does not matter, because the starting files count.
 //   4. The removal of the starting files. All headers are there, so they say what the starting
 //      files said. Records are written only after this step.
 //
@@ -56,6 +57,8 @@ class LogDirectories {
   void refuse_log() const;
   // Leaves of the earlier log's segment files those that the new log can go on with.
   void fit_segments(const std::function<void()>& after_step) const;
+  // Removes the later runs and the checkpoints of the earlier log.
+  void remove_continued(const std::function<void()>& after_step) const;
   void shorten(const std::string& path, uint64_t bytes) const;
   void write_starting_file(const std::string& directory, const std::vector<std::byte>& block);
   std::vector<std::string> paths_of_files() const;

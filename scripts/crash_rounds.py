@@ -5,7 +5,7 @@ Each round runs the ledger workload in a configuration that follows from its see
 (SIGKILL), recovers, and checks R1-R4 and serializability against the history. The same seed gives
 the same configuration again: scripts/crash_rounds.py --rounds=1 --seed=S
 Consecutive seeds walk through all schemes. With --scheme=NAME, only the rounds of that scheme are
-played.
+played. With --lives, each round is of three lives on one directory.
 """
 
 import argparse
@@ -20,13 +20,15 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SEED = re.compile(r"^seed (\d+), (\S+)$")
 PROVED = re.compile(r"(\d+) committing, (\d+) acknowledged, all proved$")
-FAILED = re.compile(r"^\[  FAILED  \] Rounds/Crash\.LosesNothing/(\S+), .*\(\d+ ms\)$")
+FAILED = re.compile(r"^\[  FAILED  \] Rounds/Crash\w*\.Loses?Nothing/(\S+), .*\(\d+ ms\)$")
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, help="of the first round (default: random, printed)")
+    parser.add_argument("--lives", action="store_true",
+                        help="rounds of three lives each, with checkpoints: tests/crash/lives_round.h")
     parser.add_argument("--scheme", help="play only the rounds of this scheme")
     parser.add_argument("--build", default="build", help="directory of the binaries, under the root")
     parser.add_argument("--out", help="append everything the rounds print to this file")
@@ -51,7 +53,8 @@ def main():
     )
     only = given.scheme.replace("-", "_") + "_" if given.scheme else ""
     command = [os.path.join(ROOT, given.build, "tests/all"), "--gtest_color=no",
-               f"--gtest_filter=Rounds/Crash.LosesNothing/{only}*"]
+               "--gtest_filter=Rounds/" +
+               ("CrashLives.LoseNothing/" if given.lives else "Crash.LosesNothing/") + f"{only}*"]
     start = time.monotonic()
     log = open(given.out, "a", encoding="utf-8") if given.out else None
     proved = collections.Counter()

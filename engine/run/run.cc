@@ -190,6 +190,19 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
   Progress progress(workers);
   Progress* shown = options.progress ? &progress : nullptr;
 
+  std::unique_ptr<Checkpointer> checkpointer;
+  if (options.checkpoints != nullptr) {
+    // So a blind write depends on the write before it (checkpointer.h).
+    for (const auto& table : database.tables()) {
+      if (table->reclaims()) table->note_membership_change();
+    }
+    checkpointer = std::make_unique<Checkpointer>(
+        *options.checkpoints, database, scheme, control.epochs, control.question, [&workers] {
+          uint64_t acknowledged = 0;
+          for (const auto& worker : workers) acknowledged += worker->stats().transactions.value();
+          return acknowledged;
+        });
+  }
   RunResult result;
   platform::ProcessUse before;
   Counters counted_before;
@@ -201,12 +214,14 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
     before = platform::process_use();
     counted_before = scheme.counters();
     durable_before = scheme.durable_positions();
+    if (checkpointer) checkpointer->begin_to_measure();
     control.phase.store(Phase::kMeasure, platform::memory_order_relaxed);
     start = platform::now_ns();
   };
   if (timeline) timeline->begin();
   if (!warms_up) begin_to_measure();
   gate.start();
+  if (checkpointer) checkpointer->start();
   Slept slept = Slept::kToTheEnd;
   if (warms_up) {
     VLOG(1) << "warm-up: " << options.warmup_seconds << " s, " << options.threads << " workers";
@@ -221,6 +236,7 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
     slept = sleep_through(options.seconds, control, options.threads, shown);
     result.usage = platform::process_use().since(before);
     result.counters = scheme.counters().since(counted_before);
+    if (checkpointer) result.checkpoints = checkpointer->stats();
     result.durable_bytes = scheme.durable_positions();
     for (size_t s = 0; s < durable_before.size(); ++s) {
       result.durable_bytes[s] -= durable_before[s];
@@ -237,6 +253,7 @@ RunResult run(Workload& workload, Database& database, const ProtocolInfo& protoc
   if (timeline) timeline->enter(Phase::kDrain);
   VLOG(1) << "drain: the measured time was " << result.seconds << " s";
   for (auto& thread : threads) thread.join();
+  if (checkpointer) checkpointer->stop();
   if (timeline) timeline->end();
   if (shown != nullptr) shown->end();
 

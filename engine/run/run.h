@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/checkpoint/checkpointer.h"
 #include "engine/protocol.h"
 #include "engine/stats/histogram.h"
 #include "engine/workload.h"
@@ -58,6 +59,7 @@ struct RunOptions {
   bool pin = true;
   const platform::WorkerClass* worker_class = nullptr;  // null: that of the process
   bool progress = false;                                // one line per second on stderr
+  const CheckpointOptions* checkpoints = nullptr;       // null: none are taken
   // If it is set, it is called every `sample_ms`, and when a phase ends; one call at a time.
   std::function<void(const TimelineSample&)> on_sample = nullptr;
   uint64_t sample_ms = 100;
@@ -100,6 +102,7 @@ struct RunResult {
   std::vector<uint64_t> durable_bytes;  // that became durable in the measured phase, by stream
   double drain_seconds = 0;
   Counters counters;  // the scheme's counters of the measured phase
+  CheckpointStats checkpoints;
 
   uint64_t abort_count() const;
 };

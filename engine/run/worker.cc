@@ -69,6 +69,7 @@ void Worker::run() {
     exhausted = enough || client_->exhausted();
     if (exhausted) break;
     reclaimer_.work();
+    answer_question();
     breakdown_.start_transaction();
     const uint64_t start = options_.rate > 0 ? wait_for_arrival() : ticks();
     if (start == 0) continue;  // the phase changed during the wait
@@ -137,6 +138,7 @@ uint64_t Worker::wait_for_arrival() {
     if (!control_.in(phase_)) return 0;
     context_.acknowledge_durable();
     control_.epochs.quiescent(context_.id);
+    answer_question();
     const double left_ns = platform::ticks_to_ns(next_arrival_ - now) - kSleepLatenessNs;
     if (left_ns <= 0) {
       platform::pause();

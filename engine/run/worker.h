@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/run/durability_question.h"
 #include "engine/run/run.h"
 #include "engine/run/timeline.h"
 #include "engine/storage/arena.h"
@@ -34,6 +35,7 @@ struct RunControl {
   platform::atomic<uint64_t> exhausted_ns{0};
   platform::atomic<uint64_t> ages{0};
   Epochs epochs;
+  DurabilityQuestion question;  // a checkpoint's
 
   bool in(Phase p) const { return phase.load(platform::memory_order_relaxed) == p; }
 };
@@ -85,6 +87,10 @@ class alignas(platform::kCacheLine) Worker {
   };
 
   void enter_phase(Phase phase);
+  void answer_question() {
+    control_.question.answer_if_asked(
+        [this](const Dependencies& deps) { return scheme_.commit_read_only(context_.id, deps); });
+  }
   void forget_counts();
   double mean_gap_ticks() const;
   uint64_t next_gap_ticks();

@@ -132,6 +132,22 @@ class Tree final : public Index {
     }
   }
 
+  // While threads insert, the fences may be some of before and some of after a split. Any keys
+  // divide the index; these divide it evenly enough.
+  std::vector<Key> split_keys(uint32_t parts) const override {
+    std::vector<Key> keys;
+    if constexpr (std::is_same_v<Rank, uint64_t>) {
+      const std::vector<Rank> fences = upper_fences(parts);
+      for (uint32_t part = 1; part < parts; ++part) {
+        const size_t end = fences.size() * part / parts;
+        if (end != 0 && fences[end - 1] != kHighest) keys.push_back(fences[end - 1] + 1);
+      }
+      std::ranges::sort(keys);
+      keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    }
+    return keys;
+  }
+
   // Does nothing. Only a descent finds where the key is, and the descent is most of the cost of
   // find(). Measured: a descent to prefetch and another to find are slower than finding alone.
   void prefetch(Key) const override {}
@@ -196,8 +212,8 @@ class Tree final : public Index {
   }
 
   // The highest rank of each node, from left to right, on the highest level that has several nodes
-  // for each of `parts`, or on the lowest inner level. No leaf has ranks on both sides of one.
-  // No thread inserts meanwhile.
+  // for each of `parts`, or on the lowest inner level. If no thread inserts meanwhile, no leaf has
+  // ranks on both sides of one.
   std::vector<Rank> upper_fences(uint32_t parts) const {
     constexpr size_t kNodesPerPart = 4;
     std::vector<Rank> fences;

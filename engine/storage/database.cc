@@ -133,6 +133,15 @@ Tuple* Table::find_or_create(Key key, Arena& arena) {
   return tuple_of(primary_->insert(new_tuple(key, arena), arena, nullptr, nullptr).entry);
 }
 
+bool Table::restore(Key key, Version version, const std::byte* row, Arena& arena) {
+  Tuple* tuple = new_tuple(key, arena);
+  if (row != nullptr) std::memcpy(tuple->row(), row, row_bytes());
+  tuple->version.store(version.word(), platform::memory_order_relaxed);
+  if (!primary_->insert(tuple, arena, nullptr, nullptr).inserted) return false;
+  index_row(tuple, row, arena);
+  return true;
+}
+
 void Table::index_row(Tuple* tuple, const std::byte* row, Arena& arena) {
   if (row == nullptr) return;
   for (size_t i = 0; i < secondaries_.size(); ++i) {

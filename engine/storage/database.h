@@ -73,6 +73,9 @@ class Table {
   // creates absent if necessary. index_row() ensures that the tuple has its postings for `row`
   // (null: none).
   Tuple* find_or_create(Key key, Arena& arena);
+  // For the load of a checkpoint, on any number of threads: creates the tuple of `key` with that
+  // version and row (null: absent), and its postings. Returns false if the key is there already.
+  bool restore(Key key, Version version, const std::byte* row, Arena& arena);
   void index_row(Tuple* tuple, const std::byte* row, Arena& arena);
 
   // Whether a transaction may have inserted or erased rows, so that the presence of a row may

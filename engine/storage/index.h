@@ -123,10 +123,14 @@ class Index {
 
   // Visits every entry of part `part` of `parts`. Each entry is in exactly one part, and the order
   // is that of for_each, part after part. Any number of threads may visit parts at the same time.
-  // No thread inserts meanwhile.
+  // No thread inserts meanwhile; but in a hash index threads may, and a visit of all parts then has
+  // every entry that was there when it began, and some that come later.
   virtual void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) = 0;
   // Visits every entry, in key order if ordered(). No thread inserts meanwhile.
   void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }
+  // Divides the keys into at most `parts` ranges with about as many entries each. Returns the first
+  // key of each but the first, in ascending order. A hash index has no ranges, and returns none.
+  virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
   // Starts loading the memory that find(key) will touch, if the index knows it without a search.
   virtual void prefetch(Key key) const = 0;
 };

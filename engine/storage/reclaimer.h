@@ -27,6 +27,9 @@
 // each worker began its transaction after the removals, because it acquired what the increment
 // released. And what each worker did before is finished, because it released that, and the
 // reclaimer acquires it. A Reclaimer belongs to one worker.
+//
+// A checkpoint pauses removals. The flag is stored before an epoch ends. So a worker that has seen
+// the next epoch sees the flag too, before it removes anything more.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +39,7 @@
 
 #include "engine/storage/database.h"
 #include "platform/atomic.h"
+#include "platform/clock.h"
 
 namespace logjam {
 
@@ -53,6 +57,15 @@ class Epochs {
     worker_epochs_[worker]->store(kNever, platform::memory_order_release);
   }
 
+  // While removals are paused, no tuple leaves an index. pause_removals() returns when every worker
+  // knows: what it removed before is removed. One thread calls these two.
+  void pause_removals() {
+    paused_.store(true, platform::memory_order_release);
+    for (const uint64_t epoch = retire(); safe_before() <= epoch;) platform::sleep_ns(kPauseNapNs);
+  }
+  void resume_removals() { paused_.store(false, platform::memory_order_release); }
+  bool removals_paused() const { return paused_.load(platform::memory_order_relaxed); }
+
   // Returns the epoch under which to retire what was removed before the call. Any worker may call
   // it.
   uint64_t retire() { return epoch_.fetch_add(1, platform::memory_order_acq_rel); }
@@ -63,7 +76,10 @@ class Epochs {
  private:
   static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 
+  static constexpr uint64_t kPauseNapNs = 100'000;
+
   platform::atomic<uint64_t> epoch_{0};
+  platform::atomic<bool> paused_{false};
   std::vector<platform::Padded<platform::atomic<uint64_t>>> worker_epochs_;
 };
 
@@ -100,7 +116,7 @@ class Reclaimer {
 
   // Removes and recycles some tuples. The worker calls it between two transactions.
   void work() {
-    if (!candidates_.empty()) remove_some();
+    if (!candidates_.empty() && !epochs_.removals_paused()) remove_some();
     if (!limbo_.empty()) recycle_safe();
   }
 

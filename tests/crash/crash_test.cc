@@ -15,11 +15,13 @@
 
 #include "tests/crash/child.h"
 #include "tests/crash/crash_round.h"
+#include "tests/crash/lives_round.h"
 
 namespace logjam {
 
 // GoogleTest prints parameters with it.
 void PrintTo(const CrashRound& round, std::ostream* out) { *out << round.name(); }
+void PrintTo(const LivesRound& round, std::ostream* out) { *out << round.name(); }
 
 namespace {
 
@@ -63,6 +65,38 @@ TEST_P(Crash, LosesNothing) {
 INSTANTIATE_TEST_SUITE_P(Rounds, Crash, testing::ValuesIn(rounds()), [](const auto& info) {
   return info.param.name() + "_" + std::to_string(info.param.seed);
 });
+
+std::vector<LivesRound> rounds_of_lives() {
+  const uint64_t first = number_from("LOGJAM_CRASH_SEED", 0);
+  const uint64_t count = number_from("LOGJAM_CRASH_ROUNDS", 0);
+  std::vector<LivesRound> all;
+  if (count != 0) {
+    for (uint64_t i = 0; i < count; ++i) all.push_back(derive_lives(first + i));
+    return all;
+  }
+  for (const uint64_t seed : seeds_of_each_scheme_and_protocol()) {
+    constexpr uint64_t kEach = 3;  // a third of the pairs, others by another seed
+    if (seed % kEach == 0 || std::getenv("LOGJAM_TEST_ALL") != nullptr) {
+      all.push_back(derive_lives(seed));
+    }
+  }
+  return all;
+}
+
+class CrashLives : public testing::TestWithParam<LivesRound> {};
+
+TEST_P(CrashLives, LoseNothing) {
+  const LivesRound& round = GetParam();
+  const CrashResult result = play(round, binary_under_test());
+  std::cout << "seed " << round.seed << ", " << round.name() << "\n"
+            << result.commands << "  " << result.report << std::endl;
+  EXPECT_TRUE(result.passed) << "seed " << round.seed << ": " << result.report;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rounds, CrashLives, testing::ValuesIn(rounds_of_lives()),
+                         [](const auto& info) {
+                           return info.param.name() + "_" + std::to_string(info.param.seed);
+                         });
 
 TEST(CrashRound, SeedsCoverEveryCombinationAndAreRepeatable) {
   std::set<std::string> names;

@@ -42,9 +42,13 @@ struct Room {
 const std::vector<Room>& rooms() {
   static const std::vector<Room> table = {
       {"platform/", {"platform/"}},
+      {"engine/checkpoint/",
+       {"engine/", "platform/", "logging/log_scheme.h", "logging/format/",
+        "logging/device/write_file.h"}},
       {"engine/",
        {"engine/", "platform/", "logging/log_scheme.h", "logging/recovery_rule.h",
-        "logging/format/log_reader.h", "logging/format/record.h"}},
+        "logging/scheme_registry.h", "logging/format/log_reader.h", "logging/format/record.h",
+        "logging/format/run_directories.h"}},
       {"cc/",
        {"cc/", "engine/", "platform/", "logging/log_scheme.h", "logging/read_stamps.h",
         "logging/format/record.h", "logging/format/staged_record.h"}},

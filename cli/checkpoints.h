@@ -1,0 +1,24 @@
+// The flags of checkpoints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/row.h"
+#include "cli/settings.h"
+#include "engine/checkpoint/checkpointer.h"
+
+namespace logjam {
+
+// The checkpoints that the flags ask for, of a log in `directories`. Refuses values that cannot be
+// used. `about` and `release_log` are for the caller to set.
+CheckpointOptions checkpoint_options(const std::vector<std::string>& directories);
+
+// Refuses checkpoints of a run for which none can be taken.
+void refuse_checkpoints_of(const Settings& settings);
+
+// Appends what the checkpoints of a run did, and what they cost; empty columns unless `any` were
+// asked for.
+void add_checkpoints(bool any, const RunResult& result, Row* row);
+
+}  // namespace logjam

@@ -1,0 +1,166 @@
+#include "cli/recovered_log.h"
+
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/settings.h"
+#include "logging/scheme_registry.h"
+#include "platform/fatal.h"
+#include "workloads/history/keep.h"
+
+DEFINE_string(
+    replay, "parallel",
+    "parallel: all threads, the last writer wins; merge: one thread, all streams' records "
+    "in the order of their sequence numbers, as in P-WAL");
+DEFINE_double(
+    read_mb_s, 0,
+    "recover: each log directory gives at most so much, like a paper's device; 0: as fast "
+    "as it goes");
+DEFINE_bool(accept_damage, false,
+            "recover: use what is left of a log that has lost bytes that were durable once; a "
+            "closed set of transactions is recovered, and acknowledged ones may be missing");
+DECLARE_uint32(threads);
+
+namespace logjam {
+namespace {
+
+unsigned long long print(uint64_t value) { return value; }
+
+void refuse_contradiction(const std::string& name, const std::string& value) {
+  gflags::CommandLineFlagInfo info;
+  if (!gflags::GetCommandLineFlagInfo(name.c_str(), &info)) {
+    platform::refuse("the log was written with --" + name + "=" + value +
+                     ", a flag this logjam does not have");
+  }
+  if (!info.is_default && info.current_value != value) {
+    platform::refuse("--" + name + "=" + info.current_value +
+                     " contradicts the log, which was written with --" + name + "=" + value);
+  }
+}
+
+bool is_load_flag(const WorkloadInfo& workload, const std::string& name) {
+  return name == "workload" ||
+         std::ranges::find(workload.load_flags, name) != workload.load_flags.end();
+}
+
+void print_run(const RecoveredRun& run, bool one_of_several) {
+  const RecoveryResult& result = run.result;
+  if (one_of_several) {
+    std::printf("run %-18u scheme %s, run %016llx: %llu transactions\n", run.header.ordinal,
+                run.header.scheme.c_str(), print(run.header.run), print(result.transactions));
+  }
+  for (size_t s = 0; s < result.tails.size(); ++s) {
+    const StreamTail& tail = result.tails[s];
+    std::printf("stream %-15zu %llu bytes, %llu records; %s\n", s, print(tail.bytes),
+                print(tail.records), tail.why.c_str());
+  }
+}
+
+}  // namespace
+
+// The initial load is deterministic from the flags in the log's header.
+LogChain open_log(const std::vector<std::string>& directories) {
+  LogChain chain = find_log_chain(directories);
+  if (!chain.error.empty()) platform::refuse(chain.error);
+  const WorkloadInfo& workload = workload_named(chain.flags.at("workload"));
+  for (const auto& [name, value] : chain.flags) {
+    if (!is_load_flag(workload, name)) continue;
+    refuse_contradiction(name, value);
+    gflags::SetCommandLineOption(name.c_str(), value.c_str());
+  }
+  if (const std::string why = workload.check_flags(); !why.empty()) platform::refuse(why);
+  return chain;
+}
+
+void refuse_contradictions(const LogFileHeader& header) {
+  for (const auto& [name, value] : header.flags) refuse_contradiction(name, value);
+}
+
+void take_recovery_flags(const LogFileHeader& header) {
+  for (const auto& [name, value] : header.flags) {
+    gflags::SetCommandLineOption(name.c_str(), value.c_str());
+  }
+  const SchemeInfo& scheme = scheme_named(header.scheme);
+  if (const std::string why = scheme.check_flags(); !why.empty()) platform::refuse(why);
+}
+
+ChainOptions chain_options(const LogChain& chain, const std::vector<std::string>& directories) {
+  if (FLAGS_replay != "parallel" && FLAGS_replay != "merge") {
+    platform::refuse("--replay=" + FLAGS_replay + " is not an order; parallel and merge are");
+  }
+  if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s is a bandwidth, or 0 for no limit");
+  const auto order = FLAGS_replay == "merge" ? ReplayOrder::kMerged : ReplayOrder::kParallel;
+  const WorkloadInfo& workload = workload_named(chain.flags.at("workload"));
+  const ProtocolInfo* protocol = nullptr;
+  for (const RecoveryStart& start : chain.starts) {
+    for (const LogFiles& run : start.runs) {
+      // Values are applied, commands executed.
+      if (!scheme_named(run.header.scheme).traits.commands) continue;
+      protocol = &protocol_named();
+      if (order != ReplayOrder::kMerged) continue;
+      platform::refuse("--replay=merge is for values; the log of scheme " + run.header.scheme +
+                       " holds commands, which are executed in their order anyway");
+    }
+  }
+  return {.directories = directories,
+          .threads = FLAGS_threads,
+          .order = order,
+          .read_bytes_per_second = FLAGS_read_mb_s * 1e6,
+          .protocol = protocol,
+          .progress = isatty(STDERR_FILENO) != 0,
+          .make_workload = [&workload] { return make_with_history(workload); }};
+}
+
+RecoveredSums sums_of(const RecoveredChain& recovered) {
+  RecoveredSums sums;
+  for (const RecoveredRun& run : recovered.runs) {
+    sums.transactions += run.result.transactions;
+    sums.records += run.result.records;
+    sums.bytes += run.result.bytes;
+    sums.beyond_cut += run.result.beyond_cut;
+    sums.incomplete += run.result.incomplete;
+    sums.seconds += run.result.seconds;
+  }
+  return sums;
+}
+
+bool print_recovered(const RecoveredChain& recovered, const std::string& replay) {
+  for (const std::string& note : recovered.notes) std::printf("note: %s\n", note.c_str());
+  if (recovered.checkpoint) {
+    const LoadResult& loaded = recovered.loaded;
+    std::printf("checkpoint             %llu: %llu rows, %llu tombstones, %llu bytes in %.3f s\n",
+                print(recovered.checkpoint->number), print(loaded.rows), print(loaded.tombstones),
+                print(loaded.bytes), loaded.seconds);
+  }
+  for (const RecoveredRun& run : recovered.runs) {
+    print_run(run, run.header.ordinal > 1 || recovered.runs.size() > 1);
+  }
+  if (!recovered.error.empty()) {
+    std::printf("FAIL recovery: %s\n", recovered.error.c_str());
+    return false;
+  }
+  if (!recovered.damage.empty()) {
+    std::printf(
+        "%s: the log is damaged: %s%s\n",
+        FLAGS_accept_damage ? "WARNING recovery" : "FAIL recovery", recovered.damage.c_str(),
+        FLAGS_accept_damage ? "" : " (--accept_damage recovers what does not depend on it)");
+    if (!FLAGS_accept_damage) return false;
+  }
+  const RecoveredSums sums = sums_of(recovered);
+  if (!recovered.runs.empty()) {
+    std::printf("cut                    %s\n", recovered.runs.back().result.cut.why.c_str());
+  }
+  std::printf("recovered              %llu transactions, %llu records, %llu bytes\n",
+              print(sums.transactions), print(sums.records), print(sums.bytes));
+  std::printf("not used               %llu records beyond the cut, %llu transactions uncommitted\n",
+              print(sums.beyond_cut), print(sums.incomplete));
+  std::printf("replay                 %s\n", replay.c_str());
+  std::printf("replay_seconds         %.3f\n", sums.seconds);
+  std::printf("replay_gb_s            %.3f\n", sums.gb_per_second());
+  return true;
+}
+
+}  // namespace logjam

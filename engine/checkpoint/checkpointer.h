@@ -1,0 +1,139 @@
+// Takes fuzzy checkpoints while transactions run (Poplar, section 5): a daemon, and one writer
+// thread for each log directory. The daemon also removes what no recovery needs any more.
+//
+// A checkpoint is taken in these steps.
+//
+//   1. Reclaimers pause: until step 3 has ended, no tuple leaves an index.
+//   2. RSN, the positions: for each stream a record's end up to which the log has no hole
+//      (LogScheme::published_positions).
+//   3. The walk: the writers copy all tuples, present and absent, with their versions. A writer
+//      waits for a tuple that a transaction has locked (engine/storage/committed_row.h).
+//   4. The wait: until a transaction that has read the largest number of step 3 would be safe, and
+//      until each stream is durable up to its position.
+//   5. RSN, the numbers: for each stream a number up to which it lacks no record
+//      (LogScheme::durable_sequences), and a record's end up to which it is durable, behind which
+//      no record up to that number lies.
+//   6. The metadata: written, synced, renamed, and the directory synced. Now the checkpoint counts.
+//   7. Of the checkpoints the last two stay. The log is released up to the RSN of the older one.
+//
+// Why this is enough. A transaction with a record in front of the RSN had locked all that it
+// writes before it reserved the record, and keeps the locks until it has installed its writes. So
+// the walk finds its writes, or later ones: they are in the checkpoint (R1). This also holds for
+// operation records, because a transaction logs its operations and its commit under the same
+// locks. All records behind the RSN are replayed, and the larger number wins (R3). Whatever the
+// walk has read is within any later cut, because of step 4: so no transaction is in the recovered
+// database by a row in the checkpoint that would not be there by its record (R2, R4). A row that a
+// transaction has erased is in the checkpoint as an absent tuple, so an older insert that is
+// replayed cannot bring it back; in a table whose erased tuples are reclaimed, the tuples are
+// there because of step 1. A tuple that was reclaimed before step 1 needs no tombstone: its erase
+// was safe, and with it all earlier writes of the row, which lie in front of the RSN. (A blind
+// write depends on the write before it in such a table, because run() notes before the first
+// transaction that rows may come and go there.) And a truncated stream that holds nothing behind
+// its RSN does not bound the cut, because the numbers of step 5 say up to where it is complete.
+//
+// The checkpoint before the last one stays as a second chance: if the last one turns out to be
+// corrupt, recovery loads the one before, and the log still reaches back to that one's RSN.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/run/durability_question.h"
+#include "engine/storage/database.h"
+#include "engine/storage/reclaimer.h"
+#include "logging/log_scheme.h"
+#include "platform/mutex.h"
+#include "platform/thread.h"
+
+namespace logjam {
+
+struct CheckpointOptions {
+  std::vector<std::string> directories;  // of the log
+  double every_seconds = 0;              // from one's beginning to the next one's; 0: never
+  uint64_t every_bytes = 0;              // of log; 0: never
+  double bytes_per_second = 0;           // that all writers together write; 0: no limit
+  uint32_t files = 1;                    // in each directory
+  // What the metadata says of the run: first_run, ordinal, run, revision, flags.
+  Checkpoint about;
+  // Releases the log up to these positions (Log::release).
+  std::function<void(const std::vector<uint64_t>&)> release_log = nullptr;
+  SyncFile* sync = fsync;  // tests replace it
+  // Tests: called behind each step, with its name.
+  std::function<void(const char*)> after_step = [](const char*) {};
+
+  bool any() const { return every_seconds > 0 || every_bytes > 0; }
+};
+
+// What checkpoints did in a run's measured phase.
+struct CheckpointStats {
+  uint64_t completed = 0;
+  uint64_t bytes = 0;          // of the completed ones
+  double seconds = 0;          // in which one was being taken
+  uint64_t transactions = 0;   // acknowledged in these seconds
+  double longest_seconds = 0;  // of a completed one, from step 1 to step 6
+};
+
+// Writes all tuples of `database` to the files of a checkpoint that `about` describes, in
+// `directories`, and completes its metadata in memory: files, sequence, tables. Returns an empty
+// string, RowWriter::kAbandoned, or one sentence that says what failed.
+std::string write_rows(Database& database, const CheckpointOptions& options,
+                       const std::function<bool()>& stops, Checkpoint* about);
+
+// Step 7, behind the checkpoint `latest`: removes older checkpoints but one, and the runs before
+// that one's. Releases the log if that one is of the run `latest` is of.
+void remove_covered(const CheckpointOptions& options, const Checkpoint& latest);
+
+// Takes a checkpoint of a recovered database in which no transaction runs: all of the run
+// that options.about names is in it, whose streams have `tails`. Returns it, or ends the process.
+Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
+                             const std::vector<uint64_t>& tails);
+
+class Checkpointer {
+ public:
+  // All of these outlive the object. `acknowledged` counts the acknowledged transactions.
+  Checkpointer(const CheckpointOptions& options, Database& database, LogScheme& log, Epochs& epochs,
+               DurabilityQuestion& question, std::function<uint64_t()> acknowledged);
+  ~Checkpointer() { stop(); }
+
+  void start();
+  // Ends the daemon; a checkpoint that is not complete is abandoned. Called when the workers have
+  // left the epochs, by the thread that called start().
+  void stop();
+
+  // Any thread: the counts begin again.
+  void begin_to_measure();
+  CheckpointStats stats() const;
+
+ private:
+  void daemon();
+  bool due();
+  void take();
+  bool wait_until_safe(const Checkpoint& checkpoint);
+  bool complete_rsn(Checkpoint* checkpoint);
+  bool wait_until_durable(const std::vector<uint64_t>& positions);
+  bool stopping() const { return stopping_.load(platform::memory_order_relaxed); }
+  uint64_t durable_bytes() const;
+
+  const CheckpointOptions& options_;
+  Database& database_;
+  LogScheme& log_;
+  Epochs& epochs_;
+  DurabilityQuestion& question_;
+  const std::function<uint64_t()> acknowledged_;
+  uint64_t number_ = 0;       // of the latest checkpoint; the daemon's
+  uint64_t began_ns_ = 0;     // when it began
+  uint64_t began_bytes_ = 0;  // how much log was durable then
+  platform::atomic<bool> stopping_{false};
+  platform::thread thread_;
+  mutable platform::mutex mutex_;
+  CheckpointStats stats_;         // under mutex_, and so are the next two
+  uint64_t taking_since_ns_ = 0;  // 0: none is being taken
+  uint64_t acknowledged_before_ = 0;
+};
+
+}  // namespace logjam

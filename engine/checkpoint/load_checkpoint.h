@@ -1,0 +1,31 @@
+// Loads a checkpoint into an empty database.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/storage/database.h"
+
+namespace logjam {
+
+struct LoadResult {
+  std::string error;  // one sentence; if it is not empty the database must be thrown away
+  uint64_t rows = 0, tombstones = 0, bytes = 0;
+  double seconds = 0;
+};
+
+// Creates the tuples of `checkpoint`, with their versions, and their postings in the secondary
+// indexes. Each file has a thread of its own, at most `threads` at a time. Each of `directories`
+// gives at most `read_bytes_per_second`; 0: as fast as it can. The tables of `database` are created
+// and empty; nothing else may use it meanwhile.
+LoadResult load_checkpoint(Database& database, const std::vector<std::string>& directories,
+                           const Checkpoint& checkpoint, uint32_t threads,
+                           double read_bytes_per_second = 0);
+
+// Gives every tuple the sequence number 0, and leaves it present or absent: the next run begins
+// with its numbers from the beginning. No transaction runs meanwhile.
+void reset_versions(Database& database, uint32_t threads);
+
+}  // namespace logjam

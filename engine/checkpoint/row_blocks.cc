@@ -1,0 +1,93 @@
+#include "engine/checkpoint/row_blocks.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kReadBytes = uint64_t{4} << 20;
+
+// A file that is closed at the end of its scope.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (fd_ >= 0) posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+  ~OpenFile() {
+    if (fd_ >= 0) close(fd_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  bool is_open() const { return fd_ >= 0; }
+
+  // Reads up to `count` bytes at `from`, and asks the kernel for what comes behind. Returns how
+  // many, or -1 with errno.
+  int64_t read(std::byte* to, uint64_t from, uint64_t count) const {
+    posix_fadvise(fd_, static_cast<off_t>(from + count), static_cast<off_t>(2 * kReadBytes),
+                  POSIX_FADV_WILLNEED);
+    uint64_t done = 0;
+    while (done < count) {
+      const ssize_t n = pread(fd_, to + done, count - done, static_cast<off_t>(from + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return -1;
+      if (n == 0) break;
+      done += static_cast<uint64_t>(n);
+    }
+    return static_cast<int64_t>(done);
+  }
+
+ private:
+  const int fd_;
+};
+
+}  // namespace
+
+uint64_t block_checksum(const BlockHeader& block, uint64_t id, uint64_t offset) {
+  return XXH3_64bits_withSeed(&block.bytes, block.bytes - sizeof block.checksum,
+                              id + offset * 0x9e3779b97f4a7c15);
+}
+
+std::string read_blocks(const RowFile& file, ReadPace* pace,
+                        const std::function<std::string(const BlockHeader&)>& visit) {
+  const OpenFile in(file.path);
+  const auto unreadable = [&] { return "cannot read " + file.path + ": " + strerror(errno); };
+  if (!in.is_open()) return unreadable();
+  std::vector<uint64_t> words(kReadBytes / sizeof(uint64_t));
+  auto* const memory = reinterpret_cast<std::byte*>(words.data());
+  uint64_t offset = 0;  // of the next block
+  uint64_t have = 0;    // bytes in memory from there on
+  while (offset < file.bytes) {
+    const uint64_t want = std::min(kReadBytes, file.bytes - offset);
+    const int64_t got = in.read(memory + have, offset + have, want - have);
+    if (got < 0) return unreadable();
+    if (pace != nullptr) pace->read(static_cast<uint64_t>(got));
+    have += static_cast<uint64_t>(got);
+    uint64_t at = 0;
+    while (have - at >= sizeof(BlockHeader)) {
+      const auto& block = *reinterpret_cast<const BlockHeader*>(memory + at);
+      const bool plausible = block.bytes >= sizeof block && block.bytes % 8 == 0 &&
+                             block.bytes <= std::min(kReadBytes, file.bytes - offset - at);
+      if (plausible && block.bytes > have - at) break;
+      if (!plausible || block.part != file.part ||
+          block.checksum != block_checksum(block, file.id, offset + at)) {
+        return file.path + " is corrupt at byte " + std::to_string(offset + at);
+      }
+      if (const std::string wrong = visit(block); !wrong.empty()) return wrong;
+      at += block.bytes;
+    }
+    if (at == 0) return file.path + " ends at byte " + std::to_string(offset + have);
+    std::memmove(memory, memory + at, have - at);
+    offset += at;
+    have -= at;
+  }
+  return "";
+}
+
+}  // namespace logjam

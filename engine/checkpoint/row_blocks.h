@@ -1,0 +1,61 @@
+// The blocks of a checkpoint's file of rows.
+//
+//   file  := block*, then padding up to a multiple of 4096
+//   block := BlockHeader, tuple*
+//   tuple := key (8 bytes), version word (8 bytes), and the row, padded to 8 bytes, unless the
+//            version says that the tuple is absent (a tombstone)
+//
+// All tuples of a block are of one table. The checksum is XXH3-64 of the block behind it, seeded
+// with the checkpoint's id and the block's place in the file: so a block of another checkpoint, or
+// from elsewhere, does not pass. All numbers are little-endian.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/storage/database.h"
+#include "logging/format/read_pace.h"
+
+namespace logjam {
+
+struct BlockHeader {
+  uint64_t checksum;
+  uint32_t bytes;  // of the block, this header included
+  uint32_t tuples;
+  uint16_t table;
+  uint16_t part;    // of the file that it belongs to
+  uint32_t unused;  // 0
+};
+static_assert(sizeof(BlockHeader) == 24);
+
+inline constexpr uint64_t kMostBlockBytes = uint64_t{1} << 20;
+
+uint64_t block_checksum(const BlockHeader& block, uint64_t id, uint64_t offset);
+
+// A tuple as it lies in a block.
+struct SavedTuple {
+  Key key;
+  uint64_t version;
+
+  std::byte* row() { return reinterpret_cast<std::byte*>(this + 1); }
+  const std::byte* row() const { return reinterpret_cast<const std::byte*>(this + 1); }
+};
+
+// What a file of rows must have held when it was written.
+struct RowFile {
+  std::string path;
+  uint64_t id = 0;     // of the checkpoint
+  uint64_t bytes = 0;  // that count
+  uint16_t part = 0;
+};
+
+// Calls `visit` for each block of the file, in order; the block is valid during the call. `visit`
+// returns an empty string, or what is wrong with the block, which ends the reading. Returns that,
+// or why the file cannot be read or does not pass its checks, in one sentence; or an empty string.
+std::string read_blocks(const RowFile& file, ReadPace* pace,
+                        const std::function<std::string(const BlockHeader&)>& visit);
+
+}  // namespace logjam

@@ -1,0 +1,87 @@
+// Writes one part of all tables to a file of rows (engine/checkpoint/row_blocks.h), while
+// transactions run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/checkpoint/checkpoint.h"
+#include "engine/checkpoint/row_blocks.h"
+#include "engine/storage/database.h"
+#include "platform/memory.h"
+
+namespace logjam {
+
+// How the tuples of all tables are divided into parts. Of an ordered table a part is a range of
+// keys, of another one a range of buckets.
+class TableParts {
+ public:
+  // Any thread, while transactions run. Nothing may leave an index until the last walk() has
+  // ended.
+  TableParts(Database& database, uint32_t parts);
+
+  uint32_t parts() const { return parts_; }
+  // Calls visit(tuple) for every tuple of part `part` that `table` had when the walk began, and for
+  // some that come meanwhile, in key order if the table is ordered. Any number of threads may walk.
+  void walk(Table& table, uint32_t part, FunctionRef<void(const Tuple&)> visit) const;
+
+ private:
+  const uint32_t parts_;
+  std::vector<std::vector<Key>> splits_;  // by table: the first keys of all parts but the first
+};
+
+struct RowWriterOptions {
+  std::string path;
+  uint64_t id = 0;
+  uint16_t part = 0;
+  ReadPace* pace = nullptr;               // null: as fast as the device takes it
+  std::function<bool()> stops = nullptr;  // asked now and then: the checkpoint is abandoned
+  SyncFile* sync = nullptr;
+};
+
+// One thread makes it and calls its functions.
+class RowWriter {
+ public:
+  explicit RowWriter(RowWriterOptions options);
+  ~RowWriter();
+  RowWriter(const RowWriter&) = delete;
+  RowWriter& operator=(const RowWriter&) = delete;
+
+  // Writes the part of all tables, makes the file durable and closes it. Waits for the locks of
+  // tuples. Returns an empty string, or one sentence that says what failed; kAbandoned if the
+  // caller wanted it to stop.
+  std::string write(Database& database, const TableParts& parts);
+  static constexpr const char* kAbandoned = "abandoned";
+
+  // Behind write(): what the file holds, and the largest sequence number in it.
+  const CheckpointFile& file() const { return file_; }
+  uint64_t sequence() const { return sequence_; }
+  // Any thread: how many bytes have been handed to the device.
+  uint64_t written_bytes() const { return written_.load(platform::memory_order_relaxed); }
+
+ private:
+  bool open_file();
+  void add(const Table& table, const Tuple& tuple);
+  void begin_block(const Table& table);
+  void end_block();
+  void flush(bool all);
+  void fail(const char* what, int error);
+  bool good() const { return error_.empty(); }
+
+  const RowWriterOptions options_;
+  const platform::MirroredMemory buffer_;
+  uint64_t begin_ = 0;   // the offset in the file of the first byte in the buffer
+  uint64_t filled_ = 0;  // bytes in the buffer
+  uint64_t block_ = 0;   // the place in the buffer of the open block
+  bool open_ = false;    // there is one
+  CheckpointFile file_;
+  uint64_t sequence_ = 0;
+  platform::atomic<uint64_t> written_{0};
+  std::string error_;
+  int fd_ = -1;
+};
+
+}  // namespace logjam

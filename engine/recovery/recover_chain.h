@@ -1,0 +1,56 @@
+// Recovery of all that a log's directories hold: a checkpoint, or the initial load, and then one
+// run after the other.
+//
+// The runs are replayed in their order, each by its own scheme's rule. When a run is replayed, all
+// tuples get the sequence number 0, for the next run begins with its numbers from the beginning.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/checkpoint/load_checkpoint.h"
+#include "engine/protocol.h"
+#include "engine/recovery/log_chain.h"
+#include "engine/recovery/recover.h"
+#include "engine/workload.h"
+
+namespace logjam {
+
+struct ChainOptions {
+  std::vector<std::string> directories;
+  uint32_t threads = 1;
+  ReplayOrder order = ReplayOrder::kParallel;
+  double read_bytes_per_second = 0;        // of each directory
+  const ProtocolInfo* protocol = nullptr;  // for runs that logged commands
+  bool progress = false;                   // a bar on stderr while the initial database is loaded
+  bool goes_on = false;  // a run will continue the log: the versions are reset behind the last, too
+  std::function<std::unique_ptr<Workload>()> make_workload;
+  // Called before a run is replayed: its recovery rule may depend on flags that its header names.
+  std::function<void(const LogFileHeader&)> before_run = [](const LogFileHeader&) {};
+};
+
+struct RecoveredRun {
+  LogFileHeader header;
+  RecoveryResult result;
+};
+
+struct RecoveredChain {
+  std::unique_ptr<Workload> workload;
+  std::unique_ptr<Database> database;
+  std::optional<Checkpoint> checkpoint;  // from which it was recovered
+  LoadResult loaded;                     // of the checkpoint
+  double load_seconds = 0;               // of the checkpoint, or of the initial load
+  std::vector<RecoveredRun> runs;
+  std::vector<std::string> notes;  // each a sentence: checkpoints that were passed over
+  std::string error;               // one sentence; if it is not empty the database may be wrong
+  std::string damage;              // as RecoveryResult::damage, of all runs
+};
+
+// Recovers from the best start of `chain` whose checkpoint can be loaded. One thread calls it.
+RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options);
+
+}  // namespace logjam

@@ -1,0 +1,171 @@
+#include "logging/format/run_directories.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "logging/format/segments.h"
+#include "logging/format/text_block.h"
+
+namespace logjam {
+namespace {
+
+constexpr std::string_view kPrefix = "run-";
+
+int sync_file(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  const int error = fdatasync(fd) == 0 ? 0 : errno;
+  close(fd);
+  return error;
+}
+
+}  // namespace
+
+std::string run_directory(const std::string& directory, uint32_t ordinal) {
+  if (ordinal == 1) return directory;
+  return directory + "/" + std::string(kPrefix) + std::to_string(ordinal);
+}
+
+std::vector<std::string> run_directories(const std::vector<std::string>& directories,
+                                         uint32_t ordinal) {
+  std::vector<std::string> found;
+  for (const std::string& directory : directories) {
+    found.push_back(run_directory(directory, ordinal));
+  }
+  return found;
+}
+
+std::vector<uint32_t> later_runs_in(const std::vector<std::string>& directories) {
+  std::vector<uint32_t> ordinals;
+  for (const std::string& directory : directories) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+      const std::string name = entry.path().filename();
+      uint32_t ordinal = 0;
+      if (name.starts_with(kPrefix) &&
+          parse_number(std::string_view(name).substr(kPrefix.size()), 10, &ordinal) &&
+          ordinal > 1) {
+        ordinals.push_back(ordinal);
+      }
+    }
+  }
+  std::ranges::sort(ordinals);
+  ordinals.erase(std::unique(ordinals.begin(), ordinals.end()), ordinals.end());
+  return ordinals;
+}
+
+uint64_t first_run_in(const std::vector<std::string>& directories) {
+  const LogFiles files = find_log_files(directories);
+  if (files.error.empty()) return files.header.run;
+  for (const std::string& directory : directories) {
+    for (const auto& [stream, path] : log_files_in(directory)) {
+      LogFileHeader header;
+      if (read_log_file_header(path, &header).empty()) return header.run;
+    }
+  }
+  return 0;
+}
+
+Runs find_runs(const std::vector<std::string>& directories, uint32_t from, uint64_t first_run) {
+  Runs found;
+  const std::vector<uint32_t> later = later_runs_in(directories);
+  const uint32_t last = std::max(from, later.empty() ? 1 : later.back());
+  for (uint32_t ordinal = from; ordinal <= last; ++ordinal) {
+    const auto of_run = run_directories(directories, ordinal);
+    LogFiles files = find_log_files(of_run);
+    const std::string name = "run " + std::to_string(ordinal) + " of the log";
+    if (!files.error.empty()) {
+      if (ordinal > from && ordinal == last && !later_run_began(directories, ordinal)) break;
+      found.error = ordinal == 1 ? files.error : name + " cannot be used: " + files.error;
+      return found;
+    }
+    const LogFileHeader& header = files.header;
+    if (first_run == 0) first_run = header.first_run;
+    // A run that replaced the log was killed before it had removed this run of the earlier one.
+    if (header.first_run != first_run && ordinal > from) break;
+    if (header.ordinal != ordinal || header.first_run != first_run) {
+      found.error = of_run[0] + " has run " + std::to_string(header.ordinal) + " of the log " +
+                    hex(header.first_run) + ", not run " + std::to_string(ordinal) +
+                    " of the log " + hex(first_run);
+      return found;
+    }
+    if (ordinal > from && header.after != found.runs.back().header.run) {
+      found.error = name + " continues run " + hex(header.after) + ", which is not there";
+      return found;
+    }
+    found.runs.push_back(std::move(files));
+  }
+  return found;
+}
+
+bool later_run_began(const std::vector<std::string>& directories, uint32_t ordinal) {
+  const auto of_run = run_directories(directories, ordinal);
+  if (find_log_files(of_run).error.empty()) return true;
+  return std::ranges::any_of(of_run, [](const std::string& directory) {
+    const auto files = log_files_in(directory);
+    return std::ranges::any_of(files,
+                               [](const auto& file) { return !log_file_is_blank(file.second); });
+  });
+}
+
+std::vector<std::string> continued_in(const std::string& directory) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename();
+    for (const std::string_view prefix : {kPrefix, kCheckpointPrefix}) {
+      uint64_t number = 0;
+      if (name.starts_with(prefix) &&
+          parse_number(std::string_view(name).substr(prefix.size()), 10, &number)) {
+        found.push_back(entry.path());
+      }
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+int remove_run(const std::vector<std::string>& directories, uint32_t ordinal) {
+  std::error_code error;
+  for (const std::string& directory : run_directories(directories, ordinal)) {
+    if (ordinal > 1) {
+      std::filesystem::remove_all(directory, error);
+      if (error) return error.value();
+      continue;
+    }
+    for (const SegmentFile& segment : segment_files_in(directory)) {
+      std::filesystem::remove(segment_path(segment.log_file, segment.index), error);
+      if (error) return error.value();
+    }
+    for (const auto& [stream, path] : log_files_in(directory)) {
+      std::filesystem::remove(path, error);
+      if (error) return error.value();
+    }
+  }
+  return 0;
+}
+
+int sync_run(const LogFiles& run) {
+  for (const auto& stream : run.paths) {
+    for (const std::string& path : stream) {
+      if (const int error = sync_file(path); error != 0) return error;
+      for (const SegmentFile& segment : segment_files_of(path)) {
+        const int error = sync_file(segment_path(path, segment.index));
+        if (error != 0) return error;
+      }
+      const auto directory = std::filesystem::path(path).parent_path();
+      if (const int error = sync_file(directory.empty() ? "." : directory); error != 0) {
+        return error;
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace logjam

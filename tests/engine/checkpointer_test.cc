@@ -1,0 +1,175 @@
+// The steps of a checkpoint beside transactions, in their order: what it takes before it reads, and
+// what it waits for before it counts.
+#include "engine/checkpoint/checkpointer.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "platform/clock.h"
+#include "tests/forwarding_scheme.h"
+#include "tests/temporary_directory.h"
+
+namespace logjam {
+namespace {
+
+// A log whose positions and durability the test sets.
+class SetLog final : public ForwardingScheme {
+ public:
+  SetLog() : ForwardingScheme(1) {}
+
+  std::vector<uint64_t> published_positions() override { return {published.load(), 40}; }
+  std::vector<uint64_t> durable_positions() const override {
+    ++asked_positions;
+    return {durable.load(), 64};
+  }
+  std::vector<uint64_t> durable_sequences() const override { return {sequence.load(), 6}; }
+  bool is_durable(const CommitPoint& point) const override {
+    EXPECT_EQ(point.sequence, 900u) << "the largest number of any tuple";
+    ++asked_safe;
+    return safe.load();
+  }
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
+    EXPECT_TRUE(deps.reads);
+    return CommitPoint::in_every_stream(deps.max_read);
+  }
+
+  platform::atomic<uint64_t> published{1000}, durable{0}, sequence{1};
+  platform::atomic<bool> safe{false};
+  mutable platform::atomic<uint64_t> asked_positions{0}, asked_safe{0};
+};
+
+class CheckpointerTest : public testing::Test {
+ protected:
+  CheckpointerTest() {
+    options_.directories = {directory_.path_of("log")};
+    std::filesystem::create_directory(options_.directories[0]);
+    options_.every_seconds = 0.001;
+    options_.about.run = options_.about.first_run = 5;
+    options_.after_step = [this](const char* step) {
+      if (std::string(step) == "RSN taken") log_.published.store(5000);
+      if (std::string(step) == "the log released") released_.fetch_add(1);
+    };
+    options_.release_log = [this](const std::vector<uint64_t>& positions) {
+      if (released_.load() > 0) return;
+      EXPECT_EQ(positions, (std::vector<uint64_t>{1000, 40}));
+    };
+    Table& table = database_.create_table({.name = "t", .row_bytes = 8});
+    const uint64_t row = 1;
+    const auto* bytes = reinterpret_cast<const std::byte*>(&row);
+    table.restore(1, Version(900, false), bytes, arena_);
+    table.restore(2, Version(300, true), nullptr, arena_);
+  }
+
+  // Waits for something that another thread does soon.
+  template <class Condition>
+  static void await(const Condition& condition) {
+    while (!condition()) platform::sleep_ns(100'000);
+  }
+  bool counts(uint64_t number) const {
+    return std::filesystem::exists(metadata_path(options_.directories[0], number));
+  }
+  // Answers as a worker between two transactions does.
+  void work() {
+    epochs_.quiescent(0);
+    question_.answer_if_asked(
+        [this](const Dependencies& deps) { return log_.commit_read_only(0, deps); });
+  }
+
+  void end(Checkpointer& checkpointer) {
+    epochs_.leave(0);
+    checkpointer.stop();
+  }
+
+  const TemporaryDirectory directory_;
+  CheckpointOptions options_;
+  SetLog log_;
+  Database database_;
+  Arena arena_;
+  Epochs epochs_{1};
+  DurabilityQuestion question_;
+  platform::atomic<int> released_{0};
+};
+
+TEST_F(CheckpointerTest, CountsOnlyWhenAllThatWasReadIsSafeAndTheStreamsAreDurableUpToTheRsn) {
+  Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
+  checkpointer.start();
+  await([&] {
+    work();
+    return log_.asked_safe.load() >= 3;
+  });
+  EXPECT_FALSE(counts(1)) << "a transaction whose row was read is not safe";
+  log_.safe.store(true);
+  const uint64_t asked = log_.asked_positions.load();
+  await([&] { return log_.asked_positions.load() >= asked + 3; });
+  EXPECT_FALSE(counts(1)) << "the log is not durable up to the RSN";
+  log_.sequence.store(77);
+  log_.durable.store(1000);
+  const uint64_t before = log_.asked_positions.load();
+  await([&] { return log_.asked_positions.load() >= before + 5; });
+  EXPECT_FALSE(counts(1)) << "what the number of step 5 stands for is not durable";
+  log_.durable.store(5000);
+  await([&] { return counts(1); });
+  end(checkpointer);
+  Checkpoint found;
+  ASSERT_EQ(find_checkpoint(options_.directories, 1, &found), "");
+  EXPECT_EQ(found.sequence, 900u);
+  ASSERT_EQ(found.rsn.size(), 2u);
+  EXPECT_EQ(found.rsn[0].position, 1000u) << "taken before the first tuple was read";
+  EXPECT_EQ(found.rsn[0].sequence, 77u) << "taken when the checkpoint was complete";
+  EXPECT_EQ(found.rsn[0].durable, 5000u) << "published by then, and durable";
+  EXPECT_EQ(found.rsn[1].sequence, 6u);
+  EXPECT_FALSE(epochs_.removals_paused());
+}
+
+TEST_F(CheckpointerTest, ReleasesTheLogUpToTheCheckpointBeforeTheLatest) {
+  log_.safe.store(true);
+  log_.durable.store(100'000);
+  options_.after_step = [this](const char* step) {
+    if (std::string(step) == "the log released") released_.fetch_add(1);
+    if (std::string(step) == "the metadata written") log_.published.store(2000);
+  };
+  Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
+  checkpointer.start();
+  await([&] {
+    work();
+    return counts(1);
+  });
+  EXPECT_EQ(released_.load(), 0);
+  await([&] {
+    work();
+    return released_.load() >= 1;
+  });
+  end(checkpointer);
+}
+
+TEST_F(CheckpointerTest, NothingLeavesAnIndexWhileTuplesAreRead) {
+  options_.after_step = [this](const char* step) {
+    EXPECT_EQ(epochs_.removals_paused(), std::string(step) == "RSN taken") << step;
+  };
+  log_.safe.store(true);
+  log_.durable.store(100'000);
+  options_.release_log = nullptr;
+  Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
+  checkpointer.start();
+  await([&] {
+    work();
+    return counts(2);
+  });
+  end(checkpointer);
+}
+
+TEST_F(CheckpointerTest, OneThatIsNotCompleteIsAbandonedAtTheEnd) {
+  Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
+  checkpointer.start();
+  await([&] {
+    work();
+    return log_.asked_safe.load() >= 1;
+  });
+  end(checkpointer);
+  EXPECT_TRUE(checkpoint_numbers_in(options_.directories).empty());
+  EXPECT_EQ(checkpointer.stats().completed, 0u);
+}
+
+}  // namespace
+}  // namespace logjam
