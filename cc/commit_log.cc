@@ -9,8 +9,6 @@
 namespace logjam {
 namespace {
 
-constexpr uint32_t kWorkerShift = 48;
-
 LoggedWrite logged(const Write& write, LogRecords granularity) {
   LoggedWrite out;
   out.header.table = write.table->id();

@@ -239,6 +239,7 @@ const ProtocolRegistration registration({
     "occ",
     "optimistic (Silo): version words, write locks at commit, read and index-node validation",
     [](WorkerContext& context) { return std::make_unique<Occ>(context); },
+    /*optimistic=*/true,
 });
 
 }  // namespace

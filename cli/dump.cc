@@ -76,8 +76,8 @@ void print_record(const RecordHeader& record, uint64_t position) {
   std::printf("%12llu  seq %-12llu txn %llu:%-10llu %-11s %u bytes",
               static_cast<unsigned long long>(position),
               static_cast<unsigned long long>(record.sequence),
-              static_cast<unsigned long long>(record.txn >> 48),
-              static_cast<unsigned long long>(record.txn & ((uint64_t{1} << 48) - 1)),
+              static_cast<unsigned long long>(worker_of(record)),
+              static_cast<unsigned long long>(record.txn & ((uint64_t{1} << kWorkerShift) - 1)),
               name_of(record.kind), record.bytes);
   print_durable(vouched_position(record, position));
   std::printf("\n");

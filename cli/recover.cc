@@ -11,6 +11,7 @@
 #include "cli/revision.h"
 #include "cli/row_files.h"
 #include "cli/settings.h"
+#include "engine/recovery/replay_commands.h"
 #include "logging/directory_locks.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
@@ -37,6 +38,20 @@ double seconds_since(uint64_t start_ns) {
   return static_cast<double>(platform::now_ns() - start_ns) * 1e-9;
 }
 
+// With how many threads the log's records were replayed.
+uint32_t replaying_threads(bool commands) {
+  return commands ? logjam::replaying_threads(protocol_named(), FLAGS_threads) : FLAGS_threads;
+}
+
+std::string how_replayed(bool commands) {
+  if (!commands) return FLAGS_replay;
+  const ProtocolInfo& protocol = protocol_named();
+  std::string how = "commands on " + std::to_string(replaying_threads(true)) + " of " +
+                    std::to_string(FLAGS_threads) + " threads, under " + std::string(protocol.name);
+  if (!protocol.optimistic) how += ", which executes nothing ahead of its turn";
+  return how;
+}
+
 // A row's columns are those of `logjam run` where they mean the same. `verified` says as there
 // whether all checks have passed; that the log can be recovered from is the first of them.
 Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::string& scale,
@@ -54,7 +69,7 @@ Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::
   };
   add_log(files, &row);
   const Row rest = {
-      {"threads", FLAGS_threads},
+      {"threads", replaying_threads(commands)},
       {"replay", commands ? "commands" : FLAGS_replay},
       {"read_mb_s", number(FLAGS_read_mb_s)},
       {"runs", recovered.runs.size()},
@@ -163,7 +178,7 @@ int recover_command() {
   Database& database = *recovered.database;
   refuse_undescribed_tables(database, FLAGS_export);
   const bool commands = options.protocol != nullptr;
-  const bool usable = print_recovered(recovered, commands ? "commands" : FLAGS_replay);
+  const bool usable = print_recovered(recovered, how_replayed(commands));
   const bool good = usable && check(*recovered.workload, database, files.paths.size());
   std::string verified;
   if (!good) {

@@ -16,7 +16,9 @@
 DEFINE_string(workload, "ycsb", "what the clients do; `logjam list workloads`");
 DEFINE_string(cc, "occ", "concurrency control; `logjam list protocols`");
 DEFINE_string(log, "centr", "how the log is written; `logjam list schemes`");
-DEFINE_uint32(threads, 2, "workers (run), appliers and loaders (recover)");
+DEFINE_uint32(threads, 2,
+              "workers (run), appliers and loaders (recover); a log of commands is replayed by all "
+              "of them if --cc is optimistic, else by one");
 DEFINE_double(seconds, 5, "measured time");
 DEFINE_double(warmup, 1, "seconds before it that do not count");
 DEFINE_string(wal_dir, "",

@@ -64,7 +64,9 @@ class Client {
   virtual std::span<const std::byte> command() = 0;
   // For the replay of commands: takes the transaction from `input` in place of next(). Returns
   // false if `input` is no input of that type. What execute() then writes must follow from `input`
-  // and from the rows that it reads, and from nothing else.
+  // and from the rows that it reads, and from nothing else. It may be executed before transactions
+  // that the run committed earlier, as a transaction of a run is that will be aborted. A row that
+  // these insert is then missing, which the client does not see: its call returns kAbort.
   virtual bool take(uint32_t type, std::span<const std::byte> input) = 0;
 
   // For workloads that keep a history (ledger). committing(): the last executed transaction is
@@ -125,7 +127,7 @@ class Workload {
     (void)continues;
   }
 
-  // Makes the client to which recovery gives the commands of all clients.
+  // Makes the client to which a thread of recovery gives commands, of any client of the run.
   virtual std::unique_ptr<Client> make_replayer(Database& database) {
     return make_client(database, 0, 1, 0);
   }

@@ -115,6 +115,7 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
 
 void reset_versions(Database& database, uint32_t threads) {
   for (const auto& table : database.tables()) {
+    table->forget_removals();  // those of replayed commands
     constexpr uint32_t kPartsPerThread = 4;
     const uint32_t parts = threads * kPartsPerThread;
     platform::parallel_for_parts(parts, threads, [&](uint32_t part) {

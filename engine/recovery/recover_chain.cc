@@ -57,7 +57,7 @@ RecoveryResult replay(const LogFiles& files, const ChainOptions& options, Recove
   options.before_run(files.header);
   if (scheme->traits.commands) {
     return replay_commands(*into->workload, *into->database, files, scheme->recovery,
-                           *options.protocol, options.read_bytes_per_second);
+                           *options.protocol, options.threads, options.read_bytes_per_second);
   }
   return recover(*into->database, files, scheme->recovery, options.threads, options.order,
                  options.read_bytes_per_second);

@@ -98,6 +98,8 @@ class Table {
   void recycle(const Retired& retired, const Arena& arena);
   // The largest sequence number of any removed tuple. An insert that finds no tuple depends on it.
   uint64_t removed_up_to() const { return removed_up_to_.load(platform::memory_order_acquire); }
+  // For recovery: numbers begin again. Called while no other thread uses the table.
+  void forget_removals() { removed_up_to_.store(0, platform::memory_order_relaxed); }
 
   // Count and visit the present rows, while no transaction runs.
   uint64_t count_rows();

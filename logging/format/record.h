@@ -76,6 +76,12 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 32);
 
+// RecordHeader::txn: how far it is shifted to give the worker, and that worker.
+inline constexpr unsigned kWorkerShift = 48;
+inline uint32_t worker_of(const RecordHeader& record) {
+  return static_cast<uint32_t>(record.txn >> kWorkerShift);
+}
+
 enum class WriteOp : uint8_t { kUpdate = 1, kInsert = 2, kErase = 3 };
 enum class WriteImage : uint8_t { kAfter = 1, kBeforeAndAfter = 2 };
 

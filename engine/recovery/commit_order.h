@@ -1,0 +1,114 @@
+// The order in which the threads of a replay commit, which is the order of the log.
+//
+// A thread may execute its command at any time, and commits it when it is the command's turn. The
+// turn passes on when the command is certain to commit: what it writes is locked, and what it has
+// read is validated. Then its rows are installed while the next command begins its commit, which
+// waits for the locks that it needs, as commits under OCC do. The result is that of a serial
+// execution in the order of the log. A command validates after all earlier ones have locked what they
+// write, so it has read what these leave. And it locks and installs nothing before its turn, so it
+// has read nothing of a later one.
+//
+// At its turn a command reads the final state. Even so, its validation may fail, because of other
+// threads: one that executes a later command may insert absent tuples, and one that has committed
+// removes absent tuples, and both change index nodes. So a thread may have the database to itself.
+//
+// Protocol. Only the thread that has the turn stores `turn_`, with release. The thread that waits for
+// the turn loads it with acquire, and so sees the locks of all earlier commands. Only the thread that
+// has the turn stores `alone_`. A thread sets its `active_` and then loads `alone_`; the thread that
+// has the turn sets `alone_` and then loads the others' `active_`. These accesses are seq_cst, so one
+// of the two sees the other's store. Then the former waits until it may go on, or the latter until
+// the former has ended.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platform/atomic.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+// Waits for another thread of the replay, which is a few microseconds away if it has a core. To give
+// one's own core away may cost milliseconds where other programs want it, so that comes late.
+class ReplayWait {
+ public:
+  void once() {
+    constexpr uint32_t kPauses = 1000;
+    if (pauses_ < kPauses) {
+      ++pauses_;
+      platform::pause();
+    } else {
+      wait_.once();
+    }
+  }
+
+ private:
+  uint32_t pauses_ = 0;
+  platform::SpinWait wait_;
+};
+
+class CommitOrder {
+ public:
+  // For `threads` threads, numbered from 0.
+  explicit CommitOrder(uint32_t threads) : active_(threads) {}
+
+  // Any thread: how many commands have committed, or are certain to.
+  uint64_t committed() const { return turn_.load(platform::memory_order_acquire); }
+  // Any thread: whether replay has ended with an error.
+  bool stopped() const { return stopped_.load(platform::memory_order_acquire); }
+
+  // Waits for the turn of command `index`. Returns false if replay has stopped.
+  bool wait_for_turn(uint64_t index) const {
+    for (ReplayWait wait; committed() != index; wait.once()) {
+      if (stopped()) return false;
+    }
+    return true;
+  }
+  // For the thread whose command `index` has the turn: that command is certain to commit.
+  void pass(uint64_t index) { turn_.store(index + 1, platform::memory_order_release); }
+  // For the thread whose command has the turn: replay ends before that command, because of `error`.
+  void stop(std::string error) {
+    error_ = std::move(error);
+    stopped_.store(true, platform::memory_order_release);
+  }
+  // For one thread, after all others have ended: the error, or an empty string.
+  const std::string& error() const { return error_; }
+
+  // Thread `thread` uses the database from begin() to end(), and waits for no turn meanwhile.
+  // begin() waits while another thread has the database to itself.
+  void begin(uint32_t thread) {
+    auto& active = *active_[thread];
+    active.store(true, platform::memory_order_seq_cst);
+    while (alone_.load(platform::memory_order_seq_cst)) {
+      active.store(false, platform::memory_order_release);
+      for (ReplayWait wait; alone_.load(platform::memory_order_acquire);) wait.once();
+      active.store(true, platform::memory_order_seq_cst);
+    }
+  }
+  void end(uint32_t thread) { active_[thread]->store(false, platform::memory_order_release); }
+
+  // The same for a thread whose command has the turn, and which is the only one to use the database.
+  void begin_alone(uint32_t thread) {
+    begin(thread);
+    alone_.store(true, platform::memory_order_seq_cst);
+    for (uint32_t other = 0; other < active_.size(); ++other) {
+      if (other == thread) continue;
+      for (ReplayWait wait; active_[other]->load(platform::memory_order_seq_cst);) wait.once();
+    }
+  }
+  void end_alone(uint32_t thread) {
+    alone_.store(false, platform::memory_order_release);
+    end(thread);
+  }
+
+ private:
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> turn_{0};
+  alignas(platform::kCacheLine) platform::atomic<bool> alone_{false};
+  platform::atomic<bool> stopped_{false};
+  std::string error_;  // stored before `stopped_`
+  std::vector<platform::Padded<platform::atomic<bool>>> active_;
+};
+
+}  // namespace logjam
