@@ -74,8 +74,8 @@ struct ProtocolInfo {
   std::string_view name;
   std::string_view what;
   std::function<std::unique_ptr<ProtocolTransaction>(WorkerContext&)> make;
-  // Before its commit() a transaction holds no lock, so an earlier one never waits for it: it may be
-  // executed ahead of its turn (engine/recovery/replayer.h).
+  // Before its commit() a transaction holds no lock, so an earlier one never waits for it: it may
+  // be executed ahead of its turn (engine/recovery/replayer.h).
   bool optimistic = false;
 };
 

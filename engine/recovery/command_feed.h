@@ -1,24 +1,24 @@
 // Hands the commands of a log to the threads that replay them.
 //
 // A reader thread reads ahead, and each of the other threads takes a command when it has none. Each
-// worker of the run is assigned to one thread, which takes the commands of its workers first. In the
-// run, the transactions of one worker came one after the other, and those of different workers side
-// by side. So threads repeat what the run did: two commands are executed at the same time if they
-// were then, and become ready to commit in nearly the order of the log. And where a workload gives
-// each worker its own part of the data, commands of different threads seldom conflict. A thread that
-// finds no command of its workers takes the oldest of any.
+// worker of the run is assigned to one thread, which takes the commands of its workers first. In
+// the run, the transactions of one worker came one after the other, and those of different workers
+// side by side. So threads repeat what the run did: two commands are executed at the same time if
+// they were then, and become ready to commit in nearly the order of the log. And where a workload
+// gives each worker its own part of the data, commands of different threads seldom conflict. A
+// thread that finds no command of its workers takes the oldest of any.
 //
-// Protocol. Command i is in slot i modulo their number. A slot's word says which command the slot is
-// for, and whether it waits for that command, has it, or is emptied. The reader thread fills a slot
-// that waits, and stores the word with release. One of the threads that load that word (acquire)
-// takes the command, by a compare-and-swap of the word. It alone uses the slot, until it releases the
-// slot for a later command (release). A record lies in the memory of its batch. The reader thread
-// keeps that memory until it has filled each slot of the batch again, or to the end.
+// Protocol. Command i is in slot i modulo their number. A slot's word says which command the slot
+// is for, and whether it waits for that command, has it, or is emptied. The reader thread fills a
+// slot that waits, and stores the word with release. One of the threads that load that word
+// (acquire) takes the command, by a compare-and-swap of the word. It alone uses the slot, until it
+// releases the slot for a later command (release). A record lies in the memory of its batch. The
+// reader thread keeps that memory until it has filled each slot of the batch again, or to the end.
 //
 // The command that has the turn to commit is always taken, or will be. Threads take their own
-// commands in the order of the log, and take a command of another thread only if they leave no older
-// one. So a thread that has taken a command has left no older one of its own, and the thread to which
-// the oldest one left is assigned has none: it takes that one next.
+// commands in the order of the log, and take a command of another thread only if they leave no
+// older one. So a thread that has taken a command has left no older one of its own, and the thread
+// to which the oldest one left is assigned has none: it takes that one next.
 #pragma once
 
 #include <cstdint>
@@ -49,14 +49,14 @@ class CommandFeed {
   // For `threads` threads that take. `reader` has opened the log, and outlives this object.
   CommandFeed(LogReader& reader, uint32_t threads);
 
-  // Reads the log to its end, or until stop(). Called once, by a thread of its own: it waits for the
-  // threads that take.
+  // Reads the log to its end, or until stop(). Called once, by a thread of its own: it waits for
+  // the threads that take.
   void read();
   // Any thread: no more commands are wanted.
   void stop() { stopped_.store(true, platform::memory_order_release); }
 
-  // Takes a command for thread `thread` (from 0). `committed`: how many commands have committed. The
-  // thread has released its command before. Never waits.
+  // Takes a command for thread `thread` (from 0). `committed`: how many commands have committed.
+  // The thread has released its command before. Never waits.
   Next take(uint32_t thread, uint64_t committed, Command* command);
   // The thread that took the command needs its record no more.
   void release(const Command& command);

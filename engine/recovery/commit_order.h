@@ -4,20 +4,20 @@
 // turn passes on when the command is certain to commit: what it writes is locked, and what it has
 // read is validated. Then its rows are installed while the next command begins its commit, which
 // waits for the locks that it needs, as commits under OCC do. The result is that of a serial
-// execution in the order of the log. A command validates after all earlier ones have locked what they
-// write, so it has read what these leave. And it locks and installs nothing before its turn, so it
-// has read nothing of a later one.
+// execution in the order of the log. A command validates after all earlier ones have locked what
+// they write, so it has read what these leave. And it locks and installs nothing before its turn,
+// so it has read nothing of a later one.
 //
 // At its turn a command reads the final state. Even so, its validation may fail, because of other
 // threads: one that executes a later command may insert absent tuples, and one that has committed
 // removes absent tuples, and both change index nodes. So a thread may have the database to itself.
 //
-// Protocol. Only the thread that has the turn stores `turn_`, with release. The thread that waits for
-// the turn loads it with acquire, and so sees the locks of all earlier commands. Only the thread that
-// has the turn stores `alone_`. A thread sets its `active_` and then loads `alone_`; the thread that
-// has the turn sets `alone_` and then loads the others' `active_`. These accesses are seq_cst, so one
-// of the two sees the other's store. Then the former waits until it may go on, or the latter until
-// the former has ended.
+// Protocol. Only the thread that has the turn stores `turn_`, with release. The thread that waits
+// for the turn loads it with acquire, and so sees the locks of all earlier commands. Only the
+// thread that has the turn stores `alone_`. A thread sets its `active_` and then loads `alone_`;
+// the thread that has the turn sets `alone_` and then loads the others' `active_`. These accesses
+// are seq_cst, so one of the two sees the other's store. Then the former waits until it may go on,
+// or the latter until the former has ended.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@
 
 namespace logjam {
 
-// Waits for another thread of the replay, which is a few microseconds away if it has a core. To give
-// one's own core away may cost milliseconds where other programs want it, so that comes late.
+// Waits for another thread of the replay, which is a few microseconds away if it has a core. To
+// give one's own core away may cost milliseconds where other programs want it, so that comes late.
 class ReplayWait {
  public:
   void once() {
@@ -89,7 +89,8 @@ class CommitOrder {
   }
   void end(uint32_t thread) { active_[thread]->store(false, platform::memory_order_release); }
 
-  // The same for a thread whose command has the turn, and which is the only one to use the database.
+  // The same for a thread whose command has the turn, and which is the only one to use the
+  // database.
   void begin_alone(uint32_t thread) {
     begin(thread);
     alone_.store(true, platform::memory_order_seq_cst);

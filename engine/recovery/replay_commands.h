@@ -1,7 +1,7 @@
 // Recovery from a log of commands: every logged transaction is executed again. The transactions
-// commit in the log's order, which is the serialization order. Several threads execute them ahead of
-// their turn, under an optimistic protocol: what an earlier one overwrites meanwhile is noticed by
-// the validation, and then the transaction is executed once more, at its turn.
+// commit in the log's order, which is the serialization order. Several threads execute them ahead
+// of their turn, under an optimistic protocol: what an earlier one overwrites meanwhile is noticed
+// by the validation, and then the transaction is executed once more, at its turn.
 #pragma once
 
 #include "engine/protocol.h"

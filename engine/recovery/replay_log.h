@@ -12,10 +12,10 @@
 
 namespace logjam {
 
-// It gives each transaction the sequence number that its record has, and writes nothing. It looks at
-// what the transaction would log. If that agrees with the record, it passes the turn on: concurrency
-// control calls the log when the transaction is certain to commit, before it installs the rows. Only
-// the replaying thread uses it.
+// It gives each transaction the sequence number that its record has, and writes nothing. It looks
+// at what the transaction would log. If that agrees with the record, it passes the turn on:
+// concurrency control calls the log when the transaction is certain to commit, before it installs
+// the rows. Only the replaying thread uses it.
 class ReplayLog final : public LogScheme {
  public:
   explicit ReplayLog(CommitOrder& order)

@@ -79,8 +79,8 @@ std::string Replayer::take(const Command& command) {
   return "";
 }
 
-// Executes the command before it has the turn, and commits it at its turn. Returns false if that was
-// not possible. Then it must be executed at its turn, and whatever it met before is no error.
+// Executes the command before it has the turn, and commits it at its turn. Returns false if that
+// was not possible. Then it must be executed at its turn, and whatever it met before is no error.
 bool Replayer::execute_ahead(const Command& command) {
   if (order_.committed() == command.index) return false;
   order_.begin(id_);

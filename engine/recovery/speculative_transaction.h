@@ -6,8 +6,8 @@
 namespace logjam {
 
 // A client may know that a row is there, because the run had inserted it before. It then ends the
-// process if the row is missing, which here only means that the insert comes later. So a row that is
-// missing, or that is in the way of an insert, aborts this attempt. One thread uses the object.
+// process if the row is missing, which here only means that the insert comes later. So a row that
+// is missing, or that is in the way of an insert, aborts this attempt. One thread uses the object.
 class SpeculativeTransaction final : public Transaction {
  public:
   explicit SpeculativeTransaction(Transaction& txn) : txn_(txn) {}

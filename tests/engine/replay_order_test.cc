@@ -12,8 +12,8 @@
 namespace logjam {
 namespace {
 
-// The commands of a script, and what happens in its replay. The first command is not executed before
-// the second one was.
+// The commands of a script, and what happens in its replay. The first command is not executed
+// before the second one was.
 struct Script {
   enum Type : uint32_t {
     kAdd,     // adds 1 to row 0
