@@ -13,12 +13,12 @@
 // removes absent tuples, and both change index nodes. So a thread may have the database to itself.
 //
 // Protocol. Only the thread that has the turn stores `turn_`, with release. The thread that waits
-// for the turn loads it with acquire, and so sees the locks of all earlier commands. The thread that
-// has the turn may set `alone_`, and clears it at its end(), when the turn may be another thread's:
-// that one waits in its begin(). A thread sets its `active_` and then loads `alone_`; the thread
-// that has the turn sets `alone_` and then loads the others' `active_`. These accesses are seq_cst,
-// so one of the two sees the other's store. Then the former waits until it may go on, or the latter
-// until the former has ended.
+// for the turn loads it with acquire, and so sees the locks of all earlier commands. The thread
+// that has the turn may set `alone_`, and clears it at its end(), when the turn may be another
+// thread's: that one waits in its begin(). A thread sets its `active_` and then loads `alone_`; the
+// thread that has the turn sets `alone_` and then loads the others' `active_`. These accesses are
+// seq_cst, so one of the two sees the other's store. Then the former waits until it may go on, or
+// the latter until the former has ended.
 #pragma once
 
 #include <cstdint>
