@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/dependencies.h"
 #include "cli/settings.h"
+#include "engine/recovery/log_chain.h"
 #include "logging/format/log_reader.h"
 #include "platform/fatal.h"
 
@@ -15,6 +16,9 @@ DEFINE_uint32(dump_row_bytes, 16, "bytes of each row image to print");
 DEFINE_string(dependencies, "",
               "dump: instead of the records, write to this file which transactions overwrote rows "
               "of which others, as CSV; --csv and --json take a row that sums it up");
+DEFINE_uint32(dump_run, 0,
+              "dump: of a log with several runs, print this one; 0: the last. What lies before the "
+              "latest checkpoint is not printed");
 DEFINE_uint64(dump_from, 0,
               "dump --dependencies: of the transactions, in the order of their sequence numbers, "
               "leave out so many");
@@ -116,21 +120,35 @@ std::string join(const std::vector<std::string>& paths) {
   return text;
 }
 
+// Of the runs that a recovery would read, the one that --dump_run names, or the last one.
+LogFiles run_to_dump(const std::vector<std::string>& directories) {
+  const LogChain chain = find_log_chain(directories);
+  if (!chain.error.empty()) platform::refuse(chain.error);
+  const RecoveryStart& start = chain.starts.front();
+  for (auto run = start.runs.rbegin(); run != start.runs.rend(); ++run) {
+    if (FLAGS_dump_run == 0 || run->header.ordinal == FLAGS_dump_run) return *run;
+  }
+  platform::refuse("a recovery reads no run " +
+                   (FLAGS_dump_run == 0 ? "" : std::to_string(FLAGS_dump_run) + " ") +
+                   "of the log" +
+                   (start.checkpoint ? ": " + start.checkpoint->name() + " has it" : ""));
+}
+
 }  // namespace
 
 int dump_command() {
-  const LogFiles files = find_log_files(wal_directories());
-  if (!files.error.empty()) platform::refuse(files.error);
+  const LogFiles files = run_to_dump(wal_directories());
   if (dependencies_wanted()) {
     dump_dependencies(files);
     return 0;
   }
-  for (const std::vector<std::string>& paths : files.paths) {
+  for (size_t stream = 0; stream < files.paths.size(); ++stream) {
+    const std::vector<std::string>& paths = files.paths[stream];
     if (paths.empty()) {
       std::printf("# a stream of %s, which was starting: empty\n", files.header.origin().c_str());
       continue;
     }
-    LogReader reader(paths);
+    LogReader reader(paths, {}, files.start(stream));
     if (!reader.error().empty()) platform::refuse(reader.error());
     const LogFileHeader& header = reader.header();
     std::printf("# %s: scheme %s, stream %u of %u, device %s, records %s, run %016llx\n",
