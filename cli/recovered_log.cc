@@ -49,8 +49,9 @@ bool is_load_flag(const WorkloadInfo& workload, const std::string& name) {
 void print_run(const RecoveredRun& run, bool one_of_several) {
   const RecoveryResult& result = run.result;
   if (one_of_several) {
-    std::printf("run %-18u scheme %s, run %016llx: %llu transactions\n", run.header.ordinal,
-                run.header.scheme.c_str(), print(run.header.run), print(result.transactions));
+    std::printf("run %-18u scheme %s, run %016llx: %llu transactions\n", run.files.header.ordinal,
+                run.files.header.scheme.c_str(), print(run.files.header.run),
+                print(result.transactions));
   }
   for (size_t s = 0; s < result.tails.size(); ++s) {
     const StreamTail& tail = result.tails[s];
@@ -136,7 +137,7 @@ bool print_recovered(const RecoveredChain& recovered, const std::string& replay)
                 print(loaded.bytes), loaded.seconds);
   }
   for (const RecoveredRun& run : recovered.runs) {
-    print_run(run, run.header.ordinal > 1 || recovered.runs.size() > 1);
+    print_run(run, run.files.header.ordinal > 1 || recovered.runs.size() > 1);
   }
   if (!recovered.error.empty()) {
     std::printf("FAIL recovery: %s\n", recovered.error.c_str());

@@ -106,9 +106,12 @@ void recover_continued(const Settings& settings, Continued* continued) {
   if (!print_recovered(recovered, "")) {
     platform::fatal("the log cannot be continued", platform::kExitViolation);
   }
+  // A corrupt checkpoint must not count as the second chance of a later one.
+  for (const uint64_t number : recovered.corrupt) {
+    remove_checkpoint(settings.log.directories, number);
+  }
   if (recovered.runs.empty()) return;
-  const RecoveryStart& start = continued->chain.starts.front();
-  if (const int error = sync_run(start.runs.back()); error != 0) {
+  if (const int error = sync_run(recovered.runs.back().files); error != 0) {
     platform::fatal(std::string("cannot sync the log that is to be continued: ") + strerror(error));
   }
 }

@@ -74,6 +74,7 @@ RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options)
     from = &start;
     if (recovered.error.empty()) break;
     recovered.notes.push_back(recovered.error);
+    recovered.corrupt.push_back(start.checkpoint->number);
   }
   if (!recovered.error.empty()) return recovered;
   for (size_t i = 0; i < from->runs.size(); ++i) {
@@ -85,7 +86,7 @@ RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options)
     recovered.damage =
         last ? result.damage
              : lost_since(files.header.ordinal, result.tails, from->runs[i + 1].header);
-    recovered.runs.push_back({files.header, std::move(result)});
+    recovered.runs.push_back({files, std::move(result)});
     if (!recovered.error.empty() || (!last && !recovered.damage.empty())) return recovered;
     if (!last || options.goes_on) reset_versions(*recovered.database, options.threads);
   }

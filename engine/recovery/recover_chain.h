@@ -34,7 +34,7 @@ struct ChainOptions {
 };
 
 struct RecoveredRun {
-  LogFileHeader header;
+  LogFiles files;
   RecoveryResult result;
 };
 
@@ -46,6 +46,7 @@ struct RecoveredChain {
   double load_seconds = 0;               // of the checkpoint, or of the initial load
   std::vector<RecoveredRun> runs;
   std::vector<std::string> notes;  // each a sentence: checkpoints that were passed over
+  std::vector<uint64_t> corrupt;   // the numbers of those that could not be loaded
   std::string error;               // one sentence; if it is not empty the database may be wrong
   std::string damage;              // as RecoveryResult::damage, of all runs
 };

@@ -78,6 +78,22 @@ TEST_F(Lives, ACheckpointOfWhatIsRecoveredStandsForTheLog) {
   const std::string all = logjam({"recover"});
   EXPECT_TRUE(has(all, "note: checkpoint 1 cannot be used")) << all;
   EXPECT_TRUE(has(all, "recovered              2000 transactions")) << all;
+  // It must not count as the second chance of a later one.
+  logjam(run({"--log=eleda", "--continue"}));
+  EXPECT_FALSE(std::filesystem::exists(log_ + "/checkpoint-1"));
+  EXPECT_TRUE(has(logjam({"recover"}), "recovered              3000 transactions"));
+}
+
+TEST_F(Lives, AfterACorruptLastCheckpointTheOneBeforeIsContinued) {
+  logjam(run({"--log=poplar"}));
+  logjam({"recover", "--checkpoint"});
+  logjam(run({"--log=poplar", "--continue"}));
+  logjam({"recover", "--checkpoint"});
+  std::ofstream(log_ + "/checkpoint-2/rows-0", std::ios::in | std::ios::out).seekp(99).put('x');
+  const std::string next = logjam(run({"--log=poplar", "--continue"}));
+  EXPECT_TRUE(has(next, "note: checkpoint 2 cannot be used")) << next;
+  EXPECT_TRUE(has(next, "recovered              1000 transactions")) << next;
+  EXPECT_TRUE(has(logjam({"recover"}), "recovered              2000 transactions"));
 }
 
 TEST_F(Lives, ALogOfCommandsGoesOnAndTakesNoCheckpointBesideTransactions) {
