@@ -117,6 +117,8 @@ void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
     return;
   }
   CheckpointOptions options = checkpoint_options(wal_directories());
+  // A corrupt checkpoint must not count as the second chance of this one.
+  for (const uint64_t number : recovered.corrupt) remove_checkpoint(options.directories, number);
   options.about.first_run = chain.first_run;
   options.about.ordinal = chain.ordinal;
   options.about.run = chain.last_run;

@@ -92,9 +92,9 @@ class Workload {
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
   // Called in place of load(), after create_tables(), if the rows were recovered from the log of an
   // earlier process, or are those of another Workload object of the same flags. Finds out what
-  // clients need to go on, whose number may be another one: they use no key that was used before,
-  // and verify() counts from what is there now. No transaction runs meanwhile, and there is no
-  // client.
+  // clients need to go on. The number of clients may be another one than before. Clients that are
+  // made afterwards use no key that was used before, and verify() counts from the rows that are
+  // there now. During the call no transaction runs, and no client exists.
   virtual void resume(Database& database) { (void)database; }
 
   // The names of the transaction types.

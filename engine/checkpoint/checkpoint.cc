@@ -115,21 +115,7 @@ std::string metadata_path(const std::string& directory, uint64_t number) {
 }
 
 std::vector<uint64_t> checkpoint_numbers_in(const std::vector<std::string>& directories) {
-  std::vector<uint64_t> found;
-  for (const std::string& directory : directories) {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-      const std::string name = entry.path().filename();
-      uint64_t number = 0;
-      if (name.starts_with(kCheckpointPrefix) &&
-          parse_number(std::string_view(name).substr(kCheckpointPrefix.size()), 10, &number)) {
-        found.push_back(number);
-      }
-    }
-  }
-  std::ranges::sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
+  return numbers_in(directories, kCheckpointPrefix);
 }
 
 std::string find_checkpoint(const std::vector<std::string>& directories, uint64_t number,

@@ -42,15 +42,6 @@ std::string make_directories(const CheckpointOptions& options, uint64_t number) 
   return "";
 }
 
-std::string describe_tables(Database& database) {
-  std::string text;
-  for (const auto& table : database.tables()) {
-    text +=
-        (text.empty() ? "" : " ") + table->schema().name + ":" + std::to_string(table->row_bytes());
-  }
-  return text;
-}
-
 uint64_t next_number(const std::vector<std::string>& directories) {
   const auto numbers = checkpoint_numbers_in(directories);
   return numbers.empty() ? 1 : numbers.back() + 1;

@@ -31,8 +31,8 @@
 // transaction that rows may come and go there.) And a truncated stream that holds nothing behind
 // its RSN does not bound the cut, because the numbers of step 5 say up to where it is complete.
 //
-// The checkpoint before the last one stays as a second chance: if the last one turns out to be
-// corrupt, recovery loads the one before, and the log still reaches back to that one's RSN.
+// The last two checkpoints stay. If the later one turns out to be corrupt, recovery loads the
+// earlier one, and the log still reaches back to the RSN of the earlier one.
 #pragma once
 
 #include <unistd.h>
@@ -84,8 +84,9 @@ struct CheckpointStats {
 std::string write_rows(Database& database, const CheckpointOptions& options,
                        const std::function<bool()>& stops, Checkpoint* about);
 
-// Step 7, behind the checkpoint `latest`: removes older checkpoints but one, and the runs before
-// that one's. Releases the log if that one is of the run `latest` is of.
+// Step 7, behind the checkpoint `latest`. Keeps `latest` and the complete checkpoint before it, and
+// removes the others, and the runs before the run of the older kept checkpoint. If both kept
+// checkpoints are of one run, releases that run's log up to the RSN of the older one.
 void remove_covered(const CheckpointOptions& options, const Checkpoint& latest);
 
 // Takes a checkpoint of a recovered database in which no transaction runs: all of the run

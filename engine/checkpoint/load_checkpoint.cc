@@ -60,11 +60,7 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
                            double read_bytes_per_second) {
   LoadResult result;
   const uint64_t start = platform::now_ns();
-  std::string tables;
-  for (const auto& table : database.tables()) {
-    tables += (tables.empty() ? "" : " ") + table->schema().name + ":" +
-              std::to_string(table->row_bytes());
-  }
+  const std::string tables = describe_tables(database);
   if (tables != checkpoint.tables) {
     result.error = checkpoint.name() + " has the tables " + checkpoint.tables +
                    ", and this workload has " + tables;

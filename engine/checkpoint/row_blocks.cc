@@ -49,6 +49,15 @@ class OpenFile {
 
 }  // namespace
 
+std::string describe_tables(Database& database) {
+  std::string text;
+  for (const auto& table : database.tables()) {
+    text +=
+        (text.empty() ? "" : " ") + table->schema().name + ":" + std::to_string(table->row_bytes());
+  }
+  return text;
+}
+
 uint64_t block_checksum(const BlockHeader& block, uint64_t id, uint64_t offset) {
   return XXH3_64bits_withSeed(&block.bytes, block.bytes - sizeof block.checksum,
                               id + offset * 0x9e3779b97f4a7c15);

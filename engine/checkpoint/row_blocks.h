@@ -33,6 +33,9 @@ static_assert(sizeof(BlockHeader) == 24);
 
 inline constexpr uint64_t kMostBlockBytes = uint64_t{1} << 20;
 
+// Returns the names of the tables, each with the length of its rows: Checkpoint::tables.
+std::string describe_tables(Database& database);
+
 uint64_t block_checksum(const BlockHeader& block, uint64_t id, uint64_t offset);
 
 // A tuple as it lies in a block.

@@ -14,11 +14,12 @@
 //
 // Protocol. Only the thread that has the turn stores `turn_`, with release. The thread that waits
 // for the turn loads it with acquire, and so sees the locks of all earlier commands. The thread
-// that has the turn may set `alone_`, and clears it at its end(), when the turn may be another
-// thread's: that one waits in its begin(). A thread sets its `active_` and then loads `alone_`; the
-// thread that has the turn sets `alone_` and then loads the others' `active_`. These accesses are
-// seq_cst, so one of the two sees the other's store. Then the former waits until it may go on, or
-// the latter until the former has ended.
+// that has the turn may set `alone_`, and clears `alone_` at its end(). By then the turn may have
+// passed to another thread, which waits in its begin() until `alone_` is clear. A thread that
+// begins sets its `active_` and then loads `alone_`; the thread that has the turn sets `alone_` and
+// then loads the others' `active_`. These accesses are seq_cst, so at least one of the two threads
+// sees the other's store. If the thread that begins sees `alone_`, it waits until `alone_` is
+// clear. If the thread that has the turn sees an `active_`, it waits until that thread has ended.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The log of the transactions that one thread of a replay executes.
+// The log scheme of a replaying thread: its transactions commit to it in place of a real log.
 #pragma once
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 // sleeper costs all behind it a wake-up, so threads that sleep too early make each other sleep
 // (platform/event_count.h).
 //
-// Protocol. `last_` says what is there: it is null if the lock is free, no_waiter() if the lock is
+// Protocol. `last_` is the state of the lock: null if the lock is free, no_waiter() if the lock is
 // held and the line is empty, and else the last waiter of the line. A waiter joins the line by an
 // exchange of `last_`. Then the waiter stores its node (release) in the link of the thread before
 // it; the link of the lock's owner is `next_`. So a link may be late, and follower() waits for it.

@@ -41,22 +41,28 @@ std::vector<std::string> run_directories(const std::vector<std::string>& directo
   return found;
 }
 
-std::vector<uint32_t> later_runs_in(const std::vector<std::string>& directories) {
-  std::vector<uint32_t> ordinals;
+std::vector<uint64_t> numbers_in(const std::vector<std::string>& directories,
+                                 std::string_view prefix) {
+  std::vector<uint64_t> numbers;
   for (const std::string& directory : directories) {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
       const std::string name = entry.path().filename();
-      uint32_t ordinal = 0;
-      if (name.starts_with(kPrefix) &&
-          parse_number(std::string_view(name).substr(kPrefix.size()), 10, &ordinal) &&
-          ordinal > 1) {
-        ordinals.push_back(ordinal);
+      uint64_t number = 0;
+      if (name.starts_with(prefix) &&
+          parse_number(std::string_view(name).substr(prefix.size()), 10, &number)) {
+        numbers.push_back(number);
       }
     }
   }
-  std::ranges::sort(ordinals);
-  ordinals.erase(std::unique(ordinals.begin(), ordinals.end()), ordinals.end());
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+std::vector<uint64_t> later_runs_in(const std::vector<std::string>& directories) {
+  std::vector<uint64_t> ordinals = numbers_in(directories, kPrefix);
+  std::erase_if(ordinals, [](uint64_t ordinal) { return ordinal < 2; });
   return ordinals;
 }
 
@@ -74,8 +80,8 @@ uint64_t first_run_in(const std::vector<std::string>& directories) {
 
 Runs find_runs(const std::vector<std::string>& directories, uint32_t from, uint64_t first_run) {
   Runs found;
-  const std::vector<uint32_t> later = later_runs_in(directories);
-  const uint32_t last = std::max(from, later.empty() ? 1 : later.back());
+  const std::vector<uint64_t> later = later_runs_in(directories);
+  const auto last = std::max(from, later.empty() ? 1 : static_cast<uint32_t>(later.back()));
   for (uint32_t ordinal = from; ordinal <= last; ++ordinal) {
     const auto of_run = run_directories(directories, ordinal);
     LogFiles files = find_log_files(of_run);
@@ -116,18 +122,11 @@ bool later_run_began(const std::vector<std::string>& directories, uint32_t ordin
 
 std::vector<std::string> continued_in(const std::string& directory) {
   std::vector<std::string> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename();
-    for (const std::string_view prefix : {kPrefix, kCheckpointPrefix}) {
-      uint64_t number = 0;
-      if (name.starts_with(prefix) &&
-          parse_number(std::string_view(name).substr(prefix.size()), 10, &number)) {
-        found.push_back(entry.path());
-      }
+  for (const std::string_view prefix : {kCheckpointPrefix, kPrefix}) {
+    for (const uint64_t number : numbers_in({directory}, prefix)) {
+      found.push_back(directory + "/" + std::string(prefix) + std::to_string(number));
     }
   }
-  std::ranges::sort(found);
   return found;
 }
 

@@ -24,9 +24,13 @@ namespace logjam {
 std::string run_directory(const std::string& directory, uint32_t ordinal);
 std::vector<std::string> run_directories(const std::vector<std::string>& directories,
                                          uint32_t ordinal);
+// Returns the numbers N for which any of `directories` has an entry of the name `prefix` and N, in
+// ascending order, each once.
+std::vector<uint64_t> numbers_in(const std::vector<std::string>& directories,
+                                 std::string_view prefix);
 // Returns the ordinals of the runs behind the first for which any directory has a `run-K`, in
 // ascending order.
-std::vector<uint32_t> later_runs_in(const std::vector<std::string>& directories);
+std::vector<uint64_t> later_runs_in(const std::vector<std::string>& directories);
 
 // Returns the number of the first run of the log in `directories`, if a header of it can be read
 // there, or 0.

@@ -90,6 +90,10 @@ TEST_F(Lives, AfterACorruptLastCheckpointTheOneBeforeIsContinued) {
   logjam(run({"--log=poplar", "--continue"}));
   logjam({"recover", "--checkpoint"});
   std::ofstream(log_ + "/checkpoint-2/rows-0", std::ios::in | std::ios::out).seekp(99).put('x');
+  EXPECT_TRUE(has(logjam({"recover", "--checkpoint"}), "checkpoint             2 written"))
+      << "in the place of the corrupt one";
+  EXPECT_TRUE(std::filesystem::exists(log_ + "/checkpoint-1"));
+  std::ofstream(log_ + "/checkpoint-2/rows-0", std::ios::in | std::ios::out).seekp(99).put('x');
   const std::string next = logjam(run({"--log=poplar", "--continue"}));
   EXPECT_TRUE(has(next, "note: checkpoint 2 cannot be used")) << next;
   EXPECT_TRUE(has(next, "recovered              1000 transactions")) << next;
