@@ -18,9 +18,9 @@
 // The command that has the turn to commit is always taken, or will be. Threads take their own
 // commands in the order of the log, and take a command of another thread only if they leave no
 // older one. So a thread that has taken a command has left no older command of its own. Let C be
-// the command that has the turn, and not be taken yet. The thread to which C is assigned has no
-// later command in hand, because it would have left C, and all earlier commands have committed. So
-// that thread has no command in hand, and takes C next.
+// the command that has the turn, and suppose that no thread has taken C. The thread to which C is
+// assigned has no later command in hand, because it would have left C, and all earlier commands
+// have committed. So that thread has no command in hand, and takes C next.
 #pragma once
 
 #include <cstdint>
