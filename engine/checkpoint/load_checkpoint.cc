@@ -56,8 +56,7 @@ class FileLoader {
 }  // namespace
 
 LoadResult load_checkpoint(Database& database, const std::vector<std::string>& directories,
-                           const Checkpoint& checkpoint, uint32_t threads,
-                           double read_bytes_per_second) {
+                           const Checkpoint& checkpoint, double read_bytes_per_second) {
   LoadResult result;
   const uint64_t start = platform::now_ns();
   const std::string tables = describe_tables(database);
@@ -74,28 +73,24 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
   const std::vector<ReadPace*> paces = all_paces.of(paths);
   std::vector<std::string> wrong(paths.size());
   std::vector<std::pair<uint64_t, uint64_t>> counts(paths.size());
-  // The threads block on their files, and take the next file when they are done with one.
-  platform::atomic<size_t> next{0};
-  const auto load_files = [&] {
-    for (size_t i = next.fetch_add(1); i < paths.size(); i = next.fetch_add(1)) {
-      FileLoader loader(database);
-      const CheckpointFile& file = checkpoint.files[i];
-      wrong[i] = loader.load({.path = paths[i],
-                              .id = checkpoint.id,
-                              .bytes = file.bytes,
-                              .part = static_cast<uint16_t>(i)},
-                             paces.empty() ? nullptr : paces[i]);
-      counts[i] = {loader.rows(), loader.tombstones()};
-      if (wrong[i].empty() &&
-          (file.rows != counts[i].first || file.tombstones != counts[i].second)) {
-        wrong[i] = paths[i] + " has " + std::to_string(counts[i].first) + " rows, and " +
-                   std::to_string(file.rows) + " were written";
-      }
+  const auto load_file = [&](size_t i) {
+    FileLoader loader(database);
+    const CheckpointFile& file = checkpoint.files[i];
+    wrong[i] = loader.load({.path = paths[i],
+                            .id = checkpoint.id,
+                            .bytes = file.bytes,
+                            .part = static_cast<uint16_t>(i)},
+                           paces.empty() ? nullptr : paces[i]);
+    counts[i] = {loader.rows(), loader.tombstones()};
+    if (wrong[i].empty() && (file.rows != counts[i].first || file.tombstones != counts[i].second)) {
+      wrong[i] = paths[i] + " has " + std::to_string(counts[i].first) + " rows, and " +
+                 std::to_string(file.rows) + " were written";
     }
   };
   std::vector<platform::thread> loaders;
-  const size_t count = std::min<size_t>(std::max(threads, 1u), paths.size());
-  for (size_t i = 0; i < count; ++i) loaders.emplace_back(load_files);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    loaders.emplace_back([&load_file, i] { load_file(i); });
+  }
   for (platform::thread& loader : loaders) loader.join();
   for (size_t i = 0; i < paths.size(); ++i) {
     if (!wrong[i].empty() && result.error.empty()) {

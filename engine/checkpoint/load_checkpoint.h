@@ -17,12 +17,12 @@ struct LoadResult {
 };
 
 // Creates the tuples of `checkpoint`, with their versions, and their postings in the secondary
-// indexes. Each file has a thread of its own, at most `threads` at a time. Each of `directories`
-// gives at most `read_bytes_per_second`; 0: as fast as it can. The tables of `database` are created
-// and empty; nothing else may use it meanwhile.
+// indexes. Each file has a thread of its own (Poplar, section 5): fewer threads than directories
+// would leave a device idle. Each of `directories` gives at most `read_bytes_per_second`; 0: as
+// fast as it can. The tables of `database` are created and empty; no other thread may use it
+// meanwhile.
 LoadResult load_checkpoint(Database& database, const std::vector<std::string>& directories,
-                           const Checkpoint& checkpoint, uint32_t threads,
-                           double read_bytes_per_second = 0);
+                           const Checkpoint& checkpoint, double read_bytes_per_second = 0);
 
 // Gives every tuple the sequence number 0, and leaves it present or absent: the next run begins
 // with its numbers from the beginning. No transaction runs meanwhile.

@@ -37,7 +37,7 @@ std::string fill(const RecoveryStart& start, const ChainOptions& options, Recove
   if (start.checkpoint) {
     into->workload->create_tables(*into->database);
     into->loaded = load_checkpoint(*into->database, options.directories, *start.checkpoint,
-                                   options.threads, options.read_bytes_per_second);
+                                   options.read_bytes_per_second);
     wrong = into->loaded.error;
   } else {
     load(*into->workload, *into->database, options.threads, options.progress);

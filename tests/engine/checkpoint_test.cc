@@ -105,7 +105,7 @@ class CheckpointTest : public testing::Test {
   std::string load(const Checkpoint& checkpoint, Contents* contents = nullptr) {
     Database other;
     create_tables(other);
-    const LoadResult result = load_checkpoint(other, options_.directories, checkpoint, 2);
+    const LoadResult result = load_checkpoint(other, options_.directories, checkpoint);
     if (contents != nullptr) *contents = contents_of(other);
     return result.error;
   }
@@ -138,7 +138,7 @@ TEST_F(CheckpointTest, SecondaryIndexesHaveThePresentRows) {
   const Checkpoint taken = take();
   Database other;
   create_tables(other);
-  ASSERT_EQ(load_checkpoint(other, options_.directories, taken, 2).error, "");
+  ASSERT_EQ(load_checkpoint(other, options_.directories, taken).error, "");
   uint64_t postings = 0, rows = other.table("ordered").count_rows();
   other.table("ordered").secondary(0).for_each([&](Keyed* entry) {
     const auto& posting = *static_cast<Posting*>(entry);
@@ -213,7 +213,7 @@ TEST_F(CheckpointTest, OtherTablesAreRefused) {
   const Checkpoint taken = take();
   Database other;
   other.create_table({.name = "hashed", .row_bytes = 8});
-  EXPECT_NE(load_checkpoint(other, options_.directories, taken, 2).error.find("has the tables"),
+  EXPECT_NE(load_checkpoint(other, options_.directories, taken).error.find("has the tables"),
             std::string::npos);
 }
 
@@ -285,7 +285,7 @@ TEST_F(CheckpointTest, AfterAPowerCutAtAnyStepTheLatestThatCountsHasAllItsRows) 
       ASSERT_EQ(find_checkpoint(directories, number, &found), "");
       Database other;
       create_tables(other);
-      ASSERT_EQ(load_checkpoint(other, directories, found, 2).error, "");
+      ASSERT_EQ(load_checkpoint(other, directories, found).error, "");
       ++complete;
     }
     if (metadata_synced) {
