@@ -6,10 +6,12 @@
 #include "platform/interrupts.h"
 
 DEFINE_bool(pin, true, "pin each worker to its core of --placement");
-DEFINE_string(placement, "compact",
-              "cores for workers: compact: those of a socket, then those of the next; scatter: "
-              "sockets by turns; both take a core's second context when no core is free; smt: the "
-              "contexts of a core next to each other. A flusher keeps to the socket of its stream");
+DEFINE_string(
+    placement, "compact",
+    "cores for workers: compact: those of a socket, then those of the next; scatter: "
+    "sockets by turns; both take a core's second context when no core is free; smt: the "
+    "contexts of a core next to each other. A flusher keeps to the socket of its stream, and so "
+    "does the writer of a checkpoint's files beside it");
 DEFINE_int32(first_core, -1,
              "worker 0's core, where --placement begins; -1: with --commit=sync the core that the "
              "log's device interrupts, where a write's end wakes its worker soonest; else the one "

@@ -191,6 +191,9 @@ int run_command() {
   checkpoints.about.run = header.run;
   checkpoints.about.flags = header.flags;
   checkpoints.about.revision = header.revision;
+  for (uint32_t directory = 0; directory < directories.size(); ++directory) {
+    checkpoints.sockets.push_back(log.socket_of_directory(directory));
+  }
   checkpoints.release_log = [&log](const auto& positions) { log.release(positions); };
   if (checkpoints.any()) settings.run.checkpoints = &checkpoints;
 

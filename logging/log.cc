@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "logging/format/stripes.h"
 #include "platform/clock.h"
@@ -126,6 +127,15 @@ void Log::release(const std::vector<uint64_t>& positions) {
     const uint64_t position = positions[file / stripes.devices];
     devices_[file]->release(stripes.file_end(file % stripes.devices, position));
   }
+}
+
+int Log::socket_of_directory(uint32_t directory) const {
+  const auto directories = static_cast<uint32_t>(options_.directories.size());
+  std::set<int> sockets;
+  for (uint32_t file = directory; file < devices_.size(); file += directories) {
+    sockets.insert(scheme_->flusher_socket(file / options_.config.stripes));
+  }
+  return sockets.size() == 1 ? *sockets.begin() : platform::kNoSocket;
 }
 
 void Log::start() {

@@ -62,6 +62,9 @@ class Log {
   const LogFileHeader& header() const { return options_.header; }
   const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
+  // Returns the socket to whose cores the flushers of all streams in that directory keep, or
+  // kNoSocket if they do not all keep to one. `directory` is a number in LogOptions::directories.
+  int socket_of_directory(uint32_t directory) const;
   // Any thread, while the log runs: no recovery will read stream s before `positions[s]`, up to
   // which the stream is durable. The files' bytes before that are used again or given back.
   void release(const std::vector<uint64_t>& positions);

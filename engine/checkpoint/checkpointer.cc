@@ -65,6 +65,7 @@ std::string write_rows(Database& database, const CheckpointOptions& options,
   std::vector<Written> written(parts.parts());
   const auto write_files = [&](uint32_t writer) {
     platform::name_this_thread("checkpoint-" + std::to_string(writer));
+    if (!options.sockets.empty()) platform::pin_to_socket(options.sockets[writer]);
     for (uint32_t part = writer; part < parts.parts(); part += writers) {
       RowWriter file({.path = checkpoint_directory(options.directories[writer], about->number) +
                               "/rows-" + std::to_string(part),

@@ -58,6 +58,8 @@ struct CheckpointOptions {
   uint64_t every_bytes = 0;              // of log; 0: never
   double bytes_per_second = 0;           // that all writers together write; 0: no limit
   uint32_t files = 1;                    // in each directory
+  // To whose cores the writer of each directory keeps; empty: the writers run on all cores.
+  std::vector<int> sockets = {};
   // What the metadata says of the run: first_run, ordinal, run, revision, flags.
   Checkpoint about;
   // Releases the log up to these positions (Log::release).

@@ -1,6 +1,7 @@
 // Checkpoints without transactions: what is written comes back, what is damaged is refused, and a
 // power cut at any step leaves a checkpoint that counts.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -15,8 +16,10 @@
 #include "engine/checkpoint/row_writer.h"
 #include "engine/storage/committed_row.h"
 #include "logging/format/run_directories.h"
+#include "platform/mutex.h"
 #include "platform/thread.h"
 #include "tests/temporary_directory.h"
+#include "tests/with_placement.h"
 
 namespace logjam {
 namespace {
@@ -220,6 +223,33 @@ TEST_F(CheckpointTest, OtherTablesAreRefused) {
 TEST_F(CheckpointTest, TheLastTwoStay) {
   for (int i = 0; i < 4; ++i) take();
   EXPECT_EQ(checkpoint_numbers_in(options_.directories), (std::vector<uint64_t>{3, 4}));
+}
+
+// Contexts 0 and 1 play the two sockets.
+TEST_F(CheckpointTest, AWriterKeepsToTheSocketOfItsDirectory) {
+  auto allowed = platform::allowed_cores();
+  std::ranges::sort(allowed);
+  if (!std::ranges::includes(allowed, std::vector{0, 1})) GTEST_SKIP() << "needs cores 0 and 1";
+  const WithPlacement compact("pack:2 numa:1 core:1 pu:1", platform::PlacementPolicy::kCompact, 2);
+  platform::mutex mutex;
+  std::map<std::string, std::set<int>> cores;  // of the threads that sync rows
+  on_sync = [&](int fd) {
+    const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(fd));
+    if (!path.filename().native().starts_with("rows-")) return;
+    const platform::lock_guard<platform::mutex> hold(mutex);
+    cpu_set_t allowed_here;
+    CPU_ZERO(&allowed_here);
+    sched_getaffinity(0, sizeof allowed_here, &allowed_here);
+    for (const int core : allowed) {
+      if (CPU_ISSET(static_cast<size_t>(core), &allowed_here)) {
+        cores[path.parent_path().parent_path().filename()].insert(core);
+      }
+    }
+  };
+  options_.sockets = {1, 0};
+  take();
+  using Cores = std::map<std::string, std::set<int>>;
+  EXPECT_EQ(cores, (Cores{{"a", {1}}, {"b", {0}}}));
 }
 
 // What a disk has after a power cut: of files the bytes, and of directories the names, as they were

@@ -85,6 +85,29 @@ TEST(StreamHome, WithoutPinnedWorkersThereIsNone) {
   EXPECT_EQ(homes(config, Writers::kByTurns), "-.- -.- -.- -.-");
 }
 
+TEST(StreamHome, ADirectoryBelongsToTheSocketOfAllItsStreams) {
+  const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 6);
+  const LogDirectory directory;
+  LogOptions options = log_options(*find_scheme("pwal"), directory, "sim:0", 6);
+  const auto of_directories = [&](uint32_t count) {
+    options.directories.clear();
+    for (uint32_t i = 0; i < count; ++i) {
+      options.directories.push_back(directory.path() + "/" + std::to_string(count) + "-" +
+                                    std::to_string(i));
+    }
+    const Log log(options);
+    std::string text;
+    for (uint32_t i = 0; i < count; ++i) {
+      const int socket = log.socket_of_directory(i);
+      text += (i == 0 ? "" : " ") + (socket == kNoSocket ? "-" : std::to_string(socket));
+    }
+    return text;
+  };
+  EXPECT_EQ(of_directories(6), "0 1 2 3 0 1");
+  EXPECT_EQ(of_directories(4), "0 1 2 3") << "streams 0 and 4 lie in directory 0";
+  EXPECT_EQ(of_directories(3), "- - -") << "streams 0 and 3 do";
+}
+
 // The cores on which the threads of this process may run whose names begin with "log-".
 std::map<std::string, std::string> cores_of_flushers() {
   std::map<std::string, std::string> cores;
