@@ -173,6 +173,8 @@ int run_command() {
     database = std::move(continued->recovered.database);
     workload->resume(*database);
     place_behind(*continued, &settings.log);
+    // With the same draws a run would write what the run before it has written.
+    settings.run.seed ^= uint64_t{settings.log.header.ordinal} << 32;
   }
   settings.log.before_replace = [&] {
     workload->start_history(settings.run.threads, continued.has_value());

@@ -35,7 +35,9 @@ DEFINE_string(keep_locks, "write",
               "with --elr=false, until durable: write: the locks of what was written; all: under "
               "2PL also those of what was only read");
 DEFINE_string(log_records, "txn", "txn: a record a transaction; op: begin, each write, commit");
-DEFINE_uint64(seed, 1, "of all that is random");
+DEFINE_uint64(
+    seed, 1,
+    "of all that is random; each run that goes on with a log draws its own inputs from it");
 DEFINE_uint32(sockets, 0, "0: ask the machine; N: pretend; dlog-* have a log for each");
 DEFINE_uint64(transactions, 0,
               "each worker ends after so many, all of them measured: there is no warm-up; 0: "

@@ -1,8 +1,10 @@
 // `run --continue`, checkpoints and `recover --checkpoint` on the command line.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "tests/crash/child.h"
 #include "tests/temporary_directory.h"
@@ -98,6 +100,21 @@ TEST_F(Lives, AfterACorruptLastCheckpointTheOneBeforeIsContinued) {
   EXPECT_TRUE(has(next, "note: checkpoint 2 cannot be used")) << next;
   EXPECT_TRUE(has(next, "recovered              1000 transactions")) << next;
   EXPECT_TRUE(has(logjam({"recover"}), "recovered              2000 transactions"));
+}
+
+TEST_F(Lives, ARunThatGoesOnDrawsItsOwnInputsFromTheSameSeed) {
+  logjam(run({"--threads=1", "--transactions=10"}));
+  logjam(run({"--threads=1", "--transactions=10", "--continue"}));
+  const auto writes = [&](int ordinal) {
+    std::istringstream dumped(logjam({"dump", "--dump_run=" + std::to_string(ordinal)}));
+    std::string all;
+    for (std::string line; std::getline(dumped, line);) {
+      if (has(line, "update table")) all += line + "\n";
+    }
+    return all;
+  };
+  EXPECT_EQ(std::ranges::count(writes(2), '\n'), 10);
+  EXPECT_NE(writes(1), writes(2));
 }
 
 TEST_F(Lives, ALogOfCommandsGoesOnAndTakesNoCheckpointBesideTransactions) {
