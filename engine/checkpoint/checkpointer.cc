@@ -55,8 +55,8 @@ std::string write_rows(Database& database, const CheckpointOptions& options,
   if (!wrong.empty()) return wrong;
   const auto writers = static_cast<uint32_t>(options.directories.size());
   const TableParts parts(database, writers * options.files);
-  std::unique_ptr<ReadPace> pace;
-  if (options.bytes_per_second > 0) pace = std::make_unique<ReadPace>(options.bytes_per_second);
+  std::unique_ptr<DevicePace> pace;
+  if (options.bytes_per_second > 0) pace = std::make_unique<DevicePace>(options.bytes_per_second);
   struct Written {
     std::string wrong;
     CheckpointFile file;

@@ -5,7 +5,6 @@
 
 #include "engine/checkpoint/row_blocks.h"
 #include "platform/clock.h"
-#include "platform/parallel.h"
 #include "platform/thread.h"
 
 namespace logjam {
@@ -17,7 +16,7 @@ class FileLoader {
   explicit FileLoader(Database& database) : database_(database) {}
 
   // Returns an empty string, or what is wrong.
-  std::string load(const RowFile& file, ReadPace* pace) {
+  std::string load(const RowFile& file, DevicePace* pace) {
     return read_blocks(file, pace,
                        [&](const BlockHeader& block) { return load_block(file.path, block); });
   }
@@ -69,8 +68,8 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
   for (const CheckpointFile& file : checkpoint.files) {
     paths.push_back(path_of(directories, checkpoint, file));
   }
-  ReadPaces all_paces(read_bytes_per_second);
-  const std::vector<ReadPace*> paces = all_paces.of(paths);
+  DevicePaces all_paces(read_bytes_per_second);
+  const std::vector<DevicePace*> paces = all_paces.of(paths);
   std::vector<std::string> wrong(paths.size());
   std::vector<std::pair<uint64_t, uint64_t>> counts(paths.size());
   const auto load_file = [&](size_t i) {
@@ -102,22 +101,6 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
   }
   result.seconds = static_cast<double>(platform::now_ns() - start) * 1e-9;
   return result;
-}
-
-void reset_versions(Database& database, uint32_t threads) {
-  for (const auto& table : database.tables()) {
-    table->forget_removals();  // those of replayed commands
-    constexpr uint32_t kPartsPerThread = 4;
-    const uint32_t parts = threads * kPartsPerThread;
-    platform::parallel_for_parts(parts, threads, [&](uint32_t part) {
-      table->primary().for_each(part, parts, [&](Keyed* entry) {
-        Tuple& tuple = *Table::tuple_of(entry);
-        const Version version = tuple.load_version();
-        if (version.sequence() == 0) return;
-        tuple.version.store(Version(0, version.absent()).word(), platform::memory_order_relaxed);
-      });
-    });
-  }
 }
 
 }  // namespace logjam

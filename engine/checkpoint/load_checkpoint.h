@@ -24,8 +24,4 @@ struct LoadResult {
 LoadResult load_checkpoint(Database& database, const std::vector<std::string>& directories,
                            const Checkpoint& checkpoint, double read_bytes_per_second = 0);
 
-// Gives every tuple the sequence number 0, and leaves it present or absent: the next run begins
-// with its numbers from the beginning. No transaction runs meanwhile.
-void reset_versions(Database& database, uint32_t threads);
-
 }  // namespace logjam

@@ -63,7 +63,7 @@ uint64_t block_checksum(const BlockHeader& block, uint64_t id, uint64_t offset) 
                               id + offset * 0x9e3779b97f4a7c15);
 }
 
-std::string read_blocks(const RowFile& file, ReadPace* pace,
+std::string read_blocks(const RowFile& file, DevicePace* pace,
                         const std::function<std::string(const BlockHeader&)>& visit) {
   const OpenFile in(file.path);
   const auto unreadable = [&] { return "cannot read " + file.path + ": " + strerror(errno); };
@@ -76,7 +76,7 @@ std::string read_blocks(const RowFile& file, ReadPace* pace,
     const uint64_t want = std::min(kReadBytes, file.bytes - offset);
     const int64_t got = in.read(memory + have, offset + have, want - have);
     if (got < 0) return unreadable();
-    if (pace != nullptr) pace->read(static_cast<uint64_t>(got));
+    if (pace != nullptr) pace->transfer(static_cast<uint64_t>(got));
     have += static_cast<uint64_t>(got);
     uint64_t at = 0;
     while (have - at >= sizeof(BlockHeader)) {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "engine/storage/database.h"
-#include "logging/format/read_pace.h"
+#include "logging/format/device_pace.h"
 
 namespace logjam {
 
@@ -58,7 +58,7 @@ struct RowFile {
 // Calls `visit` for each block of the file, in order; the block is valid during the call. `visit`
 // returns an empty string, or what is wrong with the block, which ends the reading. Returns that,
 // or why the file cannot be read or does not pass its checks, in one sentence; or an empty string.
-std::string read_blocks(const RowFile& file, ReadPace* pace,
+std::string read_blocks(const RowFile& file, DevicePace* pace,
                         const std::function<std::string(const BlockHeader&)>& visit);
 
 }  // namespace logjam

@@ -142,7 +142,7 @@ void RowWriter::flush(bool all) {
     std::memset(buffer_.data() + filled_, 0, bytes - filled_);
   }
   if (!good() || bytes == 0) return;
-  if (options_.pace != nullptr) options_.pace->read(bytes);
+  if (options_.pace != nullptr) options_.pace->transfer(bytes);
   const int error = write_fully(fd_, begin_, {buffer_.data(), bytes});
   if (error != 0) return fail("write", error);
   written_.store(begin_ + bytes, platform::memory_order_relaxed);

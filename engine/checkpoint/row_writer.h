@@ -37,7 +37,7 @@ struct RowWriterOptions {
   std::string path;
   uint64_t id = 0;
   uint16_t part = 0;
-  ReadPace* pace = nullptr;               // null: as fast as the device takes it
+  DevicePace* pace = nullptr;             // null: as fast as the device takes it
   std::function<bool()> stops = nullptr;  // asked now and then: the checkpoint is abandoned
   SyncFile* sync = nullptr;
 };

@@ -81,7 +81,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
   // Merging may want one stream's next batch while it holds all that the others could give up.
   const uint64_t most_held_bytes = merged ? ~uint64_t{0} : uint64_t{128} << 20;
   RecoveryProgress progress(rule, streams);
-  ReadPaces paces(read_bytes_per_second);
+  DevicePaces paces(read_bytes_per_second);
   StreamReplays replays;
   for (uint32_t s = 0; s < streams; ++s) {
     replays.push_back(std::make_unique<StreamReplay>(files, s, rule, progress, most_held_bytes,

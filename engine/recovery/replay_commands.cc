@@ -25,7 +25,7 @@ RecoveryResult replay_commands(Workload& workload, Database& database, const Log
         "a log of commands has one stream, this one has " + std::to_string(files.paths.size());
     return result;
   }
-  ReadPaces paces(read_bytes_per_second);
+  DevicePaces paces(read_bytes_per_second);
   LogReader reader(files.paths[0], paces.of(files.paths[0]));
   result.error = reader.error();
   if (!result.error.empty()) return result;

@@ -8,7 +8,7 @@ namespace logjam {
 
 StreamReplay::StreamReplay(const LogFiles& files, uint32_t stream, const RecoveryRule& rule,
                            RecoveryProgress& progress, uint64_t most_held_bytes,
-                           std::vector<ReadPace*> paces)
+                           std::vector<DevicePace*> paces)
     : stream_(stream),
       most_held_bytes_(most_held_bytes),
       progress_(progress),

@@ -38,7 +38,8 @@ class StreamReplay {
   // Stream `stream` of `files`, each file read at its pace in `paces`. The reader pauses while
   // `most_held_bytes` are read and not taken. `rule` and `progress` outlive this object.
   StreamReplay(const LogFiles& files, uint32_t stream, const RecoveryRule& rule,
-               RecoveryProgress& progress, uint64_t most_held_bytes, std::vector<ReadPace*> paces);
+               RecoveryProgress& progress, uint64_t most_held_bytes,
+               std::vector<DevicePace*> paces);
 
   // Reads the stream to the end of its usable log; blocks on the file, and while enough is held.
   // Called once, by the stream's reader thread, which must be a thread of its own: it waits for

@@ -42,7 +42,7 @@ bool all_zero(const std::byte* bytes, uint64_t count) {
 }  // namespace
 
 struct LogReader::State {
-  std::vector<ReadPace*> paces;
+  std::vector<DevicePace*> paces;
   std::vector<std::unique_ptr<SegmentedFile>> files;
   Stripes stripes;
   uint64_t stream_bytes = 0;  // up to the last byte that any of the files has
@@ -78,7 +78,7 @@ struct LogReader::State {
   uint64_t read_file(uint32_t device, std::byte* to, uint64_t from, uint64_t count) {
     if (count == 0) return 0;  // a stream may have no files
     const uint64_t done = files[device]->read(to, from, count);
-    if (!paces.empty()) paces[device]->read(done);
+    if (!paces.empty()) paces[device]->transfer(done);
     return done;
   }
 
@@ -119,7 +119,7 @@ struct LogReader::State {
   }
 };
 
-LogReader::LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces,
+LogReader::LogReader(const std::vector<std::string>& paths, std::vector<DevicePace*> paces,
                      StreamStart start)
     : state_(std::make_unique<State>()) {
   State& state = *state_;

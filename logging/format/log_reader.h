@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "logging/format/device_pace.h"
 #include "logging/format/log_file.h"
-#include "logging/format/read_pace.h"
 #include "logging/format/record.h"
 #include "logging/format/stream_tail.h"
 
@@ -31,7 +31,7 @@ class LogReader {
   // empty. error() is then empty, or says in one sentence why they cannot be read. `paces` has the
   // pace of each file, or is empty; the caller owns the paces, and they outlive the reader. Reading
   // begins at `start`; of the files, nothing but the header need be there before it.
-  explicit LogReader(const std::vector<std::string>& paths, std::vector<ReadPace*> paces = {},
+  explicit LogReader(const std::vector<std::string>& paths, std::vector<DevicePace*> paces = {},
                      StreamStart start = {});
   ~LogReader();
   LogReader(const LogReader&) = delete;

@@ -166,17 +166,6 @@ TEST_F(CheckpointTest, PartsHaveEveryTupleOnceWhateverTheirNumber) {
   }
 }
 
-TEST_F(CheckpointTest, AResetLeavesPresenceAndForgetsNumbers) {
-  reset_versions(database_, 2);
-  for (const auto& table : database_.tables()) {
-    table->primary().for_each([&](Keyed* entry) {
-      const Version version = Table::tuple_of(entry)->load_version();
-      EXPECT_EQ(version.sequence(), 0u);
-      EXPECT_EQ(version.absent(), entry->key % 7 == 3);
-    });
-  }
-}
-
 TEST_F(CheckpointTest, EveryChangedByteOfAFileIsFound) {
   const Checkpoint taken = take();
   const std::string path = path_of(options_.directories, taken, taken.files[4]);

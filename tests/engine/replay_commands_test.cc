@@ -8,7 +8,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "engine/checkpoint/load_checkpoint.h"
+#include "engine/recovery/next_run.h"
 #include "tests/engine/command_log.h"
 #include "tests/temporary_directory.h"
 #include "tests/workloads/small_scales.h"
@@ -108,7 +108,7 @@ TEST_F(ReplayCommands, ErasedRowsLeaveTheIndex) {
     EXPECT_LT(absent, 100u) << "of some 200 erased rows and more";
     // The numbers of the next run begin again, and an insert must exceed those of removed rows.
     EXPECT_GT(orders.removed_up_to(), 0u);
-    reset_versions(*database, threads);
+    prepare_next_run(*database, threads);
     EXPECT_EQ(orders.removed_up_to(), 0u);
   }
 }

@@ -1,0 +1,69 @@
+// Slows the reading of a log and its checkpoints down to the speed of a paper's devices: so many
+// bytes a second for each directory, however many files and threads read there. (A `sim` device
+// slows down only the log's writes.) The writing of checkpoints is slowed down likewise.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platform/clock.h"
+#include "platform/mutex.h"
+
+namespace logjam {
+
+// The pace of one directory. Any thread may call transfer().
+class DevicePace {
+ public:
+  explicit DevicePace(double bytes_per_second) : ns_per_byte_(1e9 / bytes_per_second) {}
+
+  // Enters a transfer of `bytes` behind all earlier ones, and sleeps until a device of that speed
+  // would have done it.
+  void transfer(uint64_t bytes) {
+    const uint64_t now = platform::now_ns();
+    uint64_t done;
+    {
+      platform::lock_guard<platform::mutex> hold(mutex_);
+      // While no thread reads, a device reads ahead a little; or it takes writes into its cache.
+      const uint64_t begin = std::max(now - kAheadNs, done_ns_);
+      done = done_ns_ = begin + static_cast<uint64_t>(static_cast<double>(bytes) * ns_per_byte_);
+    }
+    if (done > now) platform::sleep_ns(done - now);
+  }
+
+ private:
+  static constexpr uint64_t kAheadNs = 20'000'000;
+
+  const double ns_per_byte_;
+  platform::mutex mutex_;
+  uint64_t done_ns_ = 0;
+};
+
+// The paces of all directories. One thread may call of() at a time.
+class DevicePaces {
+ public:
+  explicit DevicePaces(double bytes_per_second) : bytes_per_second_(bytes_per_second) {}
+
+  // Returns the pace of each file, or none if the speed is 0, which means unlimited. The paces live
+  // as long as this object.
+  std::vector<DevicePace*> of(const std::vector<std::string>& paths) {
+    std::vector<DevicePace*> paces;
+    if (bytes_per_second_ == 0) return paces;
+    for (const std::string& path : paths) {
+      auto& pace = paces_[std::filesystem::path(path).parent_path()];
+      if (pace == nullptr) pace = std::make_unique<DevicePace>(bytes_per_second_);
+      paces.push_back(pace.get());
+    }
+    return paces;
+  }
+
+ private:
+  const double bytes_per_second_;
+  std::map<std::string, std::unique_ptr<DevicePace>> paces_;
+};
+
+}  // namespace logjam
