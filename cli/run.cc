@@ -124,9 +124,7 @@ void place_behind(const Continued& continued, LogOptions* log) {
   header.after = continued.chain.last_run;
   const RecoveredChain& recovered = continued.recovered;
   if (!recovered.runs.empty()) {
-    for (const StreamTail& tail : recovered.runs.back().result.tails) {
-      header.after_bytes.push_back(tail.bytes);
-    }
+    header.after_bytes = total_bytes(recovered.runs.back().result.tails);
   }
   log->directories = run_directories(log->directories, header.ordinal);
   log->overwrite = true;  // of a run that was killed before it began

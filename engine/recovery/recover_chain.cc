@@ -13,18 +13,14 @@
 namespace logjam {
 namespace {
 
-// Returns what of the streams of run `ordinal` is missing that was there when the next run began;
-// an empty string if it is all there. What was lost before then, that run has accepted.
+// Returns what of run `ordinal` is missing that was there when the next run began; an empty string
+// if it is all there. What was lost before then, that run has accepted.
 std::string lost_since(uint32_t ordinal, const StreamTails& tails, const LogFileHeader& next) {
-  std::string lost;
-  for (size_t s = 0; s < tails.size() && s < next.after_bytes.size(); ++s) {
-    if (tails[s].bytes >= next.after_bytes[s]) continue;
-    lost += (lost.empty() ? "" : "; ") + ("stream " + std::to_string(s)) + " of run " +
-            std::to_string(ordinal) + " ends at byte " + std::to_string(tails[s].bytes) +
-            ", and ended at byte " + std::to_string(next.after_bytes[s]) + " when run " +
-            std::to_string(next.ordinal) + " began";
-  }
-  return lost;
+  const uint64_t bytes = total_bytes(tails);
+  if (bytes >= next.after_bytes) return "";
+  return "the streams of run " + std::to_string(ordinal) + " end after " + std::to_string(bytes) +
+         " bytes, and had " + std::to_string(next.after_bytes) + " when run " +
+         std::to_string(next.ordinal) + " began";
 }
 
 // Fills the database from the checkpoint, or with the initial load. Returns why the checkpoint

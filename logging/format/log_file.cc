@@ -23,16 +23,6 @@ constexpr std::string_view kFlagPrefix = "flag.";
 constexpr std::string_view kNamePrefix = "stream-", kNameSuffix = ".log.db";
 constexpr std::string_view kStartingName = "starting.log.db";
 
-// Reads numbers that are separated by single spaces.
-bool parse_numbers(std::string_view text, std::vector<uint64_t>* numbers) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    if (!parse_number(text.substr(0, end), 10, &numbers->emplace_back())) return false;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return true;
-}
-
 }  // namespace
 
 std::vector<std::byte> LogFileHeader::encode() const {
@@ -55,11 +45,7 @@ std::vector<std::byte> LogFileHeader::encode() const {
     add("ordinal", std::to_string(ordinal));
     add("first_run", hex(first_run));
     add("after", hex(after));
-    std::string bytes;
-    for (const uint64_t each : after_bytes) {
-      bytes += (bytes.empty() ? "" : " ") + std::to_string(each);
-    }
-    add("after_bytes", bytes);
+    add("after_bytes", std::to_string(after_bytes));
   }
   add("revision", revision);
   for (const auto& [name, value] : flags) add(std::string(kFlagPrefix) + name, value);
@@ -116,7 +102,7 @@ std::string LogFileHeader::decode(std::span<const std::byte> block) {
     } else if (key == "after") {
       good &= parse_number(value, 16, &read.after);
     } else if (key == "after_bytes") {
-      good &= parse_numbers(value, &read.after_bytes);
+      good &= parse_number(value, 10, &read.after_bytes);
     } else if (key == "revision") {
       read.revision = value;
     } else if (key.starts_with(kFlagPrefix)) {

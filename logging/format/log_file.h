@@ -39,11 +39,11 @@ struct LogFileHeader {
   uint64_t run = 0;  // random: tells this run's bytes from an earlier run's in a recycled file
   // The runs that continue each other in the same directories are numbered from 1. What follows is
   // said of runs from the second on (logging/format/run_directories.h): the first run's number, the
-  // number of the run before, and how long the streams of that run were when this one began.
+  // number of the run before, and how many bytes all its streams had when this one began.
   uint32_t ordinal = 1;
   uint64_t first_run = 0;
   uint64_t after = 0;
-  std::vector<uint64_t> after_bytes;
+  uint64_t after_bytes = 0;
   std::string revision;
   std::map<std::string, std::string> flags;  // workload and the flags that shape its initial load
 

@@ -62,6 +62,9 @@ struct StreamTail {
 };
 using StreamTails = std::vector<StreamTail>;  // by stream
 
+// Returns the sum of all streams' bytes.
+uint64_t total_bytes(const StreamTails& tails);
+
 // Returns one sentence that says which streams are damaged, where, and what vouches for what is
 // lost. Returns an empty string if a crash explains where the streams end.
 std::string find_damage(const StreamTails& tails);

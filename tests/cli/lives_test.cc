@@ -117,6 +117,15 @@ TEST_F(Lives, ARunThatGoesOnDrawsItsOwnInputsFromTheSameSeed) {
   EXPECT_NE(writes(1), writes(2));
 }
 
+TEST_F(Lives, ARunThatHasLostItsEndSinceIsDamaged) {
+  logjam(run({"--threads=1", "--log_prealloc_mb=0", "--device=sim:0"}));
+  logjam(run({"--threads=1", "--continue"}));
+  std::filesystem::resize_file(log_ + "/stream-0.log.db", 100 * 1000);
+  const std::string said = refused({"recover"});
+  EXPECT_TRUE(has(said, "the streams of run 1 end after ")) << said;
+  EXPECT_TRUE(has(said, " bytes, and had 524000 when run 2 began")) << said;
+}
+
 TEST_F(Lives, ALogOfCommandsGoesOnAndTakesNoCheckpointBesideTransactions) {
   const std::string why = refused(run({"--log=command", "--checkpoint_s=1"}));
   EXPECT_TRUE(has(why, "recover --checkpoint")) << why;

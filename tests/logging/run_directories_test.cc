@@ -32,7 +32,7 @@ class RunDirectories : public testing::Test {
       header.ordinal = ordinal;
       header.first_run = 1;
       header.after = after;
-      header.after_bytes = {64, 128};
+      header.after_bytes = 192;
       const auto block = header.encode();
       std::ofstream(log_file_path(of_run[stream], stream), std::ios::binary)
           .write(reinterpret_cast<const char*>(block.data()),
@@ -52,7 +52,7 @@ TEST_F(RunDirectories, RunsAreFoundInTheirOrderWithWhatTheyContinue) {
   ASSERT_EQ(all.error, "");
   ASSERT_EQ(all.runs.size(), 3u);
   EXPECT_EQ(all.runs[2].header.after, 22u);
-  EXPECT_EQ(all.runs[2].header.after_bytes, (std::vector<uint64_t>{64, 128}));
+  EXPECT_EQ(all.runs[2].header.after_bytes, 192u);
   EXPECT_EQ(find_runs(directories_, 2, 1).runs.size(), 2u);
   EXPECT_EQ(first_run_in(directories_), 1u);
 }
