@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/storage/arena.h"
@@ -132,15 +133,22 @@ class Tree final : public Index {
     }
   }
 
-  // While threads insert, the fences may be some of before and some of after a split. Any keys
-  // divide the index; these divide it evenly enough.
+  // Reads a line of each leaf: the inner nodes do not say how many entries are below them, and
+  // leaves that were filled in ascending order are half full. While threads insert, the ranges are
+  // even but for what comes meanwhile.
   std::vector<Key> split_keys(uint32_t parts) const override {
     std::vector<Key> keys;
     if constexpr (std::is_same_v<Rank, uint64_t>) {
-      const std::vector<Rank> fences = upper_fences(parts);
+      std::vector<std::pair<Rank, uint64_t>> leaves;  // the highest rank; the entries up to there
+      uint64_t entries = 0;
+      for (const LeafNode* leaf = &first_leaf_; leaf != nullptr;
+           leaf = leaf->next.load(platform::memory_order_acquire)) {
+        leaves.emplace_back(leaf->high.load(), entries += leaf->size());
+      }
+      size_t last = 0;  // leaf of the part
       for (uint32_t part = 1; part < parts; ++part) {
-        const size_t end = fences.size() * part / parts;
-        if (end != 0 && fences[end - 1] != kHighest) keys.push_back(fences[end - 1] + 1);
+        while (leaves[last].second < entries * part / parts) ++last;
+        if (leaves[last].first != kHighest) keys.push_back(leaves[last].first + 1);
       }
       std::ranges::sort(keys);
       keys.erase(std::unique(keys.begin(), keys.end()), keys.end());

@@ -129,7 +129,8 @@ class Index {
   // Visits every entry, in key order if ordered(). No thread inserts meanwhile.
   void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }
   // Divides the keys into at most `parts` ranges with about as many entries each. Returns the first
-  // key of each but the first, in ascending order. A hash index has no ranges, and returns none.
+  // key of each but the first, in ascending order. Threads may insert meanwhile, and nothing is
+  // removed. A hash index has no ranges, and returns none.
   virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
   // Starts loading the memory that find(key) will touch, if the index knows it without a search.
   virtual void prefetch(Key key) const = 0;

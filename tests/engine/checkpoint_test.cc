@@ -166,6 +166,24 @@ TEST_F(CheckpointTest, PartsHaveEveryTupleOnceWhateverTheirNumber) {
   }
 }
 
+TEST_F(CheckpointTest, PartsOfAnOrderedTableAreEvenHoweverItWasFilled) {
+  Database database;
+  Table& table = database.create_table({.name = "t", .row_bytes = 8, .kind = IndexKind::kOrdered});
+  // Ascending keys leave half-full leaves behind; the leaves of the others are fuller.
+  constexpr uint64_t kHalf = 20'000, kPrime = 19'997;
+  for (Key key = 0; key < kHalf; ++key) table.restore(key, Version(1, true), nullptr, arena_);
+  for (Key i = 1; i < kPrime; ++i) {
+    table.restore(kHalf + i * 7919 % kPrime, Version(1, true), nullptr, arena_);
+  }
+  constexpr uint32_t kParts = 4;
+  const TableParts divided(database, kParts);
+  for (uint32_t part = 0; part < kParts; ++part) {
+    uint64_t tuples = 0;
+    divided.walk(table, part, [&](const Tuple&) { ++tuples; });
+    EXPECT_NEAR(static_cast<double>(tuples), 2.0 * kHalf / kParts, 200.0) << part;
+  }
+}
+
 TEST_F(CheckpointTest, EveryChangedByteOfAFileIsFound) {
   const Checkpoint taken = take();
   const std::string path = path_of(options_.directories, taken, taken.files[4]);
