@@ -1,6 +1,5 @@
 #include "engine/checkpoint/load_checkpoint.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/checkpoint/row_blocks.h"
