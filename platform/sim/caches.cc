@@ -88,6 +88,23 @@ Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseco
   return {std::max(now, line.arrives) + way, way};
 }
 
+void Caches::expect(const Core& core, uint32_t line) const {
+  __builtin_prefetch(&lines_[line], 1);
+  __builtin_prefetch(address_of(line));
+  if (!core.l2.holds_nothing()) {
+    __builtin_prefetch(&lines_[core.l2.oldest(line)], 1);
+  } else if (!core.l1.holds_nothing()) {
+    __builtin_prefetch(&lines_[core.l1.oldest(line)], 1);
+  }
+  const TagStore& shared = shared_[core.socket];
+  if (!shared.holds_nothing()) __builtin_prefetch(shared.first_of_set(line), 1);
+}
+
+void Caches::expect_fetch(const Core& core, uint32_t line) const {
+  const TagStore& shared = shared_[core.socket];
+  if (!shared.holds_nothing()) __builtin_prefetch(&lines_[shared.oldest(line)], 1);
+}
+
 Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds now,
                           Picoseconds passed) {
   Line& line = lines_[number];

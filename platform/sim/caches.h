@@ -86,6 +86,11 @@ class Caches {
     Picoseconds at, passed;
   };
   Heard heard_by_owner(const Core& core, uint32_t line, Picoseconds now) const;
+  // The host begins to load what fetch() will read and write, so that its own misses overlap:
+  // expect() when the core begins to wait, expect_fetch() when the others have had their turn.
+  // Neither changes anything.
+  void expect(const Core& core, uint32_t line) const;
+  void expect_fetch(const Core& core, uint32_t line) const;
   // Brings the line from elsewhere at `now`, of whose way `passed` has passed then. Returns how
   // long that takes.
   Picoseconds fetch(Core& core, uint32_t line, bool write, Picoseconds now, Picoseconds passed = 0);

@@ -26,7 +26,9 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   Picoseconds cost = 0;
   bool near = caches.in_private_cache(core, line, write, &cost);
   if (!near) {
+    caches.expect(core, line);
     scheduler().visible();
+    caches.expect_fetch(core, line);
     // Another fiber of the core may have fetched it meanwhile.
     near = core.l1.touch(line, write) || caches.in_private_cache(core, line, write, &cost);
   }

@@ -10,6 +10,8 @@ namespace logjam::sim {
 namespace {
 
 constexpr uint64_t kPages = kRegionBytes / kPageBytes;
+// From here on no line has a second name: neither the heap's lines nor the program's variables.
+constexpr uint32_t kFirstHeapLine = (kRegionBytes - kHeapBytes) / kLineBytes;
 
 uint64_t next_byte = 0, given_back = 0;
 int32_t* alias_of_page = nullptr;  // how many lines the page's first name lies before it
@@ -67,7 +69,7 @@ void alias(const void* first, const void* second, size_t bytes) {
 }
 
 uint32_t resolve_alias(uint32_t line) {
-  if (line >= kRegionLines) return line;
+  if (line >= kFirstHeapLine) return line;
   return line - static_cast<uint32_t>(alias_of_page[line / (kPageBytes / kLineBytes)]);
 }
 

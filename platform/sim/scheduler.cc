@@ -46,14 +46,11 @@ struct Stack {
   }
 };
 
-bool goes_first(const Cpu* one, const Cpu* other) {
-  return one->now != other->now ? one->now < other->now : one->number < other->number;
-}
 // The last time at which `one` goes before `other`, whose clock stands.
 Picoseconds last_before(const Cpu& one, const Cpu& other) {
   return one.number < other.number ? other.now : other.now - 1;
 }
-bool goes_last(const Cpu* one, const Cpu* other) { return goes_first(other, one); }
+ClockHeap::Entry entry_of(Cpu& cpu) { return {cpu.now, cpu.number, &cpu}; }
 
 uint32_t observer_socket = 0;
 
@@ -70,7 +67,8 @@ Scheduler::Scheduler(const Machine& machine)
     : machine_(machine),
       caches_(machine),
       jitter_(machine.seed),
-      busy_contexts_(static_cast<size_t>(machine.profile.sockets * machine.profile.cores)) {
+      busy_contexts_(static_cast<size_t>(machine.profile.sockets * machine.profile.cores)),
+      heap_(machine.contexts + size_t{1}) {
   for (uint32_t context = 0; context < machine.contexts; ++context) {
     cpus_.push_back(std::make_unique<Cpu>(context, &caches_.core(machine.core_of(context))));
   }
@@ -124,17 +122,7 @@ void Scheduler::switch_to(Fiber* fiber) {
   previous_->context_ = std::move(from);
 }
 
-void Scheduler::push(Cpu* cpu) {
-  heap_.push_back(cpu);
-  std::push_heap(heap_.begin(), heap_.end(), goes_last);
-}
-
-Cpu* Scheduler::pop() {
-  std::pop_heap(heap_.begin(), heap_.end(), goes_last);
-  Cpu* cpu = heap_.back();
-  heap_.pop_back();
-  return cpu;
-}
+void Scheduler::push(Cpu* cpu) { heap_.push(entry_of(*cpu)); }
 
 // Returns the fiber that goes first, and sets how far it may go. Its context leaves the heap.
 Fiber* Scheduler::next() {
@@ -143,24 +131,44 @@ Fiber* Scheduler::next() {
     if (heap_.empty()) {
       platform::fatal("all virtual threads wait for each other: a wake-up was lost");
     }
-    Cpu* cpu = pop();
-    if (!cpu->ready.empty() && (cpu->preempt || cpu->now >= cpu->slice_end)) {
-      ++taken_;
-      rotate(*cpu, cpu->preempt);
-      push(cpu);
-      continue;
-    }
-    horizon = heap_.empty() ? kNever : last_before(*cpu, *heap_.front());
-    if (!timers_.empty()) horizon = std::min(horizon, timers_.top().at - 1);
-    if (horizon != kNever) horizon += kLookAhead;
-    if (!cpu->ready.empty()) horizon = std::min(horizon, cpu->slice_end);
-    return cpu->fiber;
+    if (Fiber* fiber = let_run(*heap_.pop())) return fiber;
   }
+}
+
+// As next(), when this context's fiber stops running and stays ready.
+Fiber* Scheduler::next_after(Cpu& cpu) {
+  const ClockHeap::Entry entry = entry_of(cpu);
+  if (heap_.empty() || timer_goes_first() || entry.goes_before(heap_.first())) {
+    heap_.push(entry);
+    return next();
+  }
+  Fiber* fiber = let_run(*heap_.replace_first(entry));
+  return fiber != nullptr ? fiber : next();
+}
+
+// The context, which goes first, has left the heap. Returns its fiber, and sets how far that may
+// go; or null, if another fiber of the context has its turn: the context is then in the heap again.
+Fiber* Scheduler::let_run(Cpu& cpu) {
+  if (!cpu.ready.empty() && (cpu.preempt || cpu.now >= cpu.slice_end)) {
+    ++taken_;
+    rotate(cpu, cpu.preempt);
+    push(&cpu);
+    return nullptr;
+  }
+  horizon = heap_.empty() ? kNever : last_before(cpu, *heap_.first().cpu);
+  if (!timers_.empty()) horizon = std::min(horizon, timers_.top().at - 1);
+  if (horizon != kNever) horizon += kLookAhead;
+  if (!cpu.ready.empty()) horizon = std::min(horizon, cpu.slice_end);
+  return cpu.fiber;
+}
+
+bool Scheduler::timer_goes_first() const {
+  return !timers_.empty() && (heap_.empty() || timers_.top().at <= heap_.first().now);
 }
 
 // Timers that are due before any context's clock.
 void Scheduler::fire_timers() {
-  while (!timers_.empty() && (heap_.empty() || timers_.top().at <= heap_.front()->now)) {
+  while (timer_goes_first()) {
     const Timer timer = timers_.top();
     timers_.pop();
     Fiber* fiber = timer.fiber;
@@ -297,10 +305,7 @@ Picoseconds Scheduler::busy_time() const {
 void Scheduler::visible() {
   const Uncharged free;
   Cpu& cpu = *current_->cpu;
-  while (cpu.now > horizon || cpu.preempt) {
-    push(&cpu);
-    switch_to(next());
-  }
+  while (cpu.now > horizon || cpu.preempt) switch_to(next_after(cpu));
 }
 
 void Scheduler::spend(Picoseconds time) {
@@ -319,8 +324,7 @@ void Scheduler::yield() {
     ++given_;
     rotate(cpu, false);
   }
-  push(&cpu);
-  switch_to(next());
+  switch_to(next_after(cpu));
 }
 
 void Scheduler::pause() {

@@ -37,6 +37,7 @@
 #include <vector>
 
 #include "platform/sim/caches.h"
+#include "platform/sim/clock_heap.h"
 #include "platform/sim/machine.h"
 
 namespace logjam::sim {
@@ -152,8 +153,10 @@ class Scheduler {
   void enter(Fiber* fiber);
   void switch_to(Fiber* fiber);
   void push(Cpu* cpu);
-  Cpu* pop();
   Fiber* next();
+  Fiber* next_after(Cpu& cpu);
+  Fiber* let_run(Cpu& cpu);
+  bool timer_goes_first() const;
   void fire_timers();
   void put_first(Cpu& cpu, Fiber* fiber);
   void rotate(Cpu& cpu, bool preempted);
@@ -169,7 +172,7 @@ class Scheduler {
   uint64_t jitter_;
   std::vector<std::unique_ptr<Cpu>> cpus_;  // the observer is the last
   std::vector<uint32_t> busy_contexts_;     // of each core
-  std::vector<Cpu*> heap_;                  // contexts with a fiber that does not run now
+  ClockHeap heap_;                          // contexts with a fiber that does not run now
   std::priority_queue<Timer> timers_;
   std::map<const void*, std::deque<Fiber*>> waiters_;
   std::vector<std::unique_ptr<Fiber>> fibers_;

@@ -63,6 +63,14 @@ class TagStore {
     return left == kEmpty || left >> 1 == line ? kNoLine : left >> 1;
   }
 
+  // The tags among which the line's would be.
+  const uint32_t* first_of_set(uint32_t line) const {
+    return tags_.data() + size_t{line & mask_} * ways_;
+  }
+  // The least recent line of that set, which leaves when this one is put in and no way is empty; a
+  // number that no line has if the last way is empty.
+  uint32_t oldest(uint32_t line) const { return first_of_set(line)[ways_ - 1] >> 1; }
+
   void remove(uint32_t line) {
     if (uint32_t* tag = find(line)) *tag = kEmpty;
   }

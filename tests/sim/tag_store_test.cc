@@ -61,7 +61,9 @@ TEST(TagStore, TheLeastRecentlyUsedLineLeaves) {
   EXPECT_EQ(store.insert(4, false), kNoLine);
   EXPECT_EQ(store.insert(8, false), kNoLine);
   EXPECT_TRUE(store.touch(0, false));
+  EXPECT_EQ(store.oldest(12), 4U);
   EXPECT_EQ(store.insert(12, false), 4U);
+  EXPECT_GE(store.oldest(1), kLines);
   EXPECT_EQ(store.insert(1, false), kNoLine) << "another set has room";
   EXPECT_EQ(store.insert(16, false), 8U);
   EXPECT_EQ(store.insert(20, false), 0U);
