@@ -317,6 +317,8 @@ def arguments():
     made.add_argument("--seconds", type=float, help="virtual, instead of the file's")
     made.add_argument("--constants", type=lambda words: words.split(","), default=[],
                       metavar="A,B", help="only these; else all that the machine uses")
+    made.add_argument("--screen", action="store_true",
+                      help="other seeds only where a check comes out otherwise with the first one")
     ids(command("validate", validate_command))
     ids(command("plot", plot_command))
     ids(command("check", check_command))

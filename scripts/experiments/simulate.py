@@ -56,7 +56,7 @@ def vary_constants(args):
         try:
             refused = sensitivity.run(
                 experiment, points, sensitivity.variants(machine, args.constants), folder, made,
-                progress, args.seeds or 3)
+                progress, args.seeds or 3, args.screen)
         finally:
             for one in made:
                 one.__exit__()

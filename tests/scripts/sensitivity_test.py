@@ -59,12 +59,12 @@ class Sensitivity(WithAMachine):
         super().setUp()
         self.folder = self.directory / "t1" / "sensitivity-niagara2"
 
-    def vary(self, one, seeds=2, only=()):
+    def vary(self, one, seeds=2, only=(), screen=False):
         made = simulated.runners(str(FAKE), self.directory, self.profile(), 2)
         try:
             return sensitivity.run(one, one.points(simulated=True),
                                    sensitivity.variants(self.profile(), only), self.folder, made,
-                                   local.Progress(0), seeds)
+                                   local.Progress(0), seeds, screen)
         finally:
             for runner in made:
                 runner.__exit__()
@@ -101,6 +101,15 @@ class Sensitivity(WithAMachine):
         self.assertEqual(len(self.begun()), before)
         self.vary(one, seeds=3)
         self.assertEqual(len(self.begun()), before + 4)
+
+    def test_a_screening_runs_other_seeds_only_where_a_check_comes_out_otherwise(self):
+        never = {"says": "nothing", "holds": "value('tps', log='centr', threads=1) < 0"}
+        one = two_by_two(check=[GAINS, never])
+        self.vary(one, screen=True, only=["dirty_cycles", "occupancy"])
+        self.assertEqual({line.split("--set=")[1].split()[0] for line in self.begun()
+                          if "--sim_seed=2" in line and "--set=" in line}, {"dirty_cycles=200"})
+        found = sensitivity.survivals(one, self.folder)[0]
+        self.assertEqual(found.otherwise, ["dirty_cycles doubled (2 of 2 seeds)"])
 
     def test_a_constant_can_be_varied_alone(self):
         self.vary(two_by_two(check=[GAINS]), only=["occupancy"])
