@@ -15,6 +15,7 @@
 #include "logging/directory_locks.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
+#include "workloads/history/lives.h"
 
 DEFINE_bool(
     checkpoint, false,
@@ -156,6 +157,11 @@ int recover_command() {
   const DirectoryLocks locks(directories,
                              FLAGS_checkpoint ? DirectoryUse::kWrite : DirectoryUse::kRead);
   const LogChain chain = open_log(directories);
+  if (const std::string why =
+          FLAGS_history.empty() ? "" : gap_in_history(FLAGS_history, chain.ordinal);
+      !why.empty()) {
+    platform::refuse(why);
+  }
   ChainOptions options = chain_options(chain, directories);
   options.goes_on = FLAGS_checkpoint;
   options.before_run = take_recovery_flags;

@@ -175,7 +175,7 @@ int run_command() {
     settings.run.seed ^= uint64_t{settings.log.header.ordinal} << 32;
   }
   settings.log.before_replace = [&] {
-    workload->start_history(settings.run.threads, continued.has_value());
+    workload->start_history(settings.run.threads, settings.log.header.ordinal);
   };
   Log log(settings.log);
   settings.run.run = log.run();

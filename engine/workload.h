@@ -120,11 +120,12 @@ class Workload {
   // be lost (R8).
   virtual void note_unsafe(const std::string& why) { (void)why; }
   // Called before make_client(), and before the run replaces an earlier log: opens the history of
-  // `workers` workers, if one is asked for, or refuses. `continues`: the run is a later life of an
-  // earlier run, and so is its history; resume() is called before.
-  virtual void start_history(uint32_t workers, bool continues) {
+  // `workers` workers, if one is asked for, or refuses. `ordinal`: which run of the log this one
+  // is, from 1. From the second on, it goes on with the history of those before, and resume() is
+  // called before.
+  virtual void start_history(uint32_t workers, uint32_t ordinal) {
     (void)workers;
-    (void)continues;
+    (void)ordinal;
   }
 
   // Makes the client to which a thread of recovery gives commands, of any client of the run.

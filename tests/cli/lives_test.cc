@@ -117,6 +117,22 @@ TEST_F(Lives, ARunThatGoesOnDrawsItsOwnInputsFromTheSameSeed) {
   EXPECT_NE(writes(1), writes(2));
 }
 
+TEST_F(Lives, ARunWithoutAHistoryBetweenTwoWithOneIsRefused) {
+  const std::string history = "--history=" + directory_.path_of("history");
+  logjam(run({"--log=poplar", history, "--history_mb=4"}));
+  logjam(run({"--log=centr", history, "--history_mb=4", "--continue"}));
+  EXPECT_TRUE(has(logjam({"recover", history}), "recovered              2000 transactions"));
+  logjam(run({"--log=centr", "--continue"}));
+  const std::string why =
+      "its last life is run 2 of the log, which goes on to run 3: a run without --history";
+  for (const auto& words : {run({"--log=centr", history, "--history_mb=4", "--continue"}),
+                            std::vector<std::string>{"recover", history}}) {
+    const std::string said = refused(words);
+    EXPECT_TRUE(has(said, why)) << said;
+  }
+  EXPECT_TRUE(has(logjam({"recover"}), "recovered              3000 transactions"));
+}
+
 TEST_F(Lives, ARunThatHasLostItsEndSinceIsDamaged) {
   logjam(run({"--threads=1", "--log_prealloc_mb=0", "--device=sim:0"}));
   logjam(run({"--threads=1", "--continue"}));

@@ -22,7 +22,8 @@ class HistoryLivesTest : public testing::Test {
 
   // A life that records a transaction of worker 1, unless it is killed before that.
   void live(bool continues, bool starts = true) {
-    const StartedHistory started = start_life(path_, 2, parameters_, continues);
+    parameters_.ordinal = continues ? parameters_.ordinal + 1 : 1;
+    const StartedHistory started = start_life(path_, 2, parameters_);
     if (!starts) return;
     started.writer->record_start();
     HistoryArea& area = started.writer->area(1);
@@ -125,8 +126,28 @@ TEST_F(HistoryLivesDeathTest, AHistoryThatCannotGoOnIsRefusedInOneSentence) {
   parameters_.counters = 4;
   expect_refused("it is of a workload of other types");
   parameters_ = good;
+  parameters_.ordinal = 2;
+  expect_refused(
+      "its last life is run 1 of the log, which goes on to run 2: a run without --history");
+  parameters_ = good;
   std::filesystem::resize_file(path_, 100);
   expect_refused("too short to be one .100 bytes.");
+}
+
+TEST_F(HistoryLivesTest, ARunThatKeptNoHistoryLeavesAGap) {
+  EXPECT_EQ(gap_in_history(path_, 1), "") << "there is no file, which others say";
+  live(false);
+  live(true);
+  EXPECT_EQ(gap_in_history(path_, 2), "");
+  EXPECT_EQ(gap_in_history(path_, 1), "") << "the run was killed before its log began";
+  EXPECT_EQ(gap_in_history(path_, 3),
+            "cannot use the history " + path_ +
+                ": its last life is run 2 of the log, which goes on to run 3: a run without "
+                "--history");
+  live(true, false);
+  EXPECT_EQ(gap_in_history(path_, 3), "") << "a run without a transaction";
+  live(true);
+  EXPECT_EQ(gap_in_history(path_, 4), "");
 }
 
 TEST(EveryHistory, SpansLives) {
@@ -147,7 +168,7 @@ TEST(EveryHistory, SpansLives) {
         } else {
           workload->resume(database);
         }
-        workload->start_history(workers, life > 1);
+        workload->start_history(workers, life);
         RunOptions options;
         options.threads = workers;
         options.pin = false;

@@ -37,7 +37,7 @@ class World {
  public:
   explicit World(const std::string& unsafe = "")
       : writer_(std::make_unique<HistoryWriter>(path_, 3, 3 * 65536,
-                                                history_parameters(keys_, unsafe))) {
+                                                history_parameters(keys_, unsafe, lives_))) {
     for (Key key = 0; key < kKeys; ++key) {
       rows_.ledger.emplace_back(key, LedgerRow{}).second.seal(key);
     }
@@ -64,7 +64,7 @@ class World {
     const gflags::FlagSaver saver;
     gflags::SetCommandLineOption("history_mb", "1");
     writer_->record_start();
-    writer_ = start_life(path_, 3, history_parameters(keys_, unsafe), true).writer;
+    writer_ = start_life(path_, 3, history_parameters(keys_, unsafe, ++lives_)).writer;
     writer_->record_start();
   }
   const std::string& path() const { return path_; }
@@ -181,6 +181,7 @@ class World {
   const KeySpace keys_{.ledger = kKeys, .cells = kCells, .slots = kSlots};
   TemporaryDirectory directory_;
   std::string path_ = directory_.path_of("history");
+  uint32_t lives_ = 1;
   std::unique_ptr<HistoryWriter> writer_;
   LedgerRows rows_;
   std::map<TransactionId, std::vector<Access>> reads_;

@@ -65,7 +65,7 @@ class Rules : public testing::Test {
     gflags::SetCommandLineOption("history_mb", "1");
     writer_->record_start();
     if (ended) writer_->record_end();
-    writer_ = start_life(path_, 2, {"made", 1, {}, ""}, true).writer;
+    writer_ = start_life(path_, 2, {"made", 1, {}, "", ++lives_}).writer;
     writer_->record_start();
     order_ = std::make_unique<RowOrder>();
   }
@@ -83,6 +83,7 @@ class Rules : public testing::Test {
 
   const TemporaryDirectory directory_;
   const std::string path_ = directory_.path_of("history");
+  uint32_t lives_ = 1;
   Database database_;
   Table& table_ = database_.create_table({"rows", sizeof(uint64_t)});
   Arena arena_;

@@ -55,7 +55,7 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
   std::unique_ptr<Database> run_and_log(const std::string& unsafe = "") {
     const auto workload = make_with_history(info());
     workload->note_unsafe(unsafe);
-    workload->start_history(kWorkers, false);
+    workload->start_history(kWorkers, 1);
     LogOptions log_options = logjam::log_options(scheme(), directory_, "file", kWorkers);
     log_options.header.flags["workload"] = std::string(info().name);
     Log log(log_options);
@@ -239,8 +239,8 @@ struct Inner final : Workload {
   }
   void note_unsafe(const std::string& why) override { calls += "unsafe " + why + ", "; }
   void resume(Database&) override { calls += "resume, "; }
-  void start_history(uint32_t workers, bool continues) override {
-    calls += std::to_string(workers) + (continues ? " more" : "") + " workers, ";
+  void start_history(uint32_t workers, uint32_t ordinal) override {
+    calls += std::to_string(workers) + " workers of run " + std::to_string(ordinal) + ", ";
   }
   void note_any_order() override { calls += "any order"; }
   std::vector<Check> verify(Database&) override { return {{"inner", true, ""}}; }
@@ -264,9 +264,9 @@ TEST(WithHistory, PassesOnAllCalls) {
   workload->note_unsafe("async");
   Database database;
   workload->resume(database);
-  workload->start_history(3, false);
+  workload->start_history(3, 1);
   workload->note_any_order();
-  EXPECT_EQ(Inner::calls, "unsafe async, resume, 3 workers, any order");
+  EXPECT_EQ(Inner::calls, "unsafe async, resume, 3 workers of run 1, any order");
   EXPECT_EQ(workload->specified_mix().at(0).share_pct, 7);
   EXPECT_EQ(workload->shares().at(0).name, "share");
   EXPECT_EQ(workload->headline().value().name, "rate");

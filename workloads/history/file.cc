@@ -23,12 +23,12 @@ DEFINE_uint64(history_mb, 256, "size of the file that a run writes; the run ends
 namespace logjam {
 namespace {
 
-constexpr char kMagic[8] = {'l', 'o', 'g', 'j', 'a', 'm', 'H', '3'};
+constexpr char kMagic[8] = {'l', 'o', 'g', 'j', 'a', 'm', 'H', '4'};
 
 struct FileHeader {
   char magic[8];
   uint64_t checksum;  // XXH3-64 of the fields from `workers` to `run`
-  uint64_t workers, area_bytes, counters;
+  uint64_t workers, area_bytes, counters, ordinal;
   std::array<uint64_t, 3> keys;
   char workload[32];
   char unsafe[256];
@@ -155,6 +155,7 @@ HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t
   header.workers = workers;
   header.area_bytes = area_bytes;
   header.counters = parameters.counters;
+  header.ordinal = parameters.ordinal;
   header.keys = parameters.keys;
   put_text(header.workload, sizeof header.workload, parameters.workload);
   put_text(header.unsafe, sizeof header.unsafe, parameters.unsafe);
@@ -263,7 +264,8 @@ HistoryFile open_history_file(const std::string& path) {
   history.workers = static_cast<uint32_t>(header.workers);
   history.parameters = {get_text(header.workload, sizeof header.workload),
                         static_cast<uint32_t>(header.counters), header.keys,
-                        get_text(header.unsafe, sizeof header.unsafe)};
+                        get_text(header.unsafe, sizeof header.unsafe),
+                        static_cast<uint32_t>(header.ordinal)};
   history.started = header.started.load(platform::memory_order_acquire) != 0;
   history.finished = header.finished.load(platform::memory_order_acquire) != 0;
   for (uint32_t worker = 0; worker < history.workers; ++worker) {

@@ -54,7 +54,8 @@ struct HistoryFileParameters {
   std::string workload;
   uint32_t counters = 0;              // of each worker, at most kMostHistoryCounters
   std::array<uint64_t, 3> keys = {};  // the ledger's KeySpace
-  std::string unsafe;  // why acknowledged transactions may be lost (R8); empty if they may not
+  std::string unsafe;    // why acknowledged transactions may be lost (R8); empty if they may not
+  uint32_t ordinal = 1;  // which run of the log it is
 };
 
 // The part of one worker in a history that is being written. Only the worker's thread may call it.

@@ -53,14 +53,14 @@ class WithHistory final : public Workload {
     unsafe_ = why;
     workload_->note_unsafe(why);
   }
-  void start_history(uint32_t workers, bool continues) override {
+  void start_history(uint32_t workers, uint32_t ordinal) override {
     const auto counters = static_cast<uint32_t>(workload_->types().size());
-    history_ = start_life(FLAGS_history, workers, {name_, counters, {}, unsafe_}, continues);
+    history_ = start_life(FLAGS_history, workers, {name_, counters, {}, unsafe_, ordinal});
     if (RecordingClient::is_full(history_.writer->area(0))) {
       platform::refuse("--history_mb=" + std::to_string(FLAGS_history_mb) + " is too small for " +
                        std::to_string(workers) + " workers");
     }
-    workload_->start_history(workers, continues);
+    workload_->start_history(workers, ordinal);
   }
 
   void note_any_order() override { workload_->note_any_order(); }

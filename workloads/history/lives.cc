@@ -116,13 +116,24 @@ HistoryLives open_history_lives(const std::string& path) {
   return wrong.empty() ? history : refuse(unusable_history(path, wrong));
 }
 
+// A life that was killed before it began has a file, too, and may have a run.
+std::string gap_in_history(const std::string& path, uint32_t ordinal) {
+  const HistoryFile last = open_history_file(file_of_life(path, std::max(files_there(path), 1u)));
+  const uint32_t known = last.parameters.ordinal;
+  if (!last.error.empty() || known >= ordinal) return "";
+  return unusable_history(path, "its last life is run " + std::to_string(known) +
+                                    " of the log, which goes on to run " + std::to_string(ordinal) +
+                                    ": a run without --history");
+}
+
 StartedHistory start_life(const std::string& path, uint32_t workers,
-                          const HistoryFileParameters& parameters, bool continues) {
+                          const HistoryFileParameters& parameters) {
   StartedHistory started;
   uint32_t life = 1;
-  if (continues) {
+  if (parameters.ordinal > 1) {
     const HistoryLives earlier = open_history_lives(path);
     std::string error = earlier.error;
+    if (error.empty()) error = gap_in_history(path, parameters.ordinal - 1);
     if (error.empty()) {
       const std::string other = difference(earlier.parameters(), parameters);
       if (!other.empty()) error = unusable_history(path, other);

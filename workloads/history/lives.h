@@ -12,6 +12,9 @@
 //     a life is what the next life began with, and cannot change any more.
 //   - A life that ended by itself acknowledged all that it committed.
 //
+// The log of each life is a run of its own, whose ordinal the file has. So a run that kept no
+// history is noticed: what it wrote is in the database and in no history.
+//
 // A life whose process was killed before a transaction ran has left the log as it was, so it is as
 // if it had not been: the next one takes its file.
 #pragma once
@@ -54,12 +57,17 @@ struct StartedHistory {
   std::unique_ptr<HistoryWriter> writer;
   std::vector<uint64_t> counts;  // of the ids in earlier lives, by worker
 };
-// Creates the file of a run, of --history_mb. A run that does not continue writes `path`, and
-// removes the files of later lives. One that continues the history of `path` writes that of the
-// next life.
+// Creates the file of a run, of --history_mb. The first run of a log writes `path`, and removes
+// the files of later lives. Another one goes on with the history of `path`, and writes the file of
+// the next life.
 // If there is no such history, or it is of another workload, of other keys or of another number of
-// counters, the process ends with one sentence.
+// counters, or a run since kept none, the process ends with one sentence.
 StartedHistory start_life(const std::string& path, uint32_t workers,
-                          const HistoryFileParameters& parameters, bool continues);
+                          const HistoryFileParameters& parameters);
+
+// Why the history cannot be that of a log whose last run is number `ordinal`, in one sentence: the
+// runs since its last life kept no history. An empty string if they did, or if the last file cannot
+// be read.
+std::string gap_in_history(const std::string& path, uint32_t ordinal);
 
 }  // namespace logjam

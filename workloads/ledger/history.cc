@@ -44,8 +44,9 @@ const char* describe(Mismatch mismatch) {
   return "an unknown mismatch";
 }
 
-HistoryFileParameters history_parameters(const KeySpace& keys, const std::string& unsafe) {
-  return {kHistoryOf, 0, {keys.ledger, keys.cells, keys.slots}, unsafe};
+HistoryFileParameters history_parameters(const KeySpace& keys, const std::string& unsafe,
+                                         uint32_t ordinal) {
+  return {kHistoryOf, 0, {keys.ledger, keys.cells, keys.slots}, unsafe, ordinal};
 }
 
 void intend(HistoryArea& area, const Attempt& attempt) {

@@ -93,7 +93,8 @@ struct KeySpace {
 inline constexpr const char* kHistoryOf = "ledger";
 
 // Parameters of a file for the ledger.
-HistoryFileParameters history_parameters(const KeySpace& keys, const std::string& unsafe);
+HistoryFileParameters history_parameters(const KeySpace& keys, const std::string& unsafe,
+                                         uint32_t ordinal);
 
 // Records that the attempt is about to commit. The caller has asked full_for() before.
 void intend(HistoryArea& area, const Attempt& attempt);

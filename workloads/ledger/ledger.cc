@@ -150,10 +150,10 @@ class Ledger final : public Workload {
   }
 
   void note_unsafe(const std::string& why) override { unsafe_ = why; }
-  void start_history(uint32_t workers, bool continues) override {
+  void start_history(uint32_t workers, uint32_t ordinal) override {
     if (FLAGS_history.empty()) return;
     StartedHistory started =
-        start_life(FLAGS_history, workers, history_parameters(key_space(), unsafe_), continues);
+        start_life(FLAGS_history, workers, history_parameters(key_space(), unsafe_, ordinal));
     history_ = std::move(started.writer);
     for (uint32_t worker = 0; worker < started.counts.size(); ++worker) {
       beginning_.raise(worker, started.counts[worker]);
