@@ -6,6 +6,7 @@
 // Only the one host thread uses these objects.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

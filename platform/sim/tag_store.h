@@ -64,9 +64,7 @@ class TagStore {
   }
 
   // The tags among which the line's would be.
-  const uint32_t* first_of_set(uint32_t line) const {
-    return tags_.data() + size_t{line & mask_} * ways_;
-  }
+  const uint32_t* first_of_set(uint32_t line) const { return tags_.data() + offset_of_set(line); }
   // The least recent line of that set, which leaves when this one is put in and no way is empty; a
   // number that no line has if the last way is empty.
   uint32_t oldest(uint32_t line) const { return first_of_set(line)[ways_ - 1] >> 1; }
@@ -80,7 +78,8 @@ class TagStore {
   }
 
  private:
-  uint32_t* set_of(uint32_t line) { return tags_.data() + size_t{line & mask_} * ways_; }
+  size_t offset_of_set(uint32_t line) const { return size_t{line & mask_} * ways_; }
+  uint32_t* set_of(uint32_t line) { return tags_.data() + offset_of_set(line); }
   uint32_t* find(uint32_t line) {
     if (tags_.empty()) return nullptr;
     uint32_t* set = set_of(line);
