@@ -1,6 +1,7 @@
 #include "logging/buffer/buffer_chunks.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace logjam {
 namespace {
@@ -26,6 +27,14 @@ BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners)
           kChunkBytes, stream.ring().capacity() / (kChunksOfRing * (owners + 1)) & ~uint64_t{7})),
       latch_(owners) {}
 
+BufferChunks::~BufferChunks() {
+  while (first_ != nullptr) {
+    BufferChunk* const next = first_->next.load(platform::memory_order_relaxed);
+    delete first_;
+    first_ = next;
+  }
+}
+
 uint64_t BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
   owner.begin();
   if (owner.chunk != nullptr) {
@@ -44,12 +53,18 @@ void BufferChunks::publish(ChunkOwner& owner, uint32_t bytes) {
 }
 
 bool BufferChunks::append_watermark(uint64_t sequence) {
-  if (!stream_.ring().fits(end_ + kLeastRecordBytes)) return false;
-  write_empty(RecordKind::kWatermark, sequence, end_, kLeastRecordBytes);
-  BufferChunk& chunk = chunks_.emplace_back(end_, end_ + kLeastRecordBytes, 0, sequence);
-  end_ = chunk.end;
-  hand_over(chunk);
-  watermark_end_.store(end_, platform::memory_order_relaxed);
+  auto chunk = std::make_unique<BufferChunk>();
+  chunk->watermark = sequence;
+  latch_.lock();
+  const bool fits = stream_.ring().fits(end_ + kLeastRecordBytes);
+  if (fits) {
+    append(chunk.get(), kLeastRecordBytes);
+    watermark_end_.store(end_, platform::memory_order_relaxed);
+  }
+  latch_.unlock();
+  if (!fits) return false;
+  write_empty(RecordKind::kWatermark, sequence, chunk->begin, kLeastRecordBytes);
+  hand_over(*chunk.release());
   return true;
 }
 
@@ -61,11 +76,20 @@ bool BufferChunks::fits(const ChunkOwner& owner, uint64_t bytes) const {
 
 void BufferChunks::deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
   const uint64_t size = bytes + kLeastRecordBytes <= chunk_bytes_ ? chunk_bytes_ : bytes;
+  owner.chunk = new BufferChunk;
+  owner.chunk->owner = worker;
   stream_.lock_with_space(latch_, end_, size);
-  owner.chunk = &chunks_.emplace_back(end_, end_ + size, worker, 0);
-  owner.used = end_;
-  end_ += size;
+  append(owner.chunk, size);
   latch_.unlock();
+  owner.used = owner.chunk->begin;
+}
+
+void BufferChunks::append(BufferChunk* chunk, uint64_t bytes) {
+  chunk->begin = end_;
+  end_ += bytes;
+  chunk->end = end_;
+  last_->next.store(chunk, platform::memory_order_release);
+  last_ = chunk;
 }
 
 void BufferChunks::hand_over(ChunkOwner& owner) {
@@ -87,9 +111,11 @@ void BufferChunks::write_empty(RecordKind kind, uint64_t sequence, uint64_t begi
   RecordWriter(hole, kind, 0).seal(run_, begin);
 }
 
+// The count comes first. Otherwise a chunk might be passed before it is counted, and for a moment
+// more chunks than there are would seem to wait. The chunk may be gone when it is done.
 void BufferChunks::hand_over(BufferChunk& chunk) {
-  chunk.done.store(true, platform::memory_order_release);
   done_.fetch_add(1, platform::memory_order_release);
+  chunk.done.store(true, platform::memory_order_release);
 }
 
 }  // namespace logjam

@@ -13,21 +13,26 @@
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
 //                       acquire), and kBusy -> kOpen or kNone (release). A flushing thread changes
-//                       kOpen -> kTaken (acquire), under the latch; then it hands the chunk over
+//                       kOpen -> kTaken (acquire), under `passing_`; then it hands the chunk over
 //                       and stores kNone (release). `chunk` and `used` belong to the thread that
 //                       brought the state to kBusy or kTaken.
-//   latch_              guards `end_` and the list of chunks; no thread waits under the latch.
+//   latch_              guards `end_` and `last_`, the end of the list of chunks: chunks are dealt
+//                       out under it. No thread waits for room under it.
+//   passing_            guards `first_`, the begin of the list: chunks are passed under it. So
+//                       workers that take chunks do not wait while a thread looks through those
+//                       that were handed over. The two ends meet in the `next` of the last chunk,
+//                       stored (release) under `latch_` and loaded (acquire) under `passing_`; a
+//                       chunk stays in the list until the next one is passed.
 //   BufferChunk::done   is stored (release) when the chunk is filled to its end.
-//   filled_             is stored (release) under the latch, after the caller has recorded which
+//   filled_             is stored (release) under `passing_`, after the caller has recorded which
 //                       durable sequence the new value stands for.
-//   watermark_end_      is stored under the latch and loaded (relaxed) by workers. A worker that
+//   watermark_end_      is stored under `latch_` and loaded (relaxed) by workers. A worker that
 //                       misses the newest watermark puts one more record before it, which does no
 //                       harm.
 //   done_, passed_      count chunks. A thread may see their difference late; it looks again later.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 
 #include "logging/buffer/handoff_lock.h"
 #include "logging/format/record.h"
@@ -37,14 +42,12 @@
 
 namespace logjam {
 
-struct BufferChunk {
-  BufferChunk(uint64_t begin, uint64_t end, uint32_t owner, uint64_t watermark)
-      : begin(begin), end(end), owner(owner), watermark(watermark) {}
-
-  const uint64_t begin, end;
-  const uint32_t owner;      // the worker's number
-  const uint64_t watermark;  // not 0: the chunk is a watermark record with this number
+struct alignas(platform::kCacheLine) BufferChunk {
+  uint64_t begin = 0, end = 0;
+  uint32_t owner = 0;      // the worker's number
+  uint64_t watermark = 0;  // not 0: the chunk is a watermark record with this number
   platform::atomic<bool> done{false};
+  platform::atomic<BufferChunk*> next{nullptr};  // in the list, by position
 };
 
 // What one worker knows of its chunk.
@@ -77,6 +80,9 @@ class alignas(platform::kCacheLine) BufferChunks {
  public:
   // `owners` workers take chunks of `stream`; `run` seeds the checksums of padding and watermarks.
   BufferChunks(Stream& stream, uint64_t run, uint32_t owners);
+  BufferChunks(const BufferChunks&) = delete;
+  BufferChunks& operator=(const BufferChunks&) = delete;
+  ~BufferChunks();
 
   // Called by worker `worker`. Returns the stream position at which its hole of `bytes` begins.
   // Waits for room in the ring. The chunk is in use until publish().
@@ -84,30 +90,31 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Called by the same worker, when it has filled the hole.
   void publish(ChunkOwner& owner, uint32_t bytes);
 
-  // Called by a flushing thread, under the latch: puts a watermark record of `sequence` behind all
-  // chunks. Returns false if the ring has no room for the record.
+  // What follows, up to pass(), is called by a flushing thread that holds this lock.
+  platform::SpinLock& passing() { return passing_; }
+  // Puts a watermark record of `sequence` behind all chunks. Returns false if the ring has no room
+  // for the record.
   bool append_watermark(uint64_t sequence);
-
-  // Called by a flushing thread, under the latch: passes the chunks that were handed over, in
-  // order. An open chunk is taken from its owner if it is in the way of a flush, or if `take_open`
-  // is true. `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is called before filled()
-  // includes the chunk.
+  // Passes the chunks that were handed over, in order. An open chunk is taken from its owner if it
+  // is in the way of a flush, or if `take_open` is true. `owner_of(worker)` returns a ChunkOwner;
+  // `note(chunk)` is called before filled() includes the chunk.
   template <class OwnerOf, class Note>
   void pass(bool take_open, const OwnerOf& owner_of, const Note& note) {
-    while (!chunks_.empty()) {
-      const BufferChunk& chunk = chunks_.front();
-      if (!chunk.done.load(platform::memory_order_acquire)) {
+    BufferChunk* chunk;
+    while ((chunk = first_->next.load(platform::memory_order_acquire)) != nullptr) {
+      if (!chunk->done.load(platform::memory_order_acquire)) {
         if (!take_open && !open_chunk_in_the_way()) return;
-        ChunkOwner& owner = owner_of(chunk.owner);
+        ChunkOwner& owner = owner_of(chunk->owner);
         if (!owner.take()) return;
         hand_over(owner);
         owner.give_back();
       }
-      note(chunk);
-      filled_.store(chunk.end, platform::memory_order_release);
+      note(*chunk);
+      filled_.store(chunk->end, platform::memory_order_release);
       passed_.store(passed_.load(platform::memory_order_relaxed) + 1,
                     platform::memory_order_relaxed);
-      chunks_.pop_front();
+      delete first_;
+      first_ = chunk;
     }
   }
 
@@ -119,14 +126,14 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Any thread: how many bytes were padding, so far.
   uint64_t padding_bytes() const { return padding_bytes_.load(platform::memory_order_relaxed); }
 
-  HandoffLock& latch() { return latch_; }
-
  private:
   static constexpr uint64_t kChunkBytes = uint64_t{32} << 10;
   static constexpr uint64_t kChunksOfRing = 4;  // the ring has at least so many for each owner
   static constexpr uint64_t kManyChunks = 8;    // if so many wait, an open chunk is in the way
 
   bool fits(const ChunkOwner& owner, uint64_t bytes) const;
+  // Called under `latch_`: puts `chunk`, of `bytes`, behind all others.
+  void append(BufferChunk* chunk, uint64_t bytes);
   void deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes);
   // Called by the chunk's owner, or by the thread that has taken the chunk.
   void hand_over(ChunkOwner& owner);
@@ -148,10 +155,12 @@ class alignas(platform::kCacheLine) BufferChunks {
   const uint64_t run_;
   const uint64_t chunk_bytes_;
   [[no_unique_address]] HandoffLock latch_;
-  uint64_t end_ = 0;                // the end of the last chunk that was dealt out
-  std::deque<BufferChunk> chunks_;  // the chunks that are not passed yet, by position
-  alignas(platform::kCacheLine) platform::atomic<uint64_t> watermark_end_{0};
+  uint64_t end_ = 0;                     // the end of the last chunk that was dealt out
+  BufferChunk* last_ = new BufferChunk;  // that chunk; the first one of all has no bytes
+  alignas(platform::kCacheLine) platform::SpinLock passing_;
+  BufferChunk* first_ = last_;  // the last chunk that was passed
   platform::atomic<uint64_t> filled_{0};
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> watermark_end_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> done_{0};
   platform::atomic<uint64_t> passed_{0};
   platform::atomic<uint64_t> padding_bytes_{0};

@@ -151,7 +151,7 @@ class Silo final : public MultiStreamScheme {
     Logger& logger = *loggers_[index];
     const bool due = watermark_due(logger);
     if (due || logger.chunks.pass_due()) {
-      logger.chunks.latch().lock();
+      logger.chunks.passing().lock();
       // If the ring has no room for a watermark record, the workers that wait for their epoch would
       // wait for ever if open chunks stayed in the way.
       const bool no_room = due && !advance_watermark(index, logger);
@@ -160,7 +160,7 @@ class Silo final : public MultiStreamScheme {
           [&](const BufferChunk& chunk) {
             if (chunk.watermark != 0) record_durable_sequence(index, chunk.end, chunk.watermark);
           });
-      logger.chunks.latch().unlock();
+      logger.chunks.passing().unlock();
     }
     return logger.chunks.filled();
   }

@@ -59,6 +59,7 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       filled_(std::move(filled)),
       filled_to_write_(std::move(filled_to_write)),
       home_(home_of(config, index, writers)),
+      one_writer_(home_.writers == 1),
       ring_(config.buffer_bytes, devices_.block_bytes(), home_.node),
       txns_(config.flush_txns),
       bytes_(config.flush_bytes),
@@ -151,18 +152,20 @@ void Stream::sleep_for_space(uint64_t end) {
 
 void Stream::poll(bool urgent) {
   if (!pollable_) return;
-  if (devices_.under_way() == 0) {
-    if (urgent ? !work_pending() : !may_be_due() || !due(look())) return;
-  } else {
+  const bool under_way = devices_.under_way() != 0;
+  if (under_way) {
     const uint64_t now = platform::ticks();
     if (now - looked_.load(platform::memory_order_relaxed) < look_ticks_) return;
     looked_.store(now, platform::memory_order_relaxed);
+  } else if (urgent ? !work_pending() : !may_be_due() || (one_writer_ && !due(look()))) {
+    return;
   }
   if (!latch_.try_lock()) return;
   const uint64_t flushes = flushes_.value();
   const bool advanced = step(urgent, false);
-  if (flushes_.value() != flushes) helped_flushes_.add();
-  helped_.add();
+  const bool starts = flushes_.value() != flushes;
+  if (starts) helped_flushes_.add();
+  if (starts || under_way) helped_.add();
   latch_.unlock();
   if (advanced) waiters_.wake_durable();
 }

@@ -22,10 +22,11 @@ bool writes_to(uint32_t stream, uint32_t worker, const LogConfig& config, Writer
 
 StreamHome home_of(const LogConfig& config, uint32_t stream, Writers writers) {
   StreamHome home;
-  if (!config.pinned_workers) return home;
   std::set<int> sockets, nodes;
   for (uint32_t worker = 0; worker < config.workers; ++worker) {
     if (!writes_to(stream, worker, config, writers)) continue;
+    ++home.writers;
+    if (!config.pinned_workers) continue;
     sockets.insert(platform::socket_of_core(static_cast<int>(worker)));
     nodes.insert(platform::node_of_core(static_cast<int>(worker)));
   }

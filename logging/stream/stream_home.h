@@ -1,6 +1,6 @@
 // Where a stream is at home: the socket and the NUMA node of the workers that write to it. Its ring
 // lies there, and its flusher runs there. A stream that is written from several sockets is at home
-// on none, and its ring is interleaved over their nodes.
+// on none, and its ring is interleaved over their nodes. Here is also how many workers write to it.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ enum class Writers : uint8_t {
 };
 
 struct StreamHome {
+  uint32_t writers = 0;
   int socket = platform::kNoSocket;
   int node = platform::kEveryNode;  // as platform::place() takes it
 };

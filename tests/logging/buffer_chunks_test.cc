@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
 
 namespace logjam {
 namespace {
@@ -28,7 +29,7 @@ class BufferChunksTest : public testing::Test {
     chunks_->publish(owners_[worker], kRecordBytes);
   }
   void pass() {
-    const std::lock_guard hold(chunks_->latch());
+    const std::lock_guard hold(chunks_->passing());
     chunks_->pass(
         false, [this](uint32_t worker) -> ChunkOwner& { return owners_[worker]; },
         [](const BufferChunk&) {});
@@ -42,6 +43,22 @@ class BufferChunksTest : public testing::Test {
   std::unique_ptr<BufferChunks> chunks_;
   ChunkOwner owners_[kOwners];
 };
+
+// Else each worker that needs a chunk would wait for a thread that looks through all of them.
+TEST_F(BufferChunksTest, WorkersTakeChunksWhileAnotherThreadPasses) {
+  const Watchdog watchdog("a worker waits for the thread that passes chunks");
+  publish(1);
+  {
+    const std::lock_guard passing(chunks_->passing());
+    while (!chunks_->pass_due()) publish(0);
+    EXPECT_EQ(chunks_->filled(), 0);
+  }
+  const uint64_t end = chunks_->reserve(owners_[1], 1, kRecordBytes);
+  chunks_->publish(owners_[1], kRecordBytes);
+  pass();
+  EXPECT_EQ(chunks_->filled(), 0) << "the first chunk, of worker 1, is open";
+  EXPECT_EQ(end, kRecordBytes);
+}
 
 // To pad the buffers in use would fill the device with padding while it is the bottleneck.
 TEST_F(BufferChunksTest, WhoWaitsForRoomTakesNoOpenBufferWhileOtherBytesCanBeFlushed) {

@@ -50,6 +50,16 @@ TEST(StreamHome, AWorkersOwnStreamIsWhereTheWorkerIs) {
   EXPECT_EQ(homes(config_of(6, 7), Writers::kByTurns), "0.0 1.1 2.2 3.3 0.0 1.1 -.-");
 }
 
+TEST(StreamHome, SaysHowManyWorkersWrite) {
+  LogConfig config = config_of(6, 4);
+  EXPECT_EQ(home_of(config, 0, Writers::kByTurns).writers, 2);
+  EXPECT_EQ(home_of(config, 3, Writers::kByTurns).writers, 1);
+  EXPECT_EQ(home_of(config, 3, Writers::kAll).writers, 6);
+  EXPECT_EQ(home_of(config_of(6, 7), 6, Writers::kByTurns).writers, 0) << "of the watermarks";
+  config.pinned_workers = false;
+  EXPECT_EQ(home_of(config, 0, Writers::kByTurns).writers, 2);
+}
+
 TEST(StreamHome, AStreamOfSeveralSocketsIsInterleavedAndItsFlusherIsFree) {
   const WithPlacement compact(kFourSockets, PlacementPolicy::kCompact, 8);
   EXPECT_EQ(homes(config_of(8, 1), Writers::kByTurns), "-.-");

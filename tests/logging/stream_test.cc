@@ -154,6 +154,30 @@ TEST_F(StreamTest, AHoleThatIsFilledWhileAWorkerGoesToSleepDoesNotLeaveItAsleep)
   }
 }
 
+// Many workers that look at once take the lines that they look at from each other, in vain. A
+// stream's only writer looks first, which saves it the latch.
+TEST_F(StreamTest, WorkersThatShareAStreamPollOneAtATime) {
+  for (const uint32_t workers : {kWorkers, 1U}) {
+    SCOPED_TRACE(workers);
+    config_.workers = workers;
+    open("null");
+    publish(64);
+    bool looked = false;
+    const auto poll_of_another = [&] {
+      after_look_ = [&] { looked = true; };
+      std::thread([&] { stream_->poll(); }).join();
+      after_look_ = nullptr;
+    };
+    if (workers == 1) {
+      after_look_ = [&] { after_look_ = poll_of_another; };  // the second look is under the latch
+    } else {
+      after_look_ = poll_of_another;
+    }
+    stream_->poll();
+    EXPECT_EQ(looked, workers == 1);
+  }
+}
+
 // The worker is woken to lead, but finds its commit durable, because a third worker has polled. The
 // other waiter's commit is not durable yet.
 TEST_F(StreamTest, AWorkerThatIsWokenToLeadAndHasNoNeedPassesTheLeadOn) {
