@@ -127,8 +127,8 @@ def _verdicts(experiment, rows):
 
 
 def _usual(of_seeds):
-    """The verdict of each check that most seeds have."""
-    return [max(set(verdicts), key=verdicts.count) for verdicts in zip(*of_seeds)]
+    """The verdict of each check that most seeds have; of two that as many have, the first seed's."""
+    return [max(verdicts, key=verdicts.count) for verdicts in zip(*of_seeds)]
 
 
 def survivals(experiment, folder):

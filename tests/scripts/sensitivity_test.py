@@ -6,7 +6,6 @@ from planned import experiment, row
 from simulated_test import FAKE, WithAMachine, of_machine, two_by_two
 
 from experiments import local, needed, sensitivity, simulated, store
-from experiments.measured import Measured
 from experiments.refused import Refused
 
 GAINS = {"says": "poplar gains from threads",
@@ -129,16 +128,22 @@ class Sensitivity(WithAMachine):
         self.assertEqual((found.holds, found.otherwise),
                          (0, ["dirty_cycles doubled (1 of 1 seeds)"]))
 
-    def test_rows_of_one_seed_are_judged_alone(self):
+    def judged(self, unchanged, halved):
+        """The Survival of a check that holds with rates above 5, from the rates of each seed."""
         one = experiment(check=[{"says": "so", "holds": "value('tps', log='centr', threads=1) > 5"}])
-        for name, rates in (("unchanged", (10, 10)), ("x-halved", (10, 1))):
+        for name, rates in (("unchanged", unchanged), ("x-halved", halved)):
             path = self.folder / f"{name}.csv"
             path.parent.mkdir(parents=True, exist_ok=True)
             store.write_rows(path, [{**row(seed, rate, log="centr", threads=1), **of_machine(seed)}
                                     for seed, rate in enumerate(rates, 1)])
-        found = sensitivity.survivals(one, self.folder)
-        self.assertEqual(found[0].otherwise, ["x halved (1 of 2 seeds)"])
-        self.assertEqual(Measured(one, []).rows, [])
+        return sensitivity.survivals(one, self.folder)[0]
+
+    def test_rows_of_one_seed_are_judged_alone(self):
+        self.assertEqual(self.judged((10, 10), (10, 1)).otherwise, ["x halved (1 of 2 seeds)"])
+
+    def test_with_as_many_seeds_for_as_against_the_first_one_decides(self):
+        self.assertEqual(self.judged((10, 1), (1, 1)).otherwise, ["x halved (2 of 2 seeds)"])
+        self.assertEqual(self.judged((1, 10), (1, 1)).otherwise, [])
 
 
 if __name__ == "__main__":
