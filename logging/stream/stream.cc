@@ -177,8 +177,16 @@ void Stream::poll(bool urgent) {
 bool Stream::step(bool force, bool may_block) {
   bool advanced = devices_.under_way() != 0 && finish();
   if (devices_.all_busy()) return advanced;
-  if (write(look(), force, may_block) && may_block) advanced |= finish();
+  if (write(look_to_write(), force, may_block) && may_block) advanced |= finish();
   return advanced;
+}
+
+// A look may take long: ELEDA's crawls over what was filled. It is left out if the next write is as
+// large as a write may be without it.
+const Stream::Filled& Stream::look_to_write() {
+  const StripedDevices::Member* next = devices_.ready(seen_.position);
+  if (next == nullptr || seen_.position - next->next < max_write_bytes_) seen_ = look();
+  return seen_;
 }
 
 bool Stream::finish() {
@@ -249,6 +257,7 @@ void Stream::raise_goal(const Filled& filled, uint64_t idle_since) {
   commits_flushed_.store(filled.commits, platform::memory_order_relaxed);
   goal_.store(filled.position, platform::memory_order_relaxed);
   oldest_.store(0, platform::memory_order_relaxed);
+  if (immediate()) return;  // there is no T
   platform::full_fence();
   if (filled_() != filled.position) oldest_.store(now, platform::memory_order_relaxed);
 }
@@ -309,7 +318,7 @@ void Stream::lead(const CommitPoint& point) {
   bool advanced = false;
   while (!waiters_.is_durable(point) && work_pending()) {
     if (advanced) waiters_.wake_durable();
-    if (!devices_.all_busy() && write(look(), true, true)) {
+    if (!devices_.all_busy() && write(look_to_write(), true, true)) {
       helped_flushes_.add();
     } else if (devices_.under_way() != 0) {
       devices_.wait(kDaemonTimeoutNs);

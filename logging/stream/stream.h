@@ -169,9 +169,10 @@ class Stream {
   uint64_t ticks_until_asked() const;
   uint64_t next_start_ns() const;
 
-  // These six are called under the latch.
+  // These seven are called under the latch.
   bool step(bool force, bool may_block);
   bool finish();  // returns whether `durable` advanced
+  const Filled& look_to_write();
   bool write(const Filled& filled, bool force, bool may_block);
   uint64_t goal_of(const Filled& filled, const StripedDevices::Member& member, bool force);
   void raise_goal(const Filled& filled, uint64_t idle_since);
@@ -220,6 +221,7 @@ class Stream {
   uint32_t idle_naps_ = 0;
 
   // Guarded by the latch.
+  Filled seen_{};            // by the last look
   uint64_t log_end_at_ = 0;  // where the log's end was written; a new log has zeros at its start
   std::unique_ptr<platform::MirroredMemory> log_end_;
 

@@ -155,10 +155,9 @@ TEST_F(StreamTest, AHoleThatIsFilledWhileAWorkerGoesToSleepDoesNotLeaveItAsleep)
 }
 
 // Many workers that look at once take the lines that they look at from each other, in vain. A
-// stream's only writer looks first, which saves it the latch.
+// stream's only writer looks first, which saves it the latch; its second look is under the latch.
 TEST_F(StreamTest, WorkersThatShareAStreamPollOneAtATime) {
   for (const uint32_t workers : {kWorkers, 1U}) {
-    SCOPED_TRACE(workers);
     config_.workers = workers;
     open("null");
     publish(64);
@@ -168,14 +167,22 @@ TEST_F(StreamTest, WorkersThatShareAStreamPollOneAtATime) {
       std::thread([&] { stream_->poll(); }).join();
       after_look_ = nullptr;
     };
-    if (workers == 1) {
-      after_look_ = [&] { after_look_ = poll_of_another; };  // the second look is under the latch
-    } else {
-      after_look_ = poll_of_another;
-    }
+    after_look_ = poll_of_another;
+    if (workers == 1) after_look_ = [&] { after_look_ = poll_of_another; };
     stream_->poll();
     EXPECT_EQ(looked, workers == 1);
   }
+}
+
+// ELEDA crawls over what is filled when a thread looks, and no write begins meanwhile.
+TEST_F(StreamTest, NoThreadLooksAgainWhileTheNextWriteIsAsLargeAsItMayBe) {
+  open("null", 4096);
+  publish(3 * 4096);
+  int looks = 0;
+  const std::function<void()> count = [&] { ++looks, after_look_ = count; };
+  after_look_ = count;
+  while (durable() < 3 * 4096) stream_->poll();
+  EXPECT_EQ(looks, 2) << "before the first write, and behind the last one";
 }
 
 // The worker is woken to lead, but finds its commit durable, because a third worker has polled. The
