@@ -28,9 +28,12 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # handle_segv=2: a bad access gets the sanitizer's report, whichever handler the tests install.
+# die_after_fork=0: a test that forks may follow one that left threads of a library behind, and its
+# child starts threads of its own.
 SANITIZERS = {
     "": {},
-    "thread": {"TSAN_OPTIONS": "halt_on_error=1 handle_segv=2 second_deadlock_stack=1"},
+    "thread": {"TSAN_OPTIONS": "halt_on_error=1 handle_segv=2 second_deadlock_stack=1 "
+                               "die_after_fork=0"},
     "address": {"ASAN_OPTIONS": "halt_on_error=1 handle_segv=2 strict_string_checks=1"},
     "undefined": {"UBSAN_OPTIONS": "halt_on_error=1 print_stacktrace=1"},
 }
