@@ -30,8 +30,8 @@
 //   tids_        its protocol is in logging/buffer/epoch_tids.h. A logger asks which epoch is over
 //                for its workers, and then places the watermark record behind all buffers that were
 //                dealt out. So no record of e comes to lie behind a watermark of e.
-//   watermark    the last epoch with a watermark record. It is stored (release) under the latch of
-//                the logger's chunks, when the watermark record has its place.
+//   watermark    the last epoch with a watermark record. It is stored (release) under the lock
+//                that chunks are passed under, when the watermark record has its place.
 //   wanted_      the largest epoch with a reservation. It is raised before a worker can wait for
 //                it.
 #include <gflags/gflags.h>
@@ -165,7 +165,7 @@ class Silo final : public MultiStreamScheme {
     return logger.chunks.filled();
   }
 
-  // Called under the latch: writes a watermark record of the last epoch that has ended, and to
+  // Called under passing(): writes a watermark record of the last epoch that has ended, and to
   // which no worker will add a record. Returns false if the ring has no room for it.
   bool advance_watermark(uint32_t index, Logger& logger) {
     const uint64_t ended = tids_.over_for(index, streams());
