@@ -259,14 +259,14 @@ TEST_P(StreamStarts, AreTakenWhileWorkersGoOn) {
     }
     std::vector<std::vector<uint64_t>> taken;
     std::vector<Starts> all_starts;
-    while (running != 0) {
+    do {
       taken.push_back(scheme().published_positions());
       while (!reached(scheme().durable_positions(), taken.back())) std::this_thread::yield();
       const auto sequences = scheme().durable_sequences();
       Starts& starts = all_starts.emplace_back();
       for (uint32_t s = 0; s < streams(); ++s) starts.push_back({taken.back()[s], sequences[s]});
       std::this_thread::yield();
-    }
+    } while (running != 0);
     for (std::thread& worker : workers) worker.join();
     log_->drain();
     const auto last = scheme().published_positions(), durable = scheme().durable_positions();
