@@ -1,12 +1,41 @@
 #include "logging/buffer/buffer_chunks.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
-#include <memory>
+#include <bit>
 
 namespace logjam {
 namespace {
 
 constexpr uint64_t kLeastRecordBytes = sizeof(RecordHeader);
+constexpr uint64_t kChunkBytes = uint64_t{32} << 10;
+constexpr uint64_t kChunksOfRing = 4;      // the ring has at least so many for each owner
+constexpr uint64_t kMostOfRing = 1 << 15;  // and not many more than this
+constexpr uint64_t kWatermarks = 8;        // room for those that were not passed yet
+
+// `next_`: the upper bits are a number, which may begin again; the lower bits count kUnit bytes, of
+// which the length of each record is a multiple.
+constexpr int kBeginBits = 48;
+constexpr uint64_t kUnit = 8;
+constexpr uint64_t kMostStreamBytes = kUnit << kBeginBits;
+constexpr uint64_t kMostSlots = uint64_t{1} << (64 - kBeginBits);
+
+uint64_t number_of(uint64_t next) { return next >> kBeginBits; }
+uint64_t begin_of(uint64_t next) { return next * kUnit % kMostStreamBytes; }
+// What a chunk of `bytes` adds to `next_`.
+uint64_t step(uint64_t bytes) { return (uint64_t{1} << kBeginBits) + bytes / kUnit; }
+
+uint64_t chunk_bytes(uint64_t ring_bytes, uint32_t owners) {
+  const uint64_t most = ring_bytes / (kChunksOfRing * (owners + 1));
+  return std::min(std::max(kChunkBytes, ring_bytes / kMostOfRing), most) & ~uint64_t{7};
+}
+
+// Of chunks that are not durable the ring has room for so many; and each owner may wait with one.
+uint64_t slot_count(uint64_t ring_bytes, uint64_t chunk_bytes, uint32_t owners) {
+  const uint64_t least = std::max(chunk_bytes, 2 * kLeastRecordBytes) - kLeastRecordBytes;
+  return std::bit_ceil(ring_bytes / least + owners + kWatermarks);
+}
 
 }  // namespace
 
@@ -23,16 +52,10 @@ void ChunkOwner::begin() {
 BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners)
     : stream_(stream),
       run_(run),
-      chunk_bytes_(std::min(
-          kChunkBytes, stream.ring().capacity() / (kChunksOfRing * (owners + 1)) & ~uint64_t{7})),
-      latch_(owners) {}
-
-BufferChunks::~BufferChunks() {
-  while (first_ != nullptr) {
-    BufferChunk* const next = first_->next.load(platform::memory_order_relaxed);
-    delete first_;
-    first_ = next;
-  }
+      chunk_bytes_(chunk_bytes(stream.ring().capacity(), owners)),
+      slot_mask_(slot_count(stream.ring().capacity(), chunk_bytes_, owners) - 1),
+      slots_(std::make_unique<BufferChunk[]>(slot_mask_ + 1)) {
+  CHECK_LT(slot_mask_, kMostSlots) << "a number of `next_` must name one slot";
 }
 
 uint64_t BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
@@ -53,18 +76,16 @@ void BufferChunks::publish(ChunkOwner& owner, uint32_t bytes) {
 }
 
 bool BufferChunks::append_watermark(uint64_t sequence) {
-  auto chunk = std::make_unique<BufferChunk>();
-  chunk->watermark = sequence;
-  latch_.lock();
-  const bool fits = stream_.ring().fits(end_ + kLeastRecordBytes);
-  if (fits) {
-    append(chunk.get(), kLeastRecordBytes);
-    watermark_end_.store(end_, platform::memory_order_relaxed);
-  }
-  latch_.unlock();
-  if (!fits) return false;
-  write_empty(RecordKind::kWatermark, sequence, chunk->begin, kLeastRecordBytes);
-  hand_over(*chunk.release());
+  uint64_t next = next_.load(platform::memory_order_relaxed);
+  do {
+    const bool fits = stream_.ring().fits(begin_of(next) + kLeastRecordBytes);
+    if (!fits || slot(number_of(next)).dealt.load(platform::memory_order_relaxed)) return false;
+  } while (!next_.compare_exchange_weak(next, next + step(kLeastRecordBytes),
+                                        platform::memory_order_relaxed));
+  BufferChunk& chunk = place(next, kLeastRecordBytes, 0, sequence);
+  watermark_end_.store(chunk.end, platform::memory_order_relaxed);
+  write_empty(RecordKind::kWatermark, sequence, chunk.begin, kLeastRecordBytes);
+  hand_over(chunk);
   return true;
 }
 
@@ -76,20 +97,25 @@ bool BufferChunks::fits(const ChunkOwner& owner, uint64_t bytes) const {
 
 void BufferChunks::deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
   const uint64_t size = bytes + kLeastRecordBytes <= chunk_bytes_ ? chunk_bytes_ : bytes;
-  owner.chunk = new BufferChunk;
-  owner.chunk->owner = worker;
-  stream_.lock_with_space(latch_, end_, size);
-  append(owner.chunk, size);
-  latch_.unlock();
+  const uint64_t next = next_.fetch_add(step(size), platform::memory_order_relaxed);
+  owner.chunk = &place(next, size, worker, 0);
   owner.used = owner.chunk->begin;
+  stream_.wait_for_space(owner.chunk->end);
 }
 
-void BufferChunks::append(BufferChunk* chunk, uint64_t bytes) {
-  chunk->begin = end_;
-  end_ += bytes;
-  chunk->end = end_;
-  last_->next.store(chunk, platform::memory_order_release);
-  last_ = chunk;
+BufferChunk& BufferChunks::place(uint64_t next, uint64_t bytes, uint32_t worker,
+                                 uint64_t watermark) {
+  BufferChunk& chunk = slot(number_of(next));
+  platform::SpinWait wait;
+  while (chunk.dealt.load(platform::memory_order_acquire)) wait.once();
+  chunk.begin = begin_of(next);
+  chunk.end = chunk.begin + bytes;
+  CHECK_LT(chunk.end, kMostStreamBytes) << "a stream of buffer chunks ends at 2 PiB";
+  chunk.owner = worker;
+  chunk.watermark = watermark;
+  chunk.done.store(false, platform::memory_order_relaxed);
+  chunk.dealt.store(true, platform::memory_order_release);
+  return chunk;
 }
 
 void BufferChunks::hand_over(ChunkOwner& owner) {

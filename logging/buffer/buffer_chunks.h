@@ -16,25 +16,28 @@
 //                       kOpen -> kTaken (acquire), under `passing_`; then it hands the chunk over
 //                       and stores kNone (release). `chunk` and `used` belong to the thread that
 //                       brought the state to kBusy or kTaken.
-//   latch_              guards `end_` and `last_`, the end of the list of chunks: chunks are dealt
-//                       out under it. No thread waits for room under it.
-//   passing_            guards `first_`, the begin of the list: chunks are passed under it. So
-//                       workers that take chunks do not wait while a thread looks through those
-//                       that were handed over. The two ends meet in the `next` of the last chunk,
-//                       stored (release) under `latch_` and loaded (acquire) under `passing_`; a
-//                       chunk stays in the list until the next one is passed.
+//   next_               the number of the next chunk, and where it begins, in one word. A worker
+//                       takes a chunk by one addition, and waits for no other worker. If the ring
+//                       has no room yet, the worker waits with its chunk. All chunks before it can
+//                       be flushed without it, so room comes.
+//   slots_              chunk n has slot n modulo the number of slots. There are more slots than
+//                       chunks that are not durable, so the chunk that had the slot before was
+//                       passed. The worker waits until it sees that (`dealt` is false, acquire),
+//                       fills the slot and stores `dealt` (release). The thread that passes the
+//                       chunk stores false (release).
+//   passing_            chunks are passed under it, in the order of their numbers.
 //   BufferChunk::done   is stored (release) when the chunk is filled to its end.
 //   filled_             is stored (release) under `passing_`, after the caller has recorded which
 //                       durable sequence the new value stands for.
-//   watermark_end_      is stored under `latch_` and loaded (relaxed) by workers. A worker that
+//   watermark_end_      is stored under `passing_` and loaded (relaxed) by workers. A worker that
 //                       misses the newest watermark puts one more record before it, which does no
 //                       harm.
 //   done_, passed_      count chunks. A thread may see their difference late; it looks again later.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
-#include "logging/buffer/handoff_lock.h"
 #include "logging/format/record.h"
 #include "logging/stream/stream.h"
 #include "platform/atomic.h"
@@ -46,8 +49,7 @@ struct alignas(platform::kCacheLine) BufferChunk {
   uint64_t begin = 0, end = 0;
   uint32_t owner = 0;      // the worker's number
   uint64_t watermark = 0;  // not 0: the chunk is a watermark record with this number
-  platform::atomic<bool> done{false};
-  platform::atomic<BufferChunk*> next{nullptr};  // in the list, by position
+  platform::atomic<bool> dealt{false}, done{false};
 };
 
 // What one worker knows of its chunk.
@@ -82,7 +84,6 @@ class alignas(platform::kCacheLine) BufferChunks {
   BufferChunks(Stream& stream, uint64_t run, uint32_t owners);
   BufferChunks(const BufferChunks&) = delete;
   BufferChunks& operator=(const BufferChunks&) = delete;
-  ~BufferChunks();
 
   // Called by worker `worker`. Returns the stream position at which its hole of `bytes` begins.
   // Waits for room in the ring. The chunk is in use until publish().
@@ -100,21 +101,21 @@ class alignas(platform::kCacheLine) BufferChunks {
   // `note(chunk)` is called before filled() includes the chunk.
   template <class OwnerOf, class Note>
   void pass(bool take_open, const OwnerOf& owner_of, const Note& note) {
-    BufferChunk* chunk;
-    while ((chunk = first_->next.load(platform::memory_order_acquire)) != nullptr) {
-      if (!chunk->done.load(platform::memory_order_acquire)) {
+    while (true) {
+      const uint64_t passed = passed_.load(platform::memory_order_relaxed);
+      BufferChunk& chunk = slot(passed);
+      if (!chunk.dealt.load(platform::memory_order_acquire)) return;
+      if (!chunk.done.load(platform::memory_order_acquire)) {
         if (!take_open && !open_chunk_in_the_way()) return;
-        ChunkOwner& owner = owner_of(chunk->owner);
+        ChunkOwner& owner = owner_of(chunk.owner);
         if (!owner.take()) return;
         hand_over(owner);
         owner.give_back();
       }
-      note(*chunk);
-      filled_.store(chunk->end, platform::memory_order_release);
-      passed_.store(passed_.load(platform::memory_order_relaxed) + 1,
-                    platform::memory_order_relaxed);
-      delete first_;
-      first_ = chunk;
+      note(chunk);
+      filled_.store(chunk.end, platform::memory_order_release);
+      passed_.store(passed + 1, platform::memory_order_relaxed);
+      chunk.dealt.store(false, platform::memory_order_release);
     }
   }
 
@@ -127,13 +128,13 @@ class alignas(platform::kCacheLine) BufferChunks {
   uint64_t padding_bytes() const { return padding_bytes_.load(platform::memory_order_relaxed); }
 
  private:
-  static constexpr uint64_t kChunkBytes = uint64_t{32} << 10;
-  static constexpr uint64_t kChunksOfRing = 4;  // the ring has at least so many for each owner
-  static constexpr uint64_t kManyChunks = 8;    // if so many wait, an open chunk is in the way
+  static constexpr uint64_t kManyChunks = 8;  // if so many wait, an open chunk is in the way
+
+  BufferChunk& slot(uint64_t number) { return slots_[number & slot_mask_]; }
 
   bool fits(const ChunkOwner& owner, uint64_t bytes) const;
-  // Called under `latch_`: puts `chunk`, of `bytes`, behind all others.
-  void append(BufferChunk* chunk, uint64_t bytes);
+  // Deals the chunk of `bytes` for which `next` was drawn from `next_`. Returns its slot.
+  BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, uint64_t watermark);
   void deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes);
   // Called by the chunk's owner, or by the thread that has taken the chunk.
   void hand_over(ChunkOwner& owner);
@@ -154,11 +155,10 @@ class alignas(platform::kCacheLine) BufferChunks {
   Stream& stream_;
   const uint64_t run_;
   const uint64_t chunk_bytes_;
-  [[no_unique_address]] HandoffLock latch_;
-  uint64_t end_ = 0;                     // the end of the last chunk that was dealt out
-  BufferChunk* last_ = new BufferChunk;  // that chunk; the first one of all has no bytes
+  const uint64_t slot_mask_;
+  const std::unique_ptr<BufferChunk[]> slots_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> next_{0};
   alignas(platform::kCacheLine) platform::SpinLock passing_;
-  BufferChunk* first_ = last_;  // the last chunk that was passed
   platform::atomic<uint64_t> filled_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> watermark_end_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> done_{0};

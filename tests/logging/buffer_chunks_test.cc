@@ -1,7 +1,11 @@
-// Which buffers a flushing thread takes from their owners. One thread decides the interleaving.
+// Which buffers a flushing thread takes from their owners, and that chunks are passed in the order
+// of their positions.
 #include "logging/buffer/buffer_chunks.h"
 
+#include <atomic>
 #include <mutex>
+#include <thread>
+#include <vector>
 
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
@@ -28,11 +32,18 @@ class BufferChunksTest : public testing::Test {
         1);
     chunks_->publish(owners_[worker], kRecordBytes);
   }
-  void pass() {
+  void pass(bool take_open = false) {
     const std::lock_guard hold(chunks_->passing());
+    pass_under_lock(take_open);
+  }
+  void pass_under_lock(bool take_open) {
     chunks_->pass(
-        false, [this](uint32_t worker) -> ChunkOwner& { return owners_[worker]; },
-        [](const BufferChunk&) {});
+        take_open, [this](uint32_t worker) -> ChunkOwner& { return owners_[worker]; },
+        [this](const BufferChunk& chunk) {
+          EXPECT_EQ(chunk.begin, passed_);
+          passed_ = chunk.end;
+          ++(chunk.watermark != 0 ? watermarks_ : buffers_);
+        });
   }
 
   LogDirectory directory_;
@@ -42,6 +53,7 @@ class BufferChunksTest : public testing::Test {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<BufferChunks> chunks_;
   ChunkOwner owners_[kOwners];
+  uint64_t passed_ = 0, watermarks_ = 0, buffers_ = 0;
 };
 
 // Else each worker that needs a chunk would wait for a thread that looks through all of them.
@@ -58,6 +70,40 @@ TEST_F(BufferChunksTest, WorkersTakeChunksWhileAnotherThreadPasses) {
   pass();
   EXPECT_EQ(chunks_->filled(), 0) << "the first chunk, of worker 1, is open";
   EXPECT_EQ(end, kRecordBytes);
+}
+
+// Slots and the ring are used again and again. Workers that find the ring full wait with their
+// chunks.
+TEST_F(BufferChunksTest, ChunksArePassedInOrderLapAfterLap) {
+  constexpr uint64_t kLaps = 5;
+  const Watchdog watchdog("workers wait for room, and nothing makes any");
+  const uint64_t records = kLaps * config_.buffer_bytes / kRecordBytes;
+  std::atomic<uint32_t> at_work{kOwners};
+  std::vector<std::jthread> workers;
+  for (uint32_t worker = 0; worker < kOwners; ++worker) {
+    workers.emplace_back([&, worker] {
+      for (uint64_t i = 0; i < records; ++i) publish(worker);
+      --at_work;
+    });
+  }
+  uint64_t appended = 0;
+  for (uint64_t look = 1; at_work != 0 || chunks_->filled() < kOwners * records * kRecordBytes;
+       ++look) {
+    {
+      const std::lock_guard hold(chunks_->passing());
+      const bool room = look % 4 != 0 || chunks_->append_watermark(appended + 1);
+      if (look % 4 == 0 && room) ++appended;
+      pass_under_lock(!room || at_work == 0);
+    }
+    stream_->flush(true);
+  }
+  workers.clear();
+  pass(true);
+  EXPECT_EQ(chunks_->filled(), passed_);
+  EXPECT_EQ(watermarks_, appended);
+  EXPECT_EQ(passed_, kOwners * records * kRecordBytes + chunks_->padding_bytes() +
+                         appended * sizeof(RecordHeader));
+  EXPECT_GT(buffers_, kLaps * 32) << "chunks are of 32 KiB";
 }
 
 // To pad the buffers in use would fill the device with padding while it is the bottleneck.
