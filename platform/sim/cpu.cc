@@ -49,14 +49,8 @@ void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_n
   const bool forever = timeout_ns > kForever / kNanosecond;
   scheduler.wait(&word, forever ? 0 : timeout_ns * kNanosecond);
 }
-void wake_one(const atomic<uint32_t>& word) {
-  sim::scheduler().spend(sim::machine().futex_wake);
-  sim::scheduler().wake(&word, 1);
-}
-void wake_all(const atomic<uint32_t>& word) {
-  sim::scheduler().spend(sim::machine().futex_wake);
-  sim::scheduler().wake(&word, ~uint32_t{0});
-}
+void wake_one(const atomic<uint32_t>& word) { sim::scheduler().wake(&word, 1); }
+void wake_all(const atomic<uint32_t>& word) { sim::scheduler().wake(&word, ~uint32_t{0}); }
 void Parker::park(uint64_t timeout_ns) {
   uint32_t seen = kEmpty;
   sim::before_read_modify_write(__builtin_return_address(0), &state_);

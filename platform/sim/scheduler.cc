@@ -174,8 +174,9 @@ void Scheduler::fire_timers() {
     Fiber* fiber = timer.fiber;
     if (!fiber->waiting || fiber->waits != timer.wait) continue;
     if (fiber->waits_on != nullptr) {
-      std::deque<Fiber*>& waiters = waiters_[fiber->waits_on];
-      waiters.erase(std::find(waiters.begin(), waiters.end(), fiber));
+      const auto found = waiters_.find(fiber->waits_on);
+      found->second.erase(std::ranges::find(found->second, fiber));
+      if (found->second.empty()) waiters_.erase(found);
     }
     make_ready(fiber, timer.at, 0);
   }
@@ -367,6 +368,7 @@ void Scheduler::wait(const void* address, Picoseconds timeout) {
 
 void Scheduler::wake(const void* address, uint32_t most) {
   const Uncharged free;
+  spend(waiters_.contains(address) ? machine_.futex_wake : machine_.syscall);
   const auto found = waiters_.find(address);
   if (found == waiters_.end()) return;
   std::deque<Fiber*>& waiters = found->second;

@@ -129,7 +129,9 @@ class Scheduler {
   // Waits until a wake() of the address, or for `timeout` if that is not 0.
   void wait(const void* address, Picoseconds timeout);
 
-  // Wakes at most `most` of those that wait on the address.
+  // Wakes at most `most` of those that wait on the address. The current fiber spends the kernel's
+  // time for a wake-up, or, if none waits when it calls, for a system call that does nothing: a
+  // mutex's unlock calls although the only waiter may be the thread that unlocks.
   void wake(const void* address, uint32_t most);
   // The current fiber moves to this context, or to the contexts of this socket.
   void pin(uint32_t context);

@@ -219,6 +219,31 @@ TEST(Scheduler, AWakeUpWithoutASleeperIsNothing) {
   EXPECT_EQ(waited, 25 * kMicrosecond) << "the wait ends with its time";
 }
 
+// The thread that slept for a mutex calls when it unlocks it, and none may sleep by then.
+TEST(Scheduler, AWakeUpCostsTheWakersPartOnlyIfThereIsASleeper) {
+  const Profile profile = small_profile();
+  ASSERT_GT(profile.futex_wake_ns, profile.syscall_ns);
+  RunningMachine machine(profile, 2);
+  int word = 0, other = 0;
+  std::vector<Picoseconds> spent;
+  machine.run({[&] {
+                 machine->wait(&other, 10 * kMicrosecond);
+                 machine->wait(&word, 0);
+               },
+               [&] {
+                 machine->spend(50 * kMicrosecond);
+                 machine->visible();
+                 for (const int* called : {&other, &word, &word}) {
+                   const Picoseconds before = machine->now();
+                   machine->wake(called, 1);
+                   spent.push_back(machine->now() - before);
+                 }
+               }});
+  const Picoseconds none = static_cast<Picoseconds>(profile.syscall_ns) * kNanosecond;
+  const Picoseconds one = static_cast<Picoseconds>(profile.futex_wake_ns) * kNanosecond;
+  EXPECT_EQ(spent, (std::vector<Picoseconds>{none, one, none}));
+}
+
 TEST(Scheduler, AWakeUpEndsAsManyWaitsAsItSaysInTheirOrder) {
   RunningMachine machine(free_kernel(), 4);
   int word = 0, other = 0;
@@ -275,8 +300,8 @@ TEST(Scheduler, ASleeperWakesAfterTheWakeUpsLatency) {
                [&] {
                  machine->spend(50 * kMicrosecond);
                  machine->visible();
-                 called = machine->now();
                  machine->wake(&word, 1);
+                 called = machine->now();
                }});
   EXPECT_GE(awake - called, 3600 * kNanosecond) << "10 % less than 4 us";
   EXPECT_LE(awake - called, 4400 * kNanosecond) << "10 % more";
