@@ -16,7 +16,7 @@ namespace logjam::sim {
 using Picoseconds = uint64_t;
 
 // What each row names. A change of the model that changes results gets the next number.
-inline constexpr int kModelVersion = 3;
+inline constexpr int kModelVersion = 4;
 
 // Distances between two sockets.
 inline constexpr uint32_t kDistances = 3;  // the same socket, one hop, two hops

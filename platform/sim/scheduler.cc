@@ -368,6 +368,7 @@ void Scheduler::wait(const void* address, Picoseconds timeout) {
 
 void Scheduler::wake(const void* address, uint32_t most) {
   const Uncharged free;
+  const Picoseconds called = now();
   spend(waiters_.contains(address) ? machine_.futex_wake : machine_.syscall);
   const auto found = waiters_.find(address);
   if (found == waiters_.end()) return;
@@ -375,7 +376,8 @@ void Scheduler::wake(const void* address, uint32_t most) {
   for (; most > 0 && !waiters.empty(); --most) {
     Fiber* fiber = waiters.front();
     waiters.pop_front();
-    make_ready(fiber, now(), machine_.wake_latency);
+    const Picoseconds spent = std::min(now() - called, machine_.wake_latency);
+    make_ready(fiber, now(), machine_.wake_latency - spent);
   }
   if (waiters.empty()) waiters_.erase(found);
 }

@@ -131,7 +131,8 @@ class Scheduler {
 
   // Wakes at most `most` of those that wait on the address. The current fiber spends the kernel's
   // time for a wake-up, or, if none waits when it calls, for a system call that does nothing: a
-  // mutex's unlock calls although the only waiter may be the thread that unlocks.
+  // mutex's unlock calls although the only waiter may be the thread that unlocks. The latency of a
+  // wake-up begins with the call.
   void wake(const void* address, uint32_t most);
   // The current fiber moves to this context, or to the contexts of this socket.
   void pin(uint32_t context);

@@ -300,8 +300,8 @@ TEST(Scheduler, ASleeperWakesAfterTheWakeUpsLatency) {
                [&] {
                  machine->spend(50 * kMicrosecond);
                  machine->visible();
-                 machine->wake(&word, 1);
                  called = machine->now();
+                 machine->wake(&word, 1);
                }});
   EXPECT_GE(awake - called, 3600 * kNanosecond) << "10 % less than 4 us";
   EXPECT_LE(awake - called, 4400 * kNanosecond) << "10 % more";
