@@ -1,5 +1,5 @@
 // Which buffers a flushing thread takes from their owners, and that chunks are passed in the order
-// of their positions.
+// of their positions, and full of records.
 #include "logging/buffer/buffer_chunks.h"
 
 #include <atomic>
@@ -16,19 +16,20 @@ namespace {
 class BufferChunksTest : public testing::Test {
  protected:
   static constexpr uint32_t kOwners = 2, kRecordBytes = 64;
+  static constexpr uint64_t kRun = 7;
 
   BufferChunksTest() {
     config_.workers = kOwners;
     config_.buffer_bytes = uint64_t{1} << 20;
     config_.devices = {device_.get()};
     stream_ = std::make_unique<Stream>(config_, 0, waiters_, [this] { return chunks_->filled(); });
-    chunks_ = std::make_unique<BufferChunks>(*stream_, 7, kOwners);
+    chunks_ = std::make_unique<BufferChunks>(*stream_, kRun, kOwners);
   }
 
   void publish(uint32_t worker) {
     const uint64_t begin = chunks_->reserve(owners_[worker], worker, kRecordBytes);
     fill_record(
-        {.sequence = 1, .position = begin, .hole = stream_->at(begin), .bytes = kRecordBytes}, 7,
+        {.sequence = 1, .position = begin, .hole = stream_->at(begin), .bytes = kRecordBytes}, kRun,
         1);
     chunks_->publish(owners_[worker], kRecordBytes);
   }
@@ -43,7 +44,18 @@ class BufferChunksTest : public testing::Test {
           EXPECT_EQ(chunk.begin, passed_);
           passed_ = chunk.end;
           ++(chunk.watermark != 0 ? watermarks_ : buffers_);
+          expect_records(chunk);
         });
+  }
+  // A chunk that is passed is full of records of this lap, padding among them.
+  void expect_records(const BufferChunk& chunk) {
+    for (uint64_t at = chunk.begin; at < chunk.end;) {
+      const auto& header = *reinterpret_cast<const RecordHeader*>(stream_->at(at));
+      ASSERT_GE(header.bytes, sizeof(RecordHeader)) << "at " << at;
+      ASSERT_LE(header.bytes, chunk.end - at) << "at " << at;
+      ASSERT_EQ(header.checksum, record_checksum(header, kRun, at)) << "at " << at;
+      at += header.bytes;
+    }
   }
 
   LogDirectory directory_;
