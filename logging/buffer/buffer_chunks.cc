@@ -28,7 +28,7 @@ uint64_t step(uint64_t bytes) { return (uint64_t{1} << kBeginBits) + bytes / kUn
 
 uint64_t chunk_bytes(uint64_t ring_bytes, uint32_t owners) {
   const uint64_t most = ring_bytes / (kChunksOfRing * (owners + 1));
-  return std::min(std::max(kChunkBytes, ring_bytes / kMostOfRing), most) & ~uint64_t{7};
+  return std::min(std::max(kChunkBytes, ring_bytes / kMostOfRing), most) & ~(kUnit - 1);
 }
 
 // Of chunks that are not durable the ring has room for so many; and each owner may wait with one.

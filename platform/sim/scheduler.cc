@@ -373,10 +373,10 @@ void Scheduler::wake(const void* address, uint32_t most) {
   const auto found = waiters_.find(address);
   if (found == waiters_.end()) return;
   std::deque<Fiber*>& waiters = found->second;
+  const Picoseconds spent = std::min(now() - called, machine_.wake_latency);
   for (; most > 0 && !waiters.empty(); --most) {
     Fiber* fiber = waiters.front();
     waiters.pop_front();
-    const Picoseconds spent = std::min(now() - called, machine_.wake_latency);
     make_ready(fiber, now(), machine_.wake_latency - spent);
   }
   if (waiters.empty()) waiters_.erase(found);
