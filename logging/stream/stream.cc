@@ -59,7 +59,7 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       filled_(std::move(filled)),
       filled_to_write_(std::move(filled_to_write)),
       home_(home_of(config, index, writers)),
-      one_writer_(home_.writers == 1),
+      shared_(home_.writers > 1),
       ring_(config.buffer_bytes, devices_.block_bytes(), home_.node),
       txns_(config.flush_txns),
       bytes_(config.flush_bytes),
@@ -157,7 +157,7 @@ void Stream::poll(bool urgent) {
     const uint64_t now = platform::ticks();
     if (now - looked_.load(platform::memory_order_relaxed) < look_ticks_) return;
     looked_.store(now, platform::memory_order_relaxed);
-  } else if (urgent ? !work_pending() : !may_be_due() || (one_writer_ && !due(look()))) {
+  } else if (urgent ? !work_pending() : !may_be_due() || (!shared_ && !due(look()))) {
     return;
   }
   if (!latch_.try_lock()) return;

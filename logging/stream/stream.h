@@ -189,7 +189,7 @@ class Stream {
   DurabilityWaiters& waiters_;
   const std::function<uint64_t()> filled_, filled_to_write_;
   const StreamHome home_;
-  const bool one_writer_;
+  const bool shared_;  // several workers write to it
   Ring ring_;
   const uint64_t txns_, bytes_, wait_ticks_;  // the flush policy; if all are 0, flush at once
   const uint64_t gap_ticks_;                  // the least time between two starts of writes

@@ -30,6 +30,7 @@ StreamHome home_of(const LogConfig& config, uint32_t stream, Writers writers) {
     sockets.insert(platform::socket_of_core(static_cast<int>(worker)));
     nodes.insert(platform::node_of_core(static_cast<int>(worker)));
   }
+  if (home.writers == 0 && writers == Writers::kByTurns) home.writers = config.workers;
   if (sockets.size() == 1) home.socket = *sockets.begin();
   if (nodes.size() == 1) home.node = *nodes.begin();
   return home;

@@ -13,13 +13,14 @@ namespace logjam {
 
 // Which workers write to a stream.
 enum class Writers : uint8_t {
-  kByTurns,   // worker i writes to stream i modulo the number of streams
+  kByTurns,   // worker i writes to stream i modulo the number of streams; all workers write to
+              // one that no worker has (of watermarks)
   kOfSocket,  // the workers of a socket to the stream of that number (LogConfig::socket_of)
   kAll,
 };
 
 struct StreamHome {
-  uint32_t writers = 0;
+  uint32_t writers = 0;  // none, for a socket without workers
   int socket = platform::kNoSocket;
   int node = platform::kEveryNode;  // as platform::place() takes it
 };

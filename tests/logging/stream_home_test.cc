@@ -55,9 +55,13 @@ TEST(StreamHome, SaysHowManyWorkersWrite) {
   EXPECT_EQ(home_of(config, 0, Writers::kByTurns).writers, 2);
   EXPECT_EQ(home_of(config, 3, Writers::kByTurns).writers, 1);
   EXPECT_EQ(home_of(config, 3, Writers::kAll).writers, 6);
-  EXPECT_EQ(home_of(config_of(6, 7), 6, Writers::kByTurns).writers, 0) << "of the watermarks";
+  EXPECT_EQ(home_of(config_of(6, 7), 6, Writers::kByTurns).writers, 6) << "of the watermarks";
   config.pinned_workers = false;
   EXPECT_EQ(home_of(config, 0, Writers::kByTurns).writers, 2);
+  config.sockets = 4;
+  config.workers = 1;
+  EXPECT_EQ(home_of(config, 0, Writers::kOfSocket).writers, 1);
+  EXPECT_EQ(home_of(config, 3, Writers::kOfSocket).writers, 0) << "of a socket without workers";
 }
 
 TEST(StreamHome, AStreamOfSeveralSocketsIsInterleavedAndItsFlusherIsFree) {
