@@ -240,6 +240,7 @@ std::string measured_profile(uint32_t repetitions) {
   write_time_slice(profile);
   profile.measured("write_back_ns", memory.write_back_ns, 0,
                    std::string(platform::write_back_instruction()) + " and a fence");
+  profile.measured("write_back_line_ns", memory.write_back_line_ns, 1, "64 lines before a fence");
   return profile.all();
 }
 

@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kMemoryBytes = 8 << 20;  // evicted before use: it need not exceed the L3
 
+constexpr size_t kWrittenBack = 64;  // lines in a call
+
 Ring dense_ring(size_t bytes) { return Ring(bytes / kCacheLine, kCacheLine); }
 
 // A ring of more bytes than the cache before holds always misses there: it comes back to a line
@@ -90,13 +92,14 @@ double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
   return sum;
 }
 
-double write_back_line_ns() {
+// The nanoseconds a line, where each call has `together` lines that were written.
+double write_back_ns(size_t together) {
   const Ring ring = dense_ring(256 << 10);
   for (size_t i = 0; i < ring.size(); ++i) ring.line(i).word.store(i, memory_order_relaxed);
   size_t place = 0;
   return ns_of_a_step(ring.size(), [&](size_t lines) {
-    for (const size_t end = place + lines; place < end; ++place) {
-      write_back(&ring.line(place), sizeof(RingLine));
+    for (const size_t end = place + lines; place < end; place += together) {
+      write_back(&ring.line(place), together * sizeof(RingLine));
     }
   });
 }
@@ -140,7 +143,10 @@ MemoryCosts memory_costs(const MachineShape& shape, uint32_t repetitions) {
       return std::clamp(evicted.chase_ns() / four_ns, 1.0, 4.0);
     });
     costs.stream_ns = of_memory(in_order_ns);
-    costs.write_back_ns = median_of(repetitions, write_back_line_ns);
+    costs.write_back_ns = median_of(repetitions, [] { return write_back_ns(1); });
+    const double many_ns =
+        kWrittenBack * median_of(repetitions, [] { return write_back_ns(kWrittenBack); });
+    costs.write_back_line_ns = std::max(0.0, many_ns - costs.write_back_ns) / (kWrittenBack - 1);
   });
   const std::vector<int> cores = cores_of_the_socket();
   costs.readers = static_cast<uint32_t>(cores.size());

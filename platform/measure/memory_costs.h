@@ -15,10 +15,11 @@ struct MemoryCosts {
   // How many times as fast as `memory_ns` loads come, of which four at a time do not hang on each
   // other: at most 4.
   double overlap;
-  double stream_ns;      // a line of memory that is read in order
-  double gb_s;           // all allowed cores of the socket read memory in order, together
-  uint32_t readers;      // how many these are
-  double write_back_ns;  // write_back() of one line
+  double stream_ns;           // a line of memory that is read in order
+  double gb_s;                // all allowed cores of the socket read memory in order, together
+  uint32_t readers;           // how many these are
+  double write_back_ns;       // write_back() of one line
+  double write_back_line_ns;  // of each further line of the call
 };
 
 // Measures core number 0 of pin_to_core(); gb_s with all allowed cores of its NUMA node.

@@ -68,7 +68,11 @@ void Parker::unpark() {
 void write_back(const void* address, size_t bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(address) / kCacheLine;
   const auto end = (reinterpret_cast<uintptr_t>(address) + bytes + kCacheLine - 1) / kCacheLine;
-  sim::scheduler().spend((end - begin) * sim::machine().write_back);
+  // One fence waits for all lines.
+  const sim::Machine& machine = sim::machine();
+  if (end > begin) {
+    sim::scheduler().spend(machine.write_back + (end - begin - 1) * machine.write_back_line);
+  }
   sim::before_fence();
 }
 const char* write_back_instruction() { return "clwb"; }

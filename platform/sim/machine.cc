@@ -77,6 +77,7 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
   made.timer_late = ns(p.timer_late_ns);
   made.time_slice = ns(p.time_slice_us * 1e3);
   made.write_back = ns(p.write_back_ns);
+  made.write_back_line = ns(p.write_back_line_ns);
   return made;
 }
 

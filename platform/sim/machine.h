@@ -16,7 +16,7 @@ namespace logjam::sim {
 using Picoseconds = uint64_t;
 
 // What each row names. A change of the model that changes results gets the next number.
-inline constexpr int kModelVersion = 4;
+inline constexpr int kModelVersion = 5;
 
 // Distances between two sockets.
 inline constexpr uint32_t kDistances = 3;  // the same socket, one hop, two hops
@@ -31,7 +31,7 @@ struct Machine {
   Picoseconds l2, stream, rmw, fence, pause, ticks, store_lead, line_transfer;
   Picoseconds clean[kDistances], dirty[kDistances], upgrade[kDistances], memory[kDistances];
   Picoseconds clock, allocation, syscall, context_switch, futex_wait, futex_wake;
-  Picoseconds wake_latency, timer_late, time_slice, write_back;
+  Picoseconds wake_latency, timer_late, time_slice, write_back, write_back_line;
 
   Picoseconds cycles(double number) const {
     return static_cast<Picoseconds>(number * 1e3 / profile.ghz);

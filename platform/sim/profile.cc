@@ -71,6 +71,7 @@ constexpr std::array kKeys = {
     LOGJAM_KEY(timer_late_ns, 0, kMostNs),
     LOGJAM_KEY(time_slice_us, 1, 1e6),
     LOGJAM_KEY(write_back_ns, 0, kMostNs),
+    LOGJAM_KEY(write_back_line_ns, 0, kMostNs),
 };
 #undef LOGJAM_KEY
 #undef LOGJAM_COUNT

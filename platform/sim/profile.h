@@ -23,7 +23,7 @@ struct Profile {
   double rmw_cycles, fence_cycles, pause_cycles, ticks_cycles;
   double occupancy, store_buffer, overlap, stream_cycles;
   double clock_ns, allocation_ns, syscall_ns, context_switch_ns, futex_wait_ns, futex_wake_ns;
-  double wake_latency_ns, timer_late_ns, time_slice_us, write_back_ns;
+  double wake_latency_ns, timer_late_ns, time_slice_us, write_back_ns, write_back_line_ns;
 };
 
 // Returns the profile in the file of that name: a path, or the name of a file of config/machines/

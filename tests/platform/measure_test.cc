@@ -122,6 +122,7 @@ TEST(MeasureTest, EveryCostOfCoreMemoryLineAndKernelIsMeasured) {
                     memory.write_back_ns}) {
     EXPECT_GT(ns, 0);
   }
+  EXPECT_GE(memory.write_back_line_ns, 0);
   EXPECT_GE(memory.overlap, 1);
   EXPECT_GE(memory.l3_mib, 1u);
   EXPECT_LE(memory.l3_mib, 4u);

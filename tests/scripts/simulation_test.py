@@ -84,6 +84,23 @@ class Simulation(OfTheSimulation):
         self.assertEqual(row["verified"], "passed")
         self.assertLess(float(row["cpu_pct"] if "cpu_pct" in row else 0), 201)
 
+    def test_one_fence_waits_for_all_lines_that_are_written_back(self):
+        path = self.directory / "written_back.csv"
+
+        def insert_ns(first_ns, further_ns):
+            """The price of an insert of 192 cache lines, which `scm` writes back at once."""
+            self.simulate(
+                "micro", "--machine=milan2x64", "--cores=4", "--threads=1", "--log=scm",
+                "--device=nvm", "--record_bytes=12288", "--log_buffer_mb=1", "--seconds=0.002",
+                "--warmup=0.0005", "--overwrite=true", f"--csv={path}",
+                f"--set=write_back_ns={first_ns},write_back_line_ns={further_ns}")
+            with open(path, encoding="utf-8") as file:
+                return float(list(csv.DictReader(file))[-1]["ns_insert"])
+
+        free = insert_ns(0, 0)
+        self.assertAlmostEqual(insert_ns(1000, 0) - free, 1000, delta=200)
+        self.assertAlmostEqual(insert_ns(0, 100) - free, 191 * 100, delta=200)
+
 
 class Refused(OfTheSimulation):
     def refusal(self, *words):

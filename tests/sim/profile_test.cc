@@ -62,6 +62,7 @@ wake_latency_ns = 4000  # assumed
 timer_late_ns = 5000  # assumed
 time_slice_us = 3000  # assumed
 write_back_ns = 60  # assumed
+write_back_line_ns = 6  # assumed
 )";
 
 // A pattern that only this text matches.
@@ -109,7 +110,7 @@ TEST_F(ProfileReaderDeathTest, ReadsEveryNumber) {
   EXPECT_EQ(profile.interconnect, "full");
   EXPECT_EQ(profile.ghz, 2.5);
   EXPECT_EQ(profile.two_hop_upgrade_cycles, 350);
-  EXPECT_EQ(profile.write_back_ns, 60);
+  EXPECT_EQ(profile.write_back_line_ns, 6);
 }
 
 TEST_F(ProfileReaderDeathTest, ReadsTheProfilesOfThisRepository) {

@@ -68,6 +68,7 @@ Profile small_profile() {
   profile.timer_late_ns = 5000;
   profile.time_slice_us = 1000;
   profile.write_back_ns = 60;
+  profile.write_back_line_ns = 6;
   return profile;
 }
 
