@@ -78,10 +78,10 @@ TEST_F(CsvExport, EveryKindOfColumnHasItsText) {
   table.load(1, &b, arena_);
   table.load(~Key{0} - 1, &c, arena_);
   EXPECT_EQ(exported(),
-            std::string(kHeader)
-                .append("1,-0.05,,-2,1,255,\"a\"\",b\",\"x\n\",\"012\",\"01ff\"\n")
-                .append("2,1234.56,4294967295,7,0,0,\"\",\"\",\"\",\"0000\"\n")
-                .append("18446744073709551615,-987654321.00,1,0,16,0,\"\",\"\",\"\",\"1000\"\n"));
+            std::string(kHeader) +
+                "1,-0.05,,-2,1,255,\"a\"\",b\",\"x\n\",\"012\",\"01ff\"\n"
+                "2,1234.56,4294967295,7,0,0,\"\",\"\",\"\",\"0000\"\n"
+                "18446744073709551615,-987654321.00,1,0,16,0,\"\",\"\",\"\",\"1000\"\n");
 }
 
 TEST_F(CsvExport, TablesWithoutColumnsAreNamed) {
