@@ -229,6 +229,13 @@ std::string measured_profile(uint32_t repetitions) {
   profile.assumed("store_buffer", 64, 0, "between Haswell's 42 and Golden Cove's 112, remembered");
   profile.measured("overlap", memory.overlap, 1, "four independent chases against one");
   profile.cycles("stream_cycles", memory.stream_ns, "evicted lines read in order");
+  profile.cycles("stream_store_cycles", memory.stream_store_ns, "256 MiB written in order");
+  if (shape.l3.kib != 0) {
+    profile.cycles("l3_stream_cycles", memory.l3_stream_ns, "lines of the L3 read in order");
+  } else {
+    profile.cycles("l3_stream_cycles", memory.stream_ns, "no L3: as stream_cycles");
+  }
+  profile.assumed("lines_ahead", 2, 0, "calibrated once, for config/machines/this.toml");
   profile.measured("clock_ns", core.clock_ns, 1, "now_ns() in a loop");
   profile.measured("allocation_ns", core.allocation_ns, 1, "pairs of malloc and free");
   profile.measured("syscall_ns", kernel.syscall_ns, 0, "sched_yield, alone");

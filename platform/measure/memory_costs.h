@@ -16,6 +16,8 @@ struct MemoryCosts {
   // other: at most 4.
   double overlap;
   double stream_ns;           // a line of memory that is read in order
+  double stream_store_ns;     // one that is written in order
+  double l3_stream_ns;        // a line of the L3 that is read in order; 0: no L3
   double gb_s;                // all allowed cores of the socket read memory in order, together
   uint32_t readers;           // how many these are
   double write_back_ns;       // write_back() of one line

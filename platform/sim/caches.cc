@@ -60,14 +60,16 @@ Caches::Caches(const Machine& machine) : machine_(machine), lines_(map_lines()) 
 
 Caches::~Caches() { munmap(lines_, kLines * sizeof(Line)); }
 
-uint32_t Caches::lines_in_stream(Core& core, uint32_t line) {
+Core::Stream& Caches::stream_of(Core& core, uint32_t line) {
   for (Core::Stream& stream : core.streams) {
     if (stream.next != line) continue;
     ++stream.next;
-    return stream.lines++;
+    ++stream.lines;
+    return stream;
   }
-  core.streams[core.next_stream++ % core.streams.size()] = {line + 1, 1};
-  return 0;
+  Core::Stream& stream = core.streams[core.next_stream++ % core.streams.size()];
+  stream = {.next = line + 1};
+  return stream;
 }
 
 bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost) {
@@ -105,12 +107,13 @@ void Caches::expect_fetch(const Core& core, uint32_t line) const {
   if (!shared.holds_nothing()) __builtin_prefetch(&lines_[shared.oldest(line)], 1);
 }
 
-Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds now,
-                          Picoseconds passed) {
+Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds now,
+                              Picoseconds passed) {
   Line& line = lines_[number];
   const bool has_it = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
   const bool owned = line.owner_plus_1 != 0 && line.owner_plus_1 != core.number + 1;
-  Picoseconds latency = has_it ? 0 : from_elsewhere(core, number, line, now);
+  auto [latency, from_shared_cache] =
+      has_it ? Fetched{0, false} : from_elsewhere(core, number, line, now);
   bool passed_on = owned;
   if (write && !owned) {
     const Picoseconds upgrade = invalidate_others(core, number, line);
@@ -140,27 +143,27 @@ Picoseconds Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds n
   put(core, number, line, writable);
   const Picoseconds cost = end - now;
   line.cost += cost;
-  return cost;
+  return {cost, from_shared_cache};
 }
 
 // The line is not in the core's caches: from the nearest place that has it.
-Picoseconds Caches::from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now) {
+Caches::Fetched Caches::from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now) {
   if (line.owner_plus_1 != 0) {
     const uint32_t far = machine_.distance(core.socket, cores_[line.owner_plus_1 - 1U].socket);
     ++(far == 0 ? counts_.other_core : counts_.other_socket);
     take_from_owner(number, line);
     put_in_shared_cache(core.socket, number, line);
-    return machine_.dirty[far];
+    return {machine_.dirty[far], false};
   }
   const uint32_t far = nearest_holder(core.socket, line);
-  if (far == kDistances) return from_memory(core, number, line, now);
+  if (far == kDistances) return {from_memory(core, number, line, now), false};
   ++(far == 0 ? counts_.shared_cache : counts_.other_socket);
   if (far != 0) {
     put_in_shared_cache(core.socket, number, line);
   } else if (!shared_[core.socket].holds_nothing()) {
     shared_[core.socket].touch(number, false);  // it is the most recent one
   }
-  return machine_.clean[far];
+  return {machine_.clean[far], far == 0};
 }
 
 uint32_t Caches::nearest_holder(uint32_t socket, const Line& line) const {

@@ -53,8 +53,9 @@ struct Core {
   uint32_t number, socket;
   TagStore l1, l2;
   struct Stream {
-    uint32_t next = 0;  // the line behind the last one
-    uint32_t lines = 0;
+    uint32_t next = kNoLine;  // the line behind the last one
+    uint32_t lines = 0;       // that were missed in a row before the last one
+    Picoseconds ready = 0;    // when the last one was there
   };
   std::array<Stream, 8> streams{};
   uint32_t next_stream = 0;
@@ -92,14 +93,19 @@ class Caches {
   void expect(const Core& core, uint32_t line) const;
   void expect_fetch(const Core& core, uint32_t line) const;
   // Brings the line from elsewhere at `now`, of whose way `passed` has passed then. Returns how
-  // long that takes.
-  Picoseconds fetch(Core& core, uint32_t line, bool write, Picoseconds now, Picoseconds passed = 0);
-  // How many lines before this one the core has missed in a row: 0 if none.
-  static uint32_t lines_in_stream(Core& core, uint32_t line);
+  // long that takes, and whether the shared cache of the core's socket had it.
+  struct Fetched {
+    Picoseconds cost;
+    bool from_shared_cache;
+  };
+  Fetched fetch(Core& core, uint32_t line, bool write, Picoseconds now, Picoseconds passed = 0);
+  // The stream that the core's miss of this line continues or begins. It is valid until the next
+  // call.
+  static Core::Stream& stream_of(Core& core, uint32_t line);
 
  private:
   Picoseconds from_memory(Core& core, uint32_t number, Line& line, Picoseconds now);
-  Picoseconds from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now);
+  Fetched from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now);
   Picoseconds invalidate_others(Core& core, uint32_t number, Line& line);
   void take_from_owner(uint32_t number, Line& line);
   void put(Core& core, uint32_t number, Line& line, bool writable);

@@ -50,6 +50,8 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
   }
   made.l2 = made.cycles(p.l2_cycles);
   made.stream = made.cycles(p.stream_cycles);
+  made.stream_store = made.cycles(p.stream_store_cycles);
+  made.l3_stream = made.cycles(p.l3_stream_cycles);
   made.rmw = made.cycles(p.rmw_cycles);
   made.fence = made.cycles(p.fence_cycles);
   made.pause = made.cycles(p.pause_cycles);

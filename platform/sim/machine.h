@@ -16,7 +16,7 @@ namespace logjam::sim {
 using Picoseconds = uint64_t;
 
 // What each row names. A change of the model that changes results gets the next number.
-inline constexpr int kModelVersion = 5;
+inline constexpr int kModelVersion = 6;
 
 // Distances between two sockets.
 inline constexpr uint32_t kDistances = 3;  // the same socket, one hop, two hops
@@ -28,7 +28,8 @@ struct Machine {
   uint32_t sockets;   // that these lie on
   Picoseconds cycle;
 
-  Picoseconds l2, stream, rmw, fence, pause, ticks, store_lead, line_transfer;
+  Picoseconds l2, stream, stream_store, l3_stream;
+  Picoseconds rmw, fence, pause, ticks, store_lead, line_transfer;
   Picoseconds clean[kDistances], dirty[kDistances], upgrade[kDistances], memory[kDistances];
   Picoseconds clock, allocation, syscall, context_switch, futex_wait, futex_wake;
   Picoseconds wake_latency, timer_late, time_slice, write_back, write_back_line;

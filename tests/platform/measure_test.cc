@@ -118,8 +118,9 @@ TEST(MeasureTest, EveryCostOfCoreMemoryLineAndKernelIsMeasured) {
   shape.l2 = {256, 8};
   shape.l3 = {4096, 16};
   const MemoryCosts memory = memory_costs(shape, 1);
-  for (double ns : {memory.l2_ns, memory.l3_ns, memory.memory_ns, memory.stream_ns, memory.gb_s,
-                    memory.write_back_ns}) {
+  for (double ns :
+       {memory.l2_ns, memory.l3_ns, memory.memory_ns, memory.stream_ns, memory.stream_store_ns,
+        memory.l3_stream_ns, memory.gb_s, memory.write_back_ns}) {
     EXPECT_GT(ns, 0);
   }
   EXPECT_GE(memory.write_back_line_ns, 0);

@@ -35,7 +35,7 @@ class TestCaches {
     if (core.l1.touch(line, write)) return 0;
     Picoseconds cost = 0;
     if (!caches_.in_private_cache(core, line, write, &cost)) {
-      cost = caches_.fetch(core, line, write, now);
+      cost = caches_.fetch(core, line, write, now).cost;
     }
     return cost / kCycle;
   }
@@ -274,9 +274,9 @@ TEST(Caches, AStreamIsNoticedByItsLines) {
   TestCaches caches(small_profile());
   Core& core = caches->core(0);
   for (uint32_t at = 0; at < 4; ++at) {
-    EXPECT_EQ(Caches::lines_in_stream(core, 1000 + at), at);
-    EXPECT_EQ(Caches::lines_in_stream(core, 2000 + at), at);
-    EXPECT_EQ(Caches::lines_in_stream(core, 3000 + 2 * at), 0U);
+    EXPECT_EQ(Caches::stream_of(core, 1000 + at).lines, at);
+    EXPECT_EQ(Caches::stream_of(core, 2000 + at).lines, at);
+    EXPECT_EQ(Caches::stream_of(core, 3000 + 2 * at).lines, 0U);
   }
 }
 

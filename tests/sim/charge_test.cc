@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/sim/small_machine.h"
 
@@ -76,6 +77,62 @@ TEST(Charge, APrefetchHidesOnlyTheTimeThatPassesBehindIt) {
     const Picoseconds before = machine->now();
     before_read_modify_write(nullptr, address_of(atomic));
     EXPECT_EQ((machine->now() - before) / kCycle, 240U);
+  }});
+}
+
+// The cycles of each load of a page's lines, one after the other.
+std::vector<Picoseconds> loads_in_order(RunningMachine& machine, uint32_t line, uint32_t lines) {
+  std::vector<Picoseconds> cycles;
+  for (uint32_t at = 0; at < lines; ++at) {
+    cycles.push_back(cycles_of(machine, address_of(line + at), Access::kLoad));
+  }
+  return cycles;
+}
+
+TEST(Charge, APrefetcherRunsAheadOfACoreThatReadsInOrder) {
+  RunningMachine machine(small_profile(), 1);
+  const uint32_t line = line_of_new_page();
+  machine.run_pinned({[&] {
+    // A whole way, then one beside another, then what the prefetcher needs for a line.
+    EXPECT_EQ(loads_in_order(machine, line, 5), (std::vector<Picoseconds>{220, 73, 21, 21, 21}));
+    machine->spend(1000 * kCycle);
+    EXPECT_EQ(loads_in_order(machine, line + 5, 4), (std::vector<Picoseconds>{0, 0, 21, 21}));
+  }});
+}
+
+TEST(Charge, WithoutAPrefetcherAPauseDoesNotBringTheNextLine) {
+  Profile profile = small_profile();
+  profile.lines_ahead = 0;
+  RunningMachine machine(profile, 1);
+  const uint32_t line = line_of_new_page();
+  machine.run_pinned({[&] {
+    loads_in_order(machine, line, 5);
+    machine->spend(1000 * kCycle);
+    EXPECT_EQ(loads_in_order(machine, line + 5, 2), (std::vector<Picoseconds>{21, 21}));
+  }});
+}
+
+TEST(Charge, LinesInOrderComeFasterFromTheSharedCacheThanFromMemory) {
+  RunningMachine machine(small_profile(), 1);
+  const uint32_t line = line_of_new_page(), other = line_of_new_page();
+  machine.run_pinned({[&] {
+    loads_in_order(machine, line, 64);
+    loads_in_order(machine, other, 64);  // the private caches have no more than 64 lines
+    EXPECT_EQ(loads_in_order(machine, line, 5), (std::vector<Picoseconds>{45, 15, 9, 9, 9}));
+  }});
+}
+
+TEST(Charge, StoresInOrderTakeWhatTheirLinesNeedToComeAndGo) {
+  RunningMachine machine(small_profile(), 1);
+  const uint32_t line = line_of_new_page();
+  const void* own = address_of(line_of_new_page());
+  machine.run_pinned({[&] {
+    before_read_modify_write(nullptr, own);
+    const Picoseconds before = machine->now();
+    for (uint32_t at = 0; at < 7; ++at) access(nullptr, address_of(line + at), 1, Access::kStore);
+    before_read_modify_write(nullptr, own);  // waits for all of them
+    // The second one waits for memory's bandwidth, too.
+    EXPECT_EQ((machine->now() - before) / kCycle, 73U + 76 + 5 * 30 + 20);
   }});
 }
 

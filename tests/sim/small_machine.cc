@@ -58,6 +58,9 @@ Profile small_profile() {
   profile.store_buffer = 42;
   profile.overlap = 3;
   profile.stream_cycles = 21;
+  profile.stream_store_cycles = 30;
+  profile.l3_stream_cycles = 9;
+  profile.lines_ahead = 2;
   profile.clock_ns = 20;
   profile.allocation_ns = 40;
   profile.syscall_ns = 150;
