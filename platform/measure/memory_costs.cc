@@ -67,7 +67,7 @@ double cached_in_order_ns(size_t bytes, uint32_t repetitions) {
 // Doubles `bytes` as long as a line of them that are read in order takes less than `limit_ns`;
 // returns the last size for which it did. Where that has no end before 256 MiB, the kernel's number
 // is believed. A chase would not do: where other virtual machines use the cache too, a line that is
-// not used for some 15 ms has left it, and a chase through 32 MiB takes longer.
+// not used for some 18 ms has left it, and a chase through 32 MiB takes longer.
 uint64_t usable_mib(size_t bytes, size_t told_bytes, double limit_ns) {
   constexpr size_t kMostBytes = 256 << 20;
   constexpr uint32_t kRepetitions = 5;
@@ -146,8 +146,8 @@ MemoryCosts memory_costs(const MachineShape& shape, uint32_t repetitions) {
   run_on(0, [&] {
     const size_t l1 = shape.l1.kib << 10, l2 = shape.l2.kib << 10, l3 = shape.l3.kib << 10;
     if (l2 != 0) costs.l2_ns = cached_ns(std::max(l2 / 2, 2 * l1), repetitions);
+    const size_t twice_inner = 2 * std::max(l1, l2);
     if (l3 != 0) {
-      const size_t twice_inner = 2 * std::max(l1, l2);
       costs.l3_ns = cached_ns(std::min(twice_inner, l3 / 2), repetitions);
       costs.l3_stream_ns = cached_in_order_ns(std::min(twice_inner, l3 / 2), repetitions);
     }
@@ -165,8 +165,7 @@ MemoryCosts memory_costs(const MachineShape& shape, uint32_t repetitions) {
     });
     costs.stream_ns = of_memory(in_order_ns);
     if (l3 != 0) {
-      costs.l3_mib =
-          usable_mib(2 * std::max(l1, l2), l3, (costs.l3_stream_ns + costs.stream_ns) / 2);
+      costs.l3_mib = usable_mib(twice_inner, l3, (costs.l3_stream_ns + costs.stream_ns) / 2);
     }
     const Ring table = dense_ring(kTableBytes);
     costs.stream_store_ns = median_of(repetitions, [&] { return written_in_order_ns(table); });

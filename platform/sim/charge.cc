@@ -76,8 +76,9 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
     cost = cpu.now - asked + fetched.cost;
     cpu.now = asked;
     note_transfer(site, line, core.number, cost);
-    if (kind != Access::kAtomic)
+    if (kind != Access::kAtomic) {
       hidden = wait_for_miss(cpu, line, kind, {cost, fetched.from_shared_cache});
+    }
   }
   switch (kind) {
     case Access::kPrefetch:
