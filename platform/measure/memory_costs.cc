@@ -64,9 +64,9 @@ double cached_in_order_ns(size_t bytes, uint32_t repetitions) {
   return median_of(repetitions, [&] { return in_order_ns(ring); });
 }
 
-// Doubles `bytes` as long as a line of them that are read in order takes less than `limit_ns`;
-// returns the last size for which it did. Where that has no end before 256 MiB, the kernel's number
-// is believed. A chase would not do: where other virtual machines use the cache too, a line that is
+// Doubles `bytes` as long as reading them in order takes less than `limit_ns` a line; returns the
+// last size for which it did. Where that has no end before 256 MiB, the kernel's number is
+// believed. A chase would not do: where other virtual machines use the cache too, a line that is
 // not used for some 18 ms has left it, and a chase through 32 MiB takes longer.
 uint64_t usable_mib(size_t bytes, size_t told_bytes, double limit_ns) {
   constexpr size_t kMostBytes = 256 << 20;
