@@ -24,7 +24,7 @@ BUILD := build$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))$(if $(SIM),-sim)
 
 ifneq ($(SIM),)
 # The same instructions on every host, so that the same flags give the same rows.
-CXXFLAGS := -O3 -march=x86-64-v3 -fno-pie -Iplatform/sim/include
+CXXFLAGS := -O3 -march=x86-64-v3 -fno-pie -Isim/include
 endif
 CXXFLAGS ?= -O3 -march=native
 CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-pointer -I.
@@ -35,7 +35,7 @@ CXXFLAGS += $(if $(CLANG),,-Wno-restrict -Wno-maybe-uninitialized)
 LDLIBS := -lglog -lgflags -luring -lnuma -lhwloc -ltbb -lxxhash -lpthread
 ifneq ($(SIM),)
 LDLIBS += -lboost_context
-# Library calls that touch the program's memory, and main(), go to platform/sim/ first.
+# Library calls that touch the program's memory, and main(), go to sim/ first.
 comma := ,
 LDFLAGS += -no-pie -Wl,--build-id $(foreach call,main memcpy memmove memset memcmp memchr strnlen pow,-Wl$(comma)--wrap=$(call))
 else ifeq ($(SAN),)
@@ -61,18 +61,18 @@ $(BUILD)/tests/%.o: CXXFLAGS := $(subst -O3,-O0,$(CXXFLAGS))
 $(BUILD)/tests/style/lint.o: private CXXFLAGS += -O1
 
 CLI := $(sort $(wildcard cli/*.cc))
-INSTRUMENTED := logging engine cc workloads
-PLATFORM := $(sort $(wildcard platform/*.cc platform/measure/*.cc))
-SIMULATION := $(sort $(wildcard platform/sim/*.cc))
+INSTRUMENTED := logging engine cc workloads proof
+PLATFORM := $(sort $(wildcard platform/*.cc sim/measure/*.cc))
+SIMULATION := $(sort $(wildcard sim/*.cc))
 ifneq ($(SIM),)
-REPLACED := clock host interrupts mapped_file memory memory_node park persist process_use tbb_tasks this_machine thread \
+REPLACED := clock host device_irq mapped_file memory memory_node park persist process_use tbb_tasks this_machine thread \
             worker_class
 # What the simulated machine has itself. The rest of platform/ is the same.
 PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM)) $(SIMULATION)
 endif
 # What of the simulation is tested alone, without the instrumented program. The sanitizers that follow
 # stacks do not know its fibers.
-TESTED_SIMULATION := $(if $(SIM)$(filter thread address,$(SAN)),,$(addprefix platform/sim/, \
+TESTED_SIMULATION := $(if $(SIM)$(filter thread address,$(SAN)),,$(addprefix sim/, \
                        caches.cc charge.cc machine.cc profile.cc region.cc scheduler.cc))
 # The instrumented rooms come first: of an inline function the linker takes the first copy.
 SOURCES := $(sort $(shell find $(INSTRUMENTED) -name '*.cc')) $(PLATFORM)
@@ -80,8 +80,9 @@ SOURCES := $(sort $(shell find $(INSTRUMENTED) -name '*.cc')) $(PLATFORM)
 PARTS ?=
 TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all)
 TEST_ROOMS := $(if $(PARTS),$(PARTS:%=tests/%),tests)
-TEST_SOURCES := $(filter-out $(if $(TESTED_SIMULATION),,tests/sim/%), \
-                             $(sort $(shell find $(TEST_ROOMS) tests/workloads -name '*.cc')))
+TEST_SOURCES := $(sort $(shell find $(TEST_ROOMS) tests/workloads -name '*.cc'))
+TEST_SOURCES := $(if $(TESTED_SIMULATION),$(TEST_SOURCES), \
+                  $(filter-out tests/sim/%,$(TEST_SOURCES)) $(filter tests/sim/measure_test.cc,$(TEST_SOURCES)))
 TESTS := $(foreach room,$(TEST_ROOMS),$(filter $(room)/%_test.cc,$(TEST_SOURCES)))
 TEST_SUPPORT := $(sort $(wildcard tests/*.cc) $(filter-out %_test.cc,$(TEST_SOURCES)))
 BENCHES := $(sort $(wildcard scripts/bench/*.cc))
@@ -115,10 +116,10 @@ $(TEST_BINARY): $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TE
 $(BUILD)/bench: $(OBJECTS) $(BENCH_OBJECTS)
 	$(CXX) $(LDFLAGS) -o $@ $^ -lbenchmark -lbenchmark_main $(LDLIBS)
 
-# The compiler's calls at each access, atomic and basic block land in platform/sim/hooks.cc. Headers
+# The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers
 # that look whether ThreadSanitizer is there must not find it.
 ifneq ($(SIM),)
-$(filter-out $(BUILD)/platform/%,$(OBJECTS)) $(CLI_OBJECTS): CXXFLAGS += -fsanitize=thread -Wno-tsan \
+$(filter-out $(BUILD)/platform/% $(BUILD)/sim/%,$(OBJECTS)) $(CLI_OBJECTS): CXXFLAGS += -fsanitize=thread -Wno-tsan \
   -fsanitize-coverage=trace-pc --param tsan-instrument-func-entry-exit=0 -U__SANITIZE_THREAD__
 # The simulation's own loops must not become calls of memmove(), which it charges for.
 $(SIMULATION:%.cc=$(BUILD)/%.o): CXXFLAGS += -O3 -fno-tree-loop-distribute-patterns
@@ -154,7 +155,7 @@ deps:
 	@scripts/install_deps.sh
 
 # Some tests start the program itself.
-TESTED_PROGRAM := $(if $(filter cli crash,$(or $(PARTS),crash)),$(BUILD)/logjam)
+TESTED_PROGRAM := $(if $(filter cli proof,$(or $(PARTS),proof)),$(BUILD)/logjam)
 # The tests of scripts/ are in Python.
 TEST_SCRIPTS := $(if $(SAN)$(PARTS),,tests/scripts/main.py:)
 

@@ -24,10 +24,10 @@ Group group_of(const std::string& file) {
   if (file == "cli/settings.cc") return {0, in_file("all commands")};
   if (file.starts_with("cli/")) return {1, in_file("logjam " + name_after("cli/", '.'))};
   if (file.starts_with("logging/schemes/")) return {2, in_file("schemes")};
-  if (file.starts_with("workloads/")) {
-    return {4, in_file("workload " + name_after("workloads/", '/'))};
+  for (std::string_view room : {"workloads/", "proof/"}) {
+    if (file.starts_with(room)) return {4, in_file("workload " + name_after(room, '/'))};
   }
-  for (std::string_view room : {"engine/", "cc/", "logging/", "platform/"}) {
+  for (std::string_view room : {"engine/", "cc/", "logging/", "platform/", "sim/"}) {
     if (file.starts_with(room)) return {3, in_file(file.substr(0, file.rfind('/')))};
   }
   // A library's flags name its files by the paths they had where Debian built it.

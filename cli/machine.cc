@@ -4,9 +4,9 @@
 #include <fstream>
 
 #include "cli/commands.h"
-#include "cli/machine_profile.h"
 #include "platform/fatal.h"
 #include "platform/host.h"
+#include "sim/measure/machine_profile.h"
 
 DEFINE_string(out, "-", "machine: the file that the profile is written to; - is stdout");
 DEFINE_uint32(repetitions, 9, "machine: how often each cost is measured; the median counts");

@@ -2,8 +2,8 @@
 
 #include <gflags/gflags.h>
 
+#include "platform/device_irq.h"
 #include "platform/fatal.h"
-#include "platform/interrupts.h"
 
 DEFINE_bool(pin, true, "pin each worker to its core of --placement");
 DEFINE_string(

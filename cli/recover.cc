@@ -15,7 +15,7 @@
 #include "logging/directory_locks.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
-#include "workloads/history/lives.h"
+#include "proof/history/history_files.h"
 
 DEFINE_bool(
     checkpoint, false,

@@ -9,7 +9,7 @@
 #include "cli/settings.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
-#include "workloads/history/keep.h"
+#include "proof/history/with_history.h"
 
 DEFINE_string(
     replay, "parallel",

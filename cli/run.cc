@@ -24,7 +24,7 @@
 #include "logging/log.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
-#include "workloads/history/keep.h"
+#include "proof/history/with_history.h"
 
 DEFINE_string(timeline, "",
               "run: write a CSV row to this file every --timeline_ms, as soon as it is known: what "

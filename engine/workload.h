@@ -140,7 +140,7 @@ class Workload {
   virtual std::vector<Check> verify(Database& database) = 0;
 
   // Checks the recovered database against the history that the clients kept in the file `path` (the
-  // ledger's, or those of workloads/history/). A workload that keeps no history returns a failed
+  // ledger's, or those of proof/history/). A workload that keeps no history returns a failed
   // check that says so.
   virtual std::vector<Check> verify_history(Database& database, const std::string& path) {
     (void)database;

@@ -151,7 +151,7 @@ Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& option
 }
 
 Checkpointer::Checkpointer(const CheckpointOptions& options, Database& database, LogScheme& log,
-                           Epochs& epochs, DurabilityQuestion& question,
+                           Epochs& epochs, CommitPointRequest& question,
                            std::function<uint64_t()> acknowledged)
     : options_(options),
       database_(database),

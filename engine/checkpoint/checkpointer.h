@@ -43,7 +43,7 @@
 #include <vector>
 
 #include "engine/checkpoint/checkpoint.h"
-#include "engine/run/durability_question.h"
+#include "engine/checkpoint/commit_point_request.h"
 #include "engine/storage/database.h"
 #include "engine/storage/reclaimer.h"
 #include "logging/log_scheme.h"
@@ -100,7 +100,7 @@ class Checkpointer {
  public:
   // All of these outlive the object. `acknowledged` counts the acknowledged transactions.
   Checkpointer(const CheckpointOptions& options, Database& database, LogScheme& log, Epochs& epochs,
-               DurabilityQuestion& question, std::function<uint64_t()> acknowledged);
+               CommitPointRequest& question, std::function<uint64_t()> acknowledged);
   ~Checkpointer() { stop(); }
 
   void start();
@@ -126,7 +126,7 @@ class Checkpointer {
   Database& database_;
   LogScheme& log_;
   Epochs& epochs_;
-  DurabilityQuestion& question_;
+  CommitPointRequest& question_;
   const std::function<uint64_t()> acknowledged_;
   uint64_t number_ = 0;       // of the latest checkpoint; the daemon's
   uint64_t began_ns_ = 0;     // when it began

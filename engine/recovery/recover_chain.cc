@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "engine/recovery/next_run.h"
 #include "engine/recovery/replay_commands.h"
+#include "engine/recovery/reset_versions.h"
 #include "engine/run/run.h"
 #include "logging/scheme_registry.h"
 #include "platform/clock.h"
@@ -85,9 +85,9 @@ RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options)
              : lost_since(files.header.ordinal, result.tails, from->runs[i + 1].header);
     recovered.runs.push_back({files, std::move(result)});
     if (!recovered.error.empty() || (!last && !recovered.damage.empty())) return recovered;
-    if (!last || options.goes_on) prepare_next_run(*recovered.database, options.threads);
+    if (!last || options.goes_on) reset_versions(*recovered.database, options.threads);
   }
-  if (from->runs.empty() && options.goes_on) prepare_next_run(*recovered.database, options.threads);
+  if (from->runs.empty() && options.goes_on) reset_versions(*recovered.database, options.threads);
   return recovered;
 }
 

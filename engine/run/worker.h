@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/run/durability_question.h"
+#include "engine/checkpoint/commit_point_request.h"
 #include "engine/run/run.h"
 #include "engine/run/timeline.h"
 #include "engine/storage/arena.h"
@@ -35,7 +35,7 @@ struct RunControl {
   platform::atomic<uint64_t> exhausted_ns{0};
   platform::atomic<uint64_t> ages{0};
   Epochs epochs;
-  DurabilityQuestion question;  // a checkpoint's
+  CommitPointRequest question;  // a checkpoint's
 
   bool in(Phase p) const { return phase.load(platform::memory_order_relaxed) == p; }
 };

@@ -3,8 +3,8 @@
 // `centr-lockflush`.
 //
 // Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers.
-#include "logging/scheme_bases/single_stream_scheme.h"
 #include "logging/scheme_registry.h"
+#include "logging/schemes/common/single_stream_scheme.h"
 #include "platform/mutex.h"
 
 namespace logjam {

@@ -9,8 +9,8 @@
 // first, T's draw would have acquired what U's draw released (fetch_add_scheme.h), and T's
 // validation would have seen the lock. So T draws first. For inserts the index nodes play the part
 // of the lock: they show U's inserts before U takes its write locks (occ.cc).
-#include "logging/scheme_bases/unit_count_scheme.h"
 #include "logging/scheme_registry.h"
+#include "logging/schemes/common/unit_count_scheme.h"
 
 namespace logjam {
 namespace {

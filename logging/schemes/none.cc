@@ -6,8 +6,8 @@
 // is a cost of logging, which this scheme must not have.
 #include <algorithm>
 
-#include "logging/buffer/worker_states.h"
 #include "logging/scheme_registry.h"
+#include "logging/schemes/common/worker_states.h"
 
 namespace logjam {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/crash/child.h"
+#include "tests/proof/child.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {

@@ -87,7 +87,7 @@ class CheckpointerTest : public testing::Test {
   Database database_;
   Arena arena_;
   Epochs epochs_{1};
-  DurabilityQuestion question_;
+  CommitPointRequest question_;
   platform::atomic<int> released_{0};
 };
 

@@ -8,11 +8,11 @@
 #include <cstring>
 #include <fstream>
 
-#include "engine/recovery/next_run.h"
+#include "engine/recovery/reset_versions.h"
+#include "proof/ledger/checker.h"
 #include "tests/engine/command_log.h"
 #include "tests/temporary_directory.h"
 #include "tests/workloads/small_scales.h"
-#include "workloads/ledger/checker.h"
 
 namespace logjam {
 namespace {
@@ -108,7 +108,7 @@ TEST_F(ReplayCommands, ErasedRowsLeaveTheIndex) {
     EXPECT_LT(absent, 100u) << "of some 200 erased rows and more";
     // The numbers of the next run begin again, and an insert must exceed those of removed rows.
     EXPECT_GT(orders.removed_up_to(), 0u);
-    prepare_next_run(*database, threads);
+    reset_versions(*database, threads);
     EXPECT_EQ(orders.removed_up_to(), 0u);
   }
 }

@@ -1,6 +1,6 @@
 // Which buffers a flushing thread takes from their owners, and that chunks are passed in the order
 // of their positions, and full of records.
-#include "logging/buffer/buffer_chunks.h"
+#include "logging/schemes/silo/buffer_chunks.h"
 
 #include <atomic>
 #include <mutex>

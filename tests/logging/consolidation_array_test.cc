@@ -1,5 +1,5 @@
 // The consolidation array alone: its slots are joined, closed, left and reused (Aether, A.5).
-#include "logging/buffer/consolidation_array.h"
+#include "logging/schemes/aether/consolidation_array.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "logging/buffer/handoff_lock.h"
+#include "logging/schemes/common/handoff_lock.h"
 
 namespace logjam {
 namespace {

@@ -1,5 +1,5 @@
 // Which sequence number is durable when a stream is durable up to a byte.
-#include "logging/stream/durable_sequence.h"
+#include "logging/schemes/common/durable_sequence.h"
 
 #include <gtest/gtest.h>
 

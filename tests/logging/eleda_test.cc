@@ -7,9 +7,9 @@
 #include <random>
 #include <thread>
 
-#include "logging/buffer/bitmap.h"
-#include "logging/buffer/grasshopper.h"
-#include "logging/buffer/unit_counts.h"
+#include "logging/schemes/common/unit_counts.h"
+#include "logging/schemes/eleda/bitmap.h"
+#include "logging/schemes/eleda/grasshopper.h"
 #include "tests/logging/scripted_log.h"
 
 namespace logjam {

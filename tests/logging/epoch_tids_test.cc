@@ -1,6 +1,6 @@
 // Silo's numbers. Threads run into each other as often as they can, and what they leave behind is
 // checked.
-#include "logging/buffer/epoch_tids.h"
+#include "logging/schemes/silo/epoch_tids.h"
 
 #include <gtest/gtest.h>
 

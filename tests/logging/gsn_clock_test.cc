@@ -1,5 +1,5 @@
 // The Lamport clock of a log alone (Aether, 7.3.3).
-#include "logging/buffer/gsn_clock.h"
+#include "logging/schemes/aether/gsn_clock.h"
 
 #include <gtest/gtest.h>
 

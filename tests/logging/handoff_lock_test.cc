@@ -1,6 +1,6 @@
 // The hand-off lock's two ways of waiting, each alone. Poplar's latch and the latch of the buffer
 // chunks are hand-off locks, too.
-#include "logging/buffer/handoff_lock.h"
+#include "logging/schemes/common/handoff_lock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // P-WAL's buffer. Threads run into each other as often as they can, and what they leave behind is
 // checked.
-#include "logging/buffer/private_buffer.h"
+#include "logging/schemes/pwal/private_buffer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The release queue alone: which thread releases which region (Aether, Alg. 5, A.6).
-#include "logging/buffer/release_queue.h"
+#include "logging/schemes/aether/release_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "logging/buffer/handoff_lock.h"
+#include "logging/schemes/common/handoff_lock.h"
 
 namespace logjam {
 namespace {

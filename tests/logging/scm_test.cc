@@ -5,7 +5,7 @@
 #include <random>
 #include <thread>
 
-#include "logging/buffer/open_holes.h"
+#include "logging/schemes/nvm/open_holes.h"
 #include "platform/spin.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"

@@ -1,4 +1,4 @@
-#include "logging/buffer/segment_index.h"
+#include "logging/schemes/poplar/segment_index.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "logging/buffer/unit_counts.h"
+#include "logging/schemes/common/unit_counts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "platform/sim/caches.h"
+#include "sim/caches.h"
 
 #include <gtest/gtest.h>
 

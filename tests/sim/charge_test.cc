@@ -1,4 +1,4 @@
-#include "platform/sim/charge.h"
+#include "sim/charge.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "platform/sim/clock_heap.h"
+#include "sim/clock_heap.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "platform/sim/scheduler.h"
+#include "sim/scheduler.h"
 
 namespace logjam::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "platform/sim/profile.h"
+#include "sim/profile.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "platform/fatal.h"
-#include "platform/sim/machine.h"
+#include "sim/machine.h"
 #include "tests/sim/small_machine.h"
 #include "tests/temporary_directory.h"
 

@@ -1,4 +1,4 @@
-#include "platform/sim/region.h"
+#include "sim/region.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "platform/sim/scheduler.h"
+#include "sim/scheduler.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "tests/sim/small_machine.h"
 
-#include "platform/sim/lines_report.h"
+#include "sim/lines_report.h"
 
 namespace logjam::sim {
 namespace {
@@ -12,11 +12,11 @@ void reserve_once() { [[maybe_unused]] static const bool reserved = (reserve_reg
 
 }  // namespace
 
-// platform/sim/flags.cc has the program's.
+// sim/flags.cc has the program's.
 const Machine& machine() { return *the_machine; }
 Scheduler& scheduler() { return *the_scheduler; }
 
-// platform/sim/lines_report.cc has the program's.
+// sim/lines_report.cc has the program's.
 bool reporting_lines = false;
 void record_transfer(const void*, uint32_t, uint32_t, Picoseconds) {}
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "platform/sim/scheduler.h"
+#include "sim/scheduler.h"
 
 namespace logjam::sim {
 

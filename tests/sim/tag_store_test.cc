@@ -1,4 +1,4 @@
-#include "platform/sim/tag_store.h"
+#include "sim/tag_store.h"
 
 #include <gtest/gtest.h>
 

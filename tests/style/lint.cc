@@ -42,6 +42,7 @@ struct Room {
 const std::vector<Room>& rooms() {
   static const std::vector<Room> table = {
       {"platform/", {"platform/"}},
+      {"sim/", {"sim/", "platform/"}},
       {"engine/checkpoint/",
        {"engine/", "platform/", "logging/log_scheme.h", "logging/format/",
         "logging/device/write_file.h"}},
@@ -58,9 +59,14 @@ const std::vector<Room>& rooms() {
         "logging/format/staged_record.h"}},
       {"workloads/",
        {"workloads/", "engine/workload.h", "engine/transaction.h", "engine/storage/", "platform/"}},
-      {"cli/", {"cli/", "platform/", "engine/", "cc/", "logging/", "workloads/"}},
+      {"proof/",
+       {"proof/", "workloads/", "engine/workload.h", "engine/transaction.h", "engine/storage/",
+        "platform/"}},
+      {"cli/", {"cli/", "platform/", "sim/", "engine/", "cc/", "logging/", "workloads/", "proof/"}},
       {"scripts/", {"scripts/", "platform/", "engine/", "cc/", "logging/", "workloads/"}},
-      {"tests/", {"tests/", "cli/", "platform/", "engine/", "cc/", "logging/", "workloads/"}},
+      {"tests/",
+       {"tests/", "cli/", "platform/", "sim/", "engine/", "cc/", "logging/", "workloads/",
+        "proof/"}},
   };
   return table;
 }

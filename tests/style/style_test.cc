@@ -31,8 +31,8 @@ const std::set<std::string>& extensions() {
 // The relative paths of all files to which the rules apply.
 std::vector<std::string> sources() {
   std::vector<std::string> found = {"Makefile", ".ci/run"};
-  for (const char* room :
-       {"platform", "engine", "cc", "logging", "workloads", "cli", "scripts", "config", "tests"}) {
+  for (const char* room : {"platform", "sim", "engine", "cc", "logging", "workloads", "proof",
+                           "cli", "scripts", "config", "tests"}) {
     if (!fs::exists(root() / room)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root() / room)) {
       if (entry.is_regular_file() && extensions().contains(entry.path().extension())) {
@@ -147,10 +147,14 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"engine/run/a.cc", "#include \"workloads/ycsb.h\"", "engine/ may not include"},
         Planted{"engine/run/a.cc", "#include \"logging/device/device.h\"", "may not include"},
         Planted{"platform/a.cc", "#include \"engine/workload.h\"", "platform/ may"},
-        Planted{"logging/stream/a.cc", "#include \"logging/buffer/a.h\"", "on a floor above"},
-        Planted{"logging/buffer/a.cc", "#include \"logging/stream/a.h\"", nullptr},
-        Planted{"logging/scheme_bases/a.h", "#include \"logging/schemes/a.h\"", "a floor above"},
-        Planted{"logging/log_scheme.h", "#include \"logging/scheme_bases/a.h\"", "a floor above"},
+        Planted{"logging/stream/a.cc", "#include \"logging/schemes/common/a.h\"",
+                "on a floor above"},
+        Planted{"logging/schemes/common/a.cc", "#include \"logging/stream/a.h\"", nullptr},
+        Planted{"logging/schemes/common/a.h", "#include \"logging/schemes/silo/a.h\"",
+                "a floor above"},
+        Planted{"logging/log_scheme.h", "#include \"logging/schemes/common/a.h\"", "a floor above"},
+        Planted{"platform/a.h", "#include \"sim/a.h\"", "platform/ may not include"},
+        Planted{"workloads/a.h", "#include \"proof/ledger/a.h\"", "workloads/ may not include"},
         Planted{"cc/a.cc", "#include \"logging/schemes/centr.h\"", "cc/ may not include"},
         Planted{"cc/a.cc", "#include \"logging/format/log_reader.h\"", "cc/ may not include"},
         Planted{"logging/a.cc", "#include \"engine/transaction.h\"", "logging/ may not include"},

@@ -1,0 +1,98 @@
+// Aether's log: one stream, with one of Aether's buffers (logging/schemes/aether/aether_buffer.h). There
+// are five schemes. They differ in two decisions: whether inserts are consolidated, and how regions
+// are released.
+//
+// Which workers a descheduled worker blocks.
+//
+//   aether-c          Inserts that find the log's lock busy are consolidated. The lock is held
+//                     until the whole group is filled (section 5.1). A worker that stops between
+//                     reserve and publish blocks every other insert, as in `centr`, except for the
+//                     members of its group, which fill their parts and go on. The stopped worker is
+//                     then the last member to leave, and releases the lock. A worker that stops
+//                     while it leads a group and waits for the lock blocks that group.
+//   aether-d          The lock is held only to acquire buffer space. Regions are filled at the same
+//                     time, and released in LSN order (section 5.2, Alg. 3). A worker that stops
+//                     while it holds the lock blocks every insert. A worker that stops between
+//                     reserve and publish, or in publish while it waits for its turn, blocks the
+//                     workers with larger LSNs in their publish until it has released; in the end,
+//                     that is all workers.
+//   aether-cd         Both (section 5.3). A worker that stops while it holds the lock blocks every
+//                     insert. A worker that leads a group, and stops before it has told the group
+//                     its region, blocks the members of that group. A worker that stops between
+//                     reserve and publish blocks, in publish, the last member to leave of every
+//                     later group; the members of its group leave the release to it.
+//   aether-cde        As aether-cd, but a worker that would wait to release delegates the release
+//                     to the worker before it (section 5.2, Alg. 5, A.6). A worker that stops
+//                     between reserve and publish, or while it releases for others, blocks only the
+//                     1 worker in 32 that breaks the treadmill, until the release queue (1024
+//                     nodes) or the ring is full. Commits behind it are not durable meanwhile.
+//   aether-cd-socket  As aether-cd, with a consolidation array for each socket, so that only the
+//                     leaders of groups meet across sockets (section 7.1). --sockets=N pretends N
+//                     sockets.
+#include "logging/scheme_registry.h"
+#include "logging/schemes/aether/aether_buffer.h"
+#include "logging/schemes/common/single_stream_scheme.h"
+
+namespace logjam {
+namespace {
+
+template <class Release, Consolidate consolidate>
+class Aether final : public SingleStreamScheme {
+ public:
+  explicit Aether(const LogConfig& config)
+      : SingleStreamScheme(config), buffer_(config, consolidate, stream()) {}
+
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+    return reservation(buffer_.reserve(worker, bytes), bytes);
+  }
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
+                      bool commits) override {
+    buffer_.publish(worker, reservation.bytes, commits);
+    return commit_point(reservation.sequence);
+  }
+
+  Counters counters() const override {
+    Counters all = SingleStreamScheme::counters();
+    all.add(buffer_.counters());
+    return all;
+  }
+
+ private:
+  uint64_t sbl() const override { return buffer_.filled(); }
+
+  AetherBuffer<Release> buffer_;
+};
+
+template <class Release, Consolidate consolidate>
+SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view source) {
+  return {
+      .name = name,
+      .streams = "1",
+      .buffer = buffer,
+      .sequence = "byte offset (LSN)",
+      .flushed_by = "leader or daemon",
+      .safe_when = "LSN <= durable",
+      .cut = "first gap",
+      .source = source,
+      .recovery = first_gap(),
+      .stream_count = one_stream,
+      .construct = construct<Aether<Release, consolidate>>,
+      .check_flags = check_carray_flags,
+  };
+}
+
+const SchemeRegistration c(info<ReleaseUnderLock, Consolidate::kTogether>(
+    "aether-c", "consolidation array; lock held while filling", "Aether Alg. 2, 4"));
+const SchemeRegistration d(info<ReleaseInOrder, Consolidate::kNever>(
+    "aether-d", "lock to acquire, filled in parallel, released in order", "Aether Alg. 3"));
+const SchemeRegistration cd(info<ReleaseInOrder, Consolidate::kTogether>(
+    "aether-cd", "consolidation array, filled in parallel, released in order", "Aether 5.3"));
+const SchemeRegistration cde(info<ReleaseQueue, Consolidate::kTogether>(
+    "aether-cde", "consolidation array, filled in parallel, release delegated",
+    "Aether Alg. 5, A.6"));
+const SchemeRegistration cd_socket(info<ReleaseInOrder, Consolidate::kBySocket>(
+    "aether-cd-socket", "consolidation array per socket, filled in parallel, released in order",
+    "Aether 7.1"));
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,171 @@
+// The log buffers of Aether (section 5, appendix A). Two decisions define a buffer:
+//
+//   consolidate   how many consolidation arrays there are. With none, every insert waits for the
+//                 lock. With arrays, an insert that finds the lock busy joins a group. The group's
+//                 leader acquires the buffer space of all its members, and the last member that has
+//                 filled its part releases the space.
+//   `Release`     whether the lock is held while a region is filled, and which thread releases the
+//                 region (logging/schemes/aether/release.h, release_queue.h).
+//
+// Protocol. `lock_` guards the pools of the arrays, the order of the release queue, and `next_`.
+// Any thread may load `next_`. The owner of a region waits for buffer space under the lock. The
+// threads that make space do not need the lock: the owner of every earlier region already knows its
+// region, and a worker holds at most one reservation. With ReleaseUnderLock the thread that
+// releases the region also releases the lock, although another member of its group may have taken
+// the lock. Only its worker uses a WorkerState, except for the counters, which any thread may read.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "logging/counters.h"
+#include "logging/log_config.h"
+#include "logging/schemes/aether/consolidation_array.h"
+#include "logging/schemes/aether/lcg.h"
+#include "logging/schemes/aether/release.h"
+#include "logging/schemes/aether/release_queue.h"
+#include "logging/schemes/common/handoff_lock.h"
+#include "logging/schemes/common/worker_states.h"
+#include "logging/stream/stream.h"
+#include "platform/counter.h"
+
+namespace logjam {
+
+enum class Consolidate : uint8_t { kNever, kTogether, kBySocket };
+
+// Returns --carray_slots: the number of slots of each consolidation array. Any thread.
+uint32_t carray_slots();
+// Returns --carray_force: with the value n, every n-th insert of a worker joins a group even if the
+// lock is free, so that tests meet groups. 0 forces no insert. Any thread.
+uint32_t carray_force();
+// For SchemeInfo::check_flags. Returns why the value of --carray_slots cannot be used, in one
+// sentence, or an empty string if it can be used.
+std::string check_carray_flags();
+
+// `Release` is ReleaseUnderLock, ReleaseInOrder or ReleaseQueue.
+template <class Release>
+class AetherBuffer {
+ public:
+  // `stream` is the log stream whose ring the regions lie in; it outlives the buffer.
+  AetherBuffer(const LogConfig& config, Consolidate consolidate, Stream& stream)
+      : stream_(stream), force_(carray_force()), workers_(config.workers), lock_(config.workers) {
+    if (consolidate == Consolidate::kNever) return;
+    const bool by_socket = consolidate == Consolidate::kBySocket;
+    for (uint32_t socket = 0; socket < (by_socket ? config.sockets : 1); ++socket) {
+      arrays_.push_back(std::make_unique<ConsolidationArray>(carray_slots(), config.workers,
+                                                             stream.ring().max_record_bytes()));
+    }
+    for (uint32_t worker = 0; worker < config.workers; ++worker) {
+      workers_[worker].random = Lcg(worker + 1);
+      workers_[worker].array = arrays_[by_socket ? config.socket_of(worker) : 0].get();
+    }
+  }
+
+  // Returns the stream position at which the worker's hole of `bytes` begins (Alg. 2, L1-L19).
+  // Waits while the ring has no room. Called by the thread of worker `worker`.
+  uint64_t reserve(uint32_t worker, uint32_t bytes) {
+    WorkerState& me = workers_[worker];
+    me.inserts.add();
+    me.slot = nullptr;
+    if (me.array == nullptr) {
+      lock_.lock();
+      me.region = acquire(bytes);
+      return me.region.begin;
+    }
+    if (!forced(me) && lock_.try_lock()) {
+      me.region = acquire(bytes);
+      return me.region.begin;
+    }
+    const auto [slot, offset] = me.array->join(bytes, me.random.next());
+    me.slot = slot;
+    me.consolidated.add();
+    if (offset == 0) {
+      me.groups.add();
+      lock_.lock();
+      me.region = acquire(me.array->close(*slot));
+      me.array->notify(*slot, me.region);
+    } else {
+      me.region = me.array->wait(*slot);
+    }
+    return me.region.begin + offset;
+  }
+
+  // The worker has filled its hole of `bytes` (Alg. 2, L21-L26; the fill of L20 came before).
+  // `commits` counts for --flush_txns. Called by the thread of worker `worker`.
+  void publish(uint32_t worker, uint32_t bytes, bool commits) {
+    WorkerState& me = workers_[worker];
+    if (me.slot == nullptr) {
+      release(me);
+    } else if (me.array->leave(*me.slot, bytes)) {
+      me.array->free(*me.slot);
+      release(me);
+    }
+    stream_.published(commits);
+    release_.after_published();
+  }
+
+  // Returns the stream position up to which all regions are released. Any thread.
+  uint64_t filled() const { return release_.filled(); }
+  // Returns the tail: all reserved regions lie before this stream position. Any thread.
+  uint64_t reserved() const { return next_.load(platform::memory_order_acquire); }
+
+  // Any thread.
+  Counters counters() const {
+    const auto sum = [&](platform::Counter WorkerState::*counter) {
+      return static_cast<double>(
+          workers_.sum([&](const WorkerState& one) { return (one.*counter).value(); }));
+    };
+    const double consolidated = sum(&WorkerState::consolidated), groups = sum(&WorkerState::groups);
+    Counters counters = {{"inserts", sum(&WorkerState::inserts)},
+                         {"consolidated_inserts", consolidated},
+                         {"delegated_releases", sum(&WorkerState::delegated)}};
+    if (!arrays_.empty()) {
+      counters.add({{"groups", groups}, {"mean_group_size", consolidated, groups}});
+    }
+    return counters;
+  }
+
+ private:
+  struct WorkerState {
+    // These two are valid between reserve() and publish().
+    ConsolidationArray::Slot* slot = nullptr;  // null: the worker took the lock itself
+    Region region;
+
+    ConsolidationArray* array = nullptr;
+    Lcg random;
+    platform::Counter inserts, consolidated, groups, delegated;
+  };
+
+  // Called under the lock. If the fill is decoupled, releases the lock.
+  Region acquire(uint64_t bytes) {
+    const uint64_t begin = next_.load(platform::memory_order_relaxed), end = begin + bytes;
+    stream_.wait_for_space(end);
+    next_.store(end, platform::memory_order_release);
+    const Region region{.begin = begin, .end = end, .node = release_.join(end)};
+    if constexpr (Release::kDecoupled) lock_.unlock();
+    return region;
+  }
+
+  // Called when all of the region is filled.
+  void release(WorkerState& me) {
+    if (!release_.release(me.region, me.random.next())) me.delegated.add();
+    if constexpr (!Release::kDecoupled) lock_.unlock();
+  }
+
+  bool forced(const WorkerState& me) const {
+    return force_ != 0 && me.inserts.value() % force_ == 0;
+  }
+
+  Stream& stream_;
+  const uint32_t force_;
+  WorkerStates<WorkerState> workers_;
+  std::vector<std::unique_ptr<ConsolidationArray>> arrays_;
+  alignas(platform::kCacheLine) [[no_unique_address]] HandoffLock lock_;
+  platform::atomic<uint64_t> next_{0};
+  Release release_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,80 @@
+// The consolidation array (Aether, section 5.1, Alg. 4, A.4, A.5). Threads that find the log's lock
+// busy form groups, and only the first thread of each group goes for the lock.
+//
+// Protocol. One word, `state`, holds the life of a slot, as in the paper's figure 17:
+//
+//   kReady + n   open: the group has n bytes so far; if n is 0 there is no group yet
+//   kPending     closed: the leader acquires space for the group
+//   kDone - n    copying: n bytes are not filled yet; at kDone the last member is leaving
+//   kFree        the slot is in the pool
+//
+//   join    CAS from open to open + bytes. The thread that gets position 0 leads the group. Slots
+//           live as long as the array. A thread may keep a pointer to a slot while the slot is
+//           closed and opened again; it then joins the later group, which does no harm.
+//   close   is called by the leader under the log's lock, which also guards the pool. It puts a
+//           free slot into the array: it stores the free slot's `place`, then its state, then the
+//           array's pointer, the last two with release. Then it exchanges the closed slot's state
+//           for kPending. After that no thread joins the group.
+//   notify  stores `region`, then the state (release). Members load the state (acquire), then
+//           `region`.
+//   leave   is fetch_add(bytes) (acq_rel). The member that reaches kDone is the last one: the fills
+//           of all other members and their reads of `region` happened before. The last member frees
+//           the slot.
+//
+// The pool has more slots than can be open or copying at once, so close() always finds a free slot.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "logging/schemes/aether/release.h"
+#include "platform/atomic.h"
+#include "platform/event_count.h"
+
+namespace logjam {
+
+class ConsolidationArray {
+ public:
+  struct alignas(platform::kCacheLine) Slot {
+    platform::atomic<int64_t> state;
+    uint32_t place = 0;            // the slot's index in the array; only the leader uses it
+    Region region;                 // the buffer region of the group
+    platform::EventCount members;  // where members wait for the region
+  };
+  struct Position {
+    Slot* slot;
+    uint64_t offset;  // in the group's region, in bytes; 0 means that the thread is the leader
+  };
+
+  // At most `members` threads use the array. A group of more than one member has at most
+  // `max_group_bytes`.
+  ConsolidationArray(uint32_t slots, uint32_t members, uint64_t max_group_bytes);
+
+  // Any thread: joins a group, at a slot chosen by `random`. Returns its place in the group.
+  Position join(uint64_t bytes, uint64_t random);
+
+  // Called by the leader under the log's lock: ends the group. Returns how many bytes the group
+  // wants.
+  uint64_t close(Slot& slot);
+  // Called by the leader: tells the members that the group has `region`, which is as long as
+  // close() said.
+  void notify(Slot& slot, const Region& region);
+  // Called by the other members: waits for notify(). Returns the group's region.
+  Region wait(Slot& slot);
+
+  // Called by a member that has filled its bytes. Returns true for the last member, which must free
+  // the slot and release the region (of which it has a copy).
+  bool leave(Slot& slot, uint64_t bytes);
+  // Called by the last member, after leave() returned true.
+  void free(Slot& slot);
+
+ private:
+  static constexpr int64_t kReady = 0, kPending = -1, kFree = -2, kDone = -3;
+
+  const uint64_t max_group_bytes_;
+  std::vector<platform::atomic<Slot*>> array_;
+  std::vector<Slot> pool_;
+  alignas(platform::kCacheLine) uint64_t next_ = 0;  // index in the pool; under the log's lock
+};
+
+}  // namespace logjam

@@ -1,0 +1,218 @@
+// `dlog-s`, `dlog-r`: a log for each socket, with Aether's CD buffer in each (Aether, sections 7.2
+// to 7.4). A transaction writes to one log. In `dlog-s` that is the log of its worker's socket; in
+// `dlog-r` a log is drawn at random for each transaction. --sockets=N pretends N sockets.
+//
+// Sequence number. GSN, a Lamport clock: larger than the numbers of what the transaction reads and
+// overwrites, and larger than the clock of its log, which is then raised to the GSN. A commit
+// raises the clocks of the other logs too (7.3.3). Overwriting follows GSN, so the last writer wins
+// by GSN (R3). Within a log, the numbers of records that are reserved at the same time need not
+// follow their positions.
+//
+// Tails. When the commit record of a transaction has its place, the worker looks how far all logs
+// are reserved. It writes these positions, the tails, into a *sync record* (a watermark record
+// whose body is the tails) behind the commit record, in the same hole. The paper records time
+// stamps instead, and makes the logs durable up to the transaction's time stamp, which may be
+// smaller than the recorded ones: recovery would then miss records that no commit waited for.
+// Positions can be compared both by commits and by recovery.
+//
+//   (1) Let T depend on D. D was reserved, and D's tails were read, before D's versions could be
+//       seen, so before T reserves. Hence D lies below T's tails, and D's tails are no larger than
+//       T's. The same holds for all that D depends on in turn.
+//   (2) Let T be reserved later than T' in the same log, whether T depends on T' or not. The same
+//       holds for T and what T' depends on, because what T' depends on had its tails before.
+//
+// Safe when every log is durable up to the transaction's tails. Then its sync record is durable,
+// and so are the records that it depends on, with sync records that are met (R1). A transaction
+// that wrote nothing takes the tails of the moment when it commits, unless a bound says that it
+// need not wait. The bound: before a worker looks at the tails, it looks at the clocks. A record
+// with a GSN up to the least of these clocks had its tails before. So when the tails are durable,
+// all versions up to that number are safe.
+//
+// Cut. Each log is used up to the last sync record that is met: its tails lie within the valid
+// bytes of all logs. All records of acknowledged transactions are before it. By (1) and (2), a
+// record before it depends only on records whose tails are no larger, so these are before a met
+// sync record, in whatever log (R4). The records of a transaction are in one log, and count with
+// its commit record (R2).
+//
+// With one log nothing needs to be synchronised: there are no sync records, and all records up to
+// the first gap are used.
+//
+// Idle logs stall no other log (R5): their tails are durable. Records that a worker published in an
+// idle log are flushed by the log's flusher, or by a worker that waits for them. A worker that is
+// descheduled between reserve and publish stalls later workers of its log (aether.cc). It also
+// stalls, in other logs, the transactions that are reserved after it, because their tails are
+// behind its hole.
+//
+// Protocol. A GSN is drawn after the tails were read; the tails come from AetherBuffer. Only its
+// worker uses a WorkerState, and only the worker pushes to its dependency queue; any thread may ask
+// the queue. A commit point is an entry of the worker's dependency queue, or a position in one
+// stream.
+#include <algorithm>
+
+#include "logging/scheme_registry.h"
+#include "logging/schemes/aether/aether_buffer.h"
+#include "logging/schemes/aether/dependency_queue.h"
+#include "logging/schemes/aether/gsn_clock.h"
+#include "logging/schemes/common/multi_stream_scheme.h"
+
+namespace logjam {
+namespace {
+
+enum class Placement : uint8_t { kSocket, kRandom };
+
+template <Placement placement>
+class Dlog final : public MultiStreamScheme {
+ public:
+  explicit Dlog(const LogConfig& config)
+      : MultiStreamScheme(config, false, kWriters), workers_(config.workers) {
+    if (streams() > 1) sync_bytes_ = watermark_body_bytes();
+    for (uint32_t s = 0; s < streams(); ++s) {
+      logs_.push_back(std::make_unique<SocketLog>(config, stream(s)));
+    }
+    for (uint32_t worker = 0; worker < config.workers; ++worker) {
+      WorkerState& me = workers_[worker];
+      me.random = Lcg(worker + 1);
+      me.home = placement == Placement::kSocket ? config.socket_of(worker) : draw_log(me);
+      me.tails.resize(streams());
+      me.goal.resize(streams());
+      me.queue = std::make_unique<DependencyQueue>(streams());
+    }
+  }
+
+  uint64_t max_record_bytes() const override {
+    return MultiStreamScheme::max_record_bytes() - sync_bytes_;
+  }
+
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    WorkerState& me = workers_[worker];
+    me.commits = deps.commits;
+    me.bytes = bytes + (deps.commits ? sync_bytes_ : 0);
+    const uint64_t begin = logs_[me.home]->buffer.reserve(worker, me.bytes);
+    if (deps.commits) me.bound = look_at_all(me.tails);
+    me.tails[me.home] = begin + me.bytes;
+    const uint64_t gsn = logs_[me.home]->clock.draw(std::max(deps.max_read, deps.max_overwritten));
+    if (deps.commits && sync_bytes_ != 0) {
+      for (const auto& log : logs_) log->clock.raise(gsn);
+      write_watermark_body(me.home, begin + bytes, gsn, me.tails);
+      me.syncs.add();
+    }
+    return reservation(me.home, begin, bytes, gsn);
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
+                      bool commits) override {
+    WorkerState& me = workers_[worker];
+    const CommitPoint point =
+        commits ? CommitPoint::in_dependency_queue(worker, me.queue->push(me.tails, me.bound))
+                : CommitPoint::in_stream(me.home, me.tails[me.home]);
+    logs_[reservation.stream]->buffer.publish(worker, me.bytes, commits);
+    if (me.commits && placement == Placement::kRandom) me.home = draw_log(me);
+    return point;
+  }
+
+  CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
+    WorkerState& me = workers_[worker];
+    if (deps.max_read <= me.queue->bound()) return {};
+    const uint64_t bound = look_at_all(me.goal);
+    return CommitPoint::in_dependency_queue(worker, me.queue->push(me.goal, bound));
+  }
+
+  bool is_durable(const CommitPoint& point) const override {
+    const auto durable = [&](uint32_t s) { return stream(s).durable(); };
+    switch (point.scope) {
+      case CommitPoint::Scope::kStream:
+        return point.sequence <= durable(point.index);
+      case CommitPoint::Scope::kDependencies:
+        return workers_[point.index].queue->met(point.sequence, durable);
+      default:
+        return true;
+    }
+  }
+
+  void wait_durable(uint32_t worker, const CommitPoint& point) override {
+    if (point.scope != CommitPoint::Scope::kDependencies) {
+      return MultiStreamScheme::wait_durable(worker, point);
+    }
+    std::vector<uint64_t>& goal = workers_[worker].goal;
+    while (!is_durable(point)) {
+      workers_[point.index].queue->tails_of(point.sequence, goal);
+      wait_for_each(worker, [&](uint32_t s) { return CommitPoint::in_stream(s, goal[s]); });
+    }
+  }
+
+  Counters counters() const override {
+    Counters all = MultiStreamScheme::counters();
+    for (const auto& log : logs_) all.add(log->buffer.counters());
+    const auto syncs =
+        static_cast<double>(workers_.sum([](const WorkerState& one) { return one.syncs.value(); }));
+    all.add({{"sync_records", syncs}, {"sync_record_bytes", syncs * sync_bytes_}});
+    return all;
+  }
+
+ private:
+  static constexpr Writers kWriters =
+      placement == Placement::kSocket ? Writers::kOfSocket : Writers::kAll;
+
+  struct SocketLog {
+    SocketLog(const LogConfig& config, Stream& stream)
+        : buffer(config, Consolidate::kTogether, stream) {}
+
+    AetherBuffer<ReleaseInOrder> buffer;
+    GsnClock clock;
+  };
+  struct WorkerState {
+    uint32_t home = 0;  // the log of this transaction
+    Lcg random;
+    // These four are valid between reserve() and publish().
+    bool commits = false;
+    uint32_t bytes = 0;
+    std::vector<uint64_t> tails;
+    uint64_t bound = 0;
+
+    std::vector<uint64_t> goal;  // the tails that the worker waits for
+    std::unique_ptr<DependencyQueue> queue;
+    platform::Counter syncs;  // how many sync records the worker wrote
+  };
+
+  uint64_t filled(uint32_t index) override { return logs_[index]->buffer.filled(); }
+  uint32_t home(uint32_t worker) const override { return workers_[worker].home; }
+  uint32_t draw_log(WorkerState& me) const {
+    return static_cast<uint32_t>(me.random.next() % streams());
+  }
+
+  // Reads the tails of all logs. Returns the least clock as it was before they were read.
+  uint64_t look_at_all(std::vector<uint64_t>& tails) const {
+    uint64_t least = ~uint64_t{0};
+    for (const auto& log : logs_) least = std::min(least, log->clock.now());
+    for (uint32_t s = 0; s < streams(); ++s) tails[s] = logs_[s]->buffer.reserved();
+    return least;
+  }
+
+  uint32_t sync_bytes_ = 0;
+  std::vector<std::unique_ptr<SocketLog>> logs_;
+  WorkerStates<WorkerState> workers_;
+};
+
+template <Placement placement>
+SchemeInfo info(std::string_view name, std::string_view streams) {
+  return {
+      .name = name,
+      .streams = streams,
+      .buffer = "aether-cd's in each",
+      .sequence = "GSN: over reads, overwrites, log (Lamport)",
+      .flushed_by = "leader or daemon each",
+      .safe_when = "every log durable up to the tails in its sync record",
+      .cut = "last sync record whose tails are there",
+      .source = "Aether 7.2-7.4",
+      .recovery = last_met_cut("sync record"),
+      .stream_count = [](uint32_t, const LogConfig& config) { return config.sockets; },
+      .construct = construct<Dlog<placement>>,
+      .check_flags = check_carray_flags,
+  };
+}
+
+const SchemeRegistration by_socket(info<Placement::kSocket>("dlog-s", "1 per socket"));
+const SchemeRegistration at_random(info<Placement::kRandom>("dlog-r", "1 per socket, at random"));
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,183 @@
+// Schemes whose LSN comes from a fetch-and-add. Workers reserve, fill and publish side by side, and
+// the log has holes until the slowest worker has filled its hole. The schemes differ in the
+// *tracker* (Grasshopper, Bitmap, UnitCounts), which finds out up to where there is no hole: SBL.
+//
+// Which thread advances SBL. With --flush_help (the default) every thread that asks for sbl()
+// advances it: the leader before it writes, a worker that polls, and the daemon. The tracker's
+// thread (flusher 0) advances SBL only when no other thread did so for a while, because that thread
+// is woken late on busy cores. With --flush_help=false only the tracker's thread advances SBL, as
+// in ELEDA's pipeline, and only the daemon (flusher 1) flushes.
+//
+// Protocol.
+//   next_     the LSN sequencer; workers add to it. A record's number is larger than the numbers of
+//             the records that it depends on, because their versions, which the worker has seen,
+//             were drawn before (coherence). The addition is acquire and release. So, of two
+//             workers, the one that draws the larger number and then validates sees the write locks
+//             that the other took before it drew (read-write precedences, for `command`).
+//   sbl_      stored (release) under advancing_, a try lock; loaded (acquire) by flushers. It
+//             passes a record after acquiring what the record's worker released in the tracker.
+//             SBL may lie inside a record. For the end of one, published_positions() looks at
+//             next_, which is the end of a record at every moment, and waits a little until SBL has
+//             come there; if a hole stays open, the end that an earlier call looked at must do.
+//   tracking_ where the tracker's thread sleeps. A publisher publishes in the tracker, fences
+//             (Stream::published), and looks at tracking_ (platform/event_count.h).
+// A thread that finds advancing_ taken waits a moment and then goes on with the current SBL; the
+// thread that holds advancing_ moves SBL on. If the holder is descheduled, the daemon looks again
+// after its nap.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "logging/schemes/common/single_stream_scheme.h"
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/event_count.h"
+#include "platform/mutex.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+template <class Tracker>
+class FetchAddScheme : public SingleStreamScheme {
+ public:
+  // `tracker_options` are the arguments that the tracker wants after the number of workers and the
+  // ring.
+  template <class... TrackerOptions>
+  FetchAddScheme(const LogConfig& config, uint64_t max_write_bytes,
+                 const TrackerOptions&... tracker_options)
+      : SingleStreamScheme(config, max_write_bytes),
+        help_(config.flush_help),
+        tracker_(config.workers, stream().ring(), tracker_options...) {}
+
+  uint32_t flushers() const override { return Tracker::kOwnThread ? 2 : 1; }
+  // The tracker's thread is named after what it advances, and so is the daemon.
+  std::string flusher_name(uint32_t flusher) const override {
+    return Tracker::kOwnThread && flusher == 0 ? "log-sbl" : "log-sdl";
+  }
+
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+    // The wait comes before the worker owns a hole, because other workers would wait for that hole.
+    if (!tracker_.room(worker)) wait_for_room(worker);
+    const uint64_t begin = next_.fetch_add(bytes, platform::memory_order_acq_rel);
+    stream().wait_for_space(begin + bytes);
+    return reservation(begin, bytes);
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
+                      bool commits) override {
+    tracker_.publish(worker, reservation.position, reservation.sequence);
+    stream().published(commits);
+    if (!helped()) tracking_.notify_behind_fence();
+    return commit_point(reservation.sequence);
+  }
+
+  void flush(uint32_t flusher, bool stopping) override {
+    if (Tracker::kOwnThread && flusher == 0) return track(stopping);
+    if (stopping) advance();
+    stream().flush(stopping);
+  }
+
+  bool idle() const override {
+    return sbl_.load(platform::memory_order_acquire) ==
+               next_.load(platform::memory_order_acquire) &&
+           SingleStreamScheme::idle();
+  }
+  uint64_t max_record_bytes() const override {
+    return SingleStreamScheme::max_record_bytes() - tracker_.slack_bytes();
+  }
+  std::vector<uint64_t> published_positions() override {
+    const platform::lock_guard<platform::mutex> hold(boundaries_);
+    if (sbl() >= reserved_end_) published_end_ = reserved_end_;
+    reserved_end_ = next_.load(platform::memory_order_acquire);
+    for (platform::SpinWait wait; wait.rounds() < kBoundaryLooks; wait.once()) {
+      if (sbl() < reserved_end_) continue;
+      published_end_ = reserved_end_;
+      break;
+    }
+    return {published_end_};
+  }
+  Counters counters() const override {
+    auto all = SingleStreamScheme::counters();
+    const uint64_t durable = sdl();  // first, so that it is not beyond SBL
+    all.add({{"sbl_bytes", static_cast<double>(sbl_.load(platform::memory_order_acquire))},
+             {"sdl_bytes", static_cast<double>(durable)}});
+    all.add(tracker_.counters());
+    return all;
+  }
+
+ private:
+  static constexpr int kTries = 64;       // tries at the try lock, which is held for a moment
+  static constexpr uint32_t kLooks = 80;  // looks before the tracker's thread parks
+  static constexpr uint32_t kBoundaryLooks = 1200;  // some milliseconds
+  static constexpr uint64_t kNapNs = 1'000'000;
+  static constexpr uint64_t kSafetyTimeoutNs = 20'000'000;
+  static constexpr uint64_t kStoppingNapNs = 100'000;
+
+  // Whether a thread that asks for SBL also advances it. A tracker without a thread depends on
+  // that.
+  bool helped() const { return help_ || !Tracker::kOwnThread; }
+
+  uint64_t sbl() const override {
+    if (helped()) advance();
+    return sbl_.load(platform::memory_order_acquire);
+  }
+
+  // Returns whether SBL moved.
+  bool advance() const {
+    if (sbl_.load(platform::memory_order_relaxed) == next_.load(platform::memory_order_relaxed)) {
+      return false;
+    }
+    for (int i = 0; !advancing_.try_lock(); ++i) {
+      if (i == kTries) return false;
+      platform::pause();
+    }
+    const uint64_t before = sbl_.load(platform::memory_order_relaxed);
+    const uint64_t after = tracker_.advance(before, next_);
+    if (after != before) sbl_.store(after, platform::memory_order_release);
+    advancing_.unlock();
+    return after != before;
+  }
+
+  void wait_for_room(uint32_t worker) {
+    for (platform::SpinWait wait; !tracker_.room(worker); wait.once()) {
+      if (helped()) {
+        advance();
+      } else {
+        tracking_.notify();
+      }
+    }
+  }
+
+  // Takes one step of the tracker's thread. When SBL has moved, the daemon must hear of it, as from
+  // a publisher.
+  void track(bool stopping) {
+    if (help_ && !stopping) {
+      const uint64_t sbl = sbl_.load(platform::memory_order_relaxed);
+      const bool left_alone = sbl == sbl_seen_;
+      sbl_seen_ = sbl;
+      if (left_alone && advance()) return stream().published(false);
+      return platform::sleep_ns(left_alone ? kSafetyTimeoutNs : kNapNs);
+    }
+    for (platform::SpinWait wait; wait.rounds() < kLooks; wait.once()) {
+      if (advance()) return stream().published(false);
+    }
+    platform::EventCount::Waiter waiter(tracking_);
+    const uint32_t seen = waiter.prepare();
+    if (advance()) return stream().published(false);
+    waiter.sleep(seen, stopping ? kStoppingNapNs : kSafetyTimeoutNs);
+  }
+
+  const bool help_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> next_{0};
+  alignas(platform::kCacheLine) mutable platform::atomic<uint64_t> sbl_{0};
+  mutable platform::SpinLock advancing_;
+  mutable Tracker tracker_;
+  alignas(platform::kCacheLine) platform::EventCount tracking_;
+  uint64_t sbl_seen_ = 0;  // only the tracker's thread uses it
+  // Guards the last end of a record that SBL had to reach, and the last one that it reached.
+  platform::mutex boundaries_;
+  uint64_t reserved_end_ = 0, published_end_ = 0;
+};
+
+}  // namespace logjam

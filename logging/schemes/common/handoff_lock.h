@@ -1,0 +1,53 @@
+// A lock whose taker and releaser may be different threads. The leader of a group takes the
+// log's lock, and the last member of the group that leaves releases it (Aether, Alg. 2, L12 and
+// L23). The lock is not reentrant.
+//
+// How threads wait for it hangs on how many there are. Many threads with a core each stand in line
+// (queue_lock.h). A few threads look at one word (backoff_lock.h), where the last owner may take
+// the lock again without a transfer of cache lines. So do more threads than cores, since a line
+// waits for each of its threads, also for one that has no core. M inserts/s of 120 B (simulated,
+// `micro`, device discard):
+//
+//                                                 one word   in line
+//   milan2x64, 64 threads             aether-cd        5.4       9.2
+//                                     aether-d         2.2       4.7
+//   niagara2, 64 threads              aether-cd        9.8      22.5
+//   this, 2 threads                   aether-cd        6.3       2.6
+//   milan2x64, 17 threads, 16 cores   aether-c        30         1.4
+//
+// The lock ends within a cache line, so that what it guards can lie there, too
+// ([[no_unique_address]]): threads in line stay off that line.
+#pragma once
+
+#include <cstdint>
+
+#include "logging/schemes/common/backoff_lock.h"
+#include "logging/schemes/common/queue_lock.h"
+#include "platform/atomic.h"
+#include "platform/placement.h"
+
+namespace logjam {
+
+class HandoffLock {
+ public:
+  // Up to `threads` threads take the lock.
+  explicit HandoffLock(uint32_t threads)
+      : in_line_(threads >= kLeastInLine &&
+                 threads <= static_cast<uint32_t>(platform::core_count())) {}
+
+  bool in_line() const { return in_line_; }
+  // Returns whether the lock was free, and then the caller has it. Does not block.
+  bool try_lock() { return in_line_ ? line_.try_lock() : word_.try_lock(); }
+  void lock() { in_line_ ? line_.lock() : word_.lock(); }
+  // Any thread, for the thread that took the lock.
+  void unlock() { in_line_ ? line_.unlock() : word_.unlock(); }
+
+ private:
+  static constexpr uint32_t kLeastInLine = 12;
+
+  const bool in_line_;
+  [[no_unique_address]] QueueLock line_;
+  BackoffLock word_;
+};
+
+}  // namespace logjam

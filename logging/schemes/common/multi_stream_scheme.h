@@ -1,0 +1,192 @@
+// What all schemes with several streams share: a Stream for each device (or worker), a flusher for
+// each, durable watermarks in sequence numbers, the least of these, and waiting across streams.
+//
+// A scheme says three things: `reserve` and `publish` as every scheme does, and `filled(s)`: up to
+// where stream s has no unfilled hole. Before filled(s) (or filled_to_write(s), if the scheme has
+// one) returns a larger position than before, the scheme says with
+// record_durable_sequence(s, end, sequence) which sequence numbers that position stands for. From
+// this follow
+//
+//   durable_sequence(s)         all records that stream s has, or will ever have, of numbers up to
+//                               this one are durable (Poplar's DSN)
+//   global_durable_sequence()   the least durable_sequence(s) of all streams (Poplar's CSN)
+//
+// and two kinds of commit points: in_stream(s, n) is durable when durable_sequence(s) >= n,
+// in_every_stream(n) when global_durable_sequence() >= n.
+//
+// Idle streams (R5). The global durable sequence must not stall because one stream has nothing to
+// write, and recovery must see that it did not. So a scheme whose stream has no record to write but
+// is behind a number that a commit waits for (WantedWatermark) writes a watermark record: "every
+// record that follows has a larger number". filled(s) writes it. Every thread that may flush s
+// calls filled(s): the daemon of s, the leader of s, and all workers between transactions (poll:
+// their own stream, and one other by turns). When a stream needs a watermark record, the scheme
+// calls notify_flusher(s): a daemon that sleeps because it had nothing to do looks again.
+//
+// Waiting. Stream::wait leads, follows and parks for one stream. A wait for every stream waits for
+// one stream after the other, but first starts a write on every device that can start one. No
+// worker parks for a stream that is durable far enough already, and no worker relies on time-outs:
+// a hole that blocks a stream belongs to a worker that will publish it; a stream that is behind has
+// work pending, or its flusher is notified.
+//
+// Protocol. Any thread raises global_durable_sequence_ (release). It only grows, so a value that
+// was loaded stays true. behind_ is a hint, the number of any stream. Only its worker uses a member
+// of turns_.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "logging/format/record.h"
+#include "logging/log_scheme.h"
+#include "logging/schemes/common/durable_sequence.h"
+#include "logging/schemes/common/worker_states.h"
+#include "logging/stream/stream.h"
+
+namespace logjam {
+
+class MultiStreamScheme : public LogScheme {
+ public:
+  bool is_durable(const CommitPoint& point) const override {
+    switch (point.scope) {
+      case CommitPoint::Scope::kStream:
+        return point.sequence <= durable_sequence(point.index);
+      case CommitPoint::Scope::kEveryStream:
+        return everywhere_durable(point.sequence);
+      default:
+        return true;
+    }
+  }
+  void poll(uint32_t worker) override;
+  uint32_t flushers() const override { return streams(); }
+  int flusher_socket(uint32_t flusher) const override {
+    return flusher < streams() ? stream(flusher).home().socket : platform::kNoSocket;
+  }
+  void flush(uint32_t flusher, bool stopping) override { stream(flusher).flush(stopping); }
+  void wait_durable(uint32_t worker, const CommitPoint& point) override;
+  void rely_on_flushers(bool begins) override {
+    for (const auto& entry : streams_) entry->stream.rely_on_daemon(begins);
+  }
+  bool idle() const override;
+  uint64_t max_record_bytes() const override { return stream(0).ring().max_record_bytes(); }
+  std::vector<uint64_t> durable_positions() const override;
+  std::vector<uint64_t> published_positions() override;
+  std::vector<uint64_t> durable_sequences() const override;
+  Counters counters() const override;
+
+ protected:
+  static constexpr uint32_t kWatermarkBytes = sizeof(RecordHeader);
+
+  // Makes the streams of config.devices. With `urgent`, a worker that waits flushes whatever the
+  // flush policy says. `writers` says which workers write to which stream.
+  explicit MultiStreamScheme(const LogConfig& config, bool urgent = false,
+                             Writers writers = Writers::kByTurns);
+
+  // Any thread. Returns up to where `stream` has no unfilled hole, and may advance that position.
+  virtual uint64_t filled(uint32_t stream) = 0;
+  // Called under the flush latch when a write is due (logging/stream/stream.h), and by any thread
+  // for published_positions(). A scheme that groups records closes the open group here, and not in
+  // filled(), which is called much more often.
+  virtual uint64_t filled_to_write(uint32_t stream) { return filled(stream); }
+  // Returns the stream that the worker writes to, always or most often.
+  virtual uint32_t home(uint32_t worker) const { return worker % streams(); }
+
+  uint32_t streams() const { return static_cast<uint32_t>(streams_.size()); }
+  Stream& stream(uint32_t index) const { return streams_[index]->stream; }
+  bool fits(uint32_t index, uint64_t end) const { return stream(index).ring().fits(end); }
+
+  void record_durable_sequence(uint32_t index, uint64_t end, uint64_t sequence) {
+    durable_sequence(index);  // takes out old pairs, which makes room for this one
+    streams_[index]->durable_sequence.record(end, sequence);
+  }
+  uint64_t durable_sequence(uint32_t index) const {
+    Entry& entry = *streams_[index];
+    return entry.durable_sequence.at(entry.stream.durable());
+  }
+  // Any thread, after durable_sequence(index). Returns the end of a record up to which the stream
+  // is durable; what that call's number stands for lies before it.
+  uint64_t durable_sequence_end(uint32_t index) const {
+    return streams_[index]->durable_sequence.end();
+  }
+  uint64_t global_durable_sequence() const;
+
+  LogReservation reservation(uint32_t index, uint64_t begin, uint32_t bytes,
+                             uint64_t sequence) const {
+    return {.sequence = sequence,
+            .position = begin,
+            .durable = stream(index).durable(),
+            .hole = stream(index).at(begin),
+            .bytes = bytes,
+            .stream = index};
+  }
+  // Fills a hole of kWatermarkBytes at `begin` with a watermark record, and counts the record.
+  void write_watermark(uint32_t index, uint64_t begin, uint64_t sequence);
+  void count_watermark() { watermark_count_.fetch_add(1, platform::memory_order_relaxed); }
+  // Fills a hole at `begin` with a watermark record whose body has a word for each stream: the
+  // position in `positions`, and how far the stream is durable now. The hole has
+  // watermark_body_bytes(), or kWatermarkBytes if `positions` is empty.
+  void write_watermark_body(uint32_t index, uint64_t begin, uint64_t sequence,
+                            std::span<const uint64_t> positions);
+  uint32_t watermark_body_bytes() const {
+    return kWatermarkBytes + streams() * static_cast<uint32_t>(sizeof(uint64_t));
+  }
+  // The thread of `worker`: waits in each stream for `point_of(stream)`, a point in that stream.
+  template <class PointOf>
+  void wait_for_each(uint32_t worker, const PointOf& point_of) {
+    const uint32_t own = home(worker);
+    for (uint32_t i = 0; i < streams(); ++i) {
+      const uint32_t index = (own + i) % streams();
+      if (!is_durable(point_of(index))) stream(index).poll(urgent_);
+    }
+    for (uint32_t i = 0; i < streams(); ++i) {
+      const uint32_t index = (own + i) % streams();
+      if (!is_durable(point_of(index))) stream(index).wait(worker, point_of(index), urgent_);
+    }
+  }
+  // Any thread: makes the flusher of stream `index` look again.
+  void notify_flusher(uint32_t index) { stream(index).published(false); }
+  // Any thread: does the same for each stream whose `watermark(stream)` is below `wanted`.
+  template <class Watermark>
+  void notify_flushers_behind(uint64_t wanted, const Watermark& watermark) {
+    for (uint32_t s = 0; s < streams(); ++s) {
+      if (watermark(s) < wanted) notify_flusher(s);
+    }
+  }
+
+ private:
+  struct Entry {
+    Entry(const LogConfig& config, uint32_t index, Writers writers, MultiStreamScheme& scheme)
+        : stream(
+              config, index, scheme.waiters(), [&scheme, index] { return scheme.filled(index); },
+              Stream::kMaxWriteBytes, [&scheme, index] { return scheme.filled_to_write(index); },
+              writers) {}
+
+    Stream stream;
+    DurableSequence durable_sequence;
+  };
+
+  // Most workers ask in vain, after each transaction. So the stream that was behind the last time
+  // is looked at first: each look at another one may cost a transfer of a cache line.
+  bool everywhere_durable(uint64_t wanted) const {
+    if (global_durable_sequence_.load(platform::memory_order_acquire) >= wanted) return true;
+    if (durable_sequence(behind_.load(platform::memory_order_relaxed)) < wanted) return false;
+    for (uint32_t index = 0; index < streams(); ++index) {
+      if (durable_sequence(index) >= wanted) continue;
+      behind_.store(index, platform::memory_order_relaxed);
+      return false;
+    }
+    return global_durable_sequence() >= wanted;
+  }
+
+  const uint64_t run_;
+  const bool urgent_;
+  std::vector<std::unique_ptr<Entry>> streams_;
+  WorkerStates<uint32_t> turns_;
+  platform::atomic<uint64_t> watermark_count_{0};
+  alignas(platform::kCacheLine) mutable platform::atomic<uint64_t> global_durable_sequence_{0};
+  mutable platform::atomic<uint32_t> behind_{0};
+};
+
+}  // namespace logjam

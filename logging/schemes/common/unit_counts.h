@@ -1,0 +1,64 @@
+// A tracker that only counts the filled bytes of each I/O unit: the watermark passes a unit when
+// all its bytes are filled.
+//
+// The last unit is seldom full, and a lone commit in it must not wait until others fill the unit.
+// So the watermark also goes to the end of what has been reserved, if as many bytes of the last
+// unit are filled as are reserved.
+//
+// The count is loaded *first* (acquire), and `allocated` after it. A publisher reserves its bytes
+// before it fills them, so `allocated` lies behind all bytes that the count has counted. If the
+// count equals the number of bytes before `allocated`, there is no hole among them. In the other
+// order, the count could include a record behind `allocated` in place of a hole before it.
+//
+// While several records of a unit are unfinished, a filled record waits for all of them, also for
+// those behind it. None of them waits for ring space for ever: what precedes the unit is flushed,
+// and the largest record leaves a unit free (slack_bytes).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "logging/counters.h"
+#include "logging/schemes/common/range_counts.h"
+#include "logging/stream/ring.h"
+#include "platform/atomic.h"
+
+namespace logjam {
+
+class UnitCounts {
+ public:
+  static constexpr bool kOwnThread = false;  // each thread that asks for the watermark advances it
+
+  UnitCounts(uint32_t, const Ring& ring, uint64_t io_unit_bytes)
+      : unit_bytes_(std::min(io_unit_bytes, ring.capacity() / kLeastUnits)),
+        counts_(unit_bytes_, ring.capacity()) {}
+
+  // Whether the worker may publish one more record: always.
+  bool room(uint32_t) const { return true; }
+  // The thread of any worker: bytes [begin, end) of the stream are filled.
+  void publish(uint32_t, uint64_t begin, uint64_t end) { counts_.add(begin, end); }
+  // Returns the new watermark, starting from `filled`. `allocated` is the position at which the
+  // next record will begin: an atomic, or in a test what stands for one. One thread at a time.
+  template <class Position>
+  uint64_t advance(uint64_t filled, const Position& allocated) {
+    uint64_t unit = counts_.range_of(filled);
+    while (counts_.full(unit)) ++unit;
+    const uint64_t begin = counts_.begin_of(unit);
+    const uint64_t end = begin + counts_.filled_bytes(unit);
+    return end == allocated.load(platform::memory_order_acquire) ? end : std::max(filled, begin);
+  }
+  // How many bytes the largest record must leave free in the ring.
+  uint64_t slack_bytes() const { return unit_bytes_; }
+  Counters counters() const { return {}; }
+
+ private:
+  static constexpr uint64_t kLeastUnits = 8;  // a ring has at least so many units
+
+  const uint64_t unit_bytes_;
+  RangeCounts counts_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,82 @@
+// ELEDA's log: LSN by fetch-add, and a thread that finds out up to where the log is filled without
+// a hole (ELEDA, section 4). There are three schemes, which find it out in different ways:
+//
+//   eleda         with a grasshopper that hops over full ranges and crawls record by record
+//                 (Alg. 1)
+//   eleda-crawl   the same without hopping, hence without h-lists and H-index (section 6.5.4)
+//   eleda-bitmap  with a bit for each byte and a linear scan (section 6.5.4)
+//
+// The I/O unit (section 4.3, Fig. 18) is the largest write. One write is under way at a time, so a
+// log that grows by more than a unit in the time of a write falls behind, whatever the device's
+// bandwidth. Then the pipelines fill up, and commit latency is the time that their depth takes. So
+// by default the unit does not limit the writes: it is as large as those of other schemes. As
+// published is `--flagfile=config/eleda.flags`: units of 64 KiB, a thread that only advances SBL
+// (the ELEDA worker), and one that only flushes up to SBL and advances SDL (the ELEDA flusher).
+//
+// A worker that is descheduled between reserve and publish delays the durability of all later
+// records. In the end, when the ring is full, it blocks workers that reserve; it blocks no worker
+// that fills or publishes. A worker that wants to reserve waits if SBL has not passed its last
+// 262144 records. A thread that is descheduled while it advances SBL delays acknowledgements until
+// it runs again, and nothing else.
+#include <gflags/gflags.h>
+
+#include "logging/flag_checks.h"
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/fetch_add_scheme.h"
+#include "logging/schemes/eleda/bitmap.h"
+#include "logging/schemes/eleda/grasshopper.h"
+#include "logging/stream/io_unit.h"
+
+DEFINE_uint64(hop_bytes, 4 << 20,
+              "eleda*: how far the end of the filled log may hop; a power of 2");
+
+namespace logjam {
+namespace {
+
+uint64_t largest_write() { return io_unit_bytes(Stream::kMaxWriteBytes); }
+
+template <bool kHops>
+std::unique_ptr<LogScheme> with_grasshopper(const LogConfig& config) {
+  return std::make_unique<FetchAddScheme<Grasshopper<kHops>>>(config, largest_write(),
+                                                              FLAGS_hop_bytes);
+}
+std::unique_ptr<LogScheme> with_bitmap(const LogConfig& config) {
+  return std::make_unique<FetchAddScheme<Bitmap>>(config, largest_write());
+}
+
+std::string check_flags() {
+  const std::string why = check_power_of_two("hop_bytes", FLAGS_hop_bytes, 1 << 10);
+  return why.empty() ? check_io_unit() : why;
+}
+
+SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view flushed_by,
+                std::string_view source,
+                std::unique_ptr<LogScheme> (*construct)(const LogConfig&)) {
+  return {
+      .name = name,
+      .streams = "1",
+      .buffer = buffer,
+      .sequence = "byte offset (LSN), fetch-add",
+      .flushed_by = flushed_by,
+      .safe_when = "LSN <= SDL",
+      .cut = "first gap",
+      .source = source,
+      .recovery = first_gap(),
+      .stream_count = one_stream,
+      .construct = construct,
+      .check_flags = check_flags,
+  };
+}
+
+const SchemeRegistration hops(info("eleda", "fetch-add + grasshopper: hops and crawls",
+                                   "grasshopper worker or who asks, then leader or daemon",
+                                   "ELEDA Alg. 1", with_grasshopper<true>));
+const SchemeRegistration crawls(info("eleda-crawl", "fetch-add + grasshopper that only crawls",
+                                     "grasshopper worker or who asks, then leader or daemon",
+                                     "ELEDA 6.5.4", with_grasshopper<false>));
+const SchemeRegistration scans(info("eleda-bitmap", "fetch-add + linear scan of a bitmap",
+                                    "scanning thread or who asks, then leader or daemon",
+                                    "ELEDA 6.5.4", with_bitmap));
+
+}  // namespace
+}  // namespace logjam

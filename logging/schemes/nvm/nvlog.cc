@@ -1,0 +1,49 @@
+// `nvlog`: a log for each worker, on NVM, and one LSN over all logs (NV-Logging, Huang et al., as
+// Poplar sums it up in section 3.3: decentralised buffers, "a total LSN to track the order of log
+// records and the commit order of transactions").
+//
+// LSN: 1, 2, 3, ... by fetch-add. The records of what a transaction has read or overwritten were
+// numbered before the transaction's record. A transaction is safe when all records with LSNs up to
+// its LSN are durable, in whatever log. So transactions commit in total LSN order.
+// logging/schemes/nvm/per_worker_scheme.h has the cut, why the cut keeps R1 to R5, and which
+// workers a descheduled worker blocks.
+//
+// Protocol. A worker adds to next_ (acq_rel) after it has stored the bound for the number to come.
+// A thread that has loaded a published number (acquire) sees the bounds of all smaller numbers, or
+// newer values, because read-modify-writes continue each other's release. This scheme does not need
+// the floor.
+#include "logging/scheme_registry.h"
+#include "logging/schemes/nvm/per_worker_scheme.h"
+
+namespace logjam {
+namespace {
+
+class NvLog final : public PerWorkerScheme {
+ public:
+  using PerWorkerScheme::PerWorkerScheme;
+
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+    return open(worker, bytes, next_.load(platform::memory_order_relaxed),
+                [this] { return next_.fetch_add(1, platform::memory_order_acq_rel); });
+  }
+
+ private:
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> next_{1};
+};
+
+const SchemeRegistration registration({
+    .name = "nvlog",
+    .streams = "1 per worker, 1 of watermarks",
+    .buffer = "private",
+    .sequence = "global LSN, fetch-add",
+    .flushed_by = "each worker its own; daemons",
+    .safe_when = "all LSNs up to its own durable",
+    .cut = "last watermark of the group commit that is met",
+    .source = "NV-Logging; Poplar 3.3",
+    .recovery = PerWorkerScheme::recovery("LSN"),
+    .stream_count = PerWorkerScheme::stream_count,
+    .construct = construct<NvLog>,
+});
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,59 @@
+// `nvmd`: a log for each worker, which the worker persists, and numbers that grow along
+// dependencies only (NVM-D: Wang and Johnson, VLDB 2014, as Poplar describes it in 3.3 and compares
+// with it in 6).
+//
+// GSN = 1 + the maximum of four numbers: the largest number that the transaction reads, the largest
+// that it overwrites, the largest of the transactions that have read what it overwrites, and the
+// worker's last number. A transaction is safe when its GSN <= the GSN of the passive group commit.
+// logging/schemes/nvm/per_worker_scheme.h has the group commit, the cut, why the cut keeps R1 to
+// R5, and which workers a descheduled worker blocks.
+//
+// Write-after-read. Committing writers stamp each tuple that they read (read_stamps.h), at a cost
+// for each tuple. That cost is the subject of Poplar's Fig. 10. R1 to R4 do not need the stamps,
+// and no test of these rules fails without them. R1 and R4 are about what a transaction has read,
+// which has a smaller number in any case. R3 is about the order of a tuple's writers. A transaction
+// that overwrites what T has read does not depend on T: if it is recovered and T is not, the state
+// is as if T had never been. What the stamps do provide: numbers are a serialization order.
+//
+// Protocol. Only its worker uses a member of `last_`.
+#include "logging/read_stamps.h"
+#include "logging/scheme_registry.h"
+#include "logging/schemes/nvm/per_worker_scheme.h"
+
+namespace logjam {
+namespace {
+
+class NvmD final : public PerWorkerScheme {
+ public:
+  explicit NvmD(const LogConfig& config) : PerWorkerScheme(config), last_(config.workers) {}
+
+  ReadStamps* read_stamps() override { return &stamps_; }
+
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    uint64_t& last = last_[worker];
+    const uint64_t least = std::max({deps.max_read, deps.max_overwritten, deps.max_war, last}) + 1;
+    return open(worker, bytes, least, [&] { return last = std::max(least, floor() + 1); });
+  }
+
+ private:
+  WorkerStates<uint64_t> last_;  // GSN
+  ReadStamps stamps_;
+};
+
+const SchemeRegistration registration({
+    .name = "nvmd",
+    .streams = "1 per worker, 1 of watermarks",
+    .buffer = "private",
+    .sequence = "GSN: over reads, overwrites, readers",
+    .flushed_by = "each worker its own; daemons",
+    .safe_when = "GSN <= passive group commit's",
+    .cut = "last watermark of the group commit that is met",
+    .source = "NVM-D; Poplar 3.3, 6",
+    .traits = {.sequence_before_validation = true},
+    .recovery = PerWorkerScheme::recovery("GSN"),
+    .stream_count = PerWorkerScheme::stream_count,
+    .construct = construct<NvmD>,
+});
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,157 @@
+// A log for each worker, a number for each record, and passive group commit over all logs
+// (NV-Logging, NVM-D).
+//
+// Only its worker puts records into a log. So a hole needs no latch, only a private addition and
+// the number. The worker also persists its log: it leads the flush of its stream when it waits, and
+// polls between transactions (logging/stream/stream.h). On `nvm` that is the copy, the write-back
+// and the fence. Daemons and other workers flush the log of a worker that does not come back.
+//
+// Group commit. A transaction is safe when its number <= pgsn. All workers have made durable the
+// records that they have with numbers up to pgsn, and pgsn itself is durable. pgsn is a watermark
+// in a separate stream. Each thread that waits or polls may write it, and so may the daemon:
+//
+//   1 raise `floor_` to the largest number that a commit waits for. In a scheme whose workers draw
+//     their numbers without a shared counter, numbers drawn from now on are larger than the floor;
+//   2 find the number up to which no worker has a record that is open or not yet durable, and in
+//     each log the end of a record up to which the log is durable and behind which no record up to
+//     that number lies;
+//   3 write a watermark record of the smaller of the two numbers, with these positions as its body.
+//
+// When that record is written, all records with numbers up to it, drawn or still to be drawn, are
+// durable, and lie before its positions. Idle workers stall no other worker (R5), in memory or at
+// recovery, and write nothing.
+//
+// Safe when number <= pgsn keeps R1: what a transaction depends on has a smaller number, in
+// whatever log.
+//
+// Cut: the number of the last watermark, if that watermark is met, which means that every log is
+// valid up to the watermark's position in it. A crash alone leaves every watermark met, because its
+// positions were durable before it was written; so nothing acknowledged is lost (R1). A log that
+// was damaged since ends before a position: it bounds the cut to the number of the last watermark
+// that is met in it, or of its own last record if that is larger. Up to such a number it lacks no
+// record: those up to the watermark's lie before the watermark's position, and a worker's numbers
+// grow in its log. So no record up to the cut is missing in any log. What a member of the set
+// depends on has a smaller number, so it is in the set too (R4). If the last record of a
+// transaction is in the set, so are all its other records, which have smaller numbers and are
+// before the last one in the same log (R2). The last writer is the one with the largest number,
+// because numbers grow along overwrites (R3).
+//
+// A worker that is descheduled between reserve and publish delays the acknowledgement of larger
+// numbers, and nothing else: other workers go on reserving, filling and persisting.
+//
+// Protocol. Only its worker uses WorkerState::end. The worker stores `place` and `filled`
+// (release), and any thread loads them (acquire):
+//   open        The worker stores in `place` a bound, which is at most the number to come; fences;
+//               the scheme draws the number, and may load `floor_` for it; the worker stores the
+//               number in `place`.
+//   published   The worker raises `wanted_` to the number, before another thread can see the
+//               version; records the durable sequence; stores the record's end in `filled`; stores
+//               kNone in `place`.
+//   persisted_up_to
+//               The thread loads `place`, then `filled`, then how far the stream is durable. If it
+//               sees the `place` that a publish, or the opening of a later reservation, has stored,
+//               it also sees all that was published before. So, if the stream is durable up to
+//               `filled`, every record that is published with a number below `place` lies before
+//               `filled`.
+//   advance_watermark
+//               The thread stores `floor_`, fences, and loads the places. So, for each worker, it
+//               sees the bound of the number, or else the number is drawn from behind the floor.
+// `floor_`, `watermark_` and `watermark_end_` are stored under `advancing_`, a try lock, which also
+// guards `positions_`.
+// `watermark_end_` is stored (release) after its durable sequence was recorded.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "logging/recovery_rule.h"
+#include "logging/schemes/common/multi_stream_scheme.h"
+#include "logging/schemes/common/wanted_watermark.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class PerWorkerScheme : public MultiStreamScheme {
+ public:
+  explicit PerWorkerScheme(const LogConfig& config);
+
+  // For SchemeInfo::stream_count: a stream for each worker, and one of watermarks.
+  static uint32_t stream_count(uint32_t, const LogConfig& config) { return config.workers + 1; }
+  // For SchemeInfo::recovery. `number_name` is the name of the number, for the operator.
+  static RecoveryRule recovery(const std::string& number_name) {
+    return watermarks_cut(number_name);
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool ok,
+                      bool commits) override;
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
+    return CommitPoint::in_every_stream(deps.max_read);
+  }
+  bool is_durable(const CommitPoint& point) const override {
+    if (point.sequence == 0) return true;
+    const bool of_one_worker =
+        point.scope == CommitPoint::Scope::kStream && point.index < workers();
+    return point.sequence <=
+           (of_one_worker ? persisted_up_to(point.index) : durable_sequence(watermark_stream()));
+  }
+  void poll(uint32_t worker) override;
+  void flush(uint32_t flusher, bool stopping) override;
+  void wait_durable(uint32_t worker, const CommitPoint& point) override;
+  bool idle() const override;
+  // The last durable watermark stands for all streams.
+  std::vector<uint64_t> durable_sequences() const override {
+    return std::vector<uint64_t>(streams(), durable_sequence(watermark_stream()));
+  }
+
+ protected:
+  // The thread of `worker`: reserves a hole of `bytes`. `draw` returns the number, which is at
+  // least `bound`.
+  template <class Draw>
+  LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound, const Draw& draw) {
+    WorkerState& log = logs_[worker];
+    // The wait comes before the record has a number, because other workers would wait for that
+    // number.
+    stream(worker).wait_for_space(log.end + bytes);
+    log.place.store(bound, platform::memory_order_release);
+    platform::full_fence();
+    const uint64_t sequence = draw();
+    log.place.store(sequence, platform::memory_order_release);
+    const uint64_t begin = log.end;
+    log.end += bytes;
+    return reservation(worker, begin, bytes, sequence);
+  }
+  uint64_t floor() const { return floor_.load(platform::memory_order_relaxed); }
+
+ private:
+  static constexpr uint64_t kNone = ~uint64_t{0};
+
+  struct WorkerState {
+    uint64_t end = 0;
+    platform::atomic<uint64_t> place{kNone};
+    platform::atomic<uint64_t> filled{0};
+  };
+
+  uint32_t workers() const { return logs_.size(); }
+  uint32_t watermark_stream() const { return workers(); }
+
+  // Returns a number up to which the worker's log has no record that is open or not yet durable. If
+  // `position` is not null, it becomes a record's end up to which the log is durable; no record up
+  // to that number lies behind it.
+  uint64_t persisted_up_to(uint32_t worker, uint64_t* position = nullptr) const;
+  bool watermark_wanted() const {
+    return watermark_.load(platform::memory_order_acquire) < wanted_.wanted();
+  }
+
+  uint64_t filled(uint32_t index) override;
+  void advance_watermark();
+
+  WorkerStates<WorkerState> logs_;
+  WantedWatermark wanted_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> floor_{0};
+  alignas(platform::kCacheLine) platform::SpinLock advancing_;
+  platform::atomic<uint64_t> watermark_{0}, watermark_end_{0};
+  std::vector<uint64_t> positions_;  // of the watermark that is written now
+};
+
+}  // namespace logjam

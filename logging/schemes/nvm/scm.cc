@@ -1,0 +1,155 @@
+// `scm`: the log lies in storage-class memory, and its workers persist their records in place. The
+// scheme is Fang et al.'s, as ELEDA describes it and compares with it (2.3.1, 6.4.3).
+//
+// LSN by fetch-add; the hole lies in the mapped log itself. publish() writes the record's cache
+// lines back, fences, and only then counts the record as filled. There is no buffer that can be
+// full, no flusher, and no flush policy: the watermark "filled without a hole" is the durable
+// watermark.
+//
+// A commit is safe when its record *and all records before it* are persistent. Its record alone is
+// not enough: with early lock release the transaction may have read from a transaction whose hole
+// is not filled yet, and would survive without that transaction (R1, R4). All that it depends on
+// lies before it (LsnScheme), so all records before it are enough. For the same reason recovery
+// stops at the first hole. The records behind the hole are intact, and each proves its place with
+// its checksum, but they may have read from a transaction that is missing. Fang et al. tolerate
+// holes, and find them by scanning. They can do so if locks are kept until the record is
+// persistent: then no transaction has read from a transaction whose record is unfinished. A scheme
+// does not know whether locks are kept (--elr). None of the records behind the hole was
+// acknowledged.
+//
+// Bytes of an earlier run stay in the holes of a recycled file. They fail their checks, because the
+// run seeds the checksums, and one run uses each position once.
+//
+// A worker that is descheduled between reserve and publish delays the acknowledgement of all later
+// records, and nothing else: other workers go on reserving, filling and persisting. A thread that
+// is descheduled while it advances the watermark delays nothing, because no thread owns the
+// watermark.
+//
+// Protocol. A thread that has filled a hole, has replaced a stale bound, or wants to know how far
+// the log is filled raises durable_ (release) after a fence. If several threads do so at the same
+// time, the last one sees the stores of all (OpenHoles). A thread that has raised durable_ wakes
+// the waiters.
+#include <gflags/gflags.h>
+
+#include <cstring>
+
+#include "logging/device/device.h"
+#include "logging/format/log_file.h"
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/lsn_scheme.h"
+#include "logging/schemes/common/worker_states.h"
+#include "logging/schemes/nvm/open_holes.h"
+#include "platform/counter.h"
+#include "platform/fatal.h"
+
+DEFINE_bool(scm_stale_bounds, false,
+            "scm, for tests: a worker that reserves shows for a while a place that is not its own");
+
+namespace logjam {
+namespace {
+
+class Scm final : public LsnScheme {
+ public:
+  explicit Scm(const LogConfig& config)
+      : LsnScheme(config),
+        memory_(config.devices[0]->memory()),
+        open_holes_(config.workers, FLAGS_scm_stale_bounds),
+        persisted_(config.workers),
+        max_record_bytes_(config.buffer_bytes) {
+    if (memory_ == nullptr) platform::refuse("--log=scm needs one log directory on --device=nvm");
+  }
+
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+    const auto [begin, others_may_wait] = open_holes_.reserve(worker, bytes);
+    if (others_may_wait) advance();
+    return reservation(begin, bytes, memory_->mapped(kLogHeaderBytes + begin, bytes),
+                       durable_.load(platform::memory_order_acquire));
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool, bool) override {
+    // If the power is gone, the reservation stays a hole.
+    if (memory_->persist({reservation.hole, reservation.bytes})) {
+      persisted_[worker].persists.add();
+      persisted_[worker].bytes.add(reservation.bytes);
+      open_holes_.filled(worker);
+      advance();
+    }
+    return commit_point(reservation.sequence);
+  }
+
+  bool is_durable(const CommitPoint& point) const override {
+    return point.sequence <= durable_.load(platform::memory_order_acquire);
+  }
+  void poll(uint32_t) override {}
+  uint32_t flushers() const override { return 0; }
+  void flush(uint32_t, bool) override {}
+  bool idle() const override {
+    return durable_.load(platform::memory_order_acquire) == open_holes_.reserved();
+  }
+
+  // Writes zeros behind the last record, so that the reader finds a clean end and not the bytes of
+  // an earlier run.
+  void close() override {
+    if (!idle()) return;
+    std::byte* end = memory_->mapped(kLogHeaderBytes + open_holes_.reserved(), kLogEndBytes);
+    std::memset(end, 0, kLogEndBytes);
+    [[maybe_unused]] const bool persisted = memory_->persist({end, kLogEndBytes});
+  }
+
+  // This scheme has no buffer that bounds a record. It takes the buffer's size of other schemes as
+  // the bound, so that all schemes take the same records.
+  uint64_t max_record_bytes() const override { return max_record_bytes_; }
+
+  std::vector<uint64_t> durable_positions() const override {
+    return {durable_.load(platform::memory_order_acquire)};
+  }
+  // What is filled is durable here.
+  std::vector<uint64_t> published_positions() override {
+    advance();
+    return durable_positions();
+  }
+  Counters counters() const override {
+    const uint64_t persists = persisted_.sum([](const auto& one) { return one.persists.value(); });
+    const uint64_t bytes = persisted_.sum([](const auto& one) { return one.bytes.value(); });
+    return {{"flushes", static_cast<double>(persists)},
+            {"flush_bytes", static_cast<double>(bytes)}};
+  }
+
+ private:
+  static constexpr uint64_t kLogEndBytes = 64;
+
+  struct Persisted {
+    platform::Counter persists, bytes;
+  };
+
+  void advance() {
+    platform::full_fence();
+    if (platform::atomic_max(durable_, open_holes_.look(), platform::memory_order_release)) {
+      waiters().wake_durable();
+    }
+  }
+
+  PersistentMemory* const memory_;
+  OpenHoles open_holes_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};
+  WorkerStates<Persisted> persisted_;
+  const uint64_t max_record_bytes_;
+};
+
+const SchemeRegistration registration({
+    .name = "scm",
+    .streams = "1, on NVM",
+    .buffer = "none: fetch-add, filled and persisted in place",
+    .sequence = "byte offset (LSN), fetch-add",
+    .flushed_by = "each worker its own records",
+    .safe_when = "own record and all before it persistent",
+    .cut = "first gap",
+    .source = "Fang et al., ELEDA 6.4.3",
+    .traits = {.in_place = true},
+    .recovery = first_gap(),
+    .stream_count = one_stream,
+    .construct = construct<Scm>,
+});
+
+}  // namespace
+}  // namespace logjam

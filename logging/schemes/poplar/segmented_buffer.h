@@ -1,0 +1,126 @@
+// Poplar's log buffer (section 4): an offset and the SSN of the last record, drawn together under a
+// latch, and a segment index that tells up to where the buffer is filled.
+//
+// Under the latch only its own cache line is written, unless a segment is closed. Threads that wait
+// for the latch stay off that line (handoff_lock.h), or each hand-off would cost a transfer of the
+// line for each of them.
+//
+// Protocol. `offset_` is guarded by `latch_`. `sequence_` and `open_bytes_` are stored under
+// `latch_`; any thread may load them at any time: the sequence only grows, and the length of the
+// open segment may be late. `filled_` is stored (release) under `advancing_`,
+// after the caller has noted which durable sequence the new value stands for. What the segment
+// index requires is said in its file.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "logging/schemes/common/handoff_lock.h"
+#include "logging/schemes/poplar/segment_index.h"
+#include "logging/stream/stream.h"
+#include "platform/atomic.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class alignas(platform::kCacheLine) SegmentedBuffer {
+ public:
+  struct Hole {
+    uint64_t begin, sequence;
+    uint32_t segment;
+  };
+
+  // The buffer is the ring of `stream`, of which `workers` workers insert. A segment of
+  // `io_unit_bytes` is closed at once.
+  SegmentedBuffer(Stream& stream, uint64_t io_unit_bytes, uint32_t workers)
+      : stream_(stream),
+        io_unit_bytes_(io_unit_bytes),
+        segments_(stream.ring().capacity() / io_unit_bytes),
+        latch_(workers) {}
+
+  // Any thread: the SSN of the last record that got its place.
+  uint64_t sequence() const { return sequence_.load(platform::memory_order_relaxed); }
+
+  // Called by a worker (Algorithm 1). Returns a hole of `bytes`, with a number larger than `above`.
+  // Waits for room.
+  Hole reserve(uint64_t above, uint32_t bytes) {
+    stream_.lock_with_space(latch_, offset_, bytes);
+    const Hole hole = take(std::max(above, sequence()) + 1, bytes);
+    if (open_bytes() >= io_unit_bytes_) close_if_possible();
+    latch_.unlock();
+    return hole;
+  }
+  // Called by the same worker: the hole is filled.
+  void publish(uint32_t segment, uint64_t bytes) { segments_.filled(segment, bytes); }
+
+  // Any thread: if the last SSN is smaller than `sequence`, and there is room, appends a record of
+  // `bytes` with that number. `write(begin)` fills the record.
+  template <class Write>
+  void raise(uint64_t sequence, uint32_t bytes, const Write& write) {
+    if (this->sequence() >= sequence) return;
+    latch_.lock();
+    if (this->sequence() < sequence && stream_.ring().fits(offset_ + bytes)) {
+      const Hole hole = take(sequence, bytes);
+      write(hole.begin);
+      publish(hole.segment, bytes);
+    }
+    latch_.unlock();
+  }
+
+  // Any thread: the length of the open segment; whether closed segments are not passed yet, or
+  // cannot be followed by more; how many segments were closed, ever.
+  uint64_t open_bytes() const { return open_bytes_.load(platform::memory_order_relaxed); }
+  bool pending() const { return segments_.pending(); }
+  uint64_t closed() const { return segments_.closed(); }
+  // Any thread: closes the open segment, if it has a record.
+  void close() {
+    latch_.lock();
+    if (open_bytes() != 0) close_if_possible();
+    latch_.unlock();
+  }
+  // Any thread: passes segments that are closed and filled; calls `note(end, sequence)` for each,
+  // before filled() includes it. Returns whether it passed any.
+  template <class Note>
+  bool pass(const Note& note) {
+    if (!segments_.passable()) return false;
+    bool passed = false;
+    advancing_.lock();
+    segments_.advance([&](uint64_t end, uint64_t sequence) {
+      note(end, sequence);
+      filled_.store(end, platform::memory_order_release);
+      passed = true;
+    });
+    advancing_.unlock();
+    return passed;
+  }
+  // Any thread: up to where all segments were passed.
+  uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
+
+ private:
+  // These two are called under the latch.
+  Hole take(uint64_t sequence, uint32_t bytes) {
+    const Hole hole{offset_, sequence, segments_.open()};
+    sequence_.store(sequence, platform::memory_order_relaxed);
+    open_bytes_.store(open_bytes() + bytes, platform::memory_order_relaxed);
+    offset_ += bytes;
+    return hole;
+  }
+  void close_if_possible() {
+    if (segments_.full()) return;
+    segments_.close(open_bytes(), offset_, sequence());
+    open_bytes_.store(0, platform::memory_order_relaxed);
+  }
+
+  Stream& stream_;
+  const uint64_t io_unit_bytes_;
+  SegmentIndex segments_;
+
+  alignas(platform::kCacheLine) [[no_unique_address]] HandoffLock latch_;
+  platform::atomic<uint64_t> sequence_{0}, open_bytes_{0};
+  uint64_t offset_ = 0;
+
+  alignas(platform::kCacheLine) platform::SpinLock advancing_;
+  platform::atomic<uint64_t> filled_{0};
+};
+
+}  // namespace logjam

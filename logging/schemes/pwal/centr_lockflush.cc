@@ -1,0 +1,92 @@
+// `centr-lockflush`: one buffer under one mutex, as `centr`, but the group of commits is also
+// flushed under the mutex. It is the log that P-WAL was compared with (Kamiya et al., Algorithm 1):
+// the worker whose commit is the NGROUPth, or who finds the buffer full, writes the buffer and
+// waits for the device, and no other worker inserts meanwhile.
+//
+// The paper does not say what becomes of a group that does not fill. Here the daemon flushes it
+// after 1 ms, or --flush_us, without the mutex. A worker that waits for its commit waits for the
+// group or for that time. With --flush_help=false the daemon makes all writes, and the NGROUPth
+// worker waits for it under the mutex.
+//
+// LSN, safe when, and cut are those of `centr`: the buffer is filled in order, under the mutex. A
+// worker that is descheduled between reserve and publish, or under a flush, blocks all others.
+//
+// Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The mutex
+// guards `commits_`. The daemon takes no mutex, so a worker may wait for it under the mutex.
+#include <gflags/gflags.h>
+
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/single_stream_scheme.h"
+#include "platform/mutex.h"
+
+DEFINE_uint64(lockflush_ngroup, 16, "centr-lockflush: commits that are flushed together");
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kIdleDelayUs = 1000;
+
+LogConfig with_delay(LogConfig config) {
+  if (config.flush_us == 0) config.flush_us = kIdleDelayUs;
+  if (!config.flush_help && config.flush_txns == 0) config.flush_txns = FLAGS_lockflush_ngroup;
+  return config;
+}
+
+class CentrLockFlush final : public SingleStreamScheme {
+ public:
+  explicit CentrLockFlush(const LogConfig& config)
+      : SingleStreamScheme(with_delay(config)), group_(FLAGS_lockflush_ngroup) {}
+
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+    mutex_.lock();
+    const uint64_t begin = sbl_.load(platform::memory_order_relaxed);
+    if (!stream().ring().fits(begin + bytes)) flush_buffer(worker);
+    stream().wait_for_space(begin + bytes);
+    return reservation(begin, bytes);
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
+                      bool commits) override {
+    sbl_.store(reservation.sequence, platform::memory_order_release);
+    stream().published(commits);
+    if (commits && ++commits_ >= group_) flush_buffer(worker);
+    mutex_.unlock();
+    return commit_point(reservation.sequence);
+  }
+
+  // Workers flush under the mutex, and nowhere else.
+  void poll(uint32_t) override {}
+
+ private:
+  uint64_t sbl() const override { return sbl_.load(platform::memory_order_acquire); }
+
+  // Called under the mutex: returns when the buffer is durable.
+  void flush_buffer(uint32_t worker) {
+    commits_ = 0;
+    stream().wait(worker, commit_point(sbl()), true);
+  }
+
+  const uint64_t group_;
+  alignas(platform::kCacheLine) platform::mutex mutex_;
+  uint64_t commits_ = 0;  // since the last flush under the mutex
+  platform::atomic<uint64_t> sbl_{0};
+};
+
+const SchemeRegistration registration({
+    .name = "centr-lockflush",
+    .streams = "1",
+    .buffer = "one mutex around acquire, fill, release, flush",
+    .sequence = "byte offset (LSN)",
+    .flushed_by = "every --lockflush_ngroupth committer",
+    .safe_when = "LSN <= durable",
+    .cut = "first gap",
+    .source = "P-WAL Alg. 1",
+    .recovery = first_gap(),
+    .stream_count = one_stream,
+    .construct = construct<CentrLockFlush>,
+    .check_flags =
+        [] { return FLAGS_lockflush_ngroup == 0 ? "--lockflush_ngroup must be at least 1" : ""; },
+});
+
+}  // namespace
+}  // namespace logjam

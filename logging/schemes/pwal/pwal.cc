@@ -1,0 +1,228 @@
+// `pwal`: a log buffer and a log file for each worker, which no other worker writes to, and one
+// counter for all workers (Kamiya et al., P-WAL, Algorithm 2).
+//
+// LSN: 1, 2, 3, ... by fetch-and-add, one for each record. It is larger than the LSN of anything
+// that the transaction depends on, because those LSNs were drawn before. It grows in each file.
+//
+// Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
+// when its buffer is full. If a group does not fill, a thread for each buffer flushes what the
+// worker has left behind, and so bounds the delay (1 ms, or --flush_us). By default NGROUP is 16,
+// as in the paper, and a worker that has to wait does not wait for a group: it flushes at once, its
+// own buffer and those of others. If --pwal_ngroup is given, it is kept: under --commit=sync, where
+// a worker has one commit in its buffer, every commit then waits for the delay, unless NGROUP is 1.
+// With --flush_help=false the threads make all flushes, and the workers wait for them. Where log
+// threads preempt workers (LogConfig::preemptible_workers), there are no groups by default: the
+// threads flush as those of other schemes do, and no worker waits for its flush.
+//
+// Safe when (--pwal_ack=safe) every file has on disk all records that it has, or will ever have, of
+// LSNs up to the transaction's. Among these are the transaction's record and, because their LSNs
+// are smaller, the records of all that it has read from or overwritten, transitively (R1).
+//
+// The paper acknowledges after the worker's flush of its buffer (--pwal_ack=unsafe). That is enough
+// if locks are kept until then (--elr=false). Under early lock release, a transaction can be
+// acknowledged and recovered although its predecessor is lost: R1 and R4 break. Every output row
+// says `unsafe`, whatever the locks.
+//
+// Cut. The least of the files' last LSNs. No record with an LSN up to the cut is missing in any
+// file, so the set is closed (R4). If the set has the last record of a transaction, it has all the
+// others, which are before the last one in the same file (R2). The last writer has the largest LSN
+// (R3). The cut is the number by which transactions were acknowledged, read from the disk. In
+// unsafe mode all records are used, as in the paper, because an idle worker's file ends anywhere.
+//
+// Idle workers (R5). A thread that flushes, or waits for, an idle worker's file finds the file
+// behind the counter, and writes a watermark of the counter's value into it, so that
+// acknowledgements and the cut can pass. With one busy worker of N every acknowledgement costs N
+// writes: the price of R1 here. (NV-Logging pays with one more file instead, which has watermarks
+// for all logs: logging/schemes/nvm/per_worker_scheme.h.)
+//
+// A worker that stops between reserve and publish stalls, until it publishes, the acknowledgement
+// of all numbers behind the last record or watermark of its file. It stalls no worker that
+// reserves, fills or flushes. A worker that stops elsewhere stalls nothing.
+//
+// Protocol. The paper's buffer has no latch, and neither has this one: how a watermark gets into
+// the buffer of an idle worker is proved in logging/schemes/pwal/private_buffer.h. `recorded` is the
+// largest LSN whose durable sequence was recorded; it is raised (release) after that. Only its
+// worker uses `commits` and `committed`.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/multi_stream_scheme.h"
+#include "logging/schemes/pwal/private_buffer.h"
+#include "platform/spin.h"
+
+DEFINE_uint64(pwal_ngroup, 0,
+              "pwal: commits that a worker flushes together; 0: 16, but one that waits flushes at "
+              "once, and none does where log threads preempt workers");
+DEFINE_string(pwal_ack, "safe",
+              "pwal: acknowledge when all that a transaction may have read from is durable (safe), "
+              "or after its worker's own flush, as in the paper (unsafe)");
+
+namespace logjam {
+namespace {
+
+using platform::memory_order_acquire, platform::memory_order_relaxed,
+    platform::memory_order_release;
+
+constexpr uint64_t kIdleDelayUs = 1000;
+constexpr uint64_t kGroup = 16, kNoGroup = ~uint64_t{0};
+
+bool unsafe() { return FLAGS_pwal_ack == "unsafe"; }
+
+// Where log threads preempt workers, they alone decide when to flush, unless told otherwise.
+uint64_t group(const LogConfig& config) {
+  if (FLAGS_pwal_ngroup != 0) return FLAGS_pwal_ngroup;
+  return config.preemptible_workers ? kNoGroup : kGroup;
+}
+
+LogConfig grouped(LogConfig config) {
+  if (group(config) == kNoGroup) return config;
+  if (config.flush_txns == 0 && config.flush_bytes == 0) config.flush_txns = group(config);
+  if (config.flush_us == 0) config.flush_us = kIdleDelayUs;
+  return config;
+}
+
+class Pwal final : public MultiStreamScheme {
+ public:
+  explicit Pwal(const LogConfig& config)
+      : MultiStreamScheme(grouped(config), FLAGS_pwal_ngroup <= 1),
+        unsafe_(unsafe()),
+        group_(group(config)) {
+    for (uint32_t s = 0; s < streams(); ++s) {
+      buffers_.push_back(std::make_unique<Buffer>(counter_));
+    }
+  }
+
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+    PrivateBuffer& records = buffers_[worker]->records;
+    while (true) {
+      stream(worker).wait_for_space(records.place().end + bytes);
+      const uint64_t lsn = records.open();
+      const uint64_t begin = records.place().end;
+      if (fits(worker, begin + bytes)) return reservation(worker, begin, bytes, lsn);
+      records.cancel();  // a watermark has taken the room
+      stream(worker).published(false);
+    }
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
+                      bool commits) override {
+    Buffer& buffer = *buffers_[worker];
+    buffer.records.publish({reservation.position + reservation.bytes, reservation.sequence});
+    if (commits) {
+      ++buffer.commits;
+      buffer.committed = reservation.sequence;
+    }
+    stream(worker).published(commits);
+    return unsafe_ ? CommitPoint::in_stream(worker, reservation.sequence)
+                   : CommitPoint::in_every_stream(reservation.sequence);
+  }
+
+  // In the paper a transaction that only read does not wait.
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
+    return unsafe_ ? CommitPoint{} : CommitPoint::in_every_stream(deps.max_read);
+  }
+
+  // Algorithm 2, line 4.
+  void poll(uint32_t worker) override {
+    Buffer& buffer = *buffers_[worker];
+    if (buffer.commits >= group_) {
+      buffer.commits = 0;
+      stream(worker).wait(worker, CommitPoint::in_stream(worker, buffer.committed), true);
+    }
+    MultiStreamScheme::poll(worker);
+  }
+
+  void flush(uint32_t flusher, bool stopping) override {
+    // A daemon that has something to flush notifies the flushers of the streams whose last LSN is
+    // smaller.
+    if (!unsafe_) {
+      notify_flushers_behind(last_lsn(flusher), [&](uint32_t s) { return last_lsn(s); });
+    }
+    MultiStreamScheme::flush(flusher, stopping);
+  }
+
+ private:
+  struct Buffer {
+    explicit Buffer(platform::atomic<uint64_t>& counter) : records(counter) {}
+
+    PrivateBuffer records;
+    uint64_t commits = 0;    // since the owner last flushed
+    uint64_t committed = 0;  // the LSN of the last commit
+    alignas(platform::kCacheLine) platform::atomic<uint64_t> recorded{0};
+  };
+
+  uint64_t last_lsn(uint32_t index) const { return buffers_[index]->records.place().sequence; }
+
+  uint64_t filled(uint32_t index) override {
+    Buffer& buffer = *buffers_[index];
+    if (raise_if_idle(index)) notify_flusher(index);  // so that the watermark's delay is bounded
+    const auto [end, lsn] = buffer.records.place();
+    if (lsn > buffer.recorded.load(memory_order_acquire)) {
+      record_durable_sequence(index, end, lsn);
+      platform::atomic_max(buffer.recorded, lsn, memory_order_release);
+    }
+    return end;
+  }
+
+  // Any thread. Writes a watermark if all of the file is durable and the file is behind.
+  bool raise_if_idle(uint32_t index) {
+    PrivateBuffer& records = buffers_[index]->records;
+    using Place = PrivateBuffer::Place;
+    const auto quiet = [&](const Place& at) { return at.end == stream(index).durable(); };
+    const Place at = records.place();
+    // The counter comes last: all workers write to it.
+    if (unsafe_ || !quiet(at) || at.sequence >= counter_.load(memory_order_relaxed)) return false;
+    return records.append_if_idle([&](const Place& place, uint64_t counter) {
+      const uint64_t end = place.end + kWatermarkBytes;
+      if (place.sequence >= counter || !quiet(place) || !fits(index, end)) return place;
+      write_watermark(index, place.end, counter);
+      return Place{end, counter};
+    });
+  }
+
+  const bool unsafe_;
+  const uint64_t group_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> counter_{0};
+};
+
+// With --pwal_ack=unsafe, all of every stream is used, as in the paper.
+RecoveryRule recovery() {
+  RecoveryRule rule = min_cut(&StreamTail::last_sequence, "LSN");
+  rule.cut = [safe = rule.cut](const StreamTails& tails) {
+    Cut cut = safe(tails);
+    if (unsafe()) {
+      cut.sequence = ~uint64_t{0};
+      cut.why = "none (--pwal_ack=unsafe): all of every stream";
+    }
+    return cut;
+  };
+  return rule;
+}
+
+std::string check_flags() {
+  if (FLAGS_pwal_ack == "safe" || FLAGS_pwal_ack == "unsafe") return "";
+  return "--pwal_ack=" + FLAGS_pwal_ack + " is not a rule; safe and unsafe are";
+}
+
+const SchemeRegistration registration({
+    .name = "pwal",
+    .streams = "1 per worker",
+    .buffer = "private",
+    .sequence = "global fetch-add (LSN)",
+    .flushed_by = "worker, every --pwal_ngroup",
+    .safe_when = "every stream durable up to its LSN",
+    .cut = "least last LSN",
+    .source = "P-WAL Alg. 2, 3",
+    .recovery = recovery(),
+    .stream_count = stream_per_worker,
+    .construct = construct<Pwal>,
+    .check_flags = check_flags,
+    .unsafe = [] { return std::string(unsafe() ? "--pwal_ack=unsafe" : ""); },
+    .recovery_flags = {"pwal_ack"},
+});
+
+}  // namespace
+}  // namespace logjam

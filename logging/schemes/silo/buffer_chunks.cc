@@ -1,0 +1,147 @@
+#include "logging/schemes/silo/buffer_chunks.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kLeastRecordBytes = sizeof(RecordHeader);
+constexpr uint64_t kChunkBytes = uint64_t{32} << 10;
+constexpr uint64_t kChunksOfRing = 4;      // the ring has at least so many for each owner
+constexpr uint64_t kMostOfRing = 1 << 15;  // and not many more than this
+constexpr uint64_t kWatermarks = 8;        // room for those that were not passed yet
+
+// `next_`: the upper bits are a number, which may begin again; the lower bits count kUnit bytes, of
+// which the length of each record is a multiple.
+constexpr int kBeginBits = 48;
+constexpr uint64_t kUnit = 8;
+constexpr uint64_t kMostStreamBytes = kUnit << kBeginBits;
+constexpr uint64_t kMostSlots = uint64_t{1} << (64 - kBeginBits);
+
+uint64_t number_of(uint64_t next) { return next >> kBeginBits; }
+uint64_t begin_of(uint64_t next) { return next * kUnit % kMostStreamBytes; }
+// What a chunk of `bytes` adds to `next_`.
+uint64_t step(uint64_t bytes) { return (uint64_t{1} << kBeginBits) + bytes / kUnit; }
+
+uint64_t chunk_bytes(uint64_t ring_bytes, uint32_t owners) {
+  const uint64_t most = ring_bytes / (kChunksOfRing * (owners + 1));
+  return std::min(std::max(kChunkBytes, ring_bytes / kMostOfRing), most) & ~(kUnit - 1);
+}
+
+// Of chunks that are not durable the ring has room for so many; and each owner may wait with one.
+uint64_t slot_count(uint64_t ring_bytes, uint64_t chunk_bytes, uint32_t owners) {
+  const uint64_t least = std::max(chunk_bytes, 2 * kLeastRecordBytes) - kLeastRecordBytes;
+  return std::bit_ceil(ring_bytes / least + owners + kWatermarks);
+}
+
+}  // namespace
+
+void ChunkOwner::begin() {
+  platform::SpinWait wait;
+  uint32_t state = state_.load(platform::memory_order_acquire);
+  while (state == kTaken ||
+         !state_.compare_exchange_weak(state, kBusy, platform::memory_order_acquire)) {
+    wait.once();
+    state = state_.load(platform::memory_order_acquire);
+  }
+}
+
+BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners)
+    : stream_(stream),
+      run_(run),
+      chunk_bytes_(chunk_bytes(stream.ring().capacity(), owners)),
+      slot_mask_(slot_count(stream.ring().capacity(), chunk_bytes_, owners) - 1),
+      slots_(std::make_unique<BufferChunk[]>(slot_mask_ + 1)) {
+  CHECK_LT(slot_mask_, kMostSlots) << "a number of `next_` must name one slot";
+}
+
+uint64_t BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
+  owner.begin();
+  if (owner.chunk != nullptr) {
+    const bool before_watermark =
+        owner.chunk->begin < watermark_end_.load(platform::memory_order_relaxed);
+    if (before_watermark || !fits(owner, bytes)) hand_over(owner);
+  }
+  if (owner.chunk == nullptr) deal(owner, worker, bytes);
+  return owner.used;
+}
+
+void BufferChunks::publish(ChunkOwner& owner, uint32_t bytes) {
+  owner.used += bytes;
+  if (owner.used == owner.chunk->end) hand_over(owner);
+  owner.end();
+}
+
+bool BufferChunks::append_watermark(uint64_t sequence) {
+  uint64_t next = next_.load(platform::memory_order_relaxed);
+  do {
+    const bool fits = stream_.ring().fits(begin_of(next) + kLeastRecordBytes);
+    if (!fits || slot(number_of(next)).dealt.load(platform::memory_order_relaxed)) return false;
+  } while (!next_.compare_exchange_weak(next, next + step(kLeastRecordBytes),
+                                        platform::memory_order_relaxed));
+  BufferChunk& chunk = place(next, kLeastRecordBytes, 0, sequence);
+  watermark_end_.store(chunk.end, platform::memory_order_relaxed);
+  write_empty(RecordKind::kWatermark, sequence, chunk.begin, kLeastRecordBytes);
+  hand_over(chunk);
+  return true;
+}
+
+// After the record, the rest of the chunk is either empty or large enough for a padding record.
+bool BufferChunks::fits(const ChunkOwner& owner, uint64_t bytes) const {
+  const uint64_t end = owner.used + bytes;
+  return end == owner.chunk->end || end + kLeastRecordBytes <= owner.chunk->end;
+}
+
+void BufferChunks::deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
+  const uint64_t size = bytes + kLeastRecordBytes <= chunk_bytes_ ? chunk_bytes_ : bytes;
+  const uint64_t next = next_.fetch_add(step(size), platform::memory_order_relaxed);
+  owner.chunk = &place(next, size, worker, 0);
+  owner.used = owner.chunk->begin;
+  stream_.wait_for_space(owner.chunk->end);
+}
+
+BufferChunk& BufferChunks::place(uint64_t next, uint64_t bytes, uint32_t worker,
+                                 uint64_t watermark) {
+  BufferChunk& chunk = slot(number_of(next));
+  platform::SpinWait wait;
+  while (chunk.dealt.load(platform::memory_order_acquire)) wait.once();
+  chunk.begin = begin_of(next);
+  chunk.end = chunk.begin + bytes;
+  CHECK_LT(chunk.end, kMostStreamBytes) << "a stream of buffer chunks ends at 2 PiB";
+  chunk.owner = worker;
+  chunk.watermark = watermark;
+  chunk.done.store(false, platform::memory_order_relaxed);
+  chunk.dealt.store(true, platform::memory_order_release);
+  return chunk;
+}
+
+void BufferChunks::hand_over(ChunkOwner& owner) {
+  BufferChunk& chunk = *owner.chunk;
+  if (owner.used != chunk.end) {
+    write_empty(RecordKind::kPadding, 0, owner.used, chunk.end - owner.used);
+    padding_bytes_.fetch_add(chunk.end - owner.used, platform::memory_order_relaxed);
+  }
+  owner.chunk = nullptr;
+  hand_over(chunk);
+}
+
+void BufferChunks::write_empty(RecordKind kind, uint64_t sequence, uint64_t begin, uint64_t bytes) {
+  const LogReservation hole{.sequence = sequence,
+                            .position = begin,
+                            .durable = stream_.durable(),
+                            .hole = stream_.at(begin),
+                            .bytes = static_cast<uint32_t>(bytes)};
+  RecordWriter(hole, kind, 0).seal(run_, begin);
+}
+
+// The count comes first. Otherwise a chunk might be passed before it is counted, and for a moment
+// more chunks than there are would seem to wait. The chunk may be gone when it is done.
+void BufferChunks::hand_over(BufferChunk& chunk) {
+  done_.fetch_add(1, platform::memory_order_release);
+  chunk.done.store(true, platform::memory_order_release);
+}
+
+}  // namespace logjam

@@ -1,0 +1,93 @@
+// Silo's transaction numbers (TIDs). The upper bits of a TID are its epoch, the lower bits a count.
+// There is one current epoch, which any thread may end, and this class knows to which epochs the
+// workers may still add records.
+//
+// A worker's TID is in use from its draw until the worker has published the last record with it, or
+// has abandoned it. An epoch is over for a set of workers when it has ended and none of them uses a
+// TID of it, or will ever draw one.
+//
+// Protocol. Only worker w uses workers_[w], except for `bound`, which other threads load: 0 while
+// no TID is in use, or else at most the epoch of that TID.
+//   draw       load epoch_, store it in `bound`, load epoch_ again: the TID is not of an earlier
+//              epoch.
+//   end of use store 0 in `bound` (release).
+//   over_for   load epoch_, and then the bounds of the workers.
+// All these loads, and the store at the draw, are seq_cst. If the thread in over_for sees the
+// bound, its answer is below the bound, hence below the TID's epoch. If it sees an older value of
+// the bound, its load of the bound precedes the worker's store, so its load of epoch_ precedes the
+// worker's second load: the TID's epoch is not smaller than the epoch that the thread has loaded,
+// and the answer is smaller than that. If it sees the 0 of a later end of use, the records with the
+// TID were published before, and the thread sees that they were.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "logging/schemes/common/worker_states.h"
+#include "platform/atomic.h"
+
+namespace logjam {
+
+class EpochTids {
+ public:
+  explicit EpochTids(uint32_t workers) : workers_(workers) {}
+
+  static constexpr uint64_t epoch_of(uint64_t tid) { return tid >> kCountBits; }
+  static constexpr uint64_t first_tid(uint64_t epoch) { return epoch << kCountBits; }
+  static constexpr uint64_t last_tid(uint64_t epoch) { return first_tid(epoch + 1) - 1; }
+
+  // These four are called by the worker. draw() draws a TID larger than `above` and than the
+  // worker's earlier ones, for all records of a transaction. tid() returns that TID. If draw() was
+  // not called for the transaction, it draws one for the next record alone.
+  void draw(uint32_t worker, uint64_t above) {
+    State& me = workers_[worker];
+    me.bound.store(epoch_.load());
+    me.tid = std::max(std::max(me.tid, above) + 1, first_tid(epoch_.load()));
+    me.drawn = true;
+  }
+  uint64_t tid(uint32_t worker, uint64_t above) {
+    State& me = workers_[worker];
+    if (!me.drawn) {
+      draw(worker, above);
+      me.drawn = false;
+    }
+    return me.tid;
+  }
+  // The worker has published a record; with `last`, the transaction's last one.
+  void published(uint32_t worker, bool last) {
+    if (last || !workers_[worker].drawn) abandon(worker);
+  }
+  // Ends the use of the TID.
+  void abandon(uint32_t worker) {
+    workers_[worker].drawn = false;
+    workers_[worker].bound.store(0, platform::memory_order_release);
+  }
+
+  // Any thread: ends the current epoch, and returns it. The first one is 1.
+  uint64_t end_epoch() { return epoch_.fetch_add(1); }
+  // Any thread: the last epoch that has ended.
+  uint64_t ended() const { return epoch_.load(platform::memory_order_acquire) - 1; }
+  // Any thread: the last epoch that is over for the workers `first`, `first` + `stride`, ...
+  uint64_t over_for(uint32_t first, uint32_t stride) const {
+    uint64_t over = epoch_.load() - 1;
+    for (uint32_t worker = first; worker < workers_.size(); worker += stride) {
+      const uint64_t bound = workers_[worker].bound.load();
+      if (bound != 0) over = std::min(over, bound - 1);
+    }
+    return over;
+  }
+
+ private:
+  static constexpr uint32_t kCountBits = 32;
+
+  struct State {
+    uint64_t tid = 0;
+    bool drawn = false;  // by draw(), for all records of a transaction
+    platform::atomic<uint64_t> bound{0};
+  };
+
+  WorkerStates<State> workers_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> epoch_{1};
+};
+
+}  // namespace logjam

@@ -1,0 +1,204 @@
+// `silo`: there is no order within an epoch, and all transactions of an epoch become durable or
+// none does (Tu et al. 2013, section 4; Zheng et al. 2014; compared in Poplar, section 3.3).
+// Workers are dealt to loggers in turn, with one logger for each device. The private buffer of a
+// worker is a chunk of its logger's ring (logging/schemes/silo/buffer_chunks.h). When the chunk is handed
+// over, its unused rest becomes padding.
+//
+// Sequence number (TID). The upper bits are the epoch, the lower bits a count. The TID is larger
+// than the numbers of what is read and what is overwritten, and than this worker's last TID. It
+// must be drawn before OCC validates. Let U overwrite what T has read. Then U locks, and hence
+// draws, after T's validation, so U's epoch is not smaller than T's. Hence every prefix of epochs
+// is a prefix of the serial order. The space for the record is taken after the validation, so a
+// transaction that aborts leaves nothing in the log.
+//
+// Flushing. Full buffers are handed over at once. A separate thread, the epoch thread, ends an
+// epoch every --epoch_ms. When epoch e has ended and none of its workers is at work on a
+// transaction of e, a logger writes a watermark record of e, and takes the buffers before it from
+// the workers that are not using theirs. The watermark record is durable only when all records
+// before it are. Before it lies every record of e.
+//
+// Safe when. The persisted epoch is the least, over all loggers, of the last durable watermark; it
+// is on disk with the watermark records. A transaction is safe when its epoch is persisted: what it
+// has read from has no larger epoch. Cut: the least, over all streams, of the last watermark. Up to
+// the cut no record is missing in any stream, so the set is closed (R4).
+//
+// Idle or blocked workers stall no epoch: a logger takes their buffers, and idle loggers write
+// watermark records (as long as some stream has an epoch without one). A worker that is descheduled
+// between the draw of its TID and publish stalls its epoch and later epochs.
+//
+// Protocol.
+//   tids_        its protocol is in logging/schemes/silo/epoch_tids.h. A logger asks which epoch is over
+//                for its workers, and then places the watermark record behind all buffers that were
+//                dealt out. So no record of e comes to lie behind a watermark of e.
+//   watermark    the last epoch with a watermark record. It is stored (release) under the lock
+//                that chunks are passed under, when the watermark record has its place.
+//   wanted_      the largest epoch with a reservation. It is raised before a worker can wait for
+//                it.
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "logging/flag_checks.h"
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/multi_stream_scheme.h"
+#include "logging/schemes/common/wanted_watermark.h"
+#include "logging/schemes/silo/buffer_chunks.h"
+#include "logging/schemes/silo/epoch_tids.h"
+#include "platform/clock.h"
+
+DEFINE_double(epoch_ms, 1, "silo: how long an epoch lasts; the paper's is 40");
+
+namespace logjam {
+namespace {
+
+using platform::memory_order_acquire;
+using platform::memory_order_relaxed;
+using platform::memory_order_release;
+
+class Silo final : public MultiStreamScheme {
+ public:
+  explicit Silo(const LogConfig& config)
+      : MultiStreamScheme(config),
+        epoch_ticks_(platform::ns_to_ticks(FLAGS_epoch_ms * 1e6)),
+        buffers_(config.workers),
+        tids_(config.workers) {
+    const uint32_t owners = config.workers / streams();
+    for (uint32_t s = 0; s < streams(); ++s) {
+      loggers_.push_back(std::make_unique<Logger>(stream(s), config.run, owners));
+    }
+  }
+
+  void draw(uint32_t worker, const Dependencies& deps) override {
+    tids_.draw(worker, std::max(deps.max_read, deps.max_overwritten));
+  }
+  void abandon(uint32_t worker) override {
+    tids_.abandon(worker);
+    platform::full_fence();
+    // The flusher may have gone to sleep because this worker held up its watermark.
+    if (watermark_due(*loggers_[home(worker)])) notify_flusher(home(worker));
+  }
+
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    const uint32_t index = home(worker);
+    const uint64_t tid = tids_.tid(worker, std::max(deps.max_read, deps.max_overwritten));
+    const uint64_t begin = loggers_[index]->chunks.reserve(buffers_[worker], worker, bytes);
+    return reservation(index, begin, bytes, tid);
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
+                      bool commits) override {
+    wanted_.raise(0, EpochTids::epoch_of(reservation.sequence));
+    loggers_[reservation.stream]->chunks.publish(buffers_[worker], reservation.bytes);
+    tids_.published(worker, commits);
+    stream(reservation.stream).published(commits);
+    return CommitPoint::in_every_stream(reservation.sequence);
+  }
+
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
+    return CommitPoint::in_every_stream(deps.max_read);
+  }
+
+  uint32_t flushers() const override { return streams() + 1; }
+  void flush(uint32_t flusher, bool stopping) override {
+    if (flusher < streams()) return MultiStreamScheme::flush(flusher, stopping);
+    const uint64_t now = platform::ticks();
+    if (epoch_end_ == 0) epoch_end_ = now + epoch_ticks_;
+    if (now < epoch_end_ && !(stopping && watermark_behind())) {
+      const auto left = static_cast<uint64_t>(platform::ticks_to_ns(epoch_end_ - now));
+      return platform::sleep_ns(std::min(stopping ? kStoppingNs : kLongestNs, left));
+    }
+    epoch_end_ = now + epoch_ticks_;
+    const uint64_t ended = tids_.end_epoch();
+    VLOG(2) << "epoch " << ended << " ended";
+    platform::full_fence();
+    notify_flushers_behind(wanted_.wanted(), [&](uint32_t s) {
+      return loggers_[s]->watermark.load(memory_order_relaxed);
+    });
+  }
+
+  bool idle() const override { return !watermark_behind() && MultiStreamScheme::idle(); }
+
+  Counters counters() const override {
+    Counters all = MultiStreamScheme::counters();
+    for (const auto& logger : loggers_) {
+      all.add({{"padding_bytes", static_cast<double>(logger->chunks.padding_bytes())}});
+    }
+    return all;
+  }
+
+ private:
+  static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000;
+
+  struct Logger {
+    Logger(Stream& stream, uint64_t run, uint32_t owners) : chunks(stream, run, owners) {}
+
+    BufferChunks chunks;
+    platform::atomic<uint64_t> watermark{0};
+  };
+
+  bool watermark_behind() const {
+    return std::ranges::any_of(loggers_, [&](const auto& logger) {
+      return logger->watermark.load(memory_order_acquire) < wanted_.wanted();
+    });
+  }
+  bool watermark_due(const Logger& logger) const {
+    const uint64_t watermark = logger.watermark.load(memory_order_relaxed);
+    return watermark < wanted_.wanted() && watermark < tids_.ended();
+  }
+
+  uint64_t filled(uint32_t index) override {
+    Logger& logger = *loggers_[index];
+    const bool due = watermark_due(logger);
+    if (due || logger.chunks.pass_due()) {
+      logger.chunks.passing().lock();
+      // If the ring has no room for a watermark record, the workers that wait for their epoch would
+      // wait for ever if open chunks stayed in the way.
+      const bool no_room = due && !advance_watermark(index, logger);
+      logger.chunks.pass(
+          no_room, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
+          [&](const BufferChunk& chunk) {
+            if (chunk.watermark != 0) record_durable_sequence(index, chunk.end, chunk.watermark);
+          });
+      logger.chunks.passing().unlock();
+    }
+    return logger.chunks.filled();
+  }
+
+  // Called under passing(): writes a watermark record of the last epoch that has ended, and to
+  // which no worker will add a record. Returns false if the ring has no room for it.
+  bool advance_watermark(uint32_t index, Logger& logger) {
+    const uint64_t ended = tids_.over_for(index, streams());
+    if (logger.watermark.load(memory_order_relaxed) >= ended) return true;
+    if (!logger.chunks.append_watermark(EpochTids::last_tid(ended))) return false;
+    logger.watermark.store(ended, memory_order_release);
+    count_watermark();
+    return true;
+  }
+
+  const uint64_t epoch_ticks_;
+  WorkerStates<ChunkOwner> buffers_;
+  std::vector<std::unique_ptr<Logger>> loggers_;
+  EpochTids tids_;
+  WantedWatermark wanted_{1};
+  uint64_t epoch_end_ = 0;  // when this epoch ends, in ticks; only the epoch thread uses it
+};
+
+const SchemeRegistration registration({
+    .name = "silo",
+    .streams = "1 per device",
+    .buffer = "private, handed to its logger",
+    .sequence = "epoch, count: over reads, overwrites",
+    .flushed_by = "logger each, leader",
+    .safe_when = "epoch <= persisted epoch",
+    .cut = "persisted epoch",
+    .source = "Silo; Poplar 3.3",
+    .traits = {.sequence_before_validation = true, .hole_after_validation = true},
+    .recovery = min_cut(&StreamTail::last_watermark, "persisted epoch up to TID"),
+    .stream_count = stream_per_directory,
+    .construct = construct<Silo>,
+    .check_flags = [] { return check_range("epoch_ms", FLAGS_epoch_ms, 0.1, 10'000); },
+});
+
+}  // namespace
+}  // namespace logjam

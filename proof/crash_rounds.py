@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Plays many rounds of the crash test (tests/crash) and counts the results.
+
+Each round runs the ledger workload in a configuration that follows from its seed, kills it
+(SIGKILL), recovers, and checks R1-R4 and serializability against the history. The same seed gives
+the same configuration again: proof/crash_rounds.py --rounds=1 --seed=S
+Consecutive seeds walk through all schemes. With --scheme=NAME, only the rounds of that scheme are
+played. With --lives, each round is of three lives on one directory.
+"""
+
+import argparse
+import collections
+import os
+import re
+import secrets
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SEED = re.compile(r"^seed (\d+), (\S+)$")
+PROVED = re.compile(r"(\d+) committing, (\d+) acknowledged, all proved$")
+FAILED = re.compile(r"^\[  FAILED  \] Rounds/Crash\w*\.Loses?Nothing/(\S+), .*\(\d+ ms\)$")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--seed", type=int, help="of the first round (default: random, printed)")
+    parser.add_argument("--lives", action="store_true",
+                        help="rounds of three lives each, with checkpoints: tests/proof/lives_round.h")
+    parser.add_argument("--scheme", help="play only the rounds of this scheme: of 468 seeds in a row, some 24")
+    parser.add_argument("--build", default="build", help="directory of the binaries, under the root")
+    parser.add_argument("--out", help="append everything the rounds print to this file")
+    given = parser.parse_args()
+    if given.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    for binary in ("logjam", "tests/all"):
+        if not os.access(os.path.join(ROOT, given.build, binary), os.X_OK):
+            parser.error(f"{given.build}/{binary} is not built: make {given.build}/{binary}")
+    return given
+
+
+def main():
+    given = arguments()
+    seed = secrets.randbelow(10**9) if given.seed is None else given.seed
+    print(f"{given.rounds} rounds from seed {seed}", flush=True)
+    environment = dict(
+        os.environ,
+        LOGJAM=os.path.join(ROOT, given.build, "logjam"),
+        LOGJAM_CRASH_SEED=str(seed),
+        LOGJAM_CRASH_ROUNDS=str(given.rounds),
+    )
+    only = given.scheme.replace("-", "_") + "_" if given.scheme else ""
+    command = [os.path.join(ROOT, given.build, "tests/all"), "--gtest_color=no",
+               "--gtest_filter=Rounds/" +
+               ("CrashLives.LoseNothing/" if given.lives else "Crash.LosesNothing/") + f"{only}*"]
+    start = time.monotonic()
+    log = open(given.out, "a", encoding="utf-8") if given.out else None
+    proved = collections.Counter()
+    combinations = set()
+    acknowledged = 0
+    failed = []
+    with subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace") as tests:
+        for line in tests.stdout:
+            if not line.startswith("["):
+                sys.stdout.write(line)
+                sys.stdout.flush()
+            if log:
+                log.write(line)
+            line = line.rstrip("\n")
+            if found := SEED.match(line):
+                combination = found[2]
+                combinations.add(combination)
+            elif found := PROVED.search(line):
+                proved[combination] += 1
+                acknowledged += int(found[2])
+            elif found := FAILED.match(line):
+                failed.append(found[1])
+    seconds = time.monotonic() - start
+    print(f"{sum(proved.values())} rounds proved, {len(failed)} failed, "
+          f"{len(combinations)} combinations, {acknowledged} acknowledged transactions, "
+          f"{seconds:.0f} s, seeds {seed} to {seed + given.rounds - 1}")
+    for name in failed:
+        print(f"FAILED {name}")
+    played = len(failed) + sum(proved.values())
+    if played == 0 or (not given.scheme and not failed and played != given.rounds):
+        print(f"FAILED: only {sum(proved.values())} of {given.rounds} rounds were played")
+        return 1
+    return 1 if failed or tests.returncode else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+// A file of what each transaction of a run did, and which ones were acknowledged. The file survives
+// SIGKILL. A run that goes on where another one ended has a file of its own (history_files.h).
+//
+// The file is mapped shared. A store is in the kernel's page cache as soon as the processor has
+// retired it, so a killed process loses none of its stores. A power cut would lose them, but the
+// history is not the log.
+//
+//   file  := header page, then one area for each worker
+//   area  := a counter for each transaction type, then entry*, ended by a state of 0 or the end of
+//            the area
+//   entry := EntryHeader, payload
+//
+// What a payload means is up to the kind of history: the ledger records accesses
+// (proof/ledger/history.h), other workloads the rows that they write (writes.h).
+//
+// Protocol. An area has one writer, its worker. Readers open the file after the workers have ended,
+// or after the process was killed at any instruction. So an entry's `state` is stored last, with
+// release: it goes from 0 to kIntended when the entry is complete and the next state word is 0,
+// and from kIntended to kAcknowledged later, by one aligned store. The state of an aborted
+// attempt's entry goes back to 0 before its bytes are used again. A payload may be completed until
+// the log record of its attempt is published. So the entries of all transactions that a recovery
+// can find are complete. Counters are stored relaxed. In the header page, any thread may store
+// `started` and `finished`, which only ever go from 0 to 1.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "platform/atomic.h"
+
+namespace logjam {
+
+// worker << 48 | the worker's count of attempts or transactions, from 1. The initial load is 0.
+using TransactionId = uint64_t;
+
+constexpr TransactionId make_id(uint32_t worker, uint64_t count) {
+  return uint64_t{worker} << 48 | count;
+}
+constexpr uint32_t worker_of(TransactionId id) { return static_cast<uint32_t>(id >> 48); }
+constexpr uint64_t count_of(TransactionId id) { return id & ((uint64_t{1} << 48) - 1); }
+// worker:count, for human readers.
+std::string show(TransactionId id);
+
+inline constexpr uint64_t kHistoryHeaderBytes = 4096;
+inline constexpr size_t kMostHistoryCounters = 16;
+
+struct HistoryFileParameters {
+  std::string workload;
+  uint32_t counters = 0;              // of each worker, at most kMostHistoryCounters
+  std::array<uint64_t, 3> keys = {};  // the ledger's KeySpace
+  std::string unsafe;    // why acknowledged transactions may be lost (R8); empty if they may not
+  uint32_t ordinal = 1;  // which run of the log it is
+};
+
+// The part of one worker in a history that is being written. Only the worker's thread may call it.
+class HistoryArea {
+ public:
+  HistoryArea(std::byte* begin, size_t bytes, uint32_t counters);
+
+  // Where the payload of the next entry goes. There is room for the bytes that full_for() was asked
+  // about.
+  std::byte* next_payload() { return payload_at(used_); }
+  // Records that the attempt `id` is about to commit; the caller has written its payload.
+  void intend(TransactionId id, size_t payload_bytes);
+  // The payload of the attempt last intended.
+  std::byte* intended_payload() { return payload_at(pending_.back().offset); }
+  // Removes the attempt last intended: its commit was refused.
+  void retract();
+  // Records that `id`, which was intended before, is acknowledged. Ends the process with
+  // kExitViolation if `id` was not intended, or was acknowledged already.
+  void acknowledge(TransactionId id);
+  // Adds one to a counter.
+  void count(uint32_t counter);
+  // Whether an entry with so large a payload does not fit any more.
+  bool full_for(size_t payload_bytes) const;
+
+ private:
+  // An entry in state kIntended.
+  struct Pending {
+    TransactionId id;
+    size_t offset;
+  };
+  std::byte* payload_at(size_t entry);
+
+  std::byte* begin_;
+  size_t bytes_;
+  size_t used_;
+  std::deque<Pending> pending_;
+};
+
+// The name that the file `path` has until its header is complete.
+std::string unfinished_history(const std::string& path);
+
+// The file of a run. Any thread may call record_start() and record_end().
+class HistoryWriter {
+ public:
+  // Creates or replaces the file `path` of about `bytes` bytes, divided among the workers. It gets
+  // its name when its header is complete. If the file cannot be created, the process ends with one
+  // sentence.
+  HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
+                const HistoryFileParameters& parameters);
+  ~HistoryWriter();
+  HistoryWriter(const HistoryWriter&) = delete;
+  HistoryWriter& operator=(const HistoryWriter&) = delete;
+
+  // The area belongs to this object.
+  HistoryArea& area(uint32_t worker) { return areas_[worker]; }
+  // Records that transactions run: a crash test may kill the process from now on.
+  void record_start();
+  // Records that the run ended by itself: every committed transaction is durable and acknowledged.
+  // A check may then demand that the database holds exactly these, even after an unsafe run.
+  void record_end();
+
+ private:
+  std::byte* memory_;
+  size_t bytes_;
+  std::vector<HistoryArea> areas_;
+};
+
+struct HistoryEntry {
+  TransactionId id = 0;
+  uint32_t life = 0;  // an index into HistoryLives::files
+  bool acknowledged = false;
+  std::span<const std::byte> payload;  // 8-byte aligned
+};
+
+// A history read from its file. The payloads point into the mapped file, which stays mapped as long
+// as a copy of the HistoryFile exists.
+struct HistoryFile {
+  std::string error;  // why the file cannot be used, in one sentence; empty if it can
+  HistoryFileParameters parameters;
+  uint32_t workers = 0;
+  bool started = false, finished = false;
+  std::vector<HistoryEntry> entries;            // sorted by id
+  std::vector<std::vector<uint64_t>> counters;  // by worker
+
+  // Whether what the run acknowledged may be missing (R8).
+  bool proves_nothing() const { return !parameters.unsafe.empty() && !finished; }
+
+  std::shared_ptr<const void> memory;  // the mapped file
+};
+// Reads a history whose process has ended. Errors are returned in HistoryFile::error.
+HistoryFile open_history_file(const std::string& path);
+// The value of HistoryFile::error for a file that cannot be used because of `why`.
+std::string unusable_history(const std::string& path, const std::string& why);
+
+}  // namespace logjam

@@ -1,0 +1,154 @@
+#include "proof/history/history_files.h"
+
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "platform/fatal.h"
+
+DECLARE_uint64(history_mb);
+
+namespace logjam {
+namespace {
+
+bool is_there(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+// The number of files, without a gap.
+uint32_t files_there(const std::string& path) {
+  uint32_t lives = 0;
+  while (is_there(file_of_life(path, lives + 1))) ++lives;
+  return lives;
+}
+
+// The files of later lives go before the first one is replaced, and the last of them goes first. So
+// a process that is killed meanwhile leaves no file that belongs to no history.
+void remove_later_lives(const std::string& path) {
+  for (uint32_t life = files_there(path) + 1; life > 1; --life) {
+    const std::string file = file_of_life(path, life);
+    unlink(unfinished_history(file).c_str());
+    unlink(file.c_str());
+  }
+}
+
+// Ids ascend from life to life.
+std::string order_of_ids(const HistoryLives& history) {
+  for (size_t i = 1; i < history.entries.size(); ++i) {
+    const HistoryEntry& before = history.entries[i - 1];
+    const HistoryEntry& entry = history.entries[i];
+    if (worker_of(before.id) != worker_of(entry.id)) continue;
+    if (before.id != entry.id && before.life <= entry.life) continue;
+    return "transaction " + show(entry.id) + name_of_life(history.files.size(), entry.life) +
+           " does not come behind " + show(before.id) +
+           name_of_life(history.files.size(), before.life);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string file_of_life(const std::string& path, uint32_t life) {
+  return life == 1 ? path : path + "." + std::to_string(life);
+}
+
+std::string name_of_life(size_t lives, uint32_t index) {
+  return lives == 1 ? "" : " of life " + std::to_string(index + 1);
+}
+
+std::string difference(const HistoryFileParameters& has, const HistoryFileParameters& wanted) {
+  if (has.workload != wanted.workload) return "it is of the workload \"" + has.workload + "\"";
+  if (has.keys != wanted.keys) return "it is of other keys";
+  if (has.counters != wanted.counters) return "it is of a workload of other types";
+  return "";
+}
+
+std::string HistoryLives::unsafe() const {
+  std::vector<std::string> reasons;
+  for (const HistoryFile& life : files) {
+    if (!life.proves_nothing()) continue;
+    if (std::ranges::find(reasons, life.parameters.unsafe) != reasons.end()) continue;
+    reasons.push_back(life.parameters.unsafe);
+  }
+  std::string all;
+  for (const std::string& reason : reasons) all += (all.empty() ? "" : ", ") + reason;
+  return all;
+}
+
+std::vector<uint64_t> HistoryLives::counts() const {
+  std::vector<uint64_t> counts;
+  for (const HistoryEntry& entry : entries) {  // in ascending order
+    counts.resize(worker_of(entry.id) + 1);
+    counts.back() = count_of(entry.id);
+  }
+  return counts;
+}
+
+HistoryLives open_history_lives(const std::string& path) {
+  HistoryLives history;
+  const auto refuse = [&](const std::string& error) {
+    history.error = error;
+    history.entries.clear();
+    return history;
+  };
+  const uint32_t lives = std::max(files_there(path), 1u);
+  for (uint32_t life = 1; life <= lives; ++life) {
+    const std::string file = file_of_life(path, life);
+    history.files.push_back(open_history_file(file));
+    HistoryFile& opened = history.files.back();
+    if (!opened.error.empty()) return refuse(opened.error);
+    const std::string other = difference(opened.parameters, history.parameters());
+    if (!other.empty()) return refuse(unusable_history(file, other));
+  }
+  while (history.files.size() > 1 && !history.files.back().started) history.files.pop_back();
+  for (uint32_t index = 0; index < history.files.size(); ++index) {
+    for (HistoryEntry& entry : history.files[index].entries) {
+      entry.life = index;
+      history.entries.push_back(entry);
+    }
+    history.files[index].entries = {};
+  }
+  if (history.files.size() == 1) return history;  // sorted
+  std::ranges::sort(history.entries, {},
+                    [](const HistoryEntry& entry) { return std::tie(entry.id, entry.life); });
+  const std::string wrong = order_of_ids(history);
+  return wrong.empty() ? history : refuse(unusable_history(path, wrong));
+}
+
+// A life that was killed before it began has a file, too, and may have a run.
+std::string gap_in_history(const std::string& path, uint32_t ordinal) {
+  const HistoryFile last = open_history_file(file_of_life(path, std::max(files_there(path), 1u)));
+  const uint32_t known = last.parameters.ordinal;
+  if (!last.error.empty() || known >= ordinal) return "";
+  return unusable_history(path, "its last life is run " + std::to_string(known) +
+                                    " of the log, which goes on to run " + std::to_string(ordinal) +
+                                    ": a run without --history");
+}
+
+StartedHistory start_life(const std::string& path, uint32_t workers,
+                          const HistoryFileParameters& parameters) {
+  StartedHistory started;
+  uint32_t life = 1;
+  if (parameters.ordinal > 1) {
+    const HistoryLives earlier = open_history_lives(path);
+    std::string error = earlier.error;
+    if (error.empty()) error = gap_in_history(path, parameters.ordinal - 1);
+    if (error.empty()) {
+      const std::string other = difference(earlier.parameters(), parameters);
+      if (!other.empty()) error = unusable_history(path, other);
+    }
+    if (!error.empty()) {
+      platform::refuse("--continue goes on with the history of the lives before: " + error);
+    }
+    started.counts = earlier.counts();
+    life = static_cast<uint32_t>(earlier.files.size()) + 1;
+  } else {
+    remove_later_lives(path);
+  }
+  started.writer = std::make_unique<HistoryWriter>(file_of_life(path, life), workers,
+                                                   FLAGS_history_mb << 20, parameters);
+  return started;
+}
+
+}  // namespace logjam

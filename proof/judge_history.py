@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""Lets a public checker judge histories of the ledger: every scheme and protocol, crashed and not.
+
+A round runs the ledger at a small scale until it kills itself (SIGKILL) after some acknowledgements,
+or ends by itself; recovers the log; exports the history, with the recovered rows as a last read, as
+a list-append history (--export_history); and gives that to `adya`, an independent checker with the
+method of Elle (Kingsbury and Alvaro, VLDB 2020). It must find the history strictly serializable,
+which here means: serializable, and nothing acknowledged is lost. With --plant, anomalies are planted
+in each exported history as well, and each must be found. --keep leaves the histories for other
+checkers: Elle reads them too.
+"""
+
+import argparse
+import collections
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(ROOT, "scripts"))
+
+from experiments.runner import schemes_of  # noqa: E402
+from workload_rounds import listed  # noqa: E402
+
+INSTALL = "cargo install adya --locked --no-default-features"
+KILLED = -9
+KEYS = 100
+VERDICTS = {0: "valid", 1: "anomalous", 2: "unknown"}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**9))
+    parser.add_argument("--logjam", default=os.path.join(ROOT, "build", "logjam"))
+    parser.add_argument("--checker", default="adya", help="the program, on the PATH or by its path")
+    parser.add_argument("--plant", action="store_true", help="plant anomalies, and expect verdicts")
+    parser.add_argument("--keep", help="leave the exported histories in this directory")
+    given = parser.parse_args()
+    if given.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    if shutil.which(given.checker) is None:
+        parser.error(f"there is no {given.checker}; install it with: {INSTALL}")
+    if not os.access(given.logjam, os.X_OK):
+        parser.error(f"{given.logjam} is not built: make")
+    return given
+
+
+def record(logjam, directory, scheme, device, protocol, seed):
+    """Plays one round. Returns whether the run was killed, and the path of the exported history."""
+    draw = random.Random(seed)
+    crash = draw.random() < 0.75
+    history, exported = os.path.join(directory, "history"), os.path.join(directory, f"{seed}.edn")
+    log = os.path.join(directory, "log")
+    shutil.rmtree(log, ignore_errors=True)
+    os.makedirs(log)
+    granularity = "txn" if scheme == "command" else draw.choice(["txn", "op"])
+    run = [logjam, "run", "--workload=ledger", f"--log={scheme}", f"--cc={protocol}",
+           f"--wal_dir={log}", f"--history={history}", "--history_mb=4", f"--seed={seed}",
+           f"--commit={draw.choice(['sync', 'pipelined'])}", f"--log_records={granularity}",
+           f"--elr={draw.choice(['true', 'false'])}", f"--threads={draw.choice([2, 3, 4])}",
+           f"--pipeline_depth={draw.choice([4, 64])}", f"--ledger_keys={KEYS}",
+           f"--ledger_writes={draw.choice([1, 2, 4])}", f"--ledger_reads={draw.choice([1, 2, 4])}",
+           f"--ledger_theta={draw.choice([0, 0.9])}", f"--ledger_yield={draw.choice([0, 7])}",
+           "--warmup=0", "--seconds=20", "--log_prealloc_mb=1", "--log_buffer_mb=1",
+           f"--ledger_die_after={1 + draw.randrange(300)}" if crash else "--transactions=1000",
+           *([f"--device={device}"] if device else [])]
+    recover = [logjam, "recover", f"--wal_dir={log}", f"--history={history}", "--threads=1",
+               f"--export_history={exported}"]
+    ran = subprocess.run(run, capture_output=True, text=True, timeout=120)
+    crashed = ran.returncode == KILLED  # on a slow machine its time may be over before
+    if ran.returncode != 0 and not (crash and crashed):
+        sys.exit(f"{' '.join(run)}\nexited {ran.returncode}: {ran.stderr}")
+    recovered = subprocess.run(recover, capture_output=True, text=True, timeout=120)
+    if recovered.returncode != 0:
+        print(f"{' '.join(run)}\n{' '.join(recover)}\nexited {recovered.returncode}: "
+              f"{recovered.stdout}{recovered.stderr}", flush=True)
+    if not os.path.exists(exported):
+        sys.exit(f"{' '.join(recover)}\nexported nothing: {recovered.stderr}")
+    return crashed, exported
+
+
+def judge(checker, path):
+    """The checker's verdict on a history, and the names of the anomalies that it found."""
+    done = subprocess.run([checker, "check", "--json", "-m", "list-append", "-c",
+                           "strict-serializable", path], capture_output=True, text=True, timeout=120)
+    verdict = VERDICTS.get(done.returncode)
+    if verdict is None:
+        sys.exit(f"{checker} check {path} exited {done.returncode}: {done.stdout}{done.stderr}")
+    return verdict, json.loads(done.stdout)["anomaly_types"]
+
+
+class Exported:
+    """An exported history that anomalies can be planted in. A transaction is the list of its
+    operations: ("r", key, list or None) or ("append", key, value)."""
+
+    OPERATION = re.compile(r"\[:(r|append) (\d+) (nil|\d+|\[[\d ]*\])\]")
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as file:
+            self.lines = file.read().splitlines()
+        self.first_end = len(self.lines) // 2 - 1  # behind all invocations but the last read's
+        self.transactions = [self.parse(self.lines[at])
+                             for at in range(self.first_end, len(self.lines) - 2)]
+        self.recovered = self.parse(self.lines[-1])
+
+    @classmethod
+    def parse(cls, line):
+        operations = []
+        for what, key, value in cls.OPERATION.findall(line):
+            seen = None if value == "nil" else [int(word) for word in value.strip("[]").split()]
+            operations.append((what, int(key), int(value) if what == "append" else seen))
+        return operations
+
+    def ok(self, number):
+        return ":type :ok" in self.lines[self.first_end + number]
+
+    @staticmethod
+    def unparse(line, operations):
+        text = "".join(
+            f"[:{what} {key} " + (str(value) if what == "append" else "nil" if value is None else
+                                  f"[{' '.join(map(str, value))}]") + "]"
+            for what, key, value in operations)
+        return line[:line.index(":value ")] + f":value [{text}]}}"
+
+    def write(self, path, changes, last=None, types=None):
+        """Writes the history with other operations for some transactions, or for the last read,
+        and other types for some transactions."""
+        lines = list(self.lines)
+        for number, operations in changes.items():
+            at = self.first_end + number
+            lines[at] = self.unparse(lines[at], operations)
+        for number, kind in (types or {}).items():
+            at = self.first_end + number
+            lines[at] = re.sub(":type :[a-z]+", f":type :{kind}", lines[at])
+        if last is not None:
+            lines[-1] = self.unparse(lines[-1], last)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+
+
+# Each planter writes an anomalous copy of a history, and returns whether there was a place for it.
+
+def swap_two_elements(history, draw, path):
+    """One transaction saw two writes of a key in the other order."""
+    places = [(n, i) for n, operations in enumerate(history.transactions) if history.ok(n)
+              for i, (what, _, value) in enumerate(operations)
+              if what == "r" and value and len(value) >= 2]
+    if not places:
+        return False
+    n, i = draw.choice(places)
+    operations = list(history.transactions[n])
+    what, key, value = operations[i]
+    at = draw.randrange(len(value) - 1)
+    operations[i] = (what, key, value[:at] + [value[at + 1], value[at]] + value[at + 2:])
+    history.write(path, {n: operations})
+    return True
+
+
+def drop_acknowledged_append(history, draw, path):
+    """The recovered database lacks the last write of a key."""
+    places = [i for i, (_, _, value) in enumerate(history.recovered) if value]
+    if not places:
+        return False
+    i = draw.choice(places)
+    last = list(history.recovered)
+    last[i] = ("r", last[i][1], last[i][2][:-1])
+    history.write(path, {}, last=last)
+    return True
+
+
+def circular_information_flow(history, draw, path):
+    """G1c: a transaction saw a write of one that had seen its own."""
+    lists = dict((key, value) for _, key, value in history.recovered)
+    places = []
+    for later, operations in enumerate(history.transactions):
+        seen = {value[-1] for what, _, value in operations if what == "r" and value}
+        for earlier in seen - {later}:
+            if earlier >= len(history.transactions) or not history.ok(later):
+                continue
+            touched = {key for _, key, _ in history.transactions[earlier]}
+            places += [(earlier, later, key) for what, key, _ in operations
+                       if what == "append" and key not in touched and later in lists[key]]
+    if not places:
+        return False
+    earlier, later, key = draw.choice(places)
+    seen = lists[key][:lists[key].index(later) + 1]
+    history.write(path, {earlier: [*history.transactions[earlier], ("r", key, seen)]})
+    return True
+
+
+def lose_update(history, draw, path):
+    """Two transactions read the same version of a key, and both overwrote it."""
+    places = [(n, i) for n, operations in enumerate(history.transactions) if history.ok(n)
+              for i, (what, key, value) in enumerate(operations)
+              if what == "r" and value and i + 2 < len(operations)
+              and operations[i + 1] == ("append", key, n)
+              and sum(k == key for _, k, _ in operations) == 3]
+    if not places:
+        return False
+    n, i = draw.choice(places)
+    operations = list(history.transactions[n])
+    operations[i] = ("r", operations[i][1], operations[i][2][:-1])
+    del operations[i + 2]
+    history.write(path, {n: operations})
+    return True
+
+
+def read_aborted(history, draw, path):
+    """G1a: a transaction whose write was seen is said to have failed."""
+    writers = [value[-1] for _, _, value in history.recovered
+               if value and value[-1] < len(history.transactions)]
+    if not writers:
+        return False
+    history.write(path, {}, types={draw.choice(writers): "fail"})
+    return True
+
+
+def tear(history, draw, path):
+    """Of a transaction with several writes, one is missing in the recovered database."""
+    last = {value[-1] for _, _, value in history.recovered if value}
+    places = [i for i, (_, _, value) in enumerate(history.recovered)
+              if value and value[-1] < len(history.transactions)
+              and sum(what == "append" for what, _, _ in history.transactions[value[-1]]) >= 2]
+    if not places or not last:
+        return False
+    i = draw.choice(places)
+    changed = list(history.recovered)
+    changed[i] = ("r", changed[i][1], changed[i][2][:-1])
+    history.write(path, {}, last=changed)
+    return True
+
+
+PLANTERS = [swap_two_elements, drop_acknowledged_append, circular_information_flow, lose_update,
+            read_aborted, tear]
+
+
+def plant_all(checker, exported, seed, keep, planted):
+    """Plants each anomaly in turn, and counts in `planted` what the checker says."""
+    history = Exported(exported)
+    for planter in PLANTERS:
+        path = exported.replace(".edn", f".{planter.__name__}.edn")
+        if not planter(history, random.Random(seed), path):
+            planted[planter.__name__]["no place for it"] += 1
+            continue
+        verdict, anomalies = judge(checker, path)
+        planted[planter.__name__][verdict] += 1
+        planted[planter.__name__].update(f"as {name}" for name in anomalies)
+        if verdict != "anomalous":
+            print(f"NOT FOUND: {planter.__name__} planted in seed {seed}: {verdict}", flush=True)
+        if not keep:
+            os.remove(path)
+
+
+def main():
+    given = arguments()
+    schemes = [(name, flags.get("device", ""))
+               for name, flags in schemes_of(given.logjam).items()]
+    protocols = listed(given.logjam, "protocols")
+    directory = given.keep or tempfile.mkdtemp(prefix="logjam-judge-")
+    os.makedirs(directory, exist_ok=True)
+    print(f"{given.rounds} rounds from seed {given.seed}, {len(schemes)} schemes, "
+          f"{len(protocols)} protocols")
+    verdicts, planted = collections.Counter(), collections.defaultdict(collections.Counter)
+    pairs, transactions, crashed, longest, bad = set(), 0, 0, 0.0, 0
+    for number in range(given.rounds):
+        scheme, device = schemes[number % len(schemes)]
+        protocol = protocols[(number // len(schemes) + number % len(schemes)) % len(protocols)]
+        seed = given.seed + number
+        crash, exported = record(given.logjam, directory, scheme, device, protocol, seed)
+        start = time.monotonic()
+        verdict, anomalies = judge(given.checker, exported)
+        longest = max(longest, time.monotonic() - start)
+        crashed += crash
+        pairs.add((scheme, protocol))
+        with open(exported, encoding="utf-8") as file:
+            transactions += sum(":type :ok" in line for line in file)
+        verdicts[verdict] += 1
+        if verdict != "valid":
+            print(f"{verdict}: seed {seed}, {scheme}, {protocol}: {anomalies}", flush=True)
+        if given.plant:
+            plant_all(given.checker, exported, seed, given.keep, planted)
+        if not given.keep and verdict == "valid":
+            os.remove(exported)
+        bad += verdict != "valid"
+    print(f"{', '.join(f'{count} {verdict}' for verdict, count in verdicts.items())}; {crashed} "
+          f"crashed, {len(pairs)} pairs of scheme and protocol, {transactions} transactions that "
+          f"ended, longest check {longest:.2f} s")
+    for name, counts in planted.items():
+        print(f"planted {name}: {', '.join(f'{count} {what}' for what, count in counts.items())}")
+        bad += sum(counts[verdict] for verdict in ("valid", "unknown"))
+    if not given.keep and not bad:
+        shutil.rmtree(directory, ignore_errors=True)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

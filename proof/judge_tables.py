@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Checks recovered tables with SQL that was written from the specifications: proof/sql/.
+
+A round runs TPC-C, TPC-B or TATP at a small scale, kills it (SIGKILL), recovers it with --export,
+loads the CSV files into DuckDB, and asks for the rows that violate each of the specification's
+conditions. Nothing of logjam's own checks takes part. With --break, conditions are also seen
+failing, all of them in the first round and one in each later round: one value of the exported
+files is changed, and the condition must return a row.
+--directory checks files that were exported before.
+"""
+
+import argparse
+import collections
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
+
+import workload_rounds  # noqa: E402
+from experiments.runner import schemes_of  # noqa: E402
+
+try:
+    import duckdb
+except ImportError:
+    sys.exit("the Python package duckdb is missing; install it with: pip install duckdb")
+
+SQL = os.path.join(workload_rounds.ROOT, "proof", "sql")
+WORKLOADS = ["tatp", "tpcb", "tpcc"]
+
+
+def plus_one(value):
+    return str(int(value) + 1)
+
+
+def plus_one_cent(value):
+    return f"{float(value) + 0.01:.2f}"
+
+
+# A value for each condition, which must then be violated: the table, the column, and the new value
+# or how it follows from the old one. The last row of the table is changed.
+BREAKS = {
+    "tpcc": {
+        1: ("warehouse", "w_ytd", plus_one_cent),
+        2: ("district", "d_next_o_id", plus_one),
+        3: ("new_order", "no_o_id", "0"),
+        4: ("order", "o_ol_cnt", plus_one),
+        5: ("order", "o_carrier_id", lambda value: "" if value else "1"),
+        6: ("order_line", "ol_o_id", plus_one),
+        7: ("order_line", "ol_delivery_d", lambda value: "" if value else "1"),
+        8: ("history", "h_amount", plus_one_cent),
+        9: ("district", "d_ytd", plus_one_cent),
+        10: ("customer", "c_balance", plus_one_cent),
+        11: ("customer", "c_delivery_cnt", plus_one),
+        12: ("customer", "c_ytd_payment", plus_one_cent),
+    },
+    "tpcb": {
+        1: ("teller", "t_balance", plus_one),
+        2: ("account", "a_balance", plus_one),
+        3: ("history", "h_delta", plus_one),
+        4: ("teller", "t_balance", plus_one),
+        5: ("account", "a_balance", plus_one),
+        6: ("history", "h_b_id", plus_one),
+        7: ("teller", "t_b_id", plus_one),
+    },
+    "tatp": {
+        1: ("subscriber", "sub_nbr", lambda value: value[1:]),
+        2: ("subscriber", "hex_3", "16"),
+        3: ("subscriber", "vlr_location", "0"),
+        4: ("access_info", "ai_type", "5"),
+        5: ("access_info", "data3", "AB"),
+        6: ("special_facility", "sf_type", "0"),
+        7: ("special_facility", "is_active", "2"),
+        8: ("call_forwarding", "sf_type", "5"),
+        9: ("call_forwarding", "end_time", "41"),
+        10: ("call_forwarding", "numberx", lambda value: value[1:] + "x"),
+    },
+}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--workloads", default=",".join(WORKLOADS), help="separated by commas")
+    parser.add_argument("--rounds", type=int, default=19, help="of each workload")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--logjam", default=os.path.join(workload_rounds.ROOT, "build", "logjam"))
+    parser.add_argument("--break", dest="breaks", action="store_true",
+                        help="see conditions fail: all in the first round, then one a round")
+    parser.add_argument("--directory", help="play no round: check the CSV files of one workload")
+    given = parser.parse_args()
+    given.workloads = given.workloads.split(",")
+    for name in given.workloads:
+        if name not in WORKLOADS:
+            parser.error(f"there is no SQL for {name}, only for {', '.join(WORKLOADS)}")
+    if given.directory and len(given.workloads) != 1:
+        parser.error("--directory holds the tables of one workload: say which with --workloads")
+    return given
+
+
+def statements(workload):
+    """The statements that create the tables, and a map of the conditions: number to (title, SQL)."""
+    with open(os.path.join(SQL, f"{workload}.sql"), encoding="utf-8") as file:
+        preamble, *rest = re.split(r"^-- (\d+): ", file.read(), flags=re.MULTILINE)
+    conditions = {}
+    for number, text in zip(rest[::2], rest[1::2]):
+        title, _, query = text.partition("\n")
+        conditions[int(number)] = (title, query)
+    return preamble, conditions
+
+
+def violations(workload, directory):
+    """The first violating row of each condition, or None, by the condition's number. A value that
+    is none of its column's type violates condition 0."""
+    database = duckdb.connect()
+    preamble, conditions = statements(workload)
+    database.execute(preamble)
+    try:
+        load(database, directory)
+    except duckdb.ConversionException as error:
+        return {0: str(error).split("\n")[:3]}
+    return {number: database.execute(query).fetchone()
+            for number, (_, query) in conditions.items()}
+
+
+def load(database, directory):
+    """Inserts the CSV files into the tables."""
+    for (table,) in database.execute("select table_name from duckdb_tables()").fetchall():
+        columns = ", ".join(row[0] for row in database.execute(f'describe "{table}"').fetchall())
+        database.execute(f'insert into "{table}" select {columns} from read_csv(?, header = true, '
+                         "all_varchar = true, delim = ',', quote = '\"', escape = '\"')",
+                         [os.path.join(directory, f"{table}.csv")])
+
+
+def tell(workload, found):
+    """Prints the violated conditions. Returns whether there are none."""
+    _, conditions = statements(workload)
+    conditions[0] = ("values are of their columns' types", "")
+    for number, row in found.items():
+        if row is not None:
+            print(f"VIOLATED {workload} {number}: {conditions[number][0]}: {row}", flush=True)
+    return not any(found.values())
+
+
+def break_one(source, target, table, column, how):
+    """Copies the exported files and changes one value of the last row."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+    path = os.path.join(target, f"{table}.csv")
+    with open(path, newline="", encoding="latin-1") as file:
+        header, *rows = csv.reader(file)
+    if not rows:
+        return False
+    at = header.index(column)
+    rows[-1][at] = how(rows[-1][at]) if callable(how) else how
+    with open(path, "w", newline="", encoding="latin-1") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    return True
+
+
+def break_each(workload, directory, numbers):
+    """Breaks the conditions with these numbers, one at a time. Returns whether each was seen
+    failing."""
+    good = True
+    for number in numbers:
+        table, column, how = BREAKS[workload][number]
+        if not break_one(directory, directory + ".broken", table, column, how):
+            print(f"NOT BROKEN {workload} {number}: {table} is empty")
+            good = False
+            continue
+        found = violations(workload, directory + ".broken")
+        failing = [n for n, row in found.items() if row is not None]
+        print(f"{workload} {number}: {table}.{column} changed, violated: {failing}", flush=True)
+        good = good and number in failing
+    return good
+
+
+def play(given, workload, number, directory):
+    """Runs, kills, recovers and exports. Returns the directory with the tables."""
+    schemes = [(name, flags.get("device", ""))
+               for name, flags in schemes_of(given.logjam).items()]
+    protocols = workload_rounds.listed(given.logjam, "protocols")
+    scheme, device = schemes[number % len(schemes)]
+    protocol = protocols[(number // len(schemes) + number % len(schemes)) % len(protocols)]
+    log, tables = os.path.join(directory, "log"), os.path.join(directory, "tables")
+    shutil.rmtree(tables, ignore_errors=True)
+    row, said = workload_rounds.play(given.logjam, log, workload, scheme, device, protocol,
+                                     given.seed + number)
+    if row["result"] != "verified":
+        sys.exit(f"{row}\n{said}")
+    recover = re.search(r"^(\S+ recover .*)$", said, re.MULTILINE)[1].split()
+    recover = [word for word in recover if word != "--verify"] + [f"--export={tables}"]
+    done = subprocess.run(recover, capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(recover)}\nexited {done.returncode}: {done.stdout}{done.stderr}")
+    return tables, row["recovered"]
+
+
+def main():
+    given = arguments()
+    if given.directory:
+        good = tell(given.workloads[0], violations(given.workloads[0], given.directory))
+        return 0 if good else 1
+    directory = tempfile.mkdtemp(prefix="logjam-tables-")
+    results = collections.Counter()
+    for workload in given.workloads:
+        recovered = 0
+        for number in range(given.rounds):
+            tables, transactions = play(given, workload, number, directory)
+            recovered += transactions
+            results["held" if tell(workload, violations(workload, tables)) else "VIOLATED"] += 1
+            if given.breaks:
+                numbers = list(BREAKS[workload])
+                if number > 0:
+                    numbers = [numbers[number % len(numbers)]]
+                results["seen failing" if break_each(workload, tables, numbers)
+                        else "NOT SEEN"] += 1
+        print(f"{workload}: {given.rounds} rounds, {len(statements(workload)[1])} conditions each, "
+              f"{recovered} transactions recovered", flush=True)
+    shutil.rmtree(directory)
+    print(", ".join(f"{count} {result}" for result, count in results.items()))
+    return 1 if results["VIOLATED"] or results["NOT SEEN"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+// Proves that a database agrees with its history, or refutes it with one sentence.
+//
+// A key's chain is the last write of its row, the write overwritten by the last one, and so on down
+// to the initial load (versions.h). A write is in the database if it belongs to the chain of its
+// key. A transaction is recovered if one of its writes shows: the last of a chain, or one that was
+// updated by a write that shows. Rows name their writer, so chains are computed from the database
+// and the history, and never from the log, whose correctness is the question.
+//
+//   R1  All writes of every acknowledged transaction are in the database, and so are those of every
+//       transaction on which it depends, directly or through others (required.h).
+//   R2  Either all writes of a recovered transaction are in the database, or none. Entries agree
+//       with the rows of the ledger, and slots with their cells.
+//   R3  The writes of each key form one chain, also where they are blind. The row's `seen` follows
+//       from what its writers had read; where the log held commands, they have read the same again.
+//   R4  All writes of each transaction on which a recovered transaction depends, directly or
+//       through others, are in the database.
+//
+// What a transaction overwrites without reading it counts for R3, not for R1 and R4: it does not
+// depend on that. An insert depends on the erase before it.
+//
+// The checker also proves that the execution was serializable: the write-write, write-read and
+// read-write precedences among recovered and acknowledged transactions have no cycle (Adya: PL-3),
+// no range read saw a phantom, and rows of slots were inserted and erased in turn. In a history of
+// several lives (proof/history/history_files.h), no transaction precedes one of an earlier life.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/storage/database.h"
+#include "proof/ledger/history.h"
+#include "proof/ledger/rows.h"
+
+namespace logjam::ledger {
+
+struct CheckResult {
+  bool passed = false;
+  std::string violation;  // one sentence; empty if passed
+  uint64_t recorded = 0;  // transactions that reached their commit, acknowledged or not
+  uint64_t acknowledged = 0;
+  uint64_t recovered = 0;  // transactions of which a write shows
+  uint64_t edges = 0;      // precedences among transactions
+  std::string unsafe;      // why acknowledged transactions were allowed to be missing, or empty
+
+  std::string summary() const;  // one line
+};
+
+// The rows of a database, sorted by key.
+struct LedgerRows {
+  std::vector<std::pair<Key, LedgerRow>> ledger;
+  std::vector<std::pair<Key, EntryRow>> entries;
+  std::vector<std::pair<Key, CellRow>> cells;  // by number, as are the slots
+  std::vector<std::pair<Key, EntryRow>> slots;
+};
+// Copies all present rows. No transaction may run meanwhile.
+LedgerRows read_rows(Database& database);
+
+// Checks what the rows show without a history: no row is torn, no row is missing, entries agree
+// with the ledger, and slots with their cells. Returns the first violation as a sentence, or an
+// empty string.
+std::string check_rows(const LedgerRows& rows, const KeySpace& keys);
+
+// Checks all rules above. A history with an `error` is a failed check.
+CheckResult check(const LedgerRows& rows, const History& history);
+
+}  // namespace logjam::ledger
+
+namespace logjam {
+
+// Reads the database's rows and the history at `history_path`, and checks one against the other.
+// A history that cannot be read is a failed check. No transaction may run meanwhile.
+ledger::CheckResult check_history(Database& database, const std::string& history_path);
+
+}  // namespace logjam

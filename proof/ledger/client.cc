@@ -1,0 +1,391 @@
+#include "proof/ledger/client.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "workloads/command.h"
+
+namespace logjam::ledger {
+
+KeySpace key_space() {
+  return {.ledger = FLAGS_ledger_keys, .cells = FLAGS_ledger_cells, .slots = FLAGS_ledger_slots};
+}
+
+KeyPicker::KeyPicker(uint64_t keys, double theta) {
+  double sum = 0;
+  for (uint64_t rank = 1; rank <= keys; ++rank) {
+    cumulative_.push_back(sum += std::pow(static_cast<double>(rank), -theta));
+  }
+}
+
+Key KeyPicker::operator()(std::mt19937_64& random) const {
+  const double at = static_cast<double>(random() >> 11) / 9007199254740992.0 * cumulative_.back();
+  const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end() - 1, at);
+  return static_cast<Key>(found - cumulative_.begin());
+}
+
+LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
+                           const KeyPicker& pick, const Beginning& beginning, CellOrder& order,
+                           Acknowledged& acknowledged, HistoryWriter* history)
+    : ledger_(database.table("ledger")),
+      entries_(database.table("entries")),
+      cells_(database.table("cells")),
+      slots_(database.table("slots")),
+      worker_(worker),
+      reader_(worker + FLAGS_ledger_readers >= workers),
+      crash_point_(acknowledged, worker == seed % workers ? FLAGS_ledger_die_after : 0,
+                   FLAGS_ledger_die_early),
+      pick_(pick),
+      order_(order),
+      history_(history),
+      area_(history == nullptr ? nullptr : &history->area(worker)),
+      random_(mix(seed + 1) ^ mix(worker + 1)),
+      attempts_(beginning.attempts_of(worker)),
+      last_generation_(beginning.generations) {
+  last_generation_.resize(FLAGS_ledger_keys);
+}
+
+// Appends `count` keys that differ from each other and from those in `*keys`. A key that is already
+// in `*keys` is replaced by the next free key.
+void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
+  for (; count > 0; --count) {
+    Key key = pick_(random_);
+    while (std::find(keys->begin(), keys->end(), key) != keys->end()) {
+      key = (key + 1) % FLAGS_ledger_keys;
+    }
+    keys->push_back(key);
+  }
+}
+
+// Draws writes to different cells. Most are of slots, and most of these of one that is hot, so rows
+// often come back over an erase. Whether a slot has its row is guessed, and once in eight the guess
+// is turned round.
+void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
+  const uint64_t others = keys_.cells - keys_.slots;
+  for (; count > 0; --count) {
+    CellWrite write;
+    const bool slot = keys_.slots != 0 && (others == 0 || roll(4) != 0);
+    write.cell = !slot          ? keys_.slots + roll(others)
+                 : roll(8) == 0 ? roll(keys_.slots)
+                                : order_.hot() % keys_.slots;
+    if (!slot) {
+      if (!write_only && roll(4) == 0) write.op = Op::kUpdate;
+    } else if (order_.looks_present(write.cell) == (roll(8) == 0)) {
+      write.op = Op::kInsert;
+    } else if (write_only) {  // an erase, or a write of a slot's row, reads that the row is there
+      if (others == 0) continue;
+      write.cell = keys_.slots + roll(others);
+    } else if (roll(2) == 0) {
+      write.op = Op::kErase;
+    }
+    const auto same = [&](const CellWrite& drawn) { return drawn.cell == write.cell; };
+    if (std::none_of(input_.cell_writes.begin(), input_.cell_writes.end(), same)) {
+      input_.cell_writes.push_back(write);
+    }
+  }
+}
+
+// Learns whose writes the attempt overwrites blindly. An insert that others have overtaken since
+// execute() depends on the erase before it, and on nothing else if the attempt reads nothing.
+void LedgerClient::serialized() {
+  auto written = written_cells_.begin();
+  for (size_t i = 0; i < attempt_.writes.size(); ++i) {
+    Access& write = attempt_.writes[i];
+    if (!keys_.is_cell(write.key)) continue;
+    const TransactionId seen = written++->last;
+    const bool present = keys_.has_slot(write.key) && write.op != Op::kErase;
+    const TransactionId overwritten =
+        order_.overwrite(write.key - keys_.ledger, attempt_.id, present);
+    if (reads_row(write.op)) continue;
+    write.writer = overwritten;
+    if (area_ != nullptr) found_overwritten(*area_, i, overwritten);
+    const bool overtaken = write.op == Op::kInsert && overwritten != seen;
+    if (overtaken && attempt_.reads.empty()) crash_point_.depends(attempt_.id, overwritten);
+  }
+}
+
+void LedgerClient::acknowledged(uint64_t number) {
+  if (area_ != nullptr) area_->acknowledge(number);
+  if (replayed_ == 0) crash_point_.acknowledged(number);  // else it recovers
+}
+
+uint32_t LedgerClient::next() {
+  intended_ = false;
+  if (history_ != nullptr) history_->record_start();
+  const uint64_t percent = reader_ ? 80 + roll(20) : roll(100);
+  input_.type = percent < 30   ? kTransfer
+                : percent < 50 ? kToggle
+                : percent < 80 ? kBlind
+                : percent < 90 ? kAudit
+                               : kLookup;
+  const bool write_only = input_.type == kBlind && roll(2) == 0;
+  std::vector<Key> keys;
+  const size_t reads = input_.type == kLookup ? 1 : write_only ? 0 : roll(FLAGS_ledger_reads + 1);
+  const size_t writes = input_.type == kToggle  ? 1
+                        : input_.type == kBlind ? (write_only ? 0 : roll(2))
+                                                : 1 + roll(FLAGS_ledger_writes);
+  draw_keys(reads + writes, &keys);
+  const auto split = keys.begin() + static_cast<std::ptrdiff_t>(reads);
+  input_.reads.assign(keys.begin(), split);
+  input_.writes.assign(split, keys.end());
+  input_.cell_writes.clear();
+  if (input_.type == kBlind) draw_cell_writes(1 + roll(kMostCellWrites), write_only);
+  // One read in four is of a cell.
+  if (input_.type != kLookup) {
+    for (Key& key : input_.reads) {
+      if (roll(4) == 0) key = keys_.ledger + roll(keys_.cells);
+    }
+  }
+  // One transaction in four reads a key before it updates the key: locking protocols must upgrade.
+  if (reads > 0 && writes > 0 && !keys_.is_cell(input_.reads[0]) && roll(4) == 0) {
+    input_.writes[0] = input_.reads[0];
+  }
+  input_.dawdles = write_only && roll(2) == 0;
+  input_.of_cells = keys_.slots != 0 && roll(2) == 0;
+  input_.low = input_.of_cells ? roll(keys_.slots) : pick_(random_);
+  input_.high = std::min(input_.low + roll(kLongestAudit),
+                         (input_.of_cells ? keys_.slots : keys_.ledger) - 1);
+  input_.scan_limit = roll(4) == 0 ? 1 + roll(4) : ~size_t{0};
+  input_.descending = roll(2) == 0;
+  input_.ledger_first = roll(2) == 0;
+  input_.new_generation = roll(2) == 0;
+  return input_.type;
+}
+
+Status LedgerClient::execute(Transaction& txn) {
+  if (intended_) {
+    area_->retract();
+    crash_point_.refused(attempt_.id);
+  }
+  intended_ = false;
+  written_cells_.clear();
+  attempt_.clear(replayed_ != 0 ? replayed_ : make_id(worker_, ++attempts_));
+  switch (input_.type) {
+    case kTransfer:
+    case kBlind:
+      return transfer(txn);
+    case kToggle:
+      return toggle(txn);
+    case kAudit:
+      return input_.of_cells ? audit_slots(txn) : audit(txn);
+    case kLookup:
+      return input_.of_cells ? lookup_slot(txn, input_.low) : lookup(txn, input_.reads[0]);
+  }
+  return Status::kRollback;
+}
+
+// One word each for the attempt's id, for the numbers of keys with the choice of generation, for
+// each key, and for each write of a cell. Recovery takes the commands of transactions that write.
+std::span<const std::byte> LedgerClient::command() {
+  const uint64_t reads = input_.reads.size(), writes = input_.writes.size();
+  command_ = {attempt_.id, reads | writes << 16 | uint64_t{input_.new_generation} << 32 |
+                               input_.cell_writes.size() << 33};
+  command_.insert(command_.end(), input_.reads.begin(), input_.reads.end());
+  command_.insert(command_.end(), input_.writes.begin(), input_.writes.end());
+  for (const CellWrite& write : input_.cell_writes) {
+    command_.push_back(write.cell << 8 | static_cast<uint64_t>(write.op));
+  }
+  return std::as_bytes(std::span(command_));
+}
+
+bool LedgerClient::take(uint32_t type, std::span<const std::byte> input) {
+  if (type != kTransfer && type != kToggle && type != kBlind) return false;
+  CommandWords words(input);
+  replayed_ = words.next();
+  const uint64_t how = words.next();
+  input_.type = static_cast<Type>(type);
+  input_.new_generation = (how >> 32 & 1) != 0;
+  input_.reads.resize(how & 0xffff);
+  input_.writes.resize(how >> 16 & 0xffff);
+  if (how >> 33 > kMostCellWrites) return false;
+  input_.cell_writes.resize(how >> 33);
+  if (replayed_ == 0 || (type != kBlind && input_.writes.empty())) return false;
+  for (Key& key : input_.reads) {
+    key = words.next();
+    if (key >= keys_.all()) return false;
+  }
+  for (Key& key : input_.writes) {
+    key = words.next();
+    if (key >= keys_.ledger) return false;
+  }
+  for (CellWrite& write : input_.cell_writes) {
+    const uint64_t word = words.next();
+    write = {static_cast<Op>(word & 0xff), word >> 8};
+    if (write.cell >= keys_.cells || write.op > Op::kErase || write.op == Op::kRead) return false;
+  }
+  return words.ended();
+}
+
+Status LedgerClient::read_keys(Transaction& txn) {
+  for (const Key key : input_.reads) {
+    LedgerRow row;
+    CellRow cell;
+    const Status status = keys_.is_cell(key) ? read_cell(txn, key - keys_.ledger, &cell)
+                                             : read_ledger(txn, key, &row);
+    if (status == Status::kAbort) return status;
+  }
+  return Status::kOk;
+}
+
+Status LedgerClient::read_ledger(Transaction& txn, Key key, LedgerRow* row) {
+  const LedgerRow* seen = nullptr;
+  const Status status = txn.read(ledger_, key, &seen);
+  if (status == Status::kAbort) return status;
+  if (status != Status::kOk) {
+    attempt_.complain(Mismatch::kMissingRow, key);
+    return Status::kOk;
+  }
+  *row = *seen;
+  if (!row->intact(key)) attempt_.complain(Mismatch::kTornRow, key);
+  attempt_.reads.push_back({key, row->writer, Op::kRead});
+  now_and_then_yield();
+  last_generation_[key] = row->generation;
+  return Status::kOk;
+}
+
+Status LedgerClient::update_ledger(Transaction& txn, Key key, LedgerRow** row) {
+  const Status status = txn.update(ledger_, key, row);
+  if (status != Status::kOk) {
+    attempt_.complain(Mismatch::kMissingRow, key);
+    return status;
+  }
+  if (!(*row)->intact(key)) attempt_.complain(Mismatch::kTornRow, key);
+  attempt_.writes.push_back({key, (*row)->writer, Op::kUpdate});
+  (*row)->overwritten = (*row)->writer;
+  (*row)->writer = attempt_.id;
+  for (const Access& read : attempt_.reads) (*row)->remember(read.key, read.writer);
+  now_and_then_yield();
+  return Status::kOk;
+}
+
+Status LedgerClient::transfer(Transaction& txn) {
+  if (read_keys(txn) == Status::kAbort) return Status::kAbort;
+  for (const CellWrite& write : input_.cell_writes) {
+    if (write_cell(txn, write) == Status::kAbort) return Status::kAbort;
+  }
+  if (input_.dawdles) dawdle();
+  for (const Key key : input_.writes) {
+    LedgerRow* row = nullptr;
+    const Status status = update_ledger(txn, key, &row);
+    if (status == Status::kAbort) return status;
+    if (status == Status::kOk) row->seal(key);
+  }
+  seal_cells();
+  return Status::kOk;
+}
+
+Status LedgerClient::toggle(Transaction& txn) {
+  if (read_keys(txn) == Status::kAbort) return Status::kAbort;
+  const Key key = input_.writes[0];
+  LedgerRow* row = nullptr;
+  Status status = update_ledger(txn, key, &row);
+  if (status != Status::kOk) return status;
+  row->toggler = attempt_.id;
+  row->present ^= 1;
+  if (row->present != 0 && input_.new_generation) {
+    row->generation = (row->generation + 1) & ((1u << kGenerationBits) - 1);
+  }
+  row->seal(key);
+  const Key at = entry_key(key, row->generation);
+  if (row->present != 0) {
+    EntryRow entry{attempt_.id, key, 0};
+    entry.seal();
+    status = txn.insert(entries_, at, entry);
+    if (status == Status::kExists) attempt_.complain(Mismatch::kUnexpected, key);
+  } else {
+    status = txn.erase(entries_, at);
+    if (status == Status::kNotFound) attempt_.complain(Mismatch::kMissingEntry, key);
+  }
+  return status == Status::kAbort ? status : Status::kOk;
+}
+
+// Compares the entries found under `key` with its ledger row, and records a mismatch if they
+// differ.
+void LedgerClient::compare(Key key, const LedgerRow& row, const std::vector<SeenEntry>& seen) {
+  const SeenEntry* found = nullptr;
+  for (const SeenEntry& entry : seen) {
+    if (ledger_key_of(entry.key) != key) continue;
+    if (found != nullptr) attempt_.complain(Mismatch::kDuplicateEntry, key);
+    found = &entry;
+  }
+  if (found == nullptr) {
+    if (row.present != 0) attempt_.complain(Mismatch::kMissingEntry, key);
+    return;
+  }
+  if (row.present == 0) attempt_.complain(Mismatch::kUnexpected, key);
+  if (found->key != entry_key(key, row.generation) || found->row.writer != row.toggler) {
+    attempt_.complain(Mismatch::kForeignEntry, key);
+  }
+  if (!found->row.intact() || found->row.key != key) attempt_.complain(Mismatch::kTornRow, key);
+}
+
+Status LedgerClient::read_range(Transaction& txn, std::vector<LedgerRow>* rows) {
+  for (Key key = input_.low; key <= input_.high; ++key) {
+    LedgerRow row;
+    if (read_ledger(txn, key, &row) == Status::kAbort) return Status::kAbort;
+    rows->push_back(row);
+  }
+  return Status::kOk;
+}
+
+// Collects the entries of the range. [*low, *high] are the ledger keys that the scan covered: if it
+// stopped at its limit, the keys up to the last entry.
+Status LedgerClient::scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low,
+                                Key* high) {
+  *low = input_.low;
+  *high = input_.high;
+  const auto visit = [&](Key at, const std::byte* row) {
+    SeenEntry entry{at, {}};
+    std::memcpy(&entry.row, row, sizeof entry.row);
+    seen->push_back(entry);
+    if (seen->size() < input_.scan_limit) return true;
+    (input_.descending ? *low : *high) = ledger_key_of(at);
+    return false;
+  };
+  return txn.scan(entries_, entry_key(input_.low, 0), entry_key(input_.high + 1, 0) - 1,
+                  input_.descending, visit);
+}
+
+Status LedgerClient::audit(Transaction& txn) {
+  std::vector<LedgerRow> rows;
+  std::vector<SeenEntry> seen;
+  Key low = 0, high = 0;
+  const auto read = [&] { return read_range(txn, &rows); };
+  const auto scan = [&] { return scan_range(txn, &seen, &low, &high); };
+  if ((input_.ledger_first ? read() : scan()) == Status::kAbort) return Status::kAbort;
+  if ((input_.ledger_first ? scan() : read()) == Status::kAbort) return Status::kAbort;
+  for (Key key = low; key <= high; ++key) compare(key, rows[key - input_.low], seen);
+  return Status::kOk;
+}
+
+// Reads the ledger row, the entry of its generation, and the entry of the next generation, which
+// does not exist. If the entries are read first, the generation is a guess: the one that this
+// client last saw.
+Status LedgerClient::lookup(Transaction& txn, Key key) {
+  LedgerRow row;
+  std::vector<SeenEntry> seen;
+  const auto read = [&] { return read_ledger(txn, key, &row); };
+  const auto find = [&] {
+    for (const uint32_t ahead : {0, 1}) {
+      const Key at = entry_key(key, last_generation_[key] + ahead);
+      const EntryRow* entry = nullptr;
+      const Status status = txn.read(entries_, at, &entry);
+      if (status == Status::kAbort) return status;
+      if (status == Status::kOk) seen.push_back({at, *entry});
+    }
+    return Status::kOk;
+  };
+  const uint32_t guess = last_generation_[key];
+  if ((input_.ledger_first ? read() : find()) == Status::kAbort) return Status::kAbort;
+  if ((input_.ledger_first ? find() : read()) == Status::kAbort) return Status::kAbort;
+  const bool looked_at_it = input_.ledger_first || row.generation - guess <= 1;
+  if (looked_at_it) {
+    compare(key, row, seen);
+  } else if (!seen.empty()) {
+    attempt_.complain(Mismatch::kForeignEntry, key);
+  }
+  return Status::kOk;
+}
+
+}  // namespace logjam::ledger

@@ -1,0 +1,177 @@
+// One worker's stream of ledger transactions. Each is drawn once, and executed until it commits:
+//
+//   transfer  reads some keys and updates others
+//   blind     overwrites cells without reading them, and makes slots come and go; one in two reads
+//             nothing, another updates a key or a cell, too
+//   toggle    updates a key and inserts or erases its entry
+//   audit     scans a range of entries, reads the same range of the ledger, and compares the two;
+//             or does the same with slots and cells
+//   lookup    reads a key, its entry, and an entry that does not exist; or a cell and its slot
+#pragma once
+
+#include <gflags/gflags.h>
+
+#include <random>
+#include <vector>
+
+#include "engine/workload.h"
+#include "platform/spin.h"
+#include "proof/ledger/cell_order.h"
+#include "proof/ledger/crash_point.h"
+#include "proof/ledger/history.h"
+#include "proof/ledger/resume_state.h"
+#include "proof/ledger/rows.h"
+
+DECLARE_uint64(ledger_cells);
+DECLARE_uint64(ledger_dawdle);
+DECLARE_uint64(ledger_die_after);
+DECLARE_uint64(ledger_die_early);
+DECLARE_uint64(ledger_keys);
+DECLARE_uint32(ledger_readers);
+DECLARE_uint64(ledger_reads);
+DECLARE_uint64(ledger_slots);
+DECLARE_uint64(ledger_writes);
+DECLARE_uint64(ledger_yield);
+
+namespace logjam::ledger {
+
+inline constexpr uint64_t kMostAccesses = 64;  // limit for the reads, and for the writes
+inline constexpr uint64_t kLongestAudit = 16;  // ledger keys, or cells
+inline constexpr uint64_t kMostCellWrites = 4;
+
+enum Type : uint32_t { kTransfer, kToggle, kBlind, kAudit, kLookup };
+
+// The keys that the flags say.
+KeySpace key_space();
+
+// Draws keys with probability proportional to 1 / rank^theta; key k has rank k + 1. Immutable, so
+// all clients share one.
+class KeyPicker {
+ public:
+  KeyPicker(uint64_t keys, double theta);
+  Key operator()(std::mt19937_64& random) const;
+
+ private:
+  std::vector<double> cumulative_;
+};
+
+// A write of a cell. Unless the cell has no slot, the same is done to the slot.
+struct CellWrite {
+  Op op = Op::kBlind;
+  uint64_t cell = 0;
+};
+
+// The input of a transaction: next() draws it once, and execute() may use it several times.
+struct Input {
+  Type type = kTransfer;
+  std::vector<Key> reads;   // rows of the ledger, and cells
+  std::vector<Key> writes;  // rows of the ledger
+  std::vector<CellWrite> cell_writes;
+  bool dawdles = false;         // before its commit, so that others overtake it
+  bool of_cells = false;        // audit, lookup: of cells and slots; `low` and `high` are cells
+  Key low = 0, high = 0;        // audit: the range, both included
+  size_t scan_limit = 0;        // audit: the scan stops after so many entries
+  bool descending = false;      // audit
+  bool ledger_first = false;    // audit, lookup: read the ledger before the entries
+  bool new_generation = false;  // toggle: an inserted entry gets a new key
+};
+
+// All calls but the constructor and the destructor come from the worker's thread. A null `history`
+// records nothing.
+class LedgerClient final : public Client, private CommitObserver {
+ public:
+  LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
+               const KeyPicker& pick, const Beginning& beginning, CellOrder& order,
+               Acknowledged& acknowledged, HistoryWriter* history);
+
+  uint32_t next() override;
+  Status execute(Transaction& txn) override;
+
+  std::span<const std::byte> command() override;
+  bool take(uint32_t type, std::span<const std::byte> input) override;
+
+  uint64_t committing() override {
+    if (area_ == nullptr) return 0;
+    intend(*area_, attempt_);
+    intended_ = true;
+    return attempt_.id;
+  }
+  void acknowledged(uint64_t number) override;
+  CommitObserver* commit_observer() override { return this; }
+  bool exhausted() const override {
+    constexpr uint64_t kMost = 2 * kMostAccesses + 2 * kMostCellWrites;
+    return area_ != nullptr && full_for_accesses(*area_, std::max(kMost, kLongestAudit));
+  }
+
+ private:
+  struct SeenEntry {
+    Key key;
+    EntryRow row;
+  };
+
+  uint64_t roll(uint64_t sides) { return random_() % sides; }
+  void now_and_then_yield() {
+    if (FLAGS_ledger_yield != 0 && ++accesses_ % FLAGS_ledger_yield == 0) platform::yield();
+  }
+  void draw_keys(size_t count, std::vector<Key>* keys);
+  void draw_cell_writes(size_t count, bool write_only);
+
+  void serialized() override;
+
+  Status transfer(Transaction& txn);
+  Status toggle(Transaction& txn);
+  Status audit(Transaction& txn);
+  Status lookup(Transaction& txn, Key key);
+
+  // cells.cc
+  Status read_cell(Transaction& txn, uint64_t cell, CellRow* row);
+  Status write_cell(Transaction& txn, CellWrite write);
+  Status change_slot(Transaction& txn, CellWrite write);
+  void dawdle();
+  void seal_cells();
+  Status audit_slots(Transaction& txn);
+  Status lookup_slot(Transaction& txn, uint64_t cell);
+  void compare_slot(uint64_t cell, const CellRow& row, const EntryRow* slot);
+
+  // Reads the rows of input_.reads. kAbort, kOk.
+  Status read_keys(Transaction& txn);
+  // Copies the row of `key` to `*row`, and records its writer as a read of the attempt. kAbort, or
+  // kOk; a missing row is recorded as a mismatch.
+  Status read_ledger(Transaction& txn, Key key, LedgerRow* row);
+  // Fetches the row of `key` to be changed, names the attempt as its writer, and records the
+  // overwritten writer. The caller seals the row. A missing row is recorded as a mismatch.
+  Status update_ledger(Transaction& txn, Key key, LedgerRow** row);
+  Status read_range(Transaction& txn, std::vector<LedgerRow>* rows);
+  Status scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low, Key* high);
+  void compare(Key key, const LedgerRow& row, const std::vector<SeenEntry>& seen);
+
+  Table& ledger_;
+  Table& entries_;
+  Table& cells_;
+  Table& slots_;
+  const KeySpace keys_ = key_space();
+  uint32_t worker_;
+  bool reader_;  // this worker never writes (--ledger_readers)
+  CrashPoint crash_point_;
+  const KeyPicker& pick_;
+  CellOrder& order_;
+  HistoryWriter* history_;
+  HistoryArea* area_;
+  std::mt19937_64 random_;
+  Input input_;
+  Attempt attempt_;
+  struct WrittenCell {
+    uint64_t cell;
+    CellRow* row;
+    TransactionId last;  // writer of the cell, as it seemed when the attempt wrote it
+  };
+  std::vector<WrittenCell> written_cells_;  // of the attempt
+  TransactionId replayed_ = 0;  // the attempt that take() decoded; 0: this client does not replay
+  std::vector<uint64_t> command_;
+  uint64_t attempts_;
+  uint64_t accesses_ = 0;
+  bool intended_ = false;                  // the last attempt reached its commit
+  std::vector<uint32_t> last_generation_;  // by key: the entry's generation, as last read here
+};
+
+}  // namespace logjam::ledger

@@ -1,0 +1,137 @@
+// The ledger's history: what each transaction read and wrote, and which ones were acknowledged, in
+// a file that survives SIGKILL (proof/history/file.h).
+//
+//   payload of an entry := AttemptHeader, reads x Access, writes x Access
+//
+// Between intend() and the publication of its log record, an attempt learns whose writes it
+// overwrites blindly, and stores that into its entry.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "proof/history/file.h"
+#include "proof/history/history_files.h"
+#include "proof/ledger/rows.h"
+
+namespace logjam::ledger {
+
+// What an access did, and what the attempt knew of the row.
+enum class Op : uint64_t {
+  kRead,    // read the row
+  kUpdate,  // read the row, and overwrote it
+  kBlind,   // overwrote the row without reading it; a slot's row was there
+  kInsert,  // inserted the row of a slot, which was not there
+  kErase,   // erased the row of a slot, which was there
+};
+constexpr bool reads_row(Op op) { return op == Op::kRead || op == Op::kUpdate; }
+
+// The writer of an access that has not reached its serialization point.
+inline constexpr TransactionId kNotYet = ~TransactionId{0};
+
+// One access of an attempt to a key: a row of the ledger, or a cell with its slot. `writer` is the
+// attempt whose write was read, or was overwritten. The attempt has seen it if reads_row(op);
+// otherwise it is what a lock on the row had shown (CellOrder).
+struct Access {
+  Key key = 0;
+  TransactionId writer = 0;
+  Op op = Op::kRead;
+};
+
+// An observation that no serial execution allows. It is harmless in an attempt that aborts, since
+// optimistic protocols let attempts run on that will abort. It is a violation in an attempt that
+// commits.
+enum class Mismatch : uint32_t {
+  kNone,
+  kTornRow,         // a row's filler does not follow from its other fields
+  kMissingRow,      // a row of the ledger or a cell was not found, though none is ever erased
+  kMissingEntry,    // the entry (slot) was not found, but its ledger row (cell) says it is present
+  kUnexpected,      // the entry was found, but its ledger row says that it is not present
+  kForeignEntry,    // the entry is of another generation or writer than its ledger row says
+  kDuplicateEntry,  // two entries of one key were found
+};
+// What was seen, in words that follow "having seen".
+const char* describe(Mismatch mismatch);
+
+// One execution of a transaction, as it goes into the history.
+struct Attempt {
+  TransactionId id = 0;
+  Mismatch mismatch = Mismatch::kNone;
+  Key mismatch_key = 0;
+  std::vector<Access> reads, writes;  // an update is in `writes` only
+
+  void clear(TransactionId new_id) {
+    id = new_id;
+    mismatch = Mismatch::kNone;
+    reads.clear();
+    writes.clear();
+  }
+  // Records the first mismatch of the attempt.
+  void complain(Mismatch what, Key key) {
+    if (mismatch == Mismatch::kNone) mismatch = what, mismatch_key = key;
+  }
+};
+
+// Which keys there are. The first `slots` cells have a slot.
+struct KeySpace {
+  uint64_t ledger = 0, cells = 0, slots = 0;
+
+  uint64_t all() const { return ledger + cells; }
+  bool is_cell(Key key) const { return key >= ledger; }
+  bool has_slot(Key key) const { return is_cell(key) && key < ledger + slots; }
+  // The initial load has every slot with an even number.
+  bool slot_loaded(Key key) const { return (key - ledger) % 2 == 0; }
+  // For human readers: "ledger key 7", "cell 7".
+  std::string name(Key key) const;
+};
+
+// What `workload` says in the files of the ledger's histories.
+inline constexpr const char* kHistoryOf = "ledger";
+
+// Parameters of a file for the ledger.
+HistoryFileParameters history_parameters(const KeySpace& keys, const std::string& unsafe,
+                                         uint32_t ordinal);
+
+// Records that the attempt is about to commit. The caller has asked full_for() before.
+void intend(HistoryArea& area, const Attempt& attempt);
+// Records that the attempt last intended overwrites a write of `writer`, by its write `index`.
+void found_overwritten(HistoryArea& area, size_t index, TransactionId writer);
+// Whether an attempt with so many accesses does not fit any more.
+bool full_for_accesses(const HistoryArea& area, size_t accesses);
+
+struct RecordedTransaction {
+  TransactionId id = 0;
+  uint32_t life = 0;  // an index into History::lives
+  bool acknowledged = false;
+  bool promised = false;  // acknowledged, and the acknowledgement proves something (R8)
+  Mismatch mismatch = Mismatch::kNone;
+  Key mismatch_key = 0;
+  std::span<const Access> reads, writes;
+};
+
+// A history of all lives, read from their files. The spans of `transactions` point into the mapped
+// files, which stay mapped as long as a copy of the History exists.
+struct History {
+  std::string error;  // why a file cannot be used, in one sentence; empty if all can
+  KeySpace keys;
+  std::string unsafe;  // why acknowledged transactions may be lost (R8); empty if they may not
+  std::vector<HistoryFile> lives;
+  std::vector<RecordedTransaction> transactions;  // sorted by id
+
+  // Whether transactions of the last life have run.
+  bool started() const { return error.empty() && lives.back().started; }
+
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  // The index of `id` in `transactions`, or kNone.
+  uint32_t find(TransactionId id) const;
+  // For human readers: the id, and which life's it is if there are several.
+  std::string name(const RecordedTransaction& transaction) const;
+};
+// Reads a history whose processes have ended. Errors are returned in History::error.
+History open_history(const std::string& path);
+
+}  // namespace logjam::ledger

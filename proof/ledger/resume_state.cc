@@ -1,0 +1,54 @@
+#include "proof/ledger/resume_state.h"
+
+#include "workloads/common.h"
+
+namespace logjam::ledger {
+namespace {
+
+struct Writers {
+  Beginning of;
+  void add(const Writers& later) {
+    for (uint32_t worker = 0; worker < later.of.attempts.size(); ++worker) {
+      of.raise(worker, later.of.attempts[worker]);
+    }
+  }
+};
+
+// Calls note(key, row, &writers) for each row.
+template <class Row, class Note>
+void read(Table& table, Beginning* beginning, const Note& note) {
+  Writers found = sum_of_parts(Writers{}, [&](uint32_t part, uint32_t parts, Writers* writers) {
+    table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
+      note(key, *reinterpret_cast<const Row*>(row), &writers->of);
+    });
+  });
+  Writers all{std::move(*beginning)};
+  all.add(found);
+  *beginning = std::move(all.of);
+}
+
+}  // namespace
+
+Beginning read_beginning(Database& database, CellOrder* order) {
+  Beginning beginning;
+  Table& ledger = database.table("ledger");
+  std::vector<uint32_t> generations(ledger.schema().expected_rows);
+  read<LedgerRow>(ledger, &beginning, [&](Key key, const LedgerRow& row, Beginning* writers) {
+    for (const TransactionId id : {row.writer, row.overwritten, row.toggler}) writers->raise(id);
+    if (key < generations.size()) generations[key] = row.generation;
+  });
+  beginning.generations = std::move(generations);
+  const auto note_entry = [](Key, const EntryRow& row, Beginning* writers) {
+    writers->raise(row.writer);
+  };
+  read<EntryRow>(database.table("entries"), &beginning, note_entry);
+  read<EntryRow>(database.table("slots"), &beginning, note_entry);
+  read<CellRow>(database.table("cells"), &beginning,
+                [&](Key cell, const CellRow& row, Beginning* writers) {
+                  writers->raise(row.writer);
+                  order->resume(cell, row.writer, row.present != 0);
+                });
+  return beginning;
+}
+
+}  // namespace logjam::ledger

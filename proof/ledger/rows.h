@@ -1,0 +1,110 @@
+// The rows of the ledger, and the numbers in them by which the checker reasons.
+//
+// Every attempt of every transaction has an id of its own. Every row of the ledger carries the id
+// of the attempt that wrote it, and the id of the attempt whose write was overwritten. So the rows
+// of a database say which transactions it holds, and in which order. A read is recorded as one
+// number: the writer of the row that was read.
+//
+// Cells are rows that transactions overwrite without reading them, so a cell names its writer, but
+// not whose write that writer overwrote. A slot is a row that comes and goes; the cell of the same
+// number says whether it is there. In histories and in the checker, keys from 0 are rows of the
+// ledger, and the cells' keys follow.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/storage/tuple.h"
+#include "proof/history/file.h"
+
+namespace logjam::ledger {
+
+// splitmix64's finalizer.
+constexpr uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// The row of a key in table `ledger`. The key has an entry in table `entries` exactly if `present`
+// is 1.
+struct LedgerRow {
+  TransactionId writer = 0;
+  TransactionId overwritten = 0;  // the previous writer
+  TransactionId toggler = 0;      // the writer that last inserted or erased the entry
+  uint32_t generation = 0;        // of the entry, see entry_key()
+  uint32_t present = 0;
+  // A hash of everything that the row's writers had read before they wrote. Where the log holds
+  // commands instead of values, recovery computes the same hash only if each writer reads the same
+  // again.
+  uint64_t seen = 0;
+  static constexpr unsigned kFillers = 7;
+  uint64_t filler[kFillers] = {};  // follows from all other fields, so a torn row is noticed
+
+  // Adds to `seen` that the transaction which writes this row has read the row of `key`, as written
+  // by `read`.
+  void remember(Key key, TransactionId read) { seen = remember(seen, key, read); }
+  static uint64_t remember(uint64_t seen, Key key, TransactionId read) {
+    return mix(seen + mix(read ^ mix(~key)));
+  }
+
+  uint64_t expected_filler(Key key, unsigned i) const {
+    const uint64_t all = mix(writer) ^ mix(overwritten + 1) ^ mix(toggler + 2) ^
+                         mix(uint64_t{generation} << 32 | present) ^ mix(seen + 3) ^ mix(~key);
+    return mix(all + i);
+  }
+  void seal(Key key) {
+    for (unsigned i = 0; i < kFillers; ++i) filler[i] = expected_filler(key, i);
+  }
+  bool intact(Key key) const {
+    for (unsigned i = 0; i < kFillers; ++i) {
+      if (filler[i] != expected_filler(key, i)) return false;
+    }
+    return true;
+  }
+};
+static_assert(sizeof(LedgerRow) == 96);
+
+// The key of a ledger key's entry, in each generation another one: so inserts keep changing the
+// index. Entries are in the order of their ledger keys, so a range of ledger keys is a range of
+// entries.
+inline constexpr unsigned kGenerationBits = 20;
+constexpr Key entry_key(Key key, uint32_t generation) {
+  return key << kGenerationBits | (generation & ((1u << kGenerationBits) - 1));
+}
+constexpr Key ledger_key_of(Key entry) { return entry >> kGenerationBits; }
+
+struct EntryRow {
+  TransactionId writer = 0;
+  Key key = 0;  // in the ledger; of a slot, its number
+  uint64_t filler = 0;
+
+  void seal() { filler = mix(writer ^ mix(~key)); }
+  bool intact() const { return filler == mix(writer ^ mix(~key)); }
+};
+
+// The row of a cell. Slot `number` is in table `slots` exactly if `present` is 1. Cells without a
+// slot have 0.
+struct CellRow {
+  TransactionId writer = 0;
+  uint64_t present = 0;
+  // A hash of everything that the writer had read, as in LedgerRow.
+  uint64_t seen = 0;
+  static constexpr unsigned kFillers = 3;
+  uint64_t filler[kFillers] = {};
+
+  uint64_t expected_filler(Key number, unsigned i) const {
+    return mix((mix(writer) ^ mix(present + 1) ^ mix(seen + 2) ^ mix(~number)) + i);
+  }
+  void seal(Key number) {
+    for (unsigned i = 0; i < kFillers; ++i) filler[i] = expected_filler(number, i);
+  }
+  bool intact(Key number) const {
+    for (unsigned i = 0; i < kFillers; ++i) {
+      if (filler[i] != expected_filler(number, i)) return false;
+    }
+    return true;
+  }
+};
+static_assert(sizeof(CellRow) == 48);
+
+}  // namespace logjam::ledger

@@ -1,0 +1,24 @@
+// Whether the transactions of a history have a serial order: the write-write, write-read and
+// read-write precedences among them have no cycle (Adya: PL-3).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "proof/ledger/history.h"
+#include "proof/ledger/versions.h"
+
+namespace logjam::ledger {
+
+struct SerialOrder {
+  uint64_t edges = 0;     // precedences
+  std::string violation;  // a cycle, as a sentence; empty if there is none
+};
+
+// All writers of versions take part, and the readers for which `counts` returns true. Several
+// threads call `counts` at once.
+SerialOrder find_serial_order(const History& history, const Versions& versions,
+                              const std::function<bool(uint32_t)>& counts);
+
+}  // namespace logjam::ledger

@@ -1,0 +1,68 @@
+// Which versions of each key a database holds.
+//
+// Version v of a key is the write of chain(key)[v - 1]; version 0 is the initial load. The last
+// version is the write of the row in the database. Below it come the write that it overwrote, and
+// so on down to the initial load, as the history recorded it. A write that is no version is
+// *missing*: it is not in the database, and was not overwritten by what is.
+//
+// A version *shows* if the database proves that its writer was recovered: the last version shows,
+// and a version that was updated by a version that shows. What lies below a blind write may have
+// been recovered or not. The database does not show which, and no rule demands either.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proof/ledger/checker.h"
+#include "proof/ledger/history.h"
+
+namespace logjam::ledger {
+
+class Versions {
+ public:
+  static constexpr uint32_t kMissing = ~uint32_t{0};
+
+  Versions(const LedgerRows& rows, const History& history);
+
+  // Follows the versions of every key down from its row. Returns a violation, if chains are broken
+  // (R3), or if the rows of a slot do not come and go in turn. Called once, before all others.
+  std::string walk();
+
+  const std::vector<uint32_t>& chain(Key key) const { return chains_[key]; }
+  // The version that a read saw, or that an access has overwritten; or kMissing.
+  uint32_t of(const Access& access) const;
+  // Whether one of the transaction's writes shows.
+  bool shows(uint32_t transaction) const { return shows_[transaction] != 0; }
+  uint64_t showing() const;  // number of transactions
+  // The transaction's first write that is missing, or null; and its first that is not.
+  const Access* missing_write(uint32_t transaction) const;
+  const Access* present_write(uint32_t transaction) const;
+  // The write of `key` by that transaction, or null.
+  const Access* write_of(uint32_t transaction, Key key) const;
+  // What became of a missing write. For example "ledger key 7 over 0:12 is not there, 1:3 overwrote
+  // the same (fork)".
+  std::string where_lost(const Access& write) const;
+
+ private:
+  std::string walk_key(Key key, TransactionId last, const TransactionId* overwritten);
+  std::string in_turn(Key key) const;
+  uint32_t& number(uint32_t transaction, const Access& write) {
+    return numbers_[first_write_[transaction] +
+                    static_cast<size_t>(&write - history_.transactions[transaction].writes.data())];
+  }
+  uint32_t number(uint32_t transaction, const Access& write) const {
+    return const_cast<Versions*>(this)->number(transaction, write);
+  }
+  const KeySpace& keys() const { return history_.keys; }
+
+  const LedgerRows& rows_;
+  const History& history_;
+  std::vector<uint64_t> first_write_;          // of each transaction, its first index in numbers_
+  std::vector<uint32_t> numbers_;              // of each write, its version; 0: missing
+  std::vector<uint8_t> shows_;                 // of each transaction: 1, or 0
+  std::vector<std::vector<uint32_t>> chains_;  // by key
+};
+
+}  // namespace logjam::ledger

@@ -1,0 +1,260 @@
+#include "sim/caches.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "platform/fatal.h"
+
+namespace logjam::sim {
+namespace {
+
+constexpr uint64_t kLineStates = uint64_t{1} << 45;  // where the states lie
+
+// The part of a transfer's latency until the owner hears of it: a fifth. Two cores that add to one
+// line as fast as they can add once in 24.6 ns on the machine of config/machines/this.toml, where a
+// transfer takes 79 ns and an addition 5: the owner adds three times before the line goes.
+constexpr Picoseconds kHold = 5;
+
+uint64_t bit_of(uint32_t core) { return uint64_t{1} << core % 64; }
+
+Line* map_lines() {
+  void* mapped =
+      mmap(reinterpret_cast<void*>(kLineStates), kLines * sizeof(Line), PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (mapped == MAP_FAILED) platform::fatal("the states of the cache lines cannot be mapped");
+  return static_cast<Line*>(mapped);
+}
+
+template <class Function>
+void for_each_sharer(const Line& line, const Function& function) {
+  for (uint32_t word = 0; word < line.sharers.size(); ++word) {
+    for (uint64_t bits = line.sharers[word]; bits != 0; bits &= bits - 1) {
+      function(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+    }
+  }
+}
+
+}  // namespace
+
+Core::Core(uint32_t number, uint32_t socket, const Profile& profile)
+    : number(number),
+      socket(socket),
+      l1(static_cast<uint64_t>(profile.l1_kib * 1024), static_cast<uint32_t>(profile.l1_ways)),
+      l2(static_cast<uint64_t>(profile.l2_kib * 1024), static_cast<uint32_t>(profile.l2_ways)) {}
+
+Caches::Caches(const Machine& machine) : machine_(machine), lines_(map_lines()) {
+  const Profile& profile = machine.profile;
+  const auto sockets = static_cast<uint32_t>(profile.sockets);
+  for (uint32_t core = 0; core < static_cast<uint32_t>(sockets * profile.cores); ++core) {
+    cores_.emplace_back(core, machine.socket_of(core), profile);
+  }
+  constexpr double kMiB = 1024 * 1024;
+  for (uint32_t socket = 0; socket < sockets; ++socket) {
+    shared_.emplace_back(static_cast<uint64_t>(profile.l3_mib * kMiB),
+                         static_cast<uint32_t>(profile.l3_ways));
+  }
+  memory_free_at_.resize(sockets);
+}
+
+Caches::~Caches() { munmap(lines_, kLines * sizeof(Line)); }
+
+Core::Stream& Caches::stream_of(Core& core, uint32_t line) {
+  for (Core::Stream& stream : core.streams) {
+    if (stream.next != line) continue;
+    ++stream.next;
+    ++stream.lines;
+    return stream;
+  }
+  Core::Stream& stream = core.streams[core.next_stream++ % core.streams.size()];
+  stream = {.next = line + 1};
+  return stream;
+}
+
+bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost) {
+  if (core.l2.holds_nothing() || !core.l2.touch(line, write)) return false;
+  ++counts_.second_level;
+  *cost = machine_.l2;
+  core.l1.insert(line, lines_[line].owner_plus_1 == core.number + 1);
+  return true;
+}
+
+// An owner that still waits for the line itself cannot be asked before the line has come.
+Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) const {
+  const Line& line = lines_[number];
+  const uint32_t owner = line.owner_plus_1;
+  if (owner == 0 || owner == core.number + 1) return {now, 0};
+  const Picoseconds way =
+      machine_.dirty[machine_.distance(core.socket, cores_[owner - 1].socket)] / kHold;
+  return {std::max(now, line.arrives) + way, way};
+}
+
+void Caches::expect(const Core& core, uint32_t line) const {
+  __builtin_prefetch(&lines_[line], 1);
+  __builtin_prefetch(address_of(line));
+  if (!core.l2.holds_nothing()) {
+    __builtin_prefetch(&lines_[core.l2.oldest(line)], 1);
+  } else if (!core.l1.holds_nothing()) {
+    __builtin_prefetch(&lines_[core.l1.oldest(line)], 1);
+  }
+  const TagStore& shared = shared_[core.socket];
+  if (!shared.holds_nothing()) __builtin_prefetch(shared.first_of_set(line), 1);
+}
+
+void Caches::expect_fetch(const Core& core, uint32_t line) const {
+  const TagStore& shared = shared_[core.socket];
+  if (!shared.holds_nothing()) __builtin_prefetch(&lines_[shared.oldest(line)], 1);
+}
+
+Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds now,
+                              Picoseconds passed) {
+  Line& line = lines_[number];
+  const bool has_it = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
+  const bool owned = line.owner_plus_1 != 0 && line.owner_plus_1 != core.number + 1;
+  auto [latency, from_shared_cache] =
+      has_it ? Fetched{0, false} : from_elsewhere(core, number, line, now);
+  bool passed_on = owned;
+  if (write && !owned) {
+    const Picoseconds upgrade = invalidate_others(core, number, line);
+    passed_on |= upgrade != 0;
+    latency = std::max(latency, upgrade);
+  } else if (write) {
+    invalidate_others(core, number, line);
+  }
+  // A line that passes from core to core serves no other core for a part of the way, and comes to
+  // none before it has come to the last one, however far that was from the one before. A clean line
+  // is read by many at once.
+  const Picoseconds begin = std::max(now, line.busy_until) - std::min(passed, latency);
+  Picoseconds end = std::max(begin + latency, line.arrives);
+  if (passed_on) {
+    const auto occupied =
+        static_cast<Picoseconds>(static_cast<double>(latency) * machine_.profile.occupancy);
+    end = std::max(end, line.arrives + occupied);
+    line.busy_until = end - latency + occupied;
+    ++line.transfers;
+  }
+  if (end != begin + latency || begin > now) ++counts_.waits_for_line;
+  // A store to an exclusive line sends no request, so no other socket's cache may keep a copy.
+  bool others = (line.shared_caches & ~(1U << core.socket)) != 0;
+  for_each_sharer(line, [&](uint32_t sharer) { others |= sharer != core.number; });
+  const bool writable = write || !others;
+  if (passed_on || writable) line.arrives = end;
+  put(core, number, line, writable);
+  const Picoseconds cost = end - now;
+  line.cost += cost;
+  return {cost, from_shared_cache};
+}
+
+// The line is not in the core's caches: from the nearest place that has it.
+Caches::Fetched Caches::from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now) {
+  if (line.owner_plus_1 != 0) {
+    const uint32_t far = machine_.distance(core.socket, cores_[line.owner_plus_1 - 1U].socket);
+    ++(far == 0 ? counts_.other_core : counts_.other_socket);
+    take_from_owner(number, line);
+    put_in_shared_cache(core.socket, number, line);
+    return {machine_.dirty[far], false};
+  }
+  const uint32_t far = nearest_holder(core.socket, line);
+  if (far == kDistances) return {from_memory(core, number, line, now), false};
+  ++(far == 0 ? counts_.shared_cache : counts_.other_socket);
+  if (far != 0) {
+    put_in_shared_cache(core.socket, number, line);
+  } else if (!shared_[core.socket].holds_nothing()) {
+    shared_[core.socket].touch(number, false);  // it is the most recent one
+  }
+  return {machine_.clean[far], far == 0};
+}
+
+uint32_t Caches::nearest_holder(uint32_t socket, const Line& line) const {
+  uint32_t nearest = kDistances;
+  for (uint32_t other = 0; line.shared_caches >> other != 0; ++other) {
+    if ((line.shared_caches >> other & 1) == 0) continue;
+    nearest = std::min(nearest, machine_.distance(socket, other));
+  }
+  if (nearest == 0) return 0;
+  for_each_sharer(line, [&](uint32_t sharer) {
+    nearest = std::min(nearest, machine_.distance(socket, cores_[sharer].socket));
+  });
+  return nearest;
+}
+
+Picoseconds Caches::from_memory(Core& core, uint32_t number, Line& line, Picoseconds now) {
+  const uint32_t home =
+      std::min(home_of(number), static_cast<uint32_t>(memory_free_at_.size()) - 1);
+  const uint32_t far = machine_.distance(core.socket, home);
+  ++(far == 0 ? counts_.memory : counts_.remote_memory);
+  Picoseconds& free_at = memory_free_at_[home];
+  const Picoseconds begin = std::max(now, free_at);
+  free_at = begin + machine_.line_transfer;
+  put_in_shared_cache(core.socket, number, line);
+  return begin - now + machine_.memory[far];
+}
+
+// The owner keeps the line, but has to ask before its next store. What it wrote is now in its
+// socket's shared cache; memory's bandwidth is not charged for it.
+void Caches::take_from_owner(uint32_t number, Line& line) {
+  Core& owner = cores_[line.owner_plus_1 - 1U];
+  owner.l1.make_read_only(number);
+  owner.l2.make_read_only(number);
+  line.owner_plus_1 = 0;
+  put_in_shared_cache(owner.socket, number, line);
+}
+
+// Returns how long it takes until no other cache has the line: 0 if none has.
+Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
+  uint32_t farthest = 0;
+  bool any = false;
+  for_each_sharer(line, [&](uint32_t sharer) {
+    if (sharer == core.number) return;
+    any = true;
+    farthest = std::max(farthest, machine_.distance(core.socket, cores_[sharer].socket));
+    cores_[sharer].l1.remove(number);
+    cores_[sharer].l2.remove(number);
+    line.sharers[sharer / 64] &= ~bit_of(sharer);
+  });
+  for (uint32_t other = 0; line.shared_caches >> other != 0; ++other) {
+    if ((line.shared_caches >> other & 1) == 0 || other == core.socket) continue;
+    shared_[other].remove(number);
+    any = true;
+    farthest = std::max(farthest, machine_.distance(core.socket, other));
+  }
+  line.shared_caches &= static_cast<uint8_t>(1U << core.socket);
+  line.owner_plus_1 = 0;
+  if (!any) return 0;
+  ++counts_.upgrades;
+  return machine_.upgrade[farthest];
+}
+
+void Caches::put(Core& core, uint32_t number, Line& line, bool writable) {
+  line.sharers[core.number / 64] |= bit_of(core.number);
+  if (writable) line.owner_plus_1 = static_cast<uint16_t>(core.number + 1);
+  const uint32_t from_l1 = core.l1.insert(number, writable);
+  if (core.l2.holds_nothing()) {
+    if (from_l1 != kNoLine) drop(core, from_l1);
+    return;
+  }
+  const uint32_t from_l2 = core.l2.insert(number, writable);
+  if (from_l2 == kNoLine) return;
+  core.l1.remove(from_l2);
+  drop(core, from_l2);
+}
+
+// The line leaves the core's caches.
+void Caches::drop(Core& core, uint32_t number) {
+  Line& line = lines_[number];
+  line.sharers[core.number / 64] &= ~bit_of(core.number);
+  if (line.owner_plus_1 != core.number + 1) return;
+  line.owner_plus_1 = 0;
+  put_in_shared_cache(core.socket, number, line);
+}
+
+void Caches::put_in_shared_cache(uint32_t socket, uint32_t number, Line& line) {
+  TagStore& cache = shared_[socket];
+  if (cache.holds_nothing() || (line.shared_caches >> socket & 1) != 0) return;
+  line.shared_caches |= static_cast<uint8_t>(1U << socket);
+  const uint32_t left = cache.insert(number, false);
+  if (left != kNoLine) lines_[left].shared_caches &= static_cast<uint8_t>(~(1U << socket));
+}
+
+}  // namespace logjam::sim

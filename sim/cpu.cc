@@ -1,0 +1,83 @@
+// Instructions, clocks, sleeping and write-back (platform/cpu.h, clock.h, park.h, persist.h) on the
+// simulated machine.
+//
+// The compiler instruments no .cc file of platform/. So Parker's atomic operations are charged here
+// by hand: before_read_modify_write() comes before each.
+#include "platform/cpu.h"
+
+#include <algorithm>
+#include <span>
+
+#include "platform/clock.h"
+#include "platform/park.h"
+#include "platform/persist.h"
+#include "platform/space_wait.h"
+#include "sim/charge.h"
+#include "sim/scheduler.h"
+
+namespace logjam::platform {
+namespace {
+
+constexpr sim::Picoseconds kNanosecond = 1000;
+
+}  // namespace
+
+uint64_t ticks() {
+  if (sim::running != nullptr) sim::running->now += sim::machine().ticks;
+  return sim::scheduler().now() / sim::machine().cycle;
+}
+void pause() { sim::scheduler().pause(); }
+void yield() { sim::scheduler().yield(); }
+void prefetch(const void* address) {
+  sim::access(__builtin_return_address(0), address, 1, sim::Access::kPrefetch);
+}
+
+double ns_per_tick() { return static_cast<double>(sim::machine().cycle) / kNanosecond; }
+uint64_t now_ns() {
+  sim::scheduler().spend(sim::machine().clock);
+  return sim::scheduler().now() / kNanosecond;
+}
+void sleep_ns(uint64_t ns) { sim::scheduler().sleep(ns * kNanosecond); }
+
+void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) {
+  sim::Scheduler& scheduler = sim::scheduler();
+  scheduler.spend(sim::machine().futex_wait);
+  // The kernel looks at the word once more, in the order of the clocks. No other fiber runs between
+  // that look and the wait, so no wake-up is lost.
+  scheduler.visible();
+  if (word.load(memory_order_relaxed) != expected || timeout_ns == 0) return;
+  const bool forever = timeout_ns > kForever / kNanosecond;
+  scheduler.wait(&word, forever ? 0 : timeout_ns * kNanosecond);
+}
+void wake_one(const atomic<uint32_t>& word) { sim::scheduler().wake(&word, 1); }
+void wake_all(const atomic<uint32_t>& word) { sim::scheduler().wake(&word, ~uint32_t{0}); }
+void Parker::park(uint64_t timeout_ns) {
+  uint32_t seen = kEmpty;
+  sim::before_read_modify_write(__builtin_return_address(0), &state_);
+  if (state_.compare_exchange_strong(seen, kParked, memory_order_acq_rel)) {
+    wait_on(state_, kParked, timeout_ns);
+  }
+  sim::before_read_modify_write(__builtin_return_address(0), &state_);
+  state_.exchange(kEmpty, memory_order_acq_rel);
+}
+void Parker::unpark() {
+  sim::before_read_modify_write(__builtin_return_address(0), &state_);
+  if (state_.exchange(kNotified, memory_order_acq_rel) == kParked) wake_all(state_);
+}
+
+void write_back(const void* address, size_t bytes) {
+  const auto begin = reinterpret_cast<uintptr_t>(address) / kCacheLine;
+  const auto end = (reinterpret_cast<uintptr_t>(address) + bytes + kCacheLine - 1) / kCacheLine;
+  // One fence waits for all lines.
+  const sim::Machine& machine = sim::machine();
+  if (end > begin) {
+    sim::scheduler().spend(machine.write_back + (end - begin - 1) * machine.write_back_line);
+  }
+  sim::before_fence();
+}
+const char* write_back_instruction() { return "clwb"; }
+void spin_ticks(uint64_t wanted) { sim::scheduler().spend(wanted * sim::machine().cycle); }
+
+uint64_t& ticks_waited_for_space() { return sim::scheduler().current().ticks_waited_for_space; }
+
+}  // namespace logjam::platform

@@ -1,0 +1,123 @@
+// The functions that the compiler calls in the instrumented code: at each access to memory, in
+// place of each atomic operation, and at the beginning of each basic block. (g++
+// -fsanitize=thread -fsanitize-coverage=trace-pc, without ThreadSanitizer's own library.)
+//
+// The names and their parameters are those of GCC's sanitizer.def.
+#include <atomic>
+#include <cstdint>
+
+#include "sim/block_costs.h"
+#include "sim/charge.h"
+
+using logjam::sim::Access;
+
+#define LOGJAM_SITE __builtin_return_address(0)
+
+extern "C" {
+
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+
+void __sanitizer_cov_trace_pc() {
+  if (logjam::sim::Cpu* cpu = logjam::sim::running) {
+    cpu->now += logjam::sim::block_cost(LOGJAM_SITE) * cpu->per_instruction;
+  }
+}
+
+#define LOGJAM_ACCESS(bytes)                                     \
+  void __tsan_read##bytes(void* at) {                            \
+    logjam::sim::access(LOGJAM_SITE, at, bytes, Access::kLoad);  \
+  }                                                              \
+  void __tsan_write##bytes(void* at) {                           \
+    logjam::sim::access(LOGJAM_SITE, at, bytes, Access::kStore); \
+  }
+LOGJAM_ACCESS(1)
+LOGJAM_ACCESS(2)
+LOGJAM_ACCESS(4)
+LOGJAM_ACCESS(8)
+LOGJAM_ACCESS(16)
+#define LOGJAM_UNALIGNED(bytes)                                  \
+  void __tsan_unaligned_read##bytes(void* at) {                  \
+    logjam::sim::access(LOGJAM_SITE, at, bytes, Access::kLoad);  \
+  }                                                              \
+  void __tsan_unaligned_write##bytes(void* at) {                 \
+    logjam::sim::access(LOGJAM_SITE, at, bytes, Access::kStore); \
+  }
+LOGJAM_UNALIGNED(2)
+LOGJAM_UNALIGNED(4)
+LOGJAM_UNALIGNED(8)
+LOGJAM_UNALIGNED(16)
+
+void __tsan_read_range(void* at, uint64_t bytes) {
+  if (bytes != 0) logjam::sim::access(LOGJAM_SITE, at, bytes, Access::kLoad);
+}
+void __tsan_write_range(void* at, uint64_t bytes) {
+  if (bytes != 0) logjam::sim::access(LOGJAM_SITE, at, bytes, Access::kStore);
+}
+void __tsan_vptr_update(void** at, void*) {
+  logjam::sim::access(LOGJAM_SITE, at, sizeof *at, Access::kStore);
+}
+void __tsan_vptr_read(void** at) {
+  logjam::sim::access(LOGJAM_SITE, at, sizeof *at, Access::kLoad);
+}
+
+// Only this thread exists, so the operation itself needs no order.
+#define LOGJAM_READ_MODIFY_WRITE(bits, Type, name, expression)                       \
+  Type __tsan_atomic##bits##_##name(volatile Type* at, Type operand, int) {          \
+    logjam::sim::before_read_modify_write(LOGJAM_SITE, const_cast<const Type*>(at)); \
+    const Type old = *at;                                                            \
+    *at = static_cast<Type>(expression);                                             \
+    return old;                                                                      \
+  }
+#define LOGJAM_COMPARE_EXCHANGE(bits, Type, strength)                                      \
+  int __tsan_atomic##bits##_compare_exchange_##strength(volatile Type* at, Type* expected, \
+                                                        Type wanted, int, int) {           \
+    logjam::sim::before_read_modify_write(LOGJAM_SITE, const_cast<const Type*>(at));       \
+    if (*at == *expected) {                                                                \
+      *at = wanted;                                                                        \
+      return 1;                                                                            \
+    }                                                                                      \
+    *expected = *at;                                                                       \
+    return 0;                                                                              \
+  }
+#define LOGJAM_ATOMICS(bits, Type)                                                               \
+  Type __tsan_atomic##bits##_load(const volatile Type* at, int) {                                \
+    logjam::sim::before_atomic_load(LOGJAM_SITE, const_cast<const Type*>(at));                   \
+    return *at;                                                                                  \
+  }                                                                                              \
+  void __tsan_atomic##bits##_store(volatile Type* at, Type value, int order) {                   \
+    logjam::sim::before_atomic_store(LOGJAM_SITE, const_cast<const Type*>(at),                   \
+                                     order == __ATOMIC_SEQ_CST);                                 \
+    *at = value;                                                                                 \
+  }                                                                                              \
+  LOGJAM_READ_MODIFY_WRITE(bits, Type, exchange, operand)                                        \
+  LOGJAM_READ_MODIFY_WRITE(bits, Type, fetch_add, old + operand)                                 \
+  LOGJAM_READ_MODIFY_WRITE(bits, Type, fetch_sub, old - operand)                                 \
+  LOGJAM_READ_MODIFY_WRITE(bits, Type, fetch_and, old& operand)                                  \
+  LOGJAM_READ_MODIFY_WRITE(bits, Type, fetch_or, old | operand)                                  \
+  LOGJAM_READ_MODIFY_WRITE(bits, Type, fetch_xor, old ^ operand)                                 \
+  LOGJAM_READ_MODIFY_WRITE(bits, Type, fetch_nand, ~(old & operand))                             \
+  LOGJAM_COMPARE_EXCHANGE(bits, Type, strong)                                                    \
+  LOGJAM_COMPARE_EXCHANGE(bits, Type, weak)                                                      \
+  Type __tsan_atomic##bits##_compare_exchange_val(volatile Type* at, Type expected, Type wanted, \
+                                                  int, int) {                                    \
+    logjam::sim::before_read_modify_write(LOGJAM_SITE, const_cast<const Type*>(at));             \
+    const Type old = *at;                                                                        \
+    if (old == expected) *at = wanted;                                                           \
+    return old;                                                                                  \
+  }
+__extension__ using Uint128 = unsigned __int128;
+LOGJAM_ATOMICS(8, uint8_t)
+LOGJAM_ATOMICS(16, uint16_t)
+LOGJAM_ATOMICS(32, uint32_t)
+LOGJAM_ATOMICS(64, uint64_t)
+LOGJAM_ATOMICS(128, Uint128)
+
+void __tsan_atomic_thread_fence(int order) {
+  // On x86 every other order is free.
+  if (order == __ATOMIC_SEQ_CST) logjam::sim::before_fence();
+}
+void __tsan_atomic_signal_fence(int) {}
+
+}  // extern "C"

@@ -1,0 +1,241 @@
+#include "sim/lines_report.h"
+
+#include <gflags/gflags.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/caches.h"
+#include "sim/charge.h"
+#include "sim/heap.h"
+#include "sim/host_allocator.h"
+#include "sim/region.h"
+#include "sim/scheduler.h"
+#include "sim/symbols.h"
+
+DEFINE_string(
+    report, "",
+    "when the run has ended, print: accesses: where accesses were answered that left their core; "
+    "lines[:N]: the same, and the N (20) cache lines that cost most, with the memory that they are "
+    "in and the functions that share them");
+
+namespace logjam::sim {
+
+bool reporting_lines = false;
+
+namespace {
+
+constexpr size_t kFrames = 8;
+using Frames = std::array<uint32_t, kFrames>;  // return addresses: the program is below 4 GiB
+
+struct Allocation {
+  size_t bytes = 0;
+  Frames frames{};
+};
+struct Sum {
+  uint64_t times = 0;
+  Picoseconds cost = 0;
+};
+struct LineSum : Sum {
+  std::bitset<kMostCores> cores;
+};
+
+template <class Key, class Value>
+using HostMap = std::map<Key, Value, std::less<Key>, HostAllocator<std::pair<const Key, Value>>>;
+template <class Value>
+using HostTable = std::unordered_map<uint64_t, Value, std::hash<uint64_t>, std::equal_to<uint64_t>,
+                                     HostAllocator<std::pair<const uint64_t, Value>>>;
+
+HostMap<uintptr_t, Allocation>& allocations() {
+  static HostMap<uintptr_t, Allocation> all;
+  return all;
+}
+HostTable<Sum>& by_line_and_site() {
+  static HostTable<Sum> all;
+  return all;
+}
+HostTable<LineSum>& by_line() {
+  static HostTable<LineSum> all;
+  return all;
+}
+
+size_t wanted_lines() {
+  const size_t colon = FLAGS_report.find(':');
+  constexpr size_t kUsual = 20;
+  return colon == std::string::npos ? kUsual
+                                    : std::strtoul(FLAGS_report.c_str() + colon + 1, nullptr, 10);
+}
+
+// What memory a line is in: a variable, or the function that allocated it.
+std::string memory_of(uint32_t line, Symbols& symbols) {
+  const auto at = reinterpret_cast<uintptr_t>(address_of(line));
+  if (!in_region(address_of(line))) return "variable " + symbols.variable(at);
+  auto found = allocations().upper_bound(at + kLineBytes - 1);
+  if (found == allocations().begin()) return "a stack, or memory from before the report";
+  --found;
+  const auto& [begin, allocation] = *found;
+  if (at >= begin + allocation.bytes) return "a stack, or memory from before the report";
+  std::string site = "?";
+  for (const uint32_t frame : allocation.frames) {
+    if (frame == 0) break;
+    site = symbols.function(frame);
+    if (!symbols.serves_others(frame)) break;
+  }
+  return std::to_string(allocation.bytes) + " B of " + site + " + " +
+         std::to_string(at < begin ? 0 : at - begin);
+}
+
+struct Site {
+  uint32_t address;
+  Sum sum;
+};
+
+void print_table(const char* title, const std::map<std::string, Sum>& sums, Picoseconds all) {
+  std::vector<std::pair<std::string, Sum>> sorted(sums.begin(), sums.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& one, const auto& other) {
+    return one.second.cost > other.second.cost;
+  });
+  if (sorted.size() > wanted_lines()) sorted.resize(wanted_lines());
+  std::printf("\n%-6s %12s  %s\n", "cost", "times", title);
+  for (const auto& [name, sum] : sorted) {
+    std::printf("%5.1f%% %12llu  %s\n",
+                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all),
+                static_cast<unsigned long long>(sum.times), name.c_str());
+  }
+}
+
+}  // namespace
+
+void begin_lines_report(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view flag(argv[i]);
+    if (flag.starts_with("--report=lines")) reporting_lines = true;
+  }
+}
+
+void record_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds cost) {
+  const auto address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(site));
+  Sum& one = by_line_and_site()[uint64_t{line} << 32 | address];
+  ++one.times;
+  one.cost += cost;
+  LineSum& all = by_line()[line];
+  ++all.times;
+  all.cost += cost;
+  all.cores.set(core);
+}
+
+void record_allocation(const void* piece, size_t bytes) {
+  Allocation& made = allocations()[reinterpret_cast<uintptr_t>(piece)];
+  made = {bytes, {}};
+  // Every function of the program keeps its frame pointer (-fno-omit-frame-pointer).
+  auto* frame = static_cast<void* const*>(__builtin_frame_address(0));
+  for (uint32_t& address : made.frames) {
+    if (!in_region(frame)) break;
+    address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(frame[1]));
+    frame = static_cast<void* const*>(*frame);
+  }
+}
+
+namespace {
+
+// Remote: between sockets, or from another socket's memory.
+void print_accesses() {
+  const AccessCounts& counts = scheduler().caches().counts();
+  const std::pair<const char*, uint64_t> rows[] = {
+      {"the core's second cache", counts.second_level},
+      {"its socket's cache", counts.shared_cache},
+      {"another core", counts.other_core},
+      {"another socket", counts.other_socket},
+      {"own memory", counts.memory},
+      {"remote memory", counts.remote_memory},
+      {"invalidations", counts.upgrades},
+      {"waits for a line", counts.waits_for_line},
+  };
+  std::printf(
+      "\nAccesses of the workers and log threads, in the whole run: %llu. By who answered:\n",
+      static_cast<unsigned long long>(accesses));
+  for (const auto& [name, count] : rows) {
+    std::printf("%14llu  %s\n", static_cast<unsigned long long>(count), name);
+  }
+  rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  const double seconds =
+      static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) * 1e-6;
+  std::printf("%14.1f  million accesses a second of the host's processor time, loading and all\n",
+              static_cast<double>(accesses) / seconds * 1e-6);
+}
+
+}  // namespace
+
+void print_lines_report() {
+  stop_heap();
+  if (!FLAGS_report.empty()) print_accesses();
+  if (!reporting_lines) return;
+  reporting_lines = false;
+  Symbols symbols;
+  std::unordered_map<uint32_t, std::vector<Site>> sites;
+  Picoseconds all = 0;
+  for (const auto& [key, sum] : by_line_and_site()) {
+    sites[static_cast<uint32_t>(key >> 32)].push_back({static_cast<uint32_t>(key), sum});
+    symbols.want(static_cast<uint32_t>(key));
+    all += sum.cost;
+  }
+  for (const auto& [begin, allocation] : allocations()) {
+    for (const uint32_t frame : allocation.frames) symbols.want(frame);
+  }
+  symbols.resolve();
+
+  std::vector<std::pair<uint32_t, LineSum>> lines(by_line().begin(), by_line().end());
+  std::sort(lines.begin(), lines.end(), [](const auto& one, const auto& other) {
+    return one.second.cost != other.second.cost ? one.second.cost > other.second.cost
+                                                : one.first < other.first;
+  });
+  std::map<std::string, Sum> by_function, by_memory;
+  for (const auto& [line, sum] : lines) {
+    std::string memory = memory_of(line, symbols);
+    memory = memory.substr(0, memory.rfind(" + "));
+    by_memory[memory].times += sum.times;
+    by_memory[memory].cost += sum.cost;
+    for (const Site& site : sites[line]) {
+      Sum& function = by_function[symbols.function(site.address)];
+      function.times += site.sum.times;
+      function.cost += site.sum.cost;
+    }
+  }
+  std::printf("\nCache lines: %.3f ms of all cores' time went into %zu lines from elsewhere.\n",
+              static_cast<double>(all) * 1e-9, lines.size());
+  print_table("functions that waited", by_function, all);
+  print_table("memory that was waited for", by_memory, all);
+  std::printf("\n%-6s %12s %6s  the lines that cost most\n", "cost", "times", "cores");
+  if (lines.size() > wanted_lines()) lines.resize(wanted_lines());
+  for (const auto& [line, sum] : lines) {
+    std::printf("%5.1f%% %12llu %6zu  %p, %s\n",
+                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all),
+                static_cast<unsigned long long>(sum.times), sum.cores.count(), address_of(line),
+                memory_of(line, symbols).c_str());
+    std::vector<Site>& here = sites[line];
+    std::sort(here.begin(), here.end(), [](const Site& one, const Site& other) {
+      return one.sum.cost != other.sum.cost ? one.sum.cost > other.sum.cost
+                                            : one.address < other.address;
+    });
+    constexpr size_t kSites = 3;
+    for (size_t i = 0; i < std::min(kSites, here.size()); ++i) {
+      std::printf("%26s %5.1f%% %s\n", "",
+                  100.0 * static_cast<double>(here[i].sum.cost) / static_cast<double>(sum.cost),
+                  symbols.place(here[i].address).c_str());
+    }
+  }
+}
+
+}  // namespace logjam::sim

@@ -1,0 +1,70 @@
+// A ring of cache lines in random order, each of which has the address of the next. A load waits
+// for the one before it, and no prefetcher knows the way. One thread at a time may use a ring.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "platform/atomic.h"
+#include "platform/memory.h"
+#include "sim/measure/timing.h"
+
+namespace logjam::platform {
+
+struct alignas(kCacheLine) RingLine {
+  RingLine* next;
+  atomic<uint64_t> word;  // a thread that makes the line dirty stores here
+};
+
+class Ring {
+ public:
+  // `lines` lines, one in each `stride` bytes, which are a multiple of a line. The calling thread
+  // touches the memory first.
+  Ring(size_t lines, size_t stride) : bytes_(lines * stride), lines_(lines), stride_(stride) {
+    memory_ = static_cast<std::byte*>(map_huge(bytes_));
+    std::vector<uint32_t> order(lines);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), std::mt19937(1));
+    for (size_t i = 0; i < lines; ++i) line(order[i]).next = &line(order[(i + 1) % lines]);
+    for (size_t i = 0; i < kStarts; ++i) starts_[i] = &line(order[i * lines / kStarts]);
+  }
+  ~Ring() { unmap_huge(memory_, bytes_); }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  static constexpr size_t kStarts = 4;
+
+  size_t size() const { return lines_; }
+  // Lines that divide the way around into equal parts.
+  const std::array<const RingLine*, kStarts>& starts() const { return starts_; }
+  RingLine& line(size_t place) const {
+    return *reinterpret_cast<RingLine*>(memory_ + place * stride_);
+  }
+
+  // Drives all lines out of all caches.
+  void evict() const {
+    for (size_t i = 0; i < lines_; ++i) __builtin_ia32_clflush(&line(i));
+    full_fence();
+  }
+
+  // The nanoseconds a line of one way around the ring.
+  double chase_ns() const {
+    const RingLine* at = starts_[0];
+    return ns_of_a_step(lines_, [&at](size_t lines) {
+      for (size_t i = 0; i < lines; ++i) at = at->next;
+      opaque(at);
+    });
+  }
+
+ private:
+  size_t bytes_, lines_, stride_;
+  std::byte* memory_;
+  std::array<const RingLine*, kStarts> starts_;
+};
+
+}  // namespace logjam::platform

@@ -1,0 +1,183 @@
+#include "sim/measure/memory_costs.h"
+
+#include <memory>
+
+#include "platform/persist.h"
+#include "platform/spin.h"
+#include "sim/measure/chase.h"
+
+namespace logjam::platform {
+namespace {
+
+constexpr size_t kEvictedBytes = 8 << 20;  // evicted before use: it need not exceed the L3
+// As large as tables are. A look into little memory finds its translation near by: on a virtual
+// machine a line came in 120 to 135 ns from 8 MiB and in 172 from 256, with huge pages in both.
+constexpr size_t kTableBytes = 256 << 20;
+
+constexpr size_t kWrittenBack = 64;  // lines in a call
+
+Ring dense_ring(size_t bytes) { return Ring(bytes / kCacheLine, kCacheLine); }
+
+// A ring of more bytes than the cache before holds always misses there: it comes back to a line
+// only after all others.
+double cached_ns(size_t bytes, uint32_t repetitions) {
+  const Ring ring = dense_ring(bytes);
+  ring.chase_ns();
+  return median_of(repetitions, [&] { return ring.chase_ns(); });
+}
+
+double four_chases_ns(const Ring& ring) {
+  auto at = ring.starts();
+  const double ns = ns_of_a_step(ring.size() / at.size(), [&at](size_t steps) {
+    for (size_t i = 0; i < steps; ++i) {
+      for (const RingLine*& chaser : at) chaser = chaser->next;
+    }
+    for (const RingLine*& chaser : at) opaque(chaser);
+  });
+  return ns / static_cast<double>(at.size());
+}
+
+double in_order_ns(const Ring& ring) {
+  size_t place = 0;
+  return ns_of_a_step(ring.size(), [&](size_t lines) {
+    uint64_t sum = 0;
+    for (const size_t end = place + lines; place < end; ++place) {
+      sum += ring.line(place).word.load(memory_order_relaxed);
+    }
+    opaque(sum);
+  });
+}
+
+double written_in_order_ns(const Ring& ring) {
+  size_t place = 0;
+  return ns_of_a_step(ring.size(), [&](size_t lines) {
+    for (const size_t end = place + lines; place < end; ++place) {
+      ring.line(place).word.store(place, memory_order_relaxed);
+    }
+  });
+}
+
+// All lines of the ring have been in the cache once, where they still are if they have room.
+double cached_in_order_ns(size_t bytes, uint32_t repetitions) {
+  const Ring ring = dense_ring(bytes);
+  in_order_ns(ring);
+  return median_of(repetitions, [&] { return in_order_ns(ring); });
+}
+
+// Doubles `bytes` as long as reading them in order takes less than `limit_ns` a line; returns the
+// last size for which it did. Where that has no end before 256 MiB, the kernel's number is
+// believed. A chase would not do: where other virtual machines use the cache too, a line that is
+// not used for some 18 ms has left it, and a chase through 32 MiB takes longer.
+uint64_t usable_mib(size_t bytes, size_t told_bytes, double limit_ns) {
+  constexpr size_t kMostBytes = 256 << 20;
+  constexpr uint32_t kRepetitions = 5;
+  while (2 * bytes <= std::min(told_bytes, kMostBytes) &&
+         cached_in_order_ns(2 * bytes, kRepetitions) < limit_ns) {
+    bytes *= 2;
+  }
+  const bool ended = 2 * bytes <= std::min(told_bytes, kMostBytes);
+  return std::max<uint64_t>(1, (ended ? bytes : told_bytes) >> 20);
+}
+
+std::vector<int> cores_of_the_socket() {
+  std::vector<int> cores;
+  for (int i = 0; i < core_count(); ++i) {
+    if (socket_of_core(i) == socket_of_core(0)) cores.push_back(i);
+  }
+  return cores;
+}
+
+// Every thread reads memory of its own; they begin together.
+double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
+  constexpr size_t kBytesOfAThread = 8 << 20;
+  atomic<uint64_t> ready{0};
+  std::vector<std::vector<double>> gb_s(cores.size());
+  std::vector<thread> readers;
+  for (size_t i = 0; i < cores.size(); ++i) {
+    readers.emplace_back([&, i] {
+      pin_to_core(cores[i]);
+      const Ring ring = dense_ring(kBytesOfAThread);
+      for (uint32_t repetition = 1; repetition <= repetitions; ++repetition) {
+        ring.evict();
+        ready.fetch_add(1);
+        while (ready.load() < repetition * cores.size()) yield();
+        gb_s[i].push_back(kCacheLine / in_order_ns(ring));
+      }
+    });
+  }
+  double sum = 0;
+  for (size_t i = 0; i < cores.size(); ++i) {
+    readers[i].join();
+    sum += median_of(gb_s[i]);
+  }
+  return sum;
+}
+
+// The nanoseconds a line, where each call has `together` lines that were written.
+double write_back_ns(size_t together) {
+  const Ring ring = dense_ring(256 << 10);
+  for (size_t i = 0; i < ring.size(); ++i) ring.line(i).word.store(i, memory_order_relaxed);
+  size_t place = 0;
+  return ns_of_a_step(ring.size(), [&](size_t lines) {
+    for (const size_t end = place + lines; place < end; place += together) {
+      write_back(&ring.line(place), together * sizeof(RingLine));
+    }
+  });
+}
+
+}  // namespace
+
+double memory_ns(int core, int home, uint32_t repetitions) {
+  std::unique_ptr<Ring> ring;
+  run_on(home, [&] { ring = std::make_unique<Ring>(kTableBytes / kCacheLine, kCacheLine); });
+  double ns = 0;
+  run_on(core, [&] {
+    ns = median_of(repetitions, [&] {
+      ring->evict();
+      return ring->chase_ns();
+    });
+  });
+  return ns;
+}
+
+MemoryCosts memory_costs(const MachineShape& shape, uint32_t repetitions) {
+  MemoryCosts costs{};
+  costs.memory_ns = memory_ns(0, 0, repetitions);
+  run_on(0, [&] {
+    const size_t l1 = shape.l1.kib << 10, l2 = shape.l2.kib << 10, l3 = shape.l3.kib << 10;
+    if (l2 != 0) costs.l2_ns = cached_ns(std::max(l2 / 2, 2 * l1), repetitions);
+    const size_t twice_inner = 2 * std::max(l1, l2);
+    if (l3 != 0) {
+      costs.l3_ns = cached_ns(std::min(twice_inner, l3 / 2), repetitions);
+      costs.l3_stream_ns = cached_in_order_ns(std::min(twice_inner, l3 / 2), repetitions);
+    }
+    const Ring ring = dense_ring(kEvictedBytes);
+    const auto of_memory = [&](double (*measure)(const Ring&)) {
+      return median_of(repetitions, [&] {
+        ring.evict();
+        return measure(ring);
+      });
+    };
+    costs.overlap = of_memory([](const Ring& evicted) {
+      const double four_ns = four_chases_ns(evicted);
+      evicted.evict();
+      return std::clamp(evicted.chase_ns() / four_ns, 1.0, 4.0);
+    });
+    costs.stream_ns = of_memory(in_order_ns);
+    if (l3 != 0) {
+      costs.l3_mib = usable_mib(twice_inner, l3, (costs.l3_stream_ns + costs.stream_ns) / 2);
+    }
+    const Ring table = dense_ring(kTableBytes);
+    costs.stream_store_ns = median_of(repetitions, [&] { return written_in_order_ns(table); });
+    costs.write_back_ns = median_of(repetitions, [] { return write_back_ns(1); });
+    const double many_ns =
+        kWrittenBack * median_of(repetitions, [] { return write_back_ns(kWrittenBack); });
+    costs.write_back_line_ns = std::max(0.0, many_ns - costs.write_back_ns) / (kWrittenBack - 1);
+  });
+  const std::vector<int> cores = cores_of_the_socket();
+  costs.readers = static_cast<uint32_t>(cores.size());
+  costs.gb_s = bandwidth_gb_s(cores, repetitions);
+  return costs;
+}
+
+}  // namespace logjam::platform

@@ -1,0 +1,92 @@
+#include "sim/region.h"
+
+#include <sys/mman.h>
+
+#include <string>
+
+#include "platform/fatal.h"
+
+namespace logjam::sim {
+namespace {
+
+constexpr uint64_t kPages = kRegionBytes / kPageBytes;
+// From here on no line has a second name: neither the heap's lines nor the program's variables.
+constexpr uint32_t kFirstHeapLine = (kRegionBytes - kHeapBytes) / kLineBytes;
+
+uint64_t next_byte = 0, given_back = 0;
+int32_t* alias_of_page = nullptr;  // how many lines the page's first name lies before it
+uint8_t* home_of_page = nullptr;
+
+void* map_at(uint64_t address, uint64_t bytes) {
+  const int fixed = address == 0 ? 0 : MAP_FIXED_NOREPLACE;
+  void* mapped = mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+  if (mapped == MAP_FAILED) {
+    platform::fatal("the simulated machine cannot reserve " + std::to_string(bytes >> 30) +
+                    " GiB of address space");
+  }
+  return mapped;
+}
+
+uint64_t offset_of(const void* address) { return reinterpret_cast<uintptr_t>(address) - kRegion; }
+
+}  // namespace
+
+void reserve_region() {
+  map_at(kRegion, kRegionBytes);
+  alias_of_page = static_cast<int32_t*>(map_at(0, kPages * sizeof(int32_t)));
+  home_of_page = static_cast<uint8_t*>(map_at(0, kPages));
+}
+
+bool in_region(const void* address) { return offset_of(address) < kRegionBytes; }
+
+void* take(size_t bytes, size_t alignment, uint32_t socket) {
+  bytes = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  next_byte = (next_byte + alignment - 1) / alignment * alignment;
+  if (next_byte + bytes > kRegionBytes - kHeapBytes) {
+    platform::fatal("the simulated machine's memory of " +
+                    std::to_string((kRegionBytes - kHeapBytes) >> 30) + " GiB is used up");
+  }
+  void* taken = reinterpret_cast<void*>(kRegion + next_byte);
+  next_byte += bytes;
+  if (socket != 0) set_home(taken, bytes, socket);
+  return taken;
+}
+
+void give_back(void* address, size_t bytes) {
+  given_back += bytes;
+  madvise(address, bytes, MADV_DONTNEED);
+}
+
+uint64_t taken_bytes() { return next_byte - given_back; }
+
+void alias(const void* first, const void* second, size_t bytes) {
+  const uint64_t distance = offset_of(second) - offset_of(first);
+  for (uint64_t page = offset_of(second) / kPageBytes;
+       page < (offset_of(second) + bytes) / kPageBytes; ++page) {
+    alias_of_page[page] = static_cast<int32_t>(distance / kLineBytes);
+  }
+}
+
+uint32_t resolve_alias(uint32_t line) {
+  if (line >= kFirstHeapLine) return line;
+  return line - static_cast<uint32_t>(alias_of_page[line / (kPageBytes / kLineBytes)]);
+}
+
+uint32_t home_of(uint32_t line) {
+  return line < kRegionLines ? home_of_page[line / (kPageBytes / kLineBytes)] : 0;
+}
+
+void set_home(const void* address, size_t bytes, uint32_t socket) {
+  for (uint64_t at = offset_of(address); at < offset_of(address) + bytes; at += kPageBytes) {
+    home_of_page[at / kPageBytes] = static_cast<uint8_t>(socket);
+  }
+}
+
+void interleave_homes(const void* address, size_t bytes, const std::vector<int>& sockets) {
+  for (uint64_t at = offset_of(address); at < offset_of(address) + bytes; at += kPageBytes) {
+    home_of_page[at / kPageBytes] = static_cast<uint8_t>(sockets[at / kPageBytes % sockets.size()]);
+  }
+}
+
+}  // namespace logjam::sim

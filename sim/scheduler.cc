@@ -1,0 +1,412 @@
+#include "sim/scheduler.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "platform/fatal.h"
+
+namespace logjam::sim {
+
+Cpu* running = nullptr;
+Picoseconds horizon = 0;
+
+namespace {
+
+constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max();
+// Clocks begin at a second: engines take the time 0 for "never".
+constexpr Picoseconds kBegin = 1'000'000'000'000;
+// How far a clock may run ahead of another's before what it does counts as visible. Zero is exact.
+constexpr Picoseconds kLookAhead = 0;
+constexpr Picoseconds kObserverPause = 1'000'000;  // what a spin of the observer's lasts
+constexpr size_t kStackBytes = size_t{1} << 20;
+// Stacks begin at different sets of a cache.
+constexpr size_t kColours = 31, kColourBytes = 5 * kLineBytes;
+
+// A stack for boost::context: memory of the region, which is kept for the next fiber.
+struct Stack {
+  std::vector<void*>& free;
+  size_t colour;
+
+  boost::context::stack_context allocate() {
+    void* base = nullptr;
+    if (free.empty()) {
+      base = take(kStackBytes, kPageBytes, 0);
+    } else {
+      base = free.back();
+      free.pop_back();
+    }
+    boost::context::stack_context made;
+    made.size = kStackBytes - colour;
+    made.sp = static_cast<char*>(base) + made.size;
+    return made;
+  }
+  void deallocate(boost::context::stack_context& given) {
+    free.push_back(static_cast<char*>(given.sp) - given.size);
+  }
+};
+
+// The last time at which `one` goes before `other`, whose clock stands.
+Picoseconds last_before(const Cpu& one, const Cpu& other) {
+  return one.number < other.number ? other.now : other.now - 1;
+}
+ClockHeap::Entry entry_of(Cpu& cpu) { return {cpu.now, cpu.number, &cpu}; }
+
+uint32_t observer_socket = 0;
+
+}  // namespace
+
+uint32_t socket_here() { return running == nullptr ? observer_socket : running->core->socket; }
+
+OnSocket::OnSocket(int socket) : before_(observer_socket) {
+  if (socket >= 0) observer_socket = static_cast<uint32_t>(socket);
+}
+OnSocket::~OnSocket() { observer_socket = before_; }
+
+Scheduler::Scheduler(const Machine& machine)
+    : machine_(machine),
+      caches_(machine),
+      jitter_(machine.seed),
+      busy_contexts_(static_cast<size_t>(machine.profile.sockets * machine.profile.cores)),
+      heap_(machine.contexts + size_t{1}) {
+  for (uint32_t context = 0; context < machine.contexts; ++context) {
+    cpus_.push_back(std::make_unique<Cpu>(context, &caches_.core(machine.core_of(context))));
+  }
+  cpus_.push_back(std::make_unique<Cpu>(machine.contexts, nullptr));
+  for (auto& cpu : cpus_) cpu->now = kBegin;
+  fibers_.push_back(std::make_unique<Fiber>());
+  current_ = fibers_.back().get();
+  current_->name = "observer";
+  current_->cpu = cpus_.back().get();
+  current_->cpu->fiber = current_;
+  horizon = kNever;
+}
+
+Fiber* Scheduler::spawn(std::function<void()> body) {
+  const Uncharged free;
+  spend(machine_.syscall);
+  fibers_.push_back(std::make_unique<Fiber>());
+  Fiber* fiber = fibers_.back().get();
+  fiber->id = static_cast<uint32_t>(fibers_.size() - 1);
+  fiber->body_ = std::move(body);
+  fiber->context_ = boost::context::fiber(std::allocator_arg,
+                                          Stack{free_stacks_, fiber->id % kColours * kColourBytes},
+                                          [this, fiber](boost::context::fiber&& caller) {
+                                            previous_->context_ = std::move(caller);
+                                            enter(fiber);
+                                            Fiber* after = next();
+                                            previous_ = fiber;
+                                            current_ = after;
+                                            return std::move(after->context_);
+                                          });
+  make_ready(fiber, now(), machine_.wake_latency);
+  return fiber;
+}
+
+void Scheduler::enter(Fiber* fiber) {
+  running = fiber->cpu;
+  fiber->body_();
+  running = nullptr;
+  fiber->body_ = nullptr;
+  fiber->ended = true;
+  for (Fiber* joiner : fiber->joiners) make_ready(joiner, fiber->cpu->now, machine_.wake_latency);
+  leave_cpu();
+}
+
+void Scheduler::switch_to(Fiber* fiber) {
+  Fiber* self = current_;
+  if (fiber == self) return;
+  previous_ = self;
+  current_ = fiber;
+  boost::context::fiber from = std::move(fiber->context_).resume();
+  previous_->context_ = std::move(from);
+}
+
+void Scheduler::push(Cpu* cpu) { heap_.push(entry_of(*cpu)); }
+
+// Returns the fiber that goes first, and sets how far it may go. Its context leaves the heap.
+Fiber* Scheduler::next() {
+  for (;;) {
+    fire_timers();
+    if (heap_.empty()) {
+      platform::fatal("all virtual threads wait for each other: a wake-up was lost");
+    }
+    if (Fiber* fiber = let_run(*heap_.pop())) return fiber;
+  }
+}
+
+// As next(), when this context's fiber stops running and stays ready.
+Fiber* Scheduler::next_after(Cpu& cpu) {
+  const ClockHeap::Entry entry = entry_of(cpu);
+  if (heap_.empty() || timer_goes_first() || entry.goes_before(heap_.first())) {
+    heap_.push(entry);
+    return next();
+  }
+  Fiber* fiber = let_run(*heap_.replace_first(entry));
+  return fiber != nullptr ? fiber : next();
+}
+
+// The context, which goes first, has left the heap. Returns its fiber, and sets how far that may
+// go; or null, if another fiber of the context has its turn: the context is then in the heap again.
+Fiber* Scheduler::let_run(Cpu& cpu) {
+  if (!cpu.ready.empty() && (cpu.preempt || cpu.now >= cpu.slice_end)) {
+    ++taken_;
+    rotate(cpu, cpu.preempt);
+    push(&cpu);
+    return nullptr;
+  }
+  horizon = heap_.empty() ? kNever : last_before(cpu, *heap_.first().cpu);
+  if (!timers_.empty()) horizon = std::min(horizon, timers_.top().at - 1);
+  if (horizon != kNever) horizon += kLookAhead;
+  if (!cpu.ready.empty()) horizon = std::min(horizon, cpu.slice_end);
+  return cpu.fiber;
+}
+
+bool Scheduler::timer_goes_first() const {
+  return !timers_.empty() && (heap_.empty() || timers_.top().at <= heap_.first().now);
+}
+
+// Timers that are due before any context's clock.
+void Scheduler::fire_timers() {
+  while (timer_goes_first()) {
+    const Timer timer = timers_.top();
+    timers_.pop();
+    Fiber* fiber = timer.fiber;
+    if (!fiber->waiting || fiber->waits != timer.wait) continue;
+    if (fiber->waits_on != nullptr) {
+      const auto found = waiters_.find(fiber->waits_on);
+      found->second.erase(std::ranges::find(found->second, fiber));
+      if (found->second.empty()) waiters_.erase(found);
+    }
+    make_ready(fiber, timer.at, 0);
+  }
+}
+
+// At the queue's front, but behind favoured fibers.
+void Scheduler::put_first(Cpu& cpu, Fiber* fiber) {
+  const auto place =
+      std::ranges::find_if(cpu.ready, [](const Fiber* one) { return !one->favoured; });
+  cpu.ready.insert(place, fiber);
+}
+
+// The next fiber of the context's queue runs; the running one goes to the queue's back, or, if it
+// is preempted, stays first behind the one that preempts it.
+void Scheduler::rotate(Cpu& cpu, bool preempted) {
+  Fiber* before = cpu.fiber;
+  cpu.fiber = cpu.ready.front();
+  cpu.ready.pop_front();
+  preempted ? put_first(cpu, before) : cpu.ready.push_back(before);
+  cpu.preempt = false;
+  cpu.now += machine_.context_switch;
+  cpu.slice_end = cpu.now + machine_.time_slice;
+}
+
+// The current fiber no longer runs on its context.
+void Scheduler::leave_cpu() {
+  Cpu& cpu = *current_->cpu;
+  ++given_;
+  if (cpu.ready.empty()) {
+    cpu.fiber = nullptr;
+    set_busy(cpu, false);
+    return;
+  }
+  cpu.fiber = cpu.ready.front();
+  cpu.ready.pop_front();
+  cpu.preempt = false;
+  cpu.now += machine_.context_switch;
+  cpu.slice_end = cpu.now + machine_.time_slice;
+  push(&cpu);
+}
+
+void Scheduler::block() {
+  current_->waiting = true;
+  leave_cpu();
+  switch_to(next());
+}
+
+Cpu* Scheduler::place(const Fiber& fiber) {
+  if (fiber.pinned) return fiber.cpu;
+  const auto allowed = [&](const Cpu& cpu) {
+    return fiber.pinned_socket < 0 ||
+           machine_.socket_of(cpu.number) == static_cast<uint32_t>(fiber.pinned_socket);
+  };
+  if (fiber.cpu != nullptr && fiber.cpu->fiber == nullptr && allowed(*fiber.cpu)) return fiber.cpu;
+  const uint32_t socket = fiber.cpu == nullptr ? 0 : machine_.socket_of(fiber.cpu->number);
+  Cpu* idle = nullptr;
+  Cpu* shortest = nullptr;
+  // From the last context down: workers are pinned from the first one up.
+  for (uint32_t context = machine_.contexts; context-- > 0;) {
+    Cpu& cpu = *cpus_[context];
+    if (!allowed(cpu)) continue;
+    if (cpu.fiber == nullptr) {
+      if (machine_.socket_of(context) == socket) return &cpu;
+      if (idle == nullptr) idle = &cpu;
+    } else if (shortest == nullptr || cpu.ready.size() < shortest->ready.size()) {
+      shortest = &cpu;
+    }
+  }
+  if (idle != nullptr) return idle;
+  return fiber.cpu != nullptr && allowed(*fiber.cpu) ? fiber.cpu : shortest;
+}
+
+void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
+  fiber->waiting = false;
+  ++fiber->waits;
+  if (fiber->cpu == nullptr || fiber->cpu->core != nullptr) fiber->cpu = place(*fiber);
+  Cpu& cpu = *fiber->cpu;
+  if (cpu.fiber == nullptr) {
+    cpu.fiber = fiber;
+    cpu.now = std::max(cpu.now, at + (cpu.core == nullptr ? 0 : jittered(latency)));
+    cpu.slice_end = cpu.now + machine_.time_slice;
+    set_busy(cpu, true);
+    push(&cpu);
+    horizon = std::min(horizon, last_before(*current_->cpu, cpu));
+    return;
+  }
+  if (fiber->favoured) {
+    put_first(cpu, fiber);
+    cpu.preempt |= !cpu.fiber->favoured;
+  } else {
+    cpu.ready.push_back(fiber);
+  }
+  if (&cpu == current_->cpu) horizon = std::min(horizon, cpu.preempt ? 0 : cpu.slice_end);
+}
+
+// A kernel never takes the same time twice, and two seeds are two runs.
+Picoseconds Scheduler::jittered(Picoseconds latency) {
+  constexpr uint64_t kPercent = 100, kLeastPercent = 90, kSpread = 21;
+  jitter_ = jitter_ * 6364136223846793005 + 1442695040888963407;  // Knuth's MMIX
+  return latency * (kLeastPercent + (jitter_ >> 33) % kSpread) / kPercent;
+}
+
+void Scheduler::set_busy(Cpu& cpu, bool busy) {
+  if (cpu.core == nullptr) return;
+  if (busy) {
+    cpu.busy_since = cpu.now;
+  } else {
+    cpu.busy += cpu.now - cpu.busy_since;
+  }
+  uint32_t& contexts = busy_contexts_[cpu.core->number];
+  busy ? ++contexts : --contexts;
+  for (uint32_t context = cpu.core->number; context < machine_.contexts;
+       context += static_cast<uint32_t>(busy_contexts_.size())) {
+    cpus_[context]->per_instruction = machine_.per_instruction(std::max(1U, contexts));
+  }
+}
+
+Picoseconds Scheduler::busy_time() const {
+  Picoseconds all = 0;
+  for (const auto& cpu : cpus_) {
+    if (cpu->core == nullptr) continue;
+    all += cpu->busy + (cpu->fiber == nullptr ? 0 : cpu->now - cpu->busy_since);
+  }
+  return all;
+}
+
+void Scheduler::visible() {
+  const Uncharged free;
+  Cpu& cpu = *current_->cpu;
+  while (cpu.now > horizon || cpu.preempt) switch_to(next_after(cpu));
+}
+
+void Scheduler::spend(Picoseconds time) {
+  Cpu& cpu = *current_->cpu;
+  if (cpu.core == nullptr) return;
+  cpu.now += time;
+  if (cpu.now > horizon) visible();
+}
+
+void Scheduler::yield() {
+  const Uncharged free;
+  Cpu& cpu = *current_->cpu;
+  if (cpu.core == nullptr) return pause();
+  cpu.now += machine_.syscall;
+  if (!cpu.ready.empty()) {
+    ++given_;
+    rotate(cpu, false);
+  }
+  switch_to(next_after(cpu));
+}
+
+void Scheduler::pause() {
+  Cpu& cpu = *current_->cpu;
+  cpu.now += cpu.core == nullptr ? kObserverPause : machine_.pause;
+  if (cpu.now > horizon) visible();
+}
+
+void Scheduler::sleep(Picoseconds time) {
+  const Uncharged free;
+  Cpu& cpu = *current_->cpu;
+  Picoseconds at = cpu.now + time;
+  if (cpu.core != nullptr) {
+    cpu.now += machine_.syscall;
+    at += machine_.timer_late;
+  }
+  timers_.push({at, timers_made_++, current_, current_->waits});
+  current_->waits_on = nullptr;
+  block();
+}
+
+void Scheduler::join(Fiber* fiber) {
+  const Uncharged free;
+  if (fiber->ended) return;
+  fiber->joiners.push_back(current_);
+  current_->waits_on = nullptr;
+  block();
+}
+
+void Scheduler::wait(const void* address, Picoseconds timeout) {
+  const Uncharged free;
+  if (timeout != 0) {
+    timers_.push(
+        {now() + timeout + machine_.timer_late, timers_made_++, current_, current_->waits});
+  }
+  waiters_[address].push_back(current_);
+  current_->waits_on = address;
+  block();
+}
+
+void Scheduler::wake(const void* address, uint32_t most) {
+  const Uncharged free;
+  const Picoseconds called = now();
+  spend(waiters_.contains(address) ? machine_.futex_wake : machine_.syscall);
+  const auto found = waiters_.find(address);
+  if (found == waiters_.end()) return;
+  std::deque<Fiber*>& waiters = found->second;
+  const Picoseconds spent = std::min(now() - called, machine_.wake_latency);
+  for (; most > 0 && !waiters.empty(); --most) {
+    Fiber* fiber = waiters.front();
+    waiters.pop_front();
+    make_ready(fiber, now(), machine_.wake_latency - spent);
+  }
+  if (waiters.empty()) waiters_.erase(found);
+}
+
+void Scheduler::pin(uint32_t context) {
+  const Uncharged free;
+  Fiber* fiber = current_;
+  if (observing()) return;
+  fiber->pinned = true;
+  Cpu* to = cpus_[context % machine_.contexts].get();
+  if (to == fiber->cpu) return;
+  // It leaves its context, and is ready on the new one.
+  const Picoseconds at = now();
+  leave_cpu();
+  fiber->cpu = to;
+  make_ready(fiber, at, machine_.context_switch);
+  switch_to(next());
+}
+
+void Scheduler::pin_to_socket(uint32_t socket) {
+  const Uncharged free;
+  Fiber* fiber = current_;
+  if (observing()) return;
+  fiber->pinned_socket = static_cast<int>(socket);
+  if (machine_.socket_of(fiber->cpu->number) == socket) return;
+  const Picoseconds at = now();
+  leave_cpu();
+  make_ready(fiber, at, machine_.context_switch);
+  switch_to(next());
+}
+
+}  // namespace logjam::sim

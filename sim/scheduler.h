@@ -1,0 +1,220 @@
+// Virtual threads (fibers) on virtual hardware contexts (Cpu), each with its own clock.
+//
+// One host thread runs everything. The fiber of the context with the smallest clock runs. What only
+// its own core can see, it does at once, and its clock runs ahead. Before it does what others can
+// see (an atomic, a line that is not in its own cache), it lets every context go first whose clock
+// is behind: visible(). So all that is visible happens in the order of the clocks, and the same
+// flags give the same run. Equal clocks go by the context's number.
+//
+// Execution is sequentially consistent, because one host thread makes one access after the other.
+// The order is that of the clocks but for plain accesses that a core's own caches answer: such a
+// load may miss, and such a store may be seen by, what another core does a little earlier by its
+// clock. Atomics order them, as they must on real cores.
+//
+// The main thread of the program is the observer: it loads, waits and reports, costs nothing, and
+// has a clock of its own that only waiting moves.
+//
+// An operating system: each context has a queue of ready fibers and time slices. A fiber that is
+// pinned stays on its context; another one wakes where it ran last, or on an idle context of the
+// same socket, or on any idle one. A favoured fiber (platform::favour_this_thread) runs as soon as
+// it wakes. A wake-up, a sleep and a switch cost what the profile says.
+//
+// Protocol. One host thread: no field needs any order. A function that may switch says so; across
+// it every other fiber may have run. `running` is null while the simulation itself works, or the
+// observer runs: the instrumented code (hooks.cc) is then free of charge.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <boost/context/fiber.hpp>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "sim/caches.h"
+#include "sim/clock_heap.h"
+#include "sim/machine.h"
+
+namespace logjam::sim {
+
+class Cpu;
+
+class Fiber {
+ public:
+  uint32_t id = 0;
+  std::string name;
+  Cpu* cpu = nullptr;  // where it runs, is ready, or ran last
+  int pinned_socket = -1;
+  bool pinned = false;
+  bool favoured = false;
+  bool ended = false;
+  // What a wake-up ends. `waits` counts the waits, so that a timer knows whether its own is over.
+  uint64_t waits = 0;
+  bool waiting = false;
+  const void* waits_on = nullptr;
+  std::vector<Fiber*> joiners;
+  uint64_t ticks_waited_for_space = 0;  // platform/space_wait.h
+
+ private:
+  friend class Scheduler;
+  boost::context::fiber context_;
+  std::function<void()> body_;
+};
+
+// A hardware context, or the observer.
+class Cpu {
+ public:
+  Cpu(uint32_t number, Core* core) : number(number), core(core) {}
+
+  const uint32_t number;
+  Core* const core;  // null: the observer
+  Picoseconds now = 0;
+  Picoseconds per_instruction = 0;
+  Picoseconds stores_done_at = 0;  // when the store buffer is empty
+  Fiber* fiber = nullptr;          // that runs here; null: idle
+  std::deque<Fiber*> ready;
+  Picoseconds slice_end = 0;
+  bool preempt = false;  // a favoured fiber is at the front of the queue
+  Picoseconds busy_since = 0, busy = 0;
+
+  // Lines that prefetches brought to the first cache's tags, and when they really come. What the
+  // core needs of them before, it waits for.
+  void prefetch(uint32_t line, Picoseconds comes) {
+    prefetched[next_prefetch++ % prefetched.size()] = {line, comes};
+    prefetches_end = std::max(prefetches_end, comes);
+  }
+  void await_prefetch(uint32_t line) {
+    for (const Prefetched& one : prefetched) {
+      if (one.line == line) now = std::max(now, one.comes);
+    }
+  }
+  struct Prefetched {
+    uint32_t line = 0;
+    Picoseconds comes = 0;
+  };
+  std::array<Prefetched, 16> prefetched;
+  uint32_t next_prefetch = 0;
+  Picoseconds prefetches_end = 0;
+};
+
+// The context whose fiber runs, if its accesses are charged.
+extern Cpu* running;
+// The clock up to which the running fiber may do visible things.
+extern Picoseconds horizon;
+
+class Scheduler {
+ public:
+  explicit Scheduler(const Machine& machine);
+
+  Caches& caches() { return caches_; }
+  Fiber& current() { return *current_; }
+  Cpu& current_cpu() { return *current_->cpu; }
+  bool observing() const { return current_->cpu->core == nullptr; }
+  Picoseconds now() const { return current_->cpu->now; }
+
+  // Begins a fiber, which is ready at once. The caller goes on.
+  Fiber* spawn(std::function<void()> body);
+  // These may switch.
+  void visible();                // `horizon` is reached
+  void spend(Picoseconds time);  // the fiber's own work, or the kernel's for it
+  void yield();
+  void pause();
+  void sleep(Picoseconds time);
+  void join(Fiber* fiber);
+  // Waits until a wake() of the address, or for `timeout` if that is not 0.
+  void wait(const void* address, Picoseconds timeout);
+
+  // Wakes at most `most` of those that wait on the address. The current fiber spends the kernel's
+  // time for a wake-up, or, if none waits when it calls, for a system call that does nothing: a
+  // mutex's unlock calls although the only waiter may be the thread that unlocks. The latency of a
+  // wake-up begins with the call.
+  void wake(const void* address, uint32_t most);
+  // The current fiber moves to this context, or to the contexts of this socket.
+  void pin(uint32_t context);
+  void pin_to_socket(uint32_t socket);
+
+  uint64_t switches_given() const { return given_; }
+  uint64_t switches_taken() const { return taken_; }
+  Picoseconds busy_time() const;
+
+ private:
+  struct Timer {
+    Picoseconds at;
+    uint64_t order;
+    Fiber* fiber;
+    uint64_t wait;
+    bool operator<(const Timer& other) const {
+      return at != other.at ? at > other.at : order > other.order;
+    }
+  };
+
+  void enter(Fiber* fiber);
+  void switch_to(Fiber* fiber);
+  void push(Cpu* cpu);
+  Fiber* next();
+  Fiber* next_after(Cpu& cpu);
+  Fiber* let_run(Cpu& cpu);
+  bool timer_goes_first() const;
+  void fire_timers();
+  void put_first(Cpu& cpu, Fiber* fiber);
+  void rotate(Cpu& cpu, bool preempted);
+  void leave_cpu();
+  void block();
+  void make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency);
+  Cpu* place(const Fiber& fiber);
+  void set_busy(Cpu& cpu, bool busy);
+  Picoseconds jittered(Picoseconds latency);
+
+  const Machine& machine_;
+  Caches caches_;
+  uint64_t jitter_;
+  std::vector<std::unique_ptr<Cpu>> cpus_;  // the observer is the last
+  std::vector<uint32_t> busy_contexts_;     // of each core
+  ClockHeap heap_;                          // contexts with a fiber that does not run now
+  std::priority_queue<Timer> timers_;
+  std::map<const void*, std::deque<Fiber*>> waiters_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<void*> free_stacks_;
+  Fiber* current_ = nullptr;
+  Fiber* previous_ = nullptr;
+  uint64_t timers_made_ = 0, given_ = 0, taken_ = 0;
+};
+
+// The program's scheduler (flags.cc). It is made by the first call, whose caller is the observer.
+Scheduler& scheduler();
+
+// The socket from which memory is taken now.
+uint32_t socket_here();
+// As long as it lives, the observer takes memory from the socket. A negative number: no change.
+class OnSocket {
+ public:
+  explicit OnSocket(int socket);
+  ~OnSocket();
+  OnSocket(const OnSocket&) = delete;
+  OnSocket& operator=(const OnSocket&) = delete;
+
+ private:
+  const uint32_t before_;
+};
+
+// While it lives, what runs is the simulation itself, free of charge. The fiber may be on another
+// context at its end.
+class Uncharged {
+ public:
+  Uncharged() : charged_(running != nullptr) { running = nullptr; }
+  ~Uncharged() {
+    if (charged_) running = &scheduler().current_cpu();
+  }
+  Uncharged(const Uncharged&) = delete;
+  Uncharged& operator=(const Uncharged&) = delete;
+
+ private:
+  const bool charged_;
+};
+
+}  // namespace logjam::sim

@@ -1,0 +1,61 @@
+// How the simulated program begins: the linker gives the call of main() to the function here
+// (-Wl,--wrap=main), which runs main() as the observer.
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include <boost/context/fiber.hpp>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "platform/fatal.h"
+#include "sim/block_costs.h"
+#include "sim/heap.h"
+#include "sim/lines_report.h"
+#include "sim/region.h"
+#include "sim/scheduler.h"
+
+extern "C" int __real_main(int argc, char** argv);
+
+namespace {
+
+constexpr size_t kStackBytes = size_t{16} << 20;
+
+// The stack stays until the process ends.
+struct KeptStack {
+  boost::context::stack_context allocate() { return {}; }
+  void deallocate(boost::context::stack_context&) {}
+};
+
+// Addresses repeat only without the kernel's randomization of the address space, which is decided
+// when a program begins.
+void start_without_randomization(char** argv) {
+  const int now = personality(0xffffffff);
+  if (now < 0 || (now & ADDR_NO_RANDOMIZE) != 0) return;
+  if (personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) < 0) return;
+  execv("/proc/self/exe", argv);
+}
+
+}  // namespace
+
+extern "C" int __wrap_main(int argc, char** argv) {
+  start_without_randomization(argv);
+  logjam::sim::read_block_costs();
+  logjam::sim::begin_lines_report(argc, argv);
+  logjam::sim::reserve_region();
+  logjam::sim::start_heap();
+  // On a stack of the region: what main() has on its stack, all fibers share.
+  int result = 0;
+  void* stack = logjam::sim::take(kStackBytes, logjam::sim::kPageBytes, 0);
+  const boost::context::stack_context whole = {kStackBytes,
+                                               static_cast<char*>(stack) + kStackBytes};
+  boost::context::fiber observer(std::allocator_arg,
+                                 boost::context::preallocated(whole.sp, kStackBytes, whole),
+                                 KeptStack(), [&](boost::context::fiber&& caller) {
+                                   result = __real_main(argc, argv);
+                                   return std::move(caller);
+                                 });
+  std::move(observer).resume();
+  logjam::sim::print_lines_report();
+  return result;
+}

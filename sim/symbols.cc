@@ -1,0 +1,116 @@
+#include "sim/symbols.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+namespace logjam::sim {
+namespace {
+
+std::string output_of(const std::string& command) {
+  std::string text;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return text;
+  char part[4096];
+  for (size_t bytes = 0; (bytes = fread(part, 1, sizeof part, pipe)) > 0;) text.append(part, bytes);
+  pclose(pipe);
+  return text;
+}
+
+// "logjam::Stream::claim(unsigned long)" without its parameters, which fill a terminal.
+std::string without_parameters(const std::string& function) {
+  int depth = 0;
+  for (size_t at = 0; at < function.size(); ++at) {
+    if (function[at] == '<') ++depth;
+    if (function[at] == '>') --depth;
+    if (function[at] == '(' && depth == 0 && !function.substr(at).starts_with("(anonymous")) {
+      return function.substr(0, at);
+    }
+  }
+  return function;
+}
+
+// Whether the function's caller says more than it: atomics, copies, containers, the heap.
+bool is_servant(const std::string& function) {
+  constexpr std::array<std::string_view, 8> kServants = {
+      "std::",         "operator new", "operator delete",    "__gnu_cxx::",
+      "logjam::sim::", "__wrap_",      "logjam::platform::", "logjam::Arena::"};
+  return function == "??" ||
+         std::any_of(kServants.begin(), kServants.end(), [&](std::string_view servant) {
+           const size_t at = function.find(servant);
+           return at == 0 || (at != function.npos && function[at - 1] == ' ');
+         });
+}
+
+}  // namespace
+
+void Symbols::resolve() {
+  char name[] = "/tmp/logjam-addresses-XXXXXX";
+  const int fd = mkstemp(name);
+  if (fd < 0) return;
+  std::ostringstream addresses;
+  addresses << std::hex;
+  for (const auto& [address, place] : places_) addresses << "0x" << address - 1 << '\n';
+  std::ofstream(name) << addresses.str();
+  const std::string program = "/proc/" + std::to_string(getpid()) + "/exe";
+  std::istringstream lines(output_of("addr2line -aCfie " + program + " <" + name + " 2>/dev/null"));
+  auto place = places_.begin();
+  bool chosen = true;
+  // An address in a line of its own, then, from the innermost inlined function to the one that is
+  // there: a function and its line.
+  for (std::string function, line; std::getline(lines, function);) {
+    if (function.starts_with("0x")) {
+      place = places_.find(static_cast<uint32_t>(std::strtoul(function.c_str(), nullptr, 16)) + 1);
+      chosen = place == places_.end();
+      continue;
+    }
+    if (!std::getline(lines, line)) break;
+    if (chosen) continue;
+    place->second.function = without_parameters(function);
+    const bool system_header = line.starts_with("/usr/");
+    line = line.substr(0, line.find(" (disc"));
+    const size_t project = line.rfind('/', line.rfind('/') - 1);
+    place->second.line = project == std::string::npos ? line : line.substr(project + 1);
+    // Of a member the debug information has the short name only: its file says whose it is.
+    chosen = !is_servant(place->second.function) && !system_header;
+  }
+  close(fd);
+  unlink(name);
+  std::istringstream symbols(output_of("nm -C " + program + " 2>/dev/null"));
+  for (std::string line; std::getline(symbols, line);) {
+    constexpr size_t kAddress = 16, kName = 19;
+    if (line.size() <= kName || std::string("bBdDvVuU").find(line[kAddress + 1]) == line.npos)
+      continue;
+    variables_[std::strtoul(line.c_str(), nullptr, 16)] = line.substr(kName);
+  }
+}
+
+std::string Symbols::function(uint32_t return_address) const {
+  const auto found = places_.find(return_address);
+  return found == places_.end() ? "??" : found->second.function;
+}
+
+bool Symbols::serves_others(uint32_t return_address) const {
+  return is_servant(function(return_address));
+}
+
+std::string Symbols::place(uint32_t return_address) const {
+  const auto found = places_.find(return_address);
+  if (found == places_.end()) return "??";
+  return found->second.function + "  " + found->second.line;
+}
+
+std::string Symbols::variable(uintptr_t address) const {
+  auto found = variables_.upper_bound(address + 63);
+  if (found == variables_.begin()) return "?";
+  --found;
+  return found->second;
+}
+
+}  // namespace logjam::sim

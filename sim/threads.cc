@@ -1,0 +1,91 @@
+// The threads of platform/ on the simulated machine, and what it says of itself.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "platform/device_irq.h"
+#include "platform/host.h"
+#include "platform/process_use.h"
+#include "platform/tbb_tasks.h"
+#include "platform/thread.h"
+#include "platform/worker_class.h"
+#include "sim/scheduler.h"
+
+namespace logjam::platform {
+
+thread::~thread() {
+  if (joinable()) std::terminate();
+}
+void thread::start(std::function<void()> body) { fiber_ = sim::scheduler().spawn(std::move(body)); }
+void thread::join() { sim::scheduler().join(std::exchange(fiber_, nullptr)); }
+
+void pin_to_core(int index) {
+  sim::scheduler().pin(static_cast<uint32_t>(placement().of(static_cast<uint32_t>(index)).number));
+}
+void pin_to_socket(int socket) {
+  if (socket == kNoSocket || socket_count() == 1) return;
+  sim::scheduler().pin_to_socket(static_cast<uint32_t>(socket));
+}
+
+std::string favour_this_thread() {
+  sim::scheduler().current().favoured = true;
+  return "simulated";
+}
+void name_this_thread(const std::string& name) { sim::scheduler().current().name = name; }
+bool set_scheduling_class(SchedulingClass wanted) { return wanted == SchedulingClass::kNormal; }
+SchedulingClass scheduling_class() { return SchedulingClass::kNormal; }
+
+// The observer's parts run one after the other: loading takes no virtual time. A fiber's run side
+// by side.
+void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), void* context) {
+  if (sim::scheduler().observing()) {
+    for (const NodeParts& group : groups) {
+      const sim::OnSocket here(group.node);
+      for (const uint32_t part : group.parts) run(context, part);
+    }
+    return;
+  }
+  std::vector<thread> threads;
+  for (const NodeParts& group : groups) {
+    for (const uint32_t part : group.parts) threads.emplace_back([=] { run(context, part); });
+  }
+  for (thread& one : threads) one.join();
+}
+void sort_words(std::span<uint64_t> words, uint32_t) { std::sort(words.begin(), words.end()); }
+
+// The kernel of the simulated machine lets log threads preempt workers, so no class is needed.
+WorkerClass::WorkerClass(const Request&, const KernelFiles&, const std::function<bool(uint32_t)>&)
+    : set_class_(false),
+      granted_("simulated"),
+      reason_("a simulated machine's log threads preempt its workers at once"),
+      preemptible_(true) {}
+void WorkerClass::join() const {}
+void WorkerClass::end() {}
+
+// The simulated devices interrupt no core.
+int core_of_most(std::span<const InterruptCount>) { return -1; }
+int interrupt_core(const std::string&) { return -1; }
+
+ProcessUse process_use() {
+  const sim::Scheduler& scheduler = sim::scheduler();
+  return {static_cast<double>(scheduler.busy_time()) * 1e-12, scheduler.switches_given(),
+          scheduler.switches_taken()};
+}
+
+std::string host_description() { return sim::machine().description(); }
+uint64_t random_number() {
+  // Of splitmix64.
+  static uint64_t state = sim::machine().seed;
+  uint64_t z = state += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+bool is_simulated() { return true; }
+std::string why_no_disk() {
+  return "a simulated machine has no disk: --device=sim:LATENCY_US[:MB_S], nvm[:NS] and null run "
+         "on its clock";
+}
+
+}  // namespace logjam::platform

@@ -1,0 +1,37 @@
+#include "platform/device_irq.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "platform/thread.h"
+
+namespace logjam::platform {
+namespace {
+
+int core_of(const std::vector<InterruptCount>& interrupts) { return core_of_most(interrupts); }
+
+TEST(Interrupts, TheCoreOfNearlyAllInterruptsIsTheDevices) {
+  EXPECT_EQ(core_of({{.core = 0, .times = 7}, {.core = 1, .times = 40'000}}), 1);
+  EXPECT_EQ(core_of({{.core = 3, .times = 500}, {.core = 3, .times = 600}}), 3);
+}
+
+TEST(Interrupts, ADeviceThatInterruptsSeveralCoresHasNoCoreOfItsOwn) {
+  EXPECT_EQ(core_of({{.core = 0, .times = 900}, {.core = 1, .times = 1'000}}), -1);
+}
+
+TEST(Interrupts, ADeviceThatInterruptsNoCoreHasNone) {
+  EXPECT_EQ(core_of({}), -1);
+  EXPECT_EQ(core_of({{.core = 0, .times = 0}}), -1);
+  EXPECT_EQ(interrupt_core("/proc"), -1);
+  EXPECT_EQ(interrupt_core(""), -1);
+}
+
+// Which core it is, or whether there is one, is up to the machine.
+TEST(Interrupts, ADirectoryThatIsNotThereYetIsOnTheDeviceOfItsParent) {
+  EXPECT_EQ(interrupt_core("/var/tmp/not/there"), interrupt_core("/var/tmp"));
+  EXPECT_LE(interrupt_core("/var/tmp"), 1 << 20);
+}
+
+}  // namespace
+}  // namespace logjam::platform

@@ -1,0 +1,439 @@
+// One stream of a small log is damaged: a bit is flipped, the file or one of its segment files is
+// cut off, or a block of 512 bytes is zeroed, anywhere. What recovery then uses must be whole
+// transactions, ordered and closed (R2 to R4). If a valid record vouches for what is lost, or a
+// segment is cut off that is not the last, recovery must report damage. Registry-wide, with both
+// record granularities.
+//
+// Environment variable: LOGJAM_CORRUPTIONS, how many corruptions to make for each scheme and
+// granularity (proof/corruptions.py). Each test prints what became of them:
+//
+//   unharmed  the damage hit nothing that recovery needs, as behind the end of the log
+//   shorter   some transactions are lost, and a crash could have lost them too. `silent` counts
+//             those corruptions that took an acknowledged transaction: nothing vouched for it.
+//   reported  recovery says which stream is damaged; what it uses all the same is closed
+//   refused   a file's header is damaged, and the log is not read
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <span>
+
+#include "engine/recovery/transaction_assembler.h"
+#include "logging/format/log_reader.h"
+#include "logging/format/segments.h"
+#include "logging/format/stripes.h"
+#include "tests/logging/log_fixture.h"
+#include "tests/proof/scripted_run.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kBlock = 512;
+
+// A file that lies in memory.
+class MemoryFile {
+ public:
+  explicit MemoryFile(const std::string& content)
+      : fd_(memfd_create("corruption", MFD_CLOEXEC)),
+        path_("/proc/self/fd/" + std::to_string(fd_)) {
+    write(0, content);
+  }
+  ~MemoryFile() { close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  void write(uint64_t at, const std::string& bytes) {
+    EXPECT_EQ(pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(at)),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  void truncate(uint64_t bytes) { EXPECT_EQ(ftruncate(fd_, static_cast<off_t>(bytes)), 0); }
+
+ private:
+  const int fd_;
+  const std::string path_;
+};
+
+// A log file and its segment files, which lie in memory.
+class MemoryLogFile {
+ public:
+  MemoryLogFile(const std::string& path, const std::string& content, Segments segments)
+      : path_(path), segments_(segments) {
+    for (uint64_t at = 0; at < content.size();) {
+      const uint64_t bytes = std::min<uint64_t>(content.size() - at, segments_.left(at));
+      files_.push_back(std::make_unique<MemoryFile>(content.substr(at, bytes)));
+      std::filesystem::create_symlink(files_.back()->path(), segment_path(path, files_.size() - 1));
+      at += bytes;
+    }
+  }
+
+  const std::string& path() const { return path_; }
+  void write(uint64_t at, const std::string& bytes) {
+    for (uint64_t done = 0; done < bytes.size();) {
+      const uint64_t to = at + done;
+      const uint64_t piece = std::min<uint64_t>(bytes.size() - done, segments_.left(to));
+      files_[segments_.index(to)]->write(segments_.within(to), bytes.substr(done, piece));
+      done += piece;
+    }
+  }
+  // Cuts off the segment in which `at` is.
+  void cut(uint64_t at) { files_[segments_.index(at)]->truncate(segments_.within(at)); }
+
+ private:
+  const std::string path_;
+  const Segments segments_;
+  std::vector<std::unique_ptr<MemoryFile>> files_;
+};
+
+// The run, as it would be with segment files: they change nothing but the headers.
+ScriptedRun with_segments(ScriptedRun run, uint64_t segment_bytes) {
+  for (auto& stripes : run.files) {
+    for (std::string& content : stripes) {
+      LogFileHeader header;
+      EXPECT_EQ(header.decode(std::as_bytes(std::span(content)).first(kLogHeaderBytes)), "");
+      header.segment_bytes = segment_bytes;
+      const std::vector<std::byte> block = header.encode();
+      std::memcpy(content.data(), block.data(), block.size());
+    }
+  }
+  return run;
+}
+
+// What a recovery of the files makes of them.
+struct Recovered {
+  bool refused = false;
+  std::string damage;
+  std::string wrong;            // what violates R2 to R4, or empty
+  std::vector<bool> survivors;  // by transaction
+};
+
+// A record of the undamaged log.
+struct Place {
+  uint64_t begin, end;
+  std::vector<uint64_t> vouched;  // by stream; 0: nothing
+};
+
+enum How : uint8_t { kFlip, kCut, kZero };
+constexpr const char* kHow[] = {"flip", "cut", "zero"};
+
+struct Corruption {
+  How how;
+  uint32_t stream, stripe;
+  uint64_t at, end;   // the file's bytes that change
+  std::string bytes;  // what comes there, unless the file is cut
+};
+
+class DamagedRun {
+ public:
+  DamagedRun(const ScriptOptions& options, uint64_t segment_bytes)
+      : scheme_(*options.scheme),
+        run_(with_segments(run_script(options), segment_bytes)),
+        segments_{segment_bytes} {
+    for (const auto& stripes : run_.files) {
+      auto& files = files_.emplace_back();
+      auto& paths = paths_.emplace_back();
+      for (const std::string& content : stripes) {
+        const std::string name =
+            std::to_string(files_.size()) + "-" + std::to_string(files.size()) + ".log.db";
+        paths.push_back(directory_.path_of(name));
+        files.push_back(std::make_unique<MemoryLogFile>(paths.back(), content, segments_));
+      }
+    }
+    const auto streams = static_cast<uint32_t>(files_.size());
+    for (uint32_t s = 0; s < streams; ++s) {
+      auto& places = places_.emplace_back();
+      LogReader reader(paths_[s]);
+      for (RecordBatch batch; reader.next(&batch);) {
+        for (size_t i = 0; i < batch.records.size(); ++i) {
+          const RecordHeader& header = *batch.records[i];
+          Place place{batch.positions[i], batch.positions[i] + header.bytes, {}};
+          place.vouched.resize(streams);
+          place.vouched[s] = vouched_position(header, place.begin);
+          const auto words = watermark_body(header);
+          if (header.kind == RecordKind::kWatermark && words.size() == streams) {
+            for (uint32_t other = 0; other < streams; ++other) {
+              place.vouched[other] =
+                  std::max(place.vouched[other], WatermarkWord::vouched(words[other]));
+            }
+          }
+          places.push_back(std::move(place));
+        }
+      }
+    }
+  }
+
+  const ScriptedRun& run() const { return run_; }
+
+  Recovered recover() const {
+    Recovered result;
+    const size_t streams = paths_.size();
+    std::vector<std::vector<RecordBatch>> batches(streams);
+    StreamTails tails(streams);
+    for (size_t s = 0; s < streams; ++s) {
+      LogReader reader(paths_[s]);
+      for (RecordBatch batch; reader.next(&batch); batch = {}) batches[s].push_back(batch);
+      if (!reader.error().empty()) {
+        result.refused = true;
+        return result;
+      }
+      tails[s] = reader.tail();
+    }
+    result.damage = find_damage(tails);
+    const Cut cut = scheme_.recovery.cut(tails);
+    BodiesToApply bodies;
+    for (uint32_t s = 0; s < streams; ++s) {
+      TransactionAssembler assembler(s, scheme_.recovery);
+      for (const RecordBatch& batch : batches[s]) {
+        const BodiesToApply some = assembler.take(batch, cut);
+        bodies.bodies.insert(bodies.bodies.end(), some.bodies.begin(), some.bodies.end());
+        bodies.memory.insert(bodies.memory.end(), some.memory.begin(), some.memory.end());
+      }
+    }
+    judge(bodies, &result);
+    return result;
+  }
+
+  Corruption draw(std::mt19937_64& random) const {
+    Corruption drawn;
+    drawn.how = static_cast<How>(random() % 3);
+    drawn.stream = static_cast<uint32_t>(random() % files_.size());
+    drawn.stripe = static_cast<uint32_t>(random() % files_[drawn.stream].size());
+    const std::string& content = run_.files[drawn.stream][drawn.stripe];
+    // One in sixteen hits the file's header.
+    drawn.at = random() % 16 == 0 ? random() % kLogHeaderBytes
+                                  : kLogHeaderBytes + random() % (content.size() - kLogHeaderBytes);
+    drawn.end = drawn.at + 1;
+    if (drawn.how == kFlip) {
+      drawn.bytes = static_cast<char>(content[drawn.at] ^ 1 << random() % 8);
+    } else if (drawn.how == kCut) {
+      drawn.end = drawn.at + std::min(content.size() - drawn.at, segments_.left(drawn.at));
+    } else {
+      drawn.at -= drawn.at % kBlock;
+      drawn.end = std::min(drawn.at + kBlock, content.size());
+      drawn.bytes.assign(drawn.end - drawn.at, '\0');
+    }
+    return drawn;
+  }
+  void corrupt(const Corruption& one) {
+    MemoryLogFile& file = *files_[one.stream][one.stripe];
+    if (one.how == kCut) return file.cut(one.at);
+    file.write(one.at, one.bytes);
+  }
+  void restore(const Corruption& one) {
+    const std::string& content = run_.files[one.stream][one.stripe];
+    files_[one.stream][one.stripe]->write(one.at, content.substr(one.at, one.end - one.at));
+  }
+
+  // Returns what is wrong with `result`, as the verdict on a log with this corruption.
+  std::string wrong_verdict(const Corruption& one, const Recovered& result) const {
+    const std::string& content = run_.files[one.stream][one.stripe];
+    const uint64_t text = content.find('\0');
+    const bool header_hit =
+        one.how == kCut ? one.at < kLogHeaderBytes
+                        : one.at < text && (one.how == kFlip || one.bytes[0] != content[one.at]);
+    if (header_hit != result.refused) {
+      return header_hit ? "the header is damaged, and the log is read" : "the log is refused";
+    }
+    if (result.refused) return "";
+    if (!result.wrong.empty()) return result.wrong;
+
+    const Place* first = nullptr;  // the first record of the stream that is hit
+    bool valid_behind = false;
+    uint64_t vouched = 0;
+    for (uint32_t s = 0; s < places_.size(); ++s) {
+      for (const Place& place : places_[s]) {
+        const bool hit = s == one.stream && touches(one, place);
+        if (hit && first == nullptr) first = &place;
+        if (hit) continue;
+        vouched = std::max(vouched, place.vouched[one.stream]);
+        valid_behind = valid_behind || (s == one.stream && first != nullptr);
+      }
+    }
+    if (first == nullptr) {
+      if (!result.damage.empty()) return "no record is hit, and damage is reported";
+      return lost(result) == 0 ? "" : "no record is hit, and acknowledged transactions are lost";
+    }
+    if (one.how == kCut && one.end < content.size()) {
+      return result.damage.empty() ? "a segment is too short, and no damage is reported" : "";
+    }
+    const Place header{first->begin, first->begin + sizeof(RecordHeader), {}};
+    if (vouched < header.end && !result.damage.empty()) {
+      return "damage is reported, and nothing vouches for it";
+    }
+    // If no valid record is behind it, a flipped header may say that its record is longer than what
+    // is vouched for.
+    const bool longer = one.how == kFlip && touches(one, header) && !valid_behind;
+    if (vouched >= first->end && !longer && result.damage.empty()) {
+      return "a record vouches for what is lost, and no damage is reported";
+    }
+    return "";
+  }
+
+  // How many acknowledged transactions are lost.
+  uint64_t lost(const Recovered& result) const {
+    uint64_t count = 0;
+    for (size_t t = 1; t < run_.transactions.size(); ++t) {
+      count += run_.transactions[t].acknowledged && !result.survivors[t];
+    }
+    return count;
+  }
+
+ private:
+  // Whether the corruption changes a byte of the record.
+  bool touches(const Corruption& one, const Place& place) const {
+    const auto stripe_count = static_cast<uint32_t>(files_[one.stream].size());
+    const Stripes stripes{stripe_count, run_.stripe_bytes};
+    const std::string& content = run_.files[one.stream][one.stripe];
+    for (uint64_t at = place.begin, end; at < place.end; at = end) {
+      end = std::min(place.end, stripes.stripe_end(at));
+      if (stripes.device(at) != one.stripe) continue;
+      const uint64_t from = stripes.file_offset(at), to = from + (end - at);
+      const uint64_t begin = std::max(from, one.at), stop = std::min(to, one.end);
+      if (begin >= stop) continue;
+      // What a cut takes from one of several files reads as zeros.
+      const bool zeros =
+          one.how == kZero || (one.how == kCut && (stripe_count > 1 || one.end < content.size()));
+      if (!zeros || content.find_first_not_of('\0', begin) < stop) return true;
+    }
+    return false;
+  }
+
+  // Only what the script knows, and the rows in the log.
+  void judge(const BodiesToApply& bodies, Recovered* result) const {
+    std::vector<uint64_t> writes(run_.transactions.size());
+    std::vector<std::pair<uint64_t, uint64_t>> last(ScriptedRun::kKeys);  // number, transaction
+    for (const auto& [sequence, record] : bodies.bodies) {
+      if (LoggedCommand command; read_command(*record, &command)) {
+        uint64_t number;
+        std::memcpy(&number, command.input.data(), sizeof number);
+        writes[number] = run_.transactions[number].writes.size();
+        continue;
+      }
+      RecordBody body(*record);
+      for (LoggedWrite write; body.next(&write);) {
+        ScriptedRun::Row row;
+        std::memcpy(&row, write.after, sizeof row);
+        if (row.transaction >= writes.size() ||
+            !(row == ScriptedRun::row(row.transaction, write.header.key))) {
+          result->wrong = "a row is none that the script wrote";
+          return;
+        }
+        ++writes[row.transaction];
+        last[write.header.key] =
+            std::max(last[write.header.key], std::pair(sequence, row.transaction));
+      }
+    }
+    result->survivors.resize(writes.size());
+    result->survivors[0] = true;
+    for (size_t t = 1; t < writes.size(); ++t) {
+      const ScriptedRun::Transaction& transaction = run_.transactions[t];
+      result->survivors[t] = writes[t] != 0;
+      if (writes[t] != 0 && writes[t] != transaction.writes.size()) {
+        result->wrong = "R2: of transaction " + std::to_string(t) + " some writes survive";
+      }
+      for (const uint64_t from : transaction.read_from) {
+        if (writes[t] != 0 && !result->survivors[from]) {
+          result->wrong = "R4: transaction " + std::to_string(t) + " survives, and " +
+                          std::to_string(from) + " that it has read from does not";
+        }
+      }
+    }
+    for (uint64_t key = 0; key < ScriptedRun::kKeys; ++key) {
+      if (last[key].second == 0) continue;
+      for (const uint64_t writer : run_.writers[key]) {
+        if (!result->survivors[writer] || writer <= last[key].second) continue;
+        result->wrong = "R3: row " + std::to_string(key) + " is of transaction " +
+                        std::to_string(last[key].second) + ", and " + std::to_string(writer) +
+                        " survives";
+      }
+    }
+  }
+
+  const SchemeInfo& scheme_;
+  const ScriptedRun run_;
+  const Segments segments_;
+  const TemporaryDirectory directory_;
+  std::vector<std::vector<std::unique_ptr<MemoryLogFile>>> files_;
+  std::vector<std::vector<std::string>> paths_;
+  std::vector<std::vector<Place>> places_;  // the records of each stream, in order
+};
+
+struct Case {
+  const SchemeInfo* scheme;
+  LogRecords records;
+  std::string name() const {
+    std::string name(scheme->name);
+    std::ranges::replace(name, '-', '_');
+    return name + (records == LogRecords::kTransaction ? "_txn" : "_op");
+  }
+};
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name(); }
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const SchemeInfo* scheme : logging_schemes()) {
+    cases.push_back({scheme, LogRecords::kTransaction});
+    if (!scheme->traits.commands) cases.push_back({scheme, LogRecords::kOperation});
+  }
+  return cases;
+}
+
+class Corruptions : public testing::TestWithParam<Case> {};
+
+TEST_P(Corruptions, LeaveAClosedSetOrAreReported) {
+  const char* wanted = std::getenv("LOGJAM_CORRUPTIONS");
+  const uint64_t count = wanted == nullptr ? 400 : std::strtoull(wanted, nullptr, 10);
+  const uint64_t logs = 6 + count / 1000;  // finished or not, striped or not, in segments or not
+  struct Counts {
+    uint64_t unharmed = 0, shorter = 0, silent = 0, reported = 0, refused = 0;
+  } counts[3];
+  for (uint64_t log = 0; log < logs; ++log) {
+    DamagedRun run({.scheme = GetParam().scheme,
+                    .records = GetParam().records,
+                    .finished = log % 2 == 0,
+                    .striped = log % 3 == 2,
+                    .seed = log},
+                   log % 4 < 2 ? 0 : kLogHeaderBytes);
+    const Recovered whole = run.recover();
+    ASSERT_EQ(whole.damage + whole.wrong, "");
+    ASSERT_EQ(run.lost(whole), 0u);
+    std::mt19937_64 random(log);
+    for (uint64_t i = 0; i < (count + logs - 1) / logs; ++i) {
+      const Corruption one = run.draw(random);
+      run.corrupt(one);
+      const Recovered result = run.recover();
+      ASSERT_EQ(run.wrong_verdict(one, result), "")
+          << kHow[one.how] << " at byte " << one.at << " of file " << one.stripe << " of stream "
+          << one.stream << ", log " << log << "; damage: " << result.damage;
+      run.restore(one);
+      Counts& mine = counts[one.how];
+      if (result.refused) {
+        ++mine.refused;
+      } else if (!result.damage.empty()) {
+        ++mine.reported;
+      } else if (result.survivors == whole.survivors) {
+        ++mine.unharmed;
+      } else {
+        ++mine.shorter;
+        mine.silent += run.lost(result) != 0;
+      }
+    }
+  }
+  for (const How how : {kFlip, kCut, kZero}) {
+    const auto& [unharmed, shorter, silent, reported, refused] = counts[how];
+    std::cout << "corruptions " << GetParam().name() << " " << kHow[how] << ": " << unharmed
+              << " unharmed, " << shorter << " shorter (" << silent << " silent), " << reported
+              << " reported, " << refused << " refused" << std::endl;
+  }
+  EXPECT_GT(counts[kFlip].reported, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Corruptions, testing::ValuesIn(all_cases()),
+                         [](const auto& info) { return info.param.name(); });
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,39 @@
+// When the ledger kills its own process.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "proof/ledger/crash_point.h"
+
+namespace logjam::ledger {
+namespace {
+
+TEST(CrashPointDeathTest, KillsAfterTheGivenNumberOfAcknowledgements) {
+  Acknowledged acknowledged(1);
+  CrashPoint point(acknowledged, 3, 0);
+  point.acknowledged(make_id(0, 1));
+  point.acknowledged(make_id(0, 2));
+  EXPECT_EXIT(point.acknowledged(make_id(0, 3)), testing::KilledBySignal(SIGKILL), "");
+}
+
+TEST(CrashPointDeathTest, KillsWhenAnAcknowledgementComesBeforeThatOfItsDependency) {
+  Acknowledged acknowledged(2);
+  CrashPoint mine(acknowledged, 0, 1), other(acknowledged, 0, 1);
+  mine.depends(make_id(0, 1), make_id(1, 7));
+  EXPECT_EXIT(mine.acknowledged(make_id(0, 1)), testing::KilledBySignal(SIGKILL), "");
+}
+
+TEST(CrashPoint, SparesAcknowledgementsThatComeInOrder) {
+  Acknowledged acknowledged(2);
+  CrashPoint mine(acknowledged, 0, 1), other(acknowledged, 0, 1);
+  mine.depends(make_id(0, 1), make_id(1, 7));  // acknowledged before it
+  mine.depends(make_id(0, 2), 0);              // the initial load
+  mine.depends(make_id(0, 3), make_id(0, 2));  // the worker's own
+  mine.depends(make_id(0, 4), make_id(1, 9));  // its commit is refused
+  mine.refused(make_id(0, 4));
+  other.acknowledged(make_id(1, 7));
+  for (uint64_t count = 1; count <= 4; ++count) mine.acknowledged(make_id(0, count));
+}
+
+}  // namespace
+}  // namespace logjam::ledger

@@ -1,0 +1,44 @@
+// One round of several lives on one set of log directories: a run of the ledger that takes
+// checkpoints is killed, another run continues the log and is killed, and so on. After each life a
+// recovery proves the history of all lives so far.
+//
+// Each life has its own scheme, protocol, commit policy and device. Kills hit runs, their
+// checkpoints and truncations, the recoveries and restarts that begin a later life, and
+// `recover --checkpoint` between lives. All but the timing follows from the seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tests/proof/crash_round.h"
+
+namespace logjam {
+
+inline constexpr uint32_t kLives = 3;
+
+struct Life {
+  std::string scheme;
+  std::vector<std::string> run_flags;  // all but the paths
+  uint32_t kill_after_ms = 0;          // from the start of the process
+  bool ends_by_itself = false;
+  // Afterwards: `recover --checkpoint`, killed after so many milliseconds; 0: it is not run.
+  uint32_t checkpoint_for_ms = 0;
+};
+
+struct LivesRound {
+  uint64_t seed = 0;
+  uint32_t directories = 1;
+  std::vector<Life> lives;
+
+  std::string name() const;  // the first life's scheme and protocol
+};
+
+// Consecutive seeds walk through the schemes and protocols of first lives as those of CrashRound
+// do.
+LivesRound derive_lives(uint64_t seed);
+
+// Plays the round with `binary` in a temporary directory, which stays if the round fails.
+CrashResult play(const LivesRound& round, const std::string& binary);
+
+}  // namespace logjam

@@ -1,0 +1,104 @@
+// A short crash round of each small scale of each workload: run with a history, kill -9, recover,
+// and check the workload's own conditions and the history. The ledger has rounds of its own
+// (crash_test.cc). Schemes, protocols and commit policies take turns; proof/workload_rounds.py
+// plays more of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "engine/protocol.h"
+#include "logging/scheme_registry.h"
+#include "proof/history/file.h"
+#include "tests/logging/usable_device.h"
+#include "tests/proof/child.h"
+#include "tests/temporary_directory.h"
+#include "tests/workloads/small_scales.h"
+
+namespace logjam {
+namespace {
+
+struct Round {
+  std::string workload;
+  Flags flags;
+  size_t number;
+};
+
+void PrintTo(const Round& round, std::ostream* out) {
+  *out << round.workload << " " << round.number;
+}
+
+std::vector<Round> rounds() {
+  std::vector<Round> all;
+  for (const WorkloadInfo& info : all_workloads()) {
+    if (info.keeps_history) continue;
+    for (const Flags& flags : small_scales(info.name)) {
+      all.push_back({std::string(info.name), flags, all.size()});
+    }
+  }
+  return all;
+}
+
+// The schemes with log files.
+std::vector<const SchemeInfo*> schemes() {
+  std::vector<const SchemeInfo*> all;
+  for (const SchemeInfo& scheme : all_schemes()) {
+    if (scheme.stream_count(1, LogConfig{}) != 0) all.push_back(&scheme);
+  }
+  return all;
+}
+
+class WorkloadCrash : public testing::TestWithParam<Round> {};
+
+TEST_P(WorkloadCrash, LosesNothing) {
+  const Round& round = GetParam();
+  const TemporaryDirectory directory;
+  const std::string log = directory.path_of("log"), history = directory.path_of("history");
+  std::filesystem::create_directory(log);
+  const SchemeInfo& scheme = *schemes()[round.number % schemes().size()];
+  const std::string commit = round.number % 3 == 0 ? "sync" : "pipelined";
+  std::vector<std::string> run = {
+      binary_under_test(),
+      "run",
+      "--workload=" + round.workload,
+      "--log=" + std::string(scheme.name),
+      "--cc=" + std::string(all_protocols()[round.number % all_protocols().size()].name),
+      "--commit=" + commit,
+      "--device=" + usable_device(scheme, "file"),
+      "--wal_dir=" + log,
+      "--history=" + history,
+      "--history_mb=64",
+      "--threads=3",
+      "--seconds=60",
+      "--warmup=0",
+      "--log_prealloc_mb=1",
+      "--log_buffer_mb=4",
+      "--history_die_after=" + std::to_string(300 + 17 * round.number)};
+  for (const auto& [name, value] : round.flags) run.push_back("--" + name + "=" + value);
+  const std::vector<std::string> recover = {binary_under_test(),    "recover",  "--wal_dir=" + log,
+                                            "--history=" + history, "--verify", "--threads=2"};
+  std::cout << join(run) << "\n" << join(recover) << std::endl;
+  Child running(run, directory.path_of("run.out"));
+  ASSERT_TRUE(running.ended(kPatienceMs)) << "the run did not die";
+  ASSERT_TRUE(running.was_killed()) << running.how() << last_lines(directory.path_of("run.out"));
+  Child recovering(recover, directory.path_of("recover.out"));
+  ASSERT_TRUE(recovering.ended(kPatienceMs)) << "the recovery did not end";
+  EXPECT_TRUE(recovering.exited_well())
+      << recovering.how() << last_lines(directory.path_of("recover.out"));
+  const HistoryFile recorded = open_history_file(history);
+  uint64_t acknowledged = 0;
+  for (const auto& counters : recorded.counters) {
+    for (const uint64_t counter : counters) acknowledged += counter;
+  }
+  EXPECT_GE(acknowledged, 300u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rounds, WorkloadCrash, testing::ValuesIn(rounds()), [](const auto& info) {
+  std::string name = info.param.workload + "_" + std::to_string(info.param.number);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace logjam
