@@ -75,7 +75,7 @@ bool Placement::end_at(int number) {
 }
 
 void Placement::rotate(size_t first) {
-  std::ranges::rotate(order_, order_.begin() + static_cast<ptrdiff_t>(first));
+  std::rotate(order_.begin(), order_.begin() + static_cast<ptrdiff_t>(first), order_.end());
   if (policy_ != PlacementPolicy::kSmt) order_ = cores_first(order_);
 }
 

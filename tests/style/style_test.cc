@@ -3,50 +3,22 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "logging/scheme_registry.h"
 #include "tests/style/lint.h"
+#include "tests/style/tree.h"
 
 namespace logjam {
 namespace {
 
-namespace fs = std::filesystem;
-
-fs::path root() {
-  const char* given = std::getenv("LOGJAM_ROOT");
-  return given == nullptr ? fs::current_path() : fs::path(given);
-}
-
-const std::set<std::string>& extensions() {
-  static const std::set<std::string> known = {".cc", ".h", ".py", ".sh"};
-  return known;
-}
-
 // The relative paths of all files to which the rules apply.
-std::vector<std::string> sources() {
-  std::vector<std::string> found = {"Makefile", ".ci/run"};
-  for (const char* room : {"platform", "sim", "engine", "cc", "logging", "workloads", "proof",
-                           "cli", "scripts", "config", "tests"}) {
-    if (!fs::exists(root() / room)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(root() / room)) {
-      if (entry.is_regular_file() && extensions().contains(entry.path().extension())) {
-        found.push_back(fs::relative(entry.path(), root()).string());
-      }
-    }
-  }
+std::set<std::string> sources() {
+  std::set<std::string> found = lint::files({".cc", ".h", ".py", ".sh"});
+  found.insert({"Makefile", ".ci/run"});
   return found;
-}
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path);
-  EXPECT_TRUE(in) << "cannot read " << path;
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 std::vector<std::string_view> scheme_names() {
@@ -56,25 +28,23 @@ std::vector<std::string_view> scheme_names() {
 }
 
 const lint::Floors& floors() {
-  static const lint::Floors read = lint::read_floors(read_file(root() / "tests/style/floors.txt"));
+  static const lint::Floors read = lint::read_floors(lint::read_file("tests/style/floors.txt"));
   return read;
 }
 
 TEST(Style, RulesHoldEverywhere) {
-  ASSERT_TRUE(fs::exists(root() / "logging/log_scheme.h"))
-      << root() << " is not the source tree: run from its root or set LOGJAM_ROOT";
   const auto names = scheme_names();
   ASSERT_FALSE(names.empty());
   ASSERT_GT(sources().size(), 30u);
   for (const std::string& path : sources()) {
-    for (const auto& finding : lint::check(path, read_file(root() / path), names, floors())) {
+    for (const auto& finding : lint::check(path, lint::read_file(path), names, floors())) {
       ADD_FAILURE() << lint::to_string(finding);
     }
   }
 }
 
 TEST(Style, Formatted) {
-  std::string command = "cd '" + root().string() + "' && clang-format --dry-run -Werror";
+  std::string command = "cd '" + lint::root() + "' && clang-format --dry-run -Werror";
   for (const std::string& path : sources()) {
     if (path.ends_with(".cc") || path.ends_with(".h")) command += " " + path;
   }
