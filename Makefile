@@ -42,7 +42,6 @@ else ifeq ($(SAN),)
 LDLIBS += -ljemalloc
 else ifneq ($(filter $(SAN),thread address undefined),)
 CXXFLAGS := $(subst -O3,-O1,$(CXXFLAGS)) -fsanitize=$(SAN) -fno-sanitize-recover=all
-CXXFLAGS += $(if $(CLANG),,-Wno-array-bounds)
 LDFLAGS += -fsanitize=$(SAN)
 else
 $(error SAN is thread, address or undefined, not "$(SAN)")
