@@ -1,4 +1,4 @@
-// What each column of a row says: the one table from which `logjam help columns` and docs/OUTPUT.md
+// The one table of what each column of a row says, from which `logjam help columns` and docs/OUTPUT.md
 // are made. A test holds the rows of all commands against it.
 #pragma once
 
