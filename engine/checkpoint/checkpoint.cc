@@ -52,7 +52,7 @@ std::string Checkpoint::encode() const {
 
 std::string Checkpoint::decode(const std::string& text) {
   KeyValues lines;
-  std::string why = decode_text_block(text, {kFirstLine}, "it", &lines);
+  std::string why = decode_text_block(text, kFirstLine, "it", &lines);
   if (!why.empty()) return why;
   Checkpoint read;
   bool good = true;
