@@ -10,6 +10,7 @@
 #include "engine/recovery/log_chain.h"
 #include "logging/format/log_reader.h"
 #include "platform/fatal.h"
+#include "platform/text.h"
 
 DEFINE_uint64(dump_records, ~uint64_t{0}, "records to print of each stream");
 DEFINE_uint32(dump_row_bytes, 16, "bytes of each row image to print");
@@ -73,15 +74,12 @@ void print_image(const char* name, const std::byte* image, uint32_t bytes) {
 
 // How far a stream was durable for certain, if that is known.
 void print_durable(uint64_t position) {
-  if (position != 0) std::printf(", durable %llu", static_cast<unsigned long long>(position));
+  if (position != 0) std::printf(", durable %lu", position);
 }
 
 void print_record(const RecordHeader& record, uint64_t position) {
-  std::printf("%12llu  seq %-12llu txn %llu:%-10llu %-11s %u bytes",
-              static_cast<unsigned long long>(position),
-              static_cast<unsigned long long>(record.sequence),
-              static_cast<unsigned long long>(worker_of(record)),
-              static_cast<unsigned long long>(record.txn & ((uint64_t{1} << kWorkerShift) - 1)),
+  std::printf("%12lu  seq %-12lu txn %u:%-10lu %-11s %u bytes", position, record.sequence,
+              worker_of(record), record.txn & ((uint64_t{1} << kWorkerShift) - 1),
               name_of(record.kind), record.bytes);
   print_durable(vouched_position(record, position));
   std::printf("\n");
@@ -96,7 +94,7 @@ void print_record(const RecordHeader& record, uint64_t position) {
   if (record.kind == RecordKind::kWatermark && !watermark_body(record).empty()) {
     std::printf("%16s", "");
     for (const uint64_t word : watermark_body(record)) {
-      std::printf("%llu", static_cast<unsigned long long>(WatermarkWord::position(word)));
+      std::printf("%lu", WatermarkWord::position(word));
       print_durable(WatermarkWord::vouched(word));
       std::printf("; ");
     }
@@ -105,19 +103,12 @@ void print_record(const RecordHeader& record, uint64_t position) {
   RecordBody body(record);
   LoggedWrite write;
   while (body.next(&write)) {
-    std::printf("%16s%s table %u key %llu row %u bytes", "", name_of(write.header.op),
-                write.header.table, static_cast<unsigned long long>(write.header.key),
-                write.header.row_bytes);
+    std::printf("%16s%s table %u key %lu row %u bytes", "", name_of(write.header.op),
+                write.header.table, write.header.key, write.header.row_bytes);
     print_image("after", write.after, write.header.row_bytes);
     print_image("before", write.before, write.header.row_bytes);
     std::printf("\n");
   }
-}
-
-std::string join(const std::vector<std::string>& paths) {
-  std::string text;
-  for (const std::string& path : paths) text += (text.empty() ? "" : ", ") + path;
-  return text;
 }
 
 // Of the runs that a recovery would read, the one that --dump_run names, or the last one.
@@ -151,10 +142,9 @@ int dump_command() {
     LogReader reader(paths, {}, files.start(stream));
     if (!reader.error().empty()) platform::refuse(reader.error());
     const LogFileHeader& header = reader.header();
-    std::printf("# %s: scheme %s, stream %u of %u, device %s, records %s, run %016llx\n",
-                join(paths).c_str(), header.scheme.c_str(), header.stream, header.streams,
-                header.device.c_str(), header.log_records.c_str(),
-                static_cast<unsigned long long>(header.run));
+    std::printf("# %s: scheme %s, stream %u of %u, device %s, records %s, run %016lx\n",
+                platform::join(paths, ", ").c_str(), header.scheme.c_str(), header.stream,
+                header.streams, header.device.c_str(), header.log_records.c_str(), header.run);
     for (const auto& [name, value] : header.flags) {
       std::printf("# --%s=%s\n", name.c_str(), value.c_str());
     }

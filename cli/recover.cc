@@ -113,8 +113,8 @@ bool check(Workload& workload, Database& database, size_t streams) {
 // Writes a checkpoint of the recovered database, which holds all that the log does.
 void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   if (recovered.runs.empty()) {
-    std::printf("checkpoint             %llu holds all of the log already\n",
-                static_cast<unsigned long long>(recovered.checkpoint->number));
+    std::printf("checkpoint             %lu holds all of the log already\n",
+                recovered.checkpoint->number);
     return;
   }
   CheckpointOptions options = checkpoint_options(wal_directories());
@@ -129,10 +129,8 @@ void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   for (const StreamTail& tail : recovered.runs.back().result.tails) tails.push_back(tail.bytes);
   const uint64_t start = platform::now_ns();
   const Checkpoint taken = checkpoint_at_end(*recovered.database, options, tails);
-  std::printf("checkpoint             %llu written: %llu rows, %llu bytes in %.3f s\n",
-              static_cast<unsigned long long>(taken.number),
-              static_cast<unsigned long long>(taken.rows()),
-              static_cast<unsigned long long>(taken.bytes()), seconds_since(start));
+  std::printf("checkpoint             %lu written: %lu rows, %lu bytes in %.3f s\n", taken.number,
+              taken.rows(), taken.bytes(), seconds_since(start));
 }
 
 // The files of the newest run that is read; what the checkpoint knows of it, if none is.
@@ -176,10 +174,9 @@ int recover_command() {
     scale = workload->describe();
   }
   refuse_row_files(make_row({}, files, scale, ""));
-  std::printf("log                    scheme %s, device %s, records %s, run %016llx, revision %s\n",
+  std::printf("log                    scheme %s, device %s, records %s, run %016lx, revision %s\n",
               files.header.scheme.c_str(), files.header.device.c_str(),
-              files.header.log_records.c_str(), static_cast<unsigned long long>(files.header.run),
-              files.header.revision.c_str());
+              files.header.log_records.c_str(), files.header.run, files.header.revision.c_str());
   RecoveredChain recovered = recover_chain(chain, options);
   std::printf("workload               %s; loaded in %.1f s\n", scale.c_str(),
               recovered.load_seconds);

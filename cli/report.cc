@@ -127,8 +127,8 @@ void print_types(const Workload& workload, const RunResult& result) {
     const double share = all > 0 ? 100 * ended(type) / all : 0;
     if (ended(type) == 0) continue;
     const double success = 100 * good / ended(type);
-    std::printf("txn %-22s %10llu  share %6.2f %%  success %6.2f %%", std::string(names[i]).c_str(),
-                static_cast<unsigned long long>(type.transactions), share, success);
+    std::printf("txn %-22s %10lu  share %6.2f %%  success %6.2f %%", std::string(names[i]).c_str(),
+                type.transactions, share, success);
     if (i < specified_mix.size()) {
       std::printf("  (specified %.4g %%, %.4g %%)", specified_mix[i].share_pct,
                   specified_mix[i].success_pct);
@@ -137,10 +137,10 @@ void print_types(const Workload& workload, const RunResult& result) {
   }
   for (const Share& drawn : workload.shares()) {
     if (drawn.all == 0) continue;
-    std::printf("share %-45s %6.2f %% of %llu  (specified %.4g %%)\n",
+    std::printf("share %-45s %6.2f %% of %lu  (specified %.4g %%)\n",
                 std::string(drawn.name).c_str(),
-                100 * static_cast<double>(drawn.hits) / static_cast<double>(drawn.all),
-                static_cast<unsigned long long>(drawn.all), drawn.specified_pct);
+                100 * static_cast<double>(drawn.hits) / static_cast<double>(drawn.all), drawn.all,
+                drawn.specified_pct);
   }
 }
 
@@ -149,8 +149,7 @@ void print_row_counts(Database& database) {
     const TableSchema& schema = table->schema();
     const uint64_t rows = table->count_rows();
     const uint64_t bytes = table_bytes(rows, schema.row_bytes, schema.secondaries.size());
-    std::printf("rows %-17s %-10llu about %s MB\n", schema.name.c_str(),
-                static_cast<unsigned long long>(rows),
+    std::printf("rows %-17s %-10lu about %s MB\n", schema.name.c_str(), rows,
                 number(static_cast<double>(bytes) * 1e-6).text().c_str());
   }
 }

@@ -24,6 +24,7 @@
 #include "logging/log.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
+#include "platform/text.h"
 #include "proof/history/with_history.h"
 
 DEFINE_string(timeline, "",
@@ -155,7 +156,7 @@ int run_command() {
   refuse_too_large(workload->expected_bytes(), log_buffers(settings.log));
 
   const std::string unsafe = settings.scheme->unsafe();
-  if (!unsafe.empty()) settings.unsafe += (settings.unsafe.empty() ? "" : ", ") + unsafe;
+  if (!unsafe.empty()) platform::append_part(&settings.unsafe, ", ", unsafe);
   workload->note_unsafe(settings.unsafe);
   platform::WorkerClass workers(settings.worker_class);
   LOG(INFO) << workers.reason();

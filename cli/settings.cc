@@ -11,6 +11,7 @@
 #include "logging/flag_checks.h"
 #include "platform/fatal.h"
 #include "platform/memory.h"
+#include "platform/text.h"
 #include "platform/thread.h"
 
 DEFINE_string(workload, "ycsb", "what the clients do; `logjam list workloads`");
@@ -100,9 +101,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 template <class Infos>
 std::string names_of(const Infos& infos) {
-  std::string names;
-  for (const auto& info : infos) names += (names.empty() ? "" : ", ") + std::string(info.name);
-  return names;
+  return platform::join(infos, ", ", [](const auto& info) { return info.name; });
 }
 
 void refuse_if(const std::string& why) {
@@ -311,9 +310,8 @@ void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
   std::string needed;
   if (table_bytes != 0) needed = "this scale needs about " + mib(table_bytes);
   if (buffers.count != 0) {
-    needed += (needed.empty() ? "" : ", and ") + std::string("the log needs ") +
-              mib(buffers.bytes()) + " (" + std::to_string(buffers.count) +
-              " buffer(s) of --log_buffer_mb)";
+    platform::append_part(&needed, ", and ", "the log needs " + mib(buffers.bytes()));
+    needed += " (" + std::to_string(buffers.count) + " buffer(s) of --log_buffer_mb)";
   }
   refuse(needed + ", and " + mib(available) + " of memory are available");
 }

@@ -12,6 +12,7 @@
 #include "engine/storage/reclaimer.h"
 #include "engine/transaction.h"
 #include "logging/log_scheme.h"
+#include "platform/registry.h"
 
 namespace logjam {
 
@@ -80,13 +81,9 @@ struct ProtocolInfo {
 };
 
 // A protocol's file holds one static ProtocolRegistration for each of its protocols.
-class ProtocolRegistration {
- public:
-  explicit ProtocolRegistration(ProtocolInfo info);
-};
-// All registered protocols, sorted by name.
-const std::vector<ProtocolInfo>& all_protocols();
-// The protocol called `name`, or null.
-const ProtocolInfo* find_protocol(std::string_view name);
+using Protocols = platform::Registry<ProtocolInfo>;
+using ProtocolRegistration = Protocols::Registration;
+inline const std::vector<ProtocolInfo>& all_protocols() { return Protocols::all(); }
+inline const ProtocolInfo* find_protocol(std::string_view name) { return Protocols::find(name); }
 
 }  // namespace logjam

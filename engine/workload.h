@@ -12,6 +12,7 @@
 
 #include "engine/storage/database.h"
 #include "engine/transaction.h"
+#include "platform/registry.h"
 
 namespace logjam {
 
@@ -186,13 +187,9 @@ struct WorkloadInfo {
 };
 
 // A workload's file holds one static WorkloadRegistration.
-class WorkloadRegistration {
- public:
-  explicit WorkloadRegistration(WorkloadInfo info);
-};
-// All registered workloads, sorted by name.
-const std::vector<WorkloadInfo>& all_workloads();
-// The workload called `name`, or null.
-const WorkloadInfo* find_workload(std::string_view name);
+using Workloads = platform::Registry<WorkloadInfo>;
+using WorkloadRegistration = Workloads::Registration;
+inline const std::vector<WorkloadInfo>& all_workloads() { return Workloads::all(); }
+inline const WorkloadInfo* find_workload(std::string_view name) { return Workloads::find(name); }
 
 }  // namespace logjam

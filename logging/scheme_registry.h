@@ -12,6 +12,7 @@
 #include "logging/log_config.h"
 #include "logging/log_scheme.h"
 #include "logging/recovery_rule.h"
+#include "platform/registry.h"
 
 namespace logjam {
 
@@ -42,16 +43,10 @@ struct SchemeInfo {
 };
 
 // A scheme's file holds one static SchemeRegistration for each name.
-class SchemeRegistration {
- public:
-  explicit SchemeRegistration(SchemeInfo info);
-};
-
-// Returns all schemes, in the order of their names. Complete when main() begins; then any thread
-// may call it.
-const std::vector<SchemeInfo>& all_schemes();
-// Returns the scheme `name`, or null if there is no scheme of that name.
-const SchemeInfo* find_scheme(std::string_view name);
+using Schemes = platform::Registry<SchemeInfo>;
+using SchemeRegistration = Schemes::Registration;
+inline const std::vector<SchemeInfo>& all_schemes() { return Schemes::all(); }
+inline const SchemeInfo* find_scheme(std::string_view name) { return Schemes::find(name); }
 
 // The functions that most schemes use for `stream_count` and `construct`.
 inline uint32_t one_stream(uint32_t, const LogConfig&) { return 1; }

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "platform/text.h"
+
 namespace logjam::platform {
 namespace {
 
@@ -122,7 +124,7 @@ std::string ranges_of(const std::vector<int>& numbers) {
     const int step = end < numbers.size() ? numbers[end] - numbers[begin] : 1;
     while (end < numbers.size() && numbers[end] - numbers[end - 1] == step) ++end;
     if (step != 1 && end - begin < kLeast) end = begin + 1;
-    text += (text.empty() ? "" : ",") + std::to_string(numbers[begin]);
+    append_part(&text, ",", std::to_string(numbers[begin]));
     if (end - begin > 1) text += "-" + std::to_string(numbers[end - 1]);
     if (end - begin > 1 && step != 1) text += ":" + std::to_string(step);
   }

@@ -109,9 +109,9 @@ void print_table(const char* title, const std::map<std::string, Sum>& sums, Pico
   if (sorted.size() > wanted_lines()) sorted.resize(wanted_lines());
   std::printf("\n%-6s %12s  %s\n", "cost", "times", title);
   for (const auto& [name, sum] : sorted) {
-    std::printf("%5.1f%% %12llu  %s\n",
-                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all),
-                static_cast<unsigned long long>(sum.times), name.c_str());
+    std::printf("%5.1f%% %12lu  %s\n",
+                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all), sum.times,
+                name.c_str());
   }
 }
 
@@ -163,10 +163,10 @@ void print_accesses() {
       {"waits for a line", counts.waits_for_line},
   };
   std::printf(
-      "\nAccesses of the workers and log threads, in the whole run: %llu. By who answered:\n",
-      static_cast<unsigned long long>(accesses));
+      "\nAccesses of the workers and log threads, in the whole run: %lu. By who answered:\n",
+      accesses);
   for (const auto& [name, count] : rows) {
-    std::printf("%14llu  %s\n", static_cast<unsigned long long>(count), name);
+    std::printf("%14lu  %s\n", count, name);
   }
   rusage used;
   getrusage(RUSAGE_SELF, &used);
@@ -220,10 +220,9 @@ void print_lines_report() {
   std::printf("\n%-6s %12s %6s  the lines that cost most\n", "cost", "times", "cores");
   if (lines.size() > wanted_lines()) lines.resize(wanted_lines());
   for (const auto& [line, sum] : lines) {
-    std::printf("%5.1f%% %12llu %6zu  %p, %s\n",
-                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all),
-                static_cast<unsigned long long>(sum.times), sum.cores.count(), address_of(line),
-                memory_of(line, symbols).c_str());
+    std::printf("%5.1f%% %12lu %6zu  %p, %s\n",
+                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all), sum.times,
+                sum.cores.count(), address_of(line), memory_of(line, symbols).c_str());
     std::vector<Site>& here = sites[line];
     std::sort(here.begin(), here.end(), [](const Site& one, const Site& other) {
       return one.sum.cost != other.sum.cost ? one.sum.cost > other.sum.cost

@@ -275,8 +275,7 @@ void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
 // A kernel never takes the same time twice, and two seeds are two runs.
 Picoseconds Scheduler::jittered(Picoseconds latency) {
   constexpr uint64_t kPercent = 100, kLeastPercent = 90, kSpread = 21;
-  jitter_ = jitter_ * 6364136223846793005 + 1442695040888963407;  // Knuth's MMIX
-  return latency * (kLeastPercent + (jitter_ >> 33) % kSpread) / kPercent;
+  return latency * (kLeastPercent + jitter_.next() % kSpread) / kPercent;
 }
 
 void Scheduler::set_busy(Cpu& cpu, bool busy) {

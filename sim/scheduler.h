@@ -36,6 +36,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/random.h"
 #include "sim/caches.h"
 #include "sim/clock_heap.h"
 #include "sim/machine.h"
@@ -172,7 +173,7 @@ class Scheduler {
 
   const Machine& machine_;
   Caches caches_;
-  uint64_t jitter_;
+  platform::Lcg jitter_;
   std::vector<std::unique_ptr<Cpu>> cpus_;  // the observer is the last
   std::vector<uint32_t> busy_contexts_;     // of each core
   ClockHeap heap_;                          // contexts with a fiber that does not run now

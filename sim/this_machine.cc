@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "platform/fatal.h"
+#include "platform/text.h"
 #include "platform/topology.h"
 #include "sim/machine.h"
 
@@ -19,7 +20,7 @@ Topology topology_of(const sim::Machine& machine) {
   std::string numbers;
   for (int core = 0; core < sockets * cores; ++core) {
     for (int sibling = 0; sibling < contexts; ++sibling) {
-      numbers += (numbers.empty() ? "" : ",") + std::to_string(sibling * sockets * cores + core);
+      append_part(&numbers, ",", std::to_string(sibling * sockets * cores + core));
     }
   }
   std::vector<int> used(machine.contexts);

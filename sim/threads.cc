@@ -7,6 +7,7 @@
 #include "platform/device_irq.h"
 #include "platform/host.h"
 #include "platform/process_use.h"
+#include "platform/random.h"
 #include "platform/tbb_tasks.h"
 #include "platform/thread.h"
 #include "platform/worker_class.h"
@@ -75,12 +76,8 @@ ProcessUse process_use() {
 
 std::string host_description() { return sim::machine().description(); }
 uint64_t random_number() {
-  // Of splitmix64.
-  static uint64_t state = sim::machine().seed;
-  uint64_t z = state += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
+  static SplitMix64 generator(sim::machine().seed);
+  return generator.next();
 }
 bool is_simulated() { return true; }
 std::string why_no_disk() {

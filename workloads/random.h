@@ -5,16 +5,12 @@
 #include <array>
 #include <cstdint>
 
+#include "platform/random.h"
+
 namespace logjam {
 
-// One step of splitmix64 (Steele, Lea, Flood 2014), used as a hash: a change of one input bit
-// changes about half of the output bits.
-constexpr uint64_t mix64(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
+// Returns a hash of `x`: the number that splitmix64 draws with the seed `x`.
+constexpr uint64_t mix64(uint64_t x) { return platform::SplitMix64(x).next(); }
 
 // xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64 as its authors ask. `stream`
 // distinguishes generators of the same seed: it is a client's number, or a chunk of the load. A

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "platform/text.h"
 #include "workloads/common.h"
 
 namespace logjam {
@@ -57,7 +58,7 @@ std::string row_name(const Table& table, Key key) {
   std::string name;
   for (const Column& column : table.schema().columns) {
     if (column.of_key == nullptr) continue;
-    name += (name.empty() ? "" : " ") + column.name + " " + std::to_string(column.of_key(key));
+    platform::append_part(&name, " ", column.name + " " + std::to_string(column.of_key(key)));
   }
   return name.empty() ? "row " + std::to_string(key) : name;
 }

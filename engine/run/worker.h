@@ -19,6 +19,7 @@
 #include "engine/storage/arena.h"
 #include "platform/atomic.h"
 #include "platform/counter.h"
+#include "platform/random.h"
 
 namespace logjam {
 
@@ -110,7 +111,6 @@ class alignas(platform::kCacheLine) Worker {
   void acknowledge(const PendingCommit& txn);
   void note_oldest();
   void release(PendingCommit& txn);
-  uint64_t random();
 
   const RunOptions& options_;
   LogScheme& scheme_;
@@ -132,7 +132,7 @@ class alignas(platform::kCacheLine) Worker {
   uint64_t begun_ = 0;
   uint64_t measure_start_ = 0;
   uint64_t next_arrival_ = 0;
-  uint64_t random_;
+  platform::SplitMix64 random_;
 };
 
 }  // namespace logjam

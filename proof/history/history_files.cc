@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "platform/fatal.h"
+#include "platform/text.h"
 
 DECLARE_uint64(history_mb);
 
@@ -71,9 +72,7 @@ std::string HistoryLives::unsafe() const {
     if (std::ranges::find(reasons, life.parameters.unsafe) != reasons.end()) continue;
     reasons.push_back(life.parameters.unsafe);
   }
-  std::string all;
-  for (const std::string& reason : reasons) all += (all.empty() ? "" : ", ") + reason;
-  return all;
+  return platform::join(reasons, ", ");
 }
 
 std::vector<uint64_t> HistoryLives::counts() const {

@@ -40,7 +40,7 @@ LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers
       order_(order),
       history_(history),
       area_(history == nullptr ? nullptr : &history->area(worker)),
-      random_(mix(seed + 1) ^ mix(worker + 1)),
+      random_(mix_bits(seed + 1) ^ mix_bits(worker + 1)),
       attempts_(beginning.attempts_of(worker)),
       last_generation_(beginning.generations) {
   last_generation_.resize(FLAGS_ledger_keys);

@@ -14,16 +14,12 @@
 #include <cstdint>
 
 #include "engine/storage/tuple.h"
+#include "platform/random.h"
 #include "proof/history/file.h"
 
 namespace logjam::ledger {
 
-// splitmix64's finalizer.
-constexpr uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
+using platform::mix_bits;
 
 // The row of a key in table `ledger`. The key has an entry in table `entries` exactly if `present`
 // is 1.
@@ -44,13 +40,14 @@ struct LedgerRow {
   // by `read`.
   void remember(Key key, TransactionId read) { seen = remember(seen, key, read); }
   static uint64_t remember(uint64_t seen, Key key, TransactionId read) {
-    return mix(seen + mix(read ^ mix(~key)));
+    return mix_bits(seen + mix_bits(read ^ mix_bits(~key)));
   }
 
   uint64_t expected_filler(Key key, unsigned i) const {
-    const uint64_t all = mix(writer) ^ mix(overwritten + 1) ^ mix(toggler + 2) ^
-                         mix(uint64_t{generation} << 32 | present) ^ mix(seen + 3) ^ mix(~key);
-    return mix(all + i);
+    const uint64_t all = mix_bits(writer) ^ mix_bits(overwritten + 1) ^ mix_bits(toggler + 2) ^
+                         mix_bits(uint64_t{generation} << 32 | present) ^ mix_bits(seen + 3) ^
+                         mix_bits(~key);
+    return mix_bits(all + i);
   }
   void seal(Key key) {
     for (unsigned i = 0; i < kFillers; ++i) filler[i] = expected_filler(key, i);
@@ -78,8 +75,8 @@ struct EntryRow {
   Key key = 0;  // in the ledger; of a slot, its number
   uint64_t filler = 0;
 
-  void seal() { filler = mix(writer ^ mix(~key)); }
-  bool intact() const { return filler == mix(writer ^ mix(~key)); }
+  void seal() { filler = mix_bits(writer ^ mix_bits(~key)); }
+  bool intact() const { return filler == mix_bits(writer ^ mix_bits(~key)); }
 };
 
 // The row of a cell. Slot `number` is in table `slots` exactly if `present` is 1. Cells without a
@@ -93,7 +90,8 @@ struct CellRow {
   uint64_t filler[kFillers] = {};
 
   uint64_t expected_filler(Key number, unsigned i) const {
-    return mix((mix(writer) ^ mix(present + 1) ^ mix(seen + 2) ^ mix(~number)) + i);
+    return mix_bits(
+        (mix_bits(writer) ^ mix_bits(present + 1) ^ mix_bits(seen + 2) ^ mix_bits(~number)) + i);
   }
   void seal(Key number) {
     for (unsigned i = 0; i < kFillers; ++i) filler[i] = expected_filler(number, i);

@@ -10,6 +10,7 @@
 #include "platform/fatal.h"
 #include "platform/kernel_files.h"
 #include "platform/persist.h"
+#include "platform/text.h"
 #include "platform/thread.h"
 #include "sim/measure/core_costs.h"
 #include "sim/measure/kernel_costs.h"
@@ -22,12 +23,7 @@ namespace {
 
 using platform::LineCosts;
 using platform::MachineShape;
-
-std::string with_decimals(double value, int decimals) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
+using platform::with_decimals;
 
 // Lines `key = value  # source`, the sources one below the other.
 class ProfileText {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/text.h"
 #include "tests/with_placement.h"
 
 namespace logjam::platform {
@@ -19,9 +20,10 @@ namespace {
 std::string text_of(const Topology& machine) {
   std::string text;
   for (const HardwareContext& context : machine.contexts()) {
-    text += (text.empty() ? "" : " ") + std::to_string(context.number) + ":" +
-            std::to_string(context.socket) + "." + std::to_string(context.node) + "." +
-            std::to_string(context.core) + "." + std::to_string(context.sibling);
+    append_part(&text, " ",
+                std::to_string(context.number) + ":" + std::to_string(context.socket) + "." +
+                    std::to_string(context.node) + "." + std::to_string(context.core) + "." +
+                    std::to_string(context.sibling));
   }
   return text;
 }

@@ -270,13 +270,13 @@ class Oltp : public Workload {
                            sizeof(Row) * options_.delete_inserts;
     std::snprintf(
         text, sizeof text,
-        "oltp: %u table%s of %llu rows, %s ids, %u point selects, %u of each range (%u "
+        "oltp: %u table%s of %lu rows, %s ids, %u point selects, %u of each range (%u "
         "rows), %u index updates, %u other updates, %u deletes with inserts; %zu B of rows "
         "a transaction, of which it writes %zu B",
-        scale().tables, scale().tables == 1 ? "" : "s",
-        static_cast<unsigned long long>(scale().rows), options_.special ? "special" : "uniform",
-        options_.point_selects, options_.ranges, options_.range_size, options_.index_updates,
-        options_.non_index_updates, options_.delete_inserts, row_bytes, written);
+        scale().tables, scale().tables == 1 ? "" : "s", scale().rows,
+        options_.special ? "special" : "uniform", options_.point_selects, options_.ranges,
+        options_.range_size, options_.index_updates, options_.non_index_updates,
+        options_.delete_inserts, row_bytes, written);
     return text;
   }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "platform/text.h"
 #include "workloads/tatp/client.h"
 #include "workloads/tatp/verify.h"
 
@@ -43,11 +44,8 @@ std::string check_flags() {
     return "--tatp_subscribers is 1 to " + std::to_string(kMaxSubscribers);
   }
   if (!FLAGS_tatp_only.empty() && !type_named(FLAGS_tatp_only)) {
-    std::string names;
-    for (const TypeInfo& type : kTypeInfos) {
-      names += (names.empty() ? "" : ", ") + std::string(type.name);
-    }
-    return "--tatp_only is one of " + names + ", not \"" + FLAGS_tatp_only + "\"";
+    return "--tatp_only is one of " + platform::join(kTypeInfos, ", ", &TypeInfo::name) +
+           ", not \"" + FLAGS_tatp_only + "\"";
   }
   if (!end_times_named(FLAGS_tatp_end_times)) {
     return "--tatp_end_times is kit or text, not \"" + FLAGS_tatp_end_times + "\"";

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "platform/text.h"
 #include "workloads/command.h"
 #include "workloads/common.h"
 #include "workloads/last_keys.h"
@@ -194,14 +195,13 @@ class Tpcb : public Workload {
 
   std::string describe() const override {
     char text[200];
-    std::snprintf(
-        text, sizeof text, "tpcb: %llu branch%s, %llu tellers, %llu accounts, %s",
-        static_cast<unsigned long long>(scale_.branches), scale_.branches == 1 ? "" : "es",
-        static_cast<unsigned long long>(scale_.branches * kTellers),
-        static_cast<unsigned long long>(accounts()),
-        theta_ == 0 ? "uniform"
-                    : ("branches, their tellers and their accounts zipfian, theta " + show(theta_))
-                          .c_str());
+    std::snprintf(text, sizeof text, "tpcb: %lu branch%s, %lu tellers, %lu accounts, %s",
+                  scale_.branches, scale_.branches == 1 ? "" : "es", scale_.branches * kTellers,
+                  accounts(),
+                  theta_ == 0 ? "uniform"
+                              : ("branches, their tellers and their accounts zipfian, theta " +
+                                 platform::short_number(theta_))
+                                    .c_str());
     return text;
   }
 
@@ -212,8 +212,8 @@ class Tpcb : public Workload {
     char text[160];
     std::snprintf(text, sizeof text,
                   "TPC-B wants a branch for each transaction a second (clause 4): %.0f "
-                  "branches for this rate, and --tpcb_branches=%llu",
-                  tps, static_cast<unsigned long long>(scale_.branches));
+                  "branches for this rate, and --tpcb_branches=%lu",
+                  tps, scale_.branches);
     return text;
   }
 
@@ -223,11 +223,6 @@ class Tpcb : public Workload {
 
  private:
   uint64_t accounts() const { return scale_.branches * scale_.accounts; }
-  static std::string show(double number) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", number);
-    return text;
-  }
 
   const Scale scale_;
   const double theta_;

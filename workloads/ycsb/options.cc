@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdio>
 
+#include "platform/text.h"
+
 // A flag that is not given has a value that no variant has (-1, 0 bytes, "auto"), and stands for
 // the variant's. So what a flag means depends on its value alone: recovery sets the flags of the
 // log's header.
@@ -101,17 +103,7 @@ std::string refuse_unless_in(const std::array<Named<Value>, kCount>& table, cons
 // Whether a flag has a value of its own.
 bool given(double ratio) { return ratio != -1; }
 
-std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g %%", share * 100);
-  return text;
-}
-
-std::string quantity(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", number);
-  return text;
-}
+std::string percent(double share) { return platform::short_number(share * 100) + " %"; }
 
 std::string check_ratios(const Options& options) {
   if (!(options.read_ratio >= 0 && options.read_ratio <= 1)) return "--ycsb_read_ratio is 0 to 1";
@@ -133,11 +125,8 @@ std::string check_ratios(const Options& options) {
 // The flags whose values have names.
 std::string check_names() {
   if (find_variant(FLAGS_ycsb_workload) == nullptr) {
-    std::string names;
-    for (const Variant& variant : variants()) {
-      names += (names.empty() ? "" : ", ") + std::string(variant.name);
-    }
-    return "--ycsb_workload is one of " + names + ", not \"" + FLAGS_ycsb_workload + "\"";
+    return "--ycsb_workload is one of " + platform::join(variants(), ", ", &Variant::name) +
+           ", not \"" + FLAGS_ycsb_workload + "\"";
   }
   for (const std::string& why :
        {refuse_unless_in(kDistributions, "ycsb_distribution", FLAGS_ycsb_distribution),
@@ -155,15 +144,15 @@ std::string row_bytes(const Options& options) {
   const double updates = 1 - options.read_ratio - options.insert_ratio - options.scan_ratio;
   const double field = options.by_field() ? options.value_bytes / kFields : options.value_bytes;
   const auto bytes = [&](double of_update) {
-    return quantity(options.ops * (std::max(0.0, updates) * of_update +
-                                   options.insert_ratio * options.value_bytes));
+    return platform::short_number(options.ops * (std::max(0.0, updates) * of_update +
+                                                 options.insert_ratio * options.value_bytes));
   };
   return bytes(options.value_bytes) + " B of rows a transaction, of which it writes " +
          bytes(field) + " B";
 }
 
 std::string skew(const Options& options) {
-  const std::string theta = " theta " + quantity(options.theta);
+  const std::string theta = " theta " + platform::short_number(options.theta);
   switch (options.distribution) {
     case Distribution::kUniform:
       return "uniform rows";

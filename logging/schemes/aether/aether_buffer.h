@@ -24,13 +24,13 @@
 #include "logging/counters.h"
 #include "logging/log_config.h"
 #include "logging/schemes/aether/consolidation_array.h"
-#include "logging/schemes/aether/lcg.h"
 #include "logging/schemes/aether/release.h"
 #include "logging/schemes/aether/release_queue.h"
 #include "logging/schemes/common/handoff_lock.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
 #include "platform/counter.h"
+#include "platform/random.h"
 
 namespace logjam {
 
@@ -59,7 +59,7 @@ class AetherBuffer {
                                                              stream.ring().max_record_bytes()));
     }
     for (uint32_t worker = 0; worker < config.workers; ++worker) {
-      workers_[worker].random = Lcg(worker + 1);
+      workers_[worker].random = platform::Lcg(worker + 1);
       workers_[worker].array = arrays_[by_socket ? config.socket_of(worker) : 0].get();
     }
   }
@@ -135,7 +135,7 @@ class AetherBuffer {
     Region region;
 
     ConsolidationArray* array = nullptr;
-    Lcg random;
+    platform::Lcg random;
     platform::Counter inserts, consolidated, groups, delegated;
   };
 
