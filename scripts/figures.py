@@ -17,11 +17,11 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from experiments import (batch, definition, local, measured, runner, simulate,  # noqa: E402
-                         store, submit, sweep)
-from experiments.printed import print_measured, print_table, say  # noqa: E402
-from experiments.refused import Refused  # noqa: E402
-from experiments.selected import chosen, csv_of, draw, is_simulated, read  # noqa: E402
+from experiments import (analysis, batch, definition, round_loop, runner,  # noqa: E402
+                         sim_commands, store, submit, sweep)
+from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
+from experiments.errors import Refused  # noqa: E402
+from experiments.text_tables import print_measured, print_table, say  # noqa: E402
 
 BAD_INPUT, STOPPED = 2, 130
 WAL_DIR = str(ROOT / "build" / "wal")
@@ -73,7 +73,7 @@ def runners(args, stack, results, beside_results):
 def jobs_of(points, rounds, pairs):
     """The jobs that one of the (runner, store) pairs has not done yet."""
     jobs = {(number, point.index): (number, point) for _, rows in pairs
-            for number, point in local.jobs_left(points, rounds, rows)}
+            for number, point in round_loop.jobs_left(points, rounds, rows)}
     return [jobs[key] for key in sorted(jobs)]
 
 
@@ -81,7 +81,7 @@ def run_command(args):
     """measure results; goes on where it was stopped"""
     experiments = chosen(args)
     if is_simulated(args):
-        return simulate.run(args, experiments)
+        return sim_commands.run(args, experiments)
     if args.seeds or args.jobs:
         raise Refused("--seeds and --jobs go with --machine: only what is simulated has them")
     if args.submit:
@@ -104,11 +104,11 @@ def run_command(args):
                 pairs.append((one, rows))
             points = experiment.points(args.size, schemes)
             work.append((experiment, pairs, jobs_of(points, args.rounds or size.rounds, pairs)))
-        progress = local.Progress(sum(len(jobs) for _, _, jobs in work))
+        progress = round_loop.Progress(sum(len(jobs) for _, _, jobs in work))
         for experiment, pairs, jobs in work:
-            local.run_jobs(experiment.id, jobs, pairs, progress, budget=args.budget)
+            round_loop.run_jobs(experiment.id, jobs, pairs, progress, budget=args.budget)
             progress.end()
-            found = measured.Measured(experiment, pairs[0][1].rows)
+            found = analysis.Measured(experiment, pairs[0][1].rows)
             well = print_measured(experiment, found) and well
             if args.plot:
                 draw(args, experiment)
@@ -123,12 +123,12 @@ def run_command(args):
 
 def sensitivity_command(args):
     """which claims survive when a machine's constants are halved and doubled"""
-    return simulate.vary_constants(args)
+    return sim_commands.vary_constants(args)
 
 
 def validate_command(args):
     """simulated rates beside native ones, point by point"""
-    return simulate.validate(args)
+    return sim_commands.validate(args)
 
 
 def submit_results(args, experiments):
@@ -178,13 +178,13 @@ def write_page(folder, entries, total):
 
 def report_command(args):
     """the report of all results, as REPORT.md and as a page"""
-    from experiments import collected, plots, report
+    from experiments import report_data, plots, report
     folder = pathlib.Path(args.results)
-    entries = collected.collect(folder)
+    entries = report_data.collect(folder)
     for entry in entries:
         for run in entry.runs if args.pictures else []:
             plots.draw(entry.experiment, run.measured, run.figure, run.extras)
-    total = collected.summary(entries)
+    total = report_data.summary(entries)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "REPORT.md"
     path.write_text(report.markdown(entries, total, folder), encoding="utf-8")
@@ -196,12 +196,12 @@ def report_command(args):
 
 def serve_command(args):
     """the page in a browser, made anew from the rows"""
-    from experiments import collected, serve
+    from experiments import report_data, serve
     folder = pathlib.Path(args.results)
     if not folder.is_dir():
         raise Refused(f"{folder} is no directory, so it has no rows to show")
-    entries = collected.collect(folder)
-    write_page(folder, entries, collected.summary(entries))
+    entries = report_data.collect(folder)
+    write_page(folder, entries, report_data.summary(entries))
     serve.serve(folder, args.port, args.browser)
     return 0
 
@@ -214,7 +214,7 @@ def sweep_command(args):
         points = experiment.points("full", lambda: runner.schemes_of(logjam))
         if submit.submit(args, experiment, points, experiment.sizes["full"].rounds, args.out,
                          logjam, skip_refused=True):
-            print_table(measured.Measured(experiment, store.Store(args.out).rows).table())
+            print_table(analysis.Measured(experiment, store.Store(args.out).rows).table())
         return 0
     made = []
     try:
@@ -226,13 +226,13 @@ def sweep_command(args):
         one, rows = pairs[0]
         points = experiment.points("full", lambda: runner.schemes_of(one.logjam))
         jobs = jobs_of(points, experiment.sizes["full"].rounds, pairs)
-        progress = local.Progress(len(jobs))
-        refused = local.run_jobs("sweep", jobs, pairs, progress, skip_refused=True)
+        progress = round_loop.Progress(len(jobs))
+        refused = round_loop.run_jobs("sweep", jobs, pairs, progress, skip_refused=True)
         progress.end()
         for name, why in refused.items():
             say(f"left out: {name}: {why}")
         if rows.rows:
-            print_table(measured.Measured(experiment, rows.rows).table())
+            print_table(analysis.Measured(experiment, rows.rows).table())
         say(f"{len(rows.rows)} rows in {args.out}; {one.thrown_away} runs were thrown away")
     finally:
         for one, _ in made:

@@ -9,8 +9,8 @@ import dataclasses
 import statistics
 
 from experiments import style
+from experiments.analysis import NotMeasured
 from experiments.definition import text
-from experiments.measured import NotMeasured
 from experiments.store import axes_of
 
 # The fractions of a distribution that are drawn: all percents, and the tail.

@@ -9,7 +9,7 @@ import itertools
 import pathlib
 import tomllib
 
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "config"
 SIZES = {"quick": {"rounds": 3, "seconds": 0.5, "warmup": 0.2},

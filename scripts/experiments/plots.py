@@ -19,7 +19,7 @@ from matplotlib.patches import Patch
 from PIL import Image
 
 from experiments import curves, dependencies, plot_kinds
-from experiments.measured import OPEN
+from experiments.analysis import OPEN
 from experiments.style import (COLOURS, VERDICTS, component_colours, component_names, name_of,
                                short_machine)
 

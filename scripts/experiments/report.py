@@ -7,7 +7,7 @@ own.
 
 import pathlib
 
-from experiments import evidence
+from experiments import check_values
 from experiments.style import short, short_machine
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
@@ -135,7 +135,7 @@ def run_lines(entry, run, folder):
         said += [f"![{one.id}: {one.title}]({_relative(run.figure, folder)})", ""]
     for check, verdict in run.measured.checks():
         numbers = "; ".join(f"{asked}: {answer}"
-                            for asked, answer in evidence.of_check(run.measured, check))
+                            for asked, answer in check_values.of_check(run.measured, check))
         needs = max(one.needs_cores, check.get("needs_cores", 1))
         of_cores = f" (needs {needs} cores)" if verdict == "open" else ""
         said.append(f"- **{verdict}**{of_cores}: {check['says']}"

@@ -8,7 +8,7 @@ import synthetic
 from PIL import Image
 
 from experiments import curves, dependencies, plots, style
-from experiments.measured import Measured
+from experiments.analysis import Measured
 
 MOST_BYTES = 60000
 

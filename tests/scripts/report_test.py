@@ -7,9 +7,9 @@ import unittest
 import urllib.request
 
 import synthetic
-from planned import FIGURES, InADirectory
+from fixtures import FIGURES, InADirectory
 
-from experiments import collected, definition, evidence, report, store
+from experiments import check_values, definition, report, report_data, store
 
 SIMULATED = "simulated Intel Xeon, 64 cores"
 
@@ -25,11 +25,11 @@ class Written(InADirectory):
         store.write_rows(path, synthetic.rows(one, **columns))
 
     def markdown(self, *experiments):
-        entries = collected.collect(self.directory, {one.id: one for one in experiments})
-        return report.markdown(entries, collected.summary(entries), self.directory)
+        entries = report_data.collect(self.directory, {one.id: one for one in experiments})
+        return report.markdown(entries, report_data.summary(entries), self.directory)
 
     def entry(self, one):
-        return collected.collect(self.directory, {one.id: one})[0]
+        return report_data.collect(self.directory, {one.id: one})[0]
 
     def test_our_number_and_the_verdict_come_from_the_rows(self):
         self.put(self.lines)
@@ -45,7 +45,7 @@ class Written(InADirectory):
         self.put(stacked)
         own = synthetic.experiment(synthetic.BARS, own=True)
         self.put(own)
-        total = collected.summary(collected.collect(
+        total = report_data.summary(report_data.collect(
             self.directory, {one.id: one for one in (self.lines, stacked, own)}))
         self.assertEqual([total[name] for name in ("of", "holds", "fails", "open", "missing")],
                          [definition.PUBLISHED, 1, 0, 1, definition.PUBLISHED - 2])
@@ -121,7 +121,7 @@ why = "There it is otherwise."
     def test_simulated_runs_are_counted_apart(self):
         self.put(self.lines)
         self.put(self.lines, "quick-xeon", machine=SIMULATED, revision="def")
-        total = collected.summary([self.entry(self.lines)])
+        total = report_data.summary([self.entry(self.lines)])
         self.assertEqual((total["rows"], total["simulated_rows"]), (72, 72))
         self.assertEqual((total["revisions"], total["simulated_revisions"]),
                          (["0123456789ab"], ["def"]))
@@ -164,7 +164,7 @@ why = "There it is otherwise."
         check = {"says": "", "holds": "all(x > 2 for x in ratios('tps', {'log': 'poplar'}, "
                                       "{'log': 'centr'}, workload='ycsb')) and "
                                       "value('tps', log='silo', threads=8, workload='tpcc') > 1"}
-        found = evidence.of_check(synthetic.measured(self.lines), check)
+        found = check_values.of_check(synthetic.measured(self.lines), check)
         self.assertEqual(found, [
             ("tps, log=poplar over log=centr, workload=ycsb", "2.25, 2.25, 2.25, 2.25"),
             ("tps, log=silo threads=8 workload=tpcc", "640k")])

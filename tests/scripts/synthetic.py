@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from experiments import definition  # noqa: E402
-from experiments.measured import Measured  # noqa: E402
+from experiments.analysis import Measured  # noqa: E402
 
 RATES = {"centr": 40000, "poplar": 90000, "silo": 80000, "none": 150000, "aether-cd": 70000}
 NOISE = {1: 0.95, 2: 1.0, 3: 1.1}

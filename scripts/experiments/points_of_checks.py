@@ -6,8 +6,8 @@ to their end, and the points that it asks for are noted.
 
 import copy
 
+from experiments.analysis import Measured
 from experiments.definition import text
-from experiments.measured import Measured
 
 
 class Agreeable:
@@ -46,7 +46,7 @@ class _Asked(Measured):
         return {1: Agreeable()}
 
 
-def points_of_checks(experiment, points):
+def select(experiment, points):
     """Those of the points that the checks look at, or all if there is no check."""
     asked = _Asked(experiment, points)
     asked.checks()

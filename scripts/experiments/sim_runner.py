@@ -14,9 +14,9 @@ import queue
 import subprocess
 import time
 
-from experiments import machine
+from experiments import idle_watch
 from experiments.definition import CONFIG
-from experiments.refused import Refused
+from experiments.errors import Refused
 from experiments.runner import PointRefused, Runner
 
 
@@ -76,7 +76,7 @@ class SimulatedRunner(Runner):
 
 def runners(logjam, wal_dir, profile, number=None):
     """A SimulatedRunner for each core of this machine, or `number` of them."""
-    return [SimulatedRunner(logjam, wal_dir, profile) for _ in range(number or machine.cores())]
+    return [SimulatedRunner(logjam, wal_dir, profile) for _ in range(number or idle_watch.cores())]
 
 
 def run_jobs(name, jobs, made, progress, skip_refused=False):

@@ -12,7 +12,7 @@ import pathlib
 import statistics
 
 from experiments import definition, plots, sensitivity, validation
-from experiments.measured import FAILS, HOLDS, MISSING, OPEN, Measured
+from experiments.analysis import FAILS, HOLDS, MISSING, OPEN, Measured
 from experiments.store import Store
 
 THIS = "this"  # the profile of the machine at hand

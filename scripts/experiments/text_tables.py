@@ -1,6 +1,6 @@
 """What the commands print of rows: tables, numbers beside the published ones, verdicts."""
 
-from experiments import measured
+from experiments import analysis
 
 
 def say(text=""):
@@ -44,4 +44,4 @@ def print_measured(experiment, found):
     checks = found.checks()
     for check, verdict in checks:
         say(f"{verdict}: {check['says']}")
-    return all(verdict in (measured.HOLDS, measured.OPEN) for _, verdict in checks)
+    return all(verdict in (analysis.HOLDS, analysis.OPEN) for _, verdict in checks)
