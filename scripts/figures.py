@@ -8,6 +8,7 @@ repeated. With --simulated or --machine=NAME it is run on a simulated machine, b
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 import signal
@@ -39,6 +40,10 @@ def list_command(args):
     """what there is"""
     experiments = definition.load_all()
     published = [one for one in experiments.values() if not one.own]
+    if args.markdown:
+        from experiments import report
+        say(report.list_of_figures(published), end="")
+        return 0
     if args.json:
         say(json.dumps([{"id": one.id, "also": one.also, "own": one.own, "source": one.source,
                          "title": one.title, "claim": one.claim, "needs_cores": one.needs_cores,
@@ -55,19 +60,20 @@ def list_command(args):
         say(f"{name:20} {one.source or 'ours':18} {minutes[0]:>6} {minutes[1]:>6}  {one.title}"
             + (f" (needs {one.needs_cores} cores)" if one.needs_cores > 1 else "")
             + (f" (simulated: {one.simulated.machine})" if one.simulated else ""))
-    say(f"\n{len(published)} of {definition.PUBLISHED} published results, "
-        f"{len(experiments) - len(published)} of our own")
+    say(f"\n{len(published)} published results, {len(experiments) - len(published)} of our own")
     return 0
 
 
-def runners(args, stack, results, beside_results):
-    """The binaries that run each point, with where the rows of each go: one, or two with --beside.
-    They are added to `stack`, whose owner ends them."""
+@contextlib.contextmanager
+def runners(args, results, beside_results):
+    """Gives (Runner, where its rows go) of each binary that runs the points: one, or two with
+    --beside."""
     if bool(args.beside) != bool(beside_results):
         raise Refused("--beside, another binary, goes together with where its rows go")
-    for program, rows in ((args.logjam, results), (args.beside, beside_results)):
-        if rows:
-            stack.append((runner.Runner(runner.logjam_of(program), args.wal_dir, args.tries), rows))
+    with contextlib.ExitStack() as stack:
+        yield [(stack.enter_context(
+                    runner.Runner(runner.logjam_of(program), args.wal_dir, args.tries)), rows)
+               for program, rows in ((args.logjam, results), (args.beside, beside_results)) if rows]
 
 
 def jobs_of(points, rounds, pairs):
@@ -86,9 +92,8 @@ def run_command(args):
         raise Refused("--seeds and --jobs go with --machine: only what is simulated has them")
     if args.submit:
         return submit_results(args, experiments)
-    begun, well, made = time.monotonic(), True, []
-    try:
-        runners(args, made, args.results, args.beside_results)
+    begun, well = time.monotonic(), True
+    with runners(args, args.results, args.beside_results) as made:
         schemes = lambda: runner.schemes_of(made[0][0].logjam)
         work = []
         for experiment in experiments:
@@ -115,9 +120,6 @@ def run_command(args):
         say(f"\n{progress.done} runs in {time.monotonic() - begun:.0f} s; "
             f"{sum(one.thrown_away for one, _ in made)} more were thrown away, because others used "
             "the cores")
-    finally:
-        for one, _ in made:
-            one.__exit__()
     return 0 if well or not args.check else 1
 
 
@@ -216,9 +218,7 @@ def sweep_command(args):
                          logjam, skip_refused=True):
             print_table(analysis.Measured(experiment, store.Store(args.out).rows).table())
         return 0
-    made = []
-    try:
-        runners(args, made, args.out, args.beside_out)
+    with runners(args, args.out, args.beside_out) as made:
         pairs = [(one, store.Store(path)) for one, path in made]
         for _, rows in pairs:
             if args.fresh:
@@ -234,9 +234,6 @@ def sweep_command(args):
         if rows.rows:
             print_table(analysis.Measured(experiment, rows.rows).table())
         say(f"{len(rows.rows)} rows in {args.out}; {one.thrown_away} runs were thrown away")
-    finally:
-        for one, _ in made:
-            one.__exit__()
     return 0 if rows.rows else BAD_INPUT
 
 
@@ -297,7 +294,10 @@ def arguments():
         made.add_argument("--jobs", type=int, help="simulated runs at once; else one a core here")
 
     listed = command("list", list_command)
-    listed.add_argument("--json", action="store_true")
+    form = listed.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true")
+    form.add_argument("--markdown", action="store_true",
+                      help="the published results as the table of docs/REFERENCES.md")
     made = command("run", run_command)
     ids(made)
     running(made)

@@ -1,7 +1,10 @@
-"""The points that an experiment's checks and number look at: a sensitivity run needs no others.
+"""Finds the points that an experiment's checks read, so that a sensitivity run makes no others.
 
-An expression is evaluated on values that agree with every comparison, so that `and` and `all` go on
-to their end, and the points that it asks for are noted.
+A check like `value('tps', log='a') > 2 and all(x < 1 for x in values('tps', log='b'))` stops at the
+first comparison that is false, and would then not ask for its last points. So each check is evaluated
+once with a placeholder in place of every number: all comparisons of a placeholder are true, so the
+evaluation reaches the end of each `and` and `all`, and every point that it asks for is noted. (The
+second operand of an `or` would be missed.)
 """
 
 import copy
@@ -10,17 +13,17 @@ from experiments.analysis import Measured
 from experiments.definition import text
 
 
-class Agreeable:
-    """A number of which everything is true."""
+class Placeholder:
+    """Stands for a number: arithmetic with it gives a placeholder, and every comparison is true."""
 
-    def _itself(self, *_):
+    def _placeholder(self, *_):
         return self
 
     def _true(self, *_):
         return True
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _itself
-    __truediv__ = __rtruediv__ = __neg__ = __abs__ = __pow__ = _itself
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _placeholder
+    __truediv__ = __rtruediv__ = __neg__ = __abs__ = __pow__ = _placeholder
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __bool__ = _true
     __hash__ = object.__hash__
 
@@ -28,12 +31,12 @@ class Agreeable:
         return 1.0
 
 
-class _Asked(Measured):
-    """Notes the points of which a column is asked for."""
+class _Recorder(Measured):
+    """Answers every question about a column with a placeholder, and notes the points in `asked`."""
 
     def __init__(self, experiment, points):
         experiment = copy.copy(experiment)
-        experiment.columns = {}  # which are computed from what no row has yet
+        experiment.columns = {}  # these would be computed from values, and there are none
         super().__init__(experiment, [
             {"round": "1", **{f"axis_{axis}": text(value) for axis, value in point.axes.items()}}
             for point in points])
@@ -43,12 +46,12 @@ class _Asked(Measured):
         self.asked.add(tuple(sorted(axes.items())))
         if name in self.experiment.ratios:
             self.asked.add(tuple(sorted(self.reference(name, axes).items())))
-        return {1: Agreeable()}
+        return {1: Placeholder()}
 
 
 def select(experiment, points):
-    """Those of the points that the checks look at, or all if there is no check."""
-    asked = _Asked(experiment, points)
-    asked.checks()
+    """Returns those of `points` that the checks read, or all if the experiment has no check."""
+    recorder = _Recorder(experiment, points)
+    recorder.checks()
     return [point for point in points
-            if not asked.asked or tuple(sorted(point.axes.items())) in asked.asked]
+            if not recorder.asked or tuple(sorted(point.axes.items())) in recorder.asked]

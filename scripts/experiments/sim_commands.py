@@ -28,13 +28,12 @@ def run(args, experiments):
             for number, point in round_loop.jobs_left(points, args.seeds or size.rounds, rows)]))
     progress = round_loop.Progress(sum(len(jobs) for *_, jobs in work))
     for experiment, points, rows, jobs in work:
-        made = sim_runner.runners(logjam, args.wal_dir, profile_of(args, experiment), args.jobs)
-        try:
-            sim_runner.run_jobs(experiment.id, jobs, made, progress)
-        finally:
-            for one in made:
-                one.__exit__()
-            progress.end()
+        machine = profile_of(args, experiment)
+        with sim_runner.runners(logjam, args.wal_dir, machine, args.jobs) as made:
+            try:
+                sim_runner.run_jobs(experiment.id, jobs, made, progress)
+            finally:
+                progress.end()
         rows.arrange(points)
         well = print_measured(experiment, analysis.Measured(experiment, rows.rows)) and well
         if args.plot:
@@ -51,16 +50,14 @@ def vary_constants(args):
         size.seconds = args.seconds or size.seconds
         points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
         folder = sensitivity.folder_of(args.results, experiment, machine.name)
-        made = sim_runner.runners(logjam, args.wal_dir, machine, args.jobs)
         progress = round_loop.Progress(0)
-        try:
-            refused = sensitivity.run(
-                experiment, points, sensitivity.variants(machine, args.constants), folder, made,
-                progress, args.seeds or 3, args.screen)
-        finally:
-            for one in made:
-                one.__exit__()
-            progress.end()
+        with sim_runner.runners(logjam, args.wal_dir, machine, args.jobs) as made:
+            try:
+                refused = sensitivity.run(
+                    experiment, points, sensitivity.variants(machine, args.constants), folder, made,
+                    progress, args.seeds or 3, args.screen)
+            finally:
+                progress.end()
         for name, why in refused.items():
             say(f"left out: {name}: {why}")
         say(f"\n{experiment.id} on {machine.name}: {progress.done} runs, "

@@ -6,6 +6,7 @@ simulation.
 """
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import datetime
 import os
@@ -74,9 +75,12 @@ class SimulatedRunner(Runner):
             self._child.kill()
 
 
+@contextlib.contextmanager
 def runners(logjam, wal_dir, profile, number=None):
-    """A SimulatedRunner for each core of this machine, or `number` of them."""
-    return [SimulatedRunner(logjam, wal_dir, profile) for _ in range(number or idle_watch.cores())]
+    """Gives a SimulatedRunner for each core of this machine, or `number` of them."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(SimulatedRunner(logjam, wal_dir, profile))
+               for _ in range(number or idle_watch.cores())]
 
 
 def run_jobs(name, jobs, made, progress, skip_refused=False):

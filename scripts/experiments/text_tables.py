@@ -3,8 +3,8 @@
 from experiments import analysis
 
 
-def say(text=""):
-    print(text, flush=True)
+def say(text="", end="\n"):
+    print(text, end=end, flush=True)
 
 
 def shown(value):

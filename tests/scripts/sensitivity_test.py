@@ -59,14 +59,10 @@ class Sensitivity(WithAMachine):
         self.folder = self.directory / "t1" / "sensitivity-niagara2"
 
     def vary(self, one, seeds=2, only=(), screen=False):
-        made = sim_runner.runners(str(FAKE), self.directory, self.profile(), 2)
-        try:
+        with sim_runner.runners(str(FAKE), self.directory, self.profile(), 2) as made:
             return sensitivity.run(one, one.points(simulated=True),
                                    sensitivity.variants(self.profile(), only), self.folder, made,
                                    round_loop.Progress(0), seeds, screen)
-        finally:
-            for runner in made:
-                runner.__exit__()
 
     def test_each_constant_is_halved_and_doubled_within_what_it_can_be(self):
         self.assertEqual([one.setting for one in sensitivity.variants(self.profile())],

@@ -52,16 +52,14 @@ class WithAMachine(InADirectory):
 
     def run_jobs(self, one, seeds=1, jobs=2, **more):
         points = one.points("quick", simulated=True)
-        made = sim_runner.runners(str(FAKE), self.directory, self.profile(), jobs)
-        try:
-            return sim_runner.run_jobs("T1", [
-                sim_runner.Job(self.rows, number, point)
-                for number, point in round_loop.jobs_left(points, seeds, self.rows)],
-                made, round_loop.Progress(0), **more)
-        finally:
-            for runner in made:
-                runner.__exit__()
-            self.rows.arrange(points)
+        with sim_runner.runners(str(FAKE), self.directory, self.profile(), jobs) as made:
+            try:
+                return sim_runner.run_jobs("T1", [
+                    sim_runner.Job(self.rows, number, point)
+                    for number, point in round_loop.jobs_left(points, seeds, self.rows)],
+                    made, round_loop.Progress(0), **more)
+            finally:
+                self.rows.arrange(points)
 
     def begun(self):
         return [line for line in self.log.read_text(encoding="utf-8").splitlines()
