@@ -10,7 +10,7 @@
 #   make test-all   every crash round, and the other tests under each sanitizer
 #   make tidy       clang-tidy over all sources but the tests, with the checks of .clang-tidy
 #   make compile_commands.json     for editors and clang's tools
-#   make deps | format | lint | bench | clean
+#   make deps | format | lint | clean
 #
 # CXX=clang++ builds in build-clang/; scripts/install_deps.sh --developer installs clang and
 # clang-tidy.
@@ -87,15 +87,13 @@ ifeq ($(CLANG),)
 TEST_UNITS := $(shell tests/units.sh $(TEST_BINARY).units $(TESTS))
 endif
 TEST_SUPPORT := $(sort $(wildcard tests/*.cc) $(filter-out %_test.cc,$(TEST_SOURCES)))
-BENCHES := $(sort $(wildcard scripts/bench/*.cc))
 
 OBJECTS := $(SOURCES:%.cc=$(BUILD)/%.o)
 CLI_OBJECTS := $(CLI:%.cc=$(BUILD)/%.o)
 TEST_OBJECTS := $(if $(CLANG),$(TESTS:%.cc=$(BUILD)/%.o),$(TEST_UNITS:.cc=.o)) $(TEST_SUPPORT:%.cc=$(BUILD)/%.o)
 TESTED_OBJECTS := $(TESTED_SIMULATION:%.cc=$(BUILD)/%.o)
-BENCH_OBJECTS := $(BENCHES:%.cc=$(BUILD)/%.o)
 
-.PHONY: all sim deps demo figure test test-all bench format lint tidy clean FORCE
+.PHONY: all sim deps demo figure test test-all format lint tidy clean FORCE
 all: $(BUILD)/logjam
 
 # The simulated machine: build-sim/logjam, from the same sources.
@@ -114,9 +112,6 @@ $(BUILD)/logjam.blocks: $(BUILD)/logjam scripts/block_costs.py
 $(TEST_BINARY): $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TEST_OBJECTS) \
                 $(TESTED_OBJECTS)
 	$(CXX) $(LDFLAGS) -o $@ $^ -lgtest $(LDLIBS) $(if $(TESTED_OBJECTS),-lboost_context)
-
-$(BUILD)/bench: $(OBJECTS) $(BENCH_OBJECTS)
-	$(CXX) $(LDFLAGS) -o $@ $^ -lbenchmark -lbenchmark_main $(LDLIBS)
 
 # The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers
 # that look whether ThreadSanitizer is there must not find it.
@@ -190,15 +185,12 @@ test-all:
 
 demo: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(BUILD)/logjam
-	@scripts/demo.py --logjam $(BUILD)/logjam --out results/demo
+	@scripts/demo.py --logjam $(BUILD)/logjam --out build/demo
 
 SIZE ?= quick
 figure: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(BUILD)/logjam
 	@scripts/figures.py run $(ID) --$(SIZE) --plot --logjam=$(BUILD)/logjam
-
-bench: $(BUILD)/bench
-	$(BUILD)/bench
 
 format:
 	git ls-files '*.cc' '*.h' | xargs clang-format -i
@@ -208,8 +200,8 @@ lint:
 
 # As clang is called: the tools that read it are clang's, and do not know all of g++'s flags.
 compile_commands.json: FORCE
-	@$(MAKE) --no-print-directory -Bn CXX=clang++ build-clang/logjam build-clang/tests/all \
-	  build-clang/bench | scripts/compile_commands.py > $@
+	@$(MAKE) --no-print-directory -Bn CXX=clang++ build-clang/logjam build-clang/tests/all | \
+	  scripts/compile_commands.py > $@
 
 # Of one file: clang-tidy cli/run.cc
 tidy: compile_commands.json
@@ -218,4 +210,4 @@ tidy: compile_commands.json
 clean:
 	rm -rf build build-*
 
--include $(OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(TESTED_OBJECTS:.o=.d) $(BENCH_OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(TESTED_OBJECTS:.o=.d)

@@ -34,7 +34,7 @@ import struct
 import subprocess
 import sys
 
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 MAGIC = b"LJBLOCK1"
 TRACE = "<__sanitizer_cov_trace_pc>"

@@ -73,7 +73,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logjam", default="build/logjam", help="the binary")
-    parser.add_argument("--out", default="results/demo", help="where CSVs and figures go")
+    parser.add_argument("--out", default="build/demo", help="where CSVs and figures go")
     parser.add_argument("--budget", type=float, default=45,
                         help="seconds for each experiment, if its first round needs no more")
     options = parser.parse_args()

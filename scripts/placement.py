@@ -3,7 +3,7 @@
 
 The machines are hwloc's descriptions, so the tables are the same wherever they are made:
 
-    scripts/placement.py > results/placement.md
+    scripts/placement.py > tests/golden/placement.md
 """
 
 import argparse

@@ -20,7 +20,7 @@ import socket
 
 from experiments import store
 from experiments.definition import Point
-from experiments.refused import Refused
+from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused, Runner
 
 FIGURES = pathlib.Path(__file__).resolve().parent.parent / "figures.py"

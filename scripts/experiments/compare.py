@@ -22,9 +22,9 @@ import statistics
 from scipy import stats
 
 from experiments import definition, store, sweep
-from experiments.measured import Measured, NotMeasured
-from experiments.printed import say
-from experiments.refused import Refused
+from experiments.analysis import Measured, NotMeasured
+from experiments.errors import Refused
+from experiments.text_tables import say
 
 # What a reader would call faster or slower: the column, and whether more of it is better.
 COLUMNS = {"tps": True, "inserts_s": True, "replay_gb_s": True, "cpu_us_txn": False,

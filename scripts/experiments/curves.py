@@ -9,12 +9,12 @@ import dataclasses
 import statistics
 
 from experiments import style
+from experiments.analysis import NotMeasured
 from experiments.definition import text
-from experiments.measured import NotMeasured
 from experiments.store import axes_of
 
-# The fractions of a distribution that are drawn: all percents, and the tail.
-FRACTIONS = [i / 100 for i in range(1, 100)] + [0.995, 0.999]
+# The fractions of a distribution that are drawn: those that logjam writes (cli/cdf.cc).
+FRACTIONS = [*(i / 100 for i in range(2, 95, 2)), 0.95, 0.96, 0.98, 0.99, 0.995, 0.999]
 TRACED = ("cdf", "timeline")
 BY_NAME = ("bars", "stacked")  # x are names in these kinds
 EXTRA_AXES = {"cdf": ("latency_us", "fraction"), "timeline": ("seconds", "tps")}

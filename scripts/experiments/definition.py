@@ -9,12 +9,11 @@ import itertools
 import pathlib
 import tomllib
 
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "config"
 SIZES = {"quick": {"rounds": 3, "seconds": 0.5, "warmup": 0.2},
          "full": {"rounds": 5, "seconds": 5, "warmup": 1}}
-PUBLISHED = 36  # results that logjam is to make again
 COMMANDS = ("run", "micro", "recover", "dump")
 PREPARED = ("recover", "dump")  # these read a log, which another run writes first
 PLOTS = ("lines", "bars", "stacked", "cdf", "timeline", "dependencies")

@@ -9,7 +9,7 @@ import html
 import json
 import pathlib
 
-from experiments import curves, dependencies, evidence, report
+from experiments import check_values, curves, dependencies, report
 from experiments.style import SCHEMES, component_colours, component_names
 
 HERE = pathlib.Path(__file__).resolve().parent / "page"
@@ -93,7 +93,7 @@ def run_of(entry, run):
             "ours": ours, "published": published,
             "command": report.command_of(entry, run),
             "checks": [{"says": check["says"], "verdict": verdict,
-                        "numbers": evidence.of_check(measured, check)}
+                        "numbers": check_values.of_check(measured, check)}
                        for check, verdict in measured.checks()],
             "styles": {name: vars(style)
                        for name, style in curves.styles_of(one, drawn).items()},

@@ -19,13 +19,14 @@ from matplotlib.patches import Patch
 from PIL import Image
 
 from experiments import curves, dependencies, plot_kinds
-from experiments.measured import OPEN
-from experiments.style import (COLOURS, VERDICTS, component_colours, component_names, name_of,
-                               short_machine)
+from experiments.analysis import OPEN
+from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
+                               component_names, family_of, name_of, schemes_of, short_machine)
 
 UNIT = re.compile(r" \((us|ms)\)$")  # goes where the ticks have units of their own
 WIDTH = 9.0  # inches, at 150 dots: 1350 pixels, and readable at 900
 DOTS = 150
+MOST_LINES = 8  # in one panel; more schemes get a panel for each of their families
 UNKNOWN = {"log": "", "unsafe": ""}  # of what the paper measured
 SETTINGS = {"font.size": 8.5, "font.family": "DejaVu Sans", "axes.spines.top": False,
             "axes.spines.right": False, "axes.edgecolor": "#777777", "axes.labelcolor": "#333333",
@@ -81,10 +82,28 @@ class Figure:
         self.columns = curves.columns_of(self.plot) or [""]
         self.panels = list(dict.fromkeys(d.panel for d in self.drawn)) or list(self.edges) or [""]
         self.styles = curves.styles_of(experiment, self.drawn)
+        self.families = self._families()
+        if self.families:
+            self.families = {f"{panel}: {family}": (panel, members) for panel in self.panels
+                             for family, members in self.families.items()}
+            self.panels = list(self.families)
         self.parts = dict(zip(self.columns, component_names(self.columns)))
         if self.kind == "stacked":
             colours = component_colours(list(self.parts.values()))
             self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
+
+    def _families(self):
+        """The series of each family, if there are too many for one panel. Without a log is in all."""
+        schemes = schemes_of(curves.series_of(self.drawn))
+        if self.kind != "lines" or len(schemes) <= MOST_LINES or None in schemes.values():
+            return {}
+        families = {}
+        for family in (*FAMILIES, OTHERS):
+            members = {name for name, scheme in schemes.items()
+                       if scheme != "none" and family_of(scheme) == family}
+            if members:
+                families[family] = members | {name for name, of in schemes.items() if of == "none"}
+        return families
 
     def cells(self):
         """Rows of (panel, column, whether published), or None for an empty place."""
@@ -106,6 +125,7 @@ class Figure:
     def image(self):
         cells = self.cells()
         single = len(cells) == 1
+        self.ends = []  # of the lines whose names stand beside them
         self.fits = int(140 / len(cells[0])) - 4  # letters in a panel's width
         self.lines_of_where = 1 + max((self._where(c[0], c[2]).count("\n")
                                        for row in cells for c in row if c), default=0)
@@ -132,6 +152,8 @@ class Figure:
         self._share_scales(grid, cells)
         for _ in range(2):  # the ticks may change with the height, and their width with them
             self._place(body, grid, cells, sum(heights), 0.28 + 0.15 * self.lines_of_where)
+        for axes, ends in self.ends:
+            plot_kinds.name_lines(axes, ends, self.styles)
         written = io.BytesIO()
         figure.savefig(written, dpi=DOTS, facecolor="white")
         plt.close(figure)
@@ -195,6 +217,11 @@ class Figure:
             plot_kinds.ranges(axes, drawn, self.styles, plot)
         elif self.kind == "bars":
             plot_kinds.bars(axes, drawn, self.styles, plot)
+        elif panel in self.families:
+            of_panel, members = self.families[panel]
+            ends = plot_kinds.family(axes, [d for d in self.drawn if d.panel == of_panel],
+                                     self.styles, plot, members)
+            self.ends.append((axes, ends))
         else:
             plot_kinds.lines(axes, drawn, self.styles, plot)
             if self.kind == "cdf":
@@ -226,6 +253,8 @@ class Figure:
 
     def _where(self, panel, published):
         """Where a panel's numbers are from, in at most two lines."""
+        if self.families:
+            return ""  # the foot says it once
         where = "published" if published else self._here()
         of = self.experiment.setting if published else self._machine()
         said = (f"{where} ({of})" if of else where) if panel else of
@@ -286,7 +315,7 @@ class Header:
             return [Patch(facecolor=COLOURS[colour], label=name)
                     for name, colour in figure.parts.values()]
         named = {name: style for name, style in figure.styles.items() if name}
-        if kind == "bars" and len(named) == 1:
+        if kind == "bars" and len(named) == 1 or figure.families:
             return []
         if kind == "bars":
             return [Patch(facecolor="white" if s.unsafe or s.variant else s.rgb, edgecolor=s.rgb,

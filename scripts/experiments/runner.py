@@ -18,9 +18,9 @@ import shutil
 import subprocess
 import tempfile
 
-from experiments import machine
+from experiments import idle_watch
 from experiments.definition import CONFIG, text
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 BAD_INPUT = 2  # logjam's exit status for what it refuses
 EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file, which becomes rows
@@ -97,7 +97,7 @@ class Runner:
     def __init__(self, logjam, wal_dir, tries=4, cores=None):
         self.logjam, self.tries = logjam, tries
         self.always = []  # flags of all points
-        self._cores = cores or machine.cores()
+        self._cores = cores or idle_watch.cores()
         with open(logjam, "rb") as file:
             self.binary = hashlib.file_digest(file, "sha256").hexdigest()[:12]
         self.thrown_away = 0
@@ -118,13 +118,13 @@ class Runner:
         thrown_away = 0
         while True:
             if self.tries > 1:
-                machine.wait_until_idle()
+                idle_watch.wait_until_idle()
             began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
-            watch = machine.Watch()
+            watch = idle_watch.Watch()
             outcome = self._run_once(point)
             others, switches = watch.others(), watch.switches()
             earlier = self._switches.setdefault(point.name, [])
-            alone = others <= machine.MOST_OF_OTHERS and not machine.unusual(switches, earlier)
+            alone = others <= idle_watch.MOST_OF_OTHERS and not idle_watch.unusual(switches, earlier)
             if alone or thrown_away + 1 >= self.tries:
                 break
             thrown_away += 1

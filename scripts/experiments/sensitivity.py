@@ -15,9 +15,9 @@ run that was stopped goes on.
 import dataclasses
 import pathlib
 
-from experiments import local, needed, simulated, store
-from experiments.measured import HOLDS, OPEN, Measured
-from experiments.refused import Refused
+from experiments import points_of_checks, round_loop, sim_runner, store
+from experiments.analysis import HOLDS, OPEN, Measured
+from experiments.errors import Refused
 
 UNCHANGED = "unchanged"
 LEAST = {"overlap": 1.0}  # misses that do not overlap at all
@@ -78,8 +78,8 @@ def _jobs(points, seeds, variant, rows):
     """The jobs of a variant that have no row yet, of seeds 1 to `seeds`."""
     own = [dataclasses.replace(point, flags={**point.flags, **(
         {"set": variant.setting} if variant.setting else {})}) for point in points]
-    return [simulated.Job(rows, number, point)
-            for number, point in local.jobs_left(own, seeds, rows)]
+    return [sim_runner.Job(rows, number, point)
+            for number, point in round_loop.jobs_left(own, seeds, rows)]
 
 
 def _done(rows):
@@ -92,7 +92,7 @@ def _done(rows):
 def run(experiment, points, of_machine, folder, made, progress, seeds, screen=False):
     """Runs what is missing with the SimulatedRunners `made`. `of_machine` are its variants. Returns
     what the simulation refused: a dict of variants' names to sentences."""
-    points = needed.points_of_checks(experiment, points)
+    points = points_of_checks.select(experiment, points)
     rows = {one.name: store.Store(folder / f"{one.name}.csv") for one in of_machine}
     refused = {}
 
@@ -100,7 +100,7 @@ def run(experiment, points, of_machine, folder, made, progress, seeds, screen=Fa
         jobs = [job for one in of_machine if one.name not in refused
                 for job in _jobs(points, number_of(one), one, rows[one.name])]
         progress.total = progress.done + len(jobs)
-        for job, why in simulated.run_jobs(experiment.id, jobs, made, progress, skip_refused=True):
+        for job, why in sim_runner.run_jobs(experiment.id, jobs, made, progress, skip_refused=True):
             refused[job.rows.path.stem] = why
 
     run_all(lambda one: seeds if one.name == UNCHANGED else 1)

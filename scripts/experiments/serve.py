@@ -4,7 +4,7 @@ import functools
 import http.server
 import webbrowser
 
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

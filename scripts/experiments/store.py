@@ -11,7 +11,7 @@ import os
 import pathlib
 import re
 
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 ORIGIN = ("revision", "binary", "machine", "profile")  # profile: of a simulated machine
 SEED = re.compile(r", seed \d+")

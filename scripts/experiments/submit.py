@@ -18,8 +18,8 @@ import sys
 import time
 
 from experiments import batch as batches
-from experiments import local, store
-from experiments.refused import Refused
+from experiments import round_loop, store
+from experiments.errors import Refused
 
 SLURM, PARALLEL = "slurm", "parallel"
 MAX_ARRAY = 1001  # Slurm's default
@@ -89,7 +89,7 @@ def submit(args, experiment, points, rounds, csv, logjam, skip_refused=False):
     rows = store.Store(csv)
     if args.fresh:
         rows.remove()
-    jobs = local.jobs_left(points, rounds, rows)
+    jobs = round_loop.jobs_left(points, rounds, rows)
     if not jobs:
         print(f"{experiment.id}: {csv} has all rows")
         return True

@@ -9,7 +9,7 @@ A point that logjam refuses is left out, and the refusal is printed.
 import shlex
 
 from experiments.definition import Experiment
-from experiments.refused import Refused
+from experiments.errors import Refused
 from experiments.store import axes_of
 
 

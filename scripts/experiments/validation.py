@@ -8,8 +8,8 @@ says so too.
 import dataclasses
 import itertools
 
-from experiments.measured import NotMeasured
-from experiments.refused import Refused
+from experiments.analysis import NotMeasured
+from experiments.errors import Refused
 
 NEAR = 0.2  # a ratio within it is near; schemes that differ by more are told apart
 RANKED = "log"  # the axis whose values are ranked

@@ -1,9 +1,9 @@
 """The experiments' files: what a grid's points are, and what is refused."""
 
-from planned import InADirectory, experiment
+from fixtures import InADirectory, experiment
 
 from experiments import definition
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 
 class Definition(InADirectory):

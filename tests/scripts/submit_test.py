@@ -14,7 +14,7 @@ import unittest
 
 import local_hosts
 import local_slurm
-from planned import FIGURES, InADirectory
+from fixtures import FIGURES, InADirectory
 from processes import wait_until
 
 LARGE = bool(os.environ.get("LOGJAM_TEST_ALL"))

@@ -1,10 +1,10 @@
 """What the commands print of rows: tables, numbers beside the published ones, verdicts."""
 
-from experiments import measured
+from experiments import analysis
 
 
-def say(text=""):
-    print(text, flush=True)
+def say(text="", end="\n"):
+    print(text, end=end, flush=True)
 
 
 def shown(value):
@@ -44,4 +44,4 @@ def print_measured(experiment, found):
     checks = found.checks()
     for check, verdict in checks:
         say(f"{verdict}: {check['says']}")
-    return all(verdict in (measured.HOLDS, measured.OPEN) for _, verdict in checks)
+    return all(verdict in (analysis.HOLDS, analysis.OPEN) for _, verdict in checks)

@@ -7,13 +7,13 @@ import time
 import unittest
 from unittest import mock
 
-from planned import InADirectory, experiment, row
+from fixtures import InADirectory, experiment, row
 
-from experiments import local, profile, simulated, store
-from experiments.measured import FAILS, HOLDS, OPEN, Measured
-from experiments.refused import Refused
+from experiments import machine_profile, round_loop, sim_runner, store
+from experiments.analysis import FAILS, HOLDS, OPEN, Measured
+from experiments.errors import Refused
 
-FAKE = pathlib.Path(__file__).resolve().parent / "fake_simulated.py"
+FAKE = pathlib.Path(__file__).resolve().parent / "fake_simulator.py"
 PROFILE = """
 name = "a machine"
 sockets = 2
@@ -48,20 +48,18 @@ class WithAMachine(InADirectory):
         self.rows = store.Store(self.directory / "t1" / "quick-niagara2.csv")
 
     def profile(self):
-        return profile.find(str(self.machine))
+        return machine_profile.find(str(self.machine))
 
     def run_jobs(self, one, seeds=1, jobs=2, **more):
         points = one.points("quick", simulated=True)
-        made = simulated.runners(str(FAKE), self.directory, self.profile(), jobs)
-        try:
-            return simulated.run_jobs("T1", [
-                simulated.Job(self.rows, number, point)
-                for number, point in local.jobs_left(points, seeds, self.rows)],
-                made, local.Progress(0), **more)
-        finally:
-            for runner in made:
-                runner.__exit__()
-            self.rows.arrange(points)
+        with sim_runner.runners(str(FAKE), self.directory, self.profile(), jobs) as made:
+            try:
+                return sim_runner.run_jobs("T1", [
+                    sim_runner.Job(self.rows, number, point)
+                    for number, point in round_loop.jobs_left(points, seeds, self.rows)],
+                    made, round_loop.Progress(0), **more)
+            finally:
+                self.rows.arrange(points)
 
     def begun(self):
         return [line for line in self.log.read_text(encoding="utf-8").splitlines()
@@ -126,7 +124,7 @@ class Simulated(WithAMachine):
     def test_a_runner_that_is_stopped_ends_its_run_at_once(self):
         point = experiment(grid=[{"flags": {"threads": 1, "log": "slow"}}],
                            simulated=SIMULATED).points(simulated=True)[0]
-        with simulated.SimulatedRunner(str(FAKE), self.directory, self.profile()) as runner:
+        with sim_runner.SimulatedRunner(str(FAKE), self.directory, self.profile()) as runner:
             def stop():
                 while not self.begun():
                     time.sleep(0.01)
@@ -216,7 +214,7 @@ class AProfile(WithAMachine):
     def test_a_machine_that_is_not_there_is_refused(self):
         for name in ("nowhere", str(self.directory / "x.toml")):
             with self.subTest(name=name), self.assertRaises(Refused):
-                profile.find(name)
+                machine_profile.find(name)
         self.machine.write_text("sockets = 1\ncores = 2\n", encoding="utf-8")
         with self.assertRaises(Refused) as refused:
             self.profile()

@@ -2,9 +2,9 @@
 
 import copy
 
+from experiments.analysis import NotMeasured
 from experiments.curves import number
-from experiments.measured import NotMeasured
-from experiments.refused import Refused
+from experiments.errors import Refused
 from experiments.style import short
 
 ASKED = ("value", "values", "ratio", "ratios", "spread")

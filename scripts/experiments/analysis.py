@@ -9,7 +9,7 @@ import math
 import statistics
 
 from experiments.definition import text
-from experiments.refused import Refused
+from experiments.errors import Refused
 from experiments.store import axes_of, machine_of, simulated
 
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "open", "not measured"

@@ -6,6 +6,7 @@ simulation.
 """
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import datetime
 import os
@@ -14,9 +15,9 @@ import queue
 import subprocess
 import time
 
-from experiments import machine
+from experiments import idle_watch
 from experiments.definition import CONFIG
-from experiments.refused import Refused
+from experiments.errors import Refused
 from experiments.runner import PointRefused, Runner
 
 
@@ -74,9 +75,12 @@ class SimulatedRunner(Runner):
             self._child.kill()
 
 
+@contextlib.contextmanager
 def runners(logjam, wal_dir, profile, number=None):
-    """A SimulatedRunner for each core of this machine, or `number` of them."""
-    return [SimulatedRunner(logjam, wal_dir, profile) for _ in range(number or machine.cores())]
+    """Gives a SimulatedRunner for each core of this machine, or `number` of them."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(SimulatedRunner(logjam, wal_dir, profile))
+               for _ in range(number or idle_watch.cores())]
 
 
 def run_jobs(name, jobs, made, progress, skip_refused=False):

@@ -2,9 +2,9 @@
 
 import pathlib
 
-from experiments import definition, measured, profile, store
-from experiments.printed import say
-from experiments.refused import Refused
+from experiments import analysis, definition, machine_profile, store
+from experiments.errors import Refused
+from experiments.text_tables import say
 
 
 def chosen(args):
@@ -27,7 +27,7 @@ def is_simulated(args):
 def profile_of(args, experiment):
     """The Profile of the machine that --machine or the experiment's own file names."""
     experiment.form(args.size, simulated=True)
-    return profile.find(args.machine or experiment.simulated.machine)
+    return machine_profile.find(args.machine or experiment.simulated.machine)
 
 
 def native_csv_of(args, experiment):
@@ -45,7 +45,7 @@ def read(path, experiment):
     rows = store.Store(path)
     if not rows.rows:
         raise Refused(f"there are no rows {rows.path}: figures.py run {experiment.id} makes them")
-    return measured.Measured(experiment, rows.rows), rows
+    return analysis.Measured(experiment, rows.rows), rows
 
 
 def draw(args, experiment):

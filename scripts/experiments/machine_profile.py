@@ -10,7 +10,7 @@ import pathlib
 import tomllib
 
 from experiments.definition import CONFIG
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 SHAPE = ("sockets", "cores", "contexts")  # what the machine is, not what something costs there
 

@@ -2,10 +2,10 @@
 
 import unittest
 
-from planned import experiment, row
+from fixtures import experiment, row
 
-from experiments.measured import FAILS, HOLDS, MISSING, OPEN, Measured
-from experiments.refused import Refused
+from experiments.analysis import FAILS, HOLDS, MISSING, OPEN, Measured
+from experiments.errors import Refused
 
 
 def measured(rows=None, **fields):

@@ -2,10 +2,10 @@
 
 import time
 
-from experiments import local, measured, runner, sensitivity, simulated, store, validation
-from experiments.printed import print_lines, print_measured, say
-from experiments.refused import Refused
-from experiments.selected import chosen, csv_of, draw, native_csv_of, profile_of, read
+from experiments import analysis, round_loop, runner, sensitivity, sim_runner, store, validation
+from experiments.arguments import chosen, csv_of, draw, native_csv_of, profile_of, read
+from experiments.errors import Refused
+from experiments.text_tables import print_lines, print_measured, say
 
 
 def run(args, experiments):
@@ -14,7 +14,7 @@ def run(args, experiments):
         if getattr(args, name):
             raise Refused(f"--{name} does not go with a simulated machine"
                           + (": --seeds=N makes N rounds" if name == "rounds" else ""))
-    logjam, begun, well, work = simulated.logjam_of(args.logjam), time.monotonic(), True, []
+    logjam, begun, well, work = sim_runner.logjam_of(args.logjam), time.monotonic(), True, []
     for experiment in experiments:
         size, rows = experiment.form(args.size, simulated=True), store.Store(
             csv_of(args, experiment))
@@ -24,19 +24,18 @@ def run(args, experiments):
             rows.remove()
         points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
         work.append((experiment, points, rows, [
-            simulated.Job(rows, number, point)
-            for number, point in local.jobs_left(points, args.seeds or size.rounds, rows)]))
-    progress = local.Progress(sum(len(jobs) for *_, jobs in work))
+            sim_runner.Job(rows, number, point)
+            for number, point in round_loop.jobs_left(points, args.seeds or size.rounds, rows)]))
+    progress = round_loop.Progress(sum(len(jobs) for *_, jobs in work))
     for experiment, points, rows, jobs in work:
-        made = simulated.runners(logjam, args.wal_dir, profile_of(args, experiment), args.jobs)
-        try:
-            simulated.run_jobs(experiment.id, jobs, made, progress)
-        finally:
-            for one in made:
-                one.__exit__()
-            progress.end()
+        machine = profile_of(args, experiment)
+        with sim_runner.runners(logjam, args.wal_dir, machine, args.jobs) as made:
+            try:
+                sim_runner.run_jobs(experiment.id, jobs, made, progress)
+            finally:
+                progress.end()
         rows.arrange(points)
-        well = print_measured(experiment, measured.Measured(experiment, rows.rows)) and well
+        well = print_measured(experiment, analysis.Measured(experiment, rows.rows)) and well
         if args.plot:
             draw(args, experiment)
     say(f"\n{progress.done} simulated runs in {time.monotonic() - begun:.0f} s")
@@ -45,22 +44,20 @@ def run(args, experiments):
 
 def vary_constants(args):
     """Runs what is missing of each chosen experiment's variants, and prints what survives."""
-    logjam, begun = simulated.logjam_of(args.logjam), time.monotonic()
+    logjam, begun = sim_runner.logjam_of(args.logjam), time.monotonic()
     for experiment in chosen(args):
         machine, size = profile_of(args, experiment), experiment.form(args.size, simulated=True)
         size.seconds = args.seconds or size.seconds
         points = experiment.points(args.size, lambda: runner.schemes_of(logjam), simulated=True)
         folder = sensitivity.folder_of(args.results, experiment, machine.name)
-        made = simulated.runners(logjam, args.wal_dir, machine, args.jobs)
-        progress = local.Progress(0)
-        try:
-            refused = sensitivity.run(
-                experiment, points, sensitivity.variants(machine, args.constants), folder, made,
-                progress, args.seeds or 3, args.screen)
-        finally:
-            for one in made:
-                one.__exit__()
-            progress.end()
+        progress = round_loop.Progress(0)
+        with sim_runner.runners(logjam, args.wal_dir, machine, args.jobs) as made:
+            try:
+                refused = sensitivity.run(
+                    experiment, points, sensitivity.variants(machine, args.constants), folder, made,
+                    progress, args.seeds or 3, args.screen)
+            finally:
+                progress.end()
         for name, why in refused.items():
             say(f"left out: {name}: {why}")
         say(f"\n{experiment.id} on {machine.name}: {progress.done} runs, "

@@ -12,7 +12,7 @@ import pathlib
 import statistics
 
 from experiments import definition, plots, sensitivity, validation
-from experiments.measured import FAILS, HOLDS, MISSING, OPEN, Measured
+from experiments.analysis import FAILS, HOLDS, MISSING, OPEN, Measured
 from experiments.store import Store
 
 THIS = "this"  # the profile of the machine at hand
@@ -208,12 +208,11 @@ def summary(entries):
     there = [run for run in runs if run.simulated]
     began = sorted(moment for run in native for moment in run.began())
     return {
-        "of": definition.PUBLISHED, "written": len(published),
+        "of": len(published),
         "decided_simulated": sum(entry.shown.simulated for entry in published
                                  if entry.shown and entry.shown.decided),
         "holds": verdicts.count(HOLDS), "fails": verdicts.count(FAILS),
-        "open": verdicts.count(OPEN), "missing": definition.PUBLISHED - sum(
-            verdicts.count(verdict) for verdict in (HOLDS, FAILS, OPEN)),
+        "open": verdicts.count(OPEN), "missing": verdicts.count(MISSING),
         "machines": list(dict.fromkeys(run.machine for run in native)),
         "simulated": list(dict.fromkeys(run.machine for run in there)),
         "simulated_revisions": list(dict.fromkeys(run.revision for run in there)),
