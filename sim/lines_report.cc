@@ -26,9 +26,10 @@
 
 DEFINE_string(
     report, "",
-    "when the run has ended, print: accesses: where accesses were answered that left their core; "
-    "lines[:N]: the same, and the N (20) cache lines that cost most, with the memory that they are "
-    "in and the functions that share them");
+    "after the run, print: accesses: how many accesses left their core, by where they were "
+    "answered; lines[:N]: the same, and the N (20) cache lines that cost most, with their memory "
+    "and "
+    "the functions that share them");
 
 namespace logjam::sim {
 
@@ -77,7 +78,7 @@ size_t wanted_lines() {
                                     : std::strtoul(FLAGS_report.c_str() + colon + 1, nullptr, 10);
 }
 
-// What memory a line is in: a variable, or the function that allocated it.
+// Returns the memory that a line is in: a variable, or the function that allocated it.
 std::string memory_of(uint32_t line, Symbols& symbols) {
   const auto at = reinterpret_cast<uintptr_t>(address_of(line));
   if (!in_region(address_of(line))) return "variable " + symbols.variable(at);
@@ -149,7 +150,7 @@ void record_allocation(const void* piece, size_t bytes) {
 
 namespace {
 
-// Remote: between sockets, or from another socket's memory.
+// Prints how many accesses left their cores, by who answered.
 void print_accesses() {
   const AccessCounts& counts = scheduler().caches().counts();
   const std::pair<const char*, uint64_t> rows[] = {

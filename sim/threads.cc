@@ -1,4 +1,4 @@
-// The threads of platform/ on the simulated machine, and what it says of itself.
+// The threads of platform/ on the simulated machine, and its description of itself.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -37,8 +37,8 @@ void name_this_thread(const std::string& name) { sim::scheduler().current().name
 bool set_scheduling_class(SchedulingClass wanted) { return wanted == SchedulingClass::kNormal; }
 SchedulingClass scheduling_class() { return SchedulingClass::kNormal; }
 
-// The observer's parts run one after the other: loading takes no virtual time. A fiber's run side
-// by side.
+// Runs the parts one after the other for the observer, because loading takes no virtual time; for a
+// fiber, side by side.
 void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), void* context) {
   if (sim::scheduler().observing()) {
     for (const NodeParts& group : groups) {
@@ -55,7 +55,7 @@ void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), 
 }
 void sort_words(std::span<uint64_t> words, uint32_t) { std::sort(words.begin(), words.end()); }
 
-// The kernel of the simulated machine lets log threads preempt workers, so no class is needed.
+// Takes no class: on the simulated machine log threads preempt workers anyway.
 WorkerClass::WorkerClass(const Request&, const KernelFiles&, const std::function<bool(uint32_t)>&)
     : set_class_(false),
       granted_("simulated"),
@@ -64,7 +64,7 @@ WorkerClass::WorkerClass(const Request&, const KernelFiles&, const std::function
 void WorkerClass::join() const {}
 void WorkerClass::end() {}
 
-// The simulated devices interrupt no core.
+// Returns -1: the simulated devices interrupt no core.
 int core_of_most(std::span<const InterruptCount>) { return -1; }
 int interrupt_core(const std::string&) { return -1; }
 

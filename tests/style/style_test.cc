@@ -36,8 +36,15 @@ TEST(Style, RulesHoldEverywhere) {
   const auto names = scheme_names();
   ASSERT_FALSE(names.empty());
   ASSERT_GT(sources().size(), 30u);
+  lint::Flags flags;
   for (const std::string& path : sources()) {
-    for (const auto& finding : lint::check(path, lint::read_file(path), names, floors())) {
+    if (path.ends_with(".cc")) {
+      lint::find_flags(path, lint::read_file(path), floors(), &flags);
+    }
+  }
+  ASSERT_GT(flags.size(), 30u);
+  for (const std::string& path : sources()) {
+    for (const auto& finding : lint::check(path, lint::read_file(path), names, floors(), flags)) {
       ADD_FAILURE() << lint::to_string(finding);
     }
   }
@@ -68,7 +75,12 @@ class Lint : public testing::TestWithParam<Planted> {};
 
 TEST_P(Lint, ReportsExactlyThePlantedViolation) {
   const Planted& planted = GetParam();
-  const auto findings = lint::check(planted.path, planted.text, {"centr", "aether-cd"}, floors());
+  lint::Flags flags;
+  lint::find_flags("cli/a.cc", "DEFINE_uint32(sockets, 0, \"\");\nDEFINE_string(\n    machine,",
+                   floors(), &flags);
+  lint::find_flags("platform/a.cc", "DEFINE_string(machine, \"\", \"\");", floors(), &flags);
+  const auto findings =
+      lint::check(planted.path, planted.text, {"centr", "aether-cd"}, floors(), flags);
   if (planted.finding == nullptr) {
     for (const auto& finding : findings) ADD_FAILURE() << lint::to_string(finding);
   } else {
@@ -149,6 +161,14 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"tests/a_test.cc", "# include <oneapi/tbb/task_group.h>", "includes oneTBB"},
         Planted{"platform/a.cc", "#include <oneapi/tbb/task_group.h>", nullptr},
         Planted{"tests/cc/a_test.cc", "#include \"logging/schemes/centr.h\"", nullptr}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Flags, Lint,
+    testing::Values(Planted{"sim/a.cc", "int x;\nDECLARE_uint32(sockets);  // of cli/",
+                            "sim/a.cc:2: uses --sockets of cli/a.cc"},
+                    Planted{"cli/b.cc", "DECLARE_uint32(sockets);", nullptr},
+                    Planted{"sim/a.cc", "DECLARE_string(machine);\nDECLARE_bool(help);", nullptr},
+                    Planted{"sim/a.cc", "// DECLARE_uint32(sockets);", nullptr}));
 
 INSTANTIATE_TEST_SUITE_P(
     Layout, Lint,

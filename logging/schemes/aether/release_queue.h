@@ -58,7 +58,7 @@ class ReleaseQueue {
   // delegated to another thread, true if the region is released.
   bool release(const Region& region, uint64_t random);
   // Called behind a full fence: wakes the threads that wait for a free node.
-  void after_published() { room_.notify_behind_fence(); }
+  void after_published() { room_.notify_after_fence(); }
 
  private:
   enum State : uint32_t { kFree, kWaiting, kDelegated, kItsTurn };

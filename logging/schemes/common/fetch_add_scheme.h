@@ -68,7 +68,7 @@ class FetchAddScheme : public SingleStreamScheme {
                       bool commits) override {
     tracker_.publish(worker, reservation.position, reservation.sequence);
     stream().published(commits);
-    if (!helped()) tracking_.notify_behind_fence();
+    if (!helped()) tracking_.notify_after_fence();
     return commit_point(reservation.sequence);
   }
 
