@@ -32,15 +32,6 @@ uint64_t longest_write(uint64_t wanted, uint32_t depth, uint64_t block) {
   return std::max(depth == 1 ? wanted : std::min(wanted, kMostAtDepth), block);
 }
 
-// Counts the time that it lives as waiting for room.
-class SpaceWait {
- public:
-  ~SpaceWait() { platform::ticks_waited_for_space() += platform::ticks() - begin_; }
-
- private:
-  const uint64_t begin_ = platform::ticks();
-};
-
 uint64_t us_to_ticks(uint64_t us) { return platform::ns_to_ticks(static_cast<double>(us) * 1e3); }
 
 uint64_t wait_us(const LogConfig& config) {
@@ -132,8 +123,15 @@ void Stream::published(bool commits) {
   if (daemon == kIdle || (daemon == kTimed && enough(look()))) wake_daemon();
 }
 
-void Stream::sleep_for_space(uint64_t end) {
-  const SpaceWait counted;
+uint64_t Stream::sleep_for_space(uint64_t end) {
+  const uint64_t begin = platform::ticks();
+  sleep_until_it_fits(end);
+  const uint64_t waited = platform::ticks() - begin;
+  platform::ticks_waited_for_space() += waited;
+  return waited;
+}
+
+void Stream::sleep_until_it_fits(uint64_t end) {
   platform::EventCount::Waiter waiter(ring_.space());
   while (true) {
     const uint32_t seen = waiter.prepare();

@@ -103,22 +103,23 @@ class Stream {
   uint64_t durable() const { return durable_.load(platform::memory_order_acquire); }
   bool idle() const;
 
-  // Called before a hole that ends at `end` is filled: waits until the ring has room for it. Any
-  // thread.
-  void wait_for_space(uint64_t end) {
-    if (!ring_.fits(end)) sleep_for_space(end);
-  }
-  // Locks `latch` when the ring has room for `bytes` behind `offset`, which the latch guards. Does
-  // not wait for room under the latch, because the flush that makes room may need the latch.
+  // Waits until a hole that ends at `end` may be filled, because the ring has room for it. Returns
+  // for how many ticks it waited, 0 if there was room. Any thread may call it.
+  uint64_t wait_for_space(uint64_t end) { return ring_.fits(end) ? 0 : sleep_for_space(end); }
+  // Locks `latch`, which guards `offset`, when the ring has room for `bytes` from `offset` on.
+  // Returns for how many ticks it waited for room, 0 if there was room. Does not wait for room
+  // under the latch, because the flush that makes room may need the latch. Any thread may call it.
   template <class Latch>
-  void lock_with_space(Latch& latch, const uint64_t& offset, uint64_t bytes) {
+  uint64_t lock_with_space(Latch& latch, const uint64_t& offset, uint64_t bytes) {
+    uint64_t waited = 0;
     latch.lock();
     while (!ring_.fits(offset + bytes)) {
       const uint64_t end = offset + bytes;
       latch.unlock();
-      wait_for_space(end);
+      waited += wait_for_space(end);
       latch.lock();
     }
+    return waited;
   }
   // Any thread, after filled() may have advanced: wakes the daemon, or the waiter that is to lead,
   // if they wait for this. `commits` says whether the publish counts for --flush_txns.
@@ -182,7 +183,8 @@ class Stream {
   void give_up_lead();
   void wake_daemon();
   void park_daemon(DaemonState state, uint64_t timeout_ns);
-  void sleep_for_space(uint64_t end);
+  uint64_t sleep_for_space(uint64_t end);
+  void sleep_until_it_fits(uint64_t end);
 
   const uint32_t index_;
   StripedDevices devices_;

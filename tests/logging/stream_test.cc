@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "platform/clock.h"
-#include "platform/space_wait.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 
@@ -334,10 +333,7 @@ TEST_F(StreamTest, TheDaemonSleepsWhileAPublisherWaitsForSpaceBehindAHole) {
       });
       const uint64_t capacity = stream_->ring().capacity();
       std::atomic<uint64_t> waited{0};
-      std::thread publisher([&] {
-        stream_->wait_for_space(capacity + 64);
-        waited.store(platform::ticks_waited_for_space());
-      });
+      std::thread publisher([&] { waited.store(stream_->wait_for_space(capacity + 64)); });
       while (!stream_->ring().waited_for()) std::this_thread::yield();
       const uint64_t before = steps.load();
       const auto start = std::chrono::steady_clock::now();
