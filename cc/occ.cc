@@ -170,7 +170,7 @@ bool Occ::spin_until(const Tuple& tuple, const Try& attempt) {
 }
 
 Status Occ::commit() {
-  if (!post_moved_keys()) return give_up();
+  if (!postings_.post_moved()) return give_up();
   if (writes_.empty()) {
     if (!validate()) return give_up();
     commit_point_ = log_.commit_read_only(deps_);
@@ -193,8 +193,9 @@ Status Occ::commit() {
     log_.validation_failed();
     return give_up();
   }
-  log_.validated(deps_, writes_.all());
+  log_.after_validation(deps_, writes_.all());
   const uint64_t sequence = log_.sequence();
+  if (context_.observer != nullptr) context_.observer->serialized();
   commit_point_ = log_.finish();
 
   install(sequence);

@@ -43,7 +43,7 @@ template <Policy policy>
 class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   using Base = TransactionBase<TwoPhaseLocking<policy>>;
   using Base::context_, Base::deps_, Base::holds_locks_, Base::log_, Base::commit_point_,
-      Base::writes_;
+      Base::postings_, Base::writes_;
   using Base::fail, Base::note_overwritten, Base::note_read;
 
  public:
@@ -59,7 +59,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   }
 
   Status commit() override {
-    if (!Base::post_moved_keys()) return Status::kAbort;
+    if (!postings_.post_moved()) return Status::kAbort;
     if (!writes_.changes_anything()) {
       // The transaction has nothing to make visible later, so its locks need not wait for the
       // commit point.
@@ -70,9 +70,10 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     for (const Write& write : writes_.all()) {
       note_overwritten(write, write.tuple->load_version());
     }
-    log_.draw(deps_, writes_.all());
+    log_.reserve(deps_, writes_.all());
     for (const Tuple* tuple : reads_) log_.stamp_read(*tuple);
     const uint64_t sequence = log_.sequence();
+    if (context_.observer != nullptr) context_.observer->serialized();
     commit_point_ = log_.finish();
     for (const Write& write : writes_.all()) install(write, sequence);
     Base::report_erased(sequence);

@@ -1,7 +1,7 @@
 // What a hardware thread does by one instruction. Any thread may call any function of this file.
 //
 // The simulated machine has a file of this name in sim/include, and so have
-// platform/os_thread.h, platform/mutex.h and platform/space_wait.h: its build finds those first.
+// platform/os_thread.h and platform/mutex.h: its build finds those first.
 #pragma once
 
 #include <sched.h>

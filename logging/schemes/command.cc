@@ -24,7 +24,7 @@ const SchemeRegistration registration({
     .safe_when = "LSN <= SDL",
     .cut = "first gap, then re-executed in order",
     .source = "H-Store",
-    .traits = {.sequence_before_validation = true, .commands = true},
+    .traits = {.number_drawn = NumberDrawn::kBefore, .commands = true},
     .recovery = first_gap(),
     .stream_count = one_stream,
     .construct = construct<UnitCountScheme>,

@@ -21,7 +21,7 @@ class None final : public LogScheme {
     last = std::max({last, deps.max_read, deps.max_overwritten}) + 1;
     return {.sequence = last};
   }
-  CommitPoint publish(uint32_t, const LogReservation&, bool, bool) override { return {}; }
+  CommitPoint publish(uint32_t, const LogReservation&, RecordRole) override { return {}; }
   CommitPoint commit_read_only(uint32_t, const Dependencies&) override { return {}; }
   bool is_durable(const CommitPoint&) const override { return true; }
   void poll(uint32_t) override {}

@@ -101,7 +101,8 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
         EXPECT_FALSE(scheme.is_durable({reservation.sequence, 0})) << "durable before published";
       }
-      const CommitPoint point = scheme.publish(worker, reservation, ok, true);
+      const CommitPoint point =
+          scheme.publish(worker, reservation, ok ? RecordRole::kCommit : RecordRole::kVoid);
       published.push_back({reservation.sequence, reservation.position, txn, 0, bytes, point, ok});
       scheme.poll(worker);
       if (random() % 32 == 0) scheme.wait_durable(worker, point);
@@ -156,7 +157,7 @@ TEST_P(AetherTest, WorkersThatFindTheLockHeldFormGroups) {
   for (platform::SpinWait wait; counter(log, "consolidated_inserts") < kWorkers - 3;) wait.once();
   EXPECT_FALSE(scheme.is_durable(CommitPoint::in_stream(0, first.sequence)));
   fill_record(first, log.run(), 0);
-  scheme.publish(0, first, true, true);
+  scheme.publish(0, first, RecordRole::kCommit);
   for (std::thread& thread : threads) thread.join();
   EXPECT_GT(counter(log, "mean_group_size"), 1) << "no group had a second member";
   log.drain();
@@ -182,11 +183,11 @@ TEST_P(AetherTest, ReleaseIsDelegatedWhenAnEarlierRegionIsOpen) {
   const LogReservation first = log.scheme().reserve(0, {}, 48);
   const LogReservation second = log.scheme().reserve(1, {}, 48);
   fill_record(second, log.run(), 2);
-  const CommitPoint behind = log.scheme().publish(1, second, true, true);
+  const CommitPoint behind = log.scheme().publish(1, second, RecordRole::kCommit);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_FALSE(log.scheme().is_durable(behind));
   fill_record(first, log.run(), 1);
-  log.scheme().publish(0, first, true, true);
+  log.scheme().publish(0, first, RecordRole::kCommit);
   log.scheme().wait_durable(1, behind);
   EXPECT_EQ(log.scheme().counters().value("delegated_releases"), 1);
 }

@@ -78,7 +78,7 @@ TEST_F(PoplarTest, AHoleHoldsUpItsSegmentAndLaterSegments) {
   flush(0);
   EXPECT_FALSE(scheme().is_durable(much_later.point));
   fill_record(open, log_->run(), 99);
-  scheme().publish(2, open, true, true);
+  scheme().publish(2, open, RecordRole::kCommit);
   flush(0);
   for (const Published& one : {before, behind, much_later}) {
     EXPECT_TRUE(scheme().is_durable(one.point));

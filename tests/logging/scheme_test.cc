@@ -175,7 +175,7 @@ TEST_P(SchemeTest, NoWatermarkPassesAReservationThatIsNotPublished) {
     }
   }
   fill_record(open, log.run(), 3);
-  const CommitPoint point = scheme.publish(0, open, true, true);
+  const CommitPoint point = scheme.publish(0, open, RecordRole::kCommit);
   scheme.wait_durable(0, point);
   other.join();
   EXPECT_TRUE(scheme.is_durable(behind.point));

@@ -144,7 +144,7 @@ TEST(Scm, TheWatermarkPassesOnlyPersistedBytes) {
         const LogReservation reservation = scheme->reserve(worker, {}, bytes);
         if (random() % 4 == 0) std::this_thread::yield();
         std::memset(reservation.hole, static_cast<int>(RememberingDevice::kFilled), bytes);
-        const CommitPoint point = scheme->publish(worker, reservation, true, true);
+        const CommitPoint point = scheme->publish(worker, reservation, RecordRole::kCommit);
         scheme->wait_durable(worker, point);
         if (i % 16 == 0) missing += device.missing_before(point.sequence);
       }
@@ -175,7 +175,7 @@ TEST(Scm, ARecordNeverWaitsForALaterRecord) {
         const LogReservation reservation = log.scheme().reserve(worker, {}, 64);
         fill_record(reservation, log.run(), i);
         log.scheme().wait_durable(worker, CommitPoint::in_stream(0, reservation.position));
-        log.scheme().publish(worker, reservation, true, true);
+        log.scheme().publish(worker, reservation, RecordRole::kCommit);
       }
     });
   }
@@ -209,7 +209,7 @@ TEST(Scm, RecoveryStopsAtTheFirstHole) {
   EXPECT_EQ(options.scheme->recovery.cut({found.tail}).bytes, std::vector<uint64_t>{8192});
 
   fill_record(open, log.run(), 3);
-  log.scheme().publish(1, open, true, true);
+  log.scheme().publish(1, open, RecordRole::kCommit);
   EXPECT_TRUE(log.scheme().is_durable(behind.point));
   log.stop();
   EXPECT_EQ(read_log(directory.file()).tail.why, "end of log");

@@ -28,7 +28,7 @@ class ScriptedLog : public testing::Test {
   // Fills and publishes a reservation that the test has made.
   CommitPoint fill(uint32_t worker, const LogReservation& open) {
     fill_record(open, log_->run(), ++txn_);
-    return scheme().publish(worker, open, true, true);
+    return scheme().publish(worker, open, RecordRole::kCommit);
   }
   // Does all the work that the stream's flusher has now.
   void flush(uint32_t stream) {

@@ -43,11 +43,12 @@ class Aether final : public SingleStreamScheme {
       : SingleStreamScheme(config), buffer_(config, consolidate, stream()) {}
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
-    return reservation(buffer_.reserve(worker, bytes), bytes);
+    const auto [begin, waited] = buffer_.reserve(worker, bytes);
+    return reservation(begin, bytes, waited);
   }
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
-    buffer_.publish(worker, reservation.bytes, commits);
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    buffer_.publish(worker, reservation.bytes, role);
     return commit_point(reservation.sequence);
   }
 

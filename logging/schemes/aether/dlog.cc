@@ -72,7 +72,7 @@ class Dlog final : public MultiStreamScheme {
     for (uint32_t worker = 0; worker < config.workers; ++worker) {
       WorkerState& me = workers_[worker];
       me.random = Lcg(worker + 1);
-      me.home = placement == Placement::kSocket ? config.socket_of(worker) : draw_log(me);
+      me.home = placement == Placement::kSocket ? config.socket_of(worker) : pick_log(me);
       me.tails.resize(streams());
       me.goal.resize(streams());
       me.queue = std::make_unique<DependencyQueue>(streams());
@@ -87,26 +87,27 @@ class Dlog final : public MultiStreamScheme {
     WorkerState& me = workers_[worker];
     me.commits = deps.commits;
     me.bytes = bytes + (deps.commits ? sync_bytes_ : 0);
-    const uint64_t begin = logs_[me.home]->buffer.reserve(worker, me.bytes);
+    const auto [begin, waited] = logs_[me.home]->buffer.reserve(worker, me.bytes);
     if (deps.commits) me.bound = look_at_all(me.tails);
     me.tails[me.home] = begin + me.bytes;
-    const uint64_t gsn = logs_[me.home]->clock.draw(std::max(deps.max_read, deps.max_overwritten));
+    const uint64_t gsn = logs_[me.home]->clock.next(std::max(deps.max_read, deps.max_overwritten));
     if (deps.commits && sync_bytes_ != 0) {
       for (const auto& log : logs_) log->clock.raise(gsn);
       write_watermark_body(me.home, begin + bytes, gsn, me.tails);
       me.syncs.add();
     }
-    return reservation(me.home, begin, bytes, gsn);
+    return reservation(me.home, begin, bytes, gsn, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
     WorkerState& me = workers_[worker];
     const CommitPoint point =
-        commits ? CommitPoint::in_dependency_queue(worker, me.queue->push(me.tails, me.bound))
-                : CommitPoint::in_stream(me.home, me.tails[me.home]);
-    logs_[reservation.stream]->buffer.publish(worker, me.bytes, commits);
-    if (me.commits && placement == Placement::kRandom) me.home = draw_log(me);
+        role == RecordRole::kCommit
+            ? CommitPoint::in_dependency_queue(worker, me.queue->push(me.tails, me.bound))
+            : CommitPoint::in_stream(me.home, me.tails[me.home]);
+    logs_[reservation.stream]->buffer.publish(worker, me.bytes, role);
+    if (me.commits && placement == Placement::kRandom) me.home = pick_log(me);
     return point;
   }
 
@@ -176,7 +177,7 @@ class Dlog final : public MultiStreamScheme {
 
   uint64_t filled(uint32_t index) override { return logs_[index]->buffer.filled(); }
   uint32_t home(uint32_t worker) const override { return workers_[worker].home; }
-  uint32_t draw_log(WorkerState& me) const {
+  uint32_t pick_log(WorkerState& me) const {
     return static_cast<uint32_t>(me.random.next() % streams());
   }
 

@@ -19,11 +19,11 @@ namespace logjam {
 class alignas(platform::kCacheLine) GsnClock {
  public:
   // Returns a new number, larger than `depends_on` and than the clock, and sets the clock to it.
-  uint64_t draw(uint64_t depends_on) {
-    const uint64_t gsn = next();
+  uint64_t next(uint64_t depends_on) {
+    const uint64_t gsn = advance();
     if (gsn > depends_on) return gsn;
     raise(depends_on);
-    return next();
+    return advance();
   }
   // Raises the clock to a number drawn from another log.
   void raise(uint64_t gsn) { platform::atomic_max(clock_, gsn); }
@@ -31,7 +31,7 @@ class alignas(platform::kCacheLine) GsnClock {
   uint64_t now() const { return clock_.load(platform::memory_order_acquire); }
 
  private:
-  uint64_t next() { return clock_.fetch_add(1, platform::memory_order_acq_rel) + 1; }
+  uint64_t advance() { return clock_.fetch_add(1, platform::memory_order_acq_rel) + 1; }
 
   platform::atomic<uint64_t> clock_{0};
 };

@@ -60,14 +60,14 @@ class FetchAddScheme : public SingleStreamScheme {
     // The wait comes before the worker owns a hole, because other workers would wait for that hole.
     if (!tracker_.room(worker)) wait_for_room(worker);
     const uint64_t begin = next_.fetch_add(bytes, platform::memory_order_acq_rel);
-    stream().wait_for_space(begin + bytes);
-    return reservation(begin, bytes);
+    const uint64_t waited = stream().wait_for_space(begin + bytes);
+    return reservation(begin, bytes, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
     tracker_.publish(worker, reservation.position, reservation.sequence);
-    stream().published(commits);
+    stream().published(role == RecordRole::kCommit);
     if (!helped()) tracking_.notify_behind_fence();
     return commit_point(reservation.sequence);
   }

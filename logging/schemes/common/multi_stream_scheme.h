@@ -112,14 +112,15 @@ class MultiStreamScheme : public LogScheme {
   }
   uint64_t global_durable_sequence() const;
 
-  LogReservation reservation(uint32_t index, uint64_t begin, uint32_t bytes,
-                             uint64_t sequence) const {
+  LogReservation reservation(uint32_t index, uint64_t begin, uint32_t bytes, uint64_t sequence,
+                             uint64_t waited_ticks = 0) const {
     return {.sequence = sequence,
             .position = begin,
             .durable = stream(index).durable(),
             .hole = stream(index).at(begin),
             .bytes = bytes,
-            .stream = index};
+            .stream = index,
+            .waited_ticks = waited_ticks};
   }
   // Fills a hole of kWatermarkBytes at `begin` with a watermark record, and counts the record.
   void write_watermark(uint32_t index, uint64_t begin, uint64_t sequence);
@@ -180,7 +181,6 @@ class MultiStreamScheme : public LogScheme {
     return global_durable_sequence() >= wanted;
   }
 
-  const uint64_t run_;
   const bool urgent_;
   std::vector<std::unique_ptr<Entry>> streams_;
   WorkerStates<uint32_t> turns_;

@@ -83,8 +83,7 @@ class PerWorkerScheme : public MultiStreamScheme {
     return watermarks_cut(number_name);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool ok,
-                      bool commits) override;
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role) override;
   CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
     return CommitPoint::in_every_stream(deps.max_read);
   }
@@ -107,19 +106,20 @@ class PerWorkerScheme : public MultiStreamScheme {
  protected:
   // The thread of `worker`: reserves a hole of `bytes`. `draw` returns the number, which is at
   // least `bound`.
-  template <class Draw>
-  LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound, const Draw& draw) {
+  template <class DrawNumber>
+  LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound,
+                      const DrawNumber& draw_number) {
     WorkerState& log = logs_[worker];
     // The wait comes before the record has a number, because other workers would wait for that
     // number.
-    stream(worker).wait_for_space(log.end + bytes);
+    const uint64_t waited = stream(worker).wait_for_space(log.end + bytes);
     log.place.store(bound, platform::memory_order_release);
     platform::full_fence();
-    const uint64_t sequence = draw();
+    const uint64_t sequence = draw_number();
     log.place.store(sequence, platform::memory_order_release);
     const uint64_t begin = log.end;
     log.end += bytes;
-    return reservation(worker, begin, bytes, sequence);
+    return reservation(worker, begin, bytes, sequence, waited);
   }
   uint64_t floor() const { return floor_.load(platform::memory_order_relaxed); }
 

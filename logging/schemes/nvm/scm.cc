@@ -35,8 +35,8 @@
 
 #include "logging/device/device.h"
 #include "logging/format/log_file.h"
+#include "logging/log_scheme.h"
 #include "logging/scheme_registry.h"
-#include "logging/schemes/common/lsn_scheme.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/schemes/nvm/open_holes.h"
 #include "platform/counter.h"
@@ -48,10 +48,10 @@ DEFINE_bool(scm_stale_bounds, false,
 namespace logjam {
 namespace {
 
-class Scm final : public LsnScheme {
+class Scm final : public LogScheme {
  public:
   explicit Scm(const LogConfig& config)
-      : LsnScheme(config),
+      : LogScheme(config),
         memory_(config.devices[0]->memory()),
         open_holes_(config.workers, FLAGS_scm_stale_bounds),
         persisted_(config.workers),
@@ -62,11 +62,15 @@ class Scm final : public LsnScheme {
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     const auto [begin, others_may_wait] = open_holes_.reserve(worker, bytes);
     if (others_may_wait) advance();
-    return reservation(begin, bytes, memory_->mapped(kLogHeaderBytes + begin, bytes),
-                       durable_.load(platform::memory_order_acquire));
+    return {.sequence = begin + bytes,
+            .position = begin,
+            .durable = durable_.load(platform::memory_order_acquire),
+            .hole = memory_->mapped(kLogHeaderBytes + begin, bytes),
+            .bytes = bytes,
+            .stream = 0};
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool, bool) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole) override {
     // If the power is gone, the reservation stays a hole.
     if (memory_->persist({reservation.hole, reservation.bytes})) {
       persisted_[worker].persists.add();
@@ -74,7 +78,11 @@ class Scm final : public LsnScheme {
       open_holes_.filled(worker);
       advance();
     }
-    return commit_point(reservation.sequence);
+    return CommitPoint::in_stream(0, reservation.sequence);
+  }
+
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
+    return CommitPoint::in_stream(0, deps.max_read);
   }
 
   bool is_durable(const CommitPoint& point) const override {
@@ -103,6 +111,7 @@ class Scm final : public LsnScheme {
   std::vector<uint64_t> durable_positions() const override {
     return {durable_.load(platform::memory_order_acquire)};
   }
+  std::vector<uint64_t> durable_sequences() const override { return durable_positions(); }
   // What is filled is durable here.
   std::vector<uint64_t> published_positions() override {
     advance();

@@ -72,16 +72,17 @@ class Poplar final : public MultiStreamScheme {
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     const uint32_t home_stream = home(worker);
-    const auto [begin, ssn, segment] =
+    const auto [begin, ssn, segment, waited] =
         buffers_[home_stream]->reserve(std::max(deps.max_read, deps.max_overwritten), bytes);
     workers_[worker] = {segment, deps.reads};
-    return reservation(home_stream, begin, bytes, ssn);
+    return reservation(home_stream, begin, bytes, ssn, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
     const WorkerState& me = workers_[worker];
     const uint32_t home_stream = reservation.stream;
+    const bool commits = role == RecordRole::kCommit;
     if (commits && me.reads) wanted_.raise(home_stream, reservation.sequence);
     buffers_[home_stream]->publish(me.segment, reservation.bytes);
     stream(home_stream).published(commits);

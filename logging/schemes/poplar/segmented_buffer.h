@@ -28,6 +28,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   struct Hole {
     uint64_t begin, sequence;
     uint32_t segment;
+    uint64_t waited_ticks;  // how long the worker waited for room in the ring
   };
 
   // The buffer is the ring of `stream`, of which `workers` workers insert. A segment of
@@ -44,8 +45,8 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   // Called by a worker (Algorithm 1). Returns a hole of `bytes`, with a number larger than `above`.
   // Waits for room.
   Hole reserve(uint64_t above, uint32_t bytes) {
-    stream_.lock_with_space(latch_, offset_, bytes);
-    const Hole hole = take(std::max(above, sequence()) + 1, bytes);
+    const uint64_t waited = stream_.lock_with_space(latch_, offset_, bytes);
+    const Hole hole = take(std::max(above, sequence()) + 1, bytes, waited);
     if (open_bytes() >= io_unit_bytes_) close_if_possible();
     latch_.unlock();
     return hole;
@@ -98,8 +99,8 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
 
  private:
   // These two are called under the latch.
-  Hole take(uint64_t sequence, uint32_t bytes) {
-    const Hole hole{offset_, sequence, segments_.open()};
+  Hole take(uint64_t sequence, uint32_t bytes, uint64_t waited_ticks = 0) {
+    const Hole hole{offset_, sequence, segments_.open(), waited_ticks};
     sequence_.store(sequence, platform::memory_order_relaxed);
     open_bytes_.store(open_bytes() + bytes, platform::memory_order_relaxed);
     offset_ += bytes;

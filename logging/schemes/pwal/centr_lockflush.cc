@@ -41,13 +41,14 @@ class CentrLockFlush final : public SingleStreamScheme {
     mutex_.lock();
     const uint64_t begin = sbl_.load(platform::memory_order_relaxed);
     if (!stream().ring().fits(begin + bytes)) flush_buffer(worker);
-    stream().wait_for_space(begin + bytes);
-    return reservation(begin, bytes);
+    const uint64_t waited = stream().wait_for_space(begin + bytes);
+    return reservation(begin, bytes, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
     sbl_.store(reservation.sequence, platform::memory_order_release);
+    const bool commits = role == RecordRole::kCommit;
     stream().published(commits);
     if (commits && ++commits_ >= group_) flush_buffer(worker);
     mutex_.unlock();

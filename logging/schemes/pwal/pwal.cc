@@ -96,20 +96,22 @@ class Pwal final : public MultiStreamScheme {
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     PrivateBuffer& records = buffers_[worker]->records;
+    uint64_t waited = 0;
     while (true) {
-      stream(worker).wait_for_space(records.place().end + bytes);
+      waited += stream(worker).wait_for_space(records.place().end + bytes);
       const uint64_t lsn = records.open();
       const uint64_t begin = records.place().end;
-      if (fits(worker, begin + bytes)) return reservation(worker, begin, bytes, lsn);
+      if (fits(worker, begin + bytes)) return reservation(worker, begin, bytes, lsn, waited);
       records.cancel();  // a watermark has taken the room
       stream(worker).published(false);
     }
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
     Buffer& buffer = *buffers_[worker];
     buffer.records.publish({reservation.position + reservation.bytes, reservation.sequence});
+    const bool commits = role == RecordRole::kCommit;
     if (commits) {
       ++buffer.commits;
       buffer.committed = reservation.sequence;

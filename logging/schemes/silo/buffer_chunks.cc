@@ -58,15 +58,15 @@ BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners)
   CHECK_LT(slot_mask_, kMostSlots) << "a number of `next_` must name one slot";
 }
 
-uint64_t BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
+BufferChunks::Place BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
   owner.begin();
   if (owner.chunk != nullptr) {
     const bool before_watermark =
         owner.chunk->begin < watermark_end_.load(platform::memory_order_relaxed);
     if (before_watermark || !fits(owner, bytes)) hand_over(owner);
   }
-  if (owner.chunk == nullptr) deal(owner, worker, bytes);
-  return owner.used;
+  const uint64_t waited = owner.chunk == nullptr ? deal(owner, worker, bytes) : 0;
+  return {owner.used, waited};
 }
 
 void BufferChunks::publish(ChunkOwner& owner, uint32_t bytes) {
@@ -95,12 +95,12 @@ bool BufferChunks::fits(const ChunkOwner& owner, uint64_t bytes) const {
   return end == owner.chunk->end || end + kLeastRecordBytes <= owner.chunk->end;
 }
 
-void BufferChunks::deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
+uint64_t BufferChunks::deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
   const uint64_t size = bytes + kLeastRecordBytes <= chunk_bytes_ ? chunk_bytes_ : bytes;
   const uint64_t next = next_.fetch_add(step(size), platform::memory_order_relaxed);
   owner.chunk = &place(next, size, worker, 0);
   owner.used = owner.chunk->begin;
-  stream_.wait_for_space(owner.chunk->end);
+  return stream_.wait_for_space(owner.chunk->end);
 }
 
 BufferChunk& BufferChunks::place(uint64_t next, uint64_t bytes, uint32_t worker,

@@ -80,6 +80,11 @@ class ChunkOwner {
 // The chunks of one stream.
 class alignas(platform::kCacheLine) BufferChunks {
  public:
+  struct Place {
+    uint64_t begin;         // the stream position at which the hole begins
+    uint64_t waited_ticks;  // how long the worker waited for room in the ring
+  };
+
   // `owners` workers take chunks of `stream`; `run` seeds the checksums of padding and watermarks.
   BufferChunks(Stream& stream, uint64_t run, uint32_t owners);
   BufferChunks(const BufferChunks&) = delete;
@@ -87,7 +92,7 @@ class alignas(platform::kCacheLine) BufferChunks {
 
   // Called by worker `worker`. Returns the stream position at which its hole of `bytes` begins.
   // Waits for room in the ring. The chunk is in use until publish().
-  uint64_t reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes);
+  Place reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes);
   // Called by the same worker, when it has filled the hole.
   void publish(ChunkOwner& owner, uint32_t bytes);
 
@@ -135,7 +140,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   bool fits(const ChunkOwner& owner, uint64_t bytes) const;
   // Deals the chunk of `bytes` for which `next` was drawn from `next_`. Returns its slot.
   BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, uint64_t watermark);
-  void deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes);
+  uint64_t deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes);
   // Called by the chunk's owner, or by the thread that has taken the chunk.
   void hand_over(ChunkOwner& owner);
   void hand_over(BufferChunk& chunk);

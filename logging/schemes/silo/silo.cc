@@ -65,11 +65,11 @@ class Silo final : public MultiStreamScheme {
         tids_(config.workers) {
     const uint32_t owners = config.workers / streams();
     for (uint32_t s = 0; s < streams(); ++s) {
-      loggers_.push_back(std::make_unique<Logger>(stream(s), config.run, owners));
+      loggers_.push_back(std::make_unique<Logger>(stream(s), run(), owners));
     }
   }
 
-  void draw(uint32_t worker, const Dependencies& deps) override {
+  void draw_number(uint32_t worker, const Dependencies& deps) override {
     tids_.draw(worker, std::max(deps.max_read, deps.max_overwritten));
   }
   void abandon(uint32_t worker) override {
@@ -82,12 +82,13 @@ class Silo final : public MultiStreamScheme {
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     const uint32_t index = home(worker);
     const uint64_t tid = tids_.tid(worker, std::max(deps.max_read, deps.max_overwritten));
-    const uint64_t begin = loggers_[index]->chunks.reserve(buffers_[worker], worker, bytes);
-    return reservation(index, begin, bytes, tid);
+    const auto [begin, waited] = loggers_[index]->chunks.reserve(buffers_[worker], worker, bytes);
+    return reservation(index, begin, bytes, tid, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    const bool commits = role == RecordRole::kCommit;
     wanted_.raise(0, EpochTids::epoch_of(reservation.sequence));
     loggers_[reservation.stream]->chunks.publish(buffers_[worker], reservation.bytes);
     tids_.published(worker, commits);
@@ -193,7 +194,7 @@ const SchemeRegistration registration({
     .safe_when = "epoch <= persisted epoch",
     .cut = "persisted epoch",
     .source = "Silo; Poplar 3.3",
-    .traits = {.sequence_before_validation = true, .hole_after_validation = true},
+    .traits = {.number_drawn = NumberDrawn::kBeforeWithoutHole},
     .recovery = min_cut(&StreamTail::last_watermark, "persisted epoch up to TID"),
     .stream_count = stream_per_directory,
     .construct = construct<Silo>,
