@@ -35,10 +35,10 @@ class CommitLog {
   // log buffer is full. Ends the process with one sentence if the record exceeds what the buffer
   // can take.
   void reserve(Dependencies deps, std::span<const Write> writes);
-  // Does the part of reserve() that the scheme wants before the validation: nothing, the number, or
+  // Takes the part of reserve() that the scheme wants before the validation: nothing, the number, or
   // all of it (NumberDrawn).
   void before_validation(const Dependencies& deps, std::span<const Write> writes);
-  // Does the rest of reserve().
+  // Takes the rest of reserve().
   void after_validation(const Dependencies& deps, std::span<const Write> writes);
   // Gives up the number, and publishes the reserved space as a void record.
   void validation_failed();

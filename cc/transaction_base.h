@@ -1,20 +1,20 @@
-// What OCC and 2PL have in common. Writes are private until commit. The transaction API is written
+// The common part of OCC and 2PL. Writes are private until commit. The transaction API is written
 // in terms of seven functions, which each protocol provides in its own way.
 //
 // `Protocol` is the class that derives from TransactionBase<Protocol>, so none of these calls is
 // virtual. Its functions are
 //
-//   track_node(NodeVersion)         the transaction depends on the keys in this index node
+//   track_node(NodeVersion)         notes that the transaction depends on the keys in an index node
 //   read_tuple(table, tuple, &row)  reads a tuple, own writes included; row null: absent
 //   read_for_update(table, tuple, copy, &version)
 //                                   reads a tuple that the transaction will change; `copy` (may be
 //                                   null) receives the row
 //   prepare_blind_write(tuple, &version)
-//                                   the same without a dependency on the row's bytes
-//   init_tuple(tuple)               a new tuple, before another transaction can reach it
-//   tuple_inserted(tuple)           the new tuple is in the index
+//                                   prepares a change that does not depend on the row's bytes
+//   init_tuple(tuple)               prepares a new tuple that no other transaction can reach yet
+//   tuple_inserted(tuple)           hears that the new tuple is in the index
 //   insert_entry(index, entry, &result)
-//                                   inserts into an index; refuses, or detects, phantoms
+//                                   inserts into an index; refuses or detects phantoms
 //
 // track_node() returns a NodeCheck. init_tuple() and tuple_inserted() return nothing. The others
 // return bool: false means that the transaction must abort, and fail() has noted the reason.
@@ -105,8 +105,8 @@ class TransactionBase : public ProtocolTransaction {
     return Status::kOk;
   }
 
-  // The tuple enters the indexes now, absent, and becomes present at commit. After an abort the
-  // tuple stays in the indexes, absent; the next insert of that key uses it.
+  // Puts an absent tuple into the indexes now; it becomes present at commit. After an abort the
+  // tuple stays in the indexes, absent, and the next insert of that key uses it.
   Status insert(Table& table, Key key, const std::byte* row) final {
     table.note_membership_change();
     Write* own = nullptr;
@@ -177,8 +177,8 @@ class TransactionBase : public ProtocolTransaction {
     deps_.reads = true;
     deps_.max_read = std::max(deps_.max_read, version.sequence());
   }
-  // Called at the serialization point, for every write. A blind write still depends on the presence
-  // of its row. If rows of the table come and go, another transaction may have inserted that row,
+  // Notes the dependencies of a write, at the serialization point. A blind write still depends on the
+  // presence of its row. If rows of the table come and go, another transaction may have inserted that row,
   // so the blind write counts as a read of it. An insert depends on the erase that left the absent
   // tuple's number: under OCC another transaction may have filled and erased the tuple of an insert
   // that has not committed. An insert may also follow an erase whose tuple has already left the
@@ -193,8 +193,8 @@ class TransactionBase : public ProtocolTransaction {
     }
   }
 
-  // Called after the rows are installed. Hands the tuples of the erased rows to the reclaimer, and
-  // the tuples of rows that this transaction inserted and erased again.
+  // Hands to the reclaimer the tuples of the erased rows, and of the rows that this transaction
+  // inserted and erased again. Called after the rows are installed.
   void report_erased(uint64_t sequence) {
     if (context_.reclaimer == nullptr) return;
     for (const Write& write : writes_.all()) {
@@ -206,7 +206,7 @@ class TransactionBase : public ProtocolTransaction {
       }
     }
   }
-  // Called by an abort. Hands the tuples that were to become rows to the reclaimer.
+  // Hands to the reclaimer the tuples that were to become rows. Called by an abort.
   void report_abandoned() {
     if (context_.reclaimer == nullptr) return;
     for (const Write& write : writes_.all()) {
@@ -262,7 +262,7 @@ class TransactionBase : public ProtocolTransaction {
 
   // Calls `visit` once for every entry of `index` in [low, high], node by node. The transaction
   // tracks a node before it visits the node's entries. If the node has changed meanwhile, the walk
-  // starts again behind the last visited entry.
+  // starts again after the last visited entry.
   template <class Visit>
   Status walk(Index& index, Key low, Key high, bool descending, const Visit& visit) {
     struct Position {
@@ -297,7 +297,7 @@ class TransactionBase : public ProtocolTransaction {
     return step == WalkStep::kAbort ? Status::kAbort : Status::kOk;
   }
 
-  // The same for all entries of `key`, in an index of any kind.
+  // Calls `visit` once for every entry of `key`, in an index of any kind.
   template <class Visit>
   Status walk_key(Index& index, Key key, const Visit& visit) {
     if (index.ordered()) return walk(index, key, key, false, visit);

@@ -79,8 +79,8 @@ class LogScheme {
   // Returns whether `point` is durable. A point that is durable once stays durable.
   virtual bool is_durable(const CommitPoint& point) const = 0;
 
-  // Does the worker's share of the scheme's work. Called between transactions, and while the worker
-  // waits for a lock.
+  // Performs the worker's share of the scheme's work. Called between transactions, and while the
+  // worker waits for a lock.
   virtual void poll(uint32_t worker) = 0;
 
   // Blocks the worker until `point` is durable. The default parks it until wake_durable().

@@ -5,7 +5,7 @@
 namespace logjam {
 namespace {
 
-// The registry is filled by static initialisers, in an order that the linker chooses.
+// Returns the registry, which static initialisers fill in an order that the linker chooses.
 std::vector<SchemeInfo>& registry() {
   static std::vector<SchemeInfo> schemes;
   return schemes;

@@ -139,7 +139,7 @@ TEST_P(AetherTest, InsertsForcedThroughTheArrayAreInTheLog) {
   }
 }
 
-// The first record almost fills the ring and is not published. Behind it, one worker may find
+// The first record almost fills the ring and is not published. After it, one worker may find
 // space, one worker holds the lock while it sleeps for space, and the others form groups.
 TEST_P(AetherTest, WorkersThatFindTheLockHeldFormGroups) {
   if (!consolidates()) GTEST_SKIP() << "the scheme has no consolidation array";
@@ -174,7 +174,7 @@ TEST_P(AetherTest, LargeRecordsAmongSmallOnesAreInTheLog) {
   publish_and_check(skewed, {.each = 250, .small_bytes = 48, .large_every = 60, .sleep_every = 32});
 }
 
-// Worker 1 publishes behind worker 0, whose record is not filled. Only `aether-cde` lets it go on
+// Worker 1 publishes after worker 0, whose record is not filled. Only `aether-cde` lets it continue
 // before worker 0 publishes.
 TEST_P(AetherTest, ReleaseIsDelegatedWhenAnEarlierRegionIsOpen) {
   if (!delegates()) GTEST_SKIP() << "the scheme does not delegate releases";
@@ -183,12 +183,12 @@ TEST_P(AetherTest, ReleaseIsDelegatedWhenAnEarlierRegionIsOpen) {
   const LogReservation first = log.scheme().reserve(0, {}, 48);
   const LogReservation second = log.scheme().reserve(1, {}, 48);
   fill_record(second, log.run(), 2);
-  const CommitPoint behind = log.scheme().publish(1, second, RecordRole::kCommit);
+  const CommitPoint later = log.scheme().publish(1, second, RecordRole::kCommit);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_FALSE(log.scheme().is_durable(behind));
+  EXPECT_FALSE(log.scheme().is_durable(later));
   fill_record(first, log.run(), 1);
   log.scheme().publish(0, first, RecordRole::kCommit);
-  log.scheme().wait_durable(1, behind);
+  log.scheme().wait_durable(1, later);
   EXPECT_EQ(log.scheme().counters().value("delegated_releases"), 1);
 }
 

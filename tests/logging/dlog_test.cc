@@ -125,19 +125,19 @@ TEST_F(DlogTest, AHoleHoldsUpLaterReservations) {
   EXPECT_TRUE(durable(before));
   const Published not_yet_flushed = publish(0);
   const LogReservation open = scheme().reserve(2, {}, 64);
-  const Published behind = publish(1);
+  const Published later = publish(1);
   flush(0);
   flush(1);
   EXPECT_TRUE(durable(not_yet_flushed));
-  EXPECT_FALSE(durable(behind));
+  EXPECT_FALSE(durable(later));
   EXPECT_TRUE(scheme().is_durable(scheme().commit_read_only(0, {.max_read = earliest.sequence})))
       << "known to be durable before the hole was reserved";
-  EXPECT_FALSE(scheme().is_durable(scheme().commit_read_only(0, {.max_read = behind.sequence})));
+  EXPECT_FALSE(scheme().is_durable(scheme().commit_read_only(0, {.max_read = later.sequence})));
   fill_record(open, log_->run(), 99);
   const CommitPoint point = scheme().publish(2, open, RecordRole::kCommit);
-  EXPECT_FALSE(durable(behind));
+  EXPECT_FALSE(durable(later));
   flush(1);
-  EXPECT_TRUE(durable(behind));
+  EXPECT_TRUE(durable(later));
   EXPECT_TRUE(scheme().is_durable(point));
 }
 

@@ -15,7 +15,7 @@ TEST(GsnClockTest, ANumberIsLargerThanTheClockAndThanWhatItDependsOn) {
   EXPECT_GT(clock.next(0), 0u);
   EXPECT_GT(clock.next(100), 100u);
   const uint64_t last = clock.now();
-  EXPECT_GT(clock.next(3), last) << "drawn for a small number, behind the clock";
+  EXPECT_GT(clock.next(3), last) << "for a number that the clock has passed";
   EXPECT_GT(clock.next(clock.now()), last) << "depends on the clock's own number";
   clock.raise(1000);
   EXPECT_GT(clock.next(0), 1000u);

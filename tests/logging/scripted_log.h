@@ -41,7 +41,7 @@ class ScriptedLog : public testing::Test {
   bool durable(const CommitPoint& point) { return scheme().is_durable(point); }
   bool durable(const Published& one) { return durable(one.point); }
 
-  // What a recovery would find now: the tails of the streams, and below their cut.
+  // Returns what a recovery would find now: the tails of the streams, and below their cut.
   std::vector<StreamTail> tails() {
     std::vector<StreamTail> tails;
     for (uint32_t s = 0; s < streams(); ++s) {

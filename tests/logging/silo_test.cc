@@ -83,11 +83,11 @@ TEST_F(SiloTest, AnAbortedTransactionLeavesNoBytesInTheLog) {
     scheme().draw_number(2, {});
     scheme().abandon(2);
   }
-  const Published behind = publish(2);
-  EXPECT_EQ(behind.position, before.position + before.bytes);
+  const Published later = publish(2);
+  EXPECT_EQ(later.position, before.position + before.bytes);
   end_epoch();
   flush_all();
-  EXPECT_TRUE(durable(behind)) << "an abandoned number holds up no epoch";
+  EXPECT_TRUE(durable(later)) << "an abandoned number holds up no epoch";
 }
 
 TEST_F(SiloTest, TheRecordsOfATransactionThatDrewItsNumberShareIt) {

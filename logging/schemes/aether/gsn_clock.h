@@ -5,9 +5,9 @@
 // (acquire) a number sees everything that the threads which drew smaller or equal numbers did
 // before they drew. Any thread may call any function.
 //
-// A draw is a fetch-add, whose cost under contention does not grow with the number of threads, as
-// that of a compare-and-swap does, which fails when another thread was faster. A number that turns
-// out too small is thrown away, and so the clock is raised first and drawn from again.
+// next() is a fetch-add. The cost of a compare-and-swap grows with the number of threads that
+// contend, because it fails when another thread was faster; the cost of a fetch-add does not. If the
+// number is too small, next() drops it, raises the clock and adds again.
 #pragma once
 
 #include <cstdint>

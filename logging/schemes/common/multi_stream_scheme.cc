@@ -65,7 +65,8 @@ std::vector<uint64_t> MultiStreamScheme::durable_positions() const {
   return positions;
 }
 
-// What filled() counts may have a hole in the group of records that is still open.
+// Asks filled_to_write(): the position that filled() returns may count a hole in the group of
+// records that is still open.
 std::vector<uint64_t> MultiStreamScheme::published_positions() {
   std::vector<uint64_t> positions;
   for (uint32_t index = 0; index < streams(); ++index) positions.push_back(filled_to_write(index));

@@ -1,5 +1,11 @@
-// What all schemes share that put LSN-numbered records into the ring of one Stream, which a leader
-// or the daemon flushes.
+// The common part of all schemes that put records into the ring of one Stream, which a leader or the
+// daemon flushes.
+//
+// The sequence number is the LSN: the byte offset of the record's *end*. So it is never 0, and
+// "LSN <= durable" means that all of the record is durable. Log order is the order of reserve(),
+// hence a serial order. The records of what a transaction read or overwrote have smaller numbers
+// than its record, and lie before it. So a prefix of the log lacks nothing that it depends on (R4),
+// and the recovery rule is first_gap() (logging/recovery_rule.h).
 //
 // ELEDA has two watermarks. SBL, the *sequentially buffered* LSN, is the position up to which the
 // ring is filled without a hole (Aether calls the bytes before it released). SDL, the *storage
@@ -31,7 +37,7 @@ class SingleStreamScheme : public LogScheme {
   uint64_t max_record_bytes() const override { return stream_.ring().max_record_bytes(); }
   std::vector<uint64_t> durable_positions() const override { return {sdl()}; }
   std::vector<uint64_t> durable_sequences() const override { return {sdl()}; }
-  // For schemes whose SBL is always the end of a record.
+  // Returns SBL. A scheme whose SBL may lie inside a record overrides it.
   std::vector<uint64_t> published_positions() override { return {sbl()}; }
   Counters counters() const override { return stream_.counters(); }
 
@@ -42,7 +48,7 @@ class SingleStreamScheme : public LogScheme {
         stream_(
             config, 0, waiters(), [this] { return sbl(); }, max_write_bytes) {}
 
-  // Any thread. Returns SBL; the call may advance it (see Stream).
+  // Returns SBL, and may advance it (see Stream). Any thread may call it.
   virtual uint64_t sbl() const = 0;
   uint64_t sdl() const { return stream_.durable(); }
 

@@ -27,9 +27,9 @@
 // between the draw of its TID and publish stalls its epoch and later epochs.
 //
 // Protocol.
-//   tids_        its protocol is in logging/schemes/silo/epoch_tids.h. A logger asks which epoch is over
-//                for its workers, and then places the watermark record behind all buffers that were
-//                dealt out. So no record of e comes to lie behind a watermark of e.
+//   tids_        its protocol is in logging/schemes/silo/epoch_tids.h. A logger asks which epoch is
+//                over for its workers, and then places the watermark record after all buffers that
+//                were dealt out. So no record of e comes to lie after a watermark of e.
 //   watermark    the last epoch with a watermark record. It is stored (release) under the lock
 //                that chunks are passed under, when the watermark record has its place.
 //   wanted_      the largest epoch with a reservation. It is raised before a worker can wait for
@@ -105,7 +105,7 @@ class Silo final : public MultiStreamScheme {
     if (flusher < streams()) return MultiStreamScheme::flush(flusher, stopping);
     const uint64_t now = platform::ticks();
     if (epoch_end_ == 0) epoch_end_ = now + epoch_ticks_;
-    if (now < epoch_end_ && !(stopping && watermark_behind())) {
+    if (now < epoch_end_ && !(stopping && watermark_lags())) {
       const auto left = static_cast<uint64_t>(platform::ticks_to_ns(epoch_end_ - now));
       return platform::sleep_ns(std::min(stopping ? kStoppingNs : kLongestNs, left));
     }
@@ -113,12 +113,12 @@ class Silo final : public MultiStreamScheme {
     const uint64_t ended = tids_.end_epoch();
     VLOG(2) << "epoch " << ended << " ended";
     platform::full_fence();
-    notify_flushers_behind(wanted_.wanted(), [&](uint32_t s) {
+    notify_lagging_flushers(wanted_.wanted(), [&](uint32_t s) {
       return loggers_[s]->watermark.load(memory_order_relaxed);
     });
   }
 
-  bool idle() const override { return !watermark_behind() && MultiStreamScheme::idle(); }
+  bool idle() const override { return !watermark_lags() && MultiStreamScheme::idle(); }
 
   Counters counters() const override {
     Counters all = MultiStreamScheme::counters();
@@ -138,7 +138,7 @@ class Silo final : public MultiStreamScheme {
     platform::atomic<uint64_t> watermark{0};
   };
 
-  bool watermark_behind() const {
+  bool watermark_lags() const {
     return std::ranges::any_of(loggers_, [&](const auto& logger) {
       return logger->watermark.load(memory_order_acquire) < wanted_.wanted();
     });
@@ -166,8 +166,8 @@ class Silo final : public MultiStreamScheme {
     return logger.chunks.filled();
   }
 
-  // Called under passing(): writes a watermark record of the last epoch that has ended, and to
-  // which no worker will add a record. Returns false if the ring has no room for it.
+  // Writes a watermark record of the last epoch that has ended, and to which no worker will add a
+  // record. Returns false if the ring has no room for it. Called under passing().
   bool advance_watermark(uint32_t index, Logger& logger) {
     const uint64_t ended = tids_.over_for(index, streams());
     if (logger.watermark.load(memory_order_relaxed) >= ended) return true;
