@@ -35,8 +35,8 @@ class CommitLog {
   // log buffer is full. Ends the process with one sentence if the record exceeds what the buffer
   // can take.
   void reserve(Dependencies deps, std::span<const Write> writes);
-  // Takes the part of reserve() that the scheme wants before the validation: nothing, the number, or
-  // all of it (NumberDrawn).
+  // Takes the part of reserve() that the scheme wants before the validation: nothing, the number,
+  // or all of it (NumberDrawn).
   void before_validation(const Dependencies& deps, std::span<const Write> writes);
   // Takes the rest of reserve().
   void after_validation(const Dependencies& deps, std::span<const Write> writes);

@@ -15,8 +15,8 @@ namespace logjam {
 // The answer of a visitor that is called for each entry of an index.
 enum class WalkStep : uint8_t { kContinue, kStop, kAbort };
 
-// The postings that one transaction reads and inserts. `Owner` is the TransactionBase that
-// has this object as a member. Only the worker that owns the transaction calls it.
+// The postings that one transaction reads and inserts. `Owner` is the TransactionBase that has this
+// object as a member. Only the worker that owns the transaction calls it.
 template <class Owner>
 class Postings {
  public:

@@ -18,25 +18,25 @@
 // share one, and a retried transaction keeps its age. A transaction may wait only if its age is not
 // larger than the recorded age. The recorded age never exceeds the age of any holder; it may be
 // smaller, because a holder that released the lock may have recorded it. A transaction waits only
-// for holders other than itself. So a waiting transaction is older than every holder it waits for. All waits
-// then go from older to younger transactions, and a cycle cannot exist. An older transaction that
-// takes the lock over while a younger one sleeps breaks this rule for a moment. Therefore the
-// waiter decides again after every sleep, and no sleep is longer than kMaxSleepNs. The argument
-// covers a holder that upgrades: the recorded age is at most its own age, so it waits only if it is
-// the oldest holder.
+// for holders other than itself. So a waiting transaction is older than every holder it waits for.
+// All waits then go from older to younger transactions, and a cycle cannot exist. An older
+// transaction that takes the lock over while a younger one sleeps breaks this rule for a moment.
+// Therefore the waiter decides again after every sleep, and no sleep is longer than kMaxSleepNs.
+// The argument covers a holder that upgrades: the recorded age is at most its own age, so it waits
+// only if it is the oldest holder.
 //
 // Deadlock under detection. The word names an exclusive holder, and every shared holder's slot is
 // set in it. A holder enters itself in the same write that takes the lock. A shared holder clears
 // its slot when it releases, if no other holder can have that slot. The 46th and all later workers
-// share one slot. With --elr=false --keep_locks=all a worker can hold a lock twice, because its parked
-// transactions hold shared locks. Such a slot stays set until the lock is free.
+// share one slot. With --elr=false --keep_locks=all a worker can hold a lock twice, because its
+// parked transactions hold shared locks. Such a slot stays set until the lock is free.
 //
 // No starvation. While a transaction sleeps, new shared holders are refused, so the lock becomes
 // free. A transaction that dies keeps its age, so in time it becomes the oldest. Under wait-die the
 // oldest transaction may still die: overlapping readers keep the lock from becoming free, and the
 // recorded age is that of a reader that released it long ago. So a writer that has died several
-// times calls turn_readers_away() before it dies again. Then the lock becomes free, its next holders
-// record their own ages, and the oldest transaction waits for them.
+// times calls turn_readers_away() before it dies again. Then the lock becomes free, its next
+// holders record their own ages, and the oldest transaction waits for them.
 //
 // Turning readers away adds no deadlock. The writer holds nothing afterwards, and no transaction
 // waits for it: the last holder clears the bit when it releases the lock. A reader that was refused
@@ -194,10 +194,10 @@ class RowLock {
   // Returns the state of the lock's parker, for sleep(). The caller loads it before the attempt
   // that fails.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
-  // Sleeps until the lock is released, after an attempt has failed with `seen`; at most kMaxSleepNs.
-  // No wake-up is lost. A release before sleep() has set bit 62 changes the word, and sleep()
-  // returns at once. A release after that finds the bit and changes the parker, and wait_on()
-  // returns at once.
+  // Sleeps until the lock is released, after an attempt has failed with `seen`; at most
+  // kMaxSleepNs. No wake-up is lost. A release before sleep() has set bit 62 changes the word, and
+  // sleep() returns at once. A release after that finds the bit and changes the parker, and
+  // wait_on() returns at once.
   void sleep(uint32_t parker_before, LockState seen) {
     uint64_t word = seen.word();
     if (!seen.no_new_readers() &&

@@ -177,13 +177,13 @@ class TransactionBase : public ProtocolTransaction {
     deps_.reads = true;
     deps_.max_read = std::max(deps_.max_read, version.sequence());
   }
-  // Notes the dependencies of a write, at the serialization point. A blind write still depends on the
-  // presence of its row. If rows of the table come and go, another transaction may have inserted that row,
-  // so the blind write counts as a read of it. An insert depends on the erase that left the absent
-  // tuple's number: under OCC another transaction may have filled and erased the tuple of an insert
-  // that has not committed. An insert may also follow an erase whose tuple has already left the
-  // index; Table::removed_up_to() stands for such erases. These are durable, so they only count for
-  // the order.
+  // Notes the dependencies of a write, at the serialization point. A blind write still depends on
+  // the presence of its row. If rows of the table come and go, another transaction may have
+  // inserted that row, so the blind write counts as a read of it. An insert depends on the erase
+  // that left the absent tuple's number: under OCC another transaction may have filled and erased
+  // the tuple of an insert that has not committed. An insert may also follow an erase whose tuple
+  // has already left the index; Table::removed_up_to() stands for such erases. These are durable,
+  // so they only count for the order.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
     if (write.was_present && write.table->membership_changes()) note_read(version);

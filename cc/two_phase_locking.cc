@@ -151,16 +151,16 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     return age_;
   }
 
-  // Returns whether the transaction, which has waited since `begun_ns`, may wait for a lock in state
-  // `seen`. The proofs are in row_lock.h and waits_for.h.
+  // Returns whether the transaction, which has waited since `begun_ns`, may wait for a lock in
+  // state `seen`. The proofs are in row_lock.h and waits_for.h.
   bool may_wait(LockState seen, uint64_t begun_ns) const {
     if constexpr (policy == Policy::kNoWait) return false;
     if constexpr (policy == Policy::kWaitDie) return age_ <= seen.oldest_age();
     // An exclusive lock without a holder (kLockedForever) is never released.
     if (seen.exclusive() && seen.writer() == 0) return false;
-    // The transaction need not abort because its own worker is a holder. Either it has a shared lock
-    // itself, which it upgrades, or in whose node it inserts. Or a parked transaction of the same
-    // worker has the lock, and that transaction becomes durable.
+    // The transaction need not abort because its own worker is a holder. Either it has a shared
+    // lock itself, which it upgrades, or in whose node it inserts. Or a parked transaction of the
+    // same worker has the lock, and that transaction becomes durable.
     if (WaitsFor::graph().closes_cycle(context_.id, seen)) return false;
     return !WaitsFor::holders_unknown(seen) || platform::now_ns() - begun_ns < kPatienceNs;
   }

@@ -3,9 +3,9 @@
 // Protocol. A run holds its directories alone from before it looks into them until it ends. A
 // recovery shares them with other recoveries. The lock is flock() on the directory itself, so it
 // needs no file, and the kernel releases it when the process ends, however it ends. No thread waits
-// for a lock that is taken, so no order of directories can deadlock. Locks are taken in the order of
-// device and inode: of two runs that start at once with the same directories, in any order, one gets
-// them all.
+// for a lock that is taken, so no order of directories can deadlock. Locks are taken in the order
+// of device and inode: of two runs that start at once with the same directories, in any order, one
+// gets them all.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@ namespace logjam {
 
 // Returns why `value` is not a power of two from `least` to 2^30, in one sentence; empty if it is.
 std::string check_power_of_two(std::string_view flag, uint64_t value, uint64_t least);
-// Returns why `value` is not from `least` to `most`, both included, in one sentence; empty if it is.
+// Returns why `value` is not from `least` to `most`, both included, in one sentence; empty if it
+// is.
 std::string check_range(std::string_view flag, double value, double least, double most);
 
 }  // namespace logjam

@@ -42,9 +42,9 @@ namespace logjam {
 class LogDirectories {
  public:
   // Takes step 1. Creates the directories that are missing, and locks all of them until it is
-  // destroyed. Refuses if one cannot be used or, unless `overwrite`, holds a log. `files` are the paths of the
-  // new log's files, which the caller opens before it calls replace(). They have segments of
-  // `segment_bytes`, or none if that is 0.
+  // destroyed. Refuses if one cannot be used or, unless `overwrite`, holds a log. `files` are the
+  // paths of the new log's files, which the caller opens before it calls replace(). They have
+  // segments of `segment_bytes`, or none if that is 0.
   LogDirectories(const std::vector<std::string>& directories, const std::vector<std::string>& files,
                  uint64_t segment_bytes, bool overwrite);
 

@@ -1,5 +1,6 @@
 // The part of a log that a recovery may use: a scheme's *cut*, and which records inside the cut
-// survive. A recovery rule is static data of a scheme (SchemeInfo::recovery): recovery constructs no scheme.
+// survive. A recovery rule is static data of a scheme (SchemeInfo::recovery): recovery constructs
+// no scheme.
 #pragma once
 
 #include <cstdint>
@@ -37,29 +38,29 @@ struct RecoveryRule {
 // gap. A prefix of the log lacks nothing that it depends on (R4).
 RecoveryRule first_gap();
 
-// Returns the rule that uses records up to the least `number` of all streams. `number` is a StreamTail's last_sequence or
-// last_watermark. A stream lacks no record up to its `number`, so no stream lacks a record up to
-// the least, and the set is closed (R4). A stream that begins at a StreamStart lacks no record up
-// to the start's number either (StreamTail::complete_from_start); the larger of the two counts. So
-// a stream with no record after its start does not hold the cut back. `name` is the number's name,
-// for the operator: "RSNe", "persisted epoch".
+// Returns the rule that uses records up to the least `number` of all streams. `number` is a
+// StreamTail's last_sequence or last_watermark. A stream lacks no record up to its `number`, so no
+// stream lacks a record up to the least, and the set is closed (R4). A stream that begins at a
+// StreamStart lacks no record up to the start's number either (StreamTail::complete_from_start);
+// the larger of the two counts. So a stream with no record after its start does not hold the cut
+// back. `name` is the number's name, for the operator: "RSNe", "persisted epoch".
 RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 
 // Returns the rule that uses records up to the last watermark of the last stream, whose watermarks
 // vouch for all other streams (passive group commit), as far as the other streams confirm it.
 //
 // A watermark record with a body is *met* in a stream if the body's position in that stream lies
-// within the stream's valid bytes. The records of a stream up to a watermark's number lie before the
-// watermark's position, and their numbers grow. So a stream lacks no record
-// up to the last watermark that is met in it, none up to the number of its own last record, and
-// none up to the number of its StreamStart; the largest of the three bounds the cut. The number of
-// the last stream's StreamStart is that of a watermark, which the stream may have lost since.
-// Hence no stream lacks a record up to the cut, and the set is closed (R4). `name` is the number's
-// name, for the operator.
+// within the stream's valid bytes. The records of a stream up to a watermark's number lie before
+// the watermark's position, and their numbers grow. So a stream lacks no record up to the last
+// watermark that is met in it, none up to the number of its own last record, and none up to the
+// number of its StreamStart; the largest of the three bounds the cut. The number of the last
+// stream's StreamStart is that of a watermark, which the stream may have lost since. Hence no
+// stream lacks a record up to the cut, and the set is closed (R4). `name` is the number's name, for
+// the operator.
 RecoveryRule watermarks_cut(const std::string& name);
 
-// Returns the rule that uses, in each stream, records up to the last watermark record that is met in
-// all streams. That record ends at its own position in its stream. If there is none after the
+// Returns the rule that uses, in each stream, records up to the last watermark record that is met
+// in all streams. That record ends at its own position in its stream. If there is none after the
 // stream's StreamStart, the cut is at the start: the records before the start are recovered from
 // elsewhere, with all that they depend on, and no record after it is known to have all that it
 // depends on (R4). `name` is the record's name, for the operator. With one stream the rule is

@@ -139,8 +139,8 @@ TEST_P(AetherTest, InsertsForcedThroughTheArrayAreInTheLog) {
   }
 }
 
-// The first record almost fills the ring and is not published. After it, one worker may find
-// space, one worker holds the lock while it sleeps for space, and the others form groups.
+// The first record almost fills the ring and is not published. After it, one worker may find space,
+// one worker holds the lock while it sleeps for space, and the others form groups.
 TEST_P(AetherTest, WorkersThatFindTheLockHeldFormGroups) {
   if (!consolidates()) GTEST_SKIP() << "the scheme has no consolidation array";
   Log log(options("sim:20", 8192));

@@ -165,8 +165,8 @@ TEST_F(Damage, ASyncRecordVouchesForOtherLogs) {
       << damage();
 }
 
-// Once, watermarks alone said which records survive. A reader in log 1 survived the writer in
-// log 0 that was lost.
+// Once, watermarks alone said which records survive. A reader in log 1 survived the writer in log 0
+// that was lost.
 TEST_F(Damage, AWatermarkIsNotMetIfALogHasLostRecords) {
   for (const char* scheme : {"nvmd", "nvlog"}) {
     open(scheme, 2);

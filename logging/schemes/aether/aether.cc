@@ -1,6 +1,5 @@
-// Aether's log: one stream, with one of Aether's buffers (logging/schemes/aether/aether_buffer.h). There
-// are five schemes. They differ in two decisions: whether inserts are consolidated, and how regions
-// are released.
+// Aether's log: one stream, with one of Aether's buffers (aether_buffer.h). There are five schemes.
+// They differ in two decisions: whether inserts are consolidated, and how regions are released.
 //
 // The workers that a descheduled worker blocks:
 //

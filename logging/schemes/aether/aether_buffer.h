@@ -146,8 +146,8 @@ class AetherBuffer {
     platform::Counter inserts, consolidated, groups, delegated;
   };
 
-  // Acquires the worker's region. Returns how many ticks it waited for room in the ring. Called under
-  // the lock, which it releases if the fill is decoupled.
+  // Acquires the worker's region. Returns how many ticks it waited for room in the ring. Called
+  // under the lock, which it releases if the fill is decoupled.
   uint64_t acquire(WorkerState& me, uint64_t bytes) {
     const uint64_t begin = next_.load(platform::memory_order_relaxed), end = begin + bytes;
     const uint64_t waited = stream_.wait_for_space(end);

@@ -50,8 +50,8 @@ class ConsolidationArray {
   // `max_group_bytes`.
   ConsolidationArray(uint32_t slots, uint32_t members, uint64_t max_group_bytes);
 
-  // Joins a group, at a slot chosen by `random`. Returns the caller's place in the group. Any thread
-  // may call it.
+  // Joins a group, at a slot chosen by `random`. Returns the caller's place in the group. Any
+  // thread may call it.
   Position join(uint64_t bytes, uint64_t random);
 
   // Ends the group. Returns how many bytes the group wants. Called by the leader, under the log's

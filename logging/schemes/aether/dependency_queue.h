@@ -50,8 +50,8 @@ class DependencyQueue {
   }
 
   // Copies the tails of entry `number` to `tails`, if the entry is not met yet. If the entry was
-  // dropped because the queue was full, copies those of the entry that stands for it. Any thread may
-  // call it.
+  // dropped because the queue was full, copies those of the entry that stands for it. Any thread
+  // may call it.
   void tails_of(uint64_t number, std::span<uint64_t> tails) {
     latch_.lock();
     for (uint64_t i = 0; i < count_; ++i) {

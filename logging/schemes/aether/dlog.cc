@@ -9,11 +9,11 @@
 // follow their positions.
 //
 // Tails. When the commit record of a transaction has its place, the worker loads up to which
-// position each log is reserved. It writes these positions, the tails, into a *sync record* (a watermark record
-// whose body is the tails) after the commit record, in the same hole. The paper records time
-// stamps instead, and makes the logs durable up to the transaction's time stamp, which may be
-// smaller than the recorded ones: recovery would then miss records that no commit waited for.
-// Positions can be compared both by commits and by recovery.
+// position each log is reserved. It writes these positions, the tails, into a *sync record* (a
+// watermark record whose body is the tails) after the commit record, in the same hole. The paper
+// records time stamps instead, and makes the logs durable up to the transaction's time stamp, which
+// may be smaller than the recorded ones: recovery would then miss records that no commit waited
+// for. Positions can be compared both by commits and by recovery.
 //
 //   (1) Let T depend on D. D was reserved, and D's tails were read, before D's versions could be
 //       seen, so before T reserves. Hence D lies below T's tails, and D's tails are no larger than
@@ -25,8 +25,8 @@
 // and so are the records that it depends on, with sync records that are met (R1). A transaction
 // that wrote nothing takes the tails of the moment when it commits, unless a bound says that it
 // need not wait. The bound: before a worker loads the tails, it loads the clocks. A record with a
-// GSN up to the least of these clocks had its tails before. So when the tails are durable,
-// all versions up to that number are safe.
+// GSN up to the least of these clocks had its tails before. So when the tails are durable, all
+// versions up to that number are safe.
 //
 // Cut. Each log is used up to the last sync record that is met: its tails lie within the valid
 // bytes of all logs. All records of acknowledged transactions are before it. By (1) and (2), a
@@ -40,8 +40,8 @@
 // Idle logs stall no other log (R5): their tails are durable. Records that a worker published in an
 // idle log are flushed by the log's flusher, or by a worker that waits for them. A worker that is
 // descheduled between reserve and publish stalls later workers of its log (aether.cc). It also
-// stalls, in other logs, the transactions that are reserved after it, because their tails lie
-// after its hole.
+// stalls, in other logs, the transactions that are reserved after it, because their tails lie after
+// its hole.
 //
 // Protocol. A GSN is drawn after the tails were read; the tails come from AetherBuffer. Only its
 // worker uses a WorkerState, and only the worker pushes to its dependency queue; any thread may ask

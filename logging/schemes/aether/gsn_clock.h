@@ -6,8 +6,8 @@
 // before they drew. Any thread may call any function.
 //
 // next() is a fetch-add. The cost of a compare-and-swap grows with the number of threads that
-// contend, because it fails when another thread was faster; the cost of a fetch-add does not. If the
-// number is too small, next() drops it, raises the clock and adds again.
+// contend, because it fails when another thread was faster; the cost of a fetch-add does not. If
+// the number is too small, next() drops it, raises the clock and adds again.
 #pragma once
 
 #include <cstdint>

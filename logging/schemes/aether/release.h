@@ -52,10 +52,10 @@ class ReleaseUnderLock {
 // loaded (acquire) the value that the owner before it stored.
 //
 // The further away an owner's turn is, the longer it pauses between two loads of `filled_` (as at a
-// ticket lock: Mellor-Crummey and Scott 1991). If all owners loaded it all the time, each turn would
-// cost a transfer of the cache line for each of them. An owner estimates the number of turns before
-// its own from the bytes before its region and the size of its region. While `filled_` advances, the
-// owner does not sleep.
+// ticket lock: Mellor-Crummey and Scott 1991). If all owners loaded it all the time, each turn
+// would cost a transfer of the cache line for each of them. An owner estimates the number of turns
+// before its own from the bytes before its region and the size of its region. While `filled_`
+// advances, the owner does not sleep.
 class ReleaseInOrder {
  public:
   static constexpr bool kDecoupled = true;

@@ -24,9 +24,9 @@
 //              state was delegated, the same thread continues with this node.
 //
 // So one thread at a time has the turn, and only that thread stores `filled_` and `released_`. It
-// gets the turn by an acquire of `state`, so it sees the fills of all earlier regions. Before
-// it hands off, it frees its node: it stores "free", and then `released_` (release). The thread
-// that joins with this node one lap later waits for that value of `released_` (acquire) before it
+// gets the turn by an acquire of `state`, so it sees the fills of all earlier regions. Before it
+// hands off, it frees its node: it stores "free", and then `released_` (release). The thread that
+// joins with this node one lap later waits for that value of `released_` (acquire) before it
 // touches the node. Nodes are freed in order, as the ring's space is.
 #pragma once
 
@@ -45,8 +45,8 @@ class ReleaseQueue {
   static constexpr uint32_t kTreadmill = 32;
 
   // Makes a queue of `nodes`, a power of two, at least 2. With probability 1 / `treadmill` (a power
-  // of two) a node is not delegated, so that no thread releases for others for ever. With 1, no node
-  // is delegated.
+  // of two) a node is not delegated, so that no thread releases for others for ever. With 1, no
+  // node is delegated.
   explicit ReleaseQueue(uint32_t nodes = 1024, uint32_t treadmill = kTreadmill);
 
   // Returns the stream position up to which all regions are released. Any thread may call it.
@@ -74,7 +74,8 @@ class ReleaseQueue {
   std::vector<Node> nodes_;
   const uint64_t mask_;
   const uint64_t treadmill_mask_;
-  // Under the log's lock: the number of nodes so far, and a value of `released_`, which saves a load.
+  // Under the log's lock: the number of nodes so far, and a value of `released_`, which saves a
+  // load.
   alignas(platform::kCacheLine) uint64_t joined_ = 0;
   uint64_t released_seen_ = 0;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};

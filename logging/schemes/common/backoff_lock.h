@@ -1,10 +1,10 @@
-// A lock whose waiters all try one word; the first that finds it free takes the lock. Any thread may
-// release it.
+// A lock whose waiters all try one word; the first that finds it free takes the lock. Any thread
+// may release it.
 //
 // A thread that waits for the lock spins, then yields, then sleeps. Each try of a waiter takes the
 // lock's cache line from the thread that holds the lock, which has its other words in that line. So
-// the time between two tries doubles, but only up to four pauses: waiters that try less often starve
-// beside a thread that inserts again and again. Waiters that sleep early make a convoy
+// the time between two tries doubles, but only up to four pauses: waiters that try less often
+// starve beside a thread that inserts again and again. Waiters that sleep early make a convoy
 // (platform/event_count.h).
 //
 // Protocol. `state_` is the whole lock (Drepper, "Futexes are tricky", mutex 2). It is taken with

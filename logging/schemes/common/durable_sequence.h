@@ -1,6 +1,7 @@
-// The sequence number that a durable position of one stream stands for. A scheme records pairs (end,
-// sequence). A pair says: when the stream is durable up to `end`, all records of numbers up to
-// `sequence` that the stream has, or will ever have, are durable. `sequence` is then Poplar's DSN.
+// The sequence number that a durable position of one stream stands for. A scheme records pairs
+// (end, sequence). A pair says: when the stream is durable up to `end`, all records of numbers up
+// to `sequence` that the stream has, or will ever have, are durable. `sequence` is then Poplar's
+// DSN.
 //
 // Protocol. latch_ guards the pairs. Both numbers grow from pair to pair, because a thread that
 // comes late with an older pair is ignored: the newer pair stands for it. `next_` is the first
@@ -34,8 +35,8 @@ class DurableSequence {
     latch_.unlock();
   }
 
-  // Returns the sequence number for a stream that is durable up to `durable`: the number of the last
-  // pair that has been reached. Any thread may call it.
+  // Returns the sequence number for a stream that is durable up to `durable`: the number of the
+  // last pair that has been reached. Any thread may call it.
   uint64_t at(uint64_t durable) {
     if (durable < next_.load(platform::memory_order_acquire)) return durable_sequence();
     latch_.lock();

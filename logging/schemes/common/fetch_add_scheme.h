@@ -1,7 +1,7 @@
 // Schemes whose LSN comes from a fetch-and-add. Workers reserve, fill and publish side by side, and
 // the log has holes until the slowest worker has filled its hole. The schemes differ in the
-// *tracker* (Grasshopper, Bitmap, UnitCounts), which finds SBL, the position up to which the log has
-// no hole.
+// *tracker* (Grasshopper, Bitmap, UnitCounts), which finds SBL, the position up to which the log
+// has no hole.
 //
 // Which thread advances SBL. With --flush_help (the default) every thread that asks for sbl()
 // advances it: the leader before it writes, a worker that polls, and the daemon. The tracker's
@@ -23,9 +23,9 @@
 //             since an earlier call.
 //   tracking_ where the tracker's thread sleeps. A publisher publishes in the tracker, fences
 //             (Stream::published), and loads tracking_ (platform/event_count.h).
-// A thread that finds advancing_ taken waits a moment and then uses the current SBL; the thread that
-// holds advancing_ advances SBL. If the holder is descheduled, the daemon asks for SBL again after
-// its nap.
+// A thread that finds advancing_ taken waits a moment and then uses the current SBL; the thread
+// that holds advancing_ advances SBL. If the holder is descheduled, the daemon asks for SBL again
+// after its nap.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +43,8 @@ namespace logjam {
 template <class Tracker>
 class FetchAddScheme : public SingleStreamScheme {
  public:
-  // Makes the scheme. `tracker_options` are the arguments that the tracker wants after the number of
-  // workers and the ring.
+  // Makes the scheme. `tracker_options` are the arguments that the tracker wants after the number
+  // of workers and the ring.
   template <class... TrackerOptions>
   FetchAddScheme(const LogConfig& config, uint64_t max_write_bytes,
                  const TrackerOptions&... tracker_options)

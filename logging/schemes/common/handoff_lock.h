@@ -1,6 +1,6 @@
-// A lock that one thread may take and another release. The leader of a group takes the
-// log's lock, and the last member of the group that leaves releases it (Aether, Alg. 2, L12 and
-// L23). The lock is not reentrant.
+// A lock that one thread may take and another release. The leader of a group takes the log's lock,
+// and the last member of the group that leaves releases it (Aether, Alg. 2, L12 and L23). The lock
+// is not reentrant.
 //
 // How threads wait for it depends on their number. Many threads with a core each stand in line
 // (queue_lock.h). A few threads try one word (backoff_lock.h), where the last owner may take the

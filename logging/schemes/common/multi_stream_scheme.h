@@ -4,9 +4,9 @@
 //
 // A scheme implements three functions: `reserve` and `publish`, as every scheme does, and
 // `filled(s)`, the position up to which stream s has no unfilled hole. Before filled(s) (or
-// filled_to_write(s), if the scheme has one) returns a larger position than before, the scheme calls
-// record_durable_sequence(s, end, sequence), which says which sequence numbers that position stands
-// for. From this follow
+// filled_to_write(s), if the scheme has one) returns a larger position than before, the scheme
+// calls record_durable_sequence(s, end, sequence), which says which sequence numbers that position
+// stands for. From this follow
 //
 //   durable_sequence(s)         all records that stream s has, or will ever have, with numbers up
 //                               to this one are durable (Poplar's DSN)
@@ -31,8 +31,8 @@
 // pending, or its flusher is notified.
 //
 // Protocol. Any thread raises global_durable_sequence_ (release). It only grows, so a value that
-// was loaded stays true. lagging_ is a hint, the number of any stream. Only its worker uses a member
-// of turns_.
+// was loaded stays true. lagging_ is a hint, the number of any stream. Only its worker uses a
+// member of turns_.
 #pragma once
 
 #include <algorithm>
@@ -89,8 +89,8 @@ class MultiStreamScheme : public LogScheme {
   // Returns the position up to which `stream` has no unfilled hole, and may advance it. Any thread
   // may call it.
   virtual uint64_t filled(uint32_t stream) = 0;
-  // Returns filled() as it is when a write is due. A scheme that groups records closes the open group
-  // here, and not in filled(), which is called much more often. Called under the flush latch
+  // Returns filled() as it is when a write is due. A scheme that groups records closes the open
+  // group here, and not in filled(), which is called much more often. Called under the flush latch
   // (logging/stream/stream.h), and by any thread for published_positions().
   virtual uint64_t filled_to_write(uint32_t stream) { return filled(stream); }
   // Returns the stream that the worker writes to, always or most often.
@@ -152,8 +152,8 @@ class MultiStreamScheme : public LogScheme {
   }
   // Wakes the flusher of stream `index`. Any thread may call it.
   void notify_flusher(uint32_t index) { stream(index).published(false); }
-  // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. Any thread may call
-  // it.
+  // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. Any thread may
+  // call it.
   template <class Watermark>
   void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark) {
     for (uint32_t s = 0; s < streams(); ++s) {

@@ -8,15 +8,15 @@
 // sleep (platform/event_count.h).
 //
 // Protocol. `last_` is the state of the lock: null if the lock is free, no_waiter() if the lock is
-// held and the line is empty, and otherwise the last waiter of the line. A waiter joins the line by an
-// exchange of `last_`. Then the waiter stores its node (release) in the link of the thread before
-// it; the link of the lock's owner is `next_`. So a link may be late, and follower() waits for it.
-// Only the owner stores `next_`, or the waiter that found no_waiter() in `last_`. The releaser
-// hands the lock over by an exchange of the first waiter's `state` (release), which that waiter
-// loads (acquire). After that exchange the releaser uses the node's address only. A waiter sleeps
-// only if it has changed its state from kWaits to kSleeps, so the releaser knows whether to wake
-// it. A waiter that has become the owner takes its node out of the line: if the node is the last
-// one, the owner replaces it by no_waiter() (compare-and-swap, release).
+// held and the line is empty, and otherwise the last waiter of the line. A waiter joins the line by
+// an exchange of `last_`. Then the waiter stores its node (release) in the link of the thread
+// before it; the link of the lock's owner is `next_`. So a link may be late, and follower() waits
+// for it. Only the owner stores `next_`, or the waiter that found no_waiter() in `last_`. The
+// releaser hands the lock over by an exchange of the first waiter's `state` (release), which that
+// waiter loads (acquire). After that exchange the releaser uses the node's address only. A waiter
+// sleeps only if it has changed its state from kWaits to kSleeps, so the releaser knows whether to
+// wake it. A waiter that has become the owner takes its node out of the line: if the node is the
+// last one, the owner replaces it by no_waiter() (compare-and-swap, release).
 //
 // `next_` comes last, so that what the lock guards can lie in its cache line
 // ([[no_unique_address]]): the waiters stay off that line.
@@ -69,8 +69,8 @@ class QueueLock {
 
   Waiter* no_waiter() { return reinterpret_cast<Waiter*>(this); }
 
-  // Returns the waiter that is, or is about to be, in `link`. Like wait(), it is not inlined, because
-  // inserts that meet no waiters do not need it.
+  // Returns the waiter that is, or is about to be, in `link`. Like wait(), it is not inlined,
+  // because inserts that meet no waiters do not need it.
   [[gnu::noinline]] static Waiter* follower(const platform::atomic<Waiter*>& link) {
     Waiter* next;
     for (platform::SpinWait spin; (next = link.load(platform::memory_order_acquire)) == nullptr;) {

@@ -2,9 +2,9 @@
 // index (section 3.2), and the segment counts of the fetch-add log that Poplar compares with.
 //
 // Successive laps of the ring share the table. ELEDA's Algorithm 1 (line 6) resets an entry; here
-// an entry is never reset; it keeps counting from lap to lap. The reason: a publisher may add its bytes
-// *after* crawling has passed its record, and with a reset these bytes would count for a range of
-// the next lap. So only publishers write the table, as ELEDA's Table 2 demands.
+// an entry is never reset; it keeps counting from lap to lap. The reason: a publisher may add its
+// bytes *after* crawling has passed its record, and with a reset these bytes would count for a
+// range of the next lap. So only publishers write the table, as ELEDA's Table 2 demands.
 //
 // Protocol. A publisher adds its bytes (release) when they are filled, each byte once. Range i of
 // entry e is full when e counts all bytes of this lap and of all earlier laps. The load is an
@@ -40,8 +40,8 @@ class RangeCounts {
   // Returns the stream position at which `range` begins.
   uint64_t begin_of(uint64_t range) const { return range << shift_; }
 
-  // Counts the bytes of [begin, end), in each range those that lie in it. Called by the publisher that
-  // has filled them.
+  // Counts the bytes of [begin, end), in each range those that lie in it. Called by the publisher
+  // that has filled them.
   void add(uint64_t begin, uint64_t end) {
     while (true) {
       const uint64_t range = range_of(begin);
@@ -52,8 +52,8 @@ class RangeCounts {
     }
   }
 
-  // Returns how many bytes of `range` are filled. The reader's watermark must be in `range` or before
-  // it. Any thread may call it.
+  // Returns how many bytes of `range` are filled. The reader's watermark must be in `range` or
+  // before it. Any thread may call it.
   uint64_t filled_bytes(uint64_t range) const {
     return entry(range).load(platform::memory_order_acquire) - begin_of(range >> lap_shift_);
   }

@@ -1,11 +1,11 @@
-// The common part of all schemes that put records into the ring of one Stream, which a leader or the
-// daemon flushes.
+// The common part of all schemes that put records into the ring of one Stream, which a leader or
+// the daemon flushes.
 //
-// The sequence number is the LSN: the byte offset of the record's *end*. So it is never 0, and
-// "LSN <= durable" means that all of the record is durable. Log order is the order of reserve(),
-// hence a serial order. The records of what a transaction read or overwrote have smaller numbers
-// than its record, and lie before it. So a prefix of the log lacks nothing that it depends on (R4),
-// and the recovery rule is first_gap() (logging/recovery_rule.h).
+// The sequence number is the LSN: the byte offset of the record's *end*. So it is never 0, and "LSN
+// <= durable" means that all of the record is durable. Log order is the order of reserve(), hence a
+// serial order. The records of what a transaction read or overwrote have smaller numbers than its
+// record, and lie before it. So a prefix of the log lacks nothing that it depends on (R4), and the
+// recovery rule is first_gap() (logging/recovery_rule.h).
 //
 // ELEDA has two watermarks. SBL, the *sequentially buffered* LSN, is the position up to which the
 // ring is filled without a hole (Aether calls the bytes before it released). SDL, the *storage

@@ -7,8 +7,8 @@
 //
 // The count is loaded *first* (acquire), and `allocated` after it. A publisher reserves its bytes
 // before it fills them, so `allocated` lies after all bytes that the count includes. If the count
-// equals the number of bytes before `allocated`, there is no hole among them. In the other
-// order, the count could include a record after `allocated` in place of a hole before it.
+// equals the number of bytes before `allocated`, there is no hole among them. In the other order,
+// the count could include a record after `allocated` in place of a hole before it.
 //
 // While several records of a unit are unfinished, a filled record waits for all of them, even for
 // later ones. None of them waits for ring space for ever: all bytes before the unit can be flushed,
@@ -41,7 +41,8 @@ class UnitCounts {
   // Counts the bytes [begin, end) of the stream as filled. Any worker's thread may call it.
   void publish(uint32_t, uint64_t begin, uint64_t end) { counts_.add(begin, end); }
   // Returns the new watermark, starting from `filled`. `allocated` is the position at which the
-  // next record will begin: an atomic, or a test's substitute for one. One thread at a time calls it.
+  // next record will begin: an atomic, or a test's substitute for one. One thread at a time calls
+  // it.
   template <class Position>
   uint64_t advance(uint64_t filled, const Position& allocated) {
     uint64_t unit = counts_.range_of(filled);

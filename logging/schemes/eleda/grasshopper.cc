@@ -10,7 +10,8 @@ constexpr uint64_t kMaxNodes = 1 << 18;
 constexpr uint64_t kSmallestRecordBytes = 32;
 // After it has crawled over this number of records, the crawler checks whether it can hop.
 constexpr int kCrawlsBetweenLooks = 64;
-// A step ends after this number of rounds of hopping and crawling, although there may be more to do.
+// A step ends after this number of rounds of hopping and crawling, although there may be more to
+// do.
 constexpr int kRoundsPerStep = 64;
 
 }  // namespace

@@ -9,11 +9,11 @@
 // R5, and which workers a descheduled worker blocks.
 //
 // Write-after-read. Committing writers stamp each tuple that they read (read_stamps.h). The cost of
-// these stamps is the subject of Poplar's Fig. 10. R1 to R4 do not need the stamps,
-// and no test of these rules fails without them. R1 and R4 are about what a transaction has read,
-// which has a smaller number in any case. R3 is about the order of a tuple's writers. A transaction
-// that overwrites what T has read does not depend on T: if it is recovered and T is not, the state
-// is as if T had never existed. The stamps make the numbers a serialization order.
+// these stamps is the subject of Poplar's Fig. 10. R1 to R4 do not need the stamps, and no test of
+// these rules fails without them. R1 and R4 are about what a transaction has read, which has a
+// smaller number in any case. R3 is about the order of a tuple's writers. A transaction that
+// overwrites what T has read does not depend on T: if it is recovered and T is not, the state is as
+// if T had never existed. The stamps make the numbers a serialization order.
 //
 // Protocol. Only its worker uses a member of `last_`.
 #include "logging/read_stamps.h"

@@ -3,8 +3,8 @@
 // of that hole takes. No thread owns the watermark: a thread that needs it loads the places of all
 // workers.
 //
-// Protocol. Workers add to `next_`, and a thread that looks for the watermark loads it. Each worker has a `place`,
-// which only that worker stores.
+// Protocol. Workers add to `next_`, and a thread that looks for the watermark loads it. Each worker
+// has a `place`, which only that worker stores.
 //   reserve   stores a bound, a position before which the hole cannot begin; then does a fetch-add
 //             on `next_`; then stores the position at which the hole begins.
 //   filled    is called when the record is filled; stores kNone.

@@ -80,8 +80,8 @@ class PerWorkerScheme : public MultiStreamScheme {
   // Returns the number of streams: one for each worker, and one of watermarks. For
   // SchemeInfo::stream_count.
   static uint32_t stream_count(uint32_t, const LogConfig& config) { return config.workers + 1; }
-  // Returns the recovery rule, for SchemeInfo::recovery. `number_name` is the name of the number, for
-  // the operator.
+  // Returns the recovery rule, for SchemeInfo::recovery. `number_name` is the name of the number,
+  // for the operator.
   static RecoveryRule recovery(const std::string& number_name) {
     return watermarks_cut(number_name);
   }
@@ -107,8 +107,8 @@ class PerWorkerScheme : public MultiStreamScheme {
   }
 
  protected:
-  // Reserves a hole of `bytes`. `draw_number` returns the number, which is at least `bound`. Called by
-  // the thread of `worker`.
+  // Reserves a hole of `bytes`. `draw_number` returns the number, which is at least `bound`. Called
+  // by the thread of `worker`.
   template <class DrawNumber>
   LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound,
                       const DrawNumber& draw_number) {

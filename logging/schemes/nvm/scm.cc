@@ -21,9 +21,8 @@
 // run seeds the checksums, and one run uses each position once.
 //
 // A worker that is descheduled between reserve and publish delays the acknowledgement of all later
-// records, and nothing else: other workers continue to reserve, fill and persist. A thread that
-// is descheduled while it advances the watermark delays nothing, because no thread owns the
-// watermark.
+// records, and nothing else: other workers continue to reserve, fill and persist. A thread that is
+// descheduled while it advances the watermark delays nothing, because no thread owns the watermark.
 //
 // Protocol. A thread that has filled a hole, has replaced a stale bound, or needs to know how far
 // the log is filled raises durable_ (release) after a fence. If several threads do so at the same
@@ -95,8 +94,8 @@ class Scm final : public LogScheme {
     return durable_.load(platform::memory_order_acquire) == open_holes_.reserved();
   }
 
-  // Writes zeros after the last record, so that the reader finds a clean end and not the bytes of an
-  // earlier run.
+  // Writes zeros after the last record, so that the reader finds a clean end and not the bytes of
+  // an earlier run.
   void close() override {
     if (!idle()) return;
     std::byte* end = memory_->mapped(kLogHeaderBytes + open_holes_.reserved(), kLogEndBytes);

@@ -27,9 +27,9 @@
 // unless a closed segment still has a hole (filled_to_write). A thread that only asks whether there
 // is something to flush closes no segment (filled).
 //
-// Idle buffers (R5). If a buffer lags, which means that its SSN is smaller than the largest SSN of a
-// transaction that read, its flusher raises the buffer with a watermark record of that SSN: at once
-// if the buffer is quiet, otherwise at the end of a segment that the flusher closes. Watermark
+// Idle buffers (R5). If a buffer lags, which means that its SSN is smaller than the largest SSN of
+// a transaction that read, its flusher raises the buffer with a watermark record of that SSN: at
+// once if the buffer is quiet, otherwise at the end of a segment that the flusher closes. Watermark
 // records get their numbers under the latch, as other records do, so later records have larger
 // numbers.
 //

@@ -8,8 +8,8 @@
 // segment grows.
 //
 // Protocol. open() and close() are called under the buffer's latch, and advance() under a latch of
-// the flushers. Publishers add to `buffered` (release) and advance() loads it (acquire): a
-// thread that finds `buffered` equal to `allocated` sees all bytes of the segment. close() stores
+// the flushers. Publishers add to `buffered` (release) and advance() loads it (acquire): a thread
+// that finds `buffered` equal to `allocated` sees all bytes of the segment. close() stores
 // `closed_` (release), and advance() loads it (acquire) before it reads what close() wrote.
 // advance() stores `passed_` (release) when it no longer needs an entry, and full() loads it
 // (acquire), so that close() opens the entry again only after that.
@@ -66,10 +66,10 @@ class SegmentIndex {
            closed_.load(platform::memory_order_acquire);
   }
   // Returns whether the first segment that is not passed is closed and filled. A thread that asks
-  // first stays off the flushers' latch while that segment has a hole: when 64 workers took the latch
-  // in turn to find the hole, its cache line cost more than any other of the engine. A segment that
-  // the caller closed or filled before is seen, here or by the thread that is in advance(). Any
-  // thread may call it.
+  // first stays off the flushers' latch while that segment has a hole: when 64 workers took the
+  // latch in turn to find the hole, its cache line cost more than any other of the engine. A
+  // segment that the caller closed or filled before is seen, here or by the thread that is in
+  // advance(). Any thread may call it.
   bool passable() const {
     if (!pending()) return false;
     platform::full_fence();
@@ -84,8 +84,8 @@ class SegmentIndex {
   }
   // Returns how many segments were closed so far. Any thread may call it.
   uint64_t closed() const { return closed_.load(platform::memory_order_relaxed); }
-  // Passes the segments that are closed and filled, in order, up to the first one that is not. Calls
-  // `pass(end, sequence)` for each. Called under the flushers' latch.
+  // Passes the segments that are closed and filled, in order, up to the first one that is not.
+  // Calls `pass(end, sequence)` for each. Called under the flushers' latch.
   template <class Pass>
   void advance(const Pass& pass) {
     uint64_t passed = passed_.load(platform::memory_order_relaxed);

@@ -42,8 +42,8 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   // Returns the SSN of the last record that got its place. Any thread may call it.
   uint64_t sequence() const { return sequence_.load(platform::memory_order_relaxed); }
 
-  // Returns a hole of `bytes`, with a number larger than `above` (Algorithm 1). Waits for room. Called
-  // by a worker.
+  // Returns a hole of `bytes`, with a number larger than `above` (Algorithm 1). Waits for room.
+  // Called by a worker.
   Hole reserve(uint64_t above, uint32_t bytes) {
     const uint64_t waited = stream_.lock_with_space(latch_, offset_, bytes);
     const Hole hole = take(std::max(above, sequence()) + 1, bytes, waited);
@@ -80,8 +80,8 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     if (open_bytes() != 0) close_if_possible();
     latch_.unlock();
   }
-  // Passes segments that are closed and filled. Calls `note(end, sequence)` for each, before filled()
-  // includes it. Returns whether it passed any. Any thread may call it.
+  // Passes segments that are closed and filled. Calls `note(end, sequence)` for each, before
+  // filled() includes it. Returns whether it passed any. Any thread may call it.
   template <class Note>
   bool pass(const Note& note) {
     if (!segments_.passable()) return false;

@@ -3,10 +3,10 @@
 // the worker whose commit is the NGROUPth, or that finds the buffer full, writes the buffer and
 // waits for the device, and no other worker inserts meanwhile.
 //
-// The paper does not say who flushes a group that does not fill. Here the daemon flushes it
-// after 1 ms, or --flush_us, without the mutex. A worker that waits for its commit waits for the
-// group or for that time. With --flush_help=false the daemon makes all writes, and the NGROUPth
-// worker waits for it under the mutex.
+// The paper does not say who flushes a group that does not fill. Here the daemon flushes it after 1
+// ms, or --flush_us, without the mutex. A worker that waits for its commit waits for the group or
+// for that time. With --flush_help=false the daemon makes all writes, and the NGROUPth worker waits
+// for it under the mutex.
 //
 // LSN, safe when, and cut are those of `centr`: the buffer is filled in order, under the mutex. A
 // worker that is descheduled between reserve and publish, or under a flush, blocks all others.

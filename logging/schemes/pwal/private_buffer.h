@@ -1,6 +1,5 @@
 // A log buffer that only its worker writes to, without a latch. While the worker is idle, another
-// thread may append a watermark. Records are numbered by a counter that all buffers
-// share.
+// thread may append a watermark. Records are numbered by a counter that all buffers share.
 //
 // Protocol.
 //   open_    is true while the worker has a record open. The worker stores true, draws its number
@@ -12,10 +11,11 @@
 //            it stores false (release).
 // Either the thread's load of the counter sees the worker's addition, and then the thread also sees
 // `open_`, or the record that the worker has published since. Or the addition comes later, and then
-// the worker, which loads `claimed_` after the addition, sees the claim and waits, or sees the place
-// that was stored under the claim. So the two never fill the same bytes, and the numbers of all
-// records after a watermark are larger than the watermark. A worker waits for some instructions, and
-// only if its buffer was idle. If the thread is descheduled meanwhile, the worker waits for it.
+// the worker, which loads `claimed_` after the addition, sees the claim and waits, or sees the
+// place that was stored under the claim. So the two never fill the same bytes, and the numbers of
+// all records after a watermark are larger than the watermark. A worker waits for some
+// instructions, and only if its buffer was idle. If the thread is descheduled meanwhile, the worker
+// waits for it.
 //   slots_   the place: the end of the filled bytes, and the number of the record that ends there.
 //            One thread at a time stores it: the worker, or the thread with the claim. It writes
 //            the slot that is not current, and makes that slot current by the next `count_`
@@ -44,8 +44,8 @@ class alignas(platform::kCacheLine) PrivateBuffer {
   // Makes a buffer. `counter` is the last number that was drawn; it outlives the buffer.
   explicit PrivateBuffer(platform::atomic<uint64_t>& counter) : counter_(counter) {}
 
-  // Draws the number of the next record, which begins at place().end. publish() or cancel() follows.
-  // Called by the worker, as these two are.
+  // Draws the number of the next record, which begins at place().end. publish() or cancel()
+  // follows. Called by the worker, as these two are.
   uint64_t open() {
     open_.store(true, platform::memory_order_relaxed);
     const uint64_t sequence = counter_.fetch_add(1) + 1;
@@ -70,9 +70,9 @@ class alignas(platform::kCacheLine) PrivateBuffer {
     }
   }
 
-  // Calls `append(place, counter)`, unless the worker has a record open or another thread is in this
-  // function. Records after `place` will have larger numbers than `counter`. `append` returns the
-  // place where the buffer then ends: `place`, or the end of a watermark. Returns whether a
+  // Calls `append(place, counter)`, unless the worker has a record open or another thread is in
+  // this function. Records after `place` will have larger numbers than `counter`. `append` returns
+  // the place where the buffer then ends: `place`, or the end of a watermark. Returns whether a
   // watermark was appended. Any thread may call it.
   template <class Append>
   bool append_if_idle(const Append& append) {

@@ -5,14 +5,15 @@
 // that the transaction depends on, because those LSNs were drawn before. It grows in each file.
 //
 // Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
-// when its buffer is full. If a group does not fill, a thread for each buffer flushes the records of
-// the worker, and so bounds the delay (1 ms, or --flush_us). By default NGROUP is 16,
-// as in the paper, and a worker that has to wait does not wait for a group: it flushes at once, its
-// own buffer and those of others. If --pwal_ngroup is given, groups are always kept: under --commit=sync, where
-// a worker has one commit in its buffer, every commit then waits for the delay, unless NGROUP is 1.
-// With --flush_help=false the threads make all flushes, and the workers wait for them. Where log
-// threads preempt workers (LogConfig::preemptible_workers), there are no groups by default: the
-// threads flush as those of other schemes do, and no worker waits for its flush.
+// when its buffer is full. If a group does not fill, a thread for each buffer flushes the records
+// of the worker, and so bounds the delay (1 ms, or --flush_us). By default NGROUP is 16, as in the
+// paper, and a worker that has to wait does not wait for a group: it flushes at once, its own
+// buffer and those of others. If --pwal_ngroup is given, groups are always kept: under
+// --commit=sync, where a worker has one commit in its buffer, every commit then waits for the
+// delay, unless NGROUP is 1. With --flush_help=false the threads make all flushes, and the workers
+// wait for them. Where log threads preempt workers (LogConfig::preemptible_workers), there are no
+// groups by default: the threads flush as those of other schemes do, and no worker waits for its
+// flush.
 //
 // Safe when (--pwal_ack=safe) every file has on disk all records that it has, or will ever have, of
 // LSNs up to the transaction's. Among these are the transaction's record and, because their LSNs
@@ -40,9 +41,9 @@
 // reserves, fills or flushes. A worker that stops elsewhere stalls nothing.
 //
 // Protocol. The paper's buffer has no latch, and neither has this one: how a watermark gets into
-// the buffer of an idle worker is proved in logging/schemes/pwal/private_buffer.h. `recorded` is the
-// largest LSN whose durable sequence was recorded; it is raised (release) after that. Only its
-// worker uses `commits` and `committed`.
+// the buffer of an idle worker is proved in private_buffer.h. `recorded` is the largest LSN whose
+// durable sequence was recorded; it is raised (release) after that. Only its worker uses `commits`
+// and `committed`.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -169,8 +170,8 @@ class Pwal final : public MultiStreamScheme {
     return end;
   }
 
-  // Writes a watermark if all of the file is durable and ends before the counter's value. Any thread
-  // may call it.
+  // Writes a watermark if all of the file is durable and ends before the counter's value. Any
+  // thread may call it.
   bool raise_if_idle(uint32_t index) {
     PrivateBuffer& records = buffers_[index]->records;
     using Place = PrivateBuffer::Place;

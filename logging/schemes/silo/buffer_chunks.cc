@@ -31,8 +31,8 @@ uint64_t chunk_bytes(uint64_t ring_bytes, uint32_t owners) {
   return std::min(std::max(kChunkBytes, ring_bytes / kMostOfRing), most) & ~(kUnit - 1);
 }
 
-// Returns how many slots are needed: for all chunks that fit in the ring, for one chunk of each owner
-// that waits for room, and for the watermarks.
+// Returns how many slots are needed: for all chunks that fit in the ring, for one chunk of each
+// owner that waits for room, and for the watermarks.
 uint64_t slot_count(uint64_t ring_bytes, uint64_t chunk_bytes, uint32_t owners) {
   const uint64_t least = std::max(chunk_bytes, 2 * kLeastRecordBytes) - kLeastRecordBytes;
   return std::bit_ceil(ring_bytes / least + owners + kWatermarks);
@@ -139,9 +139,9 @@ void BufferChunks::write_empty(RecordKind kind, uint64_t sequence, uint64_t begi
   RecordWriter(hole, kind, 0).seal(run_, begin);
 }
 
-// Counts the chunk first, and then marks it as done. Otherwise the chunk might be passed before it is
-// counted, and for a moment too many chunks would seem to wait. When it is done, another thread may
-// pass the chunk and deal its slot again.
+// Counts the chunk first, and then marks it as done. Otherwise the chunk might be passed before it
+// is counted, and for a moment too many chunks would seem to wait. When it is done, another thread
+// may pass the chunk and deal its slot again.
 void BufferChunks::hand_over(BufferChunk& chunk) {
   done_.fetch_add(1, platform::memory_order_release);
   chunk.done.store(true, platform::memory_order_release);

@@ -2,9 +2,9 @@
 // A worker takes a chunk of the ring and fills it with record after record, without touching shared
 // memory. To hand the chunk over takes one store and no copy. The log may be flushed up to the
 // first chunk that is not handed over yet. If an open chunk keeps other chunks waiting and its
-// owner is not using it, a flushing thread can take the chunk from the owner. While workers wait for
-// room in the ring, it does so only when nothing else can be flushed: the rest of a chunk that is
-// taken becomes padding, which takes time on the device that the workers wait for.
+// owner is not using it, a flushing thread can take the chunk from the owner. While workers wait
+// for room in the ring, it does so only when nothing else can be flushed: the rest of a chunk that
+// is taken becomes padding, which takes time on the device that the workers wait for.
 //
 // A watermark record is a chunk by itself. It is durable only when all chunks before it are
 // durable. A worker whose chunk begins before the newest watermark record takes a new chunk for its
@@ -63,8 +63,8 @@ class ChunkOwner {
   // Ends the use that begin() began. Called by the worker.
   void end() { state_.store(chunk == nullptr ? kNone : kOpen, platform::memory_order_release); }
 
-  // Takes the chunk. Returns false if the worker is using its chunk or has none. Called by a flushing
-  // thread.
+  // Takes the chunk. Returns false if the worker is using its chunk or has none. Called by a
+  // flushing thread.
   bool take() {
     uint32_t open = kOpen;
     return state_.compare_exchange_strong(open, kTaken, platform::memory_order_acquire);
@@ -100,8 +100,8 @@ class alignas(platform::kCacheLine) BufferChunks {
 
   // Returns the lock that a flushing thread holds while it calls append_watermark() and pass().
   platform::SpinLock& passing() { return passing_; }
-  // Puts a watermark record of `sequence` after all chunks. Returns false if the ring has no room for
-  // the record.
+  // Puts a watermark record of `sequence` after all chunks. Returns false if the ring has no room
+  // for the record.
   bool append_watermark(uint64_t sequence);
   // Passes the chunks that were handed over, in order. An open chunk is taken from its owner if it
   // is in the way of a flush, or if `take_open` is true. `owner_of(worker)` returns a ChunkOwner;
@@ -140,13 +140,13 @@ class alignas(platform::kCacheLine) BufferChunks {
   BufferChunk& slot(uint64_t number) { return slots_[number & slot_mask_]; }
 
   bool fits(const ChunkOwner& owner, uint64_t bytes) const;
-  // Deals the chunk of `bytes` whose number and position are in `next`, which was drawn from `next_`.
-  // Returns its slot.
+  // Deals the chunk of `bytes` whose number and position are in `next`, which was drawn from
+  // `next_`. Returns its slot.
   BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, uint64_t watermark);
   // Deals a chunk to `owner`. Returns how many ticks it waited for room in the ring.
   uint64_t deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes);
-  // Fills the rest of the chunk with padding and hands the chunk over. Called by its owner, or by the
-  // thread that has taken it.
+  // Fills the rest of the chunk with padding and hands the chunk over. Called by its owner, or by
+  // the thread that has taken it.
   void hand_over(ChunkOwner& owner);
   void hand_over(BufferChunk& chunk);
   // Fills a hole at `begin` with a record that has no body.

@@ -1,8 +1,8 @@
 // `silo`: there is no order within an epoch, and all transactions of an epoch become durable or
 // none does (Tu et al. 2013, section 4; Zheng et al. 2014; compared in Poplar, section 3.3).
 // Workers are dealt to loggers in turn, with one logger for each device. The private buffer of a
-// worker is a chunk of its logger's ring (logging/schemes/silo/buffer_chunks.h). When the chunk is handed
-// over, its unused rest becomes padding.
+// worker is a chunk of its logger's ring (buffer_chunks.h). When the chunk is handed over, its
+// unused rest becomes padding.
 //
 // Sequence number (TID). The upper bits are the epoch, the lower bits a count. The TID is larger
 // than the numbers of what is read and what is overwritten, and than this worker's last TID. It
@@ -27,7 +27,7 @@
 // between the draw of its TID and publish stalls its epoch and later epochs.
 //
 // Protocol.
-//   tids_        its protocol is in logging/schemes/silo/epoch_tids.h. A logger asks which epoch is
+//   tids_        its protocol is in epoch_tids.h. A logger asks which epoch is
 //                over for its workers, and then places the watermark record after all buffers that
 //                were dealt out. So no record of e comes to lie after a watermark of e.
 //   watermark    the last epoch with a watermark record. It is stored (release) under the lock
