@@ -167,7 +167,7 @@ TEST_P(StreamStarts, ARecoveryFromThemUsesWhatOneFromTheBeginningUses) {
       step();
       expect_same(options_, starts);
     }
-    EXPECT_GT(bytes_behind(starts), 0u);
+    EXPECT_GT(bytes_after(starts), 0u);
     log_->drain();
     expect_same(options_, starts);
     log_->stop();
@@ -182,7 +182,7 @@ TEST_P(StreamStarts, AStreamMayHaveNothingBehindIts) {
   log_->drain();
   take(kWorkers, 0);  // may append watermark records
   const Starts starts = take(kWorkers, 0);
-  EXPECT_EQ(bytes_behind(starts), 0u);
+  EXPECT_EQ(bytes_after(starts), 0u);
   const Found none = find(options_, starts);
   EXPECT_TRUE(none.surviving.empty());
   expect_same(options_, starts);
