@@ -1,4 +1,4 @@
-// What a transaction has written and read so far. One worker owns every object of this file, and
+// The write set and the read set of a transaction. One worker owns every object of this file, and
 // only that worker calls it.
 #pragma once
 
@@ -21,8 +21,8 @@ struct Write {
   uint64_t version;  // OCC: the word before the lock; after install(), the word that unlocks
   bool was_present;  // the row was present before this transaction
 
-  // False for a row that this transaction inserted and erased again, and for an insert that a
-  // unique secondary index refused.
+  // Returns whether the commit changes the row. It does not if this transaction inserted and erased
+  // the row, or if a unique secondary index refused the insert.
   bool changes() const { return was_present || row != nullptr; }
   WriteOp op() const {
     if (row == nullptr) return WriteOp::kErase;
@@ -73,7 +73,7 @@ struct Read {
   uint64_t version;
 };
 
-// OCC: the index nodes on whose keys the transaction depends, each with the structure word that the
+// OCC: the index nodes whose keys the transaction depends on, each with the structure word that the
 // transaction saw.
 class NodeSet {
  public:
@@ -81,8 +81,8 @@ class NodeSet {
   // observations contradict each other.
   bool remember(NodeVersion node);
 
-  // Takes an insert of this transaction into account. Returns false if another transaction had
-  // changed a node of the set after this transaction saw it.
+  // Notes the node changes that an insert of this transaction made. Returns false if another
+  // transaction had changed a node of the set since this transaction saw it.
   bool apply(std::span<const NodeChange> changes);
 
   // Returns whether every node still has the structure word that the transaction saw.

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "platform/fatal.h"
-#include "platform/space_wait.h"
 
 namespace logjam {
 namespace {
@@ -32,39 +31,33 @@ CommitLog::CommitLog(WorkerContext& context)
     : context_(context),
       log_(*context.log),
       stamps_(log_.read_stamps()),
-      max_record_bytes_(log_.max_record_bytes()) {
-  const LogTraits& traits = log_.traits();
-  logs_ = traits.logs;
-  commands_ = traits.commands;
-  before_validation_ = traits.sequence_before_validation;
-  hole_after_ = traits.hole_after_validation;
-}
+      traits_(log_.traits()),
+      max_record_bytes_(log_.max_record_bytes()) {}
 
 void CommitLog::before_validation(const Dependencies& deps, std::span<const Write> writes) {
-  if (hole_after_) {
+  if (traits_.number_drawn == NumberDrawn::kBefore) return reserve(deps, writes);
+  if (traits_.number_drawn == NumberDrawn::kBeforeWithoutHole) {
     const ActivityScope scope(*context_.breakdown, Activity::kLogContention);
-    log_.draw(context_.id, deps);
-  } else if (before_validation_) {
-    draw(deps, writes);
+    log_.draw_number(context_.id, deps);
   }
 }
 
-void CommitLog::validated(const Dependencies& deps, std::span<const Write> writes) {
-  if (hole_after_ || !before_validation_) draw(deps, writes);
+void CommitLog::after_validation(const Dependencies& deps, std::span<const Write> writes) {
+  if (traits_.number_drawn != NumberDrawn::kBefore) reserve(deps, writes);
 }
 
 void CommitLog::validation_failed() {
-  if (!before_validation_) return;
+  if (traits_.number_drawn == NumberDrawn::kAfterValidation) return;
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
-  if (hole_after_) return log_.abandon(context_.id);
+  if (traits_.number_drawn == NumberDrawn::kBeforeWithoutHole) return log_.abandon(context_.id);
   if (reservation_.hole != nullptr) {
     RecordWriter(reservation_, RecordKind::kVoid, txn_, flags_)
-        .seal(context_.run, reservation_.position);
+        .seal(log_.run(), reservation_.position);
   }
-  publish(reservation_, false, false);
+  publish(reservation_, RecordRole::kVoid);
 }
 
-void CommitLog::draw(Dependencies deps, std::span<const Write> writes) {
+void CommitLog::reserve(Dependencies deps, std::span<const Write> writes) {
   if (stamps_reads()) {
     for (const Write& write : writes) {
       deps.max_war = std::max(deps.max_war, stamps_->of(write.tuple));
@@ -73,20 +66,19 @@ void CommitLog::draw(Dependencies deps, std::span<const Write> writes) {
   txn_ = uint64_t{context_.id} << kWorkerShift | ++context_.transactions_begun;
   flags_ = deps.reads ? 0 : kWriteOnly;
   record_.start();
-  if (logs_) stage(deps, writes);
-  reservation_ = reserve(deps);
+  if (traits_.logs) stage(deps, writes);
+  reservation_ = reserve_staged(deps);
 }
 
 CommitPoint CommitLog::finish() {
-  if (context_.observer != nullptr) context_.observer->serialized();
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
   RecordKind kind = RecordKind::kCommand;
-  if (!commands_) {
+  if (!traits_.commands) {
     const bool whole = context_.log_records == LogRecords::kTransaction;
     kind = whole ? RecordKind::kTransaction : RecordKind::kCommit;
   }
   fill(reservation_, kind);
-  return publish(reservation_, true, true);
+  return publish(reservation_, RecordRole::kCommit);
 }
 
 CommitPoint CommitLog::commit_read_only(const Dependencies& deps) {
@@ -94,10 +86,10 @@ CommitPoint CommitLog::commit_read_only(const Dependencies& deps) {
   return log_.commit_read_only(context_.id, deps);
 }
 
-// Leaves the record that will commit the transaction in record_.
+// Leaves in record_ the record that will commit the transaction.
 void CommitLog::stage(const Dependencies& deps, std::span<const Write> writes) {
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
-  if (commands_) {
+  if (traits_.commands) {
     record_.add(command(writes));
   } else if (context_.log_records == LogRecords::kTransaction) {
     for (const Write& write : writes) {
@@ -121,37 +113,37 @@ void CommitLog::log_operations(Dependencies deps, std::span<const Write> writes)
 }
 
 void CommitLog::log_staged(const Dependencies& deps, RecordKind kind) {
-  const LogReservation reservation = reserve(deps);
+  const LogReservation reservation = reserve_staged(deps);
   fill(reservation, kind);
-  publish(reservation, true, false);
+  publish(reservation, RecordRole::kPart);
 }
 
-LogReservation CommitLog::reserve(const Dependencies& deps) {
+LogReservation CommitLog::reserve_staged(const Dependencies& deps) {
   const uint64_t bytes = record_.bytes();
-  if (logs_ && bytes > max_record_bytes_) {
+  if (traits_.logs && bytes > max_record_bytes_) {
     platform::fatal("a log record of " + std::to_string(bytes) + " bytes exceeds the " +
                     std::to_string(max_record_bytes_) +
                     " that the log buffer can take: raise --log_buffer_mb");
   }
   const ActivityScope scope(*context_.breakdown, Activity::kLogContention);
-  const uint64_t waited = platform::ticks_waited_for_space();
   const LogReservation reservation = log_.reserve(context_.id, deps, static_cast<uint32_t>(bytes));
-  const uint64_t more = platform::ticks_waited_for_space() - waited;
-  if (more != 0) context_.breakdown->waited_for_space(more);
+  if (reservation.waited_ticks != 0) {
+    context_.breakdown->waited_for_space(reservation.waited_ticks);
+  }
   return reservation;
 }
 
 void CommitLog::fill(const LogReservation& reservation, RecordKind kind) {
   if (reservation.hole == nullptr) return;
-  record_.fill(reservation, kind, txn_, flags_, context_.run);
+  record_.fill(reservation, kind, txn_, flags_, log_.run());
 }
 
-CommitPoint CommitLog::publish(const LogReservation& reservation, bool ok, bool commits) {
+CommitPoint CommitLog::publish(const LogReservation& reservation, RecordRole role) {
   if (reservation.hole != nullptr) {
     context_.log_bytes += reservation.bytes;
     ++context_.log_records_written;
   }
-  return log_.publish(context_.id, reservation, ok, commits);
+  return log_.publish(context_.id, reservation, role);
 }
 
 LoggedCommand CommitLog::command(std::span<const Write> writes) const {

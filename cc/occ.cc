@@ -3,9 +3,9 @@
 // A transaction reads without writing to shared memory. It remembers the version word of every
 // tuple, and the structure word of every index node, that its results depend on. Commit locks the
 // write set, validates that the remembered words are unchanged, draws the sequence number, logs,
-// installs the rows, and unlocks each tuple with its new version. If the log scheme asks for it,
-// commit draws the number before it validates; if the space came with the number and the validation
-// fails, the record is voided.
+// installs the rows, and unlocks each tuple with its new version. If the log scheme asks for it
+// (NumberDrawn), commit draws the number before it validates. If the validation then fails, and the
+// number came with space in the log, the record in that space becomes void.
 //
 // Protocol on Tuple::version. A committing transaction sets the lock bit by compare-and-swap. Only
 // that transaction then stores the row and, with release, the word without the lock bit. A reader
@@ -58,7 +58,7 @@ class Occ final : public TransactionBase<Occ> {
     holds_locks_ = false;
   }
 
-  // What TransactionBase requires of a protocol.
+  // The functions that TransactionBase requires of a protocol.
 
   NodeCheck track_node(NodeVersion node) {
     deps_.reads = true;
@@ -95,8 +95,8 @@ class Occ final : public TransactionBase<Occ> {
 
   void init_tuple(Tuple&) {}
 
-  // Another transaction that finds the tuple while it is absent may also insert into it. The first
-  // to commit wins. lock_writes() aborts the others.
+  // Locks nothing: another transaction that finds the tuple while it is absent may also insert into
+  // it. The first to commit wins, and lock_writes() aborts the others.
   void tuple_inserted(Tuple&) {}
 
   bool insert_entry(Index& index, Keyed* entry, InsertResult* result) {
@@ -130,14 +130,14 @@ class Occ final : public TransactionBase<Occ> {
                                                         memory_order_seq_cst);
   }
 
-  // Calls `attempt`, which needs `tuple` unlocked, until it succeeds. Returns false, with the
-  // reason noted, if the transaction must abort.
+  // Calls `attempt`, which needs `tuple` unlocked, until it succeeds. Returns false, and notes the
+  // reason, if the transaction must abort.
   template <class Try>
   bool spin_until(const Tuple& tuple, const Try& attempt);
 
   bool lock_writes();
   bool validate();
-  // Before install(), unlocks every tuple with its old version; after it, with the new one.
+  // Unlocks every tuple: with its old version before install(), with the new one after it.
   void unlock() {
     for (const Write& write : writes_.all().first(locked_)) {
       write.tuple->version.store(write.version, memory_order_release);
@@ -170,7 +170,7 @@ bool Occ::spin_until(const Tuple& tuple, const Try& attempt) {
 }
 
 Status Occ::commit() {
-  if (!post_moved_keys()) return give_up();
+  if (!postings_.post_moved()) return give_up();
   if (writes_.empty()) {
     if (!validate()) return give_up();
     commit_point_ = log_.commit_read_only(deps_);
@@ -193,8 +193,9 @@ Status Occ::commit() {
     log_.validation_failed();
     return give_up();
   }
-  log_.validated(deps_, writes_.all());
+  log_.after_validation(deps_, writes_.all());
   const uint64_t sequence = log_.sequence();
+  if (context_.observer != nullptr) context_.observer->serialized();
   commit_point_ = log_.finish();
 
   install(sequence);
@@ -210,7 +211,7 @@ bool Occ::lock_writes() {
       return false;
     ++locked_;
     // A blind write depends on the presence of its row, and an insert on the absence. Neither
-    // depends on more.
+    // depends on anything else.
     const Version version(write.version);
     if (version.absent() == write.was_present) return fail(AbortReason::kValidation);
     note_overwritten(write, version);

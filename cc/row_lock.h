@@ -1,14 +1,14 @@
 // A shared/exclusive lock in one word, for tuples and index nodes. Only 2PL uses it.
 //
 //   bit 63      held exclusively
-//   bit 62      new shared holders are refused until the lock is free: a transaction sleeps until
-//               this lock is released, or an old writer has died at it (wait-die)
+//   bit 62      new shared holders are refused until the lock is free, because a transaction sleeps
+//               until this lock is released, or because a writer died here often (wait-die)
 //   bits 46-61  number of shared holders
 //   bits 0-45   the smallest age among the holders since the lock was last free; or, under
 //               2pl-detect, the slots of the shared holders, or the number of the worker that
 //               holds the lock exclusively, plus 1 (waits_for.h)
 //
-// A free lock is exactly 0.
+// The word of a free lock is 0.
 //
 // Protocol. Any worker changes the word, by compare-and-swap. The order is seq_cst, which the
 // index-node proof in two_phase_locking.cc needs; on x86 it costs the same as acquire. A release is
@@ -17,29 +17,29 @@
 // Deadlock under wait-die. An age is a time stamp: a smaller age is older, no two transactions
 // share one, and a retried transaction keeps its age. A transaction may wait only if its age is not
 // larger than the recorded age. The recorded age never exceeds the age of any holder; it may be
-// smaller, because a holder that left may have recorded it. A transaction waits only for holders
-// other than itself. So a waiting transaction is older than every holder it waits for. All waits
-// then go from older to younger transactions, and a cycle cannot exist. An older transaction that
-// takes the lock over while a younger one sleeps breaks this rule for a moment. Therefore the
-// waiter decides again after every sleep, and no sleep is longer than kMaxSleepNs. The argument
-// covers a holder that upgrades: the recorded age is at most its own age, so it waits only if it is
-// the oldest holder.
+// smaller, because a holder that released the lock may have recorded it. A transaction waits only
+// for holders other than itself. So a waiting transaction is older than every holder it waits for.
+// All waits then go from older to younger transactions, and a cycle cannot exist. An older
+// transaction that takes the lock over while a younger one sleeps breaks this rule for a moment.
+// Therefore the waiter decides again after every sleep, and no sleep is longer than kMaxSleepNs.
+// The argument covers a holder that upgrades: the recorded age is at most its own age, so it waits
+// only if it is the oldest holder.
 //
 // Deadlock under detection. The word names an exclusive holder, and every shared holder's slot is
 // set in it. A holder enters itself in the same write that takes the lock. A shared holder clears
-// its slot when it releases, if no other holder can have that slot. Workers from the 46th on share
-// one. With --elr=false --keep_locks=all a worker can hold a lock twice, because its parked
-// transactions hold shared locks. Such a slot stays set until the lock is free.
+// its slot when it releases, if no other holder can have that slot. The 46th and all later workers
+// share one slot. With --elr=false --keep_locks=all a worker can hold a lock twice, because its
+// parked transactions hold shared locks. Such a slot stays set until the lock is free.
 //
 // No starvation. While a transaction sleeps, new shared holders are refused, so the lock becomes
-// free. A transaction that dies keeps its age, so it becomes the oldest at some time. Under
-// wait-die the oldest transaction may still die: overlapping readers keep the lock from becoming
-// free, and the recorded age is that of a reader that left. So a writer that has died several times
-// calls turn_readers_away() before it dies again. Then the lock becomes free, its next holders
-// record their own ages, and the oldest transaction waits for them.
+// free. A transaction that dies keeps its age, so in time it becomes the oldest. Under wait-die the
+// oldest transaction may still die: overlapping readers keep the lock from becoming free, and the
+// recorded age is that of a reader that released it long ago. So a writer that has died several
+// times calls turn_readers_away() before it dies again. Then the lock becomes free, its next
+// holders record their own ages, and the oldest transaction waits for them.
 //
 // Turning readers away adds no deadlock. The writer holds nothing afterwards, and no transaction
-// waits for it: the bit goes when the last holder releases the lock. A reader that was refused
+// waits for it: the last holder clears the bit when it releases the lock. A reader that was refused
 // waits for the holders, under the same condition as any other transaction.
 #pragma once
 
@@ -71,16 +71,17 @@ class LockState {
   bool no_new_readers() const { return (word_ & kNoNewReaders) != 0; }
   uint64_t shared() const { return (word_ >> kSharedShift) & kMaxShared; }
   uint64_t oldest_age() const { return word_ & kAgeMask; }
-  // Under 2pl-detect: the slots of the shared holders; the exclusive holder's number plus 1, or 0.
+  // Returns the slots of the shared holders. Only under 2pl-detect.
   uint64_t slots() const { return word_ & kAgeMask; }
+  // Returns the exclusive holder's number plus 1, or 0. Only under 2pl-detect.
   uint64_t writer() const { return word_ & kAgeMask; }
 
  private:
   uint64_t word_ = 0;
 };
 
-// What a holder contributes to the low bits of the word: its age; or its slot, and its number plus
-// 1 if it holds the lock exclusively.
+// A holder's share of the low bits of the word: its age; or its slot, and its number plus 1 if it
+// holds the lock exclusively.
 class Holder {
  public:
   constexpr Holder(uint64_t age) : bits_(age), alone_(age) {}  // NOLINT: an age is a holder
@@ -95,9 +96,9 @@ class Holder {
 
   constexpr uint64_t bits() const { return bits_; }
   constexpr uint64_t alone() const { return alone_; }
-  // The low bits when the only shared holder makes its lock exclusive.
+  // Returns the low bits when the only shared holder makes its lock exclusive.
   constexpr uint64_t alone_after(uint64_t shared) const { return is_slot_ ? alone_ : shared; }
-  // The low bits with this holder added to `others`, and with it removed from `all`.
+  // Returns the low bits with this holder added to `others`, or removed from `all`.
   constexpr uint64_t merged_with(uint64_t others) const {
     return is_slot_ ? others | bits_ : std::min(others, bits_);
   }
@@ -119,8 +120,8 @@ class RowLock {
 
   LockState state() const { return LockState(word_.load(platform::memory_order_seq_cst)); }
 
-  // try_shared(), try_exclusive() and try_upgrade() never wait, and any worker may call them. They
-  // return whether the caller now holds the lock. If not, `*seen` is the conflicting state.
+  // Returns whether the caller now holds the lock; if not, `*seen` is the conflicting state. Never
+  // waits. Any worker may call it. The same holds for try_exclusive() and try_upgrade().
   bool try_shared(Holder holder, LockState* seen) {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
@@ -190,12 +191,13 @@ class RowLock {
     if (LockState(word_.exchange(0, platform::memory_order_release)).no_new_readers()) wake();
   }
 
-  // Sleeping, after an attempt has failed. The caller reads parker() before that attempt, and
-  // passes the result and the attempt's `seen` to sleep(). No wake-up is lost. A release before
-  // sleep() has set bit 62 changes the word, and sleep() returns at once. A release after
-  // that finds the bit and changes the parker, and wait_on() returns at once. A sleep lasts at most
-  // kMaxSleepNs.
+  // Returns the state of the lock's parker, for sleep(). The caller loads it before the attempt
+  // that fails.
   uint32_t parker() const { return parker_of(word_).load(platform::memory_order_acquire); }
+  // Sleeps until the lock is released, after an attempt has failed with `seen`; at most
+  // kMaxSleepNs. No wake-up is lost. A release before sleep() has set bit 62 changes the word, and
+  // sleep() returns at once. A release after that finds the bit and changes the parker, and
+  // wait_on() returns at once.
   void sleep(uint32_t parker_before, LockState seen) {
     uint64_t word = seen.word();
     if (!seen.no_new_readers() &&
@@ -207,8 +209,8 @@ class RowLock {
   }
 
  private:
-  // Many locks share a parker. A sleeper that a release of another lock wakes tries again, and
-  // sleeps again.
+  // Returns the parker of a lock. Many locks share one: a sleeper that the release of another lock
+  // wakes tries again, and sleeps again.
   static platform::atomic<uint32_t>& parker_of(const Word& word) {
     constexpr int kParkerBits = 8;
     static std::array<platform::Padded<platform::atomic<uint32_t>>, size_t{1} << kParkerBits>

@@ -11,8 +11,8 @@
 
 namespace logjam {
 
-// Bump memory that clear() empties but does not free. After some transactions it allocates nothing
-// more, and every transaction starts with the same, cached bytes. Rows are 8-byte aligned and
+// Bump memory that clear() empties but does not free. After some transactions it allocates no more
+// chunks, and every transaction starts with the same, cached bytes. Rows are 8-byte aligned and
 // padded, as in tuples.
 class RowMemory {
  public:
@@ -57,8 +57,8 @@ class RowMemory {
   std::byte* end_ = nullptr;
 };
 
-// Copy a row that another thread may be writing or reading (platform/copy.h). Rows of one word are
-// common in benchmarks, and a call of memcpy for them is too expensive.
+// Copies a row that another thread may be writing (platform/copy.h). Rows of one word are common in
+// benchmarks, and a call of memcpy for them is too expensive.
 inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
   if (row_bytes <= 8) {
     platform::racy_load(to, from, 8);
@@ -66,6 +66,7 @@ inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
     platform::racy_load(to, from, row_bytes);
   }
 }
+// Overwrites a row that another thread may be reading, in the same way.
 inline void store_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
   if (row_bytes <= 8) {
     platform::racy_store(to, from, 8);

@@ -1,20 +1,20 @@
-// What OCC and 2PL have in common. Writes are private until commit. The transaction API is written
+// The common part of OCC and 2PL. Writes are private until commit. The transaction API is written
 // in terms of seven functions, which each protocol provides in its own way.
 //
 // `Protocol` is the class that derives from TransactionBase<Protocol>, so none of these calls is
 // virtual. Its functions are
 //
-//   track_node(NodeVersion)         the transaction depends on the keys in this index node
+//   track_node(NodeVersion)         notes that the transaction depends on the keys in an index node
 //   read_tuple(table, tuple, &row)  reads a tuple, own writes included; row null: absent
 //   read_for_update(table, tuple, copy, &version)
 //                                   reads a tuple that the transaction will change; `copy` (may be
 //                                   null) receives the row
 //   prepare_blind_write(tuple, &version)
-//                                   the same without a dependency on the row's bytes
-//   init_tuple(tuple)               a new tuple, before another transaction can reach it
-//   tuple_inserted(tuple)           the new tuple is in the index
+//                                   prepares a change that does not depend on the row's bytes
+//   init_tuple(tuple)               prepares a new tuple that no other transaction can reach yet
+//   tuple_inserted(tuple)           hears that the new tuple is in the index
 //   insert_entry(index, entry, &result)
-//                                   inserts into an index; refuses, or detects, phantoms
+//                                   inserts into an index; refuses or detects phantoms
 //
 // track_node() returns a NodeCheck. init_tuple() and tuple_inserted() return nothing. The others
 // return bool: false means that the transaction must abort, and fail() has noted the reason.
@@ -28,6 +28,7 @@
 
 #include "cc/access_set.h"
 #include "cc/commit_log.h"
+#include "cc/postings.h"
 #include "cc/row_memory.h"
 #include "engine/protocol.h"
 
@@ -42,7 +43,8 @@ enum class NodeCheck : uint8_t {
 template <class Protocol>
 class TransactionBase : public ProtocolTransaction {
  public:
-  explicit TransactionBase(WorkerContext& context) : context_(context), log_(context) {}
+  explicit TransactionBase(WorkerContext& context)
+      : context_(context), log_(context), postings_(*this) {}
 
   AbortReason abort_reason() const final { return reason_; }
   CommitPoint commit_point() const final { return commit_point_; }
@@ -66,7 +68,7 @@ class TransactionBase : public ProtocolTransaction {
     if (!self().read_for_update(table, *tuple, copy, &version)) return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
     *row = writes_.add(table, tuple, copy, true).row;
-    track_secondary_keys(table, *tuple, *row);
+    postings_.track(table, *tuple, *row);
     return Status::kOk;
   }
 
@@ -82,7 +84,7 @@ class TransactionBase : public ProtocolTransaction {
       return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
     *row = writes_.add(table, tuple, rows_.allocate(table.row_bytes()), true).row;
-    track_secondary_keys(table, *tuple, nullptr);
+    postings_.track(table, *tuple, nullptr);
     return Status::kOk;
   }
 
@@ -103,8 +105,8 @@ class TransactionBase : public ProtocolTransaction {
     return Status::kOk;
   }
 
-  // The tuple enters the indexes now, absent, and becomes present at commit. After an abort the
-  // tuple stays in the indexes, absent; the next insert of that key uses it.
+  // Puts an absent tuple into the indexes now; it becomes present at commit. After an abort the
+  // tuple stays in the indexes, absent, and the next insert of that key uses it.
   Status insert(Table& table, Key key, const std::byte* row) final {
     table.note_membership_change();
     Write* own = nullptr;
@@ -133,7 +135,7 @@ class TransactionBase : public ProtocolTransaction {
     }
     if (own->row != nullptr) return Status::kExists;
     for (size_t which = 0; which < table.secondary_count(); ++which) {
-      const Status status = add_posting(table, which, *tuple, row);
+      const Status status = postings_.add(table, which, *tuple, row);
       if (status != Status::kOk) return status;
     }
     own->row = rows_.allocate(table.row_bytes());
@@ -145,23 +147,23 @@ class TransactionBase : public ProtocolTransaction {
     return walk(table.primary(), low, high, descending, [&](Keyed* entry) {
       Tuple* tuple = Table::tuple_of(entry);
       const std::byte* row;
-      if (!self().read_tuple(table, *tuple, &row)) return Step::kAbort;
-      return row == nullptr || visit(tuple->key, row) ? Step::kContinue : Step::kStop;
+      if (!self().read_tuple(table, *tuple, &row)) return WalkStep::kAbort;
+      return row == nullptr || visit(tuple->key, row) ? WalkStep::kContinue : WalkStep::kStop;
     });
   }
 
   Status scan_secondary(Table& table, size_t which, Key low, Key high, bool descending,
                         const RowVisitor& visit) final {
-    if (!post_moved_keys()) return Status::kAbort;
+    if (!postings_.post_moved()) return Status::kAbort;
     return walk(table.secondary(which), low, high, descending, [&](Keyed* entry) {
-      return visit_posting(table, which, static_cast<Posting*>(entry), visit);
+      return postings_.visit(table, which, *static_cast<Posting*>(entry), visit);
     });
   }
 
   Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) final {
-    if (!post_moved_keys()) return Status::kAbort;
+    if (!postings_.post_moved()) return Status::kAbort;
     return walk_key(table.secondary(which), key, [&](Keyed* entry) {
-      return visit_posting(table, which, static_cast<Posting*>(entry), visit);
+      return postings_.visit(table, which, *static_cast<Posting*>(entry), visit);
     });
   }
 
@@ -175,13 +177,13 @@ class TransactionBase : public ProtocolTransaction {
     deps_.reads = true;
     deps_.max_read = std::max(deps_.max_read, version.sequence());
   }
-  // Called at the serialization point, for every write. A blind write still depends on the presence
-  // of its row. If rows of the table come and go, another transaction may have inserted that row,
-  // so the blind write counts as a read of it. An insert depends on the erase that left the absent
-  // tuple's number: under OCC another transaction may have filled and erased the tuple of an insert
-  // that has not committed. An insert may also follow an erase whose tuple has already left the
-  // index; Table::removed_up_to() stands for such erases. These are durable, so they only count for
-  // the order.
+  // Notes the dependencies of a write, at the serialization point. A blind write still depends on
+  // the presence of its row. If rows of the table come and go, another transaction may have
+  // inserted that row, so the blind write counts as a read of it. An insert depends on the erase
+  // that left the absent tuple's number: under OCC another transaction may have filled and erased
+  // the tuple of an insert that has not committed. An insert may also follow an erase whose tuple
+  // has already left the index; Table::removed_up_to() stands for such erases. These are durable,
+  // so they only count for the order.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
     if (write.was_present && write.table->membership_changes()) note_read(version);
@@ -191,8 +193,8 @@ class TransactionBase : public ProtocolTransaction {
     }
   }
 
-  // Called after the rows are installed. Hands the tuples of the erased rows to the reclaimer, and
-  // the tuples of rows that this transaction inserted and erased again.
+  // Hands to the reclaimer the tuples of the erased rows, and of the rows that this transaction
+  // inserted and erased again. Called after the rows are installed.
   void report_erased(uint64_t sequence) {
     if (context_.reclaimer == nullptr) return;
     for (const Write& write : writes_.all()) {
@@ -204,7 +206,7 @@ class TransactionBase : public ProtocolTransaction {
       }
     }
   }
-  // Called by an abort. Hands the tuples that were to become rows to the reclaimer.
+  // Hands to the reclaimer the tuples that were to become rows. Called by an abort.
   void report_abandoned() {
     if (context_.reclaimer == nullptr) return;
     for (const Write& write : writes_.all()) {
@@ -214,31 +216,8 @@ class TransactionBase : public ProtocolTransaction {
     }
   }
 
-  // Inserts a posting for every tracked secondary key that this transaction has changed, so that
-  // the changed rows are found by the keys they have now. Returns false if the transaction must
-  // abort.
-  //
-  // Secondary reads call it, so that a transaction finds its own changes, and commit() begins with
-  // it. Under OCC that is before the first write lock, as the proof in occ.cc requires. Under 2PL
-  // the tuples are locked by then, so a transaction that finds the new posting waits for its row.
-  // If the transaction aborts, the posting stays, does not match its row, and is skipped by
-  // readers.
-  bool post_moved_keys() {
-    for (TrackedKey& tracked : tracked_keys_) {
-      const Write* own = writes_.find(tracked.tuple);
-      if (own == nullptr || own->row == nullptr) continue;
-      const auto& schema = own->table->schema().secondaries[tracked.which];
-      const Key key = schema.key_of(tracked.tuple->key, own->row);
-      if (tracked.posted && tracked.key == key) continue;
-      if (!insert_posting(*own->table, tracked.which, *tracked.tuple, own->row)) return false;
-      tracked.key = key;
-      tracked.posted = true;
-    }
-    return true;
-  }
-
   void reset() {
-    tracked_keys_.clear();
+    postings_.clear();
     writes_.clear();
     rows_.clear();
     deps_ = {};
@@ -254,31 +233,10 @@ class TransactionBase : public ProtocolTransaction {
   AbortReason reason_ = AbortReason::kCount;
   CommitPoint commit_point_;
   bool holds_locks_ = false;  // committed, and the locks are kept until it is durable
+  Postings<TransactionBase> postings_;
 
  private:
-  enum class Step : uint8_t { kContinue, kStop, kAbort };
-
-  // Tracks the secondary keys of `tuple` that an update may change. `row` is the row before the
-  // change, or null if the transaction has not read it.
-  void track_secondary_keys(Table& table, Tuple& tuple, const std::byte* row) {
-    if (!table.keys_move()) return;
-    for (uint32_t which = 0; which < table.secondary_count(); ++which) {
-      const SecondarySchema& schema = table.schema().secondaries[which];
-      if (!schema.moves) continue;
-      const Key key = row == nullptr ? 0 : schema.key_of(tuple.key, row);
-      tracked_keys_.push_back({&tuple, which, row != nullptr, key});
-    }
-  }
-
-  // A tuple that the transaction may change, and its key in secondary index `which`. A tuple that
-  // is handed out twice has two entries. Then the first entry is exact about what is posted. The
-  // second at most repeats an insert, which the index refuses.
-  struct TrackedKey {
-    Tuple* tuple;
-    uint32_t which;
-    bool posted;  // the index has a posting under `key`
-    Key key;
-  };
+  friend class Postings<TransactionBase>;
 
   Protocol& self() { return static_cast<Protocol&>(*this); }
 
@@ -298,60 +256,13 @@ class TransactionBase : public ProtocolTransaction {
   Status update_own_write(const Write& own, std::byte** row) {
     if (own.row == nullptr) return Status::kNotFound;
     *row = own.row;
-    track_secondary_keys(*own.table, *own.tuple, own.row);
+    postings_.track(*own.table, *own.tuple, own.row);
     return Status::kOk;
-  }
-
-  // Whether `row`, the present row of the posting's tuple or null, has the posting's key. A posting
-  // outlives the row for which it was made: the row may have been erased, or may be present with
-  // another secondary key.
-  static bool posting_matches(const SecondarySchema& schema, const Posting& posting,
-                              const std::byte* row) {
-    return row != nullptr && schema.key_of(posting.primary, row) == posting.key;
-  }
-
-  Step visit_posting(Table& table, size_t which, Posting* posting, const RowVisitor& visit) {
-    const std::byte* row;
-    if (!self().read_tuple(table, *posting->tuple, &row)) return Step::kAbort;
-    if (!posting_matches(table.schema().secondaries[which], *posting, row)) return Step::kContinue;
-    return visit(posting->primary, row) ? Step::kContinue : Step::kStop;
-  }
-
-  // Inserts the posting for `row`, which the caller is about to insert as `tuple`. Returns kOk;
-  // kExists if the index is unique and another row has the key; or kAbort.
-  Status add_posting(Table& table, size_t which, Tuple& tuple, const std::byte* row) {
-    Index& index = table.secondary(which);
-    const SecondarySchema& schema = table.schema().secondaries[which];
-    const Key key = schema.key_of(tuple.key, row);
-    bool taken = false;
-    if (schema.unique) {
-      const Status status = walk_key(index, key, [&](Keyed* entry) {
-        const auto& posting = *static_cast<Posting*>(entry);
-        if (posting.tuple == &tuple) return Step::kContinue;
-        const std::byte* other;
-        if (!self().read_tuple(table, *posting.tuple, &other)) return Step::kAbort;
-        taken = taken || posting_matches(schema, posting, other);
-        return Step::kContinue;
-      });
-      if (status != Status::kOk) return status;
-    }
-    if (taken) return Status::kExists;
-    return insert_posting(table, which, tuple, row) ? Status::kOk : Status::kAbort;
-  }
-
-  // Inserts a posting, unless the index has it already: postings never leave an index. Returns
-  // false if the transaction must abort.
-  bool insert_posting(Table& table, size_t which, Tuple& tuple, const std::byte* row) {
-    Posting* posting = table.new_posting(which, tuple, row, *context_.arena);
-    InsertResult result;
-    const bool insert_ok = self().insert_entry(table.secondary(which), posting, &result);
-    if (!result.inserted) context_.arena->free(posting, sizeof(Posting));
-    return insert_ok;
   }
 
   // Calls `visit` once for every entry of `index` in [low, high], node by node. The transaction
   // tracks a node before it visits the node's entries. If the node has changed meanwhile, the walk
-  // starts again behind the last visited entry.
+  // starts again after the last visited entry.
   template <class Visit>
   Status walk(Index& index, Key low, Key high, bool descending, const Visit& visit) {
     struct Position {
@@ -362,14 +273,14 @@ class TransactionBase : public ProtocolTransaction {
     const bool postings = !index.unique();
     Position last{};
     bool any = false;
-    Step step = Step::kContinue;
+    WalkStep step = WalkStep::kContinue;
     bool restart = true;
     while (restart) {
       restart = false;
       index.scan(low, high, descending, [&](NodeVersion version, std::span<Keyed* const> entries) {
         const NodeCheck check = self().track_node(version);
         restart = check == NodeCheck::kChanged;
-        if (check == NodeCheck::kAbort) step = Step::kAbort;
+        if (check == NodeCheck::kAbort) step = WalkStep::kAbort;
         if (check != NodeCheck::kUnchanged) return false;
         for (Keyed* entry : entries) {
           const Position here{entry->key, postings ? static_cast<Posting*>(entry)->primary : 0};
@@ -377,20 +288,20 @@ class TransactionBase : public ProtocolTransaction {
           last = here;
           any = true;
           step = visit(entry);
-          if (step != Step::kContinue) return false;
+          if (step != WalkStep::kContinue) return false;
         }
         return true;
       });
       if (restart && any) (descending ? high : low) = last.key;
     }
-    return step == Step::kAbort ? Status::kAbort : Status::kOk;
+    return step == WalkStep::kAbort ? Status::kAbort : Status::kOk;
   }
 
-  // The same for all entries of `key`, in an index of any kind.
+  // Calls `visit` once for every entry of `key`, in an index of any kind.
   template <class Visit>
   Status walk_key(Index& index, Key key, const Visit& visit) {
     if (index.ordered()) return walk(index, key, key, false, visit);
-    Step step = Step::kContinue;
+    WalkStep step = WalkStep::kContinue;
     bool restart = true;
     while (restart) {
       restart = false;
@@ -399,19 +310,17 @@ class TransactionBase : public ProtocolTransaction {
       index.find_all(key, [&](NodeVersion version, std::span<Keyed* const> entries) {
         const NodeCheck check = self().track_node(version);
         restart = check == NodeCheck::kChanged;
-        if (check == NodeCheck::kAbort) step = Step::kAbort;
+        if (check == NodeCheck::kAbort) step = WalkStep::kAbort;
         if (check != NodeCheck::kUnchanged) return false;
         for (Keyed* entry : entries) {
           step = visit(entry);
-          if (step != Step::kContinue) return false;
+          if (step != WalkStep::kContinue) return false;
         }
         return true;
       });
     }
-    return step == Step::kAbort ? Status::kAbort : Status::kOk;
+    return step == WalkStep::kAbort ? Status::kAbort : Status::kOk;
   }
-
-  std::vector<TrackedKey> tracked_keys_;
 };
 
 }  // namespace logjam

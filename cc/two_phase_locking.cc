@@ -1,6 +1,6 @@
 // Strict two-phase locking. A transaction locks a row when it accesses the row, and keeps all locks
-// to its end. The protocols differ in one decision: what a transaction does when it cannot have a
-// lock (may_wait()).
+// to its end. The protocols differ in one decision: whether a transaction that cannot get a lock
+// waits or aborts (may_wait()).
 //
 // A shared lock lets read() return a pointer to the row in place. Writes stay private until commit,
 // so an abort has nothing to undo.
@@ -43,7 +43,7 @@ template <Policy policy>
 class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   using Base = TransactionBase<TwoPhaseLocking<policy>>;
   using Base::context_, Base::deps_, Base::holds_locks_, Base::log_, Base::commit_point_,
-      Base::writes_;
+      Base::postings_, Base::writes_;
   using Base::fail, Base::note_overwritten, Base::note_read;
 
  public:
@@ -59,7 +59,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   }
 
   Status commit() override {
-    if (!Base::post_moved_keys()) return Status::kAbort;
+    if (!postings_.post_moved()) return Status::kAbort;
     if (!writes_.changes_anything()) {
       // The transaction has nothing to make visible later, so its locks need not wait for the
       // commit point.
@@ -70,9 +70,10 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     for (const Write& write : writes_.all()) {
       note_overwritten(write, write.tuple->load_version());
     }
-    log_.draw(deps_, writes_.all());
+    log_.reserve(deps_, writes_.all());
     for (const Tuple* tuple : reads_) log_.stamp_read(*tuple);
     const uint64_t sequence = log_.sequence();
+    if (context_.observer != nullptr) context_.observer->serialized();
     commit_point_ = log_.finish();
     for (const Write& write : writes_.all()) install(write, sequence);
     Base::report_erased(sequence);
@@ -95,7 +96,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     holds_locks_ = false;
   }
 
-  // What TransactionBase requires of a protocol.
+  // The functions that TransactionBase requires of a protocol.
 
   NodeCheck track_node(NodeVersion node) {
     deps_.reads = true;
@@ -150,16 +151,16 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     return age_;
   }
 
-  // Whether the transaction may wait for a lock in state `seen`. The proofs are in row_lock.h and
-  // waits_for.h. `begun_ns`: since when it has waited.
+  // Returns whether the transaction, which has waited since `begun_ns`, may wait for a lock in
+  // state `seen`. The proofs are in row_lock.h and waits_for.h.
   bool may_wait(LockState seen, uint64_t begun_ns) const {
     if constexpr (policy == Policy::kNoWait) return false;
     if constexpr (policy == Policy::kWaitDie) return age_ <= seen.oldest_age();
     // An exclusive lock without a holder (kLockedForever) is never released.
     if (seen.exclusive() && seen.writer() == 0) return false;
-    // That the transaction's own worker is a holder is no reason to abort. It has a shared lock,
-    // which it upgrades or beside which it inserts; or a parked transaction of the same worker has
-    // the lock, and that becomes durable.
+    // The transaction need not abort because its own worker is a holder. Either it has a shared
+    // lock itself, which it upgrades, or in whose node it inserts. Or a parked transaction of the
+    // same worker has the lock, and that transaction becomes durable.
     if (WaitsFor::graph().closes_cycle(context_.id, seen)) return false;
     return !WaitsFor::holders_unknown(seen) || platform::now_ns() - begun_ns < kPatienceNs;
   }
@@ -167,12 +168,12 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     if constexpr (policy == Policy::kDetect) WaitsFor::graph().stop_waiting(context_.id);
   }
 
-  // What a transaction wants of a lock: to share it; or to have it alone, or to insert into the
-  // index node that it guards.
+  // A transaction wants a lock shared; or it wants the lock alone, or to insert into the index node
+  // that the lock guards.
   enum class Wants : uint8_t { kShared, kAlone };
 
-  // Calls `attempt` until it succeeds, and waits in between if may_wait(). Returns false, with the
-  // reason noted, if the transaction must abort. `busy` is the reason that 2pl-nowait notes.
+  // Calls `attempt` until it succeeds, and waits in between if may_wait(). Returns false, and notes
+  // the reason, if the transaction must abort. `busy` is the reason that 2pl-nowait notes.
   template <class Attempt>
   bool wait_for(RowLock lock, Wants wants, AbortReason busy, const Attempt& attempt);
 
@@ -208,12 +209,12 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     held_index_.clear();
   }
 
-  // wait-die: a writer that has died so often turns readers away (row_lock.h). Rarer deaths are
-  // better borne than a lock that readers cannot share.
+  // wait-die: a writer that has died more often turns readers away (row_lock.h). Fewer deaths cost
+  // less than a lock that readers cannot share.
   static constexpr uint32_t kDeathsBorne = 8;
 
   // detect: how long a transaction waits for holders that it does not know. A deadlock with them
-  // lasts as long; a shorter time would abort transactions that only wait for a slow device.
+  // lasts that long; a shorter time would abort transactions that only wait for a slow device.
   static constexpr uint64_t kPatienceNs = 100'000'000;
 
   uint64_t age_ = 0;     // the time stamp of wait-die

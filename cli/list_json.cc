@@ -24,6 +24,17 @@ std::string all_of(const Infos& infos, const ToRow& to_row) {
   return json_array(items);
 }
 
+std::string_view name_of(NumberDrawn drawn) {
+  switch (drawn) {
+    case NumberDrawn::kBefore:
+      return "before";
+    case NumberDrawn::kBeforeWithoutHole:
+      return "before, without a hole";
+    default:
+      return "after";
+  }
+}
+
 Row scheme_row(const SchemeInfo& scheme) {
   const LogTraits& traits = scheme.traits;
   const StreamCount streams = stream_count_of(scheme);
@@ -40,8 +51,7 @@ Row scheme_row(const SchemeInfo& scheme) {
       {"logs", traits.logs},
       {"in_place", traits.in_place},
       {"commands", traits.commands},
-      {"sequence_before_validation", traits.sequence_before_validation},
-      {"hole_after_validation", traits.hole_after_validation},
+      {"number_drawn", name_of(traits.number_drawn)},
       {"stream_count", Value("", to_json({{"base", streams.base},
                                           {"per_directory", streams.per_directory},
                                           {"per_worker", streams.per_worker},

@@ -179,7 +179,6 @@ int run_command() {
     workload->start_history(settings.run.threads, settings.log.header.ordinal);
   };
   Log log(settings.log);
-  settings.run.run = log.run();
   if (!continued) {
     database = std::make_unique<Database>();
     load(*workload, *database, settings.run.threads, settings.run.progress);

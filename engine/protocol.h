@@ -24,7 +24,6 @@ struct WorkerContext {
   uint32_t id = 0;
   Database* database = nullptr;
   LogScheme* log = nullptr;
-  uint64_t run = 0;  // the log's run number, which seeds record checksums
   LogRecords log_records = LogRecords::kTransaction;
   bool early_lock_release = true;
   bool keep_read_locks = false;  // without early lock release: what was only read stays locked, too

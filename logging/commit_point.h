@@ -1,5 +1,5 @@
-// What passes between a committing transaction and the log: what the transaction depends on, the
-// space and number that it gets, and what it then waits for.
+// The values that a committing transaction and the log exchange: the transaction's dependencies,
+// the number and space that it gets, the role of its record, and the point that it then waits for.
 //
 // A *sequence number* has 64 bits. It is larger than every sequence number that the transaction
 // read or overwrites, and 0 for the initial load. The papers call it LSN, SSN, GSN or TID.
@@ -10,16 +10,16 @@
 
 namespace logjam {
 
-// What a transaction depends on, known at its serialization point.
+// The dependencies of a transaction, known at its serialization point.
 struct Dependencies {
   uint64_t max_read = 0;         // largest sequence number that it read, 0 if none
   uint64_t max_overwritten = 0;  // largest sequence number that it overwrites, 0 if none
   uint64_t max_war = 0;  // largest number of the readers of what it overwrites (ReadStamps), or 0
   bool reads = false;    // false only if the transaction wrote without reading anything
-  bool commits = true;   // the record will commit the transaction: publish() says so too, or "void"
+  bool commits = true;   // false: the record to reserve will be kPart of the transaction
 };
 
-// A place in the log: a sequence number, and a hole of `bytes` contiguous bytes in a log buffer,
+// A sequence number and a place in the log: a hole of `bytes` contiguous bytes in a log buffer,
 // 8-byte aligned. The worker that reserved owns the hole until it publishes the reservation.
 struct LogReservation {
   uint64_t sequence = 0;
@@ -28,10 +28,18 @@ struct LogReservation {
   std::byte* hole = nullptr;  // null when the scheme logs nothing
   uint32_t bytes = 0;
   uint32_t stream = 0;
+  uint64_t waited_ticks = 0;  // how long the worker waited for room in the log buffer
 };
 
-// What an acknowledgement waits for. The scheme makes a commit point and the worker keeps it. The
-// scheme that made it says whether it is durable (LogScheme::is_durable).
+// The role of a published record in its transaction.
+enum class RecordRole : uint8_t {
+  kPart,    // a later record commits the transaction (--log_records=op)
+  kCommit,  // the record commits the transaction
+  kVoid,    // recovery skips the record: the validation failed after the hole was reserved
+};
+
+// The point in the log that an acknowledgement waits for. The scheme makes it, the worker keeps it,
+// and the same scheme says whether it is durable (LogScheme::is_durable).
 struct CommitPoint {
   enum class Scope : uint8_t {
     kNone,         // durable at once

@@ -1,6 +1,6 @@
-// The figures that a scheme adds to the output row. A figure is a sum, or a quotient of two sums,
-// and nothing else. So the part from before the measured time can be subtracted, and the figures of
-// several streams can be added. One thread at a time may use a Counters object.
+// The figures that a scheme adds to the output row. A figure is a sum, or a quotient of two sums.
+// So the part from before the measured time can be subtracted, and the figures of several streams
+// can be added. One thread at a time may use a Counters object.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class Counters {
     }
   }
 
-  // Returns what was counted after `earlier`, the value of the same counters some time ago.
+  // Returns the counts since `earlier`, which is an earlier value of the same counters.
   Counters since(const Counters& earlier) const {
     Counters difference = earlier;
     for (SchemeCounter& counter : difference.counters_) {

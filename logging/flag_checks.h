@@ -1,6 +1,4 @@
-// Checks of flags, for SchemeInfo::check_flags and similar functions. Each check returns why the
-// value cannot be used, in one sentence, or an empty string if it can be used. Any thread may call
-// them.
+// Checks of flags, for SchemeInfo::check_flags and similar functions. Any thread may call them.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +7,10 @@
 
 namespace logjam {
 
-// `value` must be a power of two from `least` to 2^30.
+// Returns why `value` is not a power of two from `least` to 2^30, in one sentence; empty if it is.
 std::string check_power_of_two(std::string_view flag, uint64_t value, uint64_t least);
-// `value` must be from `least` to `most`, both included.
+// Returns why `value` is not from `least` to `most`, both included, in one sentence; empty if it
+// is.
 std::string check_range(std::string_view flag, double value, double least, double most);
 
 }  // namespace logjam

@@ -38,61 +38,48 @@ uint64_t segment_bytes_for(uint64_t preallocate_bytes) {
   return std::clamp(preallocate_bytes / 4 / kMiB * kMiB, kMiB, 64 * kMiB);
 }
 
-Log::Log(LogOptions options) : options_(std::move(options)) {
-  LogFileHeader& header = options_.header;
-  LogConfig& config = options_.config;
-  const std::string why = check_scheme_on_device(*options_.scheme, options_.device);
-  if (!why.empty()) platform::refuse(why);
-  const bool keeps = device_keeps(options_.device);
-  const auto& directories = options_.directories;
+LogLayout layout_of(const LogOptions& options) {
+  const SchemeInfo& scheme = *options.scheme;
+  const bool keeps = device_keeps(options.device);
+  const auto& directories = options.directories;
   const auto directory_count = static_cast<uint32_t>(directories.size());
-  header.scheme = options_.scheme->name;
-  header.device = options_.device;
-  header.streams = options_.scheme->stream_count(std::max(directory_count, 1u), config);
-  header.run = config.run = platform::random_number();
-  if (header.ordinal == 1) header.first_run = header.run;
-
-  config.stripes = 1;
-  if (header.streams != 0) {
+  LogLayout layout;
+  layout.why_not = check_scheme_on_device(scheme, options.device);
+  if (!layout.why_not.empty()) return layout;
+  layout.streams = scheme.stream_count(std::max(directory_count, 1u), options.config);
+  if (layout.streams != 0) {
     if (keeps && directories.empty()) {
-      platform::refuse("--log=" + header.scheme + " needs --wal_dir");
+      layout.why_not = "--log=" + std::string(scheme.name) + " needs --wal_dir";
+      return layout;
     }
-    if (header.streams == 1 && !options_.scheme->traits.in_place) {
-      config.stripes = std::max(directory_count, 1u);
-    } else if (directory_count > header.streams) {
-      platform::refuse("--log=" + header.scheme + " writes " + std::to_string(header.streams) +
-                       " stream(s), not striped: name no more log directories than that");
+    if (layout.streams == 1 && !scheme.traits.in_place) {
+      layout.stripes = std::max(directory_count, 1u);
+    } else if (directory_count > layout.streams) {
+      layout.why_not = "--log=" + std::string(scheme.name) + " writes " +
+                       std::to_string(layout.streams) +
+                       " stream(s), not striped: name no more log directories than that";
+      return layout;
     }
   }
-  header.stripes = config.stripes;
-  header.stripe_bytes = config.stripe_bytes;
-  const uint64_t preallocate_bytes = options_.preallocate_bytes / config.stripes;
-  if (device_has_segments(options_.device) && preallocate_bytes != 0) {
-    header.segment_bytes =
-        options_.segment_bytes != 0 ? options_.segment_bytes : segment_bytes_for(preallocate_bytes);
+  layout.preallocate_bytes = options.preallocate_bytes / layout.stripes;
+  if (device_has_segments(options.device) && layout.preallocate_bytes != 0) {
+    layout.segment_bytes = options.segment_bytes != 0 ? options.segment_bytes
+                                                      : segment_bytes_for(layout.preallocate_bytes);
   }
+  layout.paths.resize(layout.streams * layout.stripes);
+  for (uint32_t file = 0; keeps && file < layout.paths.size(); ++file) {
+    layout.paths[file] = log_file_path(directories[file % directory_count], file / layout.stripes);
+  }
+  return layout;
+}
 
-  // A stream lies in one directory, or its stripes lie in all directories. A device that keeps
-  // nothing has no files, and does not touch the files of an earlier run.
-  std::vector<std::string> paths(header.streams * config.stripes);
-  for (uint32_t file = 0; keeps && file < paths.size(); ++file) {
-    paths[file] = log_file_path(directories[file % directory_count], file / config.stripes);
-  }
-  if (keeps && !paths.empty()) {
-    directories_ = std::make_unique<LogDirectories>(directories, paths, header.segment_bytes,
-                                                    options_.overwrite);
-  }
-  for (uint32_t file = 0; file < paths.size(); ++file) {
-    devices_.push_back(open_device(options_.device, {.path = paths[file],
-                                                     .preallocate_bytes = preallocate_bytes,
-                                                     .seed = options_.seed + file,
-                                                     .depth = options_.io_depth,
-                                                     .segment_bytes = header.segment_bytes,
-                                                     .sync = options_.sync}));
-    config.devices.push_back(devices_.back().get());
-  }
-  scheme_ = options_.scheme->make(config);
-  if (header.streams != 0 && options_.record_bytes > scheme_->max_record_bytes()) {
+Log::Log(LogOptions options) : options_(std::move(options)) {
+  const LogLayout layout = layout_of(options_);
+  if (!layout.why_not.empty()) platform::refuse(layout.why_not);
+  describe(layout);
+  open(layout);
+  scheme_ = options_.scheme->make(options_.config);
+  if (layout.streams != 0 && options_.record_bytes > scheme_->max_record_bytes()) {
     platform::refuse("records of " + std::to_string(options_.record_bytes) + " bytes exceed the " +
                      std::to_string(scheme_->max_record_bytes()) +
                      " that the log buffer can take: raise --log_buffer_mb");
@@ -100,12 +87,40 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   options_.before_replace();
   if (directories_ != nullptr) {
     directories_->replace(
-        header, [this] { write_headers(); }, options_.after_step);
+        options_.header, [this] { write_headers(); }, options_.after_step);
   }
 }
 
-// Each header is written with zeros where the first record will be, so that a log without records
-// ends cleanly.
+void Log::describe(const LogLayout& layout) {
+  LogFileHeader& header = options_.header;
+  header.scheme = options_.scheme->name;
+  header.device = options_.device;
+  header.streams = layout.streams;
+  header.stripes = options_.config.stripes = layout.stripes;
+  header.stripe_bytes = options_.config.stripe_bytes;
+  header.segment_bytes = layout.segment_bytes;
+  header.run = options_.config.run = platform::random_number();
+  if (header.ordinal == 1) header.first_run = header.run;
+}
+
+void Log::open(const LogLayout& layout) {
+  if (device_keeps(options_.device) && !layout.paths.empty()) {
+    directories_ = std::make_unique<LogDirectories>(options_.directories, layout.paths,
+                                                    layout.segment_bytes, options_.overwrite);
+  }
+  for (uint32_t file = 0; file < layout.paths.size(); ++file) {
+    devices_.push_back(open_device(options_.device, {.path = layout.paths[file],
+                                                     .preallocate_bytes = layout.preallocate_bytes,
+                                                     .seed = options_.seed + file,
+                                                     .depth = options_.io_depth,
+                                                     .segment_bytes = layout.segment_bytes,
+                                                     .sync = options_.sync}));
+    options_.config.devices.push_back(devices_.back().get());
+  }
+}
+
+// Writes each header with zeros where the first record will be, so that a log without records ends
+// cleanly.
 void Log::write_headers() {
   LogFileHeader header = options_.header;
   const platform::MirroredMemory aligned(2 * kLogHeaderBytes);
@@ -148,7 +163,7 @@ void Log::start() {
       while (!stopping_.load(platform::memory_order_acquire)) {
         scheme_->flush(flusher, draining_.load(platform::memory_order_acquire));
       }
-      // These flushes write the last records, and the watermark record behind them. Their number is
+      // These flushes write the last records, and the watermark record after them. Their number is
       // bounded, because a device may be dead on purpose (`faulty`).
       for (int i = 0; i < kLastFlushes; ++i) {
         scheme_->flush(flusher, true);

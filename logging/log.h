@@ -31,8 +31,8 @@ struct LogOptions {
   uint64_t record_bytes = 0;  // records that the scheme must be able to take
   LogConfig config;           // Log fills in devices, stripes and run
   LogFileHeader header;       // Log fills in scheme, device, run, streams, stripes and segments
-  // Called when nothing of the log itself can be refused any more, and an earlier log is still
-  // whole: a run opens its other output files then.
+  // Called when the log itself refuses nothing any more, and an earlier log is still whole. A run
+  // opens its other output files in it.
   std::function<void()> before_replace = [] {};
   int (*sync)(int fd) = fdatasync;           // for tests: see DeviceOptions
   std::function<void()> after_step = [] {};  // for tests: see LogDirectories::replace()
@@ -41,16 +41,32 @@ struct LogOptions {
 // Returns why the scheme cannot write to `device`, in one sentence, or an empty string if it can.
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device);
 
-// Returns how long the segments are of a log file of which so much is preallocated: a quarter of
-// it, from 1 to 64 MiB, and 0, which means no segments, if nothing is.
+// Returns the length of the segments of a log file that preallocates `preallocate_bytes`: a quarter
+// of these, from 1 to 64 MiB; 0, which means no segments, if the file preallocates nothing.
 uint64_t segment_bytes_for(uint64_t preallocate_bytes);
+
+// The files of a log.
+struct LogLayout {
+  std::string why_not;  // why the log cannot be laid out, in one sentence; empty if it can
+  uint32_t streams = 0;
+  uint32_t stripes = 1;            // files of each stream
+  uint64_t preallocate_bytes = 0;  // of each file
+  uint64_t segment_bytes = 0;      // of each segment file; 0: the files have no segments
+  // The files of stream 0, then those of stream 1, and so on. Either a stream is one file in one
+  // directory, or its stripes are in all directories. The paths are empty if the device keeps
+  // nothing: such a log does not touch the files of an earlier run.
+  std::vector<std::string> paths;
+};
+
+// Returns the layout that `options` ask for. Opens and changes nothing.
+LogLayout layout_of(const LogOptions& options);
 
 class Log {
  public:
   // Locks the directories until it is destroyed, opens (creates or recycles) the files, and writes
-  // and syncs their headers. Refuses what cannot be used before it changes anything; any other
-  // failure ends the process with one sentence. One thread makes the log and calls start(), drain()
-  // and stop().
+  // and syncs their headers. Refuses options that cannot be used before it changes anything. Any
+  // other failure ends the process with one sentence. One thread makes the log and calls start(),
+  // drain() and stop().
   explicit Log(LogOptions options);
   ~Log();
   Log(const Log&) = delete;
@@ -62,11 +78,12 @@ class Log {
   const LogFileHeader& header() const { return options_.header; }
   const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
-  // Returns the socket to whose cores the flushers of all streams in that directory keep, or
-  // kNoSocket if they do not all keep to one. `directory` is a number in LogOptions::directories.
+  // Returns the socket to whose cores the flushers of all streams in a directory keep, or kNoSocket
+  // if they do not all keep to one. `directory` is an index in LogOptions::directories.
   int socket_of_directory(uint32_t directory) const;
-  // Any thread, while the log runs: no recovery will read stream s before `positions[s]`, up to
-  // which the stream is durable. The files' bytes before that are used again or given back.
+  // Lets the files use again, or give back, the bytes of each stream s before `positions[s]`. The
+  // stream is durable up to there, and no recovery will read it before there. Any thread may call
+  // it while the log runs.
   void release(const std::vector<uint64_t>& positions);
 
   // Starts the flusher threads; on `discard` there are none.
@@ -78,6 +95,8 @@ class Log {
   void stop();
 
  private:
+  void describe(const LogLayout& layout);
+  void open(const LogLayout& layout);
   void write_headers();
 
   LogOptions options_;

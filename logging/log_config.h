@@ -1,4 +1,4 @@
-// What a log scheme is made from.
+// The configuration that a log scheme is made from.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,16 @@ namespace logjam {
 
 class Device;
 
-// What the engine must know of a scheme. The traits are static: they follow from the scheme's name.
+// When a transaction draws its sequence number under OCC.
+enum class NumberDrawn : uint8_t {
+  kAfterValidation,    // with the hole, when the transaction is certain to commit
+  kBefore,             // with the hole; the record becomes void if the validation fails
+  kBeforeWithoutHole,  // alone (LogScheme::draw_number); a failed validation leaves nothing
+};
+
+// The properties of a scheme that the engine must know. They are static: they follow from its name.
 struct LogTraits {
-  // If true, OCC draws the number before it validates its reads, and publishes a void record if
-  // validation fails.
-  bool sequence_before_validation = false;
-  // If true, OCC draws the number alone before it validates (LogScheme::draw), and reserves holes
-  // after that, so a failed validation leaves nothing in the log.
-  bool hole_after_validation = false;
+  NumberDrawn number_drawn = NumberDrawn::kAfterValidation;
   // If true, records hold commands (logging/format/record.h) instead of values. Recovery executes
   // them again in log order, so log order must be the serialization order, including read-write
   // precedences.
@@ -45,8 +47,8 @@ struct LogConfig {
   // Bounds a worker's sleep, in case a wake-up is lost. No code relies on it: tests make it so long
   // that a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;
-  // How long a daemon naps that workers relieve (logging/stream/stream.h). Who needs the daemon
-  // earlier wakes it: a test makes the nap so long that it hangs if they do not.
+  // How long a flusher naps while workers flush in its place (logging/stream/stream.h). Any thread
+  // that needs the flusher sooner must wake it; tests set an hour, so that a missing wake-up hangs.
   uint64_t nap_ns = 1'000'000;
   // `stripes` devices for each stream. The Log (logging/log.h) owns them; they outlive the scheme.
   std::vector<Device*> devices = {};

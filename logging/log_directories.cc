@@ -78,7 +78,7 @@ void LogDirectories::refuse_log() const {
     for (const auto& [stream, path] : log_files_in(directory)) {
       if (!log_file_is_blank(path)) paths.push_back(path);
     }
-    // If a log file is lost and its segment files are there, the log is one that cannot be read.
+    // Segment files whose log file is lost are a log that cannot be read.
     for (const SegmentFile& segment : segment_files_in(directory)) {
       if (!std::filesystem::exists(segment.log_file)) paths.push_back(segment.log_file);
     }
@@ -97,7 +97,7 @@ void LogDirectories::refuse_log() const {
   }
 }
 
-// A refusal has left the earlier log as it was. What this run has added goes again.
+// Removes what this run has added. The refusal has left the earlier log as it was.
 void LogDirectories::undo() {
   for (const std::string& path : lengths_ ? paths_of_files() : std::vector<std::string>()) {
     std::error_code ignored;
@@ -192,7 +192,7 @@ void LogDirectories::remove_continued(const std::function<void()>& after_step) c
   }
 }
 
-// This comes before the headers are written, because the log's files may grow from then on.
+// Runs before the headers are written, because the log's files may grow from then on.
 void LogDirectories::fit_segments(const std::function<void()>& after_step) const {
   std::vector<SegmentFile> segments;
   for (const std::string& directory : directories_) {

@@ -6,14 +6,15 @@ namespace logjam {
 
 LogScheme::LogScheme(const LogConfig& config)
     : traits_(config.traits),
+      run_(config.run),
       safety_timeout_ns_(config.safety_timeout_ns),
       waiters_(config.workers, [this](const CommitPoint& point) { return is_durable(point); }) {}
 
-void LogScheme::draw(uint32_t, const Dependencies&) {
+void LogScheme::draw_number(uint32_t, const Dependencies&) {
   LOG(FATAL) << "this scheme draws its numbers with the holes";
 }
 
-void LogScheme::abandon(uint32_t) { LOG(FATAL) << "this scheme has no draw()"; }
+void LogScheme::abandon(uint32_t) { LOG(FATAL) << "this scheme has no draw_number()"; }
 
 void LogScheme::wait_durable(uint32_t worker, const CommitPoint& point) {
   while (!is_durable(point)) waiters_.park(worker, point, safety_timeout_ns_);

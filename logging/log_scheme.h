@@ -1,9 +1,21 @@
-// The log scheme interface: what a scheme must do, and all that the engine knows of a scheme.
+// The log scheme interface: all that the engine knows of a scheme.
 //
-// cc/ calls a scheme in one place (cc/commit_log.h), the worker loop polls it, and a flusher thread
-// of the Log (logging/log.h) calls flush(). A scheme composes parts from logging/ (buffer, stream,
-// device) and registers itself at the bottom of its file (logging/scheme_registry.h). No other file
-// names the scheme.
+// A worker commits a transaction like this:
+//
+//   LogReservation reservation = scheme.reserve(worker, deps, bytes);  // a number and a hole
+//   // ... write the record into reservation.hole ...
+//   CommitPoint point = scheme.publish(worker, reservation, RecordRole::kCommit);
+//   // ... install the rows, release the locks; with early lock release others may read now ...
+//   if (pipelined) {
+//     // ... execute more transactions; after each, scheme.poll(worker) ...
+//     while (!scheme.is_durable(point)) scheme.poll(worker);
+//   } else {
+//     scheme.wait_durable(worker, point);
+//   }
+//   // ... acknowledge the transaction ...
+//
+// A scheme composes parts from logging/ (schemes/common, stream, device) and registers itself at
+// the bottom of its file (logging/scheme_registry.h). No other file names the scheme.
 #pragma once
 
 #include <cstdint>
@@ -20,98 +32,108 @@ namespace logjam {
 
 class ReadStamps;
 
+// A function with a parameter `worker` is called by the thread of that worker only. Any thread may
+// call the others, unless their comments say which thread does.
 class LogScheme {
  public:
   virtual ~LogScheme() = default;
   LogScheme(const LogScheme&) = delete;
   LogScheme& operator=(const LogScheme&) = delete;
 
-  const LogTraits& traits() const { return traits_; }
+  // Concurrency control calls these, in one place (cc/commit_log.h).
 
-  // Returns the table in which committing writers stamp what they read, or null if the scheme has
-  // no stamps. A scheme whose numbers grow along write-after-read has them, and then also has the
-  // trait sequence_before_validation. The scheme owns the table.
+  const LogTraits& traits() const { return traits_; }
+  // Returns the number of the log's run, which seeds the checksums of its records.
+  uint64_t run() const { return run_; }
+  // Returns the length of the largest record that reserve() takes, in bytes.
+  virtual uint64_t max_record_bytes() const = 0;
+
+  // Returns the table in which committing writers stamp the tuples that they read, or null if the
+  // scheme has no stamps. A scheme whose numbers grow along write-after-read has stamps; its
+  // numbers are then drawn before validation. The scheme owns the table.
   virtual ReadStamps* read_stamps() { return nullptr; }
 
-  // draw(), abandon(), reserve(), publish(), commit_read_only(), poll() and wait_durable() are
-  // called by the thread of worker `worker` only.
-
-  // Only with the trait hole_after_validation. draw() is called at the serialization point, before
-  // the validation: it draws the number of all reservations of this transaction. Either these
-  // follow, up to the publish() that `commits`, or abandon(), because the validation failed. A
-  // transaction for which draw() is not called gets a number with each reservation.
-  virtual void draw(uint32_t worker, const Dependencies& deps);
+  // Draws the number of all the transaction's reservations, at the serialization point. The
+  // reservations follow, up to the publish() as kCommit, or else abandon(). A transaction without
+  // draw_number() gets a number with each reservation. Called only if the number is drawn
+  // kBeforeWithoutHole.
+  virtual void draw_number(uint32_t worker, const Dependencies& deps);
+  // Gives up the number of draw_number(), because the validation failed.
   virtual void abandon(uint32_t worker);
 
-  // Called at the serialization point. Returns a log reservation of `bytes`. Never fails; waits
-  // while the buffer is full. `bytes` is a multiple of 8 and at most max_record_bytes(). A worker
-  // may hold one reservation at a time.
+  // Returns a number and a hole of `bytes` for a record. `bytes` is a multiple of 8 and at most
+  // max_record_bytes(). Waits while the buffer is full; never fails. Called at the serialization
+  // point. A worker holds at most one reservation at a time.
   virtual LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) = 0;
 
-  // Says that the hole is filled (`ok`), or must be skipped (not `ok`: a record of kind void is in
-  // it). `commits` says whether this record commits a transaction (with --log_records=op most do
-  // not). Returns the commit point of the transaction.
-  virtual CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool ok,
-                              bool commits) = 0;
+  // Hands over the hole, which holds a whole record now; as kVoid, a record of that kind. Returns
+  // the commit point of the transaction.
+  virtual CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                              RecordRole role) = 0;
 
   // Returns the commit point of a transaction that wrote nothing.
   virtual CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) = 0;
 
-  // Any thread. Returns whether `point` is durable. Monotone: once true, true for ever.
+  // The worker loop calls these.
+
+  // Returns whether `point` is durable. A point that is durable once stays durable.
   virtual bool is_durable(const CommitPoint& point) const = 0;
 
-  // A worker's share of the scheme's work, called between transactions and while waiting for locks.
+  // Performs the worker's share of the scheme's work. Called between transactions, and while the
+  // worker waits for a lock.
   virtual void poll(uint32_t worker) = 0;
 
-  // Blocks the calling worker until `point` is durable. The default parks it until wake_durable().
+  // Blocks the worker until `point` is durable. The default parks it until wake_durable().
   virtual void wait_durable(uint32_t worker, const CommitPoint& point);
-  // Blocks the calling worker until `point` is durable, `timeout_ns` has passed, or the worker is
-  // woken. The worker does no flusher's work meanwhile.
+
+  // Blocks the worker until `point` is durable, `timeout_ns` has passed, or the worker is woken.
+  // Meanwhile the worker does none of the flushers' work.
   void park_until_durable(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns) {
     rely_on_flushers(true);
     waiters_.park(worker, point, timeout_ns);
     rely_on_flushers(false);
   }
-  // Any thread. Between a call with `begins` and one without, a worker sleeps that waits for
-  // durability and does no flusher's work. So no flusher may leave its work to workers.
+  // Announces that a worker starts (`begins`) or stops sleeping without helping to flush. While any
+  // worker sleeps like this, flushers must not rely on workers.
   virtual void rely_on_flushers(bool /*begins*/) {}
 
-  // Returns how many flusher threads must call flush(), each with its number, counted from 0.
+  // The Log's threads call these (logging/log.h).
+
+  // Returns how many flusher threads there are. Thread i calls flush(i) again and again.
   virtual uint32_t flushers() const = 0;
-  // Returns the name of that thread, at most 15 bytes.
+  // Returns the name of flusher thread `flusher`, at most 15 bytes.
   virtual std::string flusher_name(uint32_t flusher) const {
     return "log-" + std::to_string(flusher);
   }
-  // Returns the socket to whose cores that thread keeps, or kNoSocket.
+  // Returns the socket to whose cores flusher thread `flusher` keeps, or kNoSocket.
   virtual int flusher_socket(uint32_t /*flusher*/) const { return platform::kNoSocket; }
-  // Takes one step of flusher thread `flusher`. May sleep, but returns at least every 20 ms. With
-  // `stopping`, flushes what is published whatever the flush policy says.
+  // Takes one step of flusher thread `flusher`. May sleep, but returns within 20 ms. With
+  // `stopping`, flushes all that is published, whatever the flush policy says. Called by that
+  // thread; if the Log has no threads, by the thread that drains the log.
   virtual void flush(uint32_t flusher, bool stopping) = 0;
 
-  // Any thread: whether everything published is durable. Called after the workers have stopped, to
-  // drain the log.
+  // Returns whether all that was published is durable. Called to drain the log, after the workers
+  // have stopped.
   virtual bool idle() const = 0;
 
   // Writes the end of the log, in a scheme without flushers. Called when all workers and flushers
   // have ended.
   virtual void close() {}
 
-  // Any thread: the length of the largest record that reserve() takes, in bytes.
-  virtual uint64_t max_record_bytes() const = 0;
+  // Checkpoints call these while the log runs. Each returned vector has one entry per stream.
 
-  // Any thread: up to which position each stream is durable. It takes no part in the log's work.
-  virtual std::vector<uint64_t> durable_positions() const { return {}; }
-
-  // These two are for checkpoints, while the log runs; any thread. They have an entry for each
-  // stream.
-  //
-  // Returns the end of a record up to which every hole is filled; the call may move that on. A
-  // record that was published before the call may lie behind it.
+  // Returns the end of a record up to which every hole is filled; the call may advance that
+  // position. A record that was published before the call may lie after it.
   virtual std::vector<uint64_t> published_positions() { return {}; }
-  // Returns a number up to which the stream has, or will ever have, only records that are durable.
+  // Returns the position up to which the stream is durable. Does none of the log's work.
+  virtual std::vector<uint64_t> durable_positions() const { return {}; }
+  // Returns a sequence number S: every record of the stream with a number <= S, present or future,
+  // is durable.
   virtual std::vector<uint64_t> durable_sequences() const { return {}; }
 
-  // Any thread: the scheme's figures for the output row.
+  // Reports call this.
+
+  // Returns the scheme's figures for the output row.
   virtual Counters counters() const { return {}; }
 
  protected:
@@ -121,6 +143,7 @@ class LogScheme {
 
  private:
   const LogTraits traits_;
+  const uint64_t run_;
   const uint64_t safety_timeout_ns_;
   DurabilityWaiters waiters_;
 };

@@ -1,12 +1,12 @@
-// The read stamp of a tuple: the largest sequence number of the transactions that have read it. It
-// is for schemes whose numbers grow along write-after-read (NVM-D's GSN, which "tracks all
+// The read stamp of a tuple: the largest sequence number of the transactions that have read it.
+// Stamps are for schemes whose numbers grow along write-after-read (NVM-D's GSN, which "tracks all
 // dependencies").
 //
 // The stamp is not in the tuple's version, because the version is the number of the tuple's last
 // *writer*. If a reader raised it, every other reader would fail its validation, and the version
-// would name a writer that never was. With one more word in each tuple all schemes would pay for
-// the stamps. So stamps lie in a separate table, and the hash of the tuple's address finds a stamp.
-// Tuples that share a slot get numbers larger than they need, which does no harm.
+// would name a writer that never existed. One more word in each tuple would cost all schemes
+// memory. So stamps lie in a separate table, at the hash of the tuple's address. Tuples that share
+// a slot get numbers larger than they need, which does no harm.
 //
 // Protocol. A reader draws its number, raises the stamps, and only then validates (OCC) or releases
 // its locks (2PL). A writer locks the tuple, loads the stamp, and then draws. All these accesses
@@ -27,11 +27,11 @@ class ReadStamps {
  public:
   ReadStamps() : stamps_(size_t{1} << kSlotBits) {}
 
-  // Any thread: raises the stamp of `tuple` to at least `sequence`.
+  // Raises the stamp of `tuple` to at least `sequence`. Any thread may call it.
   void raise(const void* tuple, uint64_t sequence) {
     platform::atomic_max(stamps_[slot(tuple)], sequence, platform::memory_order_seq_cst);
   }
-  // Any thread. Returns the stamp of `tuple`, or a larger number.
+  // Returns the stamp of `tuple`, or a larger number. Any thread may call it.
   uint64_t of(const void* tuple) const {
     return stamps_[slot(tuple)].load(platform::memory_order_seq_cst);
   }

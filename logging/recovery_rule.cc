@@ -17,8 +17,8 @@ std::vector<uint64_t> all_bytes(const StreamTails& tails) {
   return bytes;
 }
 
-// Returns the last watermark record of stream `of` for which `met(words)` holds: its number, and
-// behind it its words. Returns null if there is none.
+// Returns the last watermark record of stream `of` for which `met(words)` holds: its number, then
+// its words. Returns null if there is none.
 template <class Met>
 const uint64_t* last_watermark(const StreamTails& tails, size_t of, const Met& met) {
   const size_t each = 1 + tails.size();

@@ -1,5 +1,6 @@
-// How much of a log a recovery may use: a scheme's *cut*, and which records inside the cut survive.
-// A recovery rule is static data of a scheme (SchemeInfo::recovery): recovery constructs no scheme.
+// The part of a log that a recovery may use: a scheme's *cut*, and which records inside the cut
+// survive. A recovery rule is static data of a scheme (SchemeInfo::recovery): recovery constructs
+// no scheme.
 #pragma once
 
 #include <cstdint>
@@ -30,39 +31,40 @@ struct RecoveryRule {
   std::function<bool(const RecordHeader&, const Cut&)> survives;
 };
 
-// What lies before a stream's StreamStart is not read, because it is recovered from elsewhere. So
-// for the rules it is there.
+// Recovery does not read the records before a stream's StreamStart, because it has their effects
+// from elsewhere. The rules count these records as present.
 
-// The rule for one stream whose log order is a serial order: all records up to the first gap. A
-// prefix of the log lacks nothing that it depends on (R4).
+// Returns the rule for one stream whose log order is a serial order: all records up to the first
+// gap. A prefix of the log lacks nothing that it depends on (R4).
 RecoveryRule first_gap();
 
-// Records up to the least `number` of all streams. `number` is a StreamTail's last_sequence or
-// last_watermark. A stream lacks no record up to its `number`, so no stream lacks a record up to
-// the least, and the set is closed (R4). A stream that begins at a StreamStart lacks no record up
-// to the start's number either (StreamTail::complete_from_start); the larger of the two counts. So
-// a stream with nothing behind its start does not hold the cut back. `name` is the number's name,
-// for the operator: "RSNe", "persisted epoch".
+// Returns the rule that uses records up to the least `number` of all streams. `number` is a
+// StreamTail's last_sequence or last_watermark. A stream lacks no record up to its `number`, so no
+// stream lacks a record up to the least, and the set is closed (R4). A stream that begins at a
+// StreamStart lacks no record up to the start's number either (StreamTail::complete_from_start);
+// the larger of the two counts. So a stream with no record after its start does not hold the cut
+// back. `name` is the number's name, for the operator: "RSNe", "persisted epoch".
 RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
 
-// A watermark record with a body is *met* in a stream if the body's position in that stream lies
-// within the stream's valid bytes.
+// Returns the rule that uses records up to the last watermark of the last stream, whose watermarks
+// vouch for all other streams (passive group commit), as far as the other streams confirm it.
 //
-// Records up to the last watermark of the last stream, whose watermarks vouch for all other streams
-// (passive group commit), as far as these bear it out. The records of a stream up to a watermark's
-// number lie before the watermark's position, and their numbers grow. So a stream lacks no record
-// up to the last watermark that is met in it, none up to the number of its own last record, and
-// none up to the number of its StreamStart; the largest of the three bounds the cut. The number of
-// the last stream's StreamStart is that of a watermark, which the stream need not have any more.
-// Hence no stream lacks a record up to the cut, and the set is closed (R4). `name` is the number's
-// name, for the operator.
+// A watermark record with a body is *met* in a stream if the body's position in that stream lies
+// within the stream's valid bytes. The records of a stream up to a watermark's number lie before
+// the watermark's position, and their numbers grow. So a stream lacks no record up to the last
+// watermark that is met in it, none up to the number of its own last record, and none up to the
+// number of its StreamStart; the largest of the three bounds the cut. The number of the last
+// stream's StreamStart is that of a watermark, which the stream may have lost since. Hence no
+// stream lacks a record up to the cut, and the set is closed (R4). `name` is the number's name, for
+// the operator.
 RecoveryRule watermarks_cut(const std::string& name);
 
-// In each stream, records up to the last watermark record that is met in all streams, which ends at
-// its own position in its stream. If there is none behind the stream's StreamStart, the cut is at
-// the start: all that lies before it is recovered from elsewhere, with what it depends on, and
-// nothing behind it is known to have all that it depends on (R4). `name` is the record's name, for
-// the operator. With one stream the rule is first_gap().
+// Returns the rule that uses, in each stream, records up to the last watermark record that is met
+// in all streams. That record ends at its own position in its stream. If there is none after the
+// stream's StreamStart, the cut is at the start: the records before the start are recovered from
+// elsewhere, with all that they depend on, and no record after it is known to have all that it
+// depends on (R4). `name` is the record's name, for the operator. With one stream the rule is
+// first_gap().
 RecoveryRule last_met_cut(const std::string& name);
 
 }  // namespace logjam

@@ -18,7 +18,7 @@ namespace logjam {
 
 struct SchemeInfo {
   std::string_view name;  // --log
-  // The choices that make a scheme, for `logjam list`.
+  // The choices that make a scheme, as texts for `logjam list`.
   std::string_view streams, buffer, sequence, flushed_by, safe_when, cut, source;
   LogTraits traits = {};
   RecoveryRule recovery = {};
@@ -48,7 +48,8 @@ using SchemeRegistration = Schemes::Registration;
 inline const std::vector<SchemeInfo>& all_schemes() { return Schemes::all(); }
 inline const SchemeInfo* find_scheme(std::string_view name) { return Schemes::find(name); }
 
-// The functions that most schemes use for `stream_count` and `construct`.
+// Most schemes use these functions for `stream_count` and `construct`.
+
 inline uint32_t one_stream(uint32_t, const LogConfig&) { return 1; }
 inline uint32_t stream_per_directory(uint32_t directories, const LogConfig&) { return directories; }
 inline uint32_t stream_per_worker(uint32_t, const LogConfig& config) { return config.workers; }

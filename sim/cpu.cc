@@ -11,7 +11,6 @@
 #include "platform/clock.h"
 #include "platform/park.h"
 #include "platform/persist.h"
-#include "platform/space_wait.h"
 #include "sim/charge.h"
 #include "sim/scheduler.h"
 
@@ -77,7 +76,5 @@ void write_back(const void* address, size_t bytes) {
 }
 const char* write_back_instruction() { return "clwb"; }
 void spin_ticks(uint64_t wanted) { sim::scheduler().spend(wanted * sim::machine().cycle); }
-
-uint64_t& ticks_waited_for_space() { return sim::scheduler().current().ticks_waited_for_space; }
 
 }  // namespace logjam::platform

@@ -62,7 +62,6 @@ class Fiber {
   bool waiting = false;
   const void* waits_on = nullptr;
   std::vector<Fiber*> joiners;
-  uint64_t ticks_waited_for_space = 0;  // platform/space_wait.h
 
  private:
   friend class Scheduler;

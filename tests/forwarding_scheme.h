@@ -12,18 +12,21 @@ namespace logjam {
 class ForwardingScheme : public LogScheme {
  public:
   // Forwards to `none`. A double overrides the calls that `none` does not serve.
-  explicit ForwardingScheme(uint32_t workers, const LogTraits& traits = {.logs = false})
-      : LogScheme(LogConfig{.workers = workers, .traits = traits}),
+  explicit ForwardingScheme(uint32_t workers, const LogTraits& traits = {.logs = false},
+                            uint64_t run = 0)
+      : LogScheme(LogConfig{.workers = workers, .run = run, .traits = traits}),
         scheme_(find_scheme("none")->make(LogConfig{.workers = workers})) {}
 
-  void draw(uint32_t worker, const Dependencies& deps) override { scheme_->draw(worker, deps); }
+  void draw_number(uint32_t worker, const Dependencies& deps) override {
+    scheme_->draw_number(worker, deps);
+  }
   void abandon(uint32_t worker) override { scheme_->abandon(worker); }
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     return scheme_->reserve(worker, deps, bytes);
   }
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool ok,
-                      bool commits) override {
-    return scheme_->publish(worker, reservation, ok, commits);
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    return scheme_->publish(worker, reservation, role);
   }
   CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
     return scheme_->commit_read_only(worker, deps);

@@ -47,9 +47,10 @@ class ReplayLog final : public LogScheme {
             .bytes = bytes,
             .stream = 0};
   }
-  CommitPoint publish(uint32_t, const LogReservation& reservation, bool ok, bool) override {
+  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override {
     LoggedCommand command;
-    if (ok && read_command(*reinterpret_cast<const RecordHeader*>(reservation.hole), &command)) {
+    if (role != RecordRole::kVoid &&
+        read_command(*reinterpret_cast<const RecordHeader*>(reservation.hole), &command)) {
       rows_ = command.rows;
     }
     return passed_on();

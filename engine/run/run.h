@@ -49,7 +49,6 @@ struct RunOptions {
   bool early_lock_release = true;
   bool keep_read_locks = false;  // without early lock release
   LogRecords log_records = LogRecords::kTransaction;
-  uint64_t run = 0;  // the log's run number, which seeds record checksums
   uint64_t seed = 1;
   uint64_t transactions = 0;    // each worker ends after this many; 0: time alone ends it. There is
                                 // no warm-up then, or they would end in it

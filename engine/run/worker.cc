@@ -40,7 +40,6 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
   context_.id = id;
   context_.database = &database;
   context_.log = &scheme;
-  context_.run = options.run;
   context_.log_records = options.log_records;
   context_.early_lock_release = options.early_lock_release;
   context_.keep_read_locks = options.keep_read_locks;

@@ -1,14 +1,14 @@
-// `command`: the log holds what transactions were asked to do instead of what they wrote, and
-// recovery does it again (the logical logging of H-Store; Poplar, section 7). The buffer is that of
-// `centr-faa`.
+// `command`: the log holds the commands of transactions instead of their writes, and recovery
+// executes the commands again (the logical logging of H-Store; Poplar, section 7). The buffer is
+// that of `centr-faa`.
 //
 // Log order must be the serialization order. Under two-phase locking it is, because the LSN is
 // drawn while all locks are held. Under OCC it is, because the LSN is drawn before reads are
 // validated. Proof: let T read a row that U then overwrites, and let both commit. T validates after
 // its draw. It did not see U's write lock, and U takes that lock before U draws. If U had drawn
 // first, T's draw would have acquired what U's draw released (fetch_add_scheme.h), and T's
-// validation would have seen the lock. So T draws first. For inserts the index nodes play the part
-// of the lock: they show U's inserts before U takes its write locks (occ.cc).
+// validation would have seen the lock. So T draws first. For inserts the index nodes replace the
+// lock: they show U's inserts before U takes its write locks (occ.cc).
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/unit_count_scheme.h"
 
@@ -24,7 +24,7 @@ const SchemeRegistration registration({
     .safe_when = "LSN <= SDL",
     .cut = "first gap, then re-executed in order",
     .source = "H-Store",
-    .traits = {.sequence_before_validation = true, .commands = true},
+    .traits = {.number_drawn = NumberDrawn::kBefore, .commands = true},
     .recovery = first_gap(),
     .stream_count = one_stream,
     .construct = construct<UnitCountScheme>,

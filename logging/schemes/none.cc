@@ -2,8 +2,8 @@
 //
 // A tuple's version must grow with every write, so there is a sequence number. It is one more than
 // all numbers that the transaction depends on, and than the last number of this worker, as Silo
-// makes its TIDs. It is not drawn from a counter that all workers share, because a shared counter
-// is a cost of logging, which this scheme must not have.
+// makes its TIDs. It is not drawn from a counter that all workers share: a shared counter is a cost
+// of logging, which this scheme must not have.
 #include <algorithm>
 
 #include "logging/scheme_registry.h"
@@ -21,7 +21,7 @@ class None final : public LogScheme {
     last = std::max({last, deps.max_read, deps.max_overwritten}) + 1;
     return {.sequence = last};
   }
-  CommitPoint publish(uint32_t, const LogReservation&, bool, bool) override { return {}; }
+  CommitPoint publish(uint32_t, const LogReservation&, RecordRole) override { return {}; }
   CommitPoint commit_read_only(uint32_t, const Dependencies&) override { return {}; }
   bool is_durable(const CommitPoint&) const override { return true; }
   void poll(uint32_t) override {}

@@ -7,7 +7,6 @@
 
 #include "logging/format/log_file.h"
 #include "platform/clock.h"
-#include "platform/space_wait.h"
 
 namespace logjam {
 namespace {
@@ -126,9 +125,7 @@ void Stream::published(bool commits) {
 uint64_t Stream::sleep_for_space(uint64_t end) {
   const uint64_t begin = platform::ticks();
   sleep_until_it_fits(end);
-  const uint64_t waited = platform::ticks() - begin;
-  platform::ticks_waited_for_space() += waited;
-  return waited;
+  return platform::ticks() - begin;
 }
 
 void Stream::sleep_until_it_fits(uint64_t end) {

@@ -261,7 +261,7 @@ TEST_P(Anomaly, InsertRefusedByUniqueSecondaryDependsOnThatRow) {
       [&](Actor& t) { t.erase(ordered(), 50); });
 }
 
-// A scan that its visitor stops does not depend on the rows behind that point.
+// A scan that its visitor stops does not depend on the rows after that point.
 TEST_P(Anomaly, AStoppedScanIgnoresRowsBehindItsEnd) {
   Actor t1(world()), t2(world());
   EXPECT_EQ(t1.scan(ordered(), 0, 1999, false, 3), (std::vector<Key>{0, 10, 20}));

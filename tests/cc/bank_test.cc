@@ -19,7 +19,7 @@ constexpr int64_t kMoney = 100;
 struct Variant {
   std::string protocol;
   bool early_lock_release;
-  bool before_validation;
+  NumberDrawn number_drawn;
 };
 
 class Bank : public testing::TestWithParam<Variant> {};
@@ -110,7 +110,7 @@ class Teller {
 
 TEST_P(Bank, EveryCommittedAuditFindsTheSameTotal) {
   const Variant& variant = GetParam();
-  World world(variant.protocol, {.before_validation = variant.before_validation, .keep = false},
+  World world(variant.protocol, {.number_drawn = variant.number_drawn, .keep = false},
               LogRecords::kOperation, variant.early_lock_release);
   for (Key key = 0; key < kAccounts; key += 3) {
     world.load(*world.ordered, key, World::row_of(key, kMoney));
@@ -191,7 +191,9 @@ TEST_P(Bank, RowsAreNeverTorn) {
 std::vector<Variant> variants() {
   std::vector<Variant> all;
   for (const std::string& protocol : protocol_names()) {
-    for (const bool elr : {true, false}) all.push_back({protocol, elr, !elr});
+    for (const bool elr : {true, false}) {
+      all.push_back({protocol, elr, elr ? NumberDrawn::kAfterValidation : NumberDrawn::kBefore});
+    }
   }
   return all;
 }

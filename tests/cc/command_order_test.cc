@@ -19,8 +19,7 @@ class CommandOrder : public testing::TestWithParam<std::string> {
   void expect_order(const SchemeInfo& scheme, const std::function<void(World&, Actor&)>& looks,
                     const std::function<void(World&, Actor&)>& changes) {
     FakeLog::Options options;
-    options.before_validation = scheme.traits.sequence_before_validation;
-    options.hole_after = scheme.traits.hole_after_validation;
+    options.number_drawn = scheme.traits.number_drawn;
     std::function<void()> between;
     options.before_draw = [&between] {
       if (between) std::exchange(between, nullptr)();

@@ -11,19 +11,16 @@ namespace {
 
 using Entries = std::vector<FakeLog::Entry>;
 
-enum class Draws { kAfter, kBefore, kAlone };
-
-class CommitLogTest : public testing::TestWithParam<std::tuple<std::string, LogRecords, Draws>> {
+class CommitLogTest
+    : public testing::TestWithParam<std::tuple<std::string, LogRecords, NumberDrawn>> {
  protected:
   CommitLogTest() : world(std::get<0>(GetParam()), options(), std::get<1>(GetParam())) {
     world.load_tens(*world.ordered, 20);
   }
 
   bool per_operation() const { return std::get<1>(GetParam()) == LogRecords::kOperation; }
-  static Draws draws() { return std::get<2>(GetParam()); }
-  static FakeLog::Options options() {
-    return {.before_validation = draws() != Draws::kAfter, .hole_after = draws() == Draws::kAlone};
-  }
+  static NumberDrawn number_drawn() { return std::get<2>(GetParam()); }
+  static FakeLog::Options options() { return {.number_drawn = number_drawn()}; }
   Table& ordered() { return *world.ordered; }
   Entries& entries() { return world.log.entries; }
 
@@ -32,7 +29,8 @@ class CommitLogTest : public testing::TestWithParam<std::tuple<std::string, LogR
     std::map<Key, LoggedWrite> writes;
     for (const FakeLog::Entry& entry : entries()) {
       const RecordHeader& header = entry.header();
-      EXPECT_EQ(header.checksum, record_checksum(header, 7, entry.reservation.position));
+      EXPECT_EQ(header.checksum,
+                record_checksum(header, FakeLog::kRun, entry.reservation.position));
       EXPECT_EQ(header.sequence, entry.reservation.sequence);
       EXPECT_EQ(header.bytes, entry.reservation.bytes);
       EXPECT_EQ(header.txn, entries().back().header().txn);
@@ -101,19 +99,19 @@ TEST_P(CommitLogTest, OneRecordPerTransactionOrPerOperation) {
   t.add(ordered(), 20, 4);
   ASSERT_TRUE(t.commit());
   std::vector<RecordKind> kinds;
-  std::vector<bool> commits;
+  std::vector<RecordRole> roles;
   for (const FakeLog::Entry& entry : entries()) {
     kinds.push_back(entry.header().kind);
-    commits.push_back(entry.commits);
-    EXPECT_TRUE(entry.ok);
+    roles.push_back(entry.role);
   }
   if (per_operation()) {
     EXPECT_EQ(kinds, (std::vector{RecordKind::kBegin, RecordKind::kOperation,
                                   RecordKind::kOperation, RecordKind::kCommit}));
-    EXPECT_EQ(commits, (std::vector{false, false, false, true}));
+    EXPECT_EQ(roles, (std::vector{RecordRole::kPart, RecordRole::kPart, RecordRole::kPart,
+                                  RecordRole::kCommit}));
   } else {
     EXPECT_EQ(kinds, (std::vector{RecordKind::kTransaction}));
-    EXPECT_EQ(commits, (std::vector{true}));
+    EXPECT_EQ(roles, (std::vector{RecordRole::kCommit}));
   }
 }
 
@@ -218,7 +216,7 @@ TEST_P(CommitLogTest, TheObserverHearsOfACommitBeforeTheLogDoes) {
   t.set(ordered(), 10, 5);
   listener.check = [&] {
     for (const FakeLog::Entry& entry : entries()) {
-      EXPECT_FALSE(entry.commits);
+      EXPECT_NE(entry.role, RecordRole::kCommit);
     }
     Actor other(world);
     EXPECT_FALSE(other.read(ordered(), 10).has_value()) << "it is locked";
@@ -252,15 +250,14 @@ TEST_P(OccLogTest, AFailedValidationVoidsTheSpaceThatCameWithTheNumber) {
   EXPECT_FALSE(t1.commit());
   EXPECT_EQ(listener.calls, 0);
   EXPECT_EQ(t1.txn->abort_reason(), AbortReason::kValidation);
-  EXPECT_EQ(world.log.abandoned, draws() == Draws::kAlone ? 1 : 0);
-  if (draws() != Draws::kBefore) {
+  EXPECT_EQ(world.log.abandoned, number_drawn() == NumberDrawn::kBeforeWithoutHole ? 1 : 0);
+  if (number_drawn() != NumberDrawn::kBefore) {
     EXPECT_TRUE(entries().empty());
     EXPECT_EQ(t1.context.log_bytes, 0u);
     return;
   }
   ASSERT_EQ(entries().size(), per_operation() ? 3u : 1u);
-  EXPECT_FALSE(entries().back().ok);
-  EXPECT_FALSE(entries().back().commits);
+  EXPECT_EQ(entries().back().role, RecordRole::kVoid);
   EXPECT_EQ(entries().back().header().kind, RecordKind::kVoid);
   check_records();
   t1.begin(true);
@@ -326,12 +323,13 @@ TEST_P(CommitLogDeathTest, ARecordLargerThanTheBufferEndsTheRun) {
 }
 
 const auto granularities = testing::Values(LogRecords::kTransaction, LogRecords::kOperation);
-const auto draws = testing::Values(Draws::kAfter, Draws::kBefore, Draws::kAlone);
+const auto draws = testing::Values(NumberDrawn::kAfterValidation, NumberDrawn::kBefore,
+                                   NumberDrawn::kBeforeWithoutHole);
 
 // NVM-D: sequence numbers grow along write-after-read dependencies too.
 class ReadStampsTest : public testing::TestWithParam<std::string> {
  protected:
-  ReadStampsTest() : world(GetParam(), {.before_validation = true, .stamps = true}) {
+  ReadStampsTest() : world(GetParam(), {.number_drawn = NumberDrawn::kBefore, .stamps = true}) {
     world.load_tens(*world.ordered, 20);
   }
   World world;
@@ -383,7 +381,7 @@ INSTANTIATE_TEST_SUITE_P(Protocols, OccLogTest,
                          name_of_variant);
 INSTANTIATE_TEST_SUITE_P(Protocols, CommitLogDeathTest,
                          testing::Values(std::tuple("occ", LogRecords::kTransaction,
-                                                    Draws::kAfter)),
+                                                    NumberDrawn::kAfterValidation)),
                          name_of_variant);
 
 }  // namespace

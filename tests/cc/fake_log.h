@@ -20,19 +20,21 @@ namespace logjam {
 class FakeLog final : public ForwardingScheme {
  public:
   struct Options {
-    bool before_validation = false;
-    bool hole_after = false;  // only with before_validation
+    NumberDrawn number_drawn = NumberDrawn::kAfterValidation;
     bool logs = true;
     bool stamps = false;                     // read_stamps() is not null
     bool keep = true;                        // keep published records in `entries`
     std::function<void()> before_draw = {};  // called before a number is drawn
+    uint64_t waited_ticks = 0;               // of each reservation
   };
+  static constexpr uint64_t kRun = 7;
   struct Entry {
     uint32_t worker = 0;
     Dependencies deps;
     LogReservation reservation;
     std::unique_ptr<std::byte[]> hole;
-    bool published = false, ok = false, commits = false;
+    bool published = false;
+    RecordRole role = RecordRole::kPart;
 
     const RecordHeader& header() const {
       return *reinterpret_cast<const RecordHeader*>(hole.get());
@@ -47,19 +49,18 @@ class FakeLog final : public ForwardingScheme {
   };
 
   FakeLog(uint32_t workers, Options options)
-      : ForwardingScheme(workers, {.sequence_before_validation = options.before_validation,
-                                   .hole_after_validation = options.hole_after,
-                                   .logs = options.logs}),
+      : ForwardingScheme(workers, {.number_drawn = options.number_drawn, .logs = options.logs},
+                         kRun),
         options_(options),
         drawn_(workers),
         open_(workers) {}
 
   ReadStamps* read_stamps() override { return options_.stamps ? &stamps_ : nullptr; }
 
-  void draw(uint32_t worker, const Dependencies&) override {
+  void draw_number(uint32_t worker, const Dependencies&) override {
     if (options_.before_draw) options_.before_draw();
     const platform::lock_guard<platform::mutex> guard(mutex_);
-    EXPECT_TRUE(options_.hole_after);
+    EXPECT_EQ(options_.number_drawn, NumberDrawn::kBeforeWithoutHole);
     EXPECT_EQ(drawn_[worker], 0u);
     drawn_[worker] = ++sequence_;
   }
@@ -82,7 +83,10 @@ class FakeLog final : public ForwardingScheme {
     entry->worker = worker;
     entry->deps = deps;
     const uint64_t sequence = drawn_[worker] != 0 ? drawn_[worker] : ++sequence_;
-    entry->reservation = {.sequence = sequence, .position = position_, .bytes = bytes};
+    entry->reservation = {.sequence = sequence,
+                          .position = position_,
+                          .bytes = bytes,
+                          .waited_ticks = options_.waited_ticks};
     position_ += bytes;
     if (options_.logs) {
       entry->hole = std::make_unique<std::byte[]>(bytes);
@@ -92,17 +96,16 @@ class FakeLog final : public ForwardingScheme {
     return open_[worker]->reservation;
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool ok,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
     const platform::lock_guard<platform::mutex> guard(mutex_);
     EXPECT_NE(open_[worker], nullptr);
     EXPECT_EQ(open_[worker]->reservation.sequence, reservation.sequence);
     open_[worker]->published = true;
-    open_[worker]->ok = ok;
-    open_[worker]->commits = commits;
+    open_[worker]->role = role;
     if (options_.keep) entries.push_back(std::move(*open_[worker]));
     open_[worker] = nullptr;
-    if (commits) drawn_[worker] = 0;
+    if (role == RecordRole::kCommit) drawn_[worker] = 0;
     return CommitPoint::in_stream(0, reservation.sequence);
   }
 

@@ -47,7 +47,7 @@ TEST_P(KeepsLocks, LocksAreKeptUntilReleased) {
   EXPECT_EQ(world.content(ordered()).at(10), 3);
 }
 
-// What a transaction only read, rows and index nodes, is locked until it is durable only with
+// The rows and index nodes that a transaction only read stay locked until it is durable only with
 // --keep_locks=all. OCC has no read locks.
 TEST_P(KeepsLocks, ReadLocksAreKeptOnlyIfAskedFor) {
   for (const bool all : {false, true}) {

@@ -111,7 +111,6 @@ class Actor {
     context.id = world.actors++;
     context.database = &world.database;
     context.log = &world.log;
-    context.run = 7;
     context.log_records = world.records;
     context.early_lock_release = world.early_lock_release;
     context.arena = &arena_;

@@ -1,6 +1,4 @@
 // Waiting for room in the log is charged in full, and not as contention.
-#include "platform/space_wait.h"
-
 #include "tests/cc/script.h"
 
 namespace logjam {
@@ -35,10 +33,8 @@ TEST(SpaceWaitTest, WaitsOfASampleAreNotCountedTwice) {
   EXPECT_LE(charged(breakdown, Activity::kLogContention), all - waited);
 }
 
-TEST(SpaceWaitTest, ATransactionChargesWhatItsThreadHasWaitedInTheLog) {
-  constexpr uint64_t kTicks = 500 * Breakdown::kSampleEvery;
-  platform::ticks_waited_for_space() += 12345;  // of another log
-  World world("occ", {.before_draw = [] { platform::ticks_waited_for_space() += kTicks; }});
+TEST(SpaceWaitTest, ATransactionChargesWhatItsReservationHasWaited) {
+  World world("occ", {.waited_ticks = 500 * Breakdown::kSampleEvery});
   world.load_tens(*world.ordered, 20);
   Breakdown breakdown(true);
   Actor actor(world);

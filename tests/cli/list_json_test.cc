@@ -52,7 +52,9 @@ listed = json.load(sys.stdin)
 print(*listed)
 schemes = {one["name"]: one for one in listed["schemes"]}
 def having(trait): return sorted(name for name, one in schemes.items() if one[trait])
-print(having("commands"), having("in_place"), having("hole_after_validation"), having("unsafe"))
+print(having("commands"), having("in_place"), having("unsafe"))
+for drawn in "before", "before, without a hole":
+    print([name for name in schemes if schemes[name]["number_drawn"] == drawn])
 print([name for name in schemes if not schemes[name]["logs"]])
 print([name for name in schemes if schemes[name]["device"] != "any"])
 print(schemes["nvmd"]["stream_count"], schemes["pwal"]["recovery_flags"])
@@ -60,7 +62,7 @@ print([w["name"] for w in listed["workloads"] if w["keeps_history"]])
 ')");
   EXPECT_EQ(ended.output,
             "schemes protocols workloads variants devices\n"
-            "['command'] ['scm'] ['silo'] ['pwal']\n['none']\n['scm']\n"
+            "['command'] ['scm'] ['pwal']\n['command', 'nvmd']\n['silo']\n['none']\n['scm']\n"
             "{'base': 1, 'per_directory': 0, 'per_worker': 1, 'per_socket': 0} ['pwal_ack']\n"
             "['ledger']\n");
 }

@@ -247,7 +247,6 @@ class Overloaded : public testing::Test {
                    {.threads = 1,
                     .seconds = seconds,
                     .commit = CommitPolicy::kSync,
-                    .run = log.run(),
                     .transactions = transactions,
                     .rate = 1000,
                     .pin = false});

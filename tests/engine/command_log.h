@@ -41,7 +41,6 @@ inline Left run_and_log(Workload& workload, const ProtocolInfo& protocol,
   options.threads = threads;
   options.pin = false;
   options.pipeline_depth = 1024;
-  options.run = log.run();
   options.transactions = transactions;
   options.seconds = 60;  // not reached: the run ends after `transactions`
   const auto database = load(workload, 1);

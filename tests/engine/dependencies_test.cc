@@ -99,7 +99,7 @@ class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {
     for (const uint64_t key : keys) record.add(write_of(key));
     record.seal(log.run(), hole.position);
     written(txn, keys, hole.sequence);
-    return log.scheme().publish(worker, hole, true, true);
+    return log.scheme().publish(worker, hole, RecordRole::kCommit);
   }
 
   CommitPoint log_operations(Log& log, uint32_t worker, uint64_t txn,
@@ -120,7 +120,7 @@ class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {
                           txn);
       if (writes) record.add(write_of(keys[i - 1]));
       record.seal(log.run(), hole.position);
-      point = log.scheme().publish(worker, hole, true, commits);
+      point = log.scheme().publish(worker, hole, commits ? RecordRole::kCommit : RecordRole::kPart);
       if (commits) written(txn, keys, hole.sequence);
     }
     return point;

@@ -15,9 +15,9 @@ class Laggard final : public ForwardingScheme {
  public:
   Laggard() : ForwardingScheme(1) {}
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool ok,
-                      bool commits) override {
-    ForwardingScheme::publish(worker, reservation, ok, commits);
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    ForwardingScheme::publish(worker, reservation, role);
     return CommitPoint::in_stream(0, ++published_);
   }
   CommitPoint commit_read_only(uint32_t, const Dependencies&) override {

@@ -20,7 +20,7 @@ class WhenWaitedFor final : public ForwardingScheme {
   LogReservation reserve(uint32_t, const Dependencies&, uint32_t) override {
     return {.sequence = ++last_};
   }
-  CommitPoint publish(uint32_t, const LogReservation& reservation, bool, bool) override {
+  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole) override {
     return CommitPoint::in_stream(0, reservation.sequence);
   }
   bool is_durable(const CommitPoint& point) const override { return point.sequence <= durable_; }

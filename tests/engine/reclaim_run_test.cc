@@ -19,7 +19,7 @@ class HeldBack final : public ForwardingScheme {
   LogReservation reserve(uint32_t, const Dependencies&, uint32_t) override {
     return {.sequence = ++last_};
   }
-  CommitPoint publish(uint32_t, const LogReservation& reservation, bool, bool) override {
+  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole) override {
     return CommitPoint::in_stream(0, reservation.sequence);
   }
   CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {

@@ -34,7 +34,7 @@ CommitPoint log_write(Log& log, uint32_t worker, Key key, uint64_t value, uint64
   record.add(write);
   record.seal(log.run(), reservation.position);
   *version = reservation.sequence;
-  return log.scheme().publish(worker, reservation, true, true);
+  return log.scheme().publish(worker, reservation, RecordRole::kCommit);
 }
 
 Rows replay(const LogFiles& files, const RecoveryRule& rule, ReplayOrder order) {

@@ -43,7 +43,6 @@ class TimelineOfARun : public testing::Test {
     LogOptions log_options = logjam::log_options(*find_scheme("poplar"), directory_, device, 4);
     Log log(log_options);
     log.start();
-    options.run = log.run();
     return run_on(log.scheme(), options);
   }
 
@@ -116,7 +115,7 @@ class Stalled final : public ForwardingScheme {
   Stalled() : ForwardingScheme(1) {}
 
   void release() { released_.store(true, platform::memory_order_release); }
-  CommitPoint publish(uint32_t, const LogReservation&, bool, bool) override {
+  CommitPoint publish(uint32_t, const LogReservation&, RecordRole) override {
     return CommitPoint::in_stream(0, 1);
   }
   bool is_durable(const CommitPoint& point) const override {

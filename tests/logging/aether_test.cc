@@ -101,7 +101,8 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
         EXPECT_FALSE(scheme.is_durable({reservation.sequence, 0})) << "durable before published";
       }
-      const CommitPoint point = scheme.publish(worker, reservation, ok, true);
+      const CommitPoint point =
+          scheme.publish(worker, reservation, ok ? RecordRole::kCommit : RecordRole::kVoid);
       published.push_back({reservation.sequence, reservation.position, txn, 0, bytes, point, ok});
       scheme.poll(worker);
       if (random() % 32 == 0) scheme.wait_durable(worker, point);
@@ -138,8 +139,8 @@ TEST_P(AetherTest, InsertsForcedThroughTheArrayAreInTheLog) {
   }
 }
 
-// The first record almost fills the ring and is not published. Behind it, one worker may find
-// space, one worker holds the lock while it sleeps for space, and the others form groups.
+// The first record almost fills the ring and is not published. After it, one worker may find space,
+// one worker holds the lock while it sleeps for space, and the others form groups.
 TEST_P(AetherTest, WorkersThatFindTheLockHeldFormGroups) {
   if (!consolidates()) GTEST_SKIP() << "the scheme has no consolidation array";
   Log log(options("sim:20", 8192));
@@ -156,7 +157,7 @@ TEST_P(AetherTest, WorkersThatFindTheLockHeldFormGroups) {
   for (platform::SpinWait wait; counter(log, "consolidated_inserts") < kWorkers - 3;) wait.once();
   EXPECT_FALSE(scheme.is_durable(CommitPoint::in_stream(0, first.sequence)));
   fill_record(first, log.run(), 0);
-  scheme.publish(0, first, true, true);
+  scheme.publish(0, first, RecordRole::kCommit);
   for (std::thread& thread : threads) thread.join();
   EXPECT_GT(counter(log, "mean_group_size"), 1) << "no group had a second member";
   log.drain();
@@ -173,7 +174,7 @@ TEST_P(AetherTest, LargeRecordsAmongSmallOnesAreInTheLog) {
   publish_and_check(skewed, {.each = 250, .small_bytes = 48, .large_every = 60, .sleep_every = 32});
 }
 
-// Worker 1 publishes behind worker 0, whose record is not filled. Only `aether-cde` lets it go on
+// Worker 1 publishes after worker 0, whose record is not filled. Only `aether-cde` lets it continue
 // before worker 0 publishes.
 TEST_P(AetherTest, ReleaseIsDelegatedWhenAnEarlierRegionIsOpen) {
   if (!delegates()) GTEST_SKIP() << "the scheme does not delegate releases";
@@ -182,12 +183,12 @@ TEST_P(AetherTest, ReleaseIsDelegatedWhenAnEarlierRegionIsOpen) {
   const LogReservation first = log.scheme().reserve(0, {}, 48);
   const LogReservation second = log.scheme().reserve(1, {}, 48);
   fill_record(second, log.run(), 2);
-  const CommitPoint behind = log.scheme().publish(1, second, true, true);
+  const CommitPoint later = log.scheme().publish(1, second, RecordRole::kCommit);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_FALSE(log.scheme().is_durable(behind));
+  EXPECT_FALSE(log.scheme().is_durable(later));
   fill_record(first, log.run(), 1);
-  log.scheme().publish(0, first, true, true);
-  log.scheme().wait_durable(1, behind);
+  log.scheme().publish(0, first, RecordRole::kCommit);
+  log.scheme().wait_durable(1, later);
   EXPECT_EQ(log.scheme().counters().value("delegated_releases"), 1);
 }
 

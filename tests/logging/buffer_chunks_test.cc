@@ -27,7 +27,7 @@ class BufferChunksTest : public testing::Test {
   }
 
   void publish(uint32_t worker) {
-    const uint64_t begin = chunks_->reserve(owners_[worker], worker, kRecordBytes);
+    const uint64_t begin = chunks_->reserve(owners_[worker], worker, kRecordBytes).begin;
     fill_record(
         {.sequence = 1, .position = begin, .hole = stream_->at(begin), .bytes = kRecordBytes}, kRun,
         1);
@@ -77,7 +77,7 @@ TEST_F(BufferChunksTest, WorkersTakeChunksWhileAnotherThreadPasses) {
     while (!chunks_->pass_due()) publish(0);
     EXPECT_EQ(chunks_->filled(), 0);
   }
-  const uint64_t end = chunks_->reserve(owners_[1], 1, kRecordBytes);
+  const uint64_t end = chunks_->reserve(owners_[1], 1, kRecordBytes).begin;
   chunks_->publish(owners_[1], kRecordBytes);
   pass();
   EXPECT_EQ(chunks_->filled(), 0) << "the first chunk, of worker 1, is open";

@@ -43,7 +43,7 @@ TEST_F(LockFlushTest, OnlyRecordsThatCommitCount) {
   for (uint32_t i = 0; i < 3 * kGroup; ++i) {
     const LogReservation record = scheme().reserve(0, {.commits = false}, 64);
     fill_record(record, log_->run(), i);
-    scheme().publish(0, record, true, false);
+    scheme().publish(0, record, RecordRole::kPart);
   }
   EXPECT_EQ(counter("flushes"), 0);
 }
@@ -54,7 +54,7 @@ TEST_F(LockFlushTest, AWorkerThatFindsTheBufferFullFlushesIt) {
   for (uint64_t i = 0; i < records; ++i) {
     const LogReservation record = scheme().reserve(0, {.commits = false}, 64);
     fill_record(record, log_->run(), i);
-    scheme().publish(0, record, true, false);
+    scheme().publish(0, record, RecordRole::kPart);
   }
   EXPECT_GE(counter("flushes"), 1);
 }

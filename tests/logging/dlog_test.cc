@@ -40,7 +40,7 @@ TEST_F(DlogTest, NumbersExceedReadsOverwritesAndTheLogsLastNumber) {
   const auto draw = [&](uint32_t worker, const Dependencies& deps) {
     const LogReservation reservation = scheme().reserve(worker, deps, 64);
     fill_record(reservation, log_->run(), ++txn_);
-    scheme().publish(worker, reservation, true, deps.commits);
+    scheme().publish(worker, reservation, deps.commits ? RecordRole::kCommit : RecordRole::kPart);
     return reservation.sequence;
   };
   EXPECT_EQ(draw(0, {.commits = false}), 1u);
@@ -125,19 +125,19 @@ TEST_F(DlogTest, AHoleHoldsUpLaterReservations) {
   EXPECT_TRUE(durable(before));
   const Published not_yet_flushed = publish(0);
   const LogReservation open = scheme().reserve(2, {}, 64);
-  const Published behind = publish(1);
+  const Published later = publish(1);
   flush(0);
   flush(1);
   EXPECT_TRUE(durable(not_yet_flushed));
-  EXPECT_FALSE(durable(behind));
+  EXPECT_FALSE(durable(later));
   EXPECT_TRUE(scheme().is_durable(scheme().commit_read_only(0, {.max_read = earliest.sequence})))
       << "known to be durable before the hole was reserved";
-  EXPECT_FALSE(scheme().is_durable(scheme().commit_read_only(0, {.max_read = behind.sequence})));
+  EXPECT_FALSE(scheme().is_durable(scheme().commit_read_only(0, {.max_read = later.sequence})));
   fill_record(open, log_->run(), 99);
-  const CommitPoint point = scheme().publish(2, open, true, true);
-  EXPECT_FALSE(durable(behind));
+  const CommitPoint point = scheme().publish(2, open, RecordRole::kCommit);
+  EXPECT_FALSE(durable(later));
   flush(1);
-  EXPECT_TRUE(durable(behind));
+  EXPECT_TRUE(durable(later));
   EXPECT_TRUE(scheme().is_durable(point));
 }
 
@@ -183,7 +183,9 @@ TEST_F(DlogTest, EachTransactionWritesAllItsRecordsToOneRandomLog) {
       const LogReservation reservation = scheme().reserve(0, {.commits = commits}, 64);
       fill_record(reservation, log_->run(), i);
       const bool ok = !commits || i % 2 == 0;
-      scheme().publish(0, reservation, ok, ok && commits);
+      scheme().publish(
+          0, reservation,
+          ok ? (commits ? RecordRole::kCommit : RecordRole::kPart) : RecordRole::kVoid);
       logs.insert(reservation.stream);
     }
     EXPECT_EQ(logs.size(), 1u);

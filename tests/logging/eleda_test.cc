@@ -202,7 +202,7 @@ class FetchAddTest : public testing::TestWithParam<const char*> {
     const LogReservation reservation = log.scheme().reserve(worker, {}, bytes);
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     fill_record(reservation, log.run(), txn);
-    const CommitPoint point = log.scheme().publish(worker, reservation, true, true);
+    const CommitPoint point = log.scheme().publish(worker, reservation, RecordRole::kCommit);
     EXPECT_GE(point.sequence, reservation.position + bytes);
     return {
         reservation.sequence, reservation.position, txn, reservation.stream, bytes, point, true};

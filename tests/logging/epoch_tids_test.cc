@@ -13,7 +13,7 @@
 namespace logjam {
 namespace {
 
-// The log is a list. No record of an epoch may come behind the watermark of that epoch.
+// The log is a list. No record of an epoch may come after the watermark of that epoch.
 TEST(EpochTids, NoRecordComesBehindTheWatermarkOfItsEpoch) {
   constexpr uint32_t kWorkers = 3;
   constexpr int kTransactions = 5'000;

@@ -12,13 +12,13 @@ namespace {
 
 TEST(GsnClockTest, ANumberIsLargerThanTheClockAndThanWhatItDependsOn) {
   GsnClock clock;
-  EXPECT_GT(clock.draw(0), 0u);
-  EXPECT_GT(clock.draw(100), 100u);
+  EXPECT_GT(clock.next(0), 0u);
+  EXPECT_GT(clock.next(100), 100u);
   const uint64_t last = clock.now();
-  EXPECT_GT(clock.draw(3), last) << "drawn for a small number, behind the clock";
-  EXPECT_GT(clock.draw(clock.now()), last) << "depends on the clock's own number";
+  EXPECT_GT(clock.next(3), last) << "for a number that the clock has passed";
+  EXPECT_GT(clock.next(clock.now()), last) << "depends on the clock's own number";
   clock.raise(1000);
-  EXPECT_GT(clock.draw(0), 1000u);
+  EXPECT_GT(clock.next(0), 1000u);
 }
 
 TEST(GsnClockTest, ThreadsThatDrawAtOnceGetDifferentNumbersAboveTheirDependencies) {
@@ -31,7 +31,7 @@ TEST(GsnClockTest, ThreadsThatDrawAtOnceGetDifferentNumbersAboveTheirDependencie
       for (uint64_t i = 0; i < kTimes; ++i) {
         // Often ahead of the clock: the clock is raised.
         const uint64_t depends_on = i % 3 == t % 3 ? clock.now() + 5 : i;
-        const uint64_t number = clock.draw(depends_on);
+        const uint64_t number = clock.next(depends_on);
         EXPECT_GT(number, depends_on);
         EXPECT_TRUE(numbers[t].empty() || number > numbers[t].back());
         numbers[t].push_back(number);

@@ -19,7 +19,8 @@ class HandoffLockTest : public testing::Test {};
 using Locks = testing::Types<BackoffLock, QueueLock>;
 TYPED_TEST_SUITE(HandoffLockTest, Locks);
 
-// Some threads add to one number so many times each, every time under the lock. Returns the number.
+// Adds to one number from several threads, N times each, every time under the lock. Returns the
+// number.
 template <class Lock, class LockIt, class Unlock>
 uint64_t added_under(Lock& lock, uint64_t threads, uint64_t times, const LockIt& lock_it,
                      const Unlock& unlock) {

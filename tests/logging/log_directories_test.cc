@@ -1,4 +1,4 @@
-// What a run does to the directories that it is given: R1 for the log that lies there already.
+// The effect of a run on its directories: R1 for the log that they already hold.
 #include "logging/log_directories.h"
 
 #include <sys/resource.h>
@@ -57,7 +57,7 @@ uint64_t write_log(const LogOptions& options) {
   return log.run();
 }
 
-// What recovery finds: "records N of run R", or why nothing can be used.
+// Returns what recovery finds: "records N of run R", or why nothing can be used.
 std::string found(const std::vector<std::string>& directories) {
   const LogFiles files = find_log_files(directories);
   if (!files.error.empty()) return files.error;

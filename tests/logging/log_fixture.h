@@ -63,7 +63,8 @@ inline Published publish_record(Log& log, uint32_t worker, uint64_t txn, uint32_
   } else {
     RecordWriter(reservation, RecordKind::kVoid, txn).seal(log.run(), reservation.position);
   }
-  const CommitPoint point = log.scheme().publish(worker, reservation, ok, true);
+  const CommitPoint point =
+      log.scheme().publish(worker, reservation, ok ? RecordRole::kCommit : RecordRole::kVoid);
   return {reservation.sequence,
           reservation.position,
           txn,

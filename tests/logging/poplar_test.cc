@@ -71,16 +71,16 @@ TEST_F(PoplarTest, RecoveryKeepsWriteOnlyTransactionsAboveTheCutOfOthers) {
 TEST_F(PoplarTest, AHoleHoldsUpItsSegmentAndLaterSegments) {
   const Published before = publish(0, {});
   const LogReservation open = scheme().reserve(2, {}, 64);
-  const Published behind = publish(0, {});
+  const Published later = publish(0, {});
   flush(0);
-  EXPECT_FALSE(scheme().is_durable(behind.point));
+  EXPECT_FALSE(scheme().is_durable(later.point));
   const Published much_later = publish(0, {});
   flush(0);
   EXPECT_FALSE(scheme().is_durable(much_later.point));
   fill_record(open, log_->run(), 99);
-  scheme().publish(2, open, true, true);
+  scheme().publish(2, open, RecordRole::kCommit);
   flush(0);
-  for (const Published& one : {before, behind, much_later}) {
+  for (const Published& one : {before, later, much_later}) {
     EXPECT_TRUE(scheme().is_durable(one.point));
   }
 }

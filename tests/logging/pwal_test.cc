@@ -139,14 +139,14 @@ TEST_F(PwalTest, AnOpenReservationHoldsUpNumbersAboveItsFilesLastRecord) {
   const Published before = publish(0, kReads);
   flush_all();
   const LogReservation reservation = scheme().reserve(2, {}, 64);
-  const Published behind = publish(0, kReads);
+  const Published later = publish(0, kReads);
   flush_all();
   EXPECT_TRUE(durable(before) && survives(before));
-  EXPECT_FALSE(durable(behind));
+  EXPECT_FALSE(durable(later));
   EXPECT_LT(cut().sequence, reservation.sequence);
   const CommitPoint point = fill(2, reservation);
   flush_all();
-  EXPECT_TRUE(durable(behind) && survives(behind));
+  EXPECT_TRUE(durable(later) && survives(later));
   EXPECT_TRUE(scheme().is_durable(point));
 }
 

@@ -1,5 +1,5 @@
-// Logs whose beginning is released while they are written: their files go and come back, and what
-// lies behind a StreamStart is there.
+// Logs whose beginning is released while they are written: their files are removed and made again,
+// and the log still holds all records after a StreamStart.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// What every scheme that logs must do. The tests run over the registry.
+// The duties of every scheme that logs. The tests run over the registry.
 #include <atomic>
 #include <functional>
 #include <random>
@@ -159,10 +159,10 @@ TEST_P(SchemeTest, NoWatermarkPassesAReservationThatIsNotPublished) {
 
   const LogReservation open = scheme.reserve(0, {}, 64);
   std::atomic<bool> done{false};
-  Published behind{};
+  Published later{};
   std::thread other([&] {  // blocks at the mutex or waits for the hole
-    behind = publish_record(log, 1, 2, 64, {.max_read = before.sequence, .reads = true});
-    scheme.wait_durable(1, behind.point);
+    later = publish_record(log, 1, 2, 64, {.max_read = before.sequence, .reads = true});
+    scheme.wait_durable(1, later.point);
     done.store(true);
   });
   const CommitPoint reader = scheme.commit_read_only(2, {.max_read = open.sequence, .reads = true});
@@ -175,10 +175,10 @@ TEST_P(SchemeTest, NoWatermarkPassesAReservationThatIsNotPublished) {
     }
   }
   fill_record(open, log.run(), 3);
-  const CommitPoint point = scheme.publish(0, open, true, true);
+  const CommitPoint point = scheme.publish(0, open, RecordRole::kCommit);
   scheme.wait_durable(0, point);
   other.join();
-  EXPECT_TRUE(scheme.is_durable(behind.point));
+  EXPECT_TRUE(scheme.is_durable(later.point));
 }
 
 TEST_P(SchemeTest, SequenceNumbersExceedWhatATransactionDependsOn) {

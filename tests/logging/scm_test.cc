@@ -144,7 +144,7 @@ TEST(Scm, TheWatermarkPassesOnlyPersistedBytes) {
         const LogReservation reservation = scheme->reserve(worker, {}, bytes);
         if (random() % 4 == 0) std::this_thread::yield();
         std::memset(reservation.hole, static_cast<int>(RememberingDevice::kFilled), bytes);
-        const CommitPoint point = scheme->publish(worker, reservation, true, true);
+        const CommitPoint point = scheme->publish(worker, reservation, RecordRole::kCommit);
         scheme->wait_durable(worker, point);
         if (i % 16 == 0) missing += device.missing_before(point.sequence);
       }
@@ -175,7 +175,7 @@ TEST(Scm, ARecordNeverWaitsForALaterRecord) {
         const LogReservation reservation = log.scheme().reserve(worker, {}, 64);
         fill_record(reservation, log.run(), i);
         log.scheme().wait_durable(worker, CommitPoint::in_stream(0, reservation.position));
-        log.scheme().publish(worker, reservation, true, true);
+        log.scheme().publish(worker, reservation, RecordRole::kCommit);
       }
     });
   }
@@ -184,7 +184,7 @@ TEST(Scm, ARecordNeverWaitsForALaterRecord) {
 }
 
 // A crash leaves a hole in the log. Recovery uses the records before the hole and reports the
-// records behind it. An earlier run's bytes, which are in the hole, do not mislead it.
+// records after it. An earlier run's bytes, which are in the hole, do not mislead it.
 TEST(Scm, RecoveryStopsAtTheFirstHole) {
   LogDirectory directory;
   const LogOptions options = log_options(*find_scheme("scm"), directory, "nvm", 3);
@@ -195,9 +195,9 @@ TEST(Scm, RecoveryStopsAtTheFirstHole) {
   Log log(options);
   const Published before = publish_record(log, 0, 1, 8192);  // a new log begins with zeros
   const LogReservation open = log.scheme().reserve(1, {}, 64);
-  const Published behind = publish_record(log, 2, 2, 64);
+  const Published later = publish_record(log, 2, 2, 64);
   EXPECT_TRUE(log.scheme().is_durable(before.point));
-  EXPECT_FALSE(log.scheme().is_durable(behind.point));
+  EXPECT_FALSE(log.scheme().is_durable(later.point));
   const ReadLog found = read_log(directory.file());
   EXPECT_EQ(found.error, "");
   EXPECT_EQ(found.records.size(), 1u);
@@ -209,8 +209,8 @@ TEST(Scm, RecoveryStopsAtTheFirstHole) {
   EXPECT_EQ(options.scheme->recovery.cut({found.tail}).bytes, std::vector<uint64_t>{8192});
 
   fill_record(open, log.run(), 3);
-  log.scheme().publish(1, open, true, true);
-  EXPECT_TRUE(log.scheme().is_durable(behind.point));
+  log.scheme().publish(1, open, RecordRole::kCommit);
+  EXPECT_TRUE(log.scheme().is_durable(later.point));
   log.stop();
   EXPECT_EQ(read_log(directory.file()).tail.why, "end of log");
   EXPECT_EQ(read_log(directory.file()).records.size(), 3u);

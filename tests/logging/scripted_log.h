@@ -28,7 +28,7 @@ class ScriptedLog : public testing::Test {
   // Fills and publishes a reservation that the test has made.
   CommitPoint fill(uint32_t worker, const LogReservation& open) {
     fill_record(open, log_->run(), ++txn_);
-    return scheme().publish(worker, open, true, true);
+    return scheme().publish(worker, open, RecordRole::kCommit);
   }
   // Does all the work that the stream's flusher has now.
   void flush(uint32_t stream) {
@@ -41,7 +41,7 @@ class ScriptedLog : public testing::Test {
   bool durable(const CommitPoint& point) { return scheme().is_durable(point); }
   bool durable(const Published& one) { return durable(one.point); }
 
-  // What a recovery would find now: the tails of the streams, and below their cut.
+  // Returns what a recovery would find now: the tails of the streams, and below their cut.
   std::vector<StreamTail> tails() {
     std::vector<StreamTail> tails;
     for (uint32_t s = 0; s < streams(); ++s) {

@@ -49,7 +49,7 @@ TEST_F(SiloTest, AnOpenReservationHoldsUpItsEpoch) {
   EXPECT_FALSE(scheme().is_durable(before.point));
   EXPECT_FALSE(survives(before));
   fill_record(open, log_->run(), 1000);
-  const CommitPoint point = scheme().publish(0, open, true, true);
+  const CommitPoint point = scheme().publish(0, open, RecordRole::kCommit);
   flush(0);
   flush(1);
   EXPECT_TRUE(scheme().is_durable(before.point));
@@ -60,7 +60,7 @@ TEST_F(SiloTest, AnOpenReservationHoldsUpItsEpoch) {
 // OCC draws the number, validates, and then takes the space.
 TEST_F(SiloTest, ADrawnNumberHoldsUpItsEpochUntilItsRecordIsPublished) {
   const Published before = publish(2);
-  scheme().draw(0, {.max_read = before.sequence, .reads = true});
+  scheme().draw_number(0, {.max_read = before.sequence, .reads = true});
   for (int i = 0; i < 3; ++i) {
     end_epoch();
     flush_all();
@@ -76,22 +76,22 @@ TEST_F(SiloTest, ADrawnNumberHoldsUpItsEpochUntilItsRecordIsPublished) {
 }
 
 TEST_F(SiloTest, AnAbortedTransactionLeavesNoBytesInTheLog) {
-  EXPECT_TRUE(options_.scheme->traits.hole_after_validation)
+  EXPECT_EQ(options_.scheme->traits.number_drawn, NumberDrawn::kBeforeWithoutHole)
       << "or OCC reserves before it validates";
   const Published before = publish(2);
   for (int i = 0; i < 100; ++i) {
-    scheme().draw(2, {});
+    scheme().draw_number(2, {});
     scheme().abandon(2);
   }
-  const Published behind = publish(2);
-  EXPECT_EQ(behind.position, before.position + before.bytes);
+  const Published later = publish(2);
+  EXPECT_EQ(later.position, before.position + before.bytes);
   end_epoch();
   flush_all();
-  EXPECT_TRUE(durable(behind)) << "an abandoned number holds up no epoch";
+  EXPECT_TRUE(durable(later)) << "an abandoned number holds up no epoch";
 }
 
 TEST_F(SiloTest, TheRecordsOfATransactionThatDrewItsNumberShareIt) {
-  scheme().draw(0, {});
+  scheme().draw_number(0, {});
   uint64_t number = 0;
   for (const bool commits : {false, false, true}) {
     const LogReservation record = scheme().reserve(0, {.commits = commits}, 64);
@@ -101,7 +101,7 @@ TEST_F(SiloTest, TheRecordsOfATransactionThatDrewItsNumberShareIt) {
     end_epoch();
     flush_all();
     EXPECT_FALSE(durable(CommitPoint::in_every_stream(number)));
-    scheme().publish(0, record, true, commits);
+    scheme().publish(0, record, commits ? RecordRole::kCommit : RecordRole::kPart);
   }
   flush_all();
   EXPECT_TRUE(durable(CommitPoint::in_every_stream(number)));

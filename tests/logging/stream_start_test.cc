@@ -1,5 +1,5 @@
 // A recovery that begins at StreamStarts uses of the log what a recovery from the beginning uses:
-// the same cut, and behind the starts the same records.
+// the same cut, and after the starts the same records.
 #include <random>
 #include <thread>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Starts = std::vector<StreamStart>;
 
-// What a recovery would find in the log's files now.
+// The result of a recovery from the log's files as they are now.
 struct Found {
   struct Record {
     uint32_t stream;
@@ -22,7 +22,7 @@ struct Found {
   Cut cut;
   std::vector<Record> surviving;
 
-  std::vector<Record> behind(const Starts& starts) const {
+  std::vector<Record> after(const Starts& starts) const {
     std::vector<Record> records = surviving;
     std::erase_if(records, [&](const Record& record) {
       return record.position < starts[record.stream].position;
@@ -63,7 +63,7 @@ void expect_same(const LogOptions& options, const Starts& starts) {
   const Found all = find(options), rest = find(options, starts);
   EXPECT_EQ(rest.cut.sequence, all.cut.sequence) << rest.cut.why << " / " << all.cut.why;
   EXPECT_EQ(rest.cut.bytes, all.cut.bytes);
-  EXPECT_EQ(rest.surviving, all.behind(starts));
+  EXPECT_EQ(rest.surviving, all.after(starts));
   EXPECT_EQ(find_damage(rest.tails), "");
   for (size_t s = 0; s < starts.size(); ++s) {
     EXPECT_EQ(rest.tails[s].bytes, all.tails[s].bytes) << "stream " << s;
@@ -130,7 +130,7 @@ class StartsTest : public ScriptedLog {
     }
     return starts;
   }
-  uint64_t bytes_behind(const Starts& starts) {
+  uint64_t bytes_after(const Starts& starts) {
     uint64_t bytes = 0;
     const Found found = find(options_, starts);
     for (size_t s = 0; s < starts.size(); ++s) {
@@ -167,7 +167,7 @@ TEST_P(StreamStarts, ARecoveryFromThemUsesWhatOneFromTheBeginningUses) {
       step();
       expect_same(options_, starts);
     }
-    EXPECT_GT(bytes_behind(starts), 0u);
+    EXPECT_GT(bytes_after(starts), 0u);
     log_->drain();
     expect_same(options_, starts);
     log_->stop();
@@ -182,7 +182,7 @@ TEST_P(StreamStarts, AStreamMayHaveNothingBehindIts) {
   log_->drain();
   take(kWorkers, 0);  // may append watermark records
   const Starts starts = take(kWorkers, 0);
-  EXPECT_EQ(bytes_behind(starts), 0u);
+  EXPECT_EQ(bytes_after(starts), 0u);
   const Found none = find(options_, starts);
   EXPECT_TRUE(none.surviving.empty());
   expect_same(options_, starts);

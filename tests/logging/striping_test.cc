@@ -60,7 +60,7 @@ class Held {
       reservation.hole[i] = static_cast<std::byte>((reservation.position + i) * 2654435761 >> 13);
     }
     written.insert(written.end(), reservation.hole, reservation.hole + bytes);
-    points.push_back(scheme->publish(0, reservation, true, true));
+    points.push_back(scheme->publish(0, reservation, RecordRole::kCommit));
   }
   void step() {
     // poll() does not look at the devices more often.

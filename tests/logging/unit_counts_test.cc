@@ -38,7 +38,7 @@ TEST(UnitCounts, TheWatermarkGoesToTheEndOfWhatIsReservedIfAllOfItIsFilled) {
 }
 
 // One worker holds the hole of the first 64 bytes. While the watermark is advanced, another worker
-// reserves as many bytes behind the hole and fills them. If the position were loaded first, the
+// reserves as many bytes after the hole and fills them. If the position were loaded first, the
 // filled bytes would be taken for the hole.
 TEST(UnitCounts, ARecordThatIsFilledMeanwhileDoesNotStandForAHoleBeforeIt) {
   const Ring ring(uint64_t{1} << 16, 512);

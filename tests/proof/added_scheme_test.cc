@@ -37,13 +37,13 @@ class Spin final : public SingleStreamScheme {
       platform::yield();
     }
     const uint64_t begin = sbl_.load(platform::memory_order_relaxed);
-    stream().wait_for_space(begin + bytes);
-    return reservation(begin, bytes);
+    const uint64_t waited = stream().wait_for_space(begin + bytes);
+    return reservation(begin, bytes, waited);
   }
-  CommitPoint publish(uint32_t, const LogReservation& reservation, bool, bool commits) override {
+  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override {
     sbl_.store(reservation.sequence, platform::memory_order_release);
     latch_.unlock();
-    stream().published(commits);
+    stream().published(role == RecordRole::kCommit);
     return commit_point(reservation.sequence);
   }
 

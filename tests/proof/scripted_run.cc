@@ -26,7 +26,6 @@ struct Actor {
     context.id = id;
     context.database = &database;
     context.log = &log.scheme();
-    context.run = log.run();
     context.log_records = options.records;
     context.arena = &arena;
     context.breakdown = &breakdown;

@@ -63,7 +63,6 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
     options.threads = kWorkers;
     options.pin = false;
     options.pipeline_depth = 16;
-    options.run = log.run();
     options.transactions = kTransactions;
     options.seconds = 60;  // not reached: the run ends after `transactions`
     auto database = load(*workload, 1);

@@ -323,7 +323,9 @@ std::vector<Finding> check(const std::string& path, const std::string& text,
   if (is_cpp(path)) {
     checker.includes(floors);
     checker.flags(floors, flags);
-    if (path.starts_with("logging/schemes/")) checker.short_scheme();
+    if (path.starts_with("logging/schemes/") && text.find("SchemeRegistration") != text.npos) {
+      checker.short_scheme();
+    }
     if (!path.starts_with("platform/")) checker.tasks();
     if (path.starts_with("logging/") || path.starts_with("cc/")) checker.platform_seam();
     if (path.starts_with("cc/") || path.starts_with("engine/")) {

@@ -58,6 +58,8 @@ TEST(Style, Formatted) {
   EXPECT_EQ(std::system((command + " 2>&1").c_str()), 0) << "run `make format`";
 }
 
+const std::string kScheme = "const SchemeRegistration registration({});\n";
+
 std::string code_lines(size_t count) {
   std::string code;
   for (size_t i = 0; i < count; ++i) code += "int a;  // a\n";
@@ -172,19 +174,19 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Layout, Lint,
-    testing::Values(Planted{"engine/a.cc", "int x;  // " + kLater + ": more",
-                            "engine/a.cc:1: left for later"},
-                    Planted{"scripts/a.py", "# FIX" + std::string("ME"), "left for later"},
-                    Planted{"engine/a.cc", "const char* path = \"/tmp/logjam-XXXXXX\";", nullptr},
-                    Planted{"engine/a.cc", "\tint x;", "a tab"},
-                    Planted{"Makefile", "all:\n\tmake", nullptr},
-                    Planted{"engine/a.cc", "//" + std::string(98, '-'), nullptr},
-                    Planted{"engine/a.cc", "//" + std::string(99, '-'), "more than 100 columns"},
-                    Planted{"logging/schemes/a.cc", code_lines(150) + "\n// a\n\n", nullptr},
-                    Planted{"logging/schemes/a.cc", code_lines(151), "151 lines of code"},
-                    Planted{"engine/a.cc", code_lines(151), nullptr},
-                    Planted{"engine/a.cc", std::string(450, '\n'), nullptr},
-                    Planted{"engine/a.cc", std::string(451, '\n'), "451 lines"}));
+    testing::Values(
+        Planted{"engine/a.cc", "int x;  // " + kLater + ": more", "engine/a.cc:1: left for later"},
+        Planted{"scripts/a.py", "# FIX" + std::string("ME"), "left for later"},
+        Planted{"engine/a.cc", "const char* path = \"/tmp/logjam-XXXXXX\";", nullptr},
+        Planted{"engine/a.cc", "\tint x;", "a tab"}, Planted{"Makefile", "all:\n\tmake", nullptr},
+        Planted{"engine/a.cc", "//" + std::string(98, '-'), nullptr},
+        Planted{"engine/a.cc", "//" + std::string(99, '-'), "more than 100 columns"},
+        Planted{"logging/schemes/a.cc", code_lines(149) + kScheme + "\n// a\n\n", nullptr},
+        Planted{"logging/schemes/a.cc", code_lines(150) + kScheme, "151 lines of code"},
+        Planted{"logging/schemes/a/buffer.h", code_lines(151), nullptr},
+        Planted{"engine/a.cc", code_lines(151), nullptr},
+        Planted{"engine/a.cc", std::string(450, '\n'), nullptr},
+        Planted{"engine/a.cc", std::string(451, '\n'), "451 lines"}));
 
 INSTANTIATE_TEST_SUITE_P(
     SchemeNames, Lint,

@@ -49,7 +49,7 @@ class FloorLog {
             .hole = rings_[kShared ? 0 : worker]->data() + (begin & mask_),
             .bytes = bytes};
   }
-  CommitPoint publish(uint32_t, const LogReservation&, bool, bool) { return {}; }
+  CommitPoint publish(uint32_t, const LogReservation&, RecordRole) { return {}; }
   bool is_durable(const CommitPoint&) const { return true; }
   void wait_durable(uint32_t, const CommitPoint&) {}
   void poll(uint32_t) {}

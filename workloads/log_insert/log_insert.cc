@@ -122,7 +122,8 @@ class alignas(platform::kCacheLine) Inserter {
     } else {
       platform::copy(options_.local ? own_.data() : reservation.hole, source_.data(), bytes);
     }
-    const CommitPoint point = log_.publish(id_, reservation, true, commits);
+    const CommitPoint point =
+        log_.publish(id_, reservation, commits ? RecordRole::kCommit : RecordRole::kPart);
     if (synchronises) control_.last_sequence.store(reservation.sequence, memory_order_relaxed);
     ++inserted_;
     add(inserts_, 1);

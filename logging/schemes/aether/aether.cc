@@ -1,21 +1,20 @@
-// Aether's log: one stream, with one of Aether's buffers (logging/schemes/aether/aether_buffer.h). There
-// are five schemes. They differ in two decisions: whether inserts are consolidated, and how regions
-// are released.
+// Aether's log: one stream, with one of Aether's buffers (aether_buffer.h). There are five schemes.
+// They differ in two decisions: whether inserts are consolidated, and how regions are released.
 //
-// Which workers a descheduled worker blocks.
+// The workers that a descheduled worker blocks:
 //
 //   aether-c          Inserts that find the log's lock busy are consolidated. The lock is held
 //                     until the whole group is filled (section 5.1). A worker that stops between
 //                     reserve and publish blocks every other insert, as in `centr`, except for the
-//                     members of its group, which fill their parts and go on. The stopped worker is
-//                     then the last member to leave, and releases the lock. A worker that stops
+//                     members of its group, which fill their parts and continue. The stopped worker
+//                     is then the last member to leave, and releases the lock. A worker that stops
 //                     while it leads a group and waits for the lock blocks that group.
 //   aether-d          The lock is held only to acquire buffer space. Regions are filled at the same
 //                     time, and released in LSN order (section 5.2, Alg. 3). A worker that stops
 //                     while it holds the lock blocks every insert. A worker that stops between
-//                     reserve and publish, or in publish while it waits for its turn, blocks the
-//                     workers with larger LSNs in their publish until it has released; in the end,
-//                     that is all workers.
+//                     reserve and publish, or in publish while it waits for its turn, blocks in
+//                     publish the workers with larger LSNs until it has released. In the end, it
+//                     blocks all workers.
 //   aether-cd         Both (section 5.3). A worker that stops while it holds the lock blocks every
 //                     insert. A worker that leads a group, and stops before it has told the group
 //                     its region, blocks the members of that group. A worker that stops between
@@ -25,7 +24,7 @@
 //                     to the worker before it (section 5.2, Alg. 5, A.6). A worker that stops
 //                     between reserve and publish, or while it releases for others, blocks only the
 //                     1 worker in 32 that breaks the treadmill, until the release queue (1024
-//                     nodes) or the ring is full. Commits behind it are not durable meanwhile.
+//                     nodes) or the ring is full. Later commits are not durable meanwhile.
 //   aether-cd-socket  As aether-cd, with a consolidation array for each socket, so that only the
 //                     leaders of groups meet across sockets (section 7.1). --sockets=N pretends N
 //                     sockets.
@@ -43,11 +42,12 @@ class Aether final : public SingleStreamScheme {
       : SingleStreamScheme(config), buffer_(config, consolidate, stream()) {}
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
-    return reservation(buffer_.reserve(worker, bytes), bytes);
+    const auto [begin, waited] = buffer_.reserve(worker, bytes);
+    return reservation(begin, bytes, waited);
   }
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
-    buffer_.publish(worker, reservation.bytes, commits);
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    buffer_.publish(worker, reservation.bytes, role);
     return commit_point(reservation.sequence);
   }
 

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "logging/commit_point.h"
 #include "logging/counters.h"
 #include "logging/log_config.h"
 #include "logging/schemes/aether/consolidation_array.h"
@@ -36,19 +37,24 @@ namespace logjam {
 
 enum class Consolidate : uint8_t { kNever, kTogether, kBySocket };
 
-// Returns --carray_slots: the number of slots of each consolidation array. Any thread.
+// Returns --carray_slots: the number of slots of each consolidation array. Any thread may call it.
 uint32_t carray_slots();
 // Returns --carray_force: with the value n, every n-th insert of a worker joins a group even if the
-// lock is free, so that tests meet groups. 0 forces no insert. Any thread.
+// lock is free, so that tests see groups. 0 forces no insert. Any thread may call it.
 uint32_t carray_force();
-// For SchemeInfo::check_flags. Returns why the value of --carray_slots cannot be used, in one
-// sentence, or an empty string if it can be used.
+// Returns why the value of --carray_slots cannot be used, in one sentence, or an empty string if it
+// can be used. For SchemeInfo::check_flags.
 std::string check_carray_flags();
 
 // `Release` is ReleaseUnderLock, ReleaseInOrder or ReleaseQueue.
 template <class Release>
 class AetherBuffer {
  public:
+  struct Place {
+    uint64_t begin;         // the stream position at which the hole begins
+    uint64_t waited_ticks;  // how long this worker waited for room in the ring
+  };
+
   // `stream` is the log stream whose ring the regions lie in; it outlives the buffer.
   AetherBuffer(const LogConfig& config, Consolidate consolidate, Stream& stream)
       : stream_(stream), force_(carray_force()), workers_(config.workers), lock_(config.workers) {
@@ -64,38 +70,39 @@ class AetherBuffer {
     }
   }
 
-  // Returns the stream position at which the worker's hole of `bytes` begins (Alg. 2, L1-L19).
-  // Waits while the ring has no room. Called by the thread of worker `worker`.
-  uint64_t reserve(uint32_t worker, uint32_t bytes) {
+  // Returns the place of a hole of `bytes` (Alg. 2, L1-L19). Waits while the ring has no room.
+  // Called by the thread of worker `worker`.
+  Place reserve(uint32_t worker, uint32_t bytes) {
     WorkerState& me = workers_[worker];
     me.inserts.add();
     me.slot = nullptr;
     if (me.array == nullptr) {
       lock_.lock();
-      me.region = acquire(bytes);
-      return me.region.begin;
+      const uint64_t waited = acquire(me, bytes);
+      return {me.region.begin, waited};
     }
     if (!forced(me) && lock_.try_lock()) {
-      me.region = acquire(bytes);
-      return me.region.begin;
+      const uint64_t waited = acquire(me, bytes);
+      return {me.region.begin, waited};
     }
     const auto [slot, offset] = me.array->join(bytes, me.random.next());
     me.slot = slot;
     me.consolidated.add();
+    uint64_t waited = 0;
     if (offset == 0) {
       me.groups.add();
       lock_.lock();
-      me.region = acquire(me.array->close(*slot));
+      waited = acquire(me, me.array->close(*slot));
       me.array->notify(*slot, me.region);
     } else {
       me.region = me.array->wait(*slot);
     }
-    return me.region.begin + offset;
+    return {me.region.begin + offset, waited};
   }
 
-  // The worker has filled its hole of `bytes` (Alg. 2, L21-L26; the fill of L20 came before).
-  // `commits` counts for --flush_txns. Called by the thread of worker `worker`.
-  void publish(uint32_t worker, uint32_t bytes, bool commits) {
+  // Hands over the worker's hole of `bytes`, which is filled (Alg. 2, L21-L26; the fill of L20 came
+  // before). Called by the thread of worker `worker`.
+  void publish(uint32_t worker, uint32_t bytes, RecordRole role) {
     WorkerState& me = workers_[worker];
     if (me.slot == nullptr) {
       release(me);
@@ -103,16 +110,16 @@ class AetherBuffer {
       me.array->free(*me.slot);
       release(me);
     }
-    stream_.published(commits);
+    stream_.published(role == RecordRole::kCommit);
     release_.after_published();
   }
 
-  // Returns the stream position up to which all regions are released. Any thread.
+  // Returns the stream position up to which all regions are released. Any thread may call it.
   uint64_t filled() const { return release_.filled(); }
-  // Returns the tail: all reserved regions lie before this stream position. Any thread.
+  // Returns the tail: all reserved regions lie before this stream position. Any thread may call it.
   uint64_t reserved() const { return next_.load(platform::memory_order_acquire); }
 
-  // Any thread.
+  // Returns the figures of this buffer. Any thread may call it.
   Counters counters() const {
     const auto sum = [&](platform::Counter WorkerState::*counter) {
       return static_cast<double>(
@@ -139,17 +146,18 @@ class AetherBuffer {
     platform::Counter inserts, consolidated, groups, delegated;
   };
 
-  // Called under the lock. If the fill is decoupled, releases the lock.
-  Region acquire(uint64_t bytes) {
+  // Acquires the worker's region. Returns how many ticks it waited for room in the ring. Called
+  // under the lock, which it releases if the fill is decoupled.
+  uint64_t acquire(WorkerState& me, uint64_t bytes) {
     const uint64_t begin = next_.load(platform::memory_order_relaxed), end = begin + bytes;
-    stream_.wait_for_space(end);
+    const uint64_t waited = stream_.wait_for_space(end);
     next_.store(end, platform::memory_order_release);
-    const Region region{.begin = begin, .end = end, .node = release_.join(end)};
+    me.region = {.begin = begin, .end = end, .node = release_.join(end)};
     if constexpr (Release::kDecoupled) lock_.unlock();
-    return region;
+    return waited;
   }
 
-  // Called when all of the region is filled.
+  // Releases the worker's region, all of which is filled.
   void release(WorkerState& me) {
     if (!release_.release(me.region, me.random.next())) me.delegated.add();
     if constexpr (!Release::kDecoupled) lock_.unlock();

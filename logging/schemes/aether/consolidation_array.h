@@ -1,5 +1,5 @@
 // The consolidation array (Aether, section 5.1, Alg. 4, A.4, A.5). Threads that find the log's lock
-// busy form groups, and only the first thread of each group goes for the lock.
+// busy form groups, and only the first thread of each group takes the lock.
 //
 // Protocol. One word, `state`, holds the life of a slot, as in the paper's figure 17:
 //
@@ -8,7 +8,7 @@
 //   kDone - n    copying: n bytes are not filled yet; at kDone the last member is leaving
 //   kFree        the slot is in the pool
 //
-//   join    CAS from open to open + bytes. The thread that gets position 0 leads the group. Slots
+//   join    CAS from open to open + bytes. The thread that gets offset 0 leads the group. Slots
 //           live as long as the array. A thread may keep a pointer to a slot while the slot is
 //           closed and opened again; it then joins the later group, which does no harm.
 //   close   is called by the leader under the log's lock, which also guards the pool. It puts a
@@ -46,26 +46,27 @@ class ConsolidationArray {
     uint64_t offset;  // in the group's region, in bytes; 0 means that the thread is the leader
   };
 
-  // At most `members` threads use the array. A group of more than one member has at most
+  // Makes an array that at most `members` threads use. A group of more than one member has at most
   // `max_group_bytes`.
   ConsolidationArray(uint32_t slots, uint32_t members, uint64_t max_group_bytes);
 
-  // Any thread: joins a group, at a slot chosen by `random`. Returns its place in the group.
+  // Joins a group, at a slot chosen by `random`. Returns the caller's place in the group. Any
+  // thread may call it.
   Position join(uint64_t bytes, uint64_t random);
 
-  // Called by the leader under the log's lock: ends the group. Returns how many bytes the group
-  // wants.
+  // Ends the group. Returns how many bytes the group wants. Called by the leader, under the log's
+  // lock.
   uint64_t close(Slot& slot);
-  // Called by the leader: tells the members that the group has `region`, which is as long as
-  // close() said.
+  // Tells the members that the group has `region`, which is as long as close() said. Called by the
+  // leader.
   void notify(Slot& slot, const Region& region);
-  // Called by the other members: waits for notify(). Returns the group's region.
+  // Waits for notify(). Returns the group's region. Called by the other members.
   Region wait(Slot& slot);
 
-  // Called by a member that has filled its bytes. Returns true for the last member, which must free
-  // the slot and release the region (of which it has a copy).
+  // Leaves the group. Returns true for the last member, which must free the slot and release the
+  // region (it has a copy). Called by a member that has filled its bytes.
   bool leave(Slot& slot, uint64_t bytes);
-  // Called by the last member, after leave() returned true.
+  // Returns the slot to the pool. Called by the last member, after leave() returned true.
   void free(Slot& slot);
 
  private:

@@ -22,8 +22,8 @@ class DependencyQueue {
  public:
   explicit DependencyQueue(uint32_t logs) : logs_(logs), entries_(kMost), tails_(kMost * logs) {}
 
-  // Called by the worker. Returns the number of the new entry, which is not 0. When the entry is
-  // met, bound() returns at least `bound`.
+  // Adds an entry and returns its number, which is not 0. When the entry is met, bound() returns at
+  // least `bound`. Called by the worker.
   uint64_t push(std::span<const uint64_t> tails, uint64_t bound) {
     latch_.lock();
     if (count_ == kMost) --count_;  // the new entry stands for the dropped one: it is met later
@@ -34,8 +34,8 @@ class DependencyQueue {
     return last_;
   }
 
-  // Any thread. Returns whether entry `number` is met. `durable(log)` returns the position up to
-  // which that log is durable.
+  // Returns whether entry `number` is met. `durable(log)` returns the position up to which that log
+  // is durable. Any thread may call it.
   template <class Durable>
   bool met(uint64_t number, const Durable& durable) {
     if (number <= met_.load(platform::memory_order_acquire)) return true;
@@ -49,8 +49,9 @@ class DependencyQueue {
     return number <= met_.load(platform::memory_order_relaxed);
   }
 
-  // Any thread. Copies the tails of entry `number` to `tails`, if the entry is not met yet. If the
-  // entry was dropped because the queue was full, copies those of the entry that stands for it.
+  // Copies the tails of entry `number` to `tails`, if the entry is not met yet. If the entry was
+  // dropped because the queue was full, copies those of the entry that stands for it. Any thread
+  // may call it.
   void tails_of(uint64_t number, std::span<uint64_t> tails) {
     latch_.lock();
     for (uint64_t i = 0; i < count_; ++i) {
@@ -62,7 +63,7 @@ class DependencyQueue {
     latch_.unlock();
   }
 
-  // Any thread. Returns the bound of the last entry that is met.
+  // Returns the bound of the last entry that is met. Any thread may call it.
   uint64_t bound() const { return bound_.load(platform::memory_order_acquire); }
 
  private:

@@ -8,12 +8,12 @@
 // by GSN (R3). Within a log, the numbers of records that are reserved at the same time need not
 // follow their positions.
 //
-// Tails. When the commit record of a transaction has its place, the worker looks how far all logs
-// are reserved. It writes these positions, the tails, into a *sync record* (a watermark record
-// whose body is the tails) behind the commit record, in the same hole. The paper records time
-// stamps instead, and makes the logs durable up to the transaction's time stamp, which may be
-// smaller than the recorded ones: recovery would then miss records that no commit waited for.
-// Positions can be compared both by commits and by recovery.
+// Tails. When the commit record of a transaction has its place, the worker loads up to which
+// position each log is reserved. It writes these positions, the tails, into a *sync record* (a
+// watermark record whose body is the tails) after the commit record, in the same hole. The paper
+// records time stamps instead, and makes the logs durable up to the transaction's time stamp, which
+// may be smaller than the recorded ones: recovery would then miss records that no commit waited
+// for. Positions can be compared both by commits and by recovery.
 //
 //   (1) Let T depend on D. D was reserved, and D's tails were read, before D's versions could be
 //       seen, so before T reserves. Hence D lies below T's tails, and D's tails are no larger than
@@ -24,9 +24,9 @@
 // Safe when every log is durable up to the transaction's tails. Then its sync record is durable,
 // and so are the records that it depends on, with sync records that are met (R1). A transaction
 // that wrote nothing takes the tails of the moment when it commits, unless a bound says that it
-// need not wait. The bound: before a worker looks at the tails, it looks at the clocks. A record
-// with a GSN up to the least of these clocks had its tails before. So when the tails are durable,
-// all versions up to that number are safe.
+// need not wait. The bound: before a worker loads the tails, it loads the clocks. A record with a
+// GSN up to the least of these clocks had its tails before. So when the tails are durable, all
+// versions up to that number are safe.
 //
 // Cut. Each log is used up to the last sync record that is met: its tails lie within the valid
 // bytes of all logs. All records of acknowledged transactions are before it. By (1) and (2), a
@@ -40,8 +40,8 @@
 // Idle logs stall no other log (R5): their tails are durable. Records that a worker published in an
 // idle log are flushed by the log's flusher, or by a worker that waits for them. A worker that is
 // descheduled between reserve and publish stalls later workers of its log (aether.cc). It also
-// stalls, in other logs, the transactions that are reserved after it, because their tails are
-// behind its hole.
+// stalls, in other logs, the transactions that are reserved after it, because their tails lie after
+// its hole.
 //
 // Protocol. A GSN is drawn after the tails were read; the tails come from AetherBuffer. Only its
 // worker uses a WorkerState, and only the worker pushes to its dependency queue; any thread may ask
@@ -73,7 +73,7 @@ class Dlog final : public MultiStreamScheme {
     for (uint32_t worker = 0; worker < config.workers; ++worker) {
       WorkerState& me = workers_[worker];
       me.random = platform::Lcg(worker + 1);
-      me.home = placement == Placement::kSocket ? config.socket_of(worker) : draw_log(me);
+      me.home = placement == Placement::kSocket ? config.socket_of(worker) : pick_log(me);
       me.tails.resize(streams());
       me.goal.resize(streams());
       me.queue = std::make_unique<DependencyQueue>(streams());
@@ -88,33 +88,34 @@ class Dlog final : public MultiStreamScheme {
     WorkerState& me = workers_[worker];
     me.commits = deps.commits;
     me.bytes = bytes + (deps.commits ? sync_bytes_ : 0);
-    const uint64_t begin = logs_[me.home]->buffer.reserve(worker, me.bytes);
-    if (deps.commits) me.bound = look_at_all(me.tails);
+    const auto [begin, waited] = logs_[me.home]->buffer.reserve(worker, me.bytes);
+    if (deps.commits) me.bound = load_tails(me.tails);
     me.tails[me.home] = begin + me.bytes;
-    const uint64_t gsn = logs_[me.home]->clock.draw(std::max(deps.max_read, deps.max_overwritten));
+    const uint64_t gsn = logs_[me.home]->clock.next(std::max(deps.max_read, deps.max_overwritten));
     if (deps.commits && sync_bytes_ != 0) {
       for (const auto& log : logs_) log->clock.raise(gsn);
       write_watermark_body(me.home, begin + bytes, gsn, me.tails);
       me.syncs.add();
     }
-    return reservation(me.home, begin, bytes, gsn);
+    return reservation(me.home, begin, bytes, gsn, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
     WorkerState& me = workers_[worker];
     const CommitPoint point =
-        commits ? CommitPoint::in_dependency_queue(worker, me.queue->push(me.tails, me.bound))
-                : CommitPoint::in_stream(me.home, me.tails[me.home]);
-    logs_[reservation.stream]->buffer.publish(worker, me.bytes, commits);
-    if (me.commits && placement == Placement::kRandom) me.home = draw_log(me);
+        role == RecordRole::kCommit
+            ? CommitPoint::in_dependency_queue(worker, me.queue->push(me.tails, me.bound))
+            : CommitPoint::in_stream(me.home, me.tails[me.home]);
+    logs_[reservation.stream]->buffer.publish(worker, me.bytes, role);
+    if (me.commits && placement == Placement::kRandom) me.home = pick_log(me);
     return point;
   }
 
   CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
     WorkerState& me = workers_[worker];
     if (deps.max_read <= me.queue->bound()) return {};
-    const uint64_t bound = look_at_all(me.goal);
+    const uint64_t bound = load_tails(me.goal);
     return CommitPoint::in_dependency_queue(worker, me.queue->push(me.goal, bound));
   }
 
@@ -164,7 +165,7 @@ class Dlog final : public MultiStreamScheme {
   struct WorkerState {
     uint32_t home = 0;  // the log of this transaction
     platform::Lcg random;
-    // These four are valid between reserve() and publish().
+    // The next four are valid between reserve() and publish().
     bool commits = false;
     uint32_t bytes = 0;
     std::vector<uint64_t> tails;
@@ -177,12 +178,12 @@ class Dlog final : public MultiStreamScheme {
 
   uint64_t filled(uint32_t index) override { return logs_[index]->buffer.filled(); }
   uint32_t home(uint32_t worker) const override { return workers_[worker].home; }
-  uint32_t draw_log(WorkerState& me) const {
+  uint32_t pick_log(WorkerState& me) const {
     return static_cast<uint32_t>(me.random.next() % streams());
   }
 
   // Reads the tails of all logs. Returns the least clock as it was before they were read.
-  uint64_t look_at_all(std::vector<uint64_t>& tails) const {
+  uint64_t load_tails(std::vector<uint64_t>& tails) const {
     uint64_t least = ~uint64_t{0};
     for (const auto& log : logs_) least = std::min(least, log->clock.now());
     for (uint32_t s = 0; s < streams(); ++s) tails[s] = logs_[s]->buffer.reserved();

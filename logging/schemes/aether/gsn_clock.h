@@ -5,9 +5,9 @@
 // (acquire) a number sees everything that the threads which drew smaller or equal numbers did
 // before they drew. Any thread may call any function.
 //
-// A draw is a fetch-add, whose cost under contention does not grow with the number of threads, as
-// that of a compare-and-swap does, which fails when another thread was faster. A number that turns
-// out too small is thrown away, and so the clock is raised first and drawn from again.
+// next() is a fetch-add. The cost of a compare-and-swap grows with the number of threads that
+// contend, because it fails when another thread was faster; the cost of a fetch-add does not. If
+// the number is too small, next() drops it, raises the clock and adds again.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace logjam {
 class alignas(platform::kCacheLine) GsnClock {
  public:
   // Returns a new number, larger than `depends_on` and than the clock, and sets the clock to it.
-  uint64_t draw(uint64_t depends_on) {
-    const uint64_t gsn = next();
+  uint64_t next(uint64_t depends_on) {
+    const uint64_t gsn = advance();
     if (gsn > depends_on) return gsn;
     raise(depends_on);
-    return next();
+    return advance();
   }
   // Raises the clock to a number drawn from another log.
   void raise(uint64_t gsn) { platform::atomic_max(clock_, gsn); }
@@ -31,7 +31,7 @@ class alignas(platform::kCacheLine) GsnClock {
   uint64_t now() const { return clock_.load(platform::memory_order_acquire); }
 
  private:
-  uint64_t next() { return clock_.fetch_add(1, platform::memory_order_acq_rel) + 1; }
+  uint64_t advance() { return clock_.fetch_add(1, platform::memory_order_acq_rel) + 1; }
 
   platform::atomic<uint64_t> clock_{0};
 };

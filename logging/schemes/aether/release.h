@@ -1,13 +1,13 @@
-// How buffer regions, which are filled in any order, are released in the order of their LSNs:
+// The release of buffer regions in the order of their LSNs, although they are filled in any order:
 // `filled` passes a region only when that region and all regions before it are filled. This file
 // has two of the three ways; release_queue.h has the third, delegated release. All three have the
 // same interface, and AetherBuffer (aether_buffer.h) is built with one of them:
 //
-//   kDecoupled       whether the log's lock is free while a region is filled
+//   kDecoupled       true if the log's lock is free while a region is filled
 //   join             called under the log's lock, in LSN order, with the end of the new region
 //   release          called by the thread that filled the region's last byte; returns false if it
 //                    left the release to another thread
-//   after_published  called behind the full fence of Stream::published(); wakes the threads that
+//   after_published  called after the full fence of Stream::published(); wakes the threads that
 //                    sleep here
 //   filled           any thread: the stream position up to which all regions are released
 #pragma once
@@ -51,10 +51,11 @@ class ReleaseUnderLock {
 // fill of that region happens before the store. So does every earlier fill, because each owner has
 // loaded (acquire) the value that the owner before it stored.
 //
-// An owner whose turn is far away looks seldom, in proportion to how far it is (as at a ticket
-// lock: Mellor-Crummey and Scott 1991). If all owners looked all the time, each turn would cost a
-// transfer of the cache line for each of them. How many turns are ahead is guessed from the bytes
-// ahead and the size of the own region. While `filled_` moves on, the owner does not sleep.
+// The further away an owner's turn is, the longer it pauses between two loads of `filled_` (as at a
+// ticket lock: Mellor-Crummey and Scott 1991). If all owners loaded it all the time, each turn
+// would cost a transfer of the cache line for each of them. An owner estimates the number of turns
+// before its own from the bytes before its region and the size of its region. While `filled_`
+// advances, the owner does not sleep.
 class ReleaseInOrder {
  public:
   static constexpr bool kDecoupled = true;

@@ -12,7 +12,7 @@
 //
 //   free       the node has not joined
 //   waiting    the node has joined, and some region before it is not released
-//   delegated  the owner is gone: the thread that releases the predecessor releases this node too
+//   delegated  the owner has left: the thread that releases the predecessor releases this node too
 //   its turn   all regions before it are released: the owner, or the thread that will join with
 //              this node, releases it
 //
@@ -21,13 +21,13 @@
 //   delegate   waiting -> delegated, CAS (release: the region is filled); fails if the state is
 //              "its turn"
 //   hand off   any state -> its turn, exchange, by the thread that released the predecessor. If the
-//              state was delegated, the same thread goes on with this node.
+//              state was delegated, the same thread continues with this node.
 //
 // So one thread at a time has the turn, and only that thread stores `filled_` and `released_`. It
-// gets the turn by an acquire of `state`, behind which lie the fills of all earlier regions. Before
-// it hands off, it frees its node: it stores "free", and then `released_` (release). The thread
-// that joins with this node one lap later waits for that value of `released_` (acquire) before it
-// touches the node. Nodes come back in order, as the ring's space does.
+// gets the turn by an acquire of `state`, so it sees the fills of all earlier regions. Before it
+// hands off, it frees its node: it stores "free", and then `released_` (release). The thread that
+// joins with this node one lap later waits for that value of `released_` (acquire) before it
+// touches the node. Nodes are freed in order, as the ring's space is.
 #pragma once
 
 #include <cstdint>
@@ -44,20 +44,21 @@ class ReleaseQueue {
   static constexpr bool kDecoupled = true;
   static constexpr uint32_t kTreadmill = 32;
 
-  // `nodes` is a power of two, at least 2. With probability 1 / `treadmill` (a power of two) a node
-  // is not delegated, so that no thread releases for others for ever. With 1, no node is delegated.
+  // Makes a queue of `nodes`, a power of two, at least 2. With probability 1 / `treadmill` (a power
+  // of two) a node is not delegated, so that no thread releases for others for ever. With 1, no
+  // node is delegated.
   explicit ReleaseQueue(uint32_t nodes = 1024, uint32_t treadmill = kTreadmill);
 
-  // Any thread. Returns the stream position up to which all regions are released.
+  // Returns the stream position up to which all regions are released. Any thread may call it.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
-  // Called under the log's lock. Returns the number of a node for the region that ends at `end`.
-  // Waits if all nodes are in use.
+  // Returns the number of a node for the region that ends at `end`. Waits if all nodes are in use.
+  // Called under the log's lock.
   uint64_t join(uint64_t end);
-  // Called by the thread that filled the region's last byte. Returns false if the release was
-  // delegated to another thread, true if the region is released.
+  // Releases the region or delegates its release to another thread; returns false if it delegates.
+  // Called by the thread that filled the region's last byte.
   bool release(const Region& region, uint64_t random);
-  // Called behind a full fence: wakes the threads that wait for a free node.
+  // Wakes the threads that wait for a free node. Called after a full fence.
   void after_published() { room_.notify_after_fence(); }
 
  private:
@@ -73,7 +74,8 @@ class ReleaseQueue {
   std::vector<Node> nodes_;
   const uint64_t mask_;
   const uint64_t treadmill_mask_;
-  // Under the log's lock: the nodes so far, and a value of `released_`, which saves a look at it.
+  // Under the log's lock: the number of nodes so far, and a value of `released_`, which saves a
+  // load.
   alignas(platform::kCacheLine) uint64_t joined_ = 0;
   uint64_t released_seen_ = 0;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};

@@ -1,9 +1,9 @@
-// A lock whose waiters all look at one word, and the first look at the free lock takes it. Any
-// thread may release it.
+// A lock whose waiters all try one word; the first that finds it free takes the lock. Any thread
+// may release it.
 //
-// A thread that waits for the lock spins, then yields, then sleeps. Each look of a waiter takes the
+// A thread that waits for the lock spins, then yields, then sleeps. Each try of a waiter takes the
 // lock's cache line from the thread that holds the lock, which has its other words in that line. So
-// the time between two looks doubles, but only up to four pauses: waiters that look more seldom
+// the time between two tries doubles, but only up to four pauses: waiters that try less often
 // starve beside a thread that inserts again and again. Waiters that sleep early make a convoy
 // (platform/event_count.h).
 //
@@ -23,7 +23,7 @@ namespace logjam {
 
 class BackoffLock {
  public:
-  // Returns whether the lock was free, and then the caller has it. Does not block.
+  // Takes the lock and returns true, if it is free. Does not block.
   bool try_lock() {
     uint32_t seen = state_.load(platform::memory_order_relaxed);
     return seen == kFree &&
@@ -33,7 +33,7 @@ class BackoffLock {
   void lock() {
     if (!try_lock()) wait();
   }
-  // Any thread, for the thread that took the lock.
+  // Releases the lock. May be called by another thread than the one that locked.
   void unlock() {
     if (state_.exchange(kFree, platform::memory_order_release) == kSleepers) {
       platform::wake_one(state_);

@@ -1,8 +1,9 @@
-// Which sequence number the durable byte of one stream stands for. A scheme records pairs (end,
-// sequence). A pair says: when the stream is durable up to `end`, all records of numbers up to
-// `sequence` that the stream has, or will ever have, are durable. `sequence` is then Poplar's DSN.
+// The sequence number that a durable position of one stream stands for. A scheme records pairs
+// (end, sequence). A pair says: when the stream is durable up to `end`, all records of numbers up
+// to `sequence` that the stream has, or will ever have, are durable. `sequence` is then Poplar's
+// DSN.
 //
-// Protocol. The pairs are under latch_; both numbers grow from pair to pair, because a thread that
+// Protocol. latch_ guards the pairs. Both numbers grow from pair to pair, because a thread that
 // comes late with an older pair is ignored: the newer pair stands for it. `next_` is the first
 // pair's end: a thread that asks before the stream is durable up to there (most threads do) takes
 // no latch. A thread that has stored or loaded (acquire) the durable watermark sees every pair that
@@ -21,7 +22,8 @@ namespace logjam {
 
 class DurableSequence {
  public:
-  // Any thread, before the stream may write beyond the end of the previous pair.
+  // Adds a pair, before the stream may write beyond the end of the previous pair. Any thread may
+  // call it.
   void record(uint64_t end, uint64_t sequence) {
     latch_.lock();
     const uint64_t last =
@@ -33,8 +35,8 @@ class DurableSequence {
     latch_.unlock();
   }
 
-  // Any thread. Returns the sequence number for a stream that is durable up to `durable`: the
-  // number of the last pair that has been reached.
+  // Returns the sequence number for a stream that is durable up to `durable`: the number of the
+  // last pair that has been reached. Any thread may call it.
   uint64_t at(uint64_t durable) {
     if (durable < next_.load(platform::memory_order_acquire)) return durable_sequence();
     latch_.lock();
@@ -50,8 +52,8 @@ class DurableSequence {
     return sequence;
   }
 
-  // Any thread, after at(). Returns the end of the pair that at() found, or of a later pair that
-  // has been reached.
+  // Returns the end of the pair that at() found, or of a later pair that has been reached. Any
+  // thread may call it after at().
   uint64_t end() const { return end_.load(platform::memory_order_relaxed); }
 
  private:

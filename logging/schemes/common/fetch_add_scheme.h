@@ -1,6 +1,7 @@
 // Schemes whose LSN comes from a fetch-and-add. Workers reserve, fill and publish side by side, and
 // the log has holes until the slowest worker has filled its hole. The schemes differ in the
-// *tracker* (Grasshopper, Bitmap, UnitCounts), which finds out up to where there is no hole: SBL.
+// *tracker* (Grasshopper, Bitmap, UnitCounts), which finds SBL, the position up to which the log
+// has no hole.
 //
 // Which thread advances SBL. With --flush_help (the default) every thread that asks for sbl()
 // advances it: the leader before it writes, a worker that polls, and the daemon. The tracker's
@@ -16,13 +17,14 @@
 //             that the other took before it drew (read-write precedences, for `command`).
 //   sbl_      stored (release) under advancing_, a try lock; loaded (acquire) by flushers. It
 //             passes a record after acquiring what the record's worker released in the tracker.
-//             SBL may lie inside a record. For the end of one, published_positions() looks at
-//             next_, which is the end of a record at every moment, and waits a little until SBL has
-//             come there; if a hole stays open, the end that an earlier call looked at must do.
+//             SBL may lie inside a record. To return the end of a record, published_positions()
+//             loads next_, which is the end of a record at every moment, and waits a little until
+//             SBL has reached it. If a hole stays open, it returns the end that SBL has reached
+//             since an earlier call.
 //   tracking_ where the tracker's thread sleeps. A publisher publishes in the tracker, fences
-//             (Stream::published), and looks at tracking_ (platform/event_count.h).
-// A thread that finds advancing_ taken waits a moment and then goes on with the current SBL; the
-// thread that holds advancing_ moves SBL on. If the holder is descheduled, the daemon looks again
+//             (Stream::published), and loads tracking_ (platform/event_count.h).
+// A thread that finds advancing_ taken waits a moment and then uses the current SBL; the thread
+// that holds advancing_ advances SBL. If the holder is descheduled, the daemon asks for SBL again
 // after its nap.
 #pragma once
 
@@ -41,8 +43,8 @@ namespace logjam {
 template <class Tracker>
 class FetchAddScheme : public SingleStreamScheme {
  public:
-  // `tracker_options` are the arguments that the tracker wants after the number of workers and the
-  // ring.
+  // Makes the scheme. `tracker_options` are the arguments that the tracker wants after the number
+  // of workers and the ring.
   template <class... TrackerOptions>
   FetchAddScheme(const LogConfig& config, uint64_t max_write_bytes,
                  const TrackerOptions&... tracker_options)
@@ -51,7 +53,7 @@ class FetchAddScheme : public SingleStreamScheme {
         tracker_(config.workers, stream().ring(), tracker_options...) {}
 
   uint32_t flushers() const override { return Tracker::kOwnThread ? 2 : 1; }
-  // The tracker's thread is named after what it advances, and so is the daemon.
+  // Returns a name after the watermark that the thread advances: SBL or SDL.
   std::string flusher_name(uint32_t flusher) const override {
     return Tracker::kOwnThread && flusher == 0 ? "log-sbl" : "log-sdl";
   }
@@ -60,14 +62,14 @@ class FetchAddScheme : public SingleStreamScheme {
     // The wait comes before the worker owns a hole, because other workers would wait for that hole.
     if (!tracker_.room(worker)) wait_for_room(worker);
     const uint64_t begin = next_.fetch_add(bytes, platform::memory_order_acq_rel);
-    stream().wait_for_space(begin + bytes);
-    return reservation(begin, bytes);
+    const uint64_t waited = stream().wait_for_space(begin + bytes);
+    return reservation(begin, bytes, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
     tracker_.publish(worker, reservation.position, reservation.sequence);
-    stream().published(commits);
+    stream().published(role == RecordRole::kCommit);
     if (!helped()) tracking_.notify_after_fence();
     return commit_point(reservation.sequence);
   }
@@ -114,8 +116,8 @@ class FetchAddScheme : public SingleStreamScheme {
   static constexpr uint64_t kSafetyTimeoutNs = 20'000'000;
   static constexpr uint64_t kStoppingNapNs = 100'000;
 
-  // Whether a thread that asks for SBL also advances it. A tracker without a thread depends on
-  // that.
+  // Returns whether a thread that asks for SBL also advances it. A tracker without a thread depends
+  // on that.
   bool helped() const { return help_ || !Tracker::kOwnThread; }
 
   uint64_t sbl() const override {
@@ -123,7 +125,7 @@ class FetchAddScheme : public SingleStreamScheme {
     return sbl_.load(platform::memory_order_acquire);
   }
 
-  // Returns whether SBL moved.
+  // Advances SBL. Returns whether it moved.
   bool advance() const {
     if (sbl_.load(platform::memory_order_relaxed) == next_.load(platform::memory_order_relaxed)) {
       return false;
@@ -149,8 +151,8 @@ class FetchAddScheme : public SingleStreamScheme {
     }
   }
 
-  // Takes one step of the tracker's thread. When SBL has moved, the daemon must hear of it, as from
-  // a publisher.
+  // Takes one step of the tracker's thread. When SBL has moved, tells the stream, as a publisher
+  // does, so that the daemon hears of it.
   void track(bool stopping) {
     if (help_ && !stopping) {
       const uint64_t sbl = sbl_.load(platform::memory_order_relaxed);
@@ -175,7 +177,7 @@ class FetchAddScheme : public SingleStreamScheme {
   mutable Tracker tracker_;
   alignas(platform::kCacheLine) platform::EventCount tracking_;
   uint64_t sbl_seen_ = 0;  // only the tracker's thread uses it
-  // Guards the last end of a record that SBL had to reach, and the last one that it reached.
+  // Guards the last record's end that SBL had to reach, and the last one that it has reached.
   platform::mutex boundaries_;
   uint64_t reserved_end_ = 0, published_end_ = 0;
 };

@@ -1,11 +1,11 @@
-// A lock whose taker and releaser may be different threads. The leader of a group takes the
-// log's lock, and the last member of the group that leaves releases it (Aether, Alg. 2, L12 and
-// L23). The lock is not reentrant.
+// A lock that one thread may take and another release. The leader of a group takes the log's lock,
+// and the last member of the group that leaves releases it (Aether, Alg. 2, L12 and L23). The lock
+// is not reentrant.
 //
-// How threads wait for it hangs on how many there are. Many threads with a core each stand in line
-// (queue_lock.h). A few threads look at one word (backoff_lock.h), where the last owner may take
-// the lock again without a transfer of cache lines. So do more threads than cores, since a line
-// waits for each of its threads, also for one that has no core. M inserts/s of 120 B (simulated,
+// How threads wait for it depends on their number. Many threads with a core each stand in line
+// (queue_lock.h). A few threads try one word (backoff_lock.h), where the last owner may take the
+// lock again without a transfer of cache lines. More threads than cores also try one word: a line
+// waits for each of its threads, even for one that has no core. M inserts/s of 120 B (simulated,
 // `micro`, device discard):
 //
 //                                                 one word   in line
@@ -30,16 +30,16 @@ namespace logjam {
 
 class HandoffLock {
  public:
-  // Up to `threads` threads take the lock.
+  // Makes a lock that up to `threads` threads take.
   explicit HandoffLock(uint32_t threads)
       : in_line_(threads >= kLeastInLine &&
                  threads <= static_cast<uint32_t>(platform::core_count())) {}
 
   bool in_line() const { return in_line_; }
-  // Returns whether the lock was free, and then the caller has it. Does not block.
+  // Takes the lock and returns true, if it is free. Does not block.
   bool try_lock() { return in_line_ ? line_.try_lock() : word_.try_lock(); }
   void lock() { in_line_ ? line_.lock() : word_.lock(); }
-  // Any thread, for the thread that took the lock.
+  // Releases the lock. May be called by another thread than the one that locked.
   void unlock() { in_line_ ? line_.unlock() : word_.unlock(); }
 
  private:

@@ -5,7 +5,7 @@
 namespace logjam {
 
 MultiStreamScheme::MultiStreamScheme(const LogConfig& config, bool urgent, Writers writers)
-    : LogScheme(config), run_(config.run), urgent_(urgent), turns_(config.workers) {
+    : LogScheme(config), urgent_(urgent), turns_(config.workers) {
   for (uint32_t index = 0; index < config.devices.size() / config.stripes; ++index) {
     streams_.push_back(std::make_unique<Entry>(config, index, writers, *this));
   }
@@ -56,7 +56,7 @@ void MultiStreamScheme::write_watermark_body(uint32_t index, uint64_t begin, uin
   for (uint32_t s = 0; s < positions.size(); ++s) {
     record.add(WatermarkWord::encode(positions[s], stream(s).durable()));
   }
-  record.seal(run_, begin);
+  record.seal(run(), begin);
 }
 
 std::vector<uint64_t> MultiStreamScheme::durable_positions() const {
@@ -65,7 +65,8 @@ std::vector<uint64_t> MultiStreamScheme::durable_positions() const {
   return positions;
 }
 
-// What filled() counts may have a hole in the group of records that is still open.
+// Asks filled_to_write(): the position that filled() returns may count a hole in the group of
+// records that is still open.
 std::vector<uint64_t> MultiStreamScheme::published_positions() {
   std::vector<uint64_t> positions;
   for (uint32_t index = 0; index < streams(); ++index) positions.push_back(filled_to_write(index));

@@ -1,36 +1,38 @@
-// What all schemes with several streams share: a Stream for each device (or worker), a flusher for
-// each, durable watermarks in sequence numbers, the least of these, and waiting across streams.
+// The common part of all schemes with several streams: a Stream for each device (or worker), a
+// flusher for each, durable watermarks in sequence numbers, the least of these, and waiting across
+// streams.
 //
-// A scheme says three things: `reserve` and `publish` as every scheme does, and `filled(s)`: up to
-// where stream s has no unfilled hole. Before filled(s) (or filled_to_write(s), if the scheme has
-// one) returns a larger position than before, the scheme says with
-// record_durable_sequence(s, end, sequence) which sequence numbers that position stands for. From
-// this follow
+// A scheme implements three functions: `reserve` and `publish`, as every scheme does, and
+// `filled(s)`, the position up to which stream s has no unfilled hole. Before filled(s) (or
+// filled_to_write(s), if the scheme has one) returns a larger position than before, the scheme
+// calls record_durable_sequence(s, end, sequence), which says which sequence numbers that position
+// stands for. From this follow
 //
-//   durable_sequence(s)         all records that stream s has, or will ever have, of numbers up to
-//                               this one are durable (Poplar's DSN)
+//   durable_sequence(s)         all records that stream s has, or will ever have, with numbers up
+//                               to this one are durable (Poplar's DSN)
 //   global_durable_sequence()   the least durable_sequence(s) of all streams (Poplar's CSN)
 //
 // and two kinds of commit points: in_stream(s, n) is durable when durable_sequence(s) >= n,
 // in_every_stream(n) when global_durable_sequence() >= n.
 //
 // Idle streams (R5). The global durable sequence must not stall because one stream has nothing to
-// write, and recovery must see that it did not. So a scheme whose stream has no record to write but
-// is behind a number that a commit waits for (WantedWatermark) writes a watermark record: "every
-// record that follows has a larger number". filled(s) writes it. Every thread that may flush s
-// calls filled(s): the daemon of s, the leader of s, and all workers between transactions (poll:
-// their own stream, and one other by turns). When a stream needs a watermark record, the scheme
-// calls notify_flusher(s): a daemon that sleeps because it had nothing to do looks again.
+// write, and recovery must see that it did not stall. A stream *lags* if its numbers have not
+// reached a number that a commit waits for (WantedWatermark). If a stream lags and has no record to
+// write, the scheme writes a watermark record into it: "every record that follows has a larger
+// number". filled(s) writes it. Every thread that may flush s calls filled(s): the daemon of s, the
+// leader of s, and all workers between transactions (poll: their own stream, and the others in
+// turn). When a stream needs a watermark record, the scheme calls notify_flusher(s), which wakes a
+// daemon that sleeps because it had nothing to do.
 //
 // Waiting. Stream::wait leads, follows and parks for one stream. A wait for every stream waits for
 // one stream after the other, but first starts a write on every device that can start one. No
 // worker parks for a stream that is durable far enough already, and no worker relies on time-outs:
-// a hole that blocks a stream belongs to a worker that will publish it; a stream that is behind has
-// work pending, or its flusher is notified.
+// a hole that blocks a stream belongs to a worker that will publish it; a stream that lags has work
+// pending, or its flusher is notified.
 //
 // Protocol. Any thread raises global_durable_sequence_ (release). It only grows, so a value that
-// was loaded stays true. behind_ is a hint, the number of any stream. Only its worker uses a member
-// of turns_.
+// was loaded stays true. lagging_ is a hint, the number of any stream. Only its worker uses a
+// member of turns_.
 #pragma once
 
 #include <algorithm>
@@ -79,16 +81,17 @@ class MultiStreamScheme : public LogScheme {
  protected:
   static constexpr uint32_t kWatermarkBytes = sizeof(RecordHeader);
 
-  // Makes the streams of config.devices. With `urgent`, a worker that waits flushes whatever the
+  // Makes the streams of config.devices. With `urgent`, a worker that waits flushes, whatever the
   // flush policy says. `writers` says which workers write to which stream.
   explicit MultiStreamScheme(const LogConfig& config, bool urgent = false,
                              Writers writers = Writers::kByTurns);
 
-  // Any thread. Returns up to where `stream` has no unfilled hole, and may advance that position.
+  // Returns the position up to which `stream` has no unfilled hole, and may advance it. Any thread
+  // may call it.
   virtual uint64_t filled(uint32_t stream) = 0;
-  // Called under the flush latch when a write is due (logging/stream/stream.h), and by any thread
-  // for published_positions(). A scheme that groups records closes the open group here, and not in
-  // filled(), which is called much more often.
+  // Returns filled() as it is when a write is due. A scheme that groups records closes the open
+  // group here, and not in filled(), which is called much more often. Called under the flush latch
+  // (logging/stream/stream.h), and by any thread for published_positions().
   virtual uint64_t filled_to_write(uint32_t stream) { return filled(stream); }
   // Returns the stream that the worker writes to, always or most often.
   virtual uint32_t home(uint32_t worker) const { return worker % streams(); }
@@ -98,41 +101,43 @@ class MultiStreamScheme : public LogScheme {
   bool fits(uint32_t index, uint64_t end) const { return stream(index).ring().fits(end); }
 
   void record_durable_sequence(uint32_t index, uint64_t end, uint64_t sequence) {
-    durable_sequence(index);  // takes out old pairs, which makes room for this one
+    durable_sequence(index);  // removes old pairs, which makes room for this one
     streams_[index]->durable_sequence.record(end, sequence);
   }
   uint64_t durable_sequence(uint32_t index) const {
     Entry& entry = *streams_[index];
     return entry.durable_sequence.at(entry.stream.durable());
   }
-  // Any thread, after durable_sequence(index). Returns the end of a record up to which the stream
-  // is durable; what that call's number stands for lies before it.
+  // Returns the end of a record up to which the stream is durable. The records that the last
+  // durable_sequence(index) stands for lie before it. Any thread may call it, after that call.
   uint64_t durable_sequence_end(uint32_t index) const {
     return streams_[index]->durable_sequence.end();
   }
   uint64_t global_durable_sequence() const;
 
-  LogReservation reservation(uint32_t index, uint64_t begin, uint32_t bytes,
-                             uint64_t sequence) const {
+  LogReservation reservation(uint32_t index, uint64_t begin, uint32_t bytes, uint64_t sequence,
+                             uint64_t waited_ticks = 0) const {
     return {.sequence = sequence,
             .position = begin,
             .durable = stream(index).durable(),
             .hole = stream(index).at(begin),
             .bytes = bytes,
-            .stream = index};
+            .stream = index,
+            .waited_ticks = waited_ticks};
   }
   // Fills a hole of kWatermarkBytes at `begin` with a watermark record, and counts the record.
   void write_watermark(uint32_t index, uint64_t begin, uint64_t sequence);
   void count_watermark() { watermark_count_.fetch_add(1, platform::memory_order_relaxed); }
-  // Fills a hole at `begin` with a watermark record whose body has a word for each stream: the
-  // position in `positions`, and how far the stream is durable now. The hole has
-  // watermark_body_bytes(), or kWatermarkBytes if `positions` is empty.
+  // Fills a hole at `begin` with a watermark record. Its body has a word for each stream: the
+  // stream's position in `positions`, and how far the stream is durable now. The hole has
+  // watermark_body_bytes(), or kWatermarkBytes if `positions` is empty: then there is no body.
   void write_watermark_body(uint32_t index, uint64_t begin, uint64_t sequence,
                             std::span<const uint64_t> positions);
   uint32_t watermark_body_bytes() const {
     return kWatermarkBytes + streams() * static_cast<uint32_t>(sizeof(uint64_t));
   }
-  // The thread of `worker`: waits in each stream for `point_of(stream)`, a point in that stream.
+  // Waits in each stream for `point_of(stream)`, a point in that stream. Called by the thread of
+  // `worker`.
   template <class PointOf>
   void wait_for_each(uint32_t worker, const PointOf& point_of) {
     const uint32_t own = home(worker);
@@ -145,11 +150,12 @@ class MultiStreamScheme : public LogScheme {
       if (!is_durable(point_of(index))) stream(index).wait(worker, point_of(index), urgent_);
     }
   }
-  // Any thread: makes the flusher of stream `index` look again.
+  // Wakes the flusher of stream `index`. Any thread may call it.
   void notify_flusher(uint32_t index) { stream(index).published(false); }
-  // Any thread: does the same for each stream whose `watermark(stream)` is below `wanted`.
+  // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. Any thread may
+  // call it.
   template <class Watermark>
-  void notify_flushers_behind(uint64_t wanted, const Watermark& watermark) {
+  void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark) {
     for (uint32_t s = 0; s < streams(); ++s) {
       if (watermark(s) < wanted) notify_flusher(s);
     }
@@ -167,26 +173,26 @@ class MultiStreamScheme : public LogScheme {
     DurableSequence durable_sequence;
   };
 
-  // Most workers ask in vain, after each transaction. So the stream that was behind the last time
-  // is looked at first: each look at another one may cost a transfer of a cache line.
+  // Returns whether every stream is durable up to number `wanted`. Workers ask after each
+  // transaction, and most often the answer is no. So the stream that lagged last time comes first:
+  // to ask another stream may cost a transfer of a cache line.
   bool everywhere_durable(uint64_t wanted) const {
     if (global_durable_sequence_.load(platform::memory_order_acquire) >= wanted) return true;
-    if (durable_sequence(behind_.load(platform::memory_order_relaxed)) < wanted) return false;
+    if (durable_sequence(lagging_.load(platform::memory_order_relaxed)) < wanted) return false;
     for (uint32_t index = 0; index < streams(); ++index) {
       if (durable_sequence(index) >= wanted) continue;
-      behind_.store(index, platform::memory_order_relaxed);
+      lagging_.store(index, platform::memory_order_relaxed);
       return false;
     }
     return global_durable_sequence() >= wanted;
   }
 
-  const uint64_t run_;
   const bool urgent_;
   std::vector<std::unique_ptr<Entry>> streams_;
   WorkerStates<uint32_t> turns_;
   platform::atomic<uint64_t> watermark_count_{0};
   alignas(platform::kCacheLine) mutable platform::atomic<uint64_t> global_durable_sequence_{0};
-  mutable platform::atomic<uint32_t> behind_{0};
+  mutable platform::atomic<uint32_t> lagging_{0};
 };
 
 }  // namespace logjam

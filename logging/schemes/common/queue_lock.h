@@ -1,22 +1,22 @@
-// A lock at which threads stand in line, and each looks at a word of its own (Mellor-Crummey and
+// A lock at which threads stand in line, and each waits at a word of its own (Mellor-Crummey and
 // Scott 1991). So a hand-off costs the same transfers of cache lines for two waiters and for sixty,
 // and no thread starves. Any thread may release it: a waiter's node is on its stack, and a thread
-// that gets the lock leaves no node behind. The lock keeps the line's first and last waiter.
+// that gets the lock removes its node. The lock keeps the line's first and last waiter.
 //
-// A waiter pauses, then yields, for longer than a line of 64 waiters takes. It sleeps at last. A
-// sleeper costs all behind it a wake-up, so threads that sleep too early make each other sleep
-// (platform/event_count.h).
+// A waiter pauses, then yields, for longer than a line of 64 waiters takes. Then it sleeps. A
+// sleeper delays all waiters after it by a wake-up, so threads that sleep too early make each other
+// sleep (platform/event_count.h).
 //
 // Protocol. `last_` is the state of the lock: null if the lock is free, no_waiter() if the lock is
-// held and the line is empty, and else the last waiter of the line. A waiter joins the line by an
-// exchange of `last_`. Then the waiter stores its node (release) in the link of the thread before
-// it; the link of the lock's owner is `next_`. So a link may be late, and follower() waits for it.
-// Only the owner stores `next_`, or the waiter that found no_waiter() in `last_`. The releaser
-// hands the lock over by an exchange of the first waiter's `state` (release), which that waiter
-// loads (acquire). After that exchange the releaser uses the node's address only. A waiter sleeps
-// only if it has changed its state from kWaits to kSleeps, so the releaser knows whether to wake
-// it. A waiter that has become the owner takes its node out of the line: if the node is the last
-// one, the owner replaces it by no_waiter() (compare-and-swap, release).
+// held and the line is empty, and otherwise the last waiter of the line. A waiter joins the line by
+// an exchange of `last_`. Then the waiter stores its node (release) in the link of the thread
+// before it; the link of the lock's owner is `next_`. So a link may be late, and follower() waits
+// for it. Only the owner stores `next_`, or the waiter that found no_waiter() in `last_`. The
+// releaser hands the lock over by an exchange of the first waiter's `state` (release), which that
+// waiter loads (acquire). After that exchange the releaser uses the node's address only. A waiter
+// sleeps only if it has changed its state from kWaits to kSleeps, so the releaser knows whether to
+// wake it. A waiter that has become the owner takes its node out of the line: if the node is the
+// last one, the owner replaces it by no_waiter() (compare-and-swap, release).
 //
 // `next_` comes last, so that what the lock guards can lie in its cache line
 // ([[no_unique_address]]): the waiters stay off that line.
@@ -33,7 +33,7 @@ namespace logjam {
 
 class QueueLock {
  public:
-  // Returns whether the lock was free, and then the caller has it. Does not block.
+  // Takes the lock and returns true, if it is free. Does not block.
   bool try_lock() {
     Waiter* seen = last_.load(platform::memory_order_relaxed);
     return seen == nullptr &&
@@ -43,7 +43,7 @@ class QueueLock {
   void lock() {
     if (!try_lock()) wait();
   }
-  // Any thread, for the thread that took the lock.
+  // Releases the lock. May be called by another thread than the one that locked.
   void unlock() {
     Waiter* next = next_.load(platform::memory_order_acquire);
     if (next == nullptr) {
@@ -69,8 +69,8 @@ class QueueLock {
 
   Waiter* no_waiter() { return reinterpret_cast<Waiter*>(this); }
 
-  // Returns the waiter that is, or is about to be, in `link`. Like wait(), it is not inlined:
-  // without waiters insert after insert passes by here.
+  // Returns the waiter that is, or is about to be, in `link`. Like wait(), it is not inlined,
+  // because inserts that meet no waiters do not need it.
   [[gnu::noinline]] static Waiter* follower(const platform::atomic<Waiter*>& link) {
     Waiter* next;
     for (platform::SpinWait spin; (next = link.load(platform::memory_order_acquire)) == nullptr;) {

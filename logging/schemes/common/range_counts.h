@@ -1,10 +1,10 @@
-// How many bytes of each range [i * size, (i + 1) * size) of the log are filled: ELEDA's hopping
+// Counts of the filled bytes of each range [i * size, (i + 1) * size) of the log: ELEDA's hopping
 // index (section 3.2), and the segment counts of the fetch-add log that Poplar compares with.
 //
 // Successive laps of the ring share the table. ELEDA's Algorithm 1 (line 6) resets an entry; here
-// an entry is never reset, it counts on from lap to lap. The reason: a publisher may add its bytes
-// *after* crawling has passed its record, and with a reset these bytes would count for a range of
-// the next lap. So only publishers write the table, as ELEDA's Table 2 demands.
+// an entry is never reset; it keeps counting from lap to lap. The reason: a publisher may add its
+// bytes *after* crawling has passed its record, and with a reset these bytes would count for a
+// range of the next lap. So only publishers write the table, as ELEDA's Table 2 demands.
 //
 // Protocol. A publisher adds its bytes (release) when they are filled, each byte once. Range i of
 // entry e is full when e counts all bytes of this lap and of all earlier laps. The load is an
@@ -27,19 +27,21 @@ namespace logjam {
 
 class RangeCounts {
  public:
-  // `range_bytes`, the size of a range, is a power of two.
+  // Makes a table for a ring. `range_bytes`, the size of a range, is a power of two.
   RangeCounts(uint64_t range_bytes, uint64_t ring_bytes)
       : shift_(static_cast<uint32_t>(std::countr_zero(range_bytes))),
         entries_(std::bit_ceil((ring_bytes >> shift_) + 2)),
         lap_shift_(static_cast<uint32_t>(std::countr_zero(entries_.size()))) {}
 
-  // The number of entries.
+  // Returns the number of entries.
   uint64_t size() const { return entries_.size(); }
-  // The range in which stream position `position` lies, and the position at which `range` begins.
+  // Returns the range in which stream position `position` lies.
   uint64_t range_of(uint64_t position) const { return position >> shift_; }
+  // Returns the stream position at which `range` begins.
   uint64_t begin_of(uint64_t range) const { return range << shift_; }
 
-  // Called by a publisher that has filled [begin, end). Each range counts the bytes that lie in it.
+  // Counts the bytes of [begin, end), in each range those that lie in it. Called by the publisher
+  // that has filled them.
   void add(uint64_t begin, uint64_t end) {
     while (true) {
       const uint64_t range = range_of(begin);
@@ -50,12 +52,12 @@ class RangeCounts {
     }
   }
 
-  // Any thread. Returns how many bytes of `range` are filled. The reader's watermark must be in
-  // `range` or before it.
+  // Returns how many bytes of `range` are filled. The reader's watermark must be in `range` or
+  // before it. Any thread may call it.
   uint64_t filled_bytes(uint64_t range) const {
     return entry(range).load(platform::memory_order_acquire) - begin_of(range >> lap_shift_);
   }
-  // The same thread: whether all bytes of `range` are filled.
+  // Returns whether all bytes of `range` are filled. Called under the same condition.
   bool full(uint64_t range) const { return filled_bytes(range) == begin_of(1); }
 
  private:

@@ -1,18 +1,29 @@
-// What all schemes share that put LSN-numbered records into the ring of one Stream, which a leader
-// or the daemon flushes.
+// The common part of all schemes that put records into the ring of one Stream, which a leader or
+// the daemon flushes.
+//
+// The sequence number is the LSN: the byte offset of the record's *end*. So it is never 0, and "LSN
+// <= durable" means that all of the record is durable. Log order is the order of reserve(), hence a
+// serial order. The records of what a transaction read or overwrote have smaller numbers than its
+// record, and lie before it. So a prefix of the log lacks nothing that it depends on (R4), and the
+// recovery rule is first_gap() (logging/recovery_rule.h).
 //
 // ELEDA has two watermarks. SBL, the *sequentially buffered* LSN, is the position up to which the
 // ring is filled without a hole (Aether calls the bytes before it released). SDL, the *storage
 // durable* LSN, is the position up to which the log is on the device.
 #pragma once
 
-#include "logging/schemes/common/lsn_scheme.h"
+#include "logging/log_scheme.h"
 #include "logging/stream/stream.h"
 
 namespace logjam {
 
-class SingleStreamScheme : public LsnScheme {
+class SingleStreamScheme : public LogScheme {
  public:
+  // Returns the point of the largest number that the transaction read. Under early lock release the
+  // records of what it read may not be durable yet, and all of them lie up to that point.
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
+    return commit_point(deps.max_read);
+  }
   bool is_durable(const CommitPoint& point) const override { return point.sequence <= sdl(); }
   void poll(uint32_t) override { stream_.poll(); }
   uint32_t flushers() const override { return 1; }
@@ -25,23 +36,31 @@ class SingleStreamScheme : public LsnScheme {
   bool idle() const override { return stream_.idle(); }
   uint64_t max_record_bytes() const override { return stream_.ring().max_record_bytes(); }
   std::vector<uint64_t> durable_positions() const override { return {sdl()}; }
-  // For schemes whose SBL is always the end of a record.
+  std::vector<uint64_t> durable_sequences() const override { return {sdl()}; }
+  // Returns SBL. A scheme whose SBL may lie inside a record overrides it.
   std::vector<uint64_t> published_positions() override { return {sbl()}; }
   Counters counters() const override { return stream_.counters(); }
 
  protected:
   explicit SingleStreamScheme(const LogConfig& config,
                               uint64_t max_write_bytes = Stream::kMaxWriteBytes)
-      : LsnScheme(config),
+      : LogScheme(config),
         stream_(
             config, 0, waiters(), [this] { return sbl(); }, max_write_bytes) {}
 
-  // Any thread. Returns SBL; the call may advance it (see Stream).
+  // Returns SBL, and may advance it (see Stream). Any thread may call it.
   virtual uint64_t sbl() const = 0;
   uint64_t sdl() const { return stream_.durable(); }
 
-  LogReservation reservation(uint64_t begin, uint32_t bytes) const {
-    return LsnScheme::reservation(begin, bytes, stream_.at(begin), sdl());
+  static CommitPoint commit_point(uint64_t lsn) { return CommitPoint::in_stream(0, lsn); }
+  LogReservation reservation(uint64_t begin, uint32_t bytes, uint64_t waited_ticks) const {
+    return {.sequence = begin + bytes,
+            .position = begin,
+            .durable = sdl(),
+            .hole = stream_.at(begin),
+            .bytes = bytes,
+            .stream = 0,
+            .waited_ticks = waited_ticks};
   }
   Stream& stream() { return stream_; }
 

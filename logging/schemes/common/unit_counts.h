@@ -2,16 +2,16 @@
 // all its bytes are filled.
 //
 // The last unit is seldom full, and a lone commit in it must not wait until others fill the unit.
-// So the watermark also goes to the end of what has been reserved, if as many bytes of the last
+// So the watermark also advances to the end of the last reservation, if as many bytes of the last
 // unit are filled as are reserved.
 //
 // The count is loaded *first* (acquire), and `allocated` after it. A publisher reserves its bytes
-// before it fills them, so `allocated` lies behind all bytes that the count has counted. If the
-// count equals the number of bytes before `allocated`, there is no hole among them. In the other
-// order, the count could include a record behind `allocated` in place of a hole before it.
+// before it fills them, so `allocated` lies after all bytes that the count includes. If the count
+// equals the number of bytes before `allocated`, there is no hole among them. In the other order,
+// the count could include a record after `allocated` in place of a hole before it.
 //
-// While several records of a unit are unfinished, a filled record waits for all of them, also for
-// those behind it. None of them waits for ring space for ever: what precedes the unit is flushed,
+// While several records of a unit are unfinished, a filled record waits for all of them, even for
+// later ones. None of them waits for ring space for ever: all bytes before the unit can be flushed,
 // and the largest record leaves a unit free (slack_bytes).
 #pragma once
 
@@ -36,12 +36,13 @@ class UnitCounts {
       : unit_bytes_(std::min(io_unit_bytes, ring.capacity() / kLeastUnits)),
         counts_(unit_bytes_, ring.capacity()) {}
 
-  // Whether the worker may publish one more record: always.
+  // Returns whether the worker may publish one more record: always.
   bool room(uint32_t) const { return true; }
-  // The thread of any worker: bytes [begin, end) of the stream are filled.
+  // Counts the bytes [begin, end) of the stream as filled. Any worker's thread may call it.
   void publish(uint32_t, uint64_t begin, uint64_t end) { counts_.add(begin, end); }
   // Returns the new watermark, starting from `filled`. `allocated` is the position at which the
-  // next record will begin: an atomic, or in a test what stands for one. One thread at a time.
+  // next record will begin: an atomic, or a test's substitute for one. One thread at a time calls
+  // it.
   template <class Position>
   uint64_t advance(uint64_t filled, const Position& allocated) {
     uint64_t unit = counts_.range_of(filled);
@@ -50,12 +51,12 @@ class UnitCounts {
     const uint64_t end = begin + counts_.filled_bytes(unit);
     return end == allocated.load(platform::memory_order_acquire) ? end : std::max(filled, begin);
   }
-  // How many bytes the largest record must leave free in the ring.
+  // Returns how many bytes the largest record must leave free in the ring.
   uint64_t slack_bytes() const { return unit_bytes_; }
   Counters counters() const { return {}; }
 
  private:
-  static constexpr uint64_t kLeastUnits = 8;  // a ring has at least so many units
+  static constexpr uint64_t kLeastUnits = 8;  // in a ring
 
   const uint64_t unit_bytes_;
   RangeCounts counts_;

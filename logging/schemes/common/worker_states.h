@@ -1,4 +1,4 @@
-// What a scheme keeps for each worker. No two states share a cache line.
+// The states that a scheme keeps, one for each worker. No two states share a cache line.
 //
 // Protocol. Only its worker uses the plain fields of a state. A field that other threads read is an
 // atomic or a platform::Counter, and the scheme says which ordering makes it visible.
@@ -20,14 +20,14 @@ class WorkerStates {
   State& operator[](uint32_t worker) { return *states_[worker]; }
   const State& operator[](uint32_t worker) const { return *states_[worker]; }
 
-  // The sum, over all workers, of what `value(state)` returns.
+  // Returns the sum of `value(state)` over all workers.
   template <class Value>
   uint64_t sum(const Value& value) const {
     uint64_t total = 0;
     for (const auto& state : states_) total += value(*state);
     return total;
   }
-  // The largest of what `value(state)` returns, 0 if there are no workers.
+  // Returns the largest `value(state)` of all workers, 0 if there are no workers.
   template <class Value>
   uint64_t max(const Value& value) const {
     uint64_t most = 0;

@@ -30,16 +30,16 @@ class Bitmap {
   Bitmap(uint32_t, const Ring& ring)
       : bits_(ring.capacity() / kBytes), mask_(ring.capacity() / kBytes - 1) {}
 
-  // Whether the worker may publish one more record: always.
+  // Returns whether the worker may publish one more record: always.
   bool room(uint32_t) const { return true; }
-  // The thread of any worker: bytes [begin, end) of the stream are filled.
+  // Sets the bits of the bytes [begin, end) of the stream. Any worker's thread may call it.
   void publish(uint32_t, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin / kBytes; i < end / kBytes; ++i) {
       bits_[i & mask_].store(kFilled, platform::memory_order_release);
     }
   }
   // Returns the new watermark, starting from `filled`: passes at most kBytesPerStep bytes. One
-  // thread at a time.
+  // thread at a time calls it.
   uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>&) {
     uint64_t i = filled / kBytes;
     for (const uint64_t stop = i + kBytesPerStep / kBytes; i < stop; ++i) {
@@ -49,7 +49,7 @@ class Bitmap {
     }
     return i * kBytes;
   }
-  // How many bytes the largest record must leave free in the ring.
+  // Returns how many bytes the largest record must leave free in the ring.
   uint64_t slack_bytes() const { return 0; }
   Counters counters() const { return {}; }
 

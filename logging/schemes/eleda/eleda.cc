@@ -1,5 +1,6 @@
-// ELEDA's log: LSN by fetch-add, and a thread that finds out up to where the log is filled without
-// a hole (ELEDA, section 4). There are three schemes, which find it out in different ways:
+// ELEDA's log: LSN by fetch-add, and a thread that finds SBL, the position up to which the log is
+// filled without a hole (ELEDA, section 4). There are three schemes, which find SBL in different
+// ways:
 //
 //   eleda         with a grasshopper that hops over full ranges and crawls record by record
 //                 (Alg. 1)
@@ -8,10 +9,10 @@
 //
 // The I/O unit (section 4.3, Fig. 18) is the largest write. One write is under way at a time, so a
 // log that grows by more than a unit in the time of a write falls behind, whatever the device's
-// bandwidth. Then the pipelines fill up, and commit latency is the time that their depth takes. So
-// by default the unit does not limit the writes: it is as large as those of other schemes. As
-// published is `--flagfile=config/eleda.flags`: units of 64 KiB, a thread that only advances SBL
-// (the ELEDA worker), and one that only flushes up to SBL and advances SDL (the ELEDA flusher).
+// bandwidth. Then the pipelines fill up, and their depth sets the commit latency. So by default the
+// unit does not limit the writes: they may be as large as those of other schemes. As published is
+// `--flagfile=config/eleda.flags`: units of 64 KiB, a thread that only advances SBL (the ELEDA
+// worker), and one that only flushes up to SBL and advances SDL (the ELEDA flusher).
 //
 // A worker that is descheduled between reserve and publish delays the durability of all later
 // records. In the end, when the ring is full, it blocks workers that reserve; it blocks no worker

@@ -5,12 +5,13 @@
 namespace logjam {
 namespace {
 
-// A worker waits if SBL has not passed so many of its records.
+// A worker waits if SBL has not passed this number of its records.
 constexpr uint64_t kMaxNodes = 1 << 18;
 constexpr uint64_t kSmallestRecordBytes = 32;
-// After crawling over so many records, the crawler looks whether it can hop.
+// After it has crawled over this number of records, the crawler checks whether it can hop.
 constexpr int kCrawlsBetweenLooks = 64;
-// A step ends after so many rounds of hopping and crawling, although there may be more to do.
+// A step ends after this number of rounds of hopping and crawling, although there may be more to
+// do.
 constexpr int kRoundsPerStep = 64;
 
 }  // namespace
@@ -52,7 +53,7 @@ void Grasshopper<kHops>::drop_ranges_before(List& list, uint64_t range) {
   }
 }
 
-// Algorithm 1, lines 1 to 13.
+// Hops over full ranges: Algorithm 1, lines 1 to 13.
 template <bool kHops>
 uint64_t Grasshopper<kHops>::hop(uint64_t sbl, uint64_t allocated) {
   const uint64_t from = counts_.range_of(sbl);
@@ -64,8 +65,8 @@ uint64_t Grasshopper<kHops>::hop(uint64_t sbl, uint64_t allocated) {
   heap_.clear();
   for (uint32_t worker = 0; worker < lists_.size(); ++worker) {
     List& list = lists_[worker];
-    // The order matters: first the tail is loaded, and then the place where its ranges begin. Every
-    // record that begins before the boundary lies before this tail.
+    // The order matters: the tail is loaded first, and then the node where the list's next range
+    // begins. Every record that begins before the boundary lies before this tail.
     list.seen_tail = list.tail.load(platform::memory_order_acquire);
     drop_ranges_before(list, range);
     const bool none = list.h_head == list.h_tail.load(platform::memory_order_acquire);
@@ -85,7 +86,7 @@ uint64_t Grasshopper<kHops>::hop(uint64_t sbl, uint64_t allocated) {
   return reached;
 }
 
-// Algorithm 1, lines 14 to 23.
+// Crawls from record to record: Algorithm 1, lines 14 to 23.
 template <bool kHops>
 uint64_t Grasshopper<kHops>::crawl(uint64_t sbl) {
   const uint64_t from = sbl;

@@ -1,8 +1,8 @@
-// Grasshopper: finds out up to where a log buffer is filled without a hole, while many workers fill
-// it at once (ELEDA, sections 3.2 and 4). That point is SBL, the sequentially buffered LSN.
+// Grasshopper: finds SBL, the sequentially buffered LSN: the position up to which a log buffer is
+// filled without a hole, while many workers fill it at once (ELEDA, sections 3.2 and 4).
 //
 // Each worker has a c-list of the records that it filled, in log order. It also has an h-list,
-// which says where in the c-list the worker's first record of each range of `hop_bytes` is.
+// which says, for each range of `hop_bytes`, which node of the c-list has the first record in it.
 // *Crawling* merges the heads of the c-lists with a heap, record by record, as long as the smallest
 // record begins at SBL. *Hopping* passes the whole ranges that RangeCounts (the H-index) says are
 // full, and also the record that straddles the end of the last range: SBL is always the end of a
@@ -12,7 +12,7 @@
 // that advances SBL. One thread at a time advances SBL (FetchAddScheme's latch).
 //   tail     stored by the worker (release) after the node and the record's bytes; loaded by the
 //            consumer (acquire).
-//   head     stored by the consumer (release) when it is done with a node; loaded by the worker
+//   head     stored by the consumer (release) when it no longer needs a node; loaded by the worker
 //            (acquire).
 //   gc       used by the worker only: the last value of head that the worker has loaded. It loads
 //            head again only when its list seems full. ELEDA lets gc follow SDL, because ELEDA
@@ -23,8 +23,8 @@
 //            search of the beginning.
 //   h_head   used by the consumer only. An h-list cannot overflow: it has a node for each range
 //            that a ring can hold, and the consumer drops the ranges that SBL passes before it
-//            stores SBL. A worker that reuses their places has seen that SBL, because its hole
-//            fits into the ring.
+//            stores SBL. A worker that reuses their nodes has seen that SBL, because its hole fits
+//            into the ring.
 //   counts   added to by the worker after tail: when a range is full, all its records are in the
 //            c-lists.
 #pragma once
@@ -49,10 +49,10 @@ class Grasshopper {
  public:
   static constexpr bool kOwnThread = true;  // the scheme gives the tracker a thread
 
-  // `hop_bytes` is the length of a range, a power of two.
+  // Makes a grasshopper. `hop_bytes` is the length of a range, a power of two.
   Grasshopper(uint32_t workers, const Ring& ring, uint64_t hop_bytes);
 
-  // Called by the worker. Returns whether it may publish one more record.
+  // Returns whether the worker may publish one more record. Called by the worker.
   bool room(uint32_t worker) {
     List& list = lists_[worker];
     if (list.tail.load(platform::memory_order_relaxed) - list.gc <= node_mask_) return true;
@@ -60,8 +60,8 @@ class Grasshopper {
     return list.tail.load(platform::memory_order_relaxed) - list.gc <= node_mask_;
   }
 
-  // Called by the worker, after room() returned true: it has filled [begin, end). This is the end
-  // of ELEDA's section 4.1.2.
+  // Appends the record [begin, end), which is filled, to the worker's lists (the end of ELEDA's
+  // section 4.1.2). Called by the worker, after room() returned true.
   void publish(uint32_t worker, uint64_t begin, uint64_t end) {
     List& list = lists_[worker];
     const uint64_t tail = list.tail.load(platform::memory_order_relaxed);
@@ -83,11 +83,10 @@ class Grasshopper {
   // `allocated` is the position at which the next record will begin.
   uint64_t advance(uint64_t sbl, const platform::atomic<uint64_t>& allocated);
 
-  // How many bytes the largest record must leave free in the ring.
+  // Returns how many bytes the largest record must leave free in the ring.
   uint64_t slack_bytes() const { return 0; }
 
-  // Any thread.
-
+  // Returns the figures of hopping and crawling. Any thread may call it.
   Counters counters() const;
 
  private:
@@ -113,7 +112,7 @@ class Grasshopper {
   struct HeapEntry {
     uint64_t begin;
     uint32_t worker;
-    // For std::push_heap, which wants the largest on top.
+    // Compares for std::push_heap, which puts the largest on top.
     bool operator<(const HeapEntry& other) const { return begin > other.begin; }
   };
 

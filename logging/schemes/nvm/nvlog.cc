@@ -2,9 +2,9 @@
 // Poplar sums it up in section 3.3: decentralised buffers, "a total LSN to track the order of log
 // records and the commit order of transactions").
 //
-// LSN: 1, 2, 3, ... by fetch-add. The records of what a transaction has read or overwritten were
-// numbered before the transaction's record. A transaction is safe when all records with LSNs up to
-// its LSN are durable, in whatever log. So transactions commit in total LSN order.
+// LSN: 1, 2, 3, ... by fetch-add. The records of what a transaction has read or overwritten got
+// their numbers before the transaction's record. A transaction is safe when all records with LSNs
+// up to its LSN are durable, in whatever log. So transactions commit in total LSN order.
 // logging/schemes/nvm/per_worker_scheme.h has the cut, why the cut keeps R1 to R5, and which
 // workers a descheduled worker blocks.
 //

@@ -8,12 +8,12 @@
 // logging/schemes/nvm/per_worker_scheme.h has the group commit, the cut, why the cut keeps R1 to
 // R5, and which workers a descheduled worker blocks.
 //
-// Write-after-read. Committing writers stamp each tuple that they read (read_stamps.h), at a cost
-// for each tuple. That cost is the subject of Poplar's Fig. 10. R1 to R4 do not need the stamps,
-// and no test of these rules fails without them. R1 and R4 are about what a transaction has read,
-// which has a smaller number in any case. R3 is about the order of a tuple's writers. A transaction
-// that overwrites what T has read does not depend on T: if it is recovered and T is not, the state
-// is as if T had never been. What the stamps do provide: numbers are a serialization order.
+// Write-after-read. Committing writers stamp each tuple that they read (read_stamps.h). The cost of
+// these stamps is the subject of Poplar's Fig. 10. R1 to R4 do not need the stamps, and no test of
+// these rules fails without them. R1 and R4 are about what a transaction has read, which has a
+// smaller number in any case. R3 is about the order of a tuple's writers. A transaction that
+// overwrites what T has read does not depend on T: if it is recovered and T is not, the state is as
+// if T had never existed. The stamps make the numbers a serialization order.
 //
 // Protocol. Only its worker uses a member of `last_`.
 #include "logging/read_stamps.h"
@@ -49,7 +49,7 @@ const SchemeRegistration registration({
     .safe_when = "GSN <= passive group commit's",
     .cut = "last watermark of the group commit that is met",
     .source = "NVM-D; Poplar 3.3, 6",
-    .traits = {.sequence_before_validation = true},
+    .traits = {.number_drawn = NumberDrawn::kBefore},
     .recovery = PerWorkerScheme::recovery("GSN"),
     .stream_count = PerWorkerScheme::stream_count,
     .construct = construct<NvmD>,

@@ -12,9 +12,10 @@ PerWorkerScheme::PerWorkerScheme(const LogConfig& config)
       wanted_(config.workers),
       positions_(config.workers + 1) {}
 
-CommitPoint PerWorkerScheme::publish(uint32_t worker, const LogReservation& reservation, bool,
-                                     bool commits) {
+CommitPoint PerWorkerScheme::publish(uint32_t worker, const LogReservation& reservation,
+                                     RecordRole role) {
   WorkerState& log = logs_[worker];
+  const bool commits = role == RecordRole::kCommit;
   if (commits) wanted_.raise(worker, reservation.sequence);
   const uint64_t end = reservation.position + reservation.bytes;
   record_durable_sequence(worker, end, reservation.sequence);

@@ -4,7 +4,7 @@
 // Only its worker puts records into a log. So a hole needs no latch, only a private addition and
 // the number. The worker also persists its log: it leads the flush of its stream when it waits, and
 // polls between transactions (logging/stream/stream.h). On `nvm` that is the copy, the write-back
-// and the fence. Daemons and other workers flush the log of a worker that does not come back.
+// and the fence. Daemons and other workers flush the log of a worker that is descheduled.
 //
 // Group commit. A transaction is safe when its number <= pgsn. All workers have made durable the
 // records that they have with numbers up to pgsn, and pgsn itself is durable. pgsn is a watermark
@@ -12,9 +12,9 @@
 //
 //   1 raise `floor_` to the largest number that a commit waits for. In a scheme whose workers draw
 //     their numbers without a shared counter, numbers drawn from now on are larger than the floor;
-//   2 find the number up to which no worker has a record that is open or not yet durable, and in
-//     each log the end of a record up to which the log is durable and behind which no record up to
-//     that number lies;
+//   2 find the number up to which no worker has a record that is open or not yet durable; and in
+//     each log a position, the end of a record, up to which the log is durable, and after which
+//     the log has no record up to that number;
 //   3 write a watermark record of the smaller of the two numbers, with these positions as its body.
 //
 // When that record is written, all records with numbers up to it, drawn or still to be drawn, are
@@ -37,7 +37,7 @@
 // because numbers grow along overwrites (R3).
 //
 // A worker that is descheduled between reserve and publish delays the acknowledgement of larger
-// numbers, and nothing else: other workers go on reserving, filling and persisting.
+// numbers, and nothing else: other workers continue to reserve, fill and persist.
 //
 // Protocol. Only its worker uses WorkerState::end. The worker stores `place` and `filled`
 // (release), and any thread loads them (acquire):
@@ -55,7 +55,8 @@
 //               `filled`.
 //   advance_watermark
 //               The thread stores `floor_`, fences, and loads the places. So, for each worker, it
-//               sees the bound of the number, or else the number is drawn from behind the floor.
+//               sees the worker's bound, or the worker draws its number after the floor was raised,
+//               hence above it.
 // `floor_`, `watermark_` and `watermark_end_` are stored under `advancing_`, a try lock, which also
 // guards `positions_`.
 // `watermark_end_` is stored (release) after its durable sequence was recorded.
@@ -76,15 +77,16 @@ class PerWorkerScheme : public MultiStreamScheme {
  public:
   explicit PerWorkerScheme(const LogConfig& config);
 
-  // For SchemeInfo::stream_count: a stream for each worker, and one of watermarks.
+  // Returns the number of streams: one for each worker, and one of watermarks. For
+  // SchemeInfo::stream_count.
   static uint32_t stream_count(uint32_t, const LogConfig& config) { return config.workers + 1; }
-  // For SchemeInfo::recovery. `number_name` is the name of the number, for the operator.
+  // Returns the recovery rule, for SchemeInfo::recovery. `number_name` is the name of the number,
+  // for the operator.
   static RecoveryRule recovery(const std::string& number_name) {
     return watermarks_cut(number_name);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool ok,
-                      bool commits) override;
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole role) override;
   CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
     return CommitPoint::in_every_stream(deps.max_read);
   }
@@ -99,27 +101,28 @@ class PerWorkerScheme : public MultiStreamScheme {
   void flush(uint32_t flusher, bool stopping) override;
   void wait_durable(uint32_t worker, const CommitPoint& point) override;
   bool idle() const override;
-  // The last durable watermark stands for all streams.
+  // Returns the last durable watermark, which stands for all streams.
   std::vector<uint64_t> durable_sequences() const override {
     return std::vector<uint64_t>(streams(), durable_sequence(watermark_stream()));
   }
 
  protected:
-  // The thread of `worker`: reserves a hole of `bytes`. `draw` returns the number, which is at
-  // least `bound`.
-  template <class Draw>
-  LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound, const Draw& draw) {
+  // Reserves a hole of `bytes`. `draw_number` returns the number, which is at least `bound`. Called
+  // by the thread of `worker`.
+  template <class DrawNumber>
+  LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound,
+                      const DrawNumber& draw_number) {
     WorkerState& log = logs_[worker];
     // The wait comes before the record has a number, because other workers would wait for that
     // number.
-    stream(worker).wait_for_space(log.end + bytes);
+    const uint64_t waited = stream(worker).wait_for_space(log.end + bytes);
     log.place.store(bound, platform::memory_order_release);
     platform::full_fence();
-    const uint64_t sequence = draw();
+    const uint64_t sequence = draw_number();
     log.place.store(sequence, platform::memory_order_release);
     const uint64_t begin = log.end;
     log.end += bytes;
-    return reservation(worker, begin, bytes, sequence);
+    return reservation(worker, begin, bytes, sequence, waited);
   }
   uint64_t floor() const { return floor_.load(platform::memory_order_relaxed); }
 
@@ -137,7 +140,7 @@ class PerWorkerScheme : public MultiStreamScheme {
 
   // Returns a number up to which the worker's log has no record that is open or not yet durable. If
   // `position` is not null, it becomes a record's end up to which the log is durable; no record up
-  // to that number lies behind it.
+  // to that number lies after it.
   uint64_t persisted_up_to(uint32_t worker, uint64_t* position = nullptr) const;
   bool watermark_wanted() const {
     return watermark_.load(platform::memory_order_acquire) < wanted_.wanted();

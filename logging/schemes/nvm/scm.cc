@@ -9,23 +9,22 @@
 // A commit is safe when its record *and all records before it* are persistent. Its record alone is
 // not enough: with early lock release the transaction may have read from a transaction whose hole
 // is not filled yet, and would survive without that transaction (R1, R4). All that it depends on
-// lies before it (LsnScheme), so all records before it are enough. For the same reason recovery
-// stops at the first hole. The records behind the hole are intact, and each proves its place with
-// its checksum, but they may have read from a transaction that is missing. Fang et al. tolerate
-// holes, and find them by scanning. They can do so if locks are kept until the record is
-// persistent: then no transaction has read from a transaction whose record is unfinished. A scheme
-// does not know whether locks are kept (--elr). None of the records behind the hole was
-// acknowledged.
+// lies before it, because its number is an LSN (single_stream_scheme.h has the argument), so all
+// records before it are enough. For the same reason recovery stops at the first hole. The records
+// after the hole are intact, and each proves its place with its checksum, but they may have read
+// from a transaction that is missing. Fang et al. tolerate holes, and find them by scanning. They
+// can do so if locks are kept until the record is persistent: then no transaction has read from a
+// transaction whose record is unfinished. A scheme does not know whether locks are kept (--elr).
+// None of the records after the hole was acknowledged.
 //
 // Bytes of an earlier run stay in the holes of a recycled file. They fail their checks, because the
 // run seeds the checksums, and one run uses each position once.
 //
 // A worker that is descheduled between reserve and publish delays the acknowledgement of all later
-// records, and nothing else: other workers go on reserving, filling and persisting. A thread that
-// is descheduled while it advances the watermark delays nothing, because no thread owns the
-// watermark.
+// records, and nothing else: other workers continue to reserve, fill and persist. A thread that is
+// descheduled while it advances the watermark delays nothing, because no thread owns the watermark.
 //
-// Protocol. A thread that has filled a hole, has replaced a stale bound, or wants to know how far
+// Protocol. A thread that has filled a hole, has replaced a stale bound, or needs to know how far
 // the log is filled raises durable_ (release) after a fence. If several threads do so at the same
 // time, the last one sees the stores of all (OpenHoles). A thread that has raised durable_ wakes
 // the waiters.
@@ -35,8 +34,8 @@
 
 #include "logging/device/device.h"
 #include "logging/format/log_file.h"
+#include "logging/log_scheme.h"
 #include "logging/scheme_registry.h"
-#include "logging/schemes/common/lsn_scheme.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/schemes/nvm/open_holes.h"
 #include "platform/counter.h"
@@ -48,10 +47,10 @@ DEFINE_bool(scm_stale_bounds, false,
 namespace logjam {
 namespace {
 
-class Scm final : public LsnScheme {
+class Scm final : public LogScheme {
  public:
   explicit Scm(const LogConfig& config)
-      : LsnScheme(config),
+      : LogScheme(config),
         memory_(config.devices[0]->memory()),
         open_holes_(config.workers, FLAGS_scm_stale_bounds),
         persisted_(config.workers),
@@ -62,19 +61,27 @@ class Scm final : public LsnScheme {
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     const auto [begin, others_may_wait] = open_holes_.reserve(worker, bytes);
     if (others_may_wait) advance();
-    return reservation(begin, bytes, memory_->mapped(kLogHeaderBytes + begin, bytes),
-                       durable_.load(platform::memory_order_acquire));
+    return {.sequence = begin + bytes,
+            .position = begin,
+            .durable = durable_.load(platform::memory_order_acquire),
+            .hole = memory_->mapped(kLogHeaderBytes + begin, bytes),
+            .bytes = bytes,
+            .stream = 0};
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool, bool) override {
-    // If the power is gone, the reservation stays a hole.
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation, RecordRole) override {
+    // If the power has failed, the reservation stays a hole.
     if (memory_->persist({reservation.hole, reservation.bytes})) {
       persisted_[worker].persists.add();
       persisted_[worker].bytes.add(reservation.bytes);
       open_holes_.filled(worker);
       advance();
     }
-    return commit_point(reservation.sequence);
+    return CommitPoint::in_stream(0, reservation.sequence);
+  }
+
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
+    return CommitPoint::in_stream(0, deps.max_read);
   }
 
   bool is_durable(const CommitPoint& point) const override {
@@ -87,7 +94,7 @@ class Scm final : public LsnScheme {
     return durable_.load(platform::memory_order_acquire) == open_holes_.reserved();
   }
 
-  // Writes zeros behind the last record, so that the reader finds a clean end and not the bytes of
+  // Writes zeros after the last record, so that the reader finds a clean end and not the bytes of
   // an earlier run.
   void close() override {
     if (!idle()) return;
@@ -96,14 +103,15 @@ class Scm final : public LsnScheme {
     [[maybe_unused]] const bool persisted = memory_->persist({end, kLogEndBytes});
   }
 
-  // This scheme has no buffer that bounds a record. It takes the buffer's size of other schemes as
-  // the bound, so that all schemes take the same records.
+  // Returns the buffer's size of other schemes, so that all schemes take the same records. This
+  // scheme has no buffer that bounds a record.
   uint64_t max_record_bytes() const override { return max_record_bytes_; }
 
   std::vector<uint64_t> durable_positions() const override {
     return {durable_.load(platform::memory_order_acquire)};
   }
-  // What is filled is durable here.
+  std::vector<uint64_t> durable_sequences() const override { return durable_positions(); }
+  // Returns the durable positions: a record that is filled is durable here.
   std::vector<uint64_t> published_positions() override {
     advance();
     return durable_positions();

@@ -24,21 +24,21 @@
 //
 // Segments (section 4.3). A worker closes a segment that has reached the I/O unit. A logger, or
 // another thread that flushes, closes a shorter one when the flush policy says that it must write,
-// unless a closed segment still has a hole (filled_to_write). A look whether there is something to
-// flush closes none (filled).
+// unless a closed segment still has a hole (filled_to_write). A thread that only asks whether there
+// is something to flush closes no segment (filled).
 //
-// Idle buffers (R5). If a buffer is behind the largest SSN of a transaction that read, its flusher
-// raises the buffer with a watermark record of that SSN: at once if the buffer is quiet, or else at
-// the end of a segment that the flusher closes. Watermark records get their numbers
-// under the latch, as other records do, so later records have larger numbers.
+// Idle buffers (R5). If a buffer lags, which means that its SSN is smaller than the largest SSN of
+// a transaction that read, its flusher raises the buffer with a watermark record of that SSN: at
+// once if the buffer is quiet, otherwise at the end of a segment that the flusher closes. Watermark
+// records get their numbers under the latch, as other records do, so later records have larger
+// numbers.
 //
 // A descheduled worker. Between reserve and publish it blocks its buffer's DSN, and with the DSN
 // the CSN. Under the latch (a few instructions) it blocks the workers of its buffer.
 //
 // Protocol. The buffer's is in logging/schemes/poplar/segmented_buffer.h. Only its worker uses a
-// WorkerState. A publisher raises `wanted_`, fills its segment, then fences and looks for a
-// sleeping daemon (Stream::published). The daemon stores that it sleeps, fences, and calls
-// filled().
+// WorkerState. A publisher raises `wanted_`, fills its segment, then fences and loads whether the
+// daemon sleeps (Stream::published). The daemon stores that it sleeps, fences, and calls filled().
 #include <algorithm>
 
 #include "logging/scheme_registry.h"
@@ -72,16 +72,17 @@ class Poplar final : public MultiStreamScheme {
 
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     const uint32_t home_stream = home(worker);
-    const auto [begin, ssn, segment] =
+    const auto [begin, ssn, segment, waited] =
         buffers_[home_stream]->reserve(std::max(deps.max_read, deps.max_overwritten), bytes);
     workers_[worker] = {segment, deps.reads};
-    return reservation(home_stream, begin, bytes, ssn);
+    return reservation(home_stream, begin, bytes, ssn, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
     const WorkerState& me = workers_[worker];
     const uint32_t home_stream = reservation.stream;
+    const bool commits = role == RecordRole::kCommit;
     if (commits && me.reads) wanted_.raise(home_stream, reservation.sequence);
     buffers_[home_stream]->publish(me.segment, reservation.bytes);
     stream(home_stream).published(commits);
@@ -91,7 +92,7 @@ class Poplar final : public MultiStreamScheme {
 
   CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
     const CommitPoint point = CommitPoint::in_every_stream(deps.max_read, kQwr);
-    if (!is_durable(point) && wanted_.raise(home(worker), deps.max_read)) notify_behind();
+    if (!is_durable(point) && wanted_.raise(home(worker), deps.max_read)) notify_lagging();
     return point;
   }
 
@@ -109,18 +110,18 @@ class Poplar final : public MultiStreamScheme {
     bool reads = false;
   };
 
-  void notify_behind() {
-    notify_flushers_behind(wanted_.wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); });
+  void notify_lagging() {
+    notify_lagging_flushers(wanted_.wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); });
   }
 
-  // The open segment counts as filled, even if it has a hole: then the thread that is about to
-  // write closes it, and from then on it does not count.
+  // Returns the end of the open segment, even if that has a hole: then the thread that is about to
+  // write closes the segment, and from then on the segment does not count.
   uint64_t filled(uint32_t index) override {
     SegmentedBuffer& buffer = *buffers_[index];
     const uint64_t filled = pass_segments(index);
     if (buffer.pending()) return filled;
     const bool quiet = buffer.open_bytes() == 0 && filled == stream(index).durable();
-    if (quiet) raise_if_behind(index);
+    if (quiet) raise_if_lagging(index);
     return filled + buffer.open_bytes();
   }
 
@@ -128,23 +129,23 @@ class Poplar final : public MultiStreamScheme {
     SegmentedBuffer& buffer = *buffers_[index];
     const uint64_t filled = pass_segments(index);
     if (buffer.pending() || buffer.open_bytes() == 0) return filled;
-    raise_if_behind(index);
+    raise_if_lagging(index);
     buffer.close();
     return pass_segments(index);
   }
 
-  // Returns up to where segments are closed and filled.
+  // Returns the position up to which segments are closed and filled.
   uint64_t pass_segments(uint32_t index) {
     const bool passed = buffers_[index]->pass(
         [&](uint64_t end, uint64_t ssn) { record_durable_sequence(index, end, ssn); });
     // The publishers of these segments raised `wanted_` before they filled them, so here it has
     // their numbers.
-    if (passed) notify_behind();
+    if (passed) notify_lagging();
     return buffers_[index]->filled();
   }
 
-  // Writes a watermark record if the buffer is behind.
-  void raise_if_behind(uint32_t index) {
+  // Writes a watermark record if the buffer lags.
+  void raise_if_lagging(uint32_t index) {
     const uint64_t wanted = wanted_.wanted();
     buffers_[index]->raise(wanted, kWatermarkBytes,
                            [&](uint64_t begin) { write_watermark(index, begin, wanted); });

@@ -8,10 +8,10 @@
 // segment grows.
 //
 // Protocol. open() and close() are called under the buffer's latch, and advance() under a latch of
-// the flushers. Publishers add to `buffered` (release) and advance() loads it (acquire): a
-// thread that finds `buffered` equal to `allocated` sees all bytes of the segment. close() stores
+// the flushers. Publishers add to `buffered` (release) and advance() loads it (acquire): a thread
+// that finds `buffered` equal to `allocated` sees all bytes of the segment. close() stores
 // `closed_` (release), and advance() loads it (acquire) before it reads what close() wrote.
-// advance() stores `passed_` (release) when it is done with an entry, and full() loads it
+// advance() stores `passed_` (release) when it no longer needs an entry, and full() loads it
 // (acquire), so that close() opens the entry again only after that.
 //
 // passable() decides without the latch. A thread that closes or fills a segment fences, then loads
@@ -30,26 +30,26 @@ namespace logjam {
 
 class SegmentIndex {
  public:
-  // The index has at least `least_entries` entries.
+  // Makes an index of at least `least_entries` entries.
   explicit SegmentIndex(uint64_t least_entries) : entries_(std::bit_ceil(least_entries + 2)) {}
 
-  // Called under the buffer's latch: the number of the open segment, which filled() wants.
+  // Returns the number of the open segment, for filled(). Called under the buffer's latch.
   uint32_t open() const { return index_of(closed_.load(platform::memory_order_relaxed)); }
-  // Called by a publisher: `bytes` of `segment` are filled.
+  // Counts `bytes` of `segment` as filled. Called by a publisher.
   void filled(uint32_t segment, uint64_t bytes) {
     entries_[segment].buffered.fetch_add(bytes, platform::memory_order_release);
   }
 
-  // Called under the buffer's latch: whether all entries are in use, so that close() must not be
-  // called.
+  // Returns whether all entries are in use, so that close() must not be called. Called under the
+  // buffer's latch.
   bool full() const {
     return closed_.load(platform::memory_order_relaxed) + 1 -
                passed_.load(platform::memory_order_acquire) >=
            entries_.size();
   }
-  // Called under the buffer's latch, if full() is false: closes the open segment, in which `bytes`
-  // were allocated, and opens the next one. The segment's last record ends at `end`, and
-  // `sequence`, its number, is the largest of the segment.
+  // Closes the open segment, in which `bytes` were allocated, and opens the next one. The segment's
+  // last record ends at `end`, and `sequence`, its number, is the largest of the segment. Called
+  // under the buffer's latch, if full() is false.
   void close(uint64_t bytes, uint64_t end, uint64_t sequence) {
     const uint64_t number = closed_.load(platform::memory_order_relaxed);
     Entry& segment = entries_[index_of(number)];
@@ -60,15 +60,16 @@ class SegmentIndex {
     closed_.store(number + 1, platform::memory_order_release);
   }
 
-  // Any thread: whether a closed segment waits to be passed.
+  // Returns whether a closed segment waits to be passed. Any thread may call it.
   bool pending() const {
     return passed_.load(platform::memory_order_relaxed) !=
            closed_.load(platform::memory_order_acquire);
   }
-  // Any thread: whether the first segment that is not passed is closed and filled. A thread that
-  // looks here first stays off the flushers' latch while that segment has a hole: 64 workers that
-  // took the latch in turn to find the hole made it the dearest line of the engine. What the caller
-  // closed or filled before is counted, here or by the thread that is in advance().
+  // Returns whether the first segment that is not passed is closed and filled. A thread that asks
+  // first stays off the flushers' latch while that segment has a hole: when 64 workers took the
+  // latch in turn to find the hole, its cache line cost more than any other of the engine. A
+  // segment that the caller closed or filled before is seen, here or by the thread that is in
+  // advance(). Any thread may call it.
   bool passable() const {
     if (!pending()) return false;
     platform::full_fence();
@@ -81,10 +82,10 @@ class SegmentIndex {
       if (passed_.load(platform::memory_order_relaxed) == passed) return filled;
     }
   }
-  // Any thread: how many segments were closed, ever.
+  // Returns how many segments were closed so far. Any thread may call it.
   uint64_t closed() const { return closed_.load(platform::memory_order_relaxed); }
-  // Called under the flushers' latch: passes the segments that are closed and filled, in order, up
-  // to the first one that is not. Calls `pass(end, sequence)` for each.
+  // Passes the segments that are closed and filled, in order, up to the first one that is not.
+  // Calls `pass(end, sequence)` for each. Called under the flushers' latch.
   template <class Pass>
   void advance(const Pass& pass) {
     uint64_t passed = passed_.load(platform::memory_order_relaxed);

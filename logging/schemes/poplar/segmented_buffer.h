@@ -1,5 +1,5 @@
 // Poplar's log buffer (section 4): an offset and the SSN of the last record, drawn together under a
-// latch, and a segment index that tells up to where the buffer is filled.
+// latch, and a segment index that tells how far the buffer is filled.
 //
 // Under the latch only its own cache line is written, unless a segment is closed. Threads that wait
 // for the latch stay off that line (handoff_lock.h), or each hand-off would cost a transfer of the
@@ -7,9 +7,9 @@
 //
 // Protocol. `offset_` is guarded by `latch_`. `sequence_` and `open_bytes_` are stored under
 // `latch_`; any thread may load them at any time: the sequence only grows, and the length of the
-// open segment may be late. `filled_` is stored (release) under `advancing_`,
-// after the caller has noted which durable sequence the new value stands for. What the segment
-// index requires is said in its file.
+// open segment may be late. `filled_` is stored (release) under `advancing_`, after the caller has
+// noted which durable sequence the new value stands for. The segment index has a protocol of its
+// own (segment_index.h).
 #pragma once
 
 #include <algorithm>
@@ -28,33 +28,34 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   struct Hole {
     uint64_t begin, sequence;
     uint32_t segment;
+    uint64_t waited_ticks;  // how long the worker waited for room in the ring
   };
 
-  // The buffer is the ring of `stream`, of which `workers` workers insert. A segment of
-  // `io_unit_bytes` is closed at once.
+  // Makes a buffer in the ring of `stream`, for `workers` workers. A segment of `io_unit_bytes` is
+  // closed at once.
   SegmentedBuffer(Stream& stream, uint64_t io_unit_bytes, uint32_t workers)
       : stream_(stream),
         io_unit_bytes_(io_unit_bytes),
         segments_(stream.ring().capacity() / io_unit_bytes),
         latch_(workers) {}
 
-  // Any thread: the SSN of the last record that got its place.
+  // Returns the SSN of the last record that got its place. Any thread may call it.
   uint64_t sequence() const { return sequence_.load(platform::memory_order_relaxed); }
 
-  // Called by a worker (Algorithm 1). Returns a hole of `bytes`, with a number larger than `above`.
-  // Waits for room.
+  // Returns a hole of `bytes`, with a number larger than `above` (Algorithm 1). Waits for room.
+  // Called by a worker.
   Hole reserve(uint64_t above, uint32_t bytes) {
-    stream_.lock_with_space(latch_, offset_, bytes);
-    const Hole hole = take(std::max(above, sequence()) + 1, bytes);
+    const uint64_t waited = stream_.lock_with_space(latch_, offset_, bytes);
+    const Hole hole = take(std::max(above, sequence()) + 1, bytes, waited);
     if (open_bytes() >= io_unit_bytes_) close_if_possible();
     latch_.unlock();
     return hole;
   }
-  // Called by the same worker: the hole is filled.
+  // Hands over the hole, which is filled. Called by the same worker.
   void publish(uint32_t segment, uint64_t bytes) { segments_.filled(segment, bytes); }
 
-  // Any thread: if the last SSN is smaller than `sequence`, and there is room, appends a record of
-  // `bytes` with that number. `write(begin)` fills the record.
+  // Appends a record of `bytes` with the number `sequence`, if the last SSN is smaller and there is
+  // room. `write(begin)` fills the record. Any thread may call it.
   template <class Write>
   void raise(uint64_t sequence, uint32_t bytes, const Write& write) {
     if (this->sequence() >= sequence) return;
@@ -67,19 +68,20 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     latch_.unlock();
   }
 
-  // Any thread: the length of the open segment; whether closed segments are not passed yet, or
-  // cannot be followed by more; how many segments were closed, ever.
+  // Returns the length of the open segment. Any thread may call it.
   uint64_t open_bytes() const { return open_bytes_.load(platform::memory_order_relaxed); }
+  // Returns whether a closed segment waits to be passed. Any thread may call it.
   bool pending() const { return segments_.pending(); }
+  // Returns how many segments were closed so far. Any thread may call it.
   uint64_t closed() const { return segments_.closed(); }
-  // Any thread: closes the open segment, if it has a record.
+  // Closes the open segment, if it has a record. Any thread may call it.
   void close() {
     latch_.lock();
     if (open_bytes() != 0) close_if_possible();
     latch_.unlock();
   }
-  // Any thread: passes segments that are closed and filled; calls `note(end, sequence)` for each,
-  // before filled() includes it. Returns whether it passed any.
+  // Passes segments that are closed and filled. Calls `note(end, sequence)` for each, before
+  // filled() includes it. Returns whether it passed any. Any thread may call it.
   template <class Note>
   bool pass(const Note& note) {
     if (!segments_.passable()) return false;
@@ -93,13 +95,13 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     advancing_.unlock();
     return passed;
   }
-  // Any thread: up to where all segments were passed.
+  // Returns the position up to which all segments were passed. Any thread may call it.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
  private:
-  // These two are called under the latch.
-  Hole take(uint64_t sequence, uint32_t bytes) {
-    const Hole hole{offset_, sequence, segments_.open()};
+  // Returns the next hole. Called under the latch, as is close_if_possible().
+  Hole take(uint64_t sequence, uint32_t bytes, uint64_t waited_ticks = 0) {
+    const Hole hole{offset_, sequence, segments_.open(), waited_ticks};
     sequence_.store(sequence, platform::memory_order_relaxed);
     open_bytes_.store(open_bytes() + bytes, platform::memory_order_relaxed);
     offset_ += bytes;

@@ -1,12 +1,12 @@
 // `centr-lockflush`: one buffer under one mutex, as `centr`, but the group of commits is also
 // flushed under the mutex. It is the log that P-WAL was compared with (Kamiya et al., Algorithm 1):
-// the worker whose commit is the NGROUPth, or who finds the buffer full, writes the buffer and
+// the worker whose commit is the NGROUPth, or that finds the buffer full, writes the buffer and
 // waits for the device, and no other worker inserts meanwhile.
 //
-// The paper does not say what becomes of a group that does not fill. Here the daemon flushes it
-// after 1 ms, or --flush_us, without the mutex. A worker that waits for its commit waits for the
-// group or for that time. With --flush_help=false the daemon makes all writes, and the NGROUPth
-// worker waits for it under the mutex.
+// The paper does not say who flushes a group that does not fill. Here the daemon flushes it after 1
+// ms, or --flush_us, without the mutex. A worker that waits for its commit waits for the group or
+// for that time. With --flush_help=false the daemon makes all writes, and the NGROUPth worker waits
+// for it under the mutex.
 //
 // LSN, safe when, and cut are those of `centr`: the buffer is filled in order, under the mutex. A
 // worker that is descheduled between reserve and publish, or under a flush, blocks all others.
@@ -41,26 +41,27 @@ class CentrLockFlush final : public SingleStreamScheme {
     mutex_.lock();
     const uint64_t begin = sbl_.load(platform::memory_order_relaxed);
     if (!stream().ring().fits(begin + bytes)) flush_buffer(worker);
-    stream().wait_for_space(begin + bytes);
-    return reservation(begin, bytes);
+    const uint64_t waited = stream().wait_for_space(begin + bytes);
+    return reservation(begin, bytes, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
     sbl_.store(reservation.sequence, platform::memory_order_release);
+    const bool commits = role == RecordRole::kCommit;
     stream().published(commits);
     if (commits && ++commits_ >= group_) flush_buffer(worker);
     mutex_.unlock();
     return commit_point(reservation.sequence);
   }
 
-  // Workers flush under the mutex, and nowhere else.
+  // Flushes nothing: workers flush under the mutex only.
   void poll(uint32_t) override {}
 
  private:
   uint64_t sbl() const override { return sbl_.load(platform::memory_order_acquire); }
 
-  // Called under the mutex: returns when the buffer is durable.
+  // Waits until the buffer is durable. Called under the mutex.
   void flush_buffer(uint32_t worker) {
     commits_ = 0;
     stream().wait(worker, commit_point(sbl()), true);

@@ -1,23 +1,22 @@
-// A log buffer that only its worker writes to, without a latch, until the worker is idle: then
-// another thread may append one watermark. Records are numbered by a counter that all buffers
-// share.
+// A log buffer that only its worker writes to, without a latch. While the worker is idle, another
+// thread may append a watermark. Records are numbered by a counter that all buffers share.
 //
 // Protocol.
-//   open_    the worker is about to fill a record. It stores true, draws its number (an addition to
-//            the counter, seq_cst), and then waits as long as `claimed_` is true (seq_cst). It
-//            stores false (release) after the place.
+//   open_    is true while the worker has a record open. The worker stores true, draws its number
+//            (an addition to the counter, seq_cst), and then waits as long as `claimed_` is true
+//            (seq_cst). It stores false (release) after the place.
 //   claimed_ a thread that wants to append a watermark sets it (exchange, seq_cst), loads the
 //            counter (seq_cst), and then `open_` (acquire). If `open_` is true, the thread gives
 //            up. If not, it appends a watermark of the counter's value and stores the place. Then
 //            it stores false (release).
 // Either the thread's load of the counter sees the worker's addition, and then the thread also sees
 // `open_`, or the record that the worker has published since. Or the addition comes later, and then
-// the worker, which looks at `claimed_` after the addition, sees the claim and waits, or else sees
-// the place that was stored under the claim. So the two never fill the same bytes, and all numbers
-// that the worker draws behind a watermark are larger than the watermark. A worker waits for some
+// the worker, which loads `claimed_` after the addition, sees the claim and waits, or sees the
+// place that was stored under the claim. So the two never fill the same bytes, and the numbers of
+// all records after a watermark are larger than the watermark. A worker waits for some
 // instructions, and only if its buffer was idle. If the thread is descheduled meanwhile, the worker
 // waits for it.
-//   slots_   the place: the end of what is filled, and the number of the record that ends there.
+//   slots_   the place: the end of the filled bytes, and the number of the record that ends there.
 //            One thread at a time stores it: the worker, or the thread with the claim. It writes
 //            the slot that is not current, and makes that slot current by the next `count_`
 //            (release). A reader loads the count, the slot, and the count again. If the count is
@@ -42,11 +41,11 @@ class alignas(platform::kCacheLine) PrivateBuffer {
     uint64_t end = 0, sequence = 0;
   };
 
-  // `counter` is the last number that was drawn; it outlives the buffer.
+  // Makes a buffer. `counter` is the last number that was drawn; it outlives the buffer.
   explicit PrivateBuffer(platform::atomic<uint64_t>& counter) : counter_(counter) {}
 
-  // These three are called by the worker. open() draws the number of the next record, which begins
-  // at place().end until publish() or cancel().
+  // Draws the number of the next record, which begins at place().end. publish() or cancel()
+  // follows. Called by the worker, as these two are.
   uint64_t open() {
     open_.store(true, platform::memory_order_relaxed);
     const uint64_t sequence = counter_.fetch_add(1) + 1;
@@ -60,7 +59,7 @@ class alignas(platform::kCacheLine) PrivateBuffer {
   }
   void cancel() { open_.store(false, platform::memory_order_release); }
 
-  // Any thread: how far the buffer is filled.
+  // Returns how far the buffer is filled. Any thread may call it.
   Place place() const {
     while (true) {
       const uint64_t count = count_.load(platform::memory_order_acquire);
@@ -71,10 +70,10 @@ class alignas(platform::kCacheLine) PrivateBuffer {
     }
   }
 
-  // Any thread: unless the worker has a record open, or another thread is here, calls
-  // `append(place, counter)`, where records behind `place` will have larger numbers than `counter`.
-  // It returns where the buffer then ends: `place`, or the end of a watermark. Returns whether one
-  // was appended.
+  // Calls `append(place, counter)`, unless the worker has a record open or another thread is in
+  // this function. Records after `place` will have larger numbers than `counter`. `append` returns
+  // the place where the buffer then ends: `place`, or the end of a watermark. Returns whether a
+  // watermark was appended. Any thread may call it.
   template <class Append>
   bool append_if_idle(const Append& append) {
     if (open_.load(platform::memory_order_relaxed) || claimed_.exchange(true)) return false;

@@ -5,14 +5,15 @@
 // that the transaction depends on, because those LSNs were drawn before. It grows in each file.
 //
 // Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
-// when its buffer is full. If a group does not fill, a thread for each buffer flushes what the
-// worker has left behind, and so bounds the delay (1 ms, or --flush_us). By default NGROUP is 16,
-// as in the paper, and a worker that has to wait does not wait for a group: it flushes at once, its
-// own buffer and those of others. If --pwal_ngroup is given, it is kept: under --commit=sync, where
-// a worker has one commit in its buffer, every commit then waits for the delay, unless NGROUP is 1.
-// With --flush_help=false the threads make all flushes, and the workers wait for them. Where log
-// threads preempt workers (LogConfig::preemptible_workers), there are no groups by default: the
-// threads flush as those of other schemes do, and no worker waits for its flush.
+// when its buffer is full. If a group does not fill, a thread for each buffer flushes the records
+// of the worker, and so bounds the delay (1 ms, or --flush_us). By default NGROUP is 16, as in the
+// paper, and a worker that has to wait does not wait for a group: it flushes at once, its own
+// buffer and those of others. If --pwal_ngroup is given, groups are always kept: under
+// --commit=sync, where a worker has one commit in its buffer, every commit then waits for the
+// delay, unless NGROUP is 1. With --flush_help=false the threads make all flushes, and the workers
+// wait for them. Where log threads preempt workers (LogConfig::preemptible_workers), there are no
+// groups by default: the threads flush as those of other schemes do, and no worker waits for its
+// flush.
 //
 // Safe when (--pwal_ack=safe) every file has on disk all records that it has, or will ever have, of
 // LSNs up to the transaction's. Among these are the transaction's record and, because their LSNs
@@ -29,20 +30,20 @@
 // (R3). The cut is the number by which transactions were acknowledged, read from the disk. In
 // unsafe mode all records are used, as in the paper, because an idle worker's file ends anywhere.
 //
-// Idle workers (R5). A thread that flushes, or waits for, an idle worker's file finds the file
-// behind the counter, and writes a watermark of the counter's value into it, so that
+// Idle workers (R5). A thread that flushes, or waits for, an idle worker's file finds that the file
+// ends before the counter's value, and writes a watermark of that value into it, so that
 // acknowledgements and the cut can pass. With one busy worker of N every acknowledgement costs N
 // writes: the price of R1 here. (NV-Logging pays with one more file instead, which has watermarks
 // for all logs: logging/schemes/nvm/per_worker_scheme.h.)
 //
 // A worker that stops between reserve and publish stalls, until it publishes, the acknowledgement
-// of all numbers behind the last record or watermark of its file. It stalls no worker that
+// of all numbers above that of the last record or watermark of its file. It stalls no worker that
 // reserves, fills or flushes. A worker that stops elsewhere stalls nothing.
 //
 // Protocol. The paper's buffer has no latch, and neither has this one: how a watermark gets into
-// the buffer of an idle worker is proved in logging/schemes/pwal/private_buffer.h. `recorded` is the
-// largest LSN whose durable sequence was recorded; it is raised (release) after that. Only its
-// worker uses `commits` and `committed`.
+// the buffer of an idle worker is proved in private_buffer.h. `recorded` is the largest LSN whose
+// durable sequence was recorded; it is raised (release) after that. Only its worker uses `commits`
+// and `committed`.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -70,7 +71,8 @@ constexpr uint64_t kGroup = 16, kNoGroup = ~uint64_t{0};
 
 bool unsafe() { return FLAGS_pwal_ack == "unsafe"; }
 
-// Where log threads preempt workers, they alone decide when to flush, unless told otherwise.
+// Returns how many commits a worker flushes together. Where log threads preempt workers, they alone
+// decide when to flush, unless --pwal_ngroup is given.
 uint64_t group(const LogConfig& config) {
   if (FLAGS_pwal_ngroup != 0) return FLAGS_pwal_ngroup;
   return config.preemptible_workers ? kNoGroup : kGroup;
@@ -96,20 +98,22 @@ class Pwal final : public MultiStreamScheme {
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     PrivateBuffer& records = buffers_[worker]->records;
+    uint64_t waited = 0;
     while (true) {
-      stream(worker).wait_for_space(records.place().end + bytes);
+      waited += stream(worker).wait_for_space(records.place().end + bytes);
       const uint64_t lsn = records.open();
       const uint64_t begin = records.place().end;
-      if (fits(worker, begin + bytes)) return reservation(worker, begin, bytes, lsn);
+      if (fits(worker, begin + bytes)) return reservation(worker, begin, bytes, lsn, waited);
       records.cancel();  // a watermark has taken the room
       stream(worker).published(false);
     }
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
     Buffer& buffer = *buffers_[worker];
     buffer.records.publish({reservation.position + reservation.bytes, reservation.sequence});
+    const bool commits = role == RecordRole::kCommit;
     if (commits) {
       ++buffer.commits;
       buffer.committed = reservation.sequence;
@@ -119,12 +123,12 @@ class Pwal final : public MultiStreamScheme {
                    : CommitPoint::in_every_stream(reservation.sequence);
   }
 
-  // In the paper a transaction that only read does not wait.
+  // Returns a point that is durable at once if unsafe, as in the paper.
   CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
     return unsafe_ ? CommitPoint{} : CommitPoint::in_every_stream(deps.max_read);
   }
 
-  // Algorithm 2, line 4.
+  // Flushes the worker's buffer if its group is full (Algorithm 2, line 4).
   void poll(uint32_t worker) override {
     Buffer& buffer = *buffers_[worker];
     if (buffer.commits >= group_) {
@@ -138,7 +142,7 @@ class Pwal final : public MultiStreamScheme {
     // A daemon that has something to flush notifies the flushers of the streams whose last LSN is
     // smaller.
     if (!unsafe_) {
-      notify_flushers_behind(last_lsn(flusher), [&](uint32_t s) { return last_lsn(s); });
+      notify_lagging_flushers(last_lsn(flusher), [&](uint32_t s) { return last_lsn(s); });
     }
     MultiStreamScheme::flush(flusher, stopping);
   }
@@ -166,7 +170,8 @@ class Pwal final : public MultiStreamScheme {
     return end;
   }
 
-  // Any thread. Writes a watermark if all of the file is durable and the file is behind.
+  // Writes a watermark if all of the file is durable and ends before the counter's value. Any
+  // thread may call it.
   bool raise_if_idle(uint32_t index) {
     PrivateBuffer& records = buffers_[index]->records;
     using Place = PrivateBuffer::Place;
@@ -188,7 +193,7 @@ class Pwal final : public MultiStreamScheme {
   alignas(platform::kCacheLine) platform::atomic<uint64_t> counter_{0};
 };
 
-// With --pwal_ack=unsafe, all of every stream is used, as in the paper.
+// Returns the recovery rule. With --pwal_ack=unsafe it uses all of every stream, as in the paper.
 RecoveryRule recovery() {
   RecoveryRule rule = min_cut(&StreamTail::last_sequence, "LSN");
   rule.cut = [safe = rule.cut](const StreamTails& tails) {

@@ -10,9 +10,9 @@ namespace {
 
 constexpr uint64_t kLeastRecordBytes = sizeof(RecordHeader);
 constexpr uint64_t kChunkBytes = uint64_t{32} << 10;
-constexpr uint64_t kChunksOfRing = 4;      // the ring has at least so many for each owner
-constexpr uint64_t kMostOfRing = 1 << 15;  // and not many more than this
-constexpr uint64_t kWatermarks = 8;        // room for those that were not passed yet
+constexpr uint64_t kChunksOfRing = 4;      // the least chunks of the ring for each owner
+constexpr uint64_t kMostOfRing = 1 << 15;  // the most chunks of the ring, about
+constexpr uint64_t kWatermarks = 8;        // slots for watermarks that were not passed yet
 
 // `next_`: the upper bits are a number, which may begin again; the lower bits count kUnit bytes, of
 // which the length of each record is a multiple.
@@ -23,7 +23,7 @@ constexpr uint64_t kMostSlots = uint64_t{1} << (64 - kBeginBits);
 
 uint64_t number_of(uint64_t next) { return next >> kBeginBits; }
 uint64_t begin_of(uint64_t next) { return next * kUnit % kMostStreamBytes; }
-// What a chunk of `bytes` adds to `next_`.
+// Returns the amount that a chunk of `bytes` adds to `next_`.
 uint64_t step(uint64_t bytes) { return (uint64_t{1} << kBeginBits) + bytes / kUnit; }
 
 uint64_t chunk_bytes(uint64_t ring_bytes, uint32_t owners) {
@@ -31,7 +31,8 @@ uint64_t chunk_bytes(uint64_t ring_bytes, uint32_t owners) {
   return std::min(std::max(kChunkBytes, ring_bytes / kMostOfRing), most) & ~(kUnit - 1);
 }
 
-// Of chunks that are not durable the ring has room for so many; and each owner may wait with one.
+// Returns how many slots are needed: for all chunks that fit in the ring, for one chunk of each
+// owner that waits for room, and for the watermarks.
 uint64_t slot_count(uint64_t ring_bytes, uint64_t chunk_bytes, uint32_t owners) {
   const uint64_t least = std::max(chunk_bytes, 2 * kLeastRecordBytes) - kLeastRecordBytes;
   return std::bit_ceil(ring_bytes / least + owners + kWatermarks);
@@ -58,15 +59,15 @@ BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners)
   CHECK_LT(slot_mask_, kMostSlots) << "a number of `next_` must name one slot";
 }
 
-uint64_t BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
+BufferChunks::Place BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
   owner.begin();
   if (owner.chunk != nullptr) {
     const bool before_watermark =
         owner.chunk->begin < watermark_end_.load(platform::memory_order_relaxed);
     if (before_watermark || !fits(owner, bytes)) hand_over(owner);
   }
-  if (owner.chunk == nullptr) deal(owner, worker, bytes);
-  return owner.used;
+  const uint64_t waited = owner.chunk == nullptr ? deal(owner, worker, bytes) : 0;
+  return {owner.used, waited};
 }
 
 void BufferChunks::publish(ChunkOwner& owner, uint32_t bytes) {
@@ -89,18 +90,19 @@ bool BufferChunks::append_watermark(uint64_t sequence) {
   return true;
 }
 
-// After the record, the rest of the chunk is either empty or large enough for a padding record.
+// Returns whether the rest of the chunk, after a record of `bytes`, is either empty or large enough
+// for a padding record.
 bool BufferChunks::fits(const ChunkOwner& owner, uint64_t bytes) const {
   const uint64_t end = owner.used + bytes;
   return end == owner.chunk->end || end + kLeastRecordBytes <= owner.chunk->end;
 }
 
-void BufferChunks::deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
+uint64_t BufferChunks::deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
   const uint64_t size = bytes + kLeastRecordBytes <= chunk_bytes_ ? chunk_bytes_ : bytes;
   const uint64_t next = next_.fetch_add(step(size), platform::memory_order_relaxed);
   owner.chunk = &place(next, size, worker, 0);
   owner.used = owner.chunk->begin;
-  stream_.wait_for_space(owner.chunk->end);
+  return stream_.wait_for_space(owner.chunk->end);
 }
 
 BufferChunk& BufferChunks::place(uint64_t next, uint64_t bytes, uint32_t worker,
@@ -137,8 +139,9 @@ void BufferChunks::write_empty(RecordKind kind, uint64_t sequence, uint64_t begi
   RecordWriter(hole, kind, 0).seal(run_, begin);
 }
 
-// The count comes first. Otherwise a chunk might be passed before it is counted, and for a moment
-// more chunks than there are would seem to wait. The chunk may be gone when it is done.
+// Counts the chunk first, and then marks it as done. Otherwise the chunk might be passed before it
+// is counted, and for a moment too many chunks would seem to wait. When it is done, another thread
+// may pass the chunk and deal its slot again.
 void BufferChunks::hand_over(BufferChunk& chunk) {
   done_.fetch_add(1, platform::memory_order_release);
   chunk.done.store(true, platform::memory_order_release);

@@ -1,10 +1,10 @@
 // Buffer chunks: a stream's ring is dealt out to workers in chunks, which serve as private buffers.
 // A worker takes a chunk of the ring and fills it with record after record, without touching shared
-// memory. To hand the chunk over is one store and copies nothing. The log may be flushed up to the
+// memory. To hand the chunk over takes one store and no copy. The log may be flushed up to the
 // first chunk that is not handed over yet. If an open chunk keeps other chunks waiting and its
-// owner is not using it, a flushing thread can take the chunk from the owner. Where workers wait
+// owner is not using it, a flushing thread can take the chunk from the owner. While workers wait
 // for room in the ring, it does so only when nothing else can be flushed: the rest of a chunk that
-// is taken becomes padding, and would cost the device that they wait for.
+// is taken becomes padding, which takes time on the device that the workers wait for.
 //
 // A watermark record is a chunk by itself. It is durable only when all chunks before it are
 // durable. A worker whose chunk begins before the newest watermark record takes a new chunk for its
@@ -52,24 +52,25 @@ struct alignas(platform::kCacheLine) BufferChunk {
   platform::atomic<bool> dealt{false}, done{false};
 };
 
-// What one worker knows of its chunk.
+// The chunk of one worker, and the state of its use.
 class ChunkOwner {
  public:
   BufferChunk* chunk = nullptr;
   uint64_t used = 0;  // the stream position up to which the chunk is filled
 
-  // Called by the worker: begins to use its chunk. Waits while another thread hands the chunk over.
+  // Begins to use the chunk. Waits while another thread hands the chunk over. Called by the worker.
   void begin();
-  // Called by the worker: ends the use that begin() began.
+  // Ends the use that begin() began. Called by the worker.
   void end() { state_.store(chunk == nullptr ? kNone : kOpen, platform::memory_order_release); }
 
-  // Called by a flushing thread: takes the chunk. Returns false if the worker is using its chunk or
-  // has none.
+  // Takes the chunk. Returns false if the worker is using its chunk or has none. Called by a
+  // flushing thread.
   bool take() {
     uint32_t open = kOpen;
     return state_.compare_exchange_strong(open, kTaken, platform::memory_order_acquire);
   }
-  // Called by the thread whose take() returned true, after it handed the chunk over.
+  // Gives the ownership back. Called by the thread whose take() returned true, after it handed the
+  // chunk over.
   void give_back() { state_.store(kNone, platform::memory_order_release); }
 
  private:
@@ -80,20 +81,26 @@ class ChunkOwner {
 // The chunks of one stream.
 class alignas(platform::kCacheLine) BufferChunks {
  public:
-  // `owners` workers take chunks of `stream`; `run` seeds the checksums of padding and watermarks.
+  struct Place {
+    uint64_t begin;         // the stream position at which the hole begins
+    uint64_t waited_ticks;  // how long the worker waited for room in the ring
+  };
+
+  // Makes the chunks of `stream`, which `owners` workers take. `run` seeds the checksums of padding
+  // and watermarks.
   BufferChunks(Stream& stream, uint64_t run, uint32_t owners);
   BufferChunks(const BufferChunks&) = delete;
   BufferChunks& operator=(const BufferChunks&) = delete;
 
-  // Called by worker `worker`. Returns the stream position at which its hole of `bytes` begins.
-  // Waits for room in the ring. The chunk is in use until publish().
-  uint64_t reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes);
-  // Called by the same worker, when it has filled the hole.
+  // Returns the place of a hole of `bytes`. Waits for room in the ring. The chunk is in use until
+  // publish(). Called by worker `worker`.
+  Place reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes);
+  // Hands over the hole, which is filled. Called by the same worker.
   void publish(ChunkOwner& owner, uint32_t bytes);
 
-  // What follows, up to pass(), is called by a flushing thread that holds this lock.
+  // Returns the lock that a flushing thread holds while it calls append_watermark() and pass().
   platform::SpinLock& passing() { return passing_; }
-  // Puts a watermark record of `sequence` behind all chunks. Returns false if the ring has no room
+  // Puts a watermark record of `sequence` after all chunks. Returns false if the ring has no room
   // for the record.
   bool append_watermark(uint64_t sequence);
   // Passes the chunks that were handed over, in order. An open chunk is taken from its owner if it
@@ -119,29 +126,32 @@ class alignas(platform::kCacheLine) BufferChunks {
     }
   }
 
-  // Any thread: whether pass() may find something to do.
+  // Returns whether pass() may find something to do. Any thread may call it.
   bool pass_due() const { return waiting() != 0 || open_chunk_in_the_way(); }
-  // Any thread. Returns the stream position up to which all chunks were passed.
+  // Returns the stream position up to which all chunks were passed. Any thread may call it.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
 
-  // Any thread: how many bytes were padding, so far.
+  // Returns how many bytes were padding so far. Any thread may call it.
   uint64_t padding_bytes() const { return padding_bytes_.load(platform::memory_order_relaxed); }
 
  private:
-  static constexpr uint64_t kManyChunks = 8;  // if so many wait, an open chunk is in the way
+  static constexpr uint64_t kManyChunks = 8;  // if this many wait, an open chunk is in the way
 
   BufferChunk& slot(uint64_t number) { return slots_[number & slot_mask_]; }
 
   bool fits(const ChunkOwner& owner, uint64_t bytes) const;
-  // Deals the chunk of `bytes` for which `next` was drawn from `next_`. Returns its slot.
+  // Deals the chunk of `bytes` whose number and position are in `next`, which was drawn from
+  // `next_`. Returns its slot.
   BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, uint64_t watermark);
-  void deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes);
-  // Called by the chunk's owner, or by the thread that has taken the chunk.
+  // Deals a chunk to `owner`. Returns how many ticks it waited for room in the ring.
+  uint64_t deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes);
+  // Fills the rest of the chunk with padding and hands the chunk over. Called by its owner, or by
+  // the thread that has taken it.
   void hand_over(ChunkOwner& owner);
   void hand_over(BufferChunk& chunk);
   // Fills a hole at `begin` with a record that has no body.
   void write_empty(RecordKind kind, uint64_t sequence, uint64_t begin, uint64_t bytes);
-  // How many chunks are handed over and not passed yet.
+  // Returns how many chunks are handed over and not passed yet.
   uint64_t waiting() const {
     return done_.load(platform::memory_order_acquire) -
            passed_.load(platform::memory_order_relaxed);

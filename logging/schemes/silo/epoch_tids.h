@@ -36,15 +36,16 @@ class EpochTids {
   static constexpr uint64_t first_tid(uint64_t epoch) { return epoch << kCountBits; }
   static constexpr uint64_t last_tid(uint64_t epoch) { return first_tid(epoch + 1) - 1; }
 
-  // These four are called by the worker. draw() draws a TID larger than `above` and than the
-  // worker's earlier ones, for all records of a transaction. tid() returns that TID. If draw() was
-  // not called for the transaction, it draws one for the next record alone.
+  // Draws a TID larger than `above` and than the worker's earlier ones, for all records of a
+  // transaction. Called by the worker, as the next three are.
   void draw(uint32_t worker, uint64_t above) {
     State& me = workers_[worker];
     me.bound.store(epoch_.load());
     me.tid = std::max(std::max(me.tid, above) + 1, first_tid(epoch_.load()));
     me.drawn = true;
   }
+  // Returns the transaction's TID. If draw() was not called for the transaction, draws one for the
+  // next record alone.
   uint64_t tid(uint32_t worker, uint64_t above) {
     State& me = workers_[worker];
     if (!me.drawn) {
@@ -53,7 +54,8 @@ class EpochTids {
     }
     return me.tid;
   }
-  // The worker has published a record; with `last`, the transaction's last one.
+  // Ends the use of the TID if the record that the worker has published is the last one with it:
+  // the transaction's last (`last`), or one with a TID of its own.
   void published(uint32_t worker, bool last) {
     if (last || !workers_[worker].drawn) abandon(worker);
   }
@@ -63,11 +65,12 @@ class EpochTids {
     workers_[worker].bound.store(0, platform::memory_order_release);
   }
 
-  // Any thread: ends the current epoch, and returns it. The first one is 1.
+  // Ends the current epoch, and returns it. The first epoch is 1. Any thread may call it.
   uint64_t end_epoch() { return epoch_.fetch_add(1); }
-  // Any thread: the last epoch that has ended.
+  // Returns the last epoch that has ended. Any thread may call it.
   uint64_t ended() const { return epoch_.load(platform::memory_order_acquire) - 1; }
-  // Any thread: the last epoch that is over for the workers `first`, `first` + `stride`, ...
+  // Returns the last epoch that is over for the workers `first`, `first` + `stride`, ... Any thread
+  // may call it.
   uint64_t over_for(uint32_t first, uint32_t stride) const {
     uint64_t over = epoch_.load() - 1;
     for (uint32_t worker = first; worker < workers_.size(); worker += stride) {

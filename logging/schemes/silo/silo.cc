@@ -1,8 +1,8 @@
 // `silo`: there is no order within an epoch, and all transactions of an epoch become durable or
 // none does (Tu et al. 2013, section 4; Zheng et al. 2014; compared in Poplar, section 3.3).
 // Workers are dealt to loggers in turn, with one logger for each device. The private buffer of a
-// worker is a chunk of its logger's ring (logging/schemes/silo/buffer_chunks.h). When the chunk is handed
-// over, its unused rest becomes padding.
+// worker is a chunk of its logger's ring (buffer_chunks.h). When the chunk is handed over, its
+// unused rest becomes padding.
 //
 // Sequence number (TID). The upper bits are the epoch, the lower bits a count. The TID is larger
 // than the numbers of what is read and what is overwritten, and than this worker's last TID. It
@@ -27,9 +27,9 @@
 // between the draw of its TID and publish stalls its epoch and later epochs.
 //
 // Protocol.
-//   tids_        its protocol is in logging/schemes/silo/epoch_tids.h. A logger asks which epoch is over
-//                for its workers, and then places the watermark record behind all buffers that were
-//                dealt out. So no record of e comes to lie behind a watermark of e.
+//   tids_        its protocol is in epoch_tids.h. A logger asks which epoch is
+//                over for its workers, and then places the watermark record after all buffers that
+//                were dealt out. So no record of e comes to lie after a watermark of e.
 //   watermark    the last epoch with a watermark record. It is stored (release) under the lock
 //                that chunks are passed under, when the watermark record has its place.
 //   wanted_      the largest epoch with a reservation. It is raised before a worker can wait for
@@ -65,11 +65,11 @@ class Silo final : public MultiStreamScheme {
         tids_(config.workers) {
     const uint32_t owners = config.workers / streams();
     for (uint32_t s = 0; s < streams(); ++s) {
-      loggers_.push_back(std::make_unique<Logger>(stream(s), config.run, owners));
+      loggers_.push_back(std::make_unique<Logger>(stream(s), run(), owners));
     }
   }
 
-  void draw(uint32_t worker, const Dependencies& deps) override {
+  void draw_number(uint32_t worker, const Dependencies& deps) override {
     tids_.draw(worker, std::max(deps.max_read, deps.max_overwritten));
   }
   void abandon(uint32_t worker) override {
@@ -82,12 +82,13 @@ class Silo final : public MultiStreamScheme {
   LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
     const uint32_t index = home(worker);
     const uint64_t tid = tids_.tid(worker, std::max(deps.max_read, deps.max_overwritten));
-    const uint64_t begin = loggers_[index]->chunks.reserve(buffers_[worker], worker, bytes);
-    return reservation(index, begin, bytes, tid);
+    const auto [begin, waited] = loggers_[index]->chunks.reserve(buffers_[worker], worker, bytes);
+    return reservation(index, begin, bytes, tid, waited);
   }
 
-  CommitPoint publish(uint32_t worker, const LogReservation& reservation, bool,
-                      bool commits) override {
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    const bool commits = role == RecordRole::kCommit;
     wanted_.raise(0, EpochTids::epoch_of(reservation.sequence));
     loggers_[reservation.stream]->chunks.publish(buffers_[worker], reservation.bytes);
     tids_.published(worker, commits);
@@ -104,7 +105,7 @@ class Silo final : public MultiStreamScheme {
     if (flusher < streams()) return MultiStreamScheme::flush(flusher, stopping);
     const uint64_t now = platform::ticks();
     if (epoch_end_ == 0) epoch_end_ = now + epoch_ticks_;
-    if (now < epoch_end_ && !(stopping && watermark_behind())) {
+    if (now < epoch_end_ && !(stopping && watermark_lags())) {
       const auto left = static_cast<uint64_t>(platform::ticks_to_ns(epoch_end_ - now));
       return platform::sleep_ns(std::min(stopping ? kStoppingNs : kLongestNs, left));
     }
@@ -112,12 +113,12 @@ class Silo final : public MultiStreamScheme {
     const uint64_t ended = tids_.end_epoch();
     VLOG(2) << "epoch " << ended << " ended";
     platform::full_fence();
-    notify_flushers_behind(wanted_.wanted(), [&](uint32_t s) {
+    notify_lagging_flushers(wanted_.wanted(), [&](uint32_t s) {
       return loggers_[s]->watermark.load(memory_order_relaxed);
     });
   }
 
-  bool idle() const override { return !watermark_behind() && MultiStreamScheme::idle(); }
+  bool idle() const override { return !watermark_lags() && MultiStreamScheme::idle(); }
 
   Counters counters() const override {
     Counters all = MultiStreamScheme::counters();
@@ -137,7 +138,7 @@ class Silo final : public MultiStreamScheme {
     platform::atomic<uint64_t> watermark{0};
   };
 
-  bool watermark_behind() const {
+  bool watermark_lags() const {
     return std::ranges::any_of(loggers_, [&](const auto& logger) {
       return logger->watermark.load(memory_order_acquire) < wanted_.wanted();
     });
@@ -165,8 +166,8 @@ class Silo final : public MultiStreamScheme {
     return logger.chunks.filled();
   }
 
-  // Called under passing(): writes a watermark record of the last epoch that has ended, and to
-  // which no worker will add a record. Returns false if the ring has no room for it.
+  // Writes a watermark record of the last epoch that has ended, and to which no worker will add a
+  // record. Returns false if the ring has no room for it. Called under passing().
   bool advance_watermark(uint32_t index, Logger& logger) {
     const uint64_t ended = tids_.over_for(index, streams());
     if (logger.watermark.load(memory_order_relaxed) >= ended) return true;
@@ -193,7 +194,7 @@ const SchemeRegistration registration({
     .safe_when = "epoch <= persisted epoch",
     .cut = "persisted epoch",
     .source = "Silo; Poplar 3.3",
-    .traits = {.sequence_before_validation = true, .hole_after_validation = true},
+    .traits = {.number_drawn = NumberDrawn::kBeforeWithoutHole},
     .recovery = min_cut(&StreamTail::last_watermark, "persisted epoch up to TID"),
     .stream_count = stream_per_directory,
     .construct = construct<Silo>,
