@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string>
 
-#include "workloads/common.h"
+#include "workloads/broken_rows.h"
 
 namespace logjam {
 

@@ -2,7 +2,8 @@
 
 #include <cstring>
 
-#include "workloads/common.h"
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
 
 namespace logjam {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "workloads/common.h"
+#include "workloads/parallel_sum.h"
 
 namespace logjam {
 

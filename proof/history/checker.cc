@@ -9,6 +9,7 @@
 
 #include "proof/history/history_files.h"
 #include "proof/history/writes.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/violation.h"
 
 namespace logjam::write_history {

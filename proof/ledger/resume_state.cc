@@ -1,6 +1,6 @@
 #include "proof/ledger/resume_state.h"
 
-#include "workloads/common.h"
+#include "workloads/parallel_sum.h"
 
 namespace logjam::ledger {
 namespace {

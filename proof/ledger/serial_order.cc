@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "proof/ledger/precedence.h"
-#include "workloads/common.h"
+#include "workloads/parallel_sum.h"
 
 namespace logjam::ledger {
 namespace {

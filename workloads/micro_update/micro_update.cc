@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/ack_counter.h"
+#include "workloads/broken_rows.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
+#include "workloads/expect_row.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/previous_update.h"
 #include "workloads/random.h"
 #include "workloads/ycsb/row.h"
@@ -105,7 +108,8 @@ class UpdateClient : public Client {
     last_ = before_;
     for (uint32_t i = 0; i < kind_.updates; ++i) {
       std::byte* row;
-      if (!there(txn.update(table_, keys_[i], &row), "micro-update: a row")) return Status::kAbort;
+      if (!found_or_die(txn.update(table_, keys_[i], &row), "micro-update: a row"))
+        return Status::kAbort;
       Head head = head_of(row);
       ++head.updates;
       head.balance += deltas_[i];
@@ -115,7 +119,8 @@ class UpdateClient : public Client {
     }
     for (uint32_t i = kind_.updates; i < kind_.updates + kind_.reads; ++i) {
       const std::byte* row;
-      if (!there(txn.read(table_, keys_[i], &row), "micro-update: a row")) return Status::kAbort;
+      if (!found_or_die(txn.read(table_, keys_[i], &row), "micro-update: a row"))
+        return Status::kAbort;
       sum_ += ycsb::sum_field(row, scale_.row_bytes);
     }
     return Status::kOk;

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/ack_counter.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
+#include "workloads/expect_row.h"
 #include "workloads/oltp/distribution.h"
 #include "workloads/oltp/range_select.h"
 #include "workloads/oltp/rows.h"
@@ -90,7 +91,7 @@ class OltpClient : public Client {
 
   Status execute(Transaction& txn) override {
     for (const Statement& statement : statements_) {
-      if (!there(execute(txn, statement), "oltp: a row")) return Status::kAbort;
+      if (!found_or_die(execute(txn, statement), "oltp: a row")) return Status::kAbort;
     }
     return Status::kOk;
   }

@@ -2,6 +2,9 @@
 
 #include <string>
 
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
+
 namespace logjam::oltp {
 namespace {
 

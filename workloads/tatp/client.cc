@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "workloads/expect_row.h"
+
 namespace logjam::tatp {
 namespace {
 
@@ -126,7 +128,7 @@ bool TatpClient::take(uint32_t type, std::span<const std::byte> command) {
 
 Status TatpClient::get_subscriber_data(Transaction& txn) {
   const Subscriber* row;
-  if (!there(txn.read(tables_.subscriber, s_id_, &row), "tatp: a subscriber")) {
+  if (!found_or_die(txn.read(tables_.subscriber, s_id_, &row), "tatp: a subscriber")) {
     return Status::kAbort;
   }
   shown_ += row->vlr_location + row->byte2[9];
@@ -162,7 +164,7 @@ Status TatpClient::get_access_data(Transaction& txn) {
 
 Status TatpClient::update_subscriber_data(Transaction& txn) {
   Subscriber* subscriber;
-  if (!there(txn.update(tables_.subscriber, s_id_, &subscriber), "tatp: a subscriber")) {
+  if (!found_or_die(txn.update(tables_.subscriber, s_id_, &subscriber), "tatp: a subscriber")) {
     return Status::kAbort;
   }
   subscriber->bit[0] = bit_;
@@ -185,7 +187,7 @@ Status TatpClient::update_location(Transaction& txn) {
   Key s_id;
   Subscriber* subscriber;
   if (!find_by_number(txn, &s_id) ||
-      !there(txn.update(tables_.subscriber, s_id, &subscriber), "tatp: a subscriber")) {
+      !found_or_die(txn.update(tables_.subscriber, s_id, &subscriber), "tatp: a subscriber")) {
     return Status::kAbort;
   }
   subscriber->vlr_location = location_;
@@ -235,8 +237,8 @@ bool TatpClient::find_by_number(Transaction& txn, Key* s_id) {
         found = true;
         return false;
       });
-  return there(status == Status::kOk && !found ? Status::kNotFound : status,
-               "tatp: a subscriber, by number,");
+  return found_or_die(status == Status::kOk && !found ? Status::kNotFound : status,
+                      "tatp: a subscriber, by number,");
 }
 
 }  // namespace logjam::tatp

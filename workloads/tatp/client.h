@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/ack_counter.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
 #include "workloads/random.h"
 #include "workloads/tatp/rows.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/tatp/client.h"
 #include "workloads/tatp/verify.h"
 

@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
+
 namespace logjam::tatp {
 namespace {
 

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/ack_counter.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
+#include "workloads/expect_row.h"
 #include "workloads/last_keys.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/random.h"
 #include "workloads/tpcb/rows.h"
 #include "workloads/tpcb/verify.h"
@@ -76,7 +78,7 @@ class TpcbClient : public Client {
   // Clause 1.2.
   Status execute(Transaction& txn) override {
     Account* account;
-    if (!there(txn.update(tables_.account, input_.account, &account), "tpcb: an account")) {
+    if (!found_or_die(txn.update(tables_.account, input_.account, &account), "tpcb: an account")) {
       return Status::kAbort;
     }
     account->balance += input_.delta;
@@ -89,18 +91,19 @@ class TpcbClient : public Client {
                     .branch = static_cast<uint32_t>(branch_number),
                     .delta = input_.delta,
                     .filler = {}};
-    if (!inserted(txn.insert(tables_.history, input_.history, history), "tpcb: a history row")) {
+    if (!inserted_or_die(txn.insert(tables_.history, input_.history, history),
+                         "tpcb: a history row")) {
       return Status::kAbort;
     }
 
     Teller* teller;
-    if (!there(txn.update(tables_.teller, input_.teller, &teller), "tpcb: a teller")) {
+    if (!found_or_die(txn.update(tables_.teller, input_.teller, &teller), "tpcb: a teller")) {
       return Status::kAbort;
     }
     teller->balance += input_.delta;
 
     Branch* branch;
-    if (!there(txn.update(tables_.branch, branch_number, &branch), "tpcb: a branch")) {
+    if (!found_or_die(txn.update(tables_.branch, branch_number, &branch), "tpcb: a branch")) {
       return Status::kAbort;
     }
     branch->balance += input_.delta;

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "platform/atomic.h"
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
 
 namespace logjam::tpcb {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "workloads/expect_row.h"
+
 namespace logjam::tpcc {
 
 void CustomerChoice::draw(uint32_t warehouse, uint32_t district) {
@@ -33,8 +35,8 @@ bool CustomerChoice::find(Transaction& txn) {
         return true;
       });
   // Every district has a customer with each last name that is drawn (load.cc).
-  if (!found(status == Status::kOk && namesakes_.empty() ? Status::kNotFound : status,
-             "customer")) {
+  if (!found_or_die(status == Status::kOk && namesakes_.empty() ? Status::kNotFound : status,
+                    "tpcc: a row of customer")) {
     return false;
   }
   const auto middle = namesakes_.begin() + static_cast<ptrdiff_t>((namesakes_.size() - 1) / 2);

@@ -1,5 +1,6 @@
 // Delivery (clause 2.7) delivers the oldest undelivered order of each district. Clause 2.7.4.2
 // leaves open how many of the ten deliveries are one database transaction: here all of them are.
+#include "workloads/expect_row.h"
 #include "workloads/tpcc/terminal.h"
 
 namespace logjam::tpcc {
@@ -53,13 +54,14 @@ class DeliveryType : public TransactionType {
   // Clause 2.7.4.2. Returns false if the transaction must abort.
   bool deliver(Transaction& txn, uint32_t district, Key key) {
     Order* order;
-    if (!found(txn.update(tables_.order, key, &order), "order")) return false;
+    if (!found_or_die(txn.update(tables_.order, key, &order), "tpcc: a row of order")) return false;
     order->carrier = carrier_;
 
     Cents amount = 0;
     for (uint32_t number = 1; number <= order->lines; ++number) {
       OrderLine* line;
-      if (!found(txn.update(tables_.order_line, line_key(key, number), &line), "order_line")) {
+      if (!found_or_die(txn.update(tables_.order_line, line_key(key, number), &line),
+                        "tpcc: a row of order_line")) {
         return false;
       }
       line->delivered = date_;
@@ -67,9 +69,9 @@ class DeliveryType : public TransactionType {
     }
 
     Customer* customer;
-    if (!found(txn.update(tables_.customer, customer_key(warehouse_, district, order->customer),
-                          &customer),
-               "customer")) {
+    if (!found_or_die(txn.update(tables_.customer,
+                                 customer_key(warehouse_, district, order->customer), &customer),
+                      "tpcc: a row of customer")) {
       return false;
     }
     customer->balance += amount;

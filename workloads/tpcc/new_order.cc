@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "workloads/expect_row.h"
 #include "workloads/tpcc/terminal.h"
 
 namespace logjam::tpcc {
@@ -46,19 +47,20 @@ class NewOrderType : public TransactionType {
   // before another NewOrder changed it. The transaction runs on, and its commit is refused.
   Status execute(Transaction& txn) override {
     const Warehouse* warehouse;
-    if (!found(txn.read(tables_.warehouse, warehouse_key(warehouse_), &warehouse), "warehouse")) {
+    if (!found_or_die(txn.read(tables_.warehouse, warehouse_key(warehouse_), &warehouse),
+                      "tpcc: a row of warehouse")) {
       return Status::kAbort;
     }
     District* district;
-    if (!found(txn.update(tables_.district, district_key(warehouse_, district_), &district),
-               "district")) {
+    if (!found_or_die(txn.update(tables_.district, district_key(warehouse_, district_), &district),
+                      "tpcc: a row of district")) {
       return Status::kAbort;
     }
     const uint32_t number = district->next_order++;
     const Customer* customer;
-    if (!found(
+    if (!found_or_die(
             txn.read(tables_.customer, customer_key(warehouse_, district_, customer_), &customer),
-            "customer")) {
+            "tpcc: a row of customer")) {
       return Status::kAbort;
     }
 
@@ -98,8 +100,9 @@ class NewOrderType : public TransactionType {
     if (status != Status::kOk) return status;
 
     Stock* stock;
-    if (!found(txn.update(tables_.stock, stock_key(line.supply_warehouse, line.item), &stock),
-               "stock")) {
+    if (!found_or_die(
+            txn.update(tables_.stock, stock_key(line.supply_warehouse, line.item), &stock),
+            "tpcc: a row of stock")) {
       return Status::kAbort;
     }
     const auto quantity = static_cast<int32_t>(line.quantity);

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/table_checks.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/load.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "workloads/expect_row.h"
 #include "workloads/tpcc/terminal.h"
 
 namespace logjam::tpcc {
@@ -25,8 +26,8 @@ class StockLevelType : public TransactionType {
   // Clause 2.8.2.2.
   Status execute(Transaction& txn) override {
     const District* district;
-    if (!found(txn.read(tables_.district, district_key(warehouse_, district_), &district),
-               "district")) {
+    if (!found_or_die(txn.read(tables_.district, district_key(warehouse_, district_), &district),
+                      "tpcc: a row of district")) {
       return Status::kAbort;
     }
     const uint64_t next = district->next_order, first = next > kOrders ? next - kOrders : 1;
@@ -45,7 +46,8 @@ class StockLevelType : public TransactionType {
     uint32_t low = 0;
     for (const uint32_t item : items_) {
       const Stock* stock;
-      if (!found(txn.read(tables_.stock, stock_key(warehouse_, item), &stock), "stock")) {
+      if (!found_or_die(txn.read(tables_.stock, stock_key(warehouse_, item), &stock),
+                        "tpcc: a row of stock")) {
         return Status::kAbort;
       }
       low += stock->quantity < threshold_;

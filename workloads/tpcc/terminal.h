@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "engine/transaction.h"
-#include "platform/fatal.h"
 #include "workloads/command.h"
 #include "workloads/random.h"
 #include "workloads/tpcc/home.h"
@@ -138,17 +137,5 @@ inline constexpr std::array<TypeInfo, 5> kTypes = {{
     {"delivery", make_delivery, 4},
     {"stock-level", make_stock_level, 4},
 }};
-
-// For the status of an access to a row that the load created and no transaction deletes. Returns
-// true for kOk, and false for kAbort: the transaction must return at once. Any other status means
-// that the engine lost the row, and ends the process with kExitViolation.
-inline bool found(Status status, const char* table) {
-  if (status == Status::kAbort) return false;
-  if (status != Status::kOk) {
-    platform::fatal(std::string("tpcc: a loaded row of table ") + table + " is missing",
-                    platform::kExitViolation);
-  }
-  return true;
-}
 
 }  // namespace logjam::tpcc

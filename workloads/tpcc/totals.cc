@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "platform/atomic.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/table_checks.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/written_rows.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "workloads/common.h"
+#include "workloads/broken_rows.h"
 #include "workloads/tpcc/payment_text.h"
 #include "workloads/tpcc/schema.h"
 

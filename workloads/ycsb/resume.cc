@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "platform/fatal.h"
-#include "workloads/common.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/table_checks.h"
 #include "workloads/ycsb/fields.h"
 

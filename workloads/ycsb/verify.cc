@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/ycsb/fields.h"
 #include "workloads/ycsb/key_space.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/workload.h"
-#include "workloads/common.h"
+#include "workloads/ack_counter.h"
 #include "workloads/ycsb/options.h"
 
 namespace logjam::ycsb {

@@ -6,7 +6,6 @@
 #include "engine/workload.h"
 #include "platform/fatal.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
 #include "workloads/random.h"
 #include "workloads/ycsb/fields.h"
 #include "workloads/ycsb/key_space.h"
