@@ -47,7 +47,7 @@ struct Place {
 
 class Checker {
  public:
-  Checker(Database& database, const HistoryLives& history,
+  Checker(Database& database, const HistoryFiles& history,
           const std::vector<std::string_view>& types)
       : database_(database), history_(history), types_(types) {}
 
@@ -360,7 +360,7 @@ class Checker {
   }
 
   Database& database_;
-  const HistoryLives& history_;
+  const HistoryFiles& history_;
   const std::vector<std::string_view>& types_;
   std::vector<Recorded> transactions_;
   std::vector<Place> places_;
@@ -373,7 +373,7 @@ class Checker {
 
 Check check_history(Database& database, const std::string& path, const std::string& workload,
                     const std::vector<std::string_view>& types) {
-  const HistoryLives history = open_history_lives(path);
+  const HistoryFiles history = open_history_files(path);
   std::string error = history.error;
   if (error.empty()) {
     const HistoryFileParameters wanted{workload, static_cast<uint32_t>(types.size()), {}, ""};

@@ -125,7 +125,7 @@ class HistoryWriter {
 
 struct HistoryEntry {
   TransactionId id = 0;
-  uint32_t life = 0;  // an index into HistoryLives::files
+  uint32_t life = 0;  // an index into HistoryFiles::files
   bool acknowledged = false;
   std::span<const std::byte> payload;  // 8-byte aligned
 };

@@ -34,7 +34,7 @@ void remove_later_lives(const std::string& path) {
 }
 
 // Ids ascend from life to life.
-std::string order_of_ids(const HistoryLives& history) {
+std::string order_of_ids(const HistoryFiles& history) {
   for (size_t i = 1; i < history.entries.size(); ++i) {
     const HistoryEntry& before = history.entries[i - 1];
     const HistoryEntry& entry = history.entries[i];
@@ -64,7 +64,7 @@ std::string difference(const HistoryFileParameters& has, const HistoryFileParame
   return "";
 }
 
-std::string HistoryLives::unsafe() const {
+std::string HistoryFiles::unsafe() const {
   std::vector<std::string> reasons;
   for (const HistoryFile& life : files) {
     if (!life.proves_nothing()) continue;
@@ -76,7 +76,7 @@ std::string HistoryLives::unsafe() const {
   return all;
 }
 
-std::vector<uint64_t> HistoryLives::counts() const {
+std::vector<uint64_t> HistoryFiles::counts() const {
   std::vector<uint64_t> counts;
   for (const HistoryEntry& entry : entries) {  // in ascending order
     counts.resize(worker_of(entry.id) + 1);
@@ -85,8 +85,8 @@ std::vector<uint64_t> HistoryLives::counts() const {
   return counts;
 }
 
-HistoryLives open_history_lives(const std::string& path) {
-  HistoryLives history;
+HistoryFiles open_history_files(const std::string& path) {
+  HistoryFiles history;
   const auto refuse = [&](const std::string& error) {
     history.error = error;
     history.entries.clear();
@@ -131,7 +131,7 @@ StartedHistory start_life(const std::string& path, uint32_t workers,
   StartedHistory started;
   uint32_t life = 1;
   if (parameters.ordinal > 1) {
-    const HistoryLives earlier = open_history_lives(path);
+    const HistoryFiles earlier = open_history_files(path);
     std::string error = earlier.error;
     if (error.empty()) error = gap_in_history(path, parameters.ordinal - 1);
     if (error.empty()) {

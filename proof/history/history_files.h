@@ -31,7 +31,7 @@ namespace logjam {
 // The file of life `life`, from 1, of the history `path`.
 std::string file_of_life(const std::string& path, uint32_t life);
 
-struct HistoryLives {
+struct HistoryFiles {
   std::string error;  // why the history cannot be used, in one sentence; empty if it can
   // By life, without their entries. The last one has started, unless it is the only one.
   std::vector<HistoryFile> files;
@@ -44,7 +44,7 @@ struct HistoryLives {
   std::vector<uint64_t> counts() const;
 };
 // Reads the files of all lives, whose processes have ended.
-HistoryLives open_history_lives(const std::string& path);
+HistoryFiles open_history_files(const std::string& path);
 
 // " of life 2" for index 1, and nothing if there is but one life.
 std::string name_of_life(size_t lives, uint32_t index);

@@ -26,7 +26,7 @@ Key KeyPicker::operator()(std::mt19937_64& random) const {
 }
 
 LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
-                           const KeyPicker& pick, const Beginning& beginning, CellOrder& order,
+                           const KeyPicker& pick, const ResumeState& resume_state, CellOrder& order,
                            Acknowledged& acknowledged, HistoryWriter* history)
     : ledger_(database.table("ledger")),
       entries_(database.table("entries")),
@@ -41,8 +41,8 @@ LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers
       history_(history),
       area_(history == nullptr ? nullptr : &history->area(worker)),
       random_(mix(seed + 1) ^ mix(worker + 1)),
-      attempts_(beginning.attempts_of(worker)),
-      last_generation_(beginning.generations) {
+      attempts_(resume_state.attempts_of(worker)),
+      last_generation_(resume_state.generations) {
   last_generation_.resize(FLAGS_ledger_keys);
 }
 

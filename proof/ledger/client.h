@@ -81,7 +81,7 @@ struct Input {
 class LedgerClient final : public Client, private CommitObserver {
  public:
   LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
-               const KeyPicker& pick, const Beginning& beginning, CellOrder& order,
+               const KeyPicker& pick, const ResumeState& resume_state, CellOrder& order,
                Acknowledged& acknowledged, HistoryWriter* history);
 
   uint32_t next() override;

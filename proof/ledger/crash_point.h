@@ -25,11 +25,11 @@ namespace logjam::ledger {
 class Acknowledged {
  public:
   explicit Acknowledged(uint32_t workers) : newest_(workers) {}
-  // What `beginning` knows was recovered, and is as good as acknowledged.
-  Acknowledged(uint32_t workers, const Beginning& beginning)
-      : newest_(std::max<size_t>(workers, beginning.attempts.size())) {
-    for (uint32_t worker = 0; worker < beginning.attempts.size(); ++worker) {
-      note(make_id(worker, beginning.attempts[worker]));
+  // What `resume_state` knows was recovered, and is as good as acknowledged.
+  Acknowledged(uint32_t workers, const ResumeState& resume_state)
+      : newest_(std::max<size_t>(workers, resume_state.attempts.size())) {
+    for (uint32_t worker = 0; worker < resume_state.attempts.size(); ++worker) {
+      note(make_id(worker, resume_state.attempts[worker]));
     }
   }
 

@@ -12,7 +12,7 @@
 
 namespace logjam::ledger {
 
-struct Beginning {
+struct ResumeState {
   std::vector<uint64_t> attempts;     // by worker: the largest count of its ids
   std::vector<uint32_t> generations;  // by ledger key: that of its entry; empty after a load
 
@@ -30,6 +30,6 @@ struct Beginning {
 
 // Reads what the rows say, and tells `order` who wrote the cells last. No transaction may run
 // meanwhile.
-Beginning read_beginning(Database& database, CellOrder* order);
+ResumeState read_resume_state(Database& database, CellOrder* order);
 
 }  // namespace logjam::ledger
