@@ -50,7 +50,8 @@ namespace {
 
 using namespace ledger;
 
-// The value of a flag defined anywhere in the binary, or an empty string if it does not exist.
+// Returns the value of a flag defined anywhere in the binary, or an empty string if it does not
+// exist.
 std::string flag(const char* name) {
   std::string value;
   return gflags::GetCommandLineOption(name, &value) ? value : "";
@@ -105,7 +106,7 @@ class Ledger final : public Workload {
                                .field("cell", &EntryRow::key)});
   }
 
-  // Keys with even numbers have an entry, and so have slots.
+  // Loads all tables. Keys with even numbers get an entry, and slots with even numbers a row.
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Table& ledger = database.table("ledger");
     Table& entries = database.table("entries");
@@ -160,7 +161,7 @@ class Ledger final : public Workload {
     }
   }
 
-  // Replay adds nothing to the history, which belongs to the run.
+  // Makes a client without a history: replay adds nothing to it, because it is the run's.
   std::unique_ptr<Client> make_replayer(Database& database) override {
     return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, resume_state_, order_, nobody_,
                                           nullptr);

@@ -14,7 +14,8 @@ struct Writers {
   }
 };
 
-// Calls note(key, row, &writers) for each row.
+// Calls note(key, row, &writers) for each row, on all cores, and raises `*resume_state` to the
+// result.
 template <class Row, class Note>
 void read(Table& table, ResumeState* resume_state, const Note& note) {
   Writers found = sum_of_parts(Writers{}, [&](uint32_t part, uint32_t parts, Writers* writers) {
