@@ -27,16 +27,16 @@ class AckCounter {
   }
 
   // Starts again from `recovered` things in the tables, for Workload::resume(). They replace the
-  // loaded things and those that clients added while they replayed commands.
+  // loaded things and the things that clients counted while they replayed commands.
   void resume(uint64_t recovered) {
     recovered_ = recovered;
     acknowledged_.store(0, platform::memory_order_relaxed);
     clients_.store(0, platform::memory_order_relaxed);
   }
 
-  // Appends the check `name`: the `found` things in the tables are the `loaded` and the acknowledged
-  // ones. Only the bits in `mask` are compared. Appends nothing if no client has run, because after
-  // a recovery alone the expected number is unknown.
+  // Appends the check `name`: the `found` things in the tables are the `loaded` and the
+  // acknowledged ones. Only the bits in `mask` are compared. Appends nothing if no client has run,
+  // because after a recovery alone the expected number is unknown.
   void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
              uint64_t loaded = 0, uint64_t mask = ~uint64_t{0}) const {
     if (clients_.load(platform::memory_order_relaxed) == 0) return;

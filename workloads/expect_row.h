@@ -8,9 +8,9 @@
 
 namespace logjam {
 
-// Checks the status of an access to the row `row`, which the load created and no transaction deletes
-// for good. Returns true for kOk, and false for kAbort: the transaction must return at once. On any
-// other status the engine has lost the row, and the process ends with kExitViolation.
+// Checks the status of an access to the row `row`, which the load created and no transaction
+// deletes for good. Returns true for kOk, and false for kAbort: the transaction must return at
+// once. On any other status the engine has lost the row, and the process ends with kExitViolation.
 inline bool found_or_die(Status status, const char* row) {
   if (status == Status::kAbort) return false;
   if (status != Status::kOk) {

@@ -11,9 +11,9 @@
 
 namespace logjam {
 
-// Computes a sum on all cores: count_part(part, parts, &sum) adds part `part` of `parts` to a Sum of
-// its own, which starts as `nothing`. Sum::add joins the parts in their order, so the result is the
-// one that a single thread would find. One thread does all the work if there are few `items` to
+// Computes a sum on all cores: count_part(part, parts, &sum) adds part `part` of `parts` to a Sum
+// of its own, which starts as `nothing`. Sum::add joins the parts in their order, so the result is
+// the one that a single thread would find. One thread does all the work if there are few `items` to
 // count, because forking would cost more than counting.
 template <class Sum, class CountPart>
 Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items = ~uint64_t{0}) {

@@ -48,11 +48,11 @@ const Kind* find_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-// The first bytes of a row: how often the row was updated, a balance, and which update its last
-// writer had made before. The rest of the row follows from these and the key, so verify() notices a
+// The first bytes of a row: how often the row was updated, a balance, and the update that its last
+// writer made before. The rest of the row follows from these and the key, so verify() notices a
 // torn or misplaced row. The updates of a transaction change balances by amounts that add up to 0,
-// and each but the first names the one before, so verify() also notices a transaction of which only
-// a part was recovered, and a lost update.
+// and each except the first names the one before, so verify() also notices a lost update and a
+// transaction that was recovered in part.
 struct Head {
   uint64_t updates;
   int64_t balance;
@@ -126,8 +126,8 @@ class UpdateClient : public Client {
     return Status::kOk;
   }
 
-  // The command: the numbers of updates and reads, the update before the first, the keys, and the
-  // deltas of the updates.
+  // Encodes the numbers of updates and reads, the update before the first, the keys, and the deltas
+  // of the updates.
   std::span<const std::byte> command() override {
     command_ = {uint64_t{kind_.reads} << 32 | kind_.updates,
                 uint64_t{before_.key} << 32 | before_.updates};
@@ -244,7 +244,7 @@ class MicroUpdate : public Workload {
   uint64_t expected_bytes() const override { return table_bytes(scale_.rows, scale_.row_bytes); }
 
  private:
-  // By verify().
+  // The result of verify()'s scan.
   struct Found {
     uint64_t rows = 0, updates = 0;
     int64_t balance = 0;

@@ -7,7 +7,8 @@
 namespace logjam::tatp {
 namespace {
 
-// The end of a transaction whose write returned `status`: it rolls back if that is `failed`.
+// Returns the end of a transaction whose write returned `status`: it rolls back if that is
+// `failed`.
 Status rolled_back_if(Status failed, Status status) {
   return status == failed ? Status::kRollback : status;
 }
@@ -30,14 +31,14 @@ TatpClient::~TatpClient() {
   acknowledged_.updates.add(of[kUpdateSubscriberData] + of[kUpdateLocation]);
 }
 
-// The specification's "Key value distribution": NURand(A, 1, P).
+// Draws from the specification's "Key value distribution": NURand(A, 1, P).
 uint64_t TatpClient::draw_subscriber() {
   const uint64_t p = options_.population.subscribers;
   if (options_.uniform) return 1 + random_.below(p);
   return (random_.below(a_ + 1) | (1 + random_.below(p))) % p + 1;
 }
 
-// The fields that most types need are drawn for all types, which costs less than a distinction.
+// Draws the fields that most types need for all types, which costs less than a distinction.
 uint32_t TatpClient::next() {
   before_ = last_;
   if (options_.only) {
@@ -202,8 +203,8 @@ void TatpClient::sign(Key s_id, Subscriber* row) {
   last_ = {static_cast<uint32_t>(s_id), row->updates};
 }
 
-// The specification asks for a select of the facilities' types. One of them must be the type to
-// which the new row refers (its foreign key).
+// Selects the types of the subscriber's facilities, as the specification asks, and inserts the row.
+// One of them must be the type to which the new row refers (its foreign key).
 Status TatpClient::insert_call_forwarding(Transaction& txn) {
   Key s_id;
   if (!find_by_number(txn, &s_id)) return Status::kAbort;

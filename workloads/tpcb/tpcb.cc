@@ -48,7 +48,7 @@ struct Choosers {
 
 class TpcbClient : public Client {
  public:
-  // `last_history` is the key of the worker's row of history before.
+  // Makes a client whose worker's last history row, in earlier lives, has the key `last_history`.
   TpcbClient(const Scale& scale, const Choosers& choose, AckCounter& ack_counter,
              Database& database, uint32_t worker, uint64_t seed, Key last_history)
       : scale_(scale),
@@ -59,7 +59,7 @@ class TpcbClient : public Client {
         last_history_(last_history) {}
   ~TpcbClient() override { ack_counter_.add(acknowledged_); }
 
-  // Clause 5.3: any teller. In 85 of 100 cases, and if there is only one branch, the account
+  // Draws any teller (clause 5.3). In 85 of 100 cases, and if there is only one branch, the account
   // belongs to the teller's branch. Otherwise it belongs to any other branch.
   uint32_t next() override {
     const uint64_t home = choose_.branches.draw(random_);
@@ -75,7 +75,7 @@ class TpcbClient : public Client {
     return branch == home ? kHome : kAway;
   }
 
-  // Clause 1.2.
+  // Executes the transaction profile (clause 1.2).
   Status execute(Transaction& txn) override {
     Account* account;
     if (!found_or_die(txn.update(tables_.account, input_.account, &account), "tpcb: an account")) {
@@ -154,7 +154,7 @@ class Tpcb : public Workload {
         {"history", sizeof(History), IndexKind::kOrdered, 1024, {}, history_columns()});
   }
 
-  // All balances are 0, and the history is empty.
+  // Loads all rows with balances of 0. The history is empty.
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Tables tables(database);
     for (Key b = part; b < scale_.branches; b += parts) {
@@ -208,8 +208,8 @@ class Tpcb : public Workload {
     return text;
   }
 
-  // Clause 4, scaling: the database has a branch, with its tellers and accounts, for each
-  // transaction a second that is reported.
+  // Returns a warning if the database is too small for the rate: it must have a branch, with its
+  // tellers and accounts, for each transaction a second that is reported (clause 4, scaling).
   std::string caution(double tps) const override {
     if (tps <= static_cast<double>(scale_.branches)) return "";
     char text[160];

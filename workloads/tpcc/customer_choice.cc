@@ -19,8 +19,8 @@ void CustomerChoice::draw(uint32_t warehouse, uint32_t district) {
   }
 }
 
-// Clause 2.5.2.2: of the customers with that last name, sorted by first name, the customer in the
-// middle, rounded up.
+// Takes the middle one, rounded up, of the customers with that last name, sorted by first name
+// (clause 2.5.2.2).
 bool CustomerChoice::find(Transaction& txn) {
   if (!by_name_) return true;
   namesakes_.clear();

@@ -11,13 +11,13 @@ class OrderStatusType : public TransactionType {
   explicit OrderStatusType(Terminal& terminal)
       : terminal_(terminal), tables_(terminal.tables), customer_(terminal) {}
 
-  // Clause 2.6.1.
+  // Draws the customer (clause 2.6.1).
   void draw() override {
     const uint32_t warehouse = terminal_.draw_warehouse();
     customer_.draw(warehouse, terminal_.draw_district());
   }
 
-  // Clause 2.6.2.2.
+  // Executes the transaction profile (clause 2.6.2.2).
   Status execute(Transaction& txn) override {
     if (!customer_.find(txn)) return Status::kAbort;
     const Customer* customer;

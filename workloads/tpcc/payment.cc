@@ -12,7 +12,7 @@ class PaymentType : public TransactionType {
   explicit PaymentType(Terminal& terminal)
       : terminal_(terminal), tables_(terminal.tables), customer_(terminal) {}
 
-  // Clause 2.5.1.
+  // Draws the payment (clause 2.5.1).
   void draw() override {
     Random& random = terminal_.random;
     warehouse_ = terminal_.draw_warehouse();
@@ -26,7 +26,7 @@ class PaymentType : public TransactionType {
     history_ = history_key(terminal_.worker, terminal_.payments++);
   }
 
-  // Clause 2.5.2.2.
+  // Executes the transaction profile (clause 2.5.2.2).
   Status execute(Transaction& txn) override {
     Warehouse* warehouse;
     if (!found_or_die(txn.update(tables_.warehouse, warehouse_key(warehouse_), &warehouse),
