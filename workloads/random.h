@@ -34,8 +34,8 @@ class Random {
     return result;
   }
 
-  // Uniform in [0, n) without bias; n > 0. This is Lemire's multiplication method (2019), which
-  // divides only if the low half of the product is below n, which is rare for small n.
+  // Draws uniformly from [0, n) without bias; n > 0. This is Lemire's multiplication method (2019),
+  // which divides only if the low half of the product is below n; that is rare for small n.
   uint64_t below(uint64_t n) {
     Wide product = Wide{next()} * n;
     if (static_cast<uint64_t>(product) < n) {
@@ -45,15 +45,15 @@ class Random {
     return static_cast<uint64_t>(product >> 64);
   }
 
-  // Uniform in [low, high], both included.
+  // Draws uniformly from [low, high], both included.
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(below(static_cast<uint64_t>(high - low) + 1));
   }
 
-  // Uniform in [0, 1), all 53 bits random.
+  // Draws uniformly from [0, 1), with all 53 bits random.
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
-  // True in `share` of 100 cases.
+  // Returns true in `share` of 100 cases.
   bool percent(uint32_t share) { return below(100) < share; }
 
  private:

@@ -3,7 +3,8 @@
 #include <cstring>
 
 #include "platform/text.h"
-#include "workloads/common.h"
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
 
 namespace logjam {
 namespace {
@@ -40,7 +41,7 @@ bool has_posting(Index& index, Key key, const Tuple& tuple) {
   return found;
 }
 
-// What is wrong with a posting, or null.
+// Returns what is wrong with a posting, or null.
 const char* wrong_posting(Table& table, const SecondarySchema& schema, const Posting& posting,
                           bool earlier_keys_left) {
   Keyed* entry = table.primary().find(posting.primary, nullptr);

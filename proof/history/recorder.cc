@@ -44,7 +44,8 @@ Status RecordingTransaction::write(Table& table, Key key, std::byte** row) {
   return status;
 }
 
-// A copy that the client has got before is one change, in the state in which the client leaves it.
+// Notes a copy of a row that the client may change. A copy that the client already has is the same
+// change, in the state in which the client leaves it.
 void RecordingTransaction::note_copy(Table& table, Key key, const std::byte* row, RowHash before) {
   const auto found = std::ranges::find(changes_, row, &Change::row);
   if (found == changes_.end()) changes_.push_back({&table, key, row, before, 0});

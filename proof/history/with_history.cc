@@ -44,7 +44,7 @@ class WithHistory final : public Workload {
         workload_->make_client(database, worker, workers, seed), *history_.writer, order_, worker,
         worker < history_.counts.size() ? history_.counts[worker] : 0);
   }
-  // Replay adds nothing to the history, which belongs to the run.
+  // Makes the workload's own client: replay adds nothing to the history, which is the run's.
   std::unique_ptr<Client> make_replayer(Database& database) override {
     return workload_->make_replayer(database);
   }

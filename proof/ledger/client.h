@@ -41,7 +41,7 @@ inline constexpr uint64_t kMostCellWrites = 4;
 
 enum Type : uint32_t { kTransfer, kToggle, kBlind, kAudit, kLookup };
 
-// The keys that the flags say.
+// Returns the keys that the flags ask for.
 KeySpace key_space();
 
 // Draws keys with probability proportional to 1 / rank^theta; key k has rank k + 1. Immutable, so
@@ -55,7 +55,7 @@ class KeyPicker {
   std::vector<double> cumulative_;
 };
 
-// A write of a cell. Unless the cell has no slot, the same is done to the slot.
+// A write to a cell, and to its slot if it has one.
 struct CellWrite {
   Op op = Op::kBlind;
   uint64_t cell = 0;
@@ -70,7 +70,7 @@ struct Input {
   bool dawdles = false;         // before its commit, so that others overtake it
   bool of_cells = false;        // audit, lookup: of cells and slots; `low` and `high` are cells
   Key low = 0, high = 0;        // audit: the range, both included
-  size_t scan_limit = 0;        // audit: the scan stops after so many entries
+  size_t scan_limit = 0;        // audit: the scan stops after this many entries
   bool descending = false;      // audit
   bool ledger_first = false;    // audit, lookup: read the ledger before the entries
   bool new_generation = false;  // toggle: an inserted entry gets a new key
@@ -81,7 +81,7 @@ struct Input {
 class LedgerClient final : public Client, private CommitObserver {
  public:
   LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
-               const KeyPicker& pick, const Beginning& beginning, CellOrder& order,
+               const KeyPicker& pick, const ResumeState& resume_state, CellOrder& order,
                Acknowledged& acknowledged, HistoryWriter* history);
 
   uint32_t next() override;
@@ -133,10 +133,10 @@ class LedgerClient final : public Client, private CommitObserver {
   Status lookup_slot(Transaction& txn, uint64_t cell);
   void compare_slot(uint64_t cell, const CellRow& row, const EntryRow* slot);
 
-  // Reads the rows of input_.reads. kAbort, kOk.
+  // Reads the rows of input_.reads. Returns kAbort or kOk.
   Status read_keys(Transaction& txn);
-  // Copies the row of `key` to `*row`, and records its writer as a read of the attempt. kAbort, or
-  // kOk; a missing row is recorded as a mismatch.
+  // Copies the row of `key` to `*row`, and records its writer as a read of the attempt. Returns
+  // kAbort or kOk; a missing row is recorded as a mismatch.
   Status read_ledger(Transaction& txn, Key key, LedgerRow* row);
   // Fetches the row of `key` to be changed, names the attempt as its writer, and records the
   // overwritten writer. The caller seals the row. A missing row is recorded as a mismatch.

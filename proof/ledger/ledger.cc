@@ -50,7 +50,8 @@ namespace {
 
 using namespace ledger;
 
-// The value of a flag defined anywhere in the binary, or an empty string if it does not exist.
+// Returns the value of a flag defined anywhere in the binary, or an empty string if it does not
+// exist.
 std::string flag(const char* name) {
   std::string value;
   return gflags::GetCommandLineOption(name, &value) ? value : "";
@@ -105,7 +106,7 @@ class Ledger final : public Workload {
                                .field("cell", &EntryRow::key)});
   }
 
-  // Keys with even numbers have an entry, and so have slots.
+  // Loads all tables. Keys with even numbers get an entry, and slots with even numbers a row.
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Table& ledger = database.table("ledger");
     Table& entries = database.table("entries");
@@ -133,7 +134,7 @@ class Ledger final : public Workload {
     }
   }
 
-  void resume(Database& database) override { beginning_ = read_beginning(database, &order_); }
+  void resume(Database& database) override { resume_state_ = read_resume_state(database, &order_); }
 
   std::vector<std::string_view> types() const override {
     return {"transfer", "toggle", "blind", "audit", "lookup"};
@@ -143,9 +144,9 @@ class Ledger final : public Workload {
                                       uint64_t seed) override {
     const platform::lock_guard<platform::mutex> guard(making_);
     if (acknowledged_ == nullptr) {
-      acknowledged_ = std::make_unique<Acknowledged>(workers, beginning_);
+      acknowledged_ = std::make_unique<Acknowledged>(workers, resume_state_);
     }
-    return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, beginning_,
+    return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, resume_state_,
                                           order_, *acknowledged_, history_.get());
   }
 
@@ -156,13 +157,13 @@ class Ledger final : public Workload {
         start_life(FLAGS_history, workers, history_parameters(key_space(), unsafe_, ordinal));
     history_ = std::move(started.writer);
     for (uint32_t worker = 0; worker < started.counts.size(); ++worker) {
-      beginning_.raise(worker, started.counts[worker]);
+      resume_state_.raise(worker, started.counts[worker]);
     }
   }
 
-  // Replay adds nothing to the history, which belongs to the run.
+  // Makes a client without a history: replay adds nothing to it, because it is the run's.
   std::unique_ptr<Client> make_replayer(Database& database) override {
-    return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, beginning_, order_, nobody_,
+    return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, resume_state_, order_, nobody_,
                                           nullptr);
   }
 
@@ -213,7 +214,7 @@ class Ledger final : public Workload {
   }
 
   KeyPicker pick_;
-  Beginning beginning_;
+  ResumeState resume_state_;
   CellOrder order_;
   platform::mutex making_;
   std::unique_ptr<Acknowledged> acknowledged_;

@@ -6,8 +6,8 @@
 // number: the writer of the row that was read.
 //
 // Cells are rows that transactions overwrite without reading them, so a cell names its writer, but
-// not whose write that writer overwrote. A slot is a row that comes and goes; the cell of the same
-// number says whether it is there. In histories and in the checker, keys from 0 are rows of the
+// not the writer before. A slot is a row that is often inserted and erased; the cell of the same
+// number says whether it is present. In histories and in the checker, keys from 0 are rows of the
 // ledger, and the cells' keys follow.
 #pragma once
 
@@ -29,15 +29,14 @@ struct LedgerRow {
   TransactionId toggler = 0;      // the writer that last inserted or erased the entry
   uint32_t generation = 0;        // of the entry, see entry_key()
   uint32_t present = 0;
-  // A hash of everything that the row's writers had read before they wrote. Where the log holds
+  // A hash of everything that the row's writers had read before they wrote. If the log holds
   // commands instead of values, recovery computes the same hash only if each writer reads the same
-  // again.
+  // versions again.
   uint64_t seen = 0;
   static constexpr unsigned kFillers = 7;
   uint64_t filler[kFillers] = {};  // follows from all other fields, so a torn row is noticed
 
-  // Adds to `seen` that the transaction which writes this row has read the row of `key`, as written
-  // by `read`.
+  // Adds to `seen` that the row's writer has read the row of `key`, as written by `read`.
   void remember(Key key, TransactionId read) { seen = remember(seen, key, read); }
   static uint64_t remember(uint64_t seen, Key key, TransactionId read) {
     return mix_bits(seen + mix_bits(read ^ mix_bits(~key)));
@@ -61,9 +60,9 @@ struct LedgerRow {
 };
 static_assert(sizeof(LedgerRow) == 96);
 
-// The key of a ledger key's entry, in each generation another one: so inserts keep changing the
-// index. Entries are in the order of their ledger keys, so a range of ledger keys is a range of
-// entries.
+// Returns the key of a ledger key's entry, which differs in each generation, so inserts keep
+// changing the index. Entries are in the order of their ledger keys, so a range of ledger keys is a
+// range of entries.
 inline constexpr unsigned kGenerationBits = 20;
 constexpr Key entry_key(Key key, uint32_t generation) {
   return key << kGenerationBits | (generation & ((1u << kGenerationBits) - 1));
@@ -79,8 +78,8 @@ struct EntryRow {
   bool intact() const { return filler == mix_bits(writer ^ mix_bits(~key)); }
 };
 
-// The row of a cell. Slot `number` is in table `slots` exactly if `present` is 1. Cells without a
-// slot have 0.
+// The row of a cell. The slot of the same number is in table `slots` exactly if `present` is 1. In
+// cells without a slot `present` is 0.
 struct CellRow {
   TransactionId writer = 0;
   uint64_t present = 0;

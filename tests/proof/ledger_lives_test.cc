@@ -109,7 +109,7 @@ TEST(LedgerLives, NoTwoTransactionsHaveTheSameId) {
   world.next_life();
   world.record(id, {}, {{2, 0}});
   world.expect("cannot use the history " + world.path() +
-               ": transaction 0:1 of life 2 does not come behind 0:1 of life 1");
+               ": transaction 0:1 of life 2 does not come after 0:1 of life 1");
 }
 
 class LedgerLivesRun : public testing::Test {

@@ -5,7 +5,7 @@
 
 #include "tests/workloads/harness.h"
 #include "tests/workloads/small_scales.h"
-#include "workloads/common.h"
+#include "workloads/ack_counter.h"
 #include "workloads/ycsb/key_space.h"
 
 namespace logjam {

@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/ack_counter.h"
+#include "workloads/broken_rows.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
+#include "workloads/expect_row.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/previous_update.h"
 #include "workloads/random.h"
 #include "workloads/ycsb/row.h"
@@ -45,11 +48,11 @@ const Kind* find_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-// The first bytes of a row: how often the row was updated, a balance, and which update its last
-// writer had made before. The rest of the row follows from these and the key, so verify() notices a
+// The first bytes of a row: how often the row was updated, a balance, and the update that its last
+// writer made before. The rest of the row follows from these and the key, so verify() notices a
 // torn or misplaced row. The updates of a transaction change balances by amounts that add up to 0,
-// and each but the first names the one before, so verify() also notices a transaction of which only
-// a part was recovered, and a lost update.
+// and each except the first names the one before, so verify() also notices a lost update and a
+// transaction that was recovered in part.
 struct Head {
   uint64_t updates;
   int64_t balance;
@@ -105,7 +108,8 @@ class UpdateClient : public Client {
     last_ = before_;
     for (uint32_t i = 0; i < kind_.updates; ++i) {
       std::byte* row;
-      if (!there(txn.update(table_, keys_[i], &row), "micro-update: a row")) return Status::kAbort;
+      if (!found_or_die(txn.update(table_, keys_[i], &row), "micro-update: a row"))
+        return Status::kAbort;
       Head head = head_of(row);
       ++head.updates;
       head.balance += deltas_[i];
@@ -115,14 +119,15 @@ class UpdateClient : public Client {
     }
     for (uint32_t i = kind_.updates; i < kind_.updates + kind_.reads; ++i) {
       const std::byte* row;
-      if (!there(txn.read(table_, keys_[i], &row), "micro-update: a row")) return Status::kAbort;
+      if (!found_or_die(txn.read(table_, keys_[i], &row), "micro-update: a row"))
+        return Status::kAbort;
       sum_ += ycsb::sum_field(row, scale_.row_bytes);
     }
     return Status::kOk;
   }
 
-  // The command: the numbers of updates and reads, the update before the first, the keys, and the
-  // deltas of the updates.
+  // Encodes the numbers of updates and reads, the update before the first, the keys, and the deltas
+  // of the updates.
   std::span<const std::byte> command() override {
     command_ = {uint64_t{kind_.reads} << 32 | kind_.updates,
                 uint64_t{before_.key} << 32 | before_.updates};
@@ -239,7 +244,7 @@ class MicroUpdate : public Workload {
   uint64_t expected_bytes() const override { return table_bytes(scale_.rows, scale_.row_bytes); }
 
  private:
-  // By verify().
+  // The result of verify()'s scan.
   struct Found {
     uint64_t rows = 0, updates = 0;
     int64_t balance = 0;

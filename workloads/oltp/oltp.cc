@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/ack_counter.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
+#include "workloads/expect_row.h"
 #include "workloads/oltp/distribution.h"
 #include "workloads/oltp/range_select.h"
 #include "workloads/oltp/rows.h"
@@ -74,7 +75,7 @@ class OltpClient : public Client {
   }
   ~OltpClient() override { ack_counter_.add(acknowledged_); }
 
-  // The statements of a group access one table, which is drawn for each group.
+  // Draws the statements, in groups. All statements of a group access one table.
   uint32_t next() override {
     statements_.clear();
     draw_group(kPoint, options_.point_selects);
@@ -90,12 +91,12 @@ class OltpClient : public Client {
 
   Status execute(Transaction& txn) override {
     for (const Statement& statement : statements_) {
-      if (!there(execute(txn, statement), "oltp: a row")) return Status::kAbort;
+      if (!found_or_die(execute(txn, statement), "oltp: a row")) return Status::kAbort;
     }
     return Status::kOk;
   }
 
-  // The command contains the selects too: recovery executes the whole procedure again.
+  // Encodes all statements, also the selects: recovery executes the whole procedure again.
   std::span<const std::byte> command() override {
     command_.clear();
     CommandFields fields(&command_);
@@ -147,8 +148,8 @@ class OltpClient : public Client {
   }
   uint64_t draw_id() { return oltp::draw_id(random_, options_.scale.rows, options_.special); }
 
-  // What a transaction adds to the numbers in c is 1 in all. A change that is missing changes that
-  // sum to anything.
+  // Makes the transaction's changes of the numbers in c add up to 1. If one of its changes is lost,
+  // the rest add up to an arbitrary number.
   void even_out() {
     uint64_t sum = 0;
     for (const Statement& statement : statements_) sum += statement.delta;
@@ -262,7 +263,7 @@ class Oltp : public Workload {
 
   std::string describe() const override {
     char text[400];
-    // What the rows of a transaction add to the log, and how much of that has changed.
+    // The bytes of the rows that a transaction logs, and how many of these bytes it changes.
     const size_t row_bytes = sizeof(Row) * (options_.index_updates + options_.non_index_updates +
                                             options_.delete_inserts);
     const size_t written = sizeof(Row::k) * options_.index_updates +

@@ -2,6 +2,9 @@
 
 #include <string>
 
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
+
 namespace logjam::oltp {
 namespace {
 
@@ -25,7 +28,7 @@ struct Found {
 
 const Row& row_of(const std::byte* bytes) { return *reinterpret_cast<const Row*>(bytes); }
 
-// Whether the index has a posting that leads from the row's k to the row.
+// Returns whether the index has a posting that leads from the row's k to the row.
 bool is_posted(Table& table, Key id, const Row& row) {
   bool found = false;
   table.secondary(kByK).find_all(row.k, [&](NodeVersion, std::span<Keyed* const> entries) {
@@ -49,9 +52,9 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
     found->broken.note(
         [&] { return "; first: " + table.schema().name + " " + std::to_string(id); });
   });
-  // Of a row's postings one is under its key of now; the others are left from earlier keys. The
-  // index has (k, id) only once. So if as many postings as rows lead to the row of their id, under
-  // its k, then each row has one.
+  // One of a row's postings is under its present key; the others are left from earlier keys. The
+  // index has each (k, id) only once. So if the number of postings that lead to the row of their
+  // id, under its k, is the number of rows, then each row has one.
   table.secondary(kByK).for_each(part, parts, [&](Keyed* entry) {
     const auto& posting = *static_cast<Posting*>(entry);
     const Tuple& tuple = *posting.tuple;
@@ -60,7 +63,7 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
   });
 }
 
-// The rows that the index does not lead to.
+// Counts the rows that the index does not lead to.
 BrokenRows unposted_rows(Database& database) {
   BrokenRows rows;
   for (const auto& table : database.tables()) {
@@ -107,7 +110,8 @@ std::vector<Check> verify(Database& database, const Scale& scale, const Changes&
            std::to_string(found.misled) + " to another; " + std::to_string(unposted.count) +
            " of " + std::to_string(found.rows) + " rows have none" + unposted.first},
   };
-  // What the updates of k say, the changes of c say, too: a transaction has changed both, or none.
+  // The updates of k and the changes of c count the same transactions: each changed both or
+  // neither.
   if (changes.changes_c) {
     const uint64_t expected = changes.index_updates * found.added_to_c;
     checks.push_back({"every transaction is whole", found.updates_of_k == expected,

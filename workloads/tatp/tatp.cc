@@ -8,6 +8,7 @@
 
 #include "engine/workload.h"
 #include "platform/text.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/tatp/client.h"
 #include "workloads/tatp/verify.h"
 
@@ -61,8 +62,8 @@ class Tatp : public Workload {
  public:
   explicit Tatp(const Options& options) : options_(options) {}
 
-  // A subscriber has two and a half rows of access_info and of special_facility on average. Each
-  // special facility has one and a half rows of call_forwarding.
+  // Creates the tables. On average a subscriber has two and a half rows of access_info and of
+  // special_facility, and a special facility has one and a half rows of call_forwarding.
   void create_tables(Database& database) override {
     const uint64_t n = options_.population.subscribers;
     database.create_table({"subscriber",
@@ -126,7 +127,7 @@ class Tatp : public Workload {
     return specified_mix;
   }
 
-  // Failed writes roll back. With them the rate is achieved_s.
+  // Returns the rate of commits. Failed writes roll back; with them the rate is achieved_s.
   std::optional<Headline> headline() const override { return Headline{"MQTh", {}, 1}; }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,

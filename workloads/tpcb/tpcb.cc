@@ -10,9 +10,11 @@
 
 #include "engine/workload.h"
 #include "platform/text.h"
+#include "workloads/ack_counter.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
+#include "workloads/expect_row.h"
 #include "workloads/last_keys.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/random.h"
 #include "workloads/tpcb/rows.h"
 #include "workloads/tpcb/verify.h"
@@ -47,7 +49,7 @@ struct Choosers {
 
 class TpcbClient : public Client {
  public:
-  // `last_history` is the key of the worker's row of history before.
+  // Makes a client whose worker's last history row, in earlier lives, has the key `last_history`.
   TpcbClient(const Scale& scale, const Choosers& choose, AckCounter& ack_counter,
              Database& database, uint32_t worker, uint64_t seed, Key last_history)
       : scale_(scale),
@@ -58,7 +60,7 @@ class TpcbClient : public Client {
         last_history_(last_history) {}
   ~TpcbClient() override { ack_counter_.add(acknowledged_); }
 
-  // Clause 5.3: any teller. In 85 of 100 cases, and if there is only one branch, the account
+  // Draws any teller (clause 5.3). In 85 of 100 cases, and if there is only one branch, the account
   // belongs to the teller's branch. Otherwise it belongs to any other branch.
   uint32_t next() override {
     const uint64_t home = choose_.branches.draw(random_);
@@ -74,10 +76,10 @@ class TpcbClient : public Client {
     return branch == home ? kHome : kAway;
   }
 
-  // Clause 1.2.
+  // Executes the transaction profile (clause 1.2).
   Status execute(Transaction& txn) override {
     Account* account;
-    if (!there(txn.update(tables_.account, input_.account, &account), "tpcb: an account")) {
+    if (!found_or_die(txn.update(tables_.account, input_.account, &account), "tpcb: an account")) {
       return Status::kAbort;
     }
     account->balance += input_.delta;
@@ -90,18 +92,19 @@ class TpcbClient : public Client {
                     .branch = static_cast<uint32_t>(branch_number),
                     .delta = input_.delta,
                     .filler = {}};
-    if (!inserted(txn.insert(tables_.history, input_.history, history), "tpcb: a history row")) {
+    if (!inserted_or_die(txn.insert(tables_.history, input_.history, history),
+                         "tpcb: a history row")) {
       return Status::kAbort;
     }
 
     Teller* teller;
-    if (!there(txn.update(tables_.teller, input_.teller, &teller), "tpcb: a teller")) {
+    if (!found_or_die(txn.update(tables_.teller, input_.teller, &teller), "tpcb: a teller")) {
       return Status::kAbort;
     }
     teller->balance += input_.delta;
 
     Branch* branch;
-    if (!there(txn.update(tables_.branch, branch_number, &branch), "tpcb: a branch")) {
+    if (!found_or_die(txn.update(tables_.branch, branch_number, &branch), "tpcb: a branch")) {
       return Status::kAbort;
     }
     branch->balance += input_.delta;
@@ -152,7 +155,7 @@ class Tpcb : public Workload {
         {"history", sizeof(History), IndexKind::kOrdered, 1024, {}, history_columns()});
   }
 
-  // All balances are 0, and the history is empty.
+  // Loads all rows with balances of 0. The history is empty.
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Tables tables(database);
     for (Key b = part; b < scale_.branches; b += parts) {
@@ -205,8 +208,8 @@ class Tpcb : public Workload {
     return text;
   }
 
-  // Clause 4, scaling: the database has a branch, with its tellers and accounts, for each
-  // transaction a second that is reported.
+  // Returns a warning if the database is too small for the rate: it must have a branch, with its
+  // tellers and accounts, for each transaction a second that is reported (clause 4, scaling).
   std::string caution(double tps) const override {
     if (tps <= static_cast<double>(scale_.branches)) return "";
     char text[160];

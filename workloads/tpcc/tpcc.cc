@@ -55,7 +55,7 @@ Mix standard_mix() {
   return mix;
 }
 
-// `text` is the name of a preset, or five weights separated by commas.
+// Parses a mix: the name of a preset, or five weights separated by commas.
 std::optional<Mix> parse_mix(std::string_view text) {
   if (text == "standard") return standard_mix();
   if (text == "np") return Mix{50, 50};     // Poplar, ELEDA
@@ -119,13 +119,13 @@ class DrawnByAll {
   Drawn sum_;
 };
 
-// What terminals count themselves. NewOrders are counted by DISTRICT's rows.
+// The numbers that terminals count themselves. DISTRICT's rows count the NewOrders.
 struct Counted {
   std::map<uint64_t, Key> last_payments;  // keys of HISTORY, by worker
   Date clock = kLoadDate;
 
-  // What the terminals of an earlier process have counted. All clocks go on from the latest date
-  // that a worker's last payment has.
+  // Returns the counts of an earlier process's terminals. All clocks continue from the latest date
+  // among the workers' last payments.
   static Counted in(Database& database) {
     Table& history = Tables(database).history;
     Counted counted;
@@ -206,7 +206,7 @@ class Tpcc : public Workload {
     return names;
   }
 
-  // Clause 2.4.1.4 has one NewOrder in a hundred rolled back.
+  // Returns the specified mix. One NewOrder in a hundred is rolled back (clause 2.4.1.4).
   std::vector<SpecifiedMix> specified_mix() const override {
     std::vector<SpecifiedMix> specified_mix;
     for (const uint32_t weight : mix_) {
@@ -227,9 +227,9 @@ class Tpcc : public Workload {
         {"districts skipped by Delivery, at most", drawn.skipped.hits, drawn.skipped.all, 1}};
   }
 
-  // The rate serves to compare log schemes. It is not called tpmC, which the specification defines
-  // with keying times, think times and a price. Like tpmC it counts the NewOrders that clause
-  // 2.4.1.4 has rolled back: the specification calls these completed, too.
+  // Returns the rate of NewOrders, for comparing log schemes. It is not called tpmC, which the
+  // specification defines with keying times, think times and a price. Like tpmC it includes the
+  // NewOrders that clause 2.4.1.4 rolls back: the specification calls these completed, too.
   std::optional<Headline> headline() const override {
     return Headline{.name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
   }

@@ -9,8 +9,8 @@
 #include "platform/text.h"
 
 // A flag that is not given has a value that no variant has (-1, 0 bytes, "auto"), and stands for
-// the variant's. So what a flag means depends on its value alone: recovery sets the flags of the
-// log's header.
+// the variant's value. So a flag's meaning depends on its value alone: recovery sets the flags of
+// the log's header.
 DEFINE_string(
     ycsb_workload, "A",
     "ycsb: the mix, by its name in `logjam list variants`: A to F are YCSB's own, with its "
@@ -88,7 +88,7 @@ Value value_of(const std::array<Named<Value>, kCount>& table, std::string_view n
   return found == table.end() ? of_variant : found->value;
 }
 
-// Why `given` is no value of the flag; empty if it is one.
+// Returns why `given` is not a value of the flag, or an empty string if it is one.
 template <class Value, size_t kCount>
 std::string refuse_unless_in(const std::array<Named<Value>, kCount>& table, const char* flag,
                              const std::string& given) {
@@ -100,7 +100,7 @@ std::string refuse_unless_in(const std::array<Named<Value>, kCount>& table, cons
   return std::string("--") + flag + " is " + values + "or auto, not \"" + given + "\"";
 }
 
-// Whether a flag has a value of its own.
+// Returns whether a flag has a value of its own.
 bool given(double ratio) { return ratio != -1; }
 
 std::string percent(double share) { return platform::short_number(share * 100) + " %"; }
@@ -122,7 +122,7 @@ std::string check_ratios(const Options& options) {
   return "";
 }
 
-// The flags whose values have names.
+// Checks the flags whose values have names. Returns an error, or an empty string.
 std::string check_names() {
   if (find_variant(FLAGS_ycsb_workload) == nullptr) {
     return "--ycsb_workload is one of " + platform::join(variants(), ", ", &Variant::name) +
@@ -139,7 +139,8 @@ std::string check_names() {
   return "";
 }
 
-// What the rows of a transaction add to the log, on average, and how much of that has changed.
+// Returns how many bytes of rows a transaction logs on average, and how many of them it changes, as
+// text.
 std::string row_bytes(const Options& options) {
   const double updates = 1 - options.read_ratio - options.insert_ratio - options.scan_ratio;
   const double field = options.by_field() ? options.value_bytes / kFields : options.value_bytes;
@@ -190,7 +191,7 @@ Options options_from_flags() {
                                                 : static_cast<uint32_t>(FLAGS_ycsb_scan_length),
       .distinct = FLAGS_ycsb_distinct,
       .prefetch = FLAGS_ycsb_prefetch};
-  // A table with inserts has an ordered index, since the hash index never grows.
+  // A table with inserts has an ordered index, because the hash index never grows.
   if (FLAGS_ycsb_index == kAuto && options.insert_ratio > 0) options.ordered = true;
   // A mix of uniform rows becomes skewed by either flag alone.
   if (options.distribution == Distribution::kUniform && FLAGS_ycsb_distribution == kAuto &&
@@ -220,7 +221,7 @@ std::string check_flags() {
   if (options.records < 1 || options.records > kMaxRecords) {
     return "--ycsb_records is 1 to " + std::to_string(kMaxRecords);
   }
-  // Rows that are expected, but not there, are drawn again.
+  // Rows that are expected but do not exist yet are drawn again.
   if (options.expected_inserts / 100 > options.records) {
     return "--ycsb_expected_inserts is at most a hundred times --ycsb_records";
   }

@@ -6,7 +6,6 @@
 #include "engine/workload.h"
 #include "platform/fatal.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
 #include "workloads/random.h"
 #include "workloads/ycsb/fields.h"
 #include "workloads/ycsb/key_space.h"
@@ -104,9 +103,9 @@ class YcsbClient : public Client {
     return scan(txn, shared_.space.key_of(scan_from_), scan_length_, operations_[0].field);
   }
 
-  // The words of a command: the stamp; the number of operations; the first row and the length of
-  // the scan at the end; for each operation its kind, field and row in one word, and for a scan its
-  // length in another word.
+  // Encodes the stamp; the number of operations; the first row and the length of the scan at the
+  // end; for each operation its kind, field and row in one word, and for a scan its length in
+  // another word.
   std::span<const std::byte> command() override {
     command_ = {stamp_, operations_.size(), scan_from_, scan_length_};
     for (const Operation& operation : operations_) {
@@ -135,7 +134,7 @@ class YcsbClient : public Client {
     return words.ended() && !operations_.empty();
   }
 
-  // Packed: the rows inserted, and above them whether the transaction updates.
+  // Returns the number of inserted rows and, in a higher bit, whether the transaction updates.
   uint64_t committing() override { return drawn_inserts_ | (updates_ ? kUpdated : 0); }
   void acknowledged(uint64_t number) override {
     acknowledged_.inserts += number & ~kUpdated;
@@ -147,7 +146,7 @@ class YcsbClient : public Client {
   struct Operation {
     uint64_t row;     // its number
     Key key;          // of the row
-    uint64_t delta;   // for the stamp of an update; what an inserted row follows from
+    uint64_t delta;   // added to the stamp by an update; the seed of an inserted row
     uint32_t field;   // of the row
     uint32_t length;  // of a scan
     Kind kind;
@@ -168,8 +167,8 @@ class YcsbClient : public Client {
                                    : kUpdate;
   }
 
-  // What follows from the input, drawn or taken: keys, what the updates add to stamps (fields.h),
-  // and what the transaction counts for.
+  // Derives from the input, drawn or decoded: keys, the numbers that the updates add to stamps
+  // (fields.h), and the transaction's counts.
   void complete() {
     Operation* last = nullptr;
     uint64_t sum = 0;
@@ -225,8 +224,8 @@ class YcsbClient : public Client {
     return Status::kOk;
   }
 
-  // Reads what reads are said to look at. The sum goes into a member, so that the compiler cannot
-  // drop the reads.
+  // Reads the row or the field. The sum goes into a member, so that the compiler cannot drop the
+  // reads.
   void look_at(const std::byte* row, uint32_t field) {
     sum_ += options_.read == Read::kRow
                 ? sum_field(row, options_.value_bytes)
@@ -325,7 +324,7 @@ class Ycsb : public Workload {
     return {"read-write", "read-only", "insert", "scan"};
   }
 
-  // The shares are known where a transaction is one operation.
+  // Returns the shares of the types, which are known if a transaction is one operation.
   std::vector<SpecifiedMix> specified_mix() const override {
     if (options_.ops > 1) return {};
     const double reads = 100 * options_.read_ratio, inserts = 100 * options_.insert_ratio,

@@ -16,9 +16,9 @@
 namespace logjam {
 namespace {
 
-class HistoryLivesTest : public testing::Test {
+class HistoryFilesTest : public testing::Test {
  protected:
-  HistoryLivesTest() { flags_.set("history_mb", 1); }
+  HistoryFilesTest() { flags_.set("history_mb", 1); }
 
   // A life that records a transaction of worker 1, unless it is killed before that.
   void live(bool continues, bool starts = true) {
@@ -32,7 +32,7 @@ class HistoryLivesTest : public testing::Test {
     area.acknowledge(make_id(1, count + 1));
   }
   std::vector<uint32_t> lives_of_entries() {
-    const HistoryLives history = open_history_lives(path_);
+    const HistoryFiles history = open_history_files(path_);
     EXPECT_EQ(history.error, "");
     std::vector<uint32_t> lives;
     for (const HistoryEntry& entry : history.entries) lives.push_back(entry.life);
@@ -48,32 +48,32 @@ class HistoryLivesTest : public testing::Test {
 
 using Lives = std::vector<uint32_t>;
 
-TEST_F(HistoryLivesTest, EachHasAFileAndIdsGoOn) {
+TEST_F(HistoryFilesTest, EachHasAFileAndIdsGoOn) {
   live(false);
   live(true);
   live(true);
   EXPECT_EQ(lives_of_entries(), (Lives{0, 1, 2}));
   EXPECT_TRUE(there(".3"));
-  EXPECT_EQ(open_history_lives(path_).counts(), (std::vector<uint64_t>{0, 3}));
+  EXPECT_EQ(open_history_files(path_).counts(), (std::vector<uint64_t>{0, 3}));
 }
 
-TEST_F(HistoryLivesTest, OneKilledBeforeItsFirstTransactionNeverWas) {
+TEST_F(HistoryFilesTest, OneKilledBeforeItsFirstTransactionNeverWas) {
   live(false);
   live(true, false);
-  EXPECT_EQ(open_history_lives(path_).files.size(), 1u);
+  EXPECT_EQ(open_history_files(path_).files.size(), 1u);
   live(true);
   EXPECT_EQ(lives_of_entries(), (Lives{0, 1}));
   EXPECT_FALSE(there(".3"));
 }
 
-TEST_F(HistoryLivesTest, TheFirstMayHaveHadNoTransaction) {
+TEST_F(HistoryFilesTest, TheFirstMayHaveHadNoTransaction) {
   live(false, false);
-  EXPECT_EQ(open_history_lives(path_).files.size(), 1u);
+  EXPECT_EQ(open_history_files(path_).files.size(), 1u);
   live(true);
   EXPECT_EQ(lives_of_entries(), (Lives{1}));
 }
 
-TEST_F(HistoryLivesTest, ANewRunRemovesTheFilesOfLaterLives) {
+TEST_F(HistoryFilesTest, ANewRunRemovesTheFilesOfLaterLives) {
   live(false);
   live(true);
   live(true);
@@ -83,31 +83,31 @@ TEST_F(HistoryLivesTest, ANewRunRemovesTheFilesOfLaterLives) {
   for (const char* end : {".2", ".3", ".4.new"}) EXPECT_FALSE(there(end)) << end;
 }
 
-TEST_F(HistoryLivesTest, AMissingOrDamagedFileIsAnErrorOfTheWhole) {
+TEST_F(HistoryFilesTest, AMissingOrDamagedFileIsAnErrorOfTheWhole) {
   live(false);
   live(true);
   std::filesystem::resize_file(path_ + ".2", 100);
-  EXPECT_EQ(open_history_lives(path_).error,
+  EXPECT_EQ(open_history_files(path_).error,
             "cannot use the history " + path_ + ".2: too short to be one (100 bytes)");
   std::filesystem::remove(path_);
-  EXPECT_EQ(open_history_lives(path_).error,
+  EXPECT_EQ(open_history_files(path_).error,
             "cannot use the history " + path_ + ": No such file or directory");
 }
 
-TEST_F(HistoryLivesTest, AFileOfAnotherHistoryIsAnError) {
+TEST_F(HistoryFilesTest, AFileOfAnotherHistoryIsAnError) {
   live(false);
   live(true);
   std::filesystem::rename(path_ + ".2", path_ + ".kept");
   parameters_.keys = {7, 8, 10};
   live(false);
   std::filesystem::rename(path_ + ".kept", path_ + ".2");
-  EXPECT_EQ(open_history_lives(path_).error,
+  EXPECT_EQ(open_history_files(path_).error,
             "cannot use the history " + path_ + ".2: it is of other keys");
 }
 
-using HistoryLivesDeathTest = HistoryLivesTest;
+using HistoryFilesDeathTest = HistoryFilesTest;
 
-TEST_F(HistoryLivesDeathTest, AHistoryThatCannotGoOnIsRefusedInOneSentence) {
+TEST_F(HistoryFilesDeathTest, AHistoryThatCannotGoOnIsRefusedInOneSentence) {
   const auto expect_refused = [this](const std::string& why) {
     EXPECT_EXIT(live(true), testing::ExitedWithCode(2),
                 "^logjam: --continue goes on with the history of the lives before: cannot use the "
@@ -134,7 +134,7 @@ TEST_F(HistoryLivesDeathTest, AHistoryThatCannotGoOnIsRefusedInOneSentence) {
   expect_refused("too short to be one .100 bytes.");
 }
 
-TEST_F(HistoryLivesTest, ARunThatKeptNoHistoryLeavesAGap) {
+TEST_F(HistoryFilesTest, ARunThatKeptNoHistoryLeavesAGap) {
   EXPECT_EQ(gap_in_history(path_, 1), "") << "there is no file, which others say";
   live(false);
   live(true);
@@ -179,7 +179,7 @@ TEST(EveryHistory, SpansLives) {
         run(*workload, database, *find_protocol("occ"), scheme, options);
         expect_consistent(*workload, database);
       }
-      EXPECT_EQ(open_history_lives(directory.path_of("history")).files.size(), 3u);
+      EXPECT_EQ(open_history_files(directory.path_of("history")).files.size(), 3u);
     }
   }
 }
