@@ -168,7 +168,7 @@ TEST(EveryHistory, SpansLives) {
         } else {
           workload->resume(database);
         }
-        workload->start_history(workers, life);
+        workload->start_history(workers, life, "");
         RunOptions options;
         options.threads = workers;
         options.pin = false;
