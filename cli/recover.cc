@@ -169,9 +169,9 @@ int recover_command() {
   refuse_export_directory(FLAGS_export);
   std::string scale;
   {
-    const auto workload = options.make_workload();
-    refuse_too_large(workload->expected_bytes(), {});
-    scale = workload->describe();
+    const Specification spec = options.make_workload()->spec();
+    refuse_too_large(spec.expected_bytes, {});
+    scale = spec.description;
   }
   refuse_row_files(make_row({}, files, scale, ""));
   std::printf("log                    scheme %s, device %s, records %s, run %016lx, revision %s\n",

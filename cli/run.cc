@@ -60,9 +60,9 @@ void note_worker_class(const platform::WorkerClass& workers) {
 }
 
 void note_caution(const Workload& workload, const RunResult& result) {
-  if (result.seconds == 0) return;
-  const std::string caution =
-      workload.caution(static_cast<double>(result.transactions) / result.seconds);
+  const auto caution_of = workload.spec().caution;
+  if (result.seconds == 0 || caution_of == nullptr) return;
+  const std::string caution = caution_of(static_cast<double>(result.transactions) / result.seconds);
   if (!caution.empty()) std::printf("note: %s\n", caution.c_str());
 }
 
@@ -153,11 +153,10 @@ int run_command() {
     platform::refuse(why);
   }
   if (!FLAGS_timeline.empty()) refuse_unwritable("timeline", FLAGS_timeline);
-  refuse_too_large(workload->expected_bytes(), log_buffers(settings.log));
+  refuse_too_large(workload->spec().expected_bytes, log_buffers(settings.log));
 
   const std::string unsafe = settings.scheme->unsafe();
   if (!unsafe.empty()) platform::append_part(&settings.unsafe, ", ", unsafe);
-  workload->note_unsafe(settings.unsafe);
   platform::WorkerClass workers(settings.worker_class);
   LOG(INFO) << workers.reason();
   settings.run.worker_class = &workers;
@@ -168,7 +167,6 @@ int run_command() {
   if (continued) {
     recover_continued(settings, &*continued);
     workload = std::move(continued->recovered.workload);
-    workload->note_unsafe(settings.unsafe);
     database = std::move(continued->recovered.database);
     workload->resume(*database);
     place_behind(*continued, &settings.log);
@@ -176,14 +174,14 @@ int run_command() {
     settings.run.seed ^= uint64_t{settings.log.header.ordinal} << 32;
   }
   settings.log.before_replace = [&] {
-    workload->start_history(settings.run.threads, settings.log.header.ordinal);
+    workload->start_history(settings.run.threads, settings.log.header.ordinal, settings.unsafe);
   };
   Log log(settings.log);
   if (!continued) {
     database = std::make_unique<Database>();
     load(*workload, *database, settings.run.threads, settings.run.progress);
   }
-  LOG(INFO) << (continued ? "recovered " : "loaded ") << workload->describe() << " in "
+  LOG(INFO) << (continued ? "recovered " : "loaded ") << workload->spec().description << " in "
             << number(static_cast<double>(platform::now_ns() - load_start) * 1e-9).text() << " s";
   const LogFileHeader& header = log.header();
   checkpoints.about.first_run = header.first_run;

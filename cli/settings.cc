@@ -272,6 +272,10 @@ Settings run_settings() {
     refuse("--device=discard never makes a commit durable: only `logjam micro` takes it");
   }
   if (settings.scheme->traits.commands) {
+    if (!settings.workload->has_commands) {
+      refuse("--log=" + FLAGS_log + " logs commands, and --workload=" + FLAGS_workload +
+             " has none");
+    }
     if (FLAGS_log_records == "op") {
       refuse("--log=" + FLAGS_log +
              " writes one command a transaction, which --log_records=op cannot split");

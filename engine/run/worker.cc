@@ -36,7 +36,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       breakdown_(options.breakdown),
       random_(options.seed * platform::kGoldenRatio + id + 1) {
   if (options.pin) arena_.lie_on(platform::node_of_core(static_cast<int>(id)));
-  stats_.by_type = std::vector<TypeCounters>(workload.types().size());
+  stats_.by_type = std::vector<TypeCounters>(workload.spec().types.size());
   context_.id = id;
   context_.database = &database;
   context_.log = &scheme;

@@ -37,9 +37,9 @@ struct StreamStart {
 };
 
 struct StreamTail {
-  StreamStart start;            // where the reader began
-  uint64_t bytes = 0;           // the end of the valid records, which follow the start without a gap
-  uint64_t last_sequence = 0;   // the number of the last valid record, 0 if there is none
+  StreamStart start;           // where the reader began
+  uint64_t bytes = 0;          // the end of the valid records, which follow the start without a gap
+  uint64_t last_sequence = 0;  // the number of the last valid record, 0 if there is none
   uint64_t last_watermark = 0;  // the number of the last valid watermark record, 0 if none
   uint64_t records = 0;         // the number of valid records
   // The stream's watermark records that have a body: for each its number and then its words, one for

@@ -136,8 +136,11 @@ class Ledger final : public Workload {
 
   void resume(Database& database) override { resume_state_ = read_resume_state(database, &order_); }
 
-  std::vector<std::string_view> types() const override {
-    return {"transfer", "toggle", "blind", "audit", "lookup"};
+  Specification spec() const override {
+    return {.description = description(),
+            .expected_bytes = FLAGS_ledger_keys * 2 * (sizeof(Tuple) + sizeof(LedgerRow)) +
+                              FLAGS_ledger_cells * 2 * (sizeof(Tuple) + sizeof(CellRow)),
+            .types = {{"transfer"}, {"toggle"}, {"blind"}, {"audit"}, {"lookup"}}};
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
@@ -150,11 +153,10 @@ class Ledger final : public Workload {
                                           order_, *acknowledged_, history_.get());
   }
 
-  void note_unsafe(const std::string& why) override { unsafe_ = why; }
-  void start_history(uint32_t workers, uint32_t ordinal) override {
+  void start_history(uint32_t workers, uint32_t ordinal, const std::string& unsafe) override {
     if (FLAGS_history.empty()) return;
     StartedHistory started =
-        start_life(FLAGS_history, workers, history_parameters(key_space(), unsafe_, ordinal));
+        start_life(FLAGS_history, workers, history_parameters(key_space(), unsafe, ordinal));
     history_ = std::move(started.writer);
     for (uint32_t worker = 0; worker < started.counts.size(); ++worker) {
       resume_state_.raise(worker, started.counts[worker]);
@@ -193,7 +195,8 @@ class Ledger final : public Workload {
     return export_list_append(read_rows(database), open_history(path), to);
   }
 
-  std::string describe() const override {
+ private:
+  std::string description() const {
     std::string line = "ledger: " + std::to_string(FLAGS_ledger_keys) + " keys, up to " +
                        std::to_string(FLAGS_ledger_reads) + " reads and " +
                        std::to_string(FLAGS_ledger_writes) + " writes a transfer, " +
@@ -203,12 +206,6 @@ class Ledger final : public Workload {
     return line + (FLAGS_history.empty() ? "" : ", history in " + FLAGS_history);
   }
 
-  uint64_t expected_bytes() const override {
-    return FLAGS_ledger_keys * 2 * (sizeof(Tuple) + sizeof(LedgerRow)) +
-           FLAGS_ledger_cells * 2 * (sizeof(Tuple) + sizeof(CellRow));
-  }
-
- private:
   static Check proof(const CheckResult& result) {
     return {"history", result.passed, result.summary()};
   }
@@ -219,7 +216,6 @@ class Ledger final : public Workload {
   platform::mutex making_;
   std::unique_ptr<Acknowledged> acknowledged_;
   Acknowledged nobody_{1};  // of replayers: recovery acknowledges nothing
-  std::string unsafe_;
   std::unique_ptr<HistoryWriter> history_;
 };
 
@@ -258,6 +254,7 @@ const WorkloadRegistration registration({
     .check_flags = check_flags,
     .make = [] { return std::make_unique<Ledger>(); },
     .keeps_history = true,
+    .has_commands = true,
 });
 
 }  // namespace

@@ -1,11 +1,12 @@
 // The files of a history that spans lives: which ones a run writes, removes, reads and refuses, and
 // that all workloads go on with their histories.
+#include "proof/history/history_files.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "engine/run/run.h"
-#include "proof/history/history_files.h"
 #include "proof/history/with_history.h"
 #include "tests/forwarding_scheme.h"
 #include "tests/scoped_flags.h"
@@ -168,7 +169,7 @@ TEST(EveryHistory, SpansLives) {
         } else {
           workload->resume(database);
         }
-        workload->start_history(workers, life);
+        workload->start_history(workers, life, "");
         RunOptions options;
         options.threads = workers;
         options.pin = false;

@@ -136,7 +136,7 @@ class LedgerLivesRun : public testing::Test {
       workload_ = find_workload("ledger")->make();
       workload_->resume(database_);
     }
-    workload_->start_history(workers, lives_);
+    workload_->start_history(workers, lives_, "");
     RunOptions options;
     options.threads = workers;
     options.pin = false;

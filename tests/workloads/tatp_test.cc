@@ -40,7 +40,7 @@ TEST_F(TatpTest, RefusesBadFlagsInOneSentence) {
 }
 
 TEST_F(TatpTest, ItsHeadlineIsTheRateOfAllThatCommit) {
-  const auto headline = make_workload("tatp")->headline();
+  const auto headline = make_workload("tatp")->spec().headline;
   ASSERT_TRUE(headline);
   EXPECT_EQ(headline->name, "MQTh");
   EXPECT_FALSE(headline->type);
@@ -48,10 +48,10 @@ TEST_F(TatpTest, ItsHeadlineIsTheRateOfAllThatCommit) {
 }
 
 TEST_F(TatpTest, ItsRowSaysHowItDrawsAndWhoseEndTimesItHas) {
-  EXPECT_EQ(make_workload("tatp")->describe(),
+  EXPECT_EQ(make_workload("tatp")->spec().description,
             "tatp: 100 subscribers, drawn by NURand, the standard mix, end times of the kit");
   set({{"tatp_uniform", "true"}, {"tatp_end_times", "text"}, {"tatp_only", "GetAccessData"}});
-  EXPECT_EQ(make_workload("tatp")->describe(),
+  EXPECT_EQ(make_workload("tatp")->spec().description,
             "tatp: 100 subscribers, drawn uniformly, GetAccessData only, end times of the text");
 }
 

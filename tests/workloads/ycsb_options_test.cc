@@ -52,7 +52,8 @@ TEST_F(YcsbOptionsTest, PapersMixesHaveNamesOfTheirOwn) {
   for (const ycsb::Variant& variant : ycsb::variants()) {
     set({{"ycsb_workload", std::string(variant.name)}});
     EXPECT_EQ(ycsb::check_flags(), "");
-    EXPECT_TRUE(make_workload("ycsb")->describe().starts_with("ycsb " + std::string(variant.name)));
+    EXPECT_TRUE(
+        make_workload("ycsb")->spec().description.starts_with("ycsb " + std::string(variant.name)));
   }
 }
 

@@ -197,7 +197,13 @@ class MicroUpdate : public Workload {
         database.table(kTable), [](Key, const std::byte* row) { return head_of(row).updates; }));
   }
 
-  std::vector<std::string_view> types() const override { return {kind_.name}; }
+  Specification spec() const override {
+    return {.description = "micro-update: " + std::string(kind_.name) + " on " +
+                           std::to_string(scale_.rows) + " rows of " +
+                           std::to_string(scale_.row_bytes) + " B, uniform and distinct",
+            .expected_bytes = table_bytes(scale_.rows, scale_.row_bytes),
+            .types = {{kind_.name}}};
+  }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {
@@ -235,13 +241,6 @@ class MicroUpdate : public Workload {
     ack_counter_.check("rows count every update", found.updates, &checks);
     return checks;
   }
-
-  std::string describe() const override {
-    return "micro-update: " + std::string(kind_.name) + " on " + std::to_string(scale_.rows) +
-           " rows of " + std::to_string(scale_.row_bytes) + " B, uniform and distinct";
-  }
-
-  uint64_t expected_bytes() const override { return table_bytes(scale_.rows, scale_.row_bytes); }
 
  private:
   // The result of verify()'s scan.
@@ -291,6 +290,7 @@ const WorkloadRegistration registration({
           const Scale scale{FLAGS_micro_update_rows, FLAGS_micro_update_row_bytes};
           return std::make_unique<MicroUpdate>(scale, *find_kind(FLAGS_micro_update_kind));
         },
+    .has_commands = true,
 });
 
 }  // namespace

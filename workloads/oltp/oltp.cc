@@ -250,7 +250,11 @@ class Oltp : public Workload {
     ack_counter_.resume(transactions_there(database, changes()));
   }
 
-  std::vector<std::string_view> types() const override { return {"read-write"}; }
+  Specification spec() const override {
+    return {.description = description(),
+            .expected_bytes = table_bytes(scale().tables * scale().rows, sizeof(Row), 1),
+            .types = {{"read-write"}}};
+  }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {
@@ -261,7 +265,8 @@ class Oltp : public Workload {
     return oltp::verify(database, scale(), changes(), ack_counter_);
   }
 
-  std::string describe() const override {
+ private:
+  std::string description() const {
     char text[400];
     // The bytes of the rows that a transaction logs, and how many of these bytes it changes.
     const size_t row_bytes = sizeof(Row) * (options_.index_updates + options_.non_index_updates +
@@ -281,11 +286,6 @@ class Oltp : public Workload {
     return text;
   }
 
-  uint64_t expected_bytes() const override {
-    return table_bytes(scale().tables * scale().rows, sizeof(Row), 1);
-  }
-
- private:
   const Scale& scale() const { return options_.scale; }
   Changes changes() const {
     return {.changes_c = options_.changes_c(), .index_updates = options_.index_updates};
@@ -339,6 +339,7 @@ const WorkloadRegistration registration({
                    "oltp_non_index_updates", "oltp_delete_inserts"},
     .check_flags = check_flags,
     .make = [] { return std::make_unique<Oltp>(options_from_flags()); },
+    .has_commands = true,
 });
 
 }  // namespace

@@ -111,24 +111,22 @@ class Tatp : public Workload {
     }
   }
 
-  std::vector<std::string_view> types() const override {
-    std::vector<std::string_view> names;
-    for (const TypeInfo& type : kTypeInfos) names.push_back(type.name);
-    return names;
-  }
-
-  std::vector<SpecifiedMix> specified_mix() const override {
-    std::vector<SpecifiedMix> specified_mix;
+  Specification spec() const override {
+    const uint64_t n = options_.population.subscribers;
+    Specification spec{.description = description(),
+                       .expected_bytes = table_bytes(n, sizeof(Subscriber), 1) +
+                                         table_bytes(n * 5 / 2, sizeof(AccessInfo)) +
+                                         table_bytes(n * 5 / 2, sizeof(SpecialFacility)) +
+                                         table_bytes(n * 15 / 4, sizeof(CallForwarding)),
+                       // Failed writes roll back. With them the rate is achieved_s.
+                       .headline = Headline{.name = "MQTh"}};
     for (const TypeInfo& type : kTypeInfos) {
-      const double share = options_.only ? (*options_.only == specified_mix.size() ? 100 : 0)
+      const double share = options_.only ? (*options_.only == spec.types.size() ? 100 : 0)
                                          : static_cast<double>(type.share_pct);
-      specified_mix.push_back({share, type.success_pct});
+      spec.types.push_back({type.name, {{share, type.success_pct}}});
     }
-    return specified_mix;
+    return spec;
   }
-
-  // Returns the rate of commits. Failed writes roll back; with them the rate is achieved_s.
-  std::optional<Headline> headline() const override { return Headline{"MQTh", {}, 1}; }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {
@@ -147,7 +145,8 @@ class Tatp : public Workload {
     return tatp::verify(database, options_.population, acknowledged_);
   }
 
-  std::string describe() const override {
+ private:
+  std::string description() const {
     return "tatp: " + std::to_string(options_.population.subscribers) + " subscribers, drawn " +
            (options_.uniform ? "uniformly" : "by NURand") + ", " +
            (options_.only ? std::string(kTypeInfos[*options_.only].name) + " only"
@@ -156,14 +155,6 @@ class Tatp : public Workload {
            (options_.population.end_times == EndTimes::kKit ? "kit" : "text");
   }
 
-  uint64_t expected_bytes() const override {
-    const uint64_t n = options_.population.subscribers;
-    return table_bytes(n, sizeof(Subscriber), 1) + table_bytes(n * 5 / 2, sizeof(AccessInfo)) +
-           table_bytes(n * 5 / 2, sizeof(SpecialFacility)) +
-           table_bytes(n * 15 / 4, sizeof(CallForwarding));
-  }
-
- private:
   const Options options_;
   Acknowledged acknowledged_;
 };
@@ -183,6 +174,7 @@ const WorkloadRegistration registration({
               .uniform = FLAGS_tatp_uniform,
               .only = type_named(FLAGS_tatp_only)});
         },
+    .has_commands = true,
 });
 
 }  // namespace

@@ -178,10 +178,13 @@ class Tpcb : public Workload {
     ack_counter_.resume(count_rows(history));
   }
 
-  std::vector<std::string_view> types() const override { return {"home-account", "away-account"}; }
-  std::vector<SpecifiedMix> specified_mix() const override {
+  Specification spec() const override {
     const double away = scale_.branches > 1 ? 15 : 0;
-    return {{100 - away, 100}, {away, 100}};
+    return {.description = description(),
+            .expected_bytes =
+                table_bytes(scale_.branches * (1 + kTellers) + accounts(), sizeof(Account)),
+            .types = {{"home-account", {{100 - away, 100}}}, {"away-account", {{away, 100}}}},
+            .caution = [this](double tps) { return caution(tps); }};
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
@@ -196,7 +199,8 @@ class Tpcb : public Workload {
     return tpcb::verify(database, scale_, ack_counter_);
   }
 
-  std::string describe() const override {
+ private:
+  std::string description() const {
     char text[200];
     std::snprintf(text, sizeof text, "tpcb: %lu branch%s, %lu tellers, %lu accounts, %s",
                   scale_.branches, scale_.branches == 1 ? "" : "es", scale_.branches * kTellers,
@@ -208,9 +212,9 @@ class Tpcb : public Workload {
     return text;
   }
 
-  // Returns a warning if the database is too small for the rate: it must have a branch, with its
-  // tellers and accounts, for each transaction a second that is reported (clause 4, scaling).
-  std::string caution(double tps) const override {
+  // Returns a sentence if the run breaks clause 4, scaling: the database has a branch, with its
+  // tellers and accounts, for each transaction a second that is reported.
+  std::string caution(double tps) const {
     if (tps <= static_cast<double>(scale_.branches)) return "";
     char text[160];
     std::snprintf(text, sizeof text,
@@ -220,11 +224,6 @@ class Tpcb : public Workload {
     return text;
   }
 
-  uint64_t expected_bytes() const override {
-    return table_bytes(scale_.branches * (1 + kTellers) + accounts(), sizeof(Account));
-  }
-
- private:
   uint64_t accounts() const { return scale_.branches * scale_.accounts; }
 
   const Scale scale_;
@@ -256,6 +255,7 @@ const WorkloadRegistration registration({
           const Scale scale{.branches = FLAGS_tpcb_branches, .accounts = FLAGS_tpcb_accounts};
           return std::make_unique<Tpcb>(scale, FLAGS_tpcb_theta);
         },
+    .has_commands = true,
 });
 
 }  // namespace

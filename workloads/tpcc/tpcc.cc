@@ -200,19 +200,19 @@ class Tpcc : public Workload {
   }
   void resume(Database& database) override { counted_ = Counted::in(database); }
 
-  std::vector<std::string_view> types() const override {
-    std::vector<std::string_view> names;
-    for (const TypeInfo& type : kTypes) names.push_back(type.name);
-    return names;
-  }
-
-  // Returns the specified mix. One NewOrder in a hundred is rolled back (clause 2.4.1.4).
-  std::vector<SpecifiedMix> specified_mix() const override {
-    std::vector<SpecifiedMix> specified_mix;
-    for (const uint32_t weight : mix_) {
-      specified_mix.push_back({100.0 * weight / total(mix_), specified_mix.empty() ? 99.0 : 100.0});
+  Specification spec() const override {
+    Specification spec{.description = description(), .expected_bytes = loaded_bytes(scale_)};
+    // Clause 2.4.1.4 has one NewOrder in a hundred rolled back.
+    for (size_t type = 0; type < kTypes.size(); ++type) {
+      spec.types.push_back(
+          {kTypes[type].name, {{100.0 * mix_[type] / total(mix_), type == 0 ? 99.0 : 100.0}}});
     }
-    return specified_mix;
+    // The rate serves to compare log schemes. It is not called tpmC, which the specification defines
+    // with keying times, think times and a price. Like tpmC it counts the NewOrders that clause
+    // 2.4.1.4 has rolled back: the specification calls these completed, too.
+    spec.headline = {
+        .name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
+    return spec;
   }
 
   std::vector<Share> shares() const override {
@@ -227,13 +227,6 @@ class Tpcc : public Workload {
         {"districts skipped by Delivery, at most", drawn.skipped.hits, drawn.skipped.all, 1}};
   }
 
-  // Returns the rate of NewOrders, for comparing log schemes. It is not called tpmC, which the
-  // specification defines with keying times, think times and a price. Like tpmC it includes the
-  // NewOrders that clause 2.4.1.4 rolls back: the specification calls these completed, too.
-  std::optional<Headline> headline() const override {
-    return Headline{.name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
-  }
-
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
     const Home home = Home::of(home_, worker, workers, scale_.warehouses);
@@ -243,7 +236,8 @@ class Tpcc : public Workload {
 
   std::vector<Check> verify(Database& database) override { return tpcc::verify(database, scale_); }
 
-  std::string describe() const override {
+ private:
+  std::string description() const {
     char text[256];
     std::snprintf(
         text, sizeof text, "tpcc: %u warehouse%s, %u items, %u customers a district, %s; ",
@@ -260,9 +254,6 @@ class Tpcc : public Workload {
     return said;
   }
 
-  uint64_t expected_bytes() const override { return loaded_bytes(scale_); }
-
- private:
   const Scale scale_;
   const HomePolicy home_;
   const Mix mix_;
@@ -284,6 +275,7 @@ const WorkloadRegistration registration({
                                         parse_home(FLAGS_tpcc_home).value_or(HomePolicy::kSplit),
                                         parse_mix(FLAGS_tpcc_mix).value_or(standard_mix()));
         },
+    .has_commands = true,
 });
 
 }  // namespace

@@ -319,21 +319,20 @@ class Ycsb : public Workload {
     ycsb::resume(database.table(kTable), options_, &shared_.inserted, &shared_.acknowledged);
   }
 
-  std::vector<std::string_view> types() const override {
-    if (options_.insert_ratio == 0 && options_.scan_ratio == 0) return {"read-write", "read-only"};
-    return {"read-write", "read-only", "insert", "scan"};
-  }
-
-  // Returns the shares of the types, which are known if a transaction is one operation.
-  std::vector<SpecifiedMix> specified_mix() const override {
-    if (options_.ops > 1) return {};
+  Specification spec() const override {
+    Specification spec{.description = ycsb::describe(options_),
+                       .expected_bytes = table_bytes(options_.records, options_.value_bytes),
+                       .types = {{"read-write"}, {"read-only"}, {"insert"}, {"scan"}}};
+    if (options_.insert_ratio == 0 && options_.scan_ratio == 0) spec.types.resize(2);
+    // The shares are known where a transaction is one operation.
+    if (options_.ops > 1) return spec;
     const double reads = 100 * options_.read_ratio, inserts = 100 * options_.insert_ratio,
                  scans = 100 * options_.scan_ratio;
-    const double changes = std::max(0.0, 100 - reads - inserts - scans);
-    std::vector<SpecifiedMix> specified_mix = {
-        {changes, 100}, {reads, 100}, {inserts, 100}, {scans, 100}};
-    specified_mix.resize(types().size());
-    return specified_mix;
+    const double shares[] = {std::max(0.0, 100 - reads - inserts - scans), reads, inserts, scans};
+    for (size_t type = 0; type < spec.types.size(); ++type) {
+      spec.types[type].specified = {{.share_pct = shares[type]}};
+    }
+    return spec;
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
@@ -346,12 +345,6 @@ class Ycsb : public Workload {
   }
 
   void note_any_order() override { any_order_ = true; }
-
-  std::string describe() const override { return ycsb::describe(options_); }
-
-  uint64_t expected_bytes() const override {
-    return table_bytes(options_.records, options_.value_bytes);
-  }
 
  private:
   Shared shared_;
@@ -381,6 +374,7 @@ const WorkloadRegistration registration({
     .check_flags = check_flags,
     .make = [] { return std::make_unique<Ycsb>(options_from_flags()); },
     .variants = table_of_variants(),
+    .has_commands = true,
 });
 
 }  // namespace
