@@ -21,11 +21,11 @@ constexpr int kLastFlushes = 10;
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device) {
   constexpr uint32_t kSeveral = 2;  // workers, sockets and directories
   const LogConfig several{.workers = kSeveral, .sockets = kSeveral};
-  if (device_discards(device) && scheme.stream_count(kSeveral, several) > 1) {
+  if (device_traits(device).discards && scheme.stream_count(kSeveral, several) > 1) {
     return "--device=discard has no flusher, on which the several streams of --log=" +
            std::string(scheme.name) + " depend; --device=null has one";
   }
-  if (!scheme.traits.in_place || device_is_memory(device)) return "";
+  if (!scheme.traits.in_place || device_traits(device).is_memory) return "";
   return "--log=" + std::string(scheme.name) +
          " persists its records in place and needs "
          "--device=nvm[:NS], not --device=" +
@@ -43,7 +43,7 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   LogConfig& config = options_.config;
   const std::string why = check_scheme_on_device(*options_.scheme, options_.device);
   if (!why.empty()) platform::refuse(why);
-  const bool keeps = device_keeps(options_.device);
+  const bool keeps = device_traits(options_.device).keeps;
   const auto& directories = options_.directories;
   const auto directory_count = static_cast<uint32_t>(directories.size());
   header.scheme = options_.scheme->name;
@@ -67,7 +67,7 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
   header.stripes = config.stripes;
   header.stripe_bytes = config.stripe_bytes;
   const uint64_t preallocate_bytes = options_.preallocate_bytes / config.stripes;
-  if (device_has_segments(options_.device) && preallocate_bytes != 0) {
+  if (device_traits(options_.device).has_segments && preallocate_bytes != 0) {
     header.segment_bytes =
         options_.segment_bytes != 0 ? options_.segment_bytes : segment_bytes_for(preallocate_bytes);
   }
@@ -139,7 +139,7 @@ int Log::socket_of_directory(uint32_t directory) const {
 }
 
 void Log::start() {
-  if (device_discards(options_.device)) return;
+  if (device_traits(options_.device).discards) return;
   for (uint32_t flusher = 0; flusher < scheme_->flushers(); ++flusher) {
     flushers_.emplace_back([this, flusher] {
       platform::name_this_thread(scheme_->flusher_name(flusher));

@@ -77,11 +77,12 @@ std::vector<std::byte> LogFileHeader::encode() const {
   KeyValues lines;
   for (const Field& field : kFields) {
     if (!field.present(*this)) continue;
-    lines.emplace_back(field.key, std::visit([&](auto member) {
-                         return text_of(this->*member, field);
-                       }, field.member));
+    lines.emplace_back(
+        field.key,
+        std::visit([&](auto member) { return text_of(this->*member, field); }, field.member));
   }
-  for (const auto& [name, value] : flags) lines.emplace_back(std::string(kFlagPrefix) + name, value);
+  for (const auto& [name, value] : flags)
+    lines.emplace_back(std::string(kFlagPrefix) + name, value);
   const std::string text = encode_text_block(kFirstLine, lines);
   if (text.size() > kLogHeaderBytes) {
     platform::refuse("the flags to be stored in the log's header need " +
@@ -106,8 +107,8 @@ std::string LogFileHeader::decode(std::span<const std::byte> block) {
   for (const auto& [key, value] : lines) {
     const auto field = std::ranges::find(kFields, key, &Field::key);
     if (field != std::end(kFields)) {
-      good &= std::visit(
-          [&](auto member) { return read_field(value, *field, &(read.*member)); }, field->member);
+      good &= std::visit([&](auto member) { return read_field(value, *field, &(read.*member)); },
+                         field->member);
     } else if (key.starts_with(kFlagPrefix)) {
       read.flags[key.substr(kFlagPrefix.size())] = value;
     } else {

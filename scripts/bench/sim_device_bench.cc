@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "logging/device/device.h"
+#include "logging/device/device_registry.h"
 #include "platform/clock.h"
 
 namespace logjam {

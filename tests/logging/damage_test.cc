@@ -150,7 +150,7 @@ TEST_P(Evidence, ARecordVouchesForTheRecordsThatWereDurable) {
 
 INSTANTIATE_TEST_SUITE_P(All, Evidence, testing::ValuesIn(logging_schemes()), scheme_test_name);
 
-// The sync record behind a commit vouches for the other logs too.
+// The sync record after a commit vouches for the other logs too.
 TEST_F(Damage, ASyncRecordVouchesForOtherLogs) {
   options_ = log_options_of_many(*find_scheme("dlog-s"), directory_, "sync", 2, 2);
   ScriptedLog::open();
@@ -165,8 +165,8 @@ TEST_F(Damage, ASyncRecordVouchesForOtherLogs) {
       << damage();
 }
 
-// What issue 12 saw: watermarks alone said what survives. A reader in log 1 survived the writer in
-// log 0 that was lost.
+// If watermarks alone decided which transactions survive, a reader in log 1 would survive although
+// the writer in log 0 is lost.
 TEST_F(Damage, AWatermarkIsNotMetIfALogHasLostRecords) {
   for (const char* scheme : {"nvmd", "nvlog"}) {
     open(scheme, 2);

@@ -36,7 +36,9 @@ class SealedRecord {
     return std::all_of(words_.end() - kAfter, words_.end(),
                        [](uint64_t word) { return word == kUntouched; });
   }
-  bool checksum_is_right() { return header().checksum == record_checksum(header(), kRun, kPosition); }
+  bool checksum_is_right() {
+    return header().checksum == record_checksum(header(), kRun, kPosition);
+  }
 
  private:
   static constexpr size_t kAfter = 16;
