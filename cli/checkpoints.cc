@@ -55,7 +55,7 @@ void refuse_checkpoints_of(const Settings& settings) {
                      "transactions, and a checkpoint beside running ones is not that; "
                      "`recover --checkpoint` takes one of the recovered database");
   }
-  if (settings.log.directories.empty() || !device_keeps(settings.log.device) ||
+  if (settings.log.directories.empty() || !device_traits(settings.log.device).keeps ||
       !settings.scheme->traits.logs) {
     platform::refuse("a checkpoint is of a log that is kept: " + log +
                      " on --device=" + settings.log.device + " has none");

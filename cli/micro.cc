@@ -74,11 +74,11 @@ log_insert::Options insert_options() {
   options.pipeline_depth = FLAGS_pipeline_depth;
   options.seal = FLAGS_seal;
   options.pin = FLAGS_pin;
-  options.polls = !device_discards(FLAGS_device);
-  if (device_discards(FLAGS_device) && FLAGS_logs_per_commit != 0) {
+  options.polls = !device_traits(FLAGS_device).discards;
+  if (device_traits(FLAGS_device).discards && FLAGS_logs_per_commit != 0) {
     refuse("--device=discard never makes a commit durable: it needs --logs_per_commit=0");
   }
-  if (device_discards(FLAGS_device) && !FLAGS_flush_help) {
+  if (device_traits(FLAGS_device).discards && !FLAGS_flush_help) {
     refuse("--device=discard has no flusher beside the threads: it needs --flush_help");
   }
   const CommitPolicy commit = commit_policy();

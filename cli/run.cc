@@ -141,7 +141,7 @@ int run_command() {
   const std::vector<std::string> directories = settings.log.directories;
   CheckpointOptions checkpoints = checkpoint_options(directories);
   if (checkpoints.any()) refuse_checkpoints_of(settings);
-  if (continued && !device_keeps(settings.log.device)) {
+  if (continued && !device_traits(settings.log.device).keeps) {
     platform::refuse("--device=" + settings.log.device + " cannot go on with a log");
   }
   auto workload = make_with_history(*settings.workload);

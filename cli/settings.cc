@@ -212,7 +212,7 @@ platform::WorkerClass::Request worker_class(const LogOptions& log) {
            " is not a class; auto, normal, batch and idle are");
   }
   const bool helps = commit_policy() == CommitPolicy::kPipelined && log.scheme->traits.logs &&
-                     device_keeps(log.device) && !device_is_memory(log.device);
+                     device_traits(log.device).keeps && !device_traits(log.device).is_memory;
   return {found->second, FLAGS_threads, helps};
 }
 
@@ -231,7 +231,7 @@ LogOptions log_options(const SchemeInfo& scheme) {
   if (FLAGS_segment_mb != 0) {
     constexpr uint32_t kMostSegmentMb = 1024;
     refuse_if(check_range("segment_mb", FLAGS_segment_mb, 1, kMostSegmentMb));
-    if (!device_has_segments(FLAGS_device) || FLAGS_log_prealloc_mb == 0) {
+    if (!device_traits(FLAGS_device).has_segments || FLAGS_log_prealloc_mb == 0) {
       refuse(
           "--segment_mb needs --device=file or sync, and --log_prealloc_mb: other logs have no "
           "segment files");
@@ -248,7 +248,7 @@ LogOptions log_options(const SchemeInfo& scheme) {
   refuse_if(check_scheme_on_device(scheme, FLAGS_device));
   log.directories = split(FLAGS_wal_dir, ',');
   place_threads(log.directories, commit_policy() == CommitPolicy::kSync);
-  if (scheme.stream_count(1, log.config) > 0 && device_keeps(FLAGS_device) &&
+  if (scheme.stream_count(1, log.config) > 0 && device_traits(FLAGS_device).keeps &&
       log.directories.empty()) {
     refuse("--log=" + FLAGS_log + " on --device=" + FLAGS_device + " needs --wal_dir=DIR[,DIR...]");
   }
@@ -268,7 +268,7 @@ Settings run_settings() {
   settings.run = run_options();
   settings.log = log_options(*settings.scheme);
   settings.worker_class = worker_class(settings.log);
-  if (device_discards(FLAGS_device)) {
+  if (device_traits(FLAGS_device).discards) {
     refuse("--device=discard never makes a commit durable: only `logjam micro` takes it");
   }
   if (settings.scheme->traits.commands) {
@@ -295,7 +295,7 @@ Settings run_settings() {
 }
 
 std::vector<std::string> wal_directories() {
-  if (device_discards(FLAGS_device)) refuse("--device=discard leaves no log to read");
+  if (device_traits(FLAGS_device).discards) refuse("--device=discard leaves no log to read");
   auto directories = split(FLAGS_wal_dir, ',');
   if (directories.empty()) refuse("which log? name its directory with --wal_dir=DIR[,DIR...]");
   return directories;

@@ -1,8 +1,8 @@
 // Evidence of durability. Each record says roughly how far its stream was durable when its hole was
 // reserved. It carries a bound on its *durable lag*: its position minus the position up to which
 // the stream was durable. A valid record vouches for all bytes of its stream before its position
-// minus the bound: they were durable once, so no crash can have torn them. If the stream ends before
-// them, it is damaged (logging/format/stream_tail.h).
+// minus the bound: they were durable once, so no crash can have torn them. If the stream ends
+// before them, it is damaged (logging/format/stream_tail.h).
 //
 // The bound is stored as a code of 5 bits, so that no record grows:
 //

@@ -5,9 +5,9 @@
 //   ...one key=value a line...
 //   end <XXH3-64 of all lines before, in hex>
 //
-// The block is padded with zero bytes to kLogHeaderBytes. The records follow it: stream position p is
-// file offset kLogHeaderBytes + p. A striped stream has a file in each of several directories, and
-// logging/format/stripes.h says where position p lies. A file may continue in segment files
+// The block is padded with zero bytes to kLogHeaderBytes. The records follow it: stream position p
+// is file offset kLogHeaderBytes + p. A striped stream has a file in each of several directories,
+// and logging/format/stripes.h says where position p lies. A file may continue in segment files
 // (logging/format/segments.h). Any thread may call any function.
 #pragma once
 
@@ -56,17 +56,17 @@ struct LogFileHeader {
   std::string decode(std::span<const std::byte> block);
 };
 
-// Reads the header of the file at `path`. Returns an empty string or, in one sentence, why the header
-// cannot be read.
+// Reads the header of the file at `path`. Returns an empty string or, in one sentence, why the
+// header cannot be read.
 std::string read_log_file_header(const std::string& path, LogFileHeader* header);
 
 // Returns the path of the log file of `stream` in `directory`.
 std::string log_file_path(const std::string& directory, uint32_t stream);
-// Returns the log files in `directory` with their stream numbers, sorted. Returns an empty vector if
-// the directory cannot be read.
+// Returns the log files in `directory` with their stream numbers, sorted. Returns an empty vector
+// if the directory cannot be read.
 std::vector<std::pair<uint32_t, std::string>> log_files_in(const std::string& directory);
-// Returns whether the file at `path` holds only zeros: a run was about to begin its log there. Returns
-// false if the file cannot be read.
+// Returns whether the file at `path` holds only zeros: a run was about to begin its log there.
+// Returns false if the file cannot be read.
 bool log_file_is_blank(const std::string& path);
 
 // Returns the path of the starting file, which holds the new log's header in each directory while a

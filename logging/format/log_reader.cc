@@ -23,8 +23,8 @@ struct Unused {
   uint64_t first = 0;  // the position of the first of them
 };
 
-// Returns whether `header` can be the header of a record, in a stream that has `room` bytes from the
-// header on.
+// Returns whether `header` can be the header of a record, in a stream that has `room` bytes from
+// the header on.
 bool plausible(const RecordHeader& header, uint64_t room) {
   return header.bytes >= sizeof(RecordHeader) && header.bytes % 8 == 0 &&
          header.bytes <= std::min(room, kMaxRecordBytes) && header.kind >= RecordKind::kVoid &&
@@ -53,8 +53,8 @@ struct LogReader::State {
   bool ended = false;
 
   // Reads up to `count` bytes of the stream from position `from` on. Returns how many it has read:
-  // fewer than `count` only at the end of the file. If one of several striped files is too short, it
-  // has lost bytes that were written, and these read as zeros.
+  // fewer than `count` only at the end of the file. If one of several striped files is too short,
+  // it has lost bytes that were written, and these read as zeros.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count) {
     if (stripes.devices == 1) return read_file(0, to, kLogHeaderBytes + from, count);
     prefetch(from + count);
@@ -244,8 +244,8 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
   tail_.why = state_->why_ended(
       all_zero(rest.data(), std::min<uint64_t>(rest.size(), sizeof(RecordHeader))), unused);
 
-  // A durable header is plausible, and says where its record ends. Records follow each other without
-  // a gap, so the record also ends before the next valid one begins.
+  // A durable header is plausible, and says where its record ends. Records follow each other
+  // without a gap, so the record also ends before the next valid one begins.
   tail_.durable_record_end = end + sizeof(RecordHeader);
   if (rest.size() >= sizeof(RecordHeader)) {
     const auto* header = reinterpret_cast<const RecordHeader*>(rest.data());
@@ -290,7 +290,7 @@ std::string in_stripe_order(uint32_t stream, const std::vector<std::string>& fou
     std::string& place = (*ordered)[one.stripe];
     if (!place.empty()) {
       return one.stripes == 1
-                 ? name + " is there twice in the log directories"
+                 ? name + " is in the log directories twice"
                  : path + " and " + place + " are both stripe " + std::to_string(one.stripe);
     }
     place = path;
@@ -338,8 +338,8 @@ LogFiles find_log_files(const std::vector<std::string>& directories) {
     same = same || (files.error.empty() && starting.run == files.header.run);
   }
   if (directories.empty() || same) return files;
-  // A header may be missing, and records are written only when all headers exist. So all streams are
-  // empty.
+  // A header may be missing, and records are written only when all headers exist. So all streams
+  // are empty.
   return {std::vector<std::vector<std::string>>(starting.streams), starting, ""};
 }
 

@@ -1,4 +1,5 @@
-// The directories of a log's runs that continue each other (`run --continue`), and which runs exist.
+// The directories of a log's runs that continue each other (`run --continue`), and which runs
+// exist.
 //
 // The files of the first run lie in the log directories themselves, the files of run 2 in the
 // directory `run-2` of each, and so on. Each run is a complete log, with its own header, scheme and
@@ -24,8 +25,8 @@ std::string run_directory(const std::string& directory, uint32_t ordinal);
 // Returns the directory of run `ordinal` in each of `directories`.
 std::vector<std::string> run_directories(const std::vector<std::string>& directories,
                                          uint32_t ordinal);
-// Returns each number N for which any of `directories` has an entry named `prefix` followed by N, in
-// ascending order.
+// Returns each number N for which any of `directories` has an entry named `prefix` followed by N,
+// in ascending order.
 std::vector<uint64_t> numbers_in(const std::vector<std::string>& directories,
                                  std::string_view prefix);
 // Returns the ordinals K > 1 for which any of `directories` has a `run-K`, in ascending order.
@@ -39,8 +40,8 @@ struct Runs {
   std::vector<LogFiles> runs;  // in their order
   std::string error;           // why they cannot be used, or empty
 };
-// Finds the runs of the log `first_run` (0: of any log) from run `from` on. Sets `error` if there is
-// no run, or if a run is missing, is incomplete, or does not continue the run before it.
+// Finds the runs of the log `first_run` (0: of any log) from run `from` on. Sets `error` if there
+// is no run, or if a run is missing, is incomplete, or does not continue the run before it.
 Runs find_runs(const std::vector<std::string>& directories, uint32_t from, uint64_t first_run);
 
 // Returns whether run `ordinal`, which is at least 2, has begun: one of its files is not blank, or
@@ -56,8 +57,8 @@ inline constexpr std::string_view kCheckpointPrefix = "checkpoint-";
 // errno.
 int remove_run(const std::vector<std::string>& directories, uint32_t ordinal);
 
-// Makes all files of the run durable. Bytes that a killed process wrote and that a recovery has read
-// may not be durable yet. Returns 0 or errno.
+// Makes all files of the run durable. Bytes that a killed process wrote and that a recovery has
+// read may not be durable yet. Returns 0 or errno.
 int sync_run(const LogFiles& run);
 
 }  // namespace logjam

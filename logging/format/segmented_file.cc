@@ -35,7 +35,7 @@ SegmentedFile::SegmentedFile(const std::string& path, Segments segments, uint64_
       lost_to_ = file.index * segments_.bytes;
       why_lost_ = bytes_ == whole ? segment_path(path, last_ + 1) + " is missing"
                                   : segment_path(path, last_) + " is too short";
-      why_lost_ += ", and " + segment_path(path, file.index) + " is there";
+      why_lost_ += ", and " + segment_path(path, file.index) + " exists";
     }
     last_ = file.index;
     bytes_ = last_ * segments_.bytes + std::min(file.bytes, segments_.bytes);

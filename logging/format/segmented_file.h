@@ -1,6 +1,6 @@
 // Reads a log file and its segment files (logging/format/segments.h) as if they were one file. One
-// thread at a time may use a SegmentedFile. It keeps only one file open, because a log may have more
-// segments than a process may have open files.
+// thread at a time may use a SegmentedFile. It keeps only one file open, because a log may have
+// more segments than a process may have open files.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@ namespace logjam {
 
 class SegmentedFile {
  public:
-  // Opens the log file at `path`. On failure error() says why in one sentence; otherwise it is empty.
-  // No byte before `needed` will be read, so segments before it may be missing, except the log file
-  // itself.
+  // Opens the log file at `path`. On failure error() says why in one sentence; otherwise it is
+  // empty. No byte before `needed` will be read, so segments before it may be missing, except the
+  // log file itself.
   SegmentedFile(const std::string& path, Segments segments, uint64_t needed = 0);
   ~SegmentedFile();
   SegmentedFile(const SegmentedFile&) = delete;
@@ -28,13 +28,14 @@ class SegmentedFile {
   // Returns which file is missing or too short although a later one exists, or an empty string if
   // none is. No crash explains such a loss.
   const std::string& why_lost() const { return why_lost_; }
-  // Returns the offset of the first byte that is lost with that file, and the offset after the last.
+  // Returns the offset of the first byte that is lost with that file, and the offset after the
+  // last.
   uint64_t lost_from() const { return lost_from_; }
   uint64_t lost_to() const { return lost_to_; }
 
   // Reads up to `count` bytes from offset `from` on, and returns how many it has read: fewer than
-  // `count` only at bytes(), or if the files have shrunk. Lost bytes read as zeros. Ends the process
-  // if a file cannot be read.
+  // `count` only at bytes(), or if the files have shrunk. Lost bytes read as zeros. Ends the
+  // process if a file cannot be read.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count);
   // Asks the kernel to read `count` bytes from `from` on ahead, up to the end of their segment.
   void will_need(uint64_t from, uint64_t count);

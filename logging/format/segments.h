@@ -35,8 +35,8 @@ struct SegmentFile {
   uint64_t index = 0;    // at least 1
   uint64_t bytes = 0;
 };
-// Returns the segment files in `directory`, also those whose log file is missing, sorted by log file
-// and index. Returns an empty vector if the directory cannot be read.
+// Returns the segment files in `directory`, also those whose log file is missing, sorted by log
+// file and index. Returns an empty vector if the directory cannot be read.
 std::vector<SegmentFile> segment_files_in(const std::string& directory);
 // Returns the segment files of the log file at `path`, sorted by index.
 std::vector<SegmentFile> segment_files_of(const std::string& path);

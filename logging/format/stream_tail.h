@@ -29,8 +29,8 @@ struct Voucher {
 // `position`, because it has their contents from a checkpoint.
 struct StreamStart {
   uint64_t position = 0;  // the beginning of a record, or the stream's end
-  // Every record of the stream that begins at `durable` or later has a larger number, also each that
-  // is yet to be written.
+  // Every record of the stream that begins at `durable` or later has a larger number, also each
+  // that is yet to be written.
   uint64_t sequence = 0;
   // The end of a record up to which the stream was durable; 0 if that is not known.
   uint64_t durable = 0;
@@ -42,8 +42,9 @@ struct StreamTail {
   uint64_t last_sequence = 0;  // the number of the last valid record, 0 if there is none
   uint64_t last_watermark = 0;  // the number of the last valid watermark record, 0 if none
   uint64_t records = 0;         // the number of valid records
-  // The stream's watermark records that have a body: for each its number and then its words, one for
-  // each stream. An element has the records of one batch, and is shared because tails are copied.
+  // The stream's watermark records that have a body: for each its number and then its words, one
+  // for each stream. An element has the records of one batch, and is shared because tails are
+  // copied.
   std::vector<std::shared_ptr<const std::vector<uint64_t>>> watermarks;
   std::string why;  // why the stream ended: "end of log", "torn, stale or corrupt record at ..."
   // Names the file whose loss ended the stream: it is missing or too short, and no crash explains

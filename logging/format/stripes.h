@@ -1,5 +1,5 @@
-// Maps the positions of a striped stream to offsets in its files, one file for each device. Stripe s
-// belongs to device s % devices, and lies directly after the device's earlier stripes. With one
+// Maps the positions of a striped stream to offsets in its files, one file for each device. Stripe
+// s belongs to device s % devices, and lies directly after the device's earlier stripes. With one
 // device the stream lies in its file without stripes. Positions are those of the stream, in bytes.
 // Any thread may call any function.
 #pragma once

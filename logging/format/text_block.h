@@ -23,9 +23,9 @@ using KeyValues = std::vector<std::pair<std::string, std::string>>;
 // Returns the text: `first_line`, which has no line break, then `lines`, then the checksum.
 std::string encode_text_block(std::string_view first_line, const KeyValues& lines);
 
-// Fills `lines` from `text`, which begins with `first_line`, and returns an empty string. On failure
-// returns the reason, worded to follow "PATH is not a log file: "; `what` names the text in it
-// ("its header"). Text after the `end` line is ignored.
+// Fills `lines` from `text`, which begins with `first_line`, and returns an empty string. On
+// failure returns the reason, worded to follow "PATH is not a log file: "; `what` names the text in
+// it ("its header"). Text after the `end` line is ignored.
 std::string decode_text_block(std::string_view text, std::string_view first_line,
                               std::string_view what, KeyValues* lines);
 

@@ -155,15 +155,16 @@ class ChangedLog : public ReplayCommands {
     out.write(reinterpret_cast<const char*>(block.data()), static_cast<long>(block.size()));
     uint64_t position = 0;
     for (const Command& command : commands_) {
-      const LoggedCommand logged{command.type, command.rows, command.input};
-      const auto bytes = static_cast<uint32_t>(sizeof(RecordHeader) + encoded_bytes(logged));
-      std::vector<uint64_t> record(bytes / sizeof(uint64_t));
-      RecordWriter writer(reinterpret_cast<std::byte*>(record.data()), bytes, command.kind,
-                          command.sequence, 1);
-      writer.add(logged);
-      writer.seal(files_.header.run, position);
-      out.write(reinterpret_cast<const char*>(record.data()), bytes);
-      position += bytes;
+      StagedRecord record;
+      record.add(LoggedCommand{command.type, command.rows, command.input});
+      std::vector<std::byte> hole(record.bytes());
+      record.fill({.sequence = command.sequence,
+                   .position = position,
+                   .hole = hole.data(),
+                   .bytes = static_cast<uint32_t>(hole.size())},
+                  command.kind, 1, 0, files_.header.run);
+      out.write(reinterpret_cast<const char*>(hole.data()), static_cast<long>(hole.size()));
+      position += hole.size();
     }
     out.close();
     return replay(workload, database, files_, *find_protocol("occ"), threads);

@@ -1,14 +1,14 @@
 // Devices alone, and R1 and R7 for a log on a device that loses, tears or refuses writes.
-#include "logging/device/device.h"
-
 #include <sys/resource.h>
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <thread>
 
+#include "logging/device/device_registry.h"
 #include "logging/device/faulty_device.h"
 #include "platform/clock.h"
 #include "platform/memory.h"
@@ -53,9 +53,39 @@ TEST(DeviceSpec, RefusalsNameTheAllowedDevices) {
                           "faulty:",
                           "faulty:faulty:sync",
                           "faulty:discard"}) {
-    EXPECT_NE(check_device_spec(bad).find("is not a device: allowed are file, sync, sim:"),
-              std::string::npos)
-        << bad;
+    EXPECT_EQ(check_device_spec(bad),
+              "\"" + std::string(bad) +
+                  "\" is not a device: allowed are discard, faulty:<spec>, file, null, nvm[:NS], "
+                  "sim:LATENCY_US[:MB_S], sync");
+  }
+}
+
+TEST(DeviceSpec, AnOpenDeviceHasTheTraitsOfItsSpecAndFaultyThoseOfItsInnerDevice) {
+  struct Expected {
+    const char* spec;
+    bool keeps, is_memory, has_segments, discards;
+  };
+  for (const Expected& expected : {Expected{"file", true, false, true, false},
+                                   {"sync", true, false, true, false},
+                                   {"sim:5", true, false, false, false},
+                                   {"nvm:5", true, true, false, false},
+                                   {"null", false, false, false, false},
+                                   {"discard", false, false, false, true}}) {
+    for (const std::string faulty : {"", "faulty:"}) {
+      const std::string spec = faulty + expected.spec;
+      if (spec == "faulty:discard") continue;
+      SCOPED_TRACE(spec);
+      const LogDirectory directory;
+      const auto device = open_device(spec, {directory.file(), 0, 1});
+      for (const DeviceTraits& traits : {device->traits(), device_traits(spec)}) {
+        EXPECT_EQ(traits.keeps, expected.keeps);
+        EXPECT_EQ(traits.is_memory, expected.is_memory);
+        EXPECT_EQ(traits.has_segments, expected.has_segments);
+        EXPECT_EQ(traits.discards, expected.discards);
+      }
+      EXPECT_EQ(device->memory() != nullptr, expected.is_memory);
+      EXPECT_EQ(std::filesystem::exists(directory.file()), expected.keeps);
+    }
   }
 }
 
@@ -85,7 +115,7 @@ TEST(Device, WritesArriveAtTheirOffsetsAlsoBeyondThePreallocation) {
   }
 }
 
-// Writes in different slots finish in any order, each at its place.
+// Writes in different slots finish in any order, each at its own offset.
 TEST(Device, SeveralWritesAreUnderWayAtOnce) {
   for (const char* spec :
        {"file", "sim:2000", "sim:100:50", "null", "faulty:sync", "faulty:file", "faulty:sim:50"}) {
@@ -108,7 +138,7 @@ TEST(Device, SeveralWritesAreUnderWayAtOnce) {
             ++ended;
           }
           if (!busy[slot] && begun < kPieces) {
-            // The last pieces first, so that they lie behind a gap for a while.
+            // The last pieces first, so that for a while there is a gap before them.
             const uint64_t at = (kPieces - 1 - begun++) * kPiece;
             device->start(at, {memory.data() + at, kPiece}, Sync::kData, slot);
             busy[slot] = true;
@@ -126,7 +156,7 @@ TEST(Device, SeveralWritesAreUnderWayAtOnce) {
   }
 }
 
-// Their response times overlap, so eight of them take about as long as one, not eight times.
+// The response times overlap, so eight writes take about as long as one, not eight times as long.
 TEST(SimDevice, TheResponseTimesOfWritesUnderWayOverlap) {
   const LogDirectory directory;
   constexpr uint32_t kDepth = 8;
@@ -191,7 +221,7 @@ TEST(FaultyDevice, KeepsSyncedBytesAndMayLoseOthers) {
   EXPECT_GT(torn_rounds, 10u);
 }
 
-// After a cut a later write may be there when an earlier one is not.
+// After a cut a later write may be on the disk although an earlier one is not.
 TEST(FaultyDevice, WritesUnderWayReachTheDiskInAnyOrder) {
   uint64_t gaps = 0;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
@@ -395,7 +425,7 @@ TEST(FailureDeathTest, ADiskThatFillsUpDuringTheRunEndsTheProcess) {
   for (const char* device : {"file", "sync", "sim:10", "nvm"}) {
     for (const uint64_t preallocate : {uint64_t{0}, uint64_t{1} << 20}) {
       // The limit is each file's; a segment that cannot be made is in segments_test.cc.
-      if (device_has_segments(device) && preallocate != 0) continue;
+      if (device_traits(device).has_segments && preallocate != 0) continue;
       LogDirectory directory;
       LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);
       options.preallocate_bytes = preallocate;

@@ -202,9 +202,8 @@ TEST(Scm, RecoveryStopsAtTheFirstHole) {
   EXPECT_EQ(found.error, "");
   EXPECT_EQ(found.records.size(), 1u);
   EXPECT_EQ(found.tail.bytes, before.position + before.bytes);
-  EXPECT_NE(
-      found.tail.why.find("corrupt record at byte 8192; 1 valid record(s) of 64 bytes behind"),
-      std::string::npos)
+  EXPECT_NE(found.tail.why.find("corrupt record at byte 8192; 1 valid record(s) of 64 bytes after"),
+            std::string::npos)
       << found.tail.why;
   EXPECT_EQ(options.scheme->recovery.cut({found.tail}).bytes, std::vector<uint64_t>{8192});
 

@@ -283,7 +283,7 @@ TEST_F(StripedFiles, TheLogEndsAtALostStripe) {
       const ReadLog log = read();
       EXPECT_TRUE(log.filled_rightly);
       EXPECT_EQ(log.records.size(), before(stripe * kStripe)) << "stripe " << stripe;
-      EXPECT_NE(log.tail.why.find("behind it are not used"), std::string::npos) << log.tail.why;
+      EXPECT_NE(log.tail.why.find("after it are not used"), std::string::npos) << log.tail.why;
     }
   }
 }
