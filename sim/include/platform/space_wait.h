@@ -1,5 +1,5 @@
-// platform/space_wait.h of the simulated machine. All virtual threads are one thread of the host, so
-// each has its count in its own fiber.
+// platform/space_wait.h of the simulated machine. All virtual threads are one thread of the host,
+// so each has its count in its own fiber.
 #pragma once
 
 #include <cstdint>
