@@ -8,8 +8,8 @@
 
 namespace logjam::platform {
 
-// Returns the length of a tick in nanoseconds. The first call calibrates it against CLOCK_MONOTONIC,
-// which takes 25 ms.
+// Returns the length of a tick in nanoseconds. The first call calibrates it against
+// CLOCK_MONOTONIC, which takes 25 ms.
 double ns_per_tick();
 // An interval, measured with both clocks.
 struct ClockInterval {

@@ -8,8 +8,8 @@
 
 namespace logjam::platform {
 
-// Returns the seconds that all programs and the kernel have used on `cores` since boot, according to
-// the text of /proc/stat.
+// Returns the seconds that all programs and the kernel have used on `cores` since boot, according
+// to the text of /proc/stat.
 double used_seconds(const std::string& proc_stat, std::span<const int> cores);
 
 // Waits for up to 200 ms and returns whether others used less than a tenth of the processor time

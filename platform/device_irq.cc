@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 constexpr double kNearlyAll = 0.9;  // the rest are interrupts about the device's configuration
 
-// Returns the sysfs directory of the bus device (PCI or alike) that holds the file system of `path`:
-// the nearest directory above the block device that has an interrupt. Empty if none has.
+// Returns the sysfs directory of the bus device (PCI or alike) that holds the file system of
+// `path`: the nearest directory above the block device that has an interrupt. Empty if none has.
 fs::path bus_device_of(fs::path path) {
   std::error_code error;
   path = fs::absolute(path, error);

@@ -1,17 +1,17 @@
 // An event count: threads wait for a condition that another thread is about to make true. They
-// spin, then give their core away, and then sleep (the other thread may have lost its core, or waits
-// for the device). It is the usual form of "store, fence, look". The waits of logging/stream/
-// (flush_lead.h, durability_waiters.h) have forms of their own, because a waiter there may take over
-// work; each proves its form.
+// spin, then give their core away, and then sleep (the other thread may have lost its core, or
+// waits for the device). It is the usual form of "store, fence, look". The waits of logging/stream/
+// (flush_lead.h, durability_waiters.h) have forms of their own, because a waiter there may take
+// over work; each proves its form.
 //
 // Protocol. `event_` is a count of notifications, odd while a waiter may be asleep or about to be.
 // A waiter makes it odd, fences, looks at the condition, and sleeps only while the condition is
 // false and `event_` is unchanged. A notifier makes the condition true, fences, looks at `event_`,
 // and if it is odd, makes it even and wakes all waiters. The fences order each side's store before
-// its look, so at least one side sees the other's store: either the waiter finds the condition true,
-// or the notifier finds `event_` odd. No wake-up is lost, and nothing relies on a time-out. Of
-// several notifiers one makes the system call, and no notifier makes another one before a waiter has
-// run again.
+// its look, so at least one side sees the other's store: either the waiter finds the condition
+// true, or the notifier finds `event_` odd. No wake-up is lost, and nothing relies on a time-out.
+// Of several notifiers one makes the system call, and no notifier makes another one before a waiter
+// has run again.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ class EventCount {
     full_fence();
     notify_after_fence();
   }
-  // Wakes the waiters as notify() does, for a thread that has called full_fence() since the condition became true.
+  // Wakes the waiters as notify() does, for a thread that has called full_fence() since the
+  // condition became true.
   void notify_after_fence() {
     uint32_t seen = event_.load(memory_order_relaxed);
     if ((seen & 1) != 0 && event_.compare_exchange_strong(seen, seen + 1)) wake_all(event_);
@@ -63,8 +64,8 @@ class EventCount {
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
 
-    // Prepares for a look at the condition, and returns the argument for sleep(). Called before each
-    // look.
+    // Prepares for a look at the condition, and returns the argument for sleep(). Called before
+    // each look.
     uint32_t prepare() {
       const uint32_t seen = count_.event_.fetch_or(1) | 1;
       full_fence();

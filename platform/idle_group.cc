@@ -86,8 +86,8 @@ int open_directory(const std::string& path) {
   return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// Removes the groups of crashed runs in `directory`. It skips a live run's group, whose lock is held;
-// and the kernel refuses to remove a group that has threads.
+// Removes the groups of crashed runs in `directory`. It skips a live run's group, whose lock is
+// held; and the kernel refuses to remove a group that has threads.
 void remove_leftovers(const KernelFiles& kernel, const std::string& directory) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(kernel.root + directory, ignored)) {

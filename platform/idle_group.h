@@ -3,17 +3,17 @@
 // compares groups and not threads.
 //
 // The group is a child of the process's own cgroup of the cpu controller, version 1 or 2, and is
-// named logjam-workers-PID. After a crash it remains, until the next run that makes one there removes
-// it.
+// named logjam-workers-PID. After a crash it remains, until the next run that makes one there
+// removes it.
 //
 // Protocol. The main thread makes and destroys the object. Each worker calls join() on itself,
-// which reads members that the main thread wrote before it started the workers.
-// Between processes: the process that makes a group holds the lock (flock) of the group's directory
-// for as long as the process lives. A process removes the group of another process only while it
-// holds this lock. So the group of a live run stays, even before a worker has joined it. (The PID
-// in the name does not tell whether the run lives: a PID may be used again, or belong to another PID
-// namespace.) Another process may remove a new directory before its maker has the lock. So when the
-// maker has the lock, it checks that the directory still exists, and otherwise makes it again.
+// which reads members that the main thread wrote before it started the workers. Between processes:
+// the process that makes a group holds the lock (flock) of the group's directory for as long as the
+// process lives. A process removes the group of another process only while it holds this lock. So
+// the group of a live run stays, even before a worker has joined it. (The PID in the name does not
+// tell whether the run lives: a PID may be used again, or belong to another PID namespace.) Another
+// process may remove a new directory before its maker has the lock. So when the maker has the lock,
+// it checks that the directory still exists, and otherwise makes it again.
 #pragma once
 
 #include <cstdint>

@@ -25,8 +25,8 @@ inline void place(void* address, size_t bytes, int where) {
 }
 
 // Returns at least `bytes` bytes of zeroed memory, aligned to 2 MiB, for which it requests huge
-// pages. The memory is placed by first touch, unless place() says otherwise. Ends the process with one
-// sentence if the kernel refuses the mapping. The caller owns the memory.
+// pages. The memory is placed by first touch, unless place() says otherwise. Ends the process with
+// one sentence if the kernel refuses the mapping. The caller owns the memory.
 void* map_huge(size_t bytes);
 // Unmaps what map_huge(bytes) returned; `bytes` is the same number.
 void unmap_huge(void* address, size_t bytes);

@@ -9,8 +9,8 @@ namespace logjam::platform {
 
 inline constexpr uint64_t kForever = ~uint64_t{0};
 
-// Sleeps, if `word` is `expected`, until another thread wakes the caller or `timeout_ns` nanoseconds
-// have passed. May return early. Any thread may call it.
+// Sleeps, if `word` is `expected`, until another thread wakes the caller or `timeout_ns`
+// nanoseconds have passed. May return early. Any thread may call it.
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns = kForever);
 // Wakes one of the threads that sleep on `word`. Any thread may call it.
 void wake_one(const atomic<uint32_t>& word);

@@ -8,8 +8,8 @@
 namespace logjam::platform {
 
 // Writes every cache line of [address, address + bytes) back to memory, and returns after a store
-// fence. If the memory is persistent, the bytes then survive a power cut. Uses clwb, which keeps the
-// line in the cache, if the CPU has it; else clflushopt; else clflush.
+// fence. If the memory is persistent, the bytes then survive a power cut. Uses clwb, which keeps
+// the line in the cache, if the CPU has it; else clflushopt; else clflush.
 void write_back(const void* address, size_t bytes);
 
 // Returns the name of the instruction that write_back() uses on this CPU.

@@ -45,8 +45,8 @@ class Placement {
   // Rotates the order so that the context comes last; otherwise as begin_at().
   bool end_at(int number);
 
-  // Returns the context of worker `index`. If there are more workers than contexts, they start again
-  // with the first one.
+  // Returns the context of worker `index`. If there are more workers than contexts, they start
+  // again with the first one.
   const HardwareContext& of(uint32_t index) const { return order_[index % order_.size()]; }
   const std::vector<HardwareContext>& order() const { return order_; }
   const Topology& topology() const { return topology_; }

@@ -9,10 +9,11 @@
 
 namespace logjam::platform {
 
-// Spins with restraint. The first rounds only pause, because the awaited thread is probably running.
-// Later rounds give the core away: with more threads than cores, the awaited thread may need this
-// core. The last rounds sleep: threads that only yield to each other keep the kernel's own workers
-// off a core (Linux 6.18 ran none of them for a minute), and the awaited thread may need those.
+// Spins with restraint. The first rounds only pause, because the awaited thread is probably
+// running. Later rounds give the core away: with more threads than cores, the awaited thread may
+// need this core. The last rounds sleep: threads that only yield to each other keep the kernel's
+// own workers off a core (Linux 6.18 ran none of them for a minute), and the awaited thread may
+// need those.
 class SpinWait {
  public:
   void once() {

@@ -12,8 +12,8 @@ namespace logjam::platform {
 
 // Pins the calling thread to core number `index` (modulo their count) of the placement.
 void pin_to_core(int index);
-// Restricts the calling thread to the cores of `socket`. Does nothing if the machine has one socket,
-// or if `socket` is kNoSocket.
+// Restricts the calling thread to the cores of `socket`. Does nothing if the machine has one
+// socket, or if `socket` is kNoSocket.
 void pin_to_socket(int socket);
 
 // The scheduling class of a thread. Any other thread preempts a thread of the idle class.

@@ -1,8 +1,8 @@
 // The hardware contexts of a machine, and what they share: cores, sockets, NUMA nodes.
 //
-// A hardware context is what the kernel calls a CPU; threads are pinned to contexts. The contexts of
-// a core (SMT siblings) share its execution units, the cores of a socket share its last cache, and
-// memory belongs to a NUMA node. hwloc finds all this; no header of platform/ includes hwloc's.
+// A hardware context is what the kernel calls a CPU; threads are pinned to contexts. The contexts
+// of a core (SMT siblings) share its execution units, the cores of a socket share its last cache,
+// and memory belongs to a NUMA node. hwloc finds all this; no header of platform/ includes hwloc's.
 //
 // A Topology is a value that does not change. Any thread may call any function of this file.
 #pragma once
@@ -32,8 +32,8 @@ class Topology {
   // only the contexts with these numbers.
   static std::optional<Topology> described(const std::string& description,
                                            std::span<const int> allowed = {});
-  // Returns the contexts `allowed` (at least one) of the machine that this process runs on. If hwloc
-  // does not find all of them, the result has them as cores of one socket.
+  // Returns the contexts `allowed` (at least one) of the machine that this process runs on. If
+  // hwloc does not find all of them, the result has them as cores of one socket.
   static Topology of_host(std::span<const int> allowed);
 
   // Returns the contexts, at least one, in the order of sockets, nodes, cores and siblings.

@@ -45,7 +45,7 @@ WorkerClass::WorkerClass(const Request& request, const KernelFiles& kernel,
   }
   if (!preemptible_ && request.preemption_helps) {
     cost_ =
-        "while workers are busy, a write's completion waits for the next tick, so a commit takes "
+        "a write's completion waits for the next tick while workers are busy, so a commit takes "
         "some "
         "ms instead of 0.25 ms; " +
         help_;

@@ -1,7 +1,7 @@
 // The scheduling class of a run's workers (--worker_class), chosen so that busy workers do not hold
 // up the log. A write completes in a kernel worker, which then wakes the log thread. If all cores
-// are busy with threads of the normal class, both wait for the next tick, up to 4 ms. Threads in the
-// idle class are preempted at once.
+// are busy with threads of the normal class, both wait for the next tick, up to 4 ms. Threads in
+// the idle class are preempted at once.
 //
 // The idle class (SCHED_IDLE) alone is not enough everywhere. The scheduler compares the outermost
 // groups that two threads are in, and kernel workers are in none. So while autogroup is on, the

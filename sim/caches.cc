@@ -12,10 +12,10 @@ namespace {
 
 constexpr uint64_t kLineStates = uint64_t{1} << 45;  // the address of the lines' states
 
-// A request reaches the line's owner after this part of the transfer's latency: a fifth. Measured on
-// the machine of config/machines/this.toml: two cores that add to one line as fast as they can make
-// an addition every 24.6 ns, where a transfer takes 79 ns and an addition 5. So the owner adds three
-// times before the line goes.
+// A request reaches the line's owner after this part of the transfer's latency: a fifth. Measured
+// on the machine of config/machines/this.toml: two cores that add to one line as fast as they can
+// make an addition every 24.6 ns, where a transfer takes 79 ns and an addition 5. So the owner adds
+// three times before the line goes.
 constexpr Picoseconds kHold = 5;
 
 uint64_t bit_of(uint32_t core) { return uint64_t{1} << core % 64; }

@@ -79,18 +79,19 @@ class Caches {
   Line& line(uint32_t number) { return lines_[number]; }
   const AccessCounts& counts() const { return counts_; }
 
-  // Looks for the line in the core's second cache. Returns whether it is there and usable; `*cost` is
-  // then the time that the access takes.
+  // Looks for the line in the core's second cache. Returns whether it is there and usable; `*cost`
+  // is then the time that the access takes.
   bool in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost);
-  // When a line's owner receives a request, and how much of the transfer's latency has elapsed then.
+  // When a line's owner receives a request, and how much of the transfer's latency has elapsed
+  // then.
   struct Heard {
     Picoseconds at, passed;
   };
   // Returns when the line's owner receives a request sent at `now`, and how much of the transfer's
   // latency has elapsed by then; {now, 0} if no other core owns the line.
   Heard heard_by_owner(const Core& core, uint32_t line, Picoseconds now) const;
-  // Prefetches, on the host, the state that fetch() will touch. Called when the core begins to wait.
-  // Has no effect on the simulation.
+  // Prefetches, on the host, the state that fetch() will touch. Called when the core begins to
+  // wait. Has no effect on the simulation.
   void expect(const Core& core, uint32_t line) const;
   // Prefetches the rest of it. Called when the other cores have had their turn.
   void expect_fetch(const Core& core, uint32_t line) const;

@@ -11,7 +11,8 @@ uint64_t accesses = 0;
 namespace {
 
 // The hardware notices a stream after this number of lines, and fetches the next ones ahead.
-// Assumed: of one, two and three, two gave rates of rows and log records nearest to the native ones.
+// Assumed: of one, two and three, two gave rates of rows and log records nearest to the native
+// ones.
 constexpr uint32_t kLinesBeforePrefetch = 2;
 
 Picoseconds overlapped(Picoseconds cost) {
@@ -57,10 +58,10 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
     // Meanwhile another fiber of the core may have fetched the line.
     near = core.l1.touch(line, write) || caches.in_private_cache(core, line, write, &cost);
   }
-  // The core's other work hides a part of a short wait, and of stores that wait side by side. A line
-  // from farther away is mostly found through a pointer, and the next steps depend on it, so such
-  // waits do not overlap. Waits for lines in a row overlap, and the hardware fetches the later lines
-  // ahead.
+  // The core's other work hides a part of a short wait, and of stores that wait side by side. A
+  // line from farther away is mostly found through a pointer, and the next steps depend on it, so
+  // such waits do not overlap. Waits for lines in a row overlap, and the hardware fetches the later
+  // lines ahead.
   Picoseconds hidden = overlapped(cost);
   if (!near) {
     const Picoseconds asked = cpu.now;

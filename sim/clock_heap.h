@@ -1,9 +1,9 @@
-// The contexts whose fibers are ready but do not run now, in the order of their clocks: the next one
-// to run is at the top. Equal clocks go by the context's number.
+// The contexts whose fibers are ready but do not run now, in the order of their clocks: the next
+// one to run is at the top. Equal clocks go by the context's number.
 //
-// The scheduler uses the heap at every switch, so each entry holds its clock, and the running context
-// changes places with the first one in one walk. A context's clock does not move while the context is
-// in the heap. Only the one host thread uses these objects.
+// The scheduler uses the heap at every switch, so each entry holds its clock, and the running
+// context changes places with the first one in one walk. A context's clock does not move while the
+// context is in the heap. Only the one host thread uses these objects.
 #pragma once
 
 #include <cstddef>

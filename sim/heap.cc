@@ -3,8 +3,8 @@
 //
 // Each place of the program that allocates (a context, return addresses and a size) has its own
 // slabs, at an address that follows from these. So a run's other allocations, for a longer path or
-// an old log that it replaces, move nothing. A piece that one fiber frees goes to the next call from
-// the same place, as in a malloc with a cache for each thread. A piece larger than a slab is a
+// an old log that it replaces, move nothing. A piece that one fiber frees goes to the next call
+// from the same place, as in a malloc with a cache for each thread. A piece larger than a slab is a
 // mapping, whose address does depend on the earlier mappings. A piece costs the profile's
 // allocation_ns, and no access: real heaps keep their lists in the core's cache. The host's heap
 // serves all calls before start_heap() and after stop_heap(), and the calls of libraries, for

@@ -1,6 +1,7 @@
 // --report=accesses: how many accesses left their core's caches, by where they were answered.
 // --report=lines[:N]: the same, and the cache lines that cost most, the places that allocated their
-// memory, and the functions that share them. Nothing is sampled: the simulation sees every transfer.
+// memory, and the functions that share them. Nothing is sampled: the simulation sees every
+// transfer.
 //
 // The functions take host memory only (host_allocator.h), so a run with a report has the same
 // addresses, and the same results, as a run without.

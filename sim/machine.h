@@ -1,9 +1,9 @@
-// The simulated machine: its profile in the simulation's unit, and how many of its hardware contexts
-// take part. Time is counted in picoseconds, so that a cycle of every profile's frequency is a whole
-// number.
+// The simulated machine: its profile in the simulation's unit, and how many of its hardware
+// contexts take part. Time is counted in picoseconds, so that a cycle of every profile's frequency
+// is a whole number.
 //
-// The first call of machine() makes the program's machine, after the flags are read. It never changes
-// afterwards.
+// The first call of machine() makes the program's machine, after the flags are read. It never
+// changes afterwards.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct Machine {
   Picoseconds cycles(double number) const {
     return static_cast<Picoseconds>(number * 1e3 / profile.ghz);
   }
-  // Returns the core of a context. Contexts are counted through the cores of socket 0, then those of
-  // socket 1, ..., and then, in the same order, the second context of each core.
+  // Returns the core of a context. Contexts are counted through the cores of socket 0, then those
+  // of socket 1, ..., and then, in the same order, the second context of each core.
   uint32_t core_of(uint32_t context) const;
   uint32_t socket_of(uint32_t context) const;
   // Returns the number of hops between two sockets: 0, 1 or 2.
@@ -50,8 +50,8 @@ struct Machine {
   std::string description() const;
 };
 
-// Returns the machine with its first `contexts` hardware contexts; 0: all. Ends the process with one
-// sentence if it cannot be simulated.
+// Returns the machine with its first `contexts` hardware contexts; 0: all. Ends the process with
+// one sentence if it cannot be simulated.
 Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed);
 
 // Returns the machine that the flags describe (flags.cc).

@@ -1,6 +1,6 @@
 // The simulated memory: one region of the address space at a fixed place, which holds the program's
-// heap, mappings and stacks. So addresses are the same in every run, and the place of a cache line's
-// state follows from the line's address.
+// heap, mappings and stacks. So addresses are the same in every run, and the place of a cache
+// line's state follows from the line's address.
 //
 // Only the one host thread calls these functions.
 #pragma once
@@ -43,17 +43,17 @@ void reserve_region();
 bool in_region(const void* address);
 inline void* heap_begin() { return reinterpret_cast<void*>(kRegion + kRegionBytes - kHeapBytes); }
 
-// Returns `bytes` of zeroed memory at home on socket `socket`, aligned to `alignment`, a power of two
-// of at least a page. Its addresses are never used again, so later calls return the same addresses
-// whether or not memory was given back before.
+// Returns `bytes` of zeroed memory at home on socket `socket`, aligned to `alignment`, a power of
+// two of at least a page. Its addresses are never used again, so later calls return the same
+// addresses whether or not memory was given back before.
 void* take(size_t bytes, size_t alignment, uint32_t socket);
 // Gives the pages back to the host. Their addresses stay taken.
 void give_back(void* address, size_t bytes);
 // Returns how many bytes are taken and not given back.
 uint64_t taken_bytes();
 
-// Declares that two ranges have the same pages, as in a mirrored ring: a line of the second range is
-// another name of the line at that place in the first.
+// Declares that two ranges have the same pages, as in a mirrored ring: a line of the second range
+// is another name of the line at that place in the first.
 void alias(const void* first, const void* second, size_t bytes);
 // Returns the line of which `line` is another name, or `line` itself.
 uint32_t resolve_alias(uint32_t line);

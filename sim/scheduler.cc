@@ -144,8 +144,8 @@ Fiber* Scheduler::next_after(Cpu& cpu) {
   return fiber != nullptr ? fiber : next();
 }
 
-// Returns the fiber of the first context, which has left the heap, and sets how far the fiber may go.
-// Returns null if it is another fiber's turn on that context, which is then in the heap again.
+// Returns the fiber of the first context, which has left the heap, and sets how far the fiber may
+// go. Returns null if it is another fiber's turn on that context, which is then in the heap again.
 Fiber* Scheduler::let_run(Cpu& cpu) {
   if (!cpu.ready.empty() && (cpu.preempt || cpu.now >= cpu.slice_end)) {
     ++taken_;
@@ -186,8 +186,8 @@ void Scheduler::put_first(Cpu& cpu, Fiber* fiber) {
   cpu.ready.insert(place, fiber);
 }
 
-// Runs the next fiber of the context's queue. The running fiber goes to the end of the queue, or, if
-// it is preempted, stays the first one after the fiber that preempts it.
+// Runs the next fiber of the context's queue. The running fiber goes to the end of the queue, or,
+// if it is preempted, stays the first one after the fiber that preempts it.
 void Scheduler::rotate(Cpu& cpu, bool preempted) {
   Fiber* before = cpu.fiber;
   cpu.fiber = cpu.ready.front();
@@ -269,8 +269,8 @@ void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
   if (&cpu == current_->cpu) horizon = std::min(horizon, cpu.preempt ? 0 : cpu.slice_end);
 }
 
-// Returns the latency, 10 % more or less: a kernel never takes the same time twice, and two seeds are
-// two runs.
+// Returns the latency, 10 % more or less: a kernel never takes the same time twice, and two seeds
+// are two runs.
 Picoseconds Scheduler::jittered(Picoseconds latency) {
   constexpr uint64_t kPercent = 100, kLeastPercent = 90, kSpread = 21;
   return latency * (kLeastPercent + jitter_.next() % kSpread) / kPercent;

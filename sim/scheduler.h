@@ -1,10 +1,10 @@
 // Virtual threads (fibers) on virtual hardware contexts (Cpu), each with its own clock.
 //
-// One host thread runs everything. The fiber of the context with the earliest clock runs. A step that
-// only its own core can see happens at once, and its clock runs ahead. Before a step that others can
-// see (an atomic, a line that is not in its own cache), the fiber lets every context with an earlier
-// clock run first: visible(). So all visible steps happen in the order of the clocks, and the same
-// flags give the same run. Equal clocks go by the context's number.
+// One host thread runs everything. The fiber of the context with the earliest clock runs. A step
+// that only its own core can see happens at once, and its clock runs ahead. Before a step that
+// others can see (an atomic, a line that is not in its own cache), the fiber lets every context
+// with an earlier clock run first: visible(). So all visible steps happen in the order of the
+// clocks, and the same flags give the same run. Equal clocks go by the context's number.
 //
 // Execution is sequentially consistent, because one host thread makes one access after the other.
 // Only plain accesses that a core's own caches answer may leave the order of the clocks: another
@@ -16,14 +16,14 @@
 // has a clock of its own that only waiting moves.
 //
 // The operating system: each context has a queue of ready fibers and time slices. A pinned fiber
-// stays on its context. Any other fiber wakes on the context where it ran last if that is idle, or on
-// an idle context of the same socket, or on any idle context. A favoured fiber
-// (platform::favour_this_thread) runs as soon as it wakes. The profile has the prices of a wake-up, a
-// sleep and a switch.
+// stays on its context. Any other fiber wakes on the context where it ran last if that is idle, or
+// on an idle context of the same socket, or on any idle context. A favoured fiber
+// (platform::favour_this_thread) runs as soon as it wakes. The profile has the prices of a wake-up,
+// a sleep and a switch.
 //
-// Protocol. One host thread: no field needs any order. A function that may switch says so; during the
-// call every other fiber may run. `running` is null while the simulation itself works or the observer
-// runs: the instrumented code (hooks.cc) is then free of charge.
+// Protocol. One host thread: no field needs any order. A function that may switch says so; during
+// the call every other fiber may run. `running` is null while the simulation itself works or the
+// observer runs: the instrumented code (hooks.cc) is then free of charge.
 #pragma once
 
 #include <algorithm>
@@ -56,8 +56,8 @@ class Fiber {
   bool pinned = false;
   bool favoured = false;
   bool ended = false;
-  // The wait that a wake-up ends. `waits` counts the waits, so that a timer knows whether its own wait
-  // is over.
+  // The wait that a wake-up ends. `waits` counts the waits, so that a timer knows whether its own
+  // wait is over.
   uint64_t waits = 0;
   bool waiting = false;
   const void* waits_on = nullptr;
@@ -137,8 +137,8 @@ class Scheduler {
 
   // Wakes at most `most` of the fibers that wait on the address. The current fiber spends the
   // kernel's time for a wake-up; or, if no fiber waits at the call, the time of a system call that
-  // does nothing (a mutex's unlock() calls although the only waiter may be the unlocking thread). The
-  // latency of a wake-up begins with the call.
+  // does nothing (a mutex's unlock() calls although the only waiter may be the unlocking thread).
+  // The latency of a wake-up begins with the call.
   void wake(const void* address, uint32_t most);
   // Moves the current fiber to a context, and keeps it there. May switch.
   void pin(uint32_t context);
@@ -210,8 +210,8 @@ class OnSocket {
   const uint32_t before_;
 };
 
-// While this object lives, the simulation itself runs, free of charge. At its end the fiber may be on
-// another context.
+// While this object lives, the simulation itself runs, free of charge. At its end the fiber may be
+// on another context.
 class Uncharged {
  public:
   Uncharged() : charged_(running != nullptr) { running = nullptr; }

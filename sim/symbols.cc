@@ -37,8 +37,8 @@ std::string without_parameters(const std::string& function) {
   return function;
 }
 
-// Returns whether the function's caller says more than the function: atomics, copies, containers, the
-// heap.
+// Returns whether the function's caller says more than the function: atomics, copies, containers,
+// the heap.
 bool is_servant(const std::string& function) {
   constexpr std::array<std::string_view, 8> kServants = {
       "std::",         "operator new", "operator delete",    "__gnu_cxx::",
@@ -79,7 +79,8 @@ void Symbols::resolve() {
     line = line.substr(0, line.find(" (disc"));
     const size_t project = line.rfind('/', line.rfind('/') - 1);
     place->second.line = project == std::string::npos ? line : line.substr(project + 1);
-    // The debug information has only the short name of a member function; the file says whose it is.
+    // The debug information has only the short name of a member function; the file says whose it
+    // is.
     chosen = !is_servant(place->second.function) && !system_header;
   }
   close(fd);

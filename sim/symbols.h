@@ -10,13 +10,14 @@ namespace logjam::sim {
 
 class Symbols {
  public:
-  // Announces an address that a later question will name. Call it for all addresses, then resolve(),
-  // then ask.
+  // Announces an address that a later question will name. Call it for all addresses, then
+  // resolve(), then ask.
   void want(uint32_t return_address) { places_[return_address]; }
   void resolve();
 
-  // Returns the function that makes the call before this address; or, if that only serves others (an
-  // atomic, a copy, a container), the function into which it is inlined. "??" if it is not known.
+  // Returns the function that makes the call before this address; or, if that only serves others
+  // (an atomic, a copy, a container), the function into which it is inlined. "??" if it is not
+  // known.
   std::string function(uint32_t return_address) const;
   // Returns whether every function there only serves its caller.
   bool serves_others(uint32_t return_address) const;

@@ -1,7 +1,8 @@
 // The tags of a set-associative cache: the lines that it holds, and which of them it may write.
 //
 // A tag is a line's number and, in its lowest bit, whether the core may store to the line without a
-// request to other cores (MESI: modified or exclusive). Only the one host thread uses these objects.
+// request to other cores (MESI: modified or exclusive). Only the one host thread uses these
+// objects.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +18,8 @@ class TagStore {
  public:
   static constexpr uint32_t kEmpty = ~uint32_t{0};
 
-  // Makes a cache of `bytes`; 0: one that holds nothing. The number of sets is rounded down to a power
-  // of two.
+  // Makes a cache of `bytes`; 0: one that holds nothing. The number of sets is rounded down to a
+  // power of two.
   TagStore(uint64_t bytes, uint32_t ways) : ways_(ways) {
     const uint64_t sets = bytes / kLineBytes / ways;
     if (sets == 0) return;
@@ -28,8 +29,8 @@ class TagStore {
 
   bool holds_nothing() const { return tags_.empty(); }
 
-  // Returns whether the line is there, and writable if `write`. If so, makes it the most recent one of
-  // its set.
+  // Returns whether the line is there, and writable if `write`. If so, makes it the most recent one
+  // of its set.
   bool touch(uint32_t line, bool write) {
     uint32_t* set = set_of(line);
     const uint32_t writable = line << 1 | 1;

@@ -16,7 +16,8 @@ Topology topology_of(const sim::Machine& machine) {
   const auto sockets = static_cast<int>(machine.profile.sockets),
              cores = static_cast<int>(machine.profile.cores),
              contexts = static_cast<int>(machine.profile.contexts);
-  // Machine counts all cores before the first sibling; hwloc counts core by core, with its siblings.
+  // Machine counts all cores before the first sibling; hwloc counts core by core, with its
+  // siblings.
   std::string numbers;
   for (int core = 0; core < sockets * cores; ++core) {
     for (int sibling = 0; sibling < contexts; ++sibling) {

@@ -1,5 +1,6 @@
-// A ring of cache lines in random order, each with the address of the next line. Each load waits for
-// the load before it, and no prefetcher can guess the order. One thread at a time may use a ring.
+// A ring of cache lines in random order, each with the address of the next line. Each load waits
+// for the load before it, and no prefetcher can guess the order. One thread at a time may use a
+// ring.
 #pragma once
 
 #include <algorithm>

@@ -12,9 +12,9 @@
 namespace logjam::platform {
 namespace {
 
-// Returns the time of an addition in a chain, which is a cycle. Both operands are registers, because
-// cores that fold additions of constants would seem faster than their clock. The chain is unrolled,
-// because a short loop may take longer than its additions.
+// Returns the time of an addition in a chain, which is a cycle. Both operands are registers,
+// because cores that fold additions of constants would seem faster than their clock. The chain is
+// unrolled, because a short loop may take longer than its additions.
 double add_ns() {
   constexpr uint64_t kRounds = 5'000, kAddsInARound = 64;
   uint64_t sum = 1, addend = 3;
@@ -47,8 +47,8 @@ double add_ns() {
 
 constexpr uint64_t kInstructionsInARound = 2 + 13 + 2 + 1 + 13 + 4 + 3;
 // Runs a loop that resembles the engine's code: all loads hit the L1, and one branch in 16 is
-// unpredictable. In the first half of a round the iterations are independent; in the second half each
-// depends on the load before, as in an index search. Returns the nanoseconds per instruction.
+// unpredictable. In the first half of a round the iterations are independent; in the second half
+// each depends on the load before, as in an index search. Returns the nanoseconds per instruction.
 double instruction_ns() {
   constexpr uint64_t kRounds = 10'000;
   alignas(kCacheLine) std::array<uint64_t, 1024> table;

@@ -33,8 +33,8 @@ double yield_ns() {
          kYields;
 }
 
-// Returns the time of a switch between two threads of one core, which yield to each other. The kernel
-// does not switch at every yield, so the kernel's count of switches is used.
+// Returns the time of a switch between two threads of one core, which yield to each other. The
+// kernel does not switch at every yield, so the kernel's count of switches is used.
 double switch_ns(int core, double lone_yield_ns) {
   atomic<uint32_t> begun{0};
   atomic<uint64_t> switched{0};
@@ -58,7 +58,8 @@ struct SleepCosts {
   double wait_ns, wake_ns, latency_ns;
 };
 
-// Measures `kSleeps` times: one thread sleeps, the other gives it time to fall asleep, and wakes it.
+// Measures `kSleeps` times: one thread sleeps, the other gives it time to fall asleep, and wakes
+// it.
 SleepCosts sleep_costs(int waker_core, int sleeper_core) {
   constexpr uint32_t kSleeps = 40;
   constexpr uint64_t kFallAsleepNs = 100'000;

@@ -22,8 +22,8 @@ struct MachineShape {
   int cores = 1;     // the allowed cores of the first allowed core's socket
   int contexts = 1;  // hardware contexts of the first allowed core
   CacheShape l1, l2, l3;
-  // The partners of the first allowed core, by their places in the list of allowed cores (the numbers
-  // of pin_to_core()). -1: none.
+  // The partners of the first allowed core, by their places in the list of allowed cores (the
+  // numbers of pin_to_core()). -1: none.
   int same_socket = -1;   // another core of the same socket
   int sibling = -1;       // another context of the same core
   int other_socket = -1;  // a core of another socket

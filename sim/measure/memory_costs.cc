@@ -10,8 +10,9 @@ namespace logjam::platform {
 namespace {
 
 constexpr size_t kEvictedBytes = 8 << 20;  // evicted before use: it need not exceed the L3
-// As large as tables. In a small memory the processor finds the translations of addresses nearby: on
-// a virtual machine a line came in 120 to 135 ns from 8 MiB and in 172 from 256, both with huge pages.
+// As large as tables. In a small memory the processor finds the translations of addresses nearby:
+// on a virtual machine a line came in 120 to 135 ns from 8 MiB and in 172 from 256, both with huge
+// pages.
 constexpr size_t kTableBytes = 256 << 20;
 
 constexpr size_t kWrittenBack = 64;  // lines in a call
@@ -57,18 +58,18 @@ double written_in_order_ns(const Ring& ring) {
   });
 }
 
-// Returns the time of a line that is read in order, after all lines of the ring were read once: they
-// are still in the cache if they fit.
+// Returns the time of a line that is read in order, after all lines of the ring were read once:
+// they are still in the cache if they fit.
 double cached_in_order_ns(size_t bytes, uint32_t repetitions) {
   const Ring ring = dense_ring(bytes);
   in_order_ns(ring);
   return median_of(repetitions, [&] { return in_order_ns(ring); });
 }
 
-// Doubles `bytes` as long as reading them in order takes less than `limit_ns` a line, and returns the
-// last such size in MiB. If that finds no limit up to 256 MiB, returns the kernel's number. A chase
-// would not do: where other virtual machines use the cache too, a line that is not used for some 18
-// ms has left it, and a chase through 32 MiB takes longer.
+// Doubles `bytes` as long as reading them in order takes less than `limit_ns` a line, and returns
+// the last such size in MiB. If that finds no limit up to 256 MiB, returns the kernel's number. A
+// chase would not do: where other virtual machines use the cache too, a line that is not used for
+// some 18 ms has left it, and a chase through 32 MiB takes longer.
 uint64_t usable_mib(size_t bytes, size_t told_bytes, double limit_ns) {
   constexpr size_t kMostBytes = 256 << 20;
   constexpr uint32_t kRepetitions = 5;

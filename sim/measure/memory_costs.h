@@ -9,8 +9,8 @@ namespace logjam::platform {
 
 struct MemoryCosts {
   double l2_ns, l3_ns, memory_ns;  // of a load that depends on the one before; 0: no such cache
-  // The part of the L3 that this machine may use, in MiB. A virtual machine often has only a part of
-  // the L3 that its kernel sees.
+  // The part of the L3 that this machine may use, in MiB. A virtual machine often has only a part
+  // of the L3 that its kernel sees.
   uint64_t l3_mib;
   // Memory-level parallelism: the throughput of four independent pointer chases over one (1 to 4).
   double overlap;
