@@ -1,5 +1,5 @@
-"""The profiles of simulated machines: each has every key of config/machines/README.md, no other, and
-a source behind every number. `logjam machine` writes such a file."""
+"""The profiles of simulated machines: each has every key of config/machines/README.md, no other,
+and a source for every number. `logjam machine` writes such a file."""
 
 import os
 import pathlib
