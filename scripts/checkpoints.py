@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """What checkpoints cost, and what they are good for: TPC-C at a rate, with checkpoints and without.
 
-Runs alternate. Of each: throughput, commit latency, how much of the disk the log and its checkpoints
-used at most, and how long a recovery took afterwards. --disk writes how the use of the disk went, a
-row a second, for a plot.
+Runs alternate. Of each: throughput, commit latency, how much of the disk the log and its
+checkpoints used at most, and how long a recovery took afterwards. --disk writes how the use of the
+disk went, a row a second, for a plot.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def arguments():
 
 
 def used_mb(folder):
-    """The blocks of all files under `folder`; files may go meanwhile."""
+    """Returns the blocks of all files under `folder`; files may go meanwhile."""
     total = 0
     for path in pathlib.Path(folder).rglob("*"):
         try:
@@ -77,7 +77,7 @@ def row_of(command, folder):
 
 
 def one_round(given, folder, checkpoints):
-    """The run's row, the recovery's, and the samples of the disk."""
+    """Returns the run's row, the recovery's, and the samples of the disk."""
     wal = folder / "wal"
     shutil.rmtree(wal, ignore_errors=True)
     wal.mkdir()

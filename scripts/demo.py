@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The demo: what a durable commit costs on this machine's disk, every log scheme beside each other, and
-recovery after a kill -9.
+"""The demo: what a durable commit costs on this machine's disk, every log scheme beside each other,
+and recovery after a kill -9.
 
-Runs the experiments demo-commit and demo-schemes of config/experiments/, and draws them. Then kills a
-running ledger workload with SIGKILL, recovers its log, and verifies the database. `make demo` calls
-this script, which takes less than two minutes.
+Runs the experiments demo-commit and demo-schemes of config/experiments/, and draws them. Then kills
+a running ledger workload with SIGKILL, recovers its log, and verifies the database. `make demo`
+calls this script, which takes less than two minutes.
 """
 
 import argparse

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """Every published result by one command: runs it, draws it, and checks its claim.
 
-The experiments are the files of config/figures/ (published results) and config/experiments/ (logjam's
-own); config/figures/README.md describes their form. Rows go to build/results/<id>/<size>.csv, those of
-reference runs to results/. A run that was stopped goes on where it ended; disturbed runs are
-repeated. With --simulated or --machine=NAME it is run on a simulated machine, by `make sim`'s program.
+The experiments are the files of config/figures/ (published results) and config/experiments/
+(logjam's own); docs/EXPERIMENTS.md describes their form. Rows go to build/results/<id>/<size>.csv,
+those of reference runs to results/. A stopped run continues where it ended; disturbed runs are
+repeated. With --simulated or --machine=NAME it is run on a simulated machine, by `make sim`'s
+program.
 """
 
 import argparse
@@ -29,7 +30,7 @@ WAL_DIR = str(ROOT / "build" / "wal")
 
 
 def schemes_if_built():
-    """What runner.schemes_of() returns, or nothing if there is no binary to ask."""
+    """Returns runner.schemes_of(), or nothing if there is no binary to ask."""
     try:
         return runner.schemes_of(runner.logjam_of())
     except Refused:
@@ -37,7 +38,7 @@ def schemes_if_built():
 
 
 def list_command(args):
-    """what there is"""
+    """all experiments"""
     experiments = definition.load_all()
     published = [one for one in experiments.values() if not one.own]
     if args.markdown:
@@ -77,14 +78,14 @@ def runners(args, results, beside_results):
 
 
 def jobs_of(points, rounds, pairs):
-    """The jobs that one of the (runner, store) pairs has not done yet."""
+    """Returns the jobs that one of the (runner, store) pairs has not done yet."""
     jobs = {(number, point.index): (number, point) for _, rows in pairs
             for number, point in round_loop.jobs_left(points, rounds, rows)}
     return [jobs[key] for key in sorted(jobs)]
 
 
 def run_command(args):
-    """measure results; goes on where it was stopped"""
+    """measure results; continues where it was stopped"""
     experiments = chosen(args)
     if is_simulated(args):
         return sim_commands.run(args, experiments)
@@ -283,7 +284,7 @@ def arguments():
         made.add_argument("--wal_dir", help="where the logs go, a directory of a real disk; "
                                             "build/wal, if the runs are here")
         made.add_argument("--tries", type=int, default=4,
-                          help="a disturbed run is made so often, at most; 1: it counts")
+                          help="how often a disturbed run is made, at most; 1: it counts")
         made.add_argument("--beside", metavar="BINARY",
                           help="another logjam, run in turn with the first")
         made.add_argument("--fresh", action="store_true", help="forget the rows that are there")
@@ -358,7 +359,7 @@ def main():
         words, flags = words[:place], words[place + 1:]
     args = arguments().parse_args(words)
     if flags and args.command != "sweep":
-        raise Refused("only a sweep takes flags of logjam behind `--`")
+        raise Refused("only a sweep takes flags of logjam after `--`")
     args.flags = flags
     if "submit" in args:
         submit.check_arguments(args)
@@ -374,5 +375,5 @@ if __name__ == "__main__":
         print(f"figures.py: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt:
-        print("\nstopped; the same command goes on from here", file=sys.stderr)
+        print("\nstopped; the same command continues from here", file=sys.stderr)
         sys.exit(STOPPED)

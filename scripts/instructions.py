@@ -37,8 +37,8 @@ def instructions(logjam, flags, transactions):
 
 
 def inserter_instructions(logjam, flags, inserts):
-    """The instructions of the inserting thread, which is the last thread started. Those of the
-    flushers are not counted."""
+    """Returns the instructions of the inserting thread, which is the last thread started. Those of
+    the flushers are not counted."""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", "--separate-threads=yes",
@@ -53,7 +53,8 @@ def inserter_instructions(logjam, flags, inserts):
 
 
 def inserts(logjam):
-    """One thread inserts records of 120 B, so few that no buffer or list of a scheme fills up."""
+    """Prints the instructions of an insert: one thread inserts records of 120 B, few enough that no
+    buffer or list of a scheme fills up."""
     ways = {"plain copy": ["--floor=copy"], "fetch-add, copy": ["--floor=fetch-add"]}
     for name, flags in schemes_of(logjam).items():
         if "device" in flags:  # the instructions would include the device's

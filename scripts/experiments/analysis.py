@@ -1,8 +1,8 @@
 """What the rows of an experiment say: medians, spreads, ratios, and whether the claim holds.
 
-A ratio of two points is the median of the rounds' ratios, because the rounds are interleaved: a slow
-phase of the machine then affects both sides. The functions that a file's expressions may use are
-listed in config/figures/README.md.
+A ratio of two points is the median of the rounds' ratios, because the rounds are interleaved: a
+slow phase of the machine then affects both sides. The functions that a file's expressions may use
+are listed in docs/EXPERIMENTS.md.
 """
 
 import math
@@ -20,7 +20,7 @@ PLAIN = {"all": all, "any": any, "min": min, "max": max, "abs": abs, "sum": sum,
 
 
 def rising(values, slack=0.05):
-    """Whether no value is smaller than the one before it by more than that share."""
+    """Returns whether no value is smaller than the one before it by more than that share."""
     return all(b >= a * (1 - slack) for a, b in zip(values, values[1:]))
 
 
@@ -44,14 +44,14 @@ def _counters(row):
 
 
 def cores_of(row):
-    """The cores of the machine that a row comes from."""
+    """Returns the cores of the machine that a row comes from."""
     words = row.get("machine", "").split(", ")
     return next((int(word.split()[0]) for word in words if word.endswith(" cores")), 1)
 
 
 def _with_columns(experiment, row, columns):
-    """A row with numbers in place of texts, and the experiment's own columns. `columns` are those of
-    all rows: what this row does not have is None."""
+    """Returns a row with numbers in place of texts, and the experiment's own columns. `columns` are
+    those of all rows: what this row does not have is None."""
     values = {name: _value_of(row.get(name) or "") for name in columns}
     counters = _counters(row)
     for name, expression in experiment.columns.items():
@@ -84,8 +84,8 @@ class Measured:
         self.thrown_away = sum(int(row.get("thrown_away") or 0) for row in rows)
 
     def points(self, **axes):
-        """The axes (dicts) of all points that have these values of the axes, in the order in which
-        they were run."""
+        """Returns the axes (dicts) of all points that have these values of the axes, in the order
+        in which they were run."""
         wanted = {name: text(value) for name, value in axes.items()}
         unknown = set(wanted) - set(self.experiment.axis_names())
         if unknown:
@@ -94,13 +94,13 @@ class Measured:
                 if all(dict(point).get(name) == value for name, value in wanted.items())]
 
     def reference(self, ratio, axes):
-        """The point that one of the table's ratios compares this point with."""
+        """Returns the point that one of the table's ratios compares this point with."""
         to = self.experiment.ratios[ratio]["to"]
         return {**axes, **{axis: text(value) for axis, value in to.items()}}
 
     def column(self, name, axes):
-        """The values of a column, or of one of the table's ratios, in the rounds of one point: a
-        dict of rounds to values."""
+        """Returns the values of a column, or of one of the table's ratios, in the rounds of one
+        point: a dict of rounds to values."""
         if name in self.experiment.ratios:
             of = self.experiment.ratios[name]["of"]
             return self._ratio_of_rounds(of, axes, self.reference(name, axes))
@@ -135,7 +135,7 @@ class Measured:
         return [self._median(column, point) for point in found]
 
     def low_high(self, column, **axes):
-        """The smallest and the largest value of the rounds."""
+        """Returns the smallest and the largest value of the rounds."""
         values = self.column(column, self._one(axes)).values()
         return min(values), max(values)
 
@@ -184,12 +184,12 @@ class Measured:
             raise Refused(f"{self.experiment.where}: {what}: {expression}: {error}") from error
 
     def cores(self):
-        """The cores of the machine that the rows come from."""
+        """Returns the cores of the machine that the rows come from."""
         return cores_of(self.origin)
 
     def checks(self, cores=None):
-        """A list of (check, verdict), in the order of the file. A check that needs more cores than
-        the machine has is open; one whose points are not measured is not measured."""
+        """Returns a list of (check, verdict), in the order of the file. A check that needs more
+        cores than the machine has is open; one whose points are not measured is not measured."""
         cores = cores or self.cores()
         found = []
         for check in self.experiment.checks:
@@ -203,7 +203,7 @@ class Measured:
         return found
 
     def verdict(self, cores=None):
-        """The verdict on the claim: that of its worst check."""
+        """Returns the verdict on the claim: that of its worst check."""
         verdicts = [verdict for _, verdict in self.checks(cores)]
         for worst in (MISSING, FAILS):
             if worst in verdicts:
@@ -212,7 +212,7 @@ class Measured:
         return HOLDS if judged else OPEN
 
     def number(self):
-        """The figure beside the published one, or None."""
+        """Returns the figure beside the published one, or None."""
         if not self.wanted:
             return None
         try:
@@ -221,8 +221,8 @@ class Measured:
             return None
 
     def table(self):
-        """A DataFrame: the axes, the medians of the table's columns and the ratios of each point,
-        and how far the rounds of the first column spread, in percent of the median."""
+        """Returns a DataFrame: the axes, the medians of the table's columns and the ratios of each
+        point, and how far the rounds of the first column spread, in percent of the median."""
         import pandas  # takes half a second to load
         lines = []
         for point in self.points():

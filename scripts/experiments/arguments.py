@@ -8,7 +8,7 @@ from experiments.text_tables import say
 
 
 def chosen(args):
-    """The experiments that the command line names; --all: all published results."""
+    """Returns the experiments that the command line names; --all: all published results."""
     experiments = definition.load_all()
     if args.all and args.ids:
         raise Refused("--all and ids exclude each other")
@@ -25,7 +25,7 @@ def is_simulated(args):
 
 
 def profile_of(args, experiment):
-    """The Profile of the machine that --machine or the experiment's own file names."""
+    """Returns the Profile of the machine that --machine or the experiment's own file names."""
     experiment.form(args.size, simulated=True)
     return machine_profile.find(args.machine or experiment.simulated.machine)
 

@@ -16,7 +16,7 @@ def _axes(axes):
 
 
 def _said(name, column, args, axes):
-    """A call of an expression, in words."""
+    """Returns a call of an expression, in words."""
     at = f", {_axes(axes)}" if axes else ""
     if name in ("ratio", "ratios"):
         return f"{column}, {_axes(args[0])} over {_axes(args[1])}{at}"
@@ -31,8 +31,9 @@ def _number(value):
 
 
 def of_check(measured, check):
-    """A list of (what was asked, its answer) for a check's expression, at most MOST. Answers may
-    be missing behind one that decided."""
+    """Returns a list of (what was asked, its answer) for a check's expression, at most MOST.
+    Answers after one that
+    decided may be missing."""
     found = []
 
     def recorded(name):

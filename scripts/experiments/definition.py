@@ -1,7 +1,8 @@
 """What an experiment is: a file of config/figures/ or config/experiments/, read and checked.
 
-The format is described in config/figures/README.md. A mistake in a file is refused with one sentence
-before anything runs: an unknown field, an axis that a size narrows to a value that it does not have.
+The format is described in docs/EXPERIMENTS.md. A mistake in a file is refused with one sentence
+before anything runs: an unknown field, an axis that a size narrows to a value that it does not
+have.
 """
 
 import dataclasses
@@ -44,7 +45,8 @@ class Point:
         return " ".join(f"{axis}={value}" for axis, value in self.axes.items()) or "all"
 
     def command_line(self):
-        """The command and its flags. {dir}, {memory} and {config} stay as they are in the file."""
+        """Returns the command and its flags. {dir}, {memory} and {config} stay as they are in the
+        file."""
         def flags(of):
             return " ".join(f"--{name}" if value is None else f"--{name}={text(value)}"
                             for name, value in of.items())
@@ -80,7 +82,7 @@ class Simulated:
 
 
 def text(value):
-    """A flag's or an axis' value as it stands on the command line and in a CSV."""
+    """Returns a flag's or an axis' value as it stands on the command line and in a CSV."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -101,8 +103,8 @@ def _flags_of_axis(axis, values, schemes=None):
 
 
 def _narrowed(named, wanted):
-    """The values of an axis that a size keeps: those it lists, or the ways of a table, whose flags
-    go over the grid's."""
+    """Returns the values of an axis that a size keeps: those it lists, or the ways of a table,
+    whose flags go over the grid's."""
     if isinstance(wanted, dict):
         return {name: {**flags, **wanted[name]} for name, flags in named.items() if name in wanted}
     kept = {text(value) for value in wanted}
@@ -173,7 +175,7 @@ class Experiment:
                          given.get("number", self.number), given.get("grid", self.grids), sizes)
 
     def form(self, size, simulated=False):
-        """The Size of this name ("quick", "full"): natively, or on a simulated machine."""
+        """Returns the Size of this name ("quick", "full"): natively, or on a simulated machine."""
         if not simulated:
             return self.sizes[size]
         self._refuse_if(not self.simulated, "does not say, in a table [simulated], how it is run on "
@@ -204,7 +206,7 @@ class Experiment:
                                          "which no grid has")
 
     def axis_names(self):
-        """The axes of all grids, in the order of the file."""
+        """Returns the axes of all grids, in the order of the file."""
         names = {}
         for grid in [*self.grids, *(self.simulated.grids if self.simulated else [])]:
             names.update(dict.fromkeys(grid.get("prepare_axes", {})))
@@ -212,9 +214,9 @@ class Experiment:
         return list(names)
 
     def points(self, size="quick", schemes=None, simulated=False):
-        """The points of all grids in this size (a name), in the order of the file. `schemes` is
-        asked for an axis of every log scheme: a function that returns a dict of their names to
-        their flags."""
+        """Returns the points of all grids in this size (a name), in the order of the file.
+        `schemes` is asked for an axis of every log scheme: a function that returns a dict of their
+        names to their flags."""
         size, points = self.form(size, simulated), []
         for grid in self.simulated.grids if simulated else self.grids:
             command = grid.get("command", "run")
@@ -232,8 +234,8 @@ class Experiment:
         return points
 
     def about_seconds(self, size, schemes=None):
-        """About how long a size takes: its runs, and half a second for the load of each. A run that
-        ends by its flags counts as a second."""
+        """Returns about how long a size takes: its runs, and half a second for the load of each. A
+        run that ends by its flags counts as a second."""
         of_size = self.sizes[size]
         run = (of_size.seconds + of_size.warmup if of_size.seconds else 1) + 0.5
         return len(self.points(size, schemes)) * of_size.rounds * run
@@ -267,7 +269,7 @@ def load(path, own=False):
 
 
 def _order(experiment):
-    """A2 before A10: letters, then the number. Our own come last, by name."""
+    """Sorts A2 before A10: letters, then the number. Our own come last, by name."""
     if experiment.own:
         return (True, experiment.id, 0, "")
     head = experiment.id.rstrip("0123456789abcdefghijklmnopqrstuvwxyz")
@@ -277,14 +279,15 @@ def _order(experiment):
 
 
 def load_all(config=CONFIG):
-    """All experiments by id: the published results first, then our own."""
+    """Returns all experiments by id: the published results first, then our own."""
     found = [load(path, own) for folder, own in (("figures", False), ("experiments", True))
              for path in sorted((config / folder).glob("*.toml"))]
     return {experiment.id: experiment for experiment in sorted(found, key=_order)}
 
 
 def find(name, experiments=None):
-    """The experiment of this id, in capitals or not, or of a result that its file also makes."""
+    """Returns the experiment of this id, in capitals or not, or of a result that its file also
+    makes."""
     experiments = experiments or load_all()
     for experiment in experiments.values():
         if name.lower() in (own.lower() for own in (experiment.id, *experiment.also)):

@@ -17,12 +17,13 @@ LONGEST_WAIT_SECONDS = 20
 
 
 def cores():
-    """The cores that this process may use."""
+    """Returns the cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def _taken_seconds():
-    """The time that programs, and the host, have taken from all cores since the machine started."""
+    """Returns the time that programs, and the host, have taken from all cores since the machine
+    started."""
     with open("/proc/stat", encoding="ascii") as stat:
         user, nice, _, _, _, _, _, steal = map(int, stat.readline().split()[1:9])
     return (user + nice + steal) / os.sysconf("SC_CLK_TCK")
@@ -41,26 +42,27 @@ class Watch:
         self._switches = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nivcsw
 
     def others(self):
-        """The share of the cores' time that others have taken."""
+        """Returns the share of the cores' time that others have taken."""
         seconds = (time.monotonic() - self._begun) * os.cpu_count()
         taken = _taken_seconds() - self._taken - (_own_seconds() - self._own)
         return max(0, taken / seconds)
 
     def switches(self):
-        """The involuntary context switches of ended children, for each second."""
+        """Returns the involuntary context switches of ended children, for each second."""
         counted = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nivcsw - self._switches
         return counted / (time.monotonic() - self._begun)
 
 
 def unusual(switches, of_other_rounds):
-    """Whether a run was interrupted far more often than the other rounds of its point."""
+    """Returns whether a run was interrupted far more often than the other rounds of its point."""
     if len(of_other_rounds) < 2:
         return False
     return switches > 4 * statistics.median(of_other_rounds) + 500
 
 
 def wait_until_idle():
-    """Waits until others leave the cores alone, but not for ever: then the run itself tells."""
+    """Waits until others leave the cores alone, but not for ever: the run itself notices
+    them, too."""
     end = time.monotonic() + LONGEST_WAIT_SECONDS
     while time.monotonic() < end:
         watch = Watch()

@@ -34,8 +34,8 @@ class Profile:
         return self.fields["sockets"] * self.fields["cores"] * self.fields["contexts"]
 
     def constants(self):
-        """The numbers that something costs on this machine: a dict of names to values. Those that
-        this machine has no use for, as the second hop of one socket, are left out."""
+        """Returns the numbers that something costs on this machine: a dict of names to values.
+        Those that this machine has no use for, as the second hop of one socket, are left out."""
         found = {}
         for name, value in self.fields.items():
             if isinstance(value, (str, bool)) or name in SHAPE or value == 0:
@@ -58,7 +58,7 @@ class Profile:
 
 
 def find(machine, config=CONFIG):
-    """The Profile of this --machine."""
+    """Returns the Profile of this --machine."""
     folder = config / "machines"
     path = pathlib.Path(machine) if machine.endswith(".toml") else folder / f"{machine}.toml"
     try:

@@ -56,7 +56,7 @@ def lines(axes, marks, styles, plot):
 
 def family(axes, marks, styles, plot, members):
     """Lines of a figure of very many series: those of the `members` in their looks, and all others
-    thin and grey behind them. Returns the members' last marks, which name_lines() names."""
+    thin and grey. Returns the members' last marks, which name_lines() names."""
     scale_y(axes, plot)
     scale_x(axes, plot, categories_of(marks))
     ends = []
@@ -91,7 +91,7 @@ def name_lines(axes, ends, styles):
     for height, _, _ in placed:
         last = max(height, last + least)
         heights.append(last)
-    # Names that were pushed up together move down by half of it, so that they stay beside their lines.
+    # Names that were pushed up together move down by half, so that they stay beside their lines.
     for i in reversed(range(len(placed))):
         above = heights[i + 1] - least if i + 1 < len(placed) else math.inf
         heights[i] = min(above, (heights[i] + placed[i][0]) / 2)
@@ -136,8 +136,8 @@ def bars(axes, marks, styles, plot):
 
 
 def ranges(axes, marks, styles, plot):
-    """A line from one column to another, as from p50 to p99: a tick where it begins, a diamond
-    where it ends, hollow if that end means nothing durable."""
+    """Draws a line from one column to another, as from p50 to p99: a tick where it begins, a
+    diamond where it ends, hollow if nothing is durable then."""
     low, high = plot["low_high"]
     said = words_of(high)
     names, drawn, width, place = _groups(marks, styles)
@@ -171,8 +171,8 @@ def ranges(axes, marks, styles, plot):
 
 
 def stacked(axes, marks, parts, plot):
-    """One bar for each x and series, made of the columns. `parts` maps a column to its name and
-    colour."""
+    """Draws one bar for each x and series, made of the columns. `parts` maps a column to its name
+    and colour."""
     places = list(dict.fromkeys((m.x, m.series) for m in marks))
     total = dict.fromkeys(places, 0.0)
     values = {(m.x, m.series, m.column): m.middle for m in marks}
@@ -221,7 +221,7 @@ def cdf(axes, traces, styles, plot):
 
 
 def scale_latency(axes, plot):
-    """The x axis of a distribution: its labels have their units."""
+    """Sets the x axis of a distribution: its labels have their units."""
     scale_x(axes, {"x_scale": "log", **plot}, [])
     low, high = axes.get_xlim()
     if plot.get("x_scale", "log") == "log":
@@ -253,7 +253,7 @@ def scale_y(axes, plot):
 
 
 def finish_y(axes, plot):
-    """Once all is drawn: a logarithmic axis that spans less than two decades gets more labels."""
+    """Gives a logarithmic axis of less than two decades more labels, once all is drawn."""
     if plot.get("y_scale", "linear") not in ("log", "log2"):
         return
     low, high = axes.get_ylim()
@@ -262,7 +262,7 @@ def finish_y(axes, plot):
 
 
 def scale_x(axes, plot, values):
-    """The scale of x; where few values were measured, these are the ticks."""
+    """Sets the scale of x. If few values were measured, these are the ticks."""
     scale = plot.get("x_scale", "linear")
     if scale != "linear":
         axes.set_xscale("log", base=2 if scale == "log2" else 10)
@@ -276,8 +276,8 @@ def scale_x(axes, plot, values):
 
 
 def _apart(numbers, scale, low, high, share=0.085):
-    """Whether labels at these values would not touch: neighbours are farther apart than this share of
-    the way from `low` to `high`."""
+    """Returns whether labels at these values would not touch: neighbours are farther apart than
+    this share of the way from `low` to `high`."""
     def at(value):
         return math.log(value) if scale != "linear" and value > 0 else value
     width = (at(high) - at(low)) or 1
@@ -285,7 +285,7 @@ def _apart(numbers, scale, low, high, share=0.085):
 
 
 def _inches(axes):
-    """How wide a panel is."""
+    """Returns a panel's width."""
     return axes.figure.figure.get_size_inches()[0] * axes.get_position().width
 
 
@@ -294,7 +294,7 @@ def name_x(axes, names):
 
 
 def _ticks(axes, places, labels):
-    """Categories' names, leaning if they would touch."""
+    """Writes the categories' names, leaning if they would touch."""
     axes.set_xticks(list(places), labels)
     axes.tick_params(axis="x", length=0)
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)

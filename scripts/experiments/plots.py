@@ -50,8 +50,8 @@ def draw(experiment, measured, path, extras, cores=None):
 
 
 def verdict_words(experiment, measured, cores=None):
-    """The verdict in a few words, as "open: needs 64 cores", a note on checks that are open beside
-    others that are judged, and the key of the verdict's colour."""
+    """Returns the verdict in a few words, as "open: needs 64 cores", a note on checks that are open
+    beside others that are judged, and the key of the verdict's colour."""
     verdict, checks = measured.verdict(cores), measured.checks(cores)
     waiting = [max(experiment.needs_cores, check.get("needs_cores", 1))
                for check, of_check in checks if of_check == OPEN]
@@ -93,7 +93,8 @@ class Figure:
             self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
 
     def _families(self):
-        """The series of each family, if there are too many for one panel. Without a log is in all."""
+        """Returns the series of each family, if there are too many for one panel. Without a log is
+        in all."""
         schemes = schemes_of(curves.series_of(self.drawn))
         if self.kind != "lines" or len(schemes) <= MOST_LINES or None in schemes.values():
             return {}
@@ -106,7 +107,7 @@ class Figure:
         return families
 
     def cells(self):
-        """Rows of (panel, column, whether published), or None for an empty place."""
+        """Returns rows of (panel, column, whether published), or None for an empty place."""
         columns = self.columns if self.kind in ("bars", "timeline") else [None]
         have = list(dict.fromkeys(p["panel"] for p in curves.published_points(self.experiment)))
         if len(columns) > 1:
@@ -140,15 +141,15 @@ class Figure:
         grid = body.subplots(len(cells), len(cells[0]), squeeze=False,
                              gridspec_kw={"height_ratios": heights, "width_ratios": shares})
         above = [[None] * len(cells[0]), *cells]
-        for row_axes, row, before, behind in zip(grid, cells, above, [*cells[1:], cells[0]]):
+        for row_axes, row, before, below in zip(grid, cells, above, [*cells[1:], cells[0]]):
             for j, (axes, cell) in enumerate(zip(row_axes, row)):
                 if cell is None:
                     axes.set_axis_off()
                     continue
                 # One column's panels hang together: the first has the title, the last the x axis.
                 self._panel(axes, *cell, left=j == 0, first=not before[j] or before[j][0] != cell[0]
-                            or before[j][2] != cell[2], last=row is cells[-1] or not behind[j] or
-                            behind[j][0] != cell[0] or behind[j][2] != cell[2])
+                            or before[j][2] != cell[2], last=row is cells[-1] or not below[j] or
+                            below[j][0] != cell[0] or below[j][2] != cell[2])
         self._share_scales(grid, cells)
         for _ in range(2):  # the ticks may change with the height, and their width with them
             self._place(body, grid, cells, sum(heights), 0.28 + 0.15 * self.lines_of_where)
@@ -161,7 +162,7 @@ class Figure:
 
     @staticmethod
     def _place(body, grid, cells, inches, words):
-        """Room for the words around the panels, as much as they take."""
+        """Makes room for the words around the panels, as much as they take."""
         same = len(cells) > 1 and all(c and d and c[0] == d[0] for c, d in zip(cells[0], cells[1]))
         body.subplots_adjust(left=0.08, right=0.985, top=1 - words / inches, bottom=0.5 / inches,
                              wspace=0.2, hspace=0.12 if same else 0.5 + words / 2)
@@ -174,8 +175,8 @@ class Figure:
                              bottom=(0.5 * DOTS - bottom + 0.03 * DOTS) / (inches * DOTS))
 
     def _share_scales(self, grid, cells):
-        """Our panels of one column can be compared: they have one scale, unless one of them would
-        be flat. The paper's has its own."""
+        """Gives our panels of one column one scale, so that they can be compared, unless one of
+        them would be flat. The paper's panel has its own."""
         own = {}
         for row_axes, row in zip(grid, cells):
             for axes, cell in zip(row_axes, row):
@@ -194,7 +195,7 @@ class Figure:
         return self._of_column("y_scale", column, "log" if ranges else "linear")
 
     def _of_column(self, field, column, default):
-        """A field of the plot that may be a list, one for each column."""
+        """Returns a field of the plot that may be a list, one for each column."""
         value = self.plot.get(field, default)
         if not isinstance(value, list):
             return value
@@ -252,7 +253,7 @@ class Figure:
             axes.tick_params(axis="x", labelbottom=False)
 
     def _where(self, panel, published):
-        """Where a panel's numbers are from, in at most two lines."""
+        """Says where a panel's numbers are from, in at most two lines."""
         if self.families:
             return ""  # the foot says it once
         where = "published" if published else self._here()
@@ -269,7 +270,7 @@ class Figure:
                                            self.size) if part)
 
     def _published(self, panel):
-        """The paper's points as marks without a spread."""
+        """Returns the paper's points as marks without a spread."""
         return [curves.Mark(panel, given["series"], x, given["column"], y, y, y, 1, UNKNOWN)
                 for given in curves.published_points(self.experiment, panel)
                 for x, y in zip(given["x"], given["y"])]

@@ -16,7 +16,7 @@ WHY = "What does not hold, and why"
 
 
 def cell(value):
-    """A table's cell, in Markdown."""
+    """Returns a table's cell, in Markdown."""
     if value is None or value != value:
         return ""
     said = value if isinstance(value, str) else short(value, 4)
@@ -35,13 +35,13 @@ def anchor(entry):
 
 
 def with_unit(value, unit):
-    """A number and its unit, as 2.3x, or 25.7 ms."""
+    """Returns a number and its unit, as 2.3x, or 25.7 ms."""
     said = short(value)
     return said if not said or not unit else said + ("" if unit in ("x", "%") else " ") + unit
 
 
 def numbers_of(run, experiment):
-    """Our number and the published one, in words; "" where there is none."""
+    """Returns our number and the published one, in words; "" where there is none."""
     given = run.measured.wanted if run else experiment.number
     unit = given.get("unit", "")
     return (with_unit(run.measured.number() if run else None, unit),
@@ -49,8 +49,8 @@ def numbers_of(run, experiment):
 
 
 def numbers_in_a_line(entry):
-    """What stands in the table of all results: the native number, that of the first simulated
-    machine, the published one. A simulated number of something else says of what it is."""
+    """Returns the numbers in the table of all results: the native one, that of the first simulated
+    machine, the published one. A simulated number of something else says what it measures."""
     one, there = entry.experiment, next(iter(entry.simulated), None)
     ours, published = numbers_of(entry.native, one)
     if not there:
@@ -65,19 +65,20 @@ def numbers_in_a_line(entry):
 
 
 def command_of(entry, run):
-    """The command that makes the rows again."""
+    """Returns the command that makes the rows again."""
     size = f" --{run.size}" if run else " --quick"
     machine = f" --machine={run.profile}" if run and run.simulated else ""
     return f"scripts/figures.py run {entry.experiment.id}{size}{machine} --fresh --plot"
 
 
 def _verb(number, one, many):
-    """A number with the verb that it needs."""
+    """Returns a number with the verb that it needs."""
     return f"{number} {one if number == 1 else many}"
 
 
 def summary_lines(total):
-    """The sentences that the report begins with, without markup: the page has the same ones."""
+    """Returns the sentences that the report begins with, without markup: the page has the same
+    ones."""
     said = [f"Of {total['of']} published results, {_verb(total['holds'], 'holds', 'hold')} here, "
             f"{_verb(total['fails'], 'does', 'do')} not hold, "
             + _verb(total["open"], "is open because it needs", "are open because they need")
@@ -123,7 +124,7 @@ def _relative(path, folder):
 
 
 def run_lines(entry, run, folder):
-    """What one Run of an experiment has to say."""
+    """Returns the lines about one Run of an experiment."""
     one = entry.experiment
     words, note = run.words
     said = [f"**{words}**{f' ({note})' if note else ''} on {run.machine or 'an unknown machine'}, "
@@ -157,7 +158,7 @@ def _said_at_the_top(entry):
 
 
 def _why_in_section(entry):
-    """Each reason is said once: at the top, or in the result's own section."""
+    """Returns the reason, or a link to the top if it stands there: each is said once."""
     if _said_at_the_top(entry):
         return f"[{WHY}](#{WHY.lower().replace(',', '').replace(' ', '-')})"
     simulated = entry.experiment.simulated
@@ -189,7 +190,7 @@ def section(entry, folder):
 
 
 def markdown(entries, total, folder):
-    """The text of REPORT.md, which lies in `folder`, beside the results."""
+    """Returns the text of REPORT.md, which lies in `folder`, beside the results."""
     published = [entry for entry in entries if not entry.experiment.own]
     own = [entry for entry in entries if entry.experiment.own]
     said = [HEAD, "# The published results, made again", "", *summary_lines(total), "",
@@ -211,16 +212,18 @@ def markdown(entries, total, folder):
 
 
 def machine_name(run):
-    """As the filters name a machine."""
+    """Returns the machine's name in the filters."""
     return run.label if run.simulated else short_machine(run.machine) or "unknown"
 
 
 def list_of_figures(published):
-    """The table of docs/REFERENCES.md: each published result, its file, what it claims."""
+    """Returns the table of docs/REFERENCES.md: each published result, its file, what it claims."""
     lines = []
     for one in published:
         more = max((check.get("needs_cores", 1) for check in one.checks), default=1)
-        cores = one.needs_cores if one.needs_cores > 1 else f"some checks: {more}" if more > 1 else ""
-        lines.append([f"[{', '.join([one.id, *one.also])}](../config/figures/{one.id.lower()}.toml)",
-                      one.source, one.title, one.claim, str(cores)])
+        cores = f"some checks: {more}" if more > 1 else ""
+        if one.needs_cores > 1:
+            cores = str(one.needs_cores)
+        ids, file = ", ".join([one.id, *one.also]), f"{one.id.lower()}.toml"
+        lines.append([f"[{ids}](../config/figures/{file})", one.source, one.title, one.claim, cores])
     return table(["id", "figure", "result", "claim", "cores"], lines)

@@ -64,7 +64,7 @@ class Run:
 
     @property
     def words(self):
-        """The verdict, and behind it what is open beside it."""
+        """The verdict, and a note on the checks that are open beside it."""
         said, note, _ = plots.verdict_words(self.measured.experiment, self.measured)
         return said or "no check", note
 
@@ -73,12 +73,12 @@ class Run:
         return self.path.with_suffix(".png")
 
     def began(self):
-        """When the rows' runs began: datetimes, sorted."""
+        """Returns when the rows' runs began: datetimes, sorted."""
         return sorted(datetime.datetime.fromisoformat(row["began"])
                       for row in self.measured.rows if row.get("began"))
 
     def seconds(self):
-        """How long the runs took, without pauses."""
+        """Returns how long the runs took, without pauses."""
         began = self.began()
         gaps = [min(LONGEST_RUN_SECONDS, (b - a).total_seconds())
                 for a, b in zip(began, began[1:])]
@@ -157,7 +157,7 @@ class Entry:
 
 
 def runs_of(experiment, results):
-    """The experiment's Runs. A full size hides the quick one of the same machine."""
+    """Returns the experiment's Runs. A full size hides the quick one of the same machine."""
     folder = pathlib.Path(results) / experiment.id.lower()
     found = []
     for path in sorted(folder.glob("*.csv")):
@@ -173,8 +173,8 @@ def runs_of(experiment, results):
 
 
 def tables_of(experiment, runs, results):
-    """What survives other constants, for each machine they were varied on; and for rows of this
-    machine and of its profile, how far they are apart."""
+    """Returns Tables: how far rows of this machine and of its profile are apart, and which checks
+    survive other constants, for each machine on which these were varied."""
     found, native = [], next((run for run in runs if not run.simulated), None)
     for run in runs if native else []:
         if run.profile == THIS:
@@ -191,7 +191,7 @@ def tables_of(experiment, runs, results):
 
 
 def collect(results, experiments=None):
-    """An Entry for each experiment, published results first."""
+    """Returns an Entry for each experiment, published results first."""
     found = []
     for one in (experiments or definition.load_all()).values():
         runs = runs_of(one, results)
@@ -200,7 +200,8 @@ def collect(results, experiments=None):
 
 
 def summary(entries):
-    """What the report begins with: counts, machines, revisions, dates, time taken."""
+    """Returns the figures at the report's beginning: counts, machines, revisions, dates, time
+    taken."""
     published = [entry for entry in entries if not entry.experiment.own]
     verdicts = [entry.verdict for entry in published]
     runs = [run for entry in entries for run in entry.runs]

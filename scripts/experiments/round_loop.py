@@ -1,7 +1,7 @@
-"""Runs experiments on this machine, round by round, and goes on where it stopped.
+"""Runs experiments on this machine, round by round, and continues where it stopped.
 
-The rounds are interleaved (A B C, A B C, ...): a slow phase of the machine affects all points alike.
-With a second binary beside the first, each point runs with both before the next one does.
+The rounds are interleaved (A B C, A B C, ...): a slow phase of the machine affects all points
+alike. With a second binary beside the first, each point runs with both before the next one does.
 """
 
 import sys
@@ -20,7 +20,7 @@ class Progress:
         self._last = self.begun
 
     def step(self, what):
-        """Called before each run."""
+        """Says what is about to run. Called before each run."""
         now = time.monotonic()
         left = ""
         if self.done:
@@ -41,8 +41,8 @@ class Progress:
 
 
 def jobs_left(points, rounds, store):
-    """The (round, point) pairs that have no row yet, in the order in which they run. Raises Refused
-    if the rows that are there were made with other flags."""
+    """Returns the (round, point) pairs that have no row yet, in the order in which they run. Raises
+    Refused if the rows that are there were made with other flags."""
     store.refuse_other_flags(points)
     done = store.done()
     return [(number, point) for number in range(1, rounds + 1) for point in points

@@ -40,7 +40,7 @@ class Outcome:
 
 
 def logjam_of(given=None):
-    """The binary: --logjam, $LOGJAM, or build/logjam."""
+    """Returns the binary: --logjam, $LOGJAM, or build/logjam."""
     path = pathlib.Path(given or os.environ.get("LOGJAM") or CONFIG.parent / "build" / "logjam")
     if not os.access(path, os.X_OK):
         raise Refused(f"there is no program {path}; `make` builds it, --logjam names another one")
@@ -48,8 +48,8 @@ def logjam_of(given=None):
 
 
 def schemes_of(logjam):
-    """Maps all schemes that log to the flags that choose them: the scheme, and the device if it needs
-    one."""
+    """Maps all schemes that log to the flags that choose them: the scheme, and the device if it
+    needs one."""
     listed = subprocess.run([logjam, "list", "schemes", "--json"], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, check=False)
     if listed.returncode != 0:
@@ -83,7 +83,8 @@ def _files(folders):
 
 
 def drop_from_page_cache(folders):
-    """So that a recovery reads from the disk."""
+    """Drops the files under `folders` from the page cache, so that a recovery reads from the
+    disk."""
     for path in _files(folders):
         with open(path, "rb") as file:
             os.fsync(file.fileno())
@@ -91,8 +92,8 @@ def drop_from_page_cache(folders):
 
 
 class Runner:
-    """Runs points with one binary. Use it in a `with` statement. `tries`: a disturbed run is
-    repeated until so many have been made; then the last one counts."""
+    """Runs points with one binary. Use it in a `with` statement. A disturbed run is
+    repeated, at most until `tries` runs were made; then the last one counts."""
 
     def __init__(self, logjam, wal_dir, tries=4, cores=None):
         self.logjam, self.tries = logjam, tries
@@ -181,7 +182,7 @@ class Runner:
         written = [pathlib.Path(self._disk, name + ".csv") for name in ("row", *EXTRAS)]
         for path in written:
             path.unlink(missing_ok=True)
-        # --flagfile first: what stands behind it on the command line overrides it.
+        # --flagfile first: flags after it on the command line override it.
         ordered = sorted(flags.items(), key=lambda flag: flag[0] != "flagfile")
         line = [self.logjam, command, *self.always, *(self._flag(*flag) for flag in ordered)]
         status, why = self._ended(line)

@@ -1,7 +1,7 @@
 """Runs points on a simulated machine: several at once, because virtual time is not disturbed.
 
 A simulated run takes one core of this machine, however many the simulated one has; so there is a
-runner for each core here. What is run natively still runs one at a time. A round is a seed of the
+runner for each core here. Native runs still run one at a time. A round is a seed of the
 simulation.
 """
 
@@ -31,7 +31,7 @@ class Job:
 
 
 def logjam_of(given=None):
-    """The simulated binary: --logjam, $LOGJAM_SIM, or build-sim/logjam."""
+    """Returns the simulated binary: --logjam, $LOGJAM_SIM, or build-sim/logjam."""
     path = pathlib.Path(given or os.environ.get("LOGJAM_SIM") or
                         CONFIG.parent / "build-sim" / "logjam")
     if not os.access(path, os.X_OK):
@@ -48,7 +48,8 @@ class SimulatedRunner(Runner):
         self._profile, self._child, self._stopped = profile, None, False
 
     def run(self, point, seed=1):
-        """Returns the Outcome of one run with this seed. `host_seconds` is how long it took here."""
+        """Returns the Outcome of one run with this seed. `host_seconds` is how long it took
+        here."""
         self.always = [f"--machine={self._profile.path}", f"--sim_seed={seed}"]
         began, begun = datetime.datetime.now(datetime.timezone.utc), time.monotonic()
         outcome = self._run_once(point)

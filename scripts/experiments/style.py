@@ -1,9 +1,10 @@
 """The colours, markers and numbers of all figures, in the PNGs and on the page.
 
-A scheme has one colour and one marker, the same in every figure, and no other scheme has both. No two
-schemes that one published figure compares, and no two of one family, have the same colour. A scheme
-that the table does not know yet is cyan, with a marker that follows from its name, so it changes no
-other's. The first seven colours are Okabe and Ito's, which colour-blind readers can tell apart.
+A scheme has one colour and one marker, the same in every figure, and no other scheme has both. No
+two schemes that one published figure compares, and no two of one family, have the same colour. A
+scheme that the table does not know yet is cyan, with a marker that follows from its name, so it
+changes no other's. The first seven colours are Okabe and Ito's, which colour-blind readers can tell
+apart.
 """
 
 import dataclasses
@@ -62,7 +63,7 @@ class Style:
 
 
 def look_of(scheme):
-    """The colour and marker of a scheme."""
+    """Returns the colour and marker of a scheme."""
     if scheme in SCHEMES:
         return SCHEMES[scheme]
     return UNKNOWN_SCHEME, MARKERS[zlib.crc32(scheme.encode()) % len(MARKERS)]
@@ -73,7 +74,8 @@ def family_of(scheme):
 
 
 def schemes_of(series):
-    """The scheme that each series measures, by the series' name; None for one of several."""
+    """Returns the scheme that each series measures, by the series' name; None for one of
+    several."""
     return {name: _only(logs) or None for name, (logs, _, _) in series.items()}
 
 
@@ -99,10 +101,9 @@ def styles(series):
             look.update({name: look_of(log) for name, log in logs.items() if log})
     found, seen = {}, {}
     for name, (_, _, unsafe) in series.items():
-        colour, marker = look.get(name, SCHEMES["none"])
-        of_same = logs[name] or colour
-        found[name] = Style(colour, marker, seen.get(of_same, 0), unsafe)
-        seen[of_same] = seen.get(of_same, 0) + 1
+        of_series = look.get(name, SCHEMES["none"])
+        found[name] = Style(*of_series, seen.get(of_series, 0), unsafe)
+        seen[of_series] = seen.get(of_series, 0) + 1
     return found
 
 
@@ -111,34 +112,36 @@ def _place(i):
 
 
 def at_place(name, place):
-    """The Style of a series that only the paper has: a scheme's own, or that of its place."""
+    """Returns the Style of a series that only the paper has: a scheme's own, or that of its
+    place."""
     return Style(*SCHEMES.get(name, _place(place)))
 
 
 def of_bar(style, x):
-    """The Style of one bar in a figure of one series: where x are the schemes, each has its own."""
+    """Returns the Style of one bar in a figure of one series: where x are the schemes, each has its
+    own."""
     return Style(*SCHEMES[x], style.variant, style.unsafe) if x in SCHEMES else style
 
 
 def name_of(series, style):
-    """A series' name in a legend."""
+    """Returns a series' name in a legend."""
     return series if not style.unsafe or "unsafe" in series.lower() else f"{series} (unsafe)"
 
 
 def _only(values):
-    """The one member of a set, or None."""
+    """Returns the one member of a set, or None."""
     return next(iter(values)) if len(values) == 1 else None
 
 
 def duration(us, digits=3):
-    """A time, given in microseconds, with the unit that suits it."""
+    """Returns a time, given in microseconds, with the unit that suits it."""
     size, unit = next(((size, unit) for size, unit in ((1e6, "s"), (1e3, "ms")) if us >= size),
                       (1, "\u00b5s"))
     return f"{float(f'{us / size:.{digits}g}'):g} {unit}"
 
 
 def short(value, digits=3):
-    """A number as people write it: 1.23M, 350k, 12.5, 0.023."""
+    """Returns a number as people write it: 1.23M, 350k, 12.5, 0.023."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -152,7 +155,7 @@ def short(value, digits=3):
 
 
 def _digits(value, digits):
-    """Significant digits, but never in the 1e+03 notation, and no digit of an integer is lost."""
+    """Writes significant digits, never in the 1e+03 notation; an integer keeps all its digits."""
     if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}"
     text = f"{value:.{digits}g}"
@@ -160,7 +163,7 @@ def _digits(value, digits):
 
 
 def words_of(column):
-    """The function that writes this column's values: times get the unit that suits them."""
+    """Returns the function that writes this column's values: times get the unit that suits them."""
     for end, micros in (("_us", 1), ("_ms", 1000)):
         if column.endswith(end):
             return lambda value, digits=3: duration(value * micros, digits)
@@ -168,8 +171,8 @@ def words_of(column):
 
 
 def component_names(columns):
-    """Names for the parts of a stack: the columns' without the words that all of them begin or end
-    with."""
+    """Returns names for the parts of a stack: the columns' names without the words with which all
+    of them begin or end."""
     words = [column.split("_") for column in columns]
     while len(words) > 1 and all(len(w) > 1 and w[0] == words[0][0] for w in words):
         words = [w[1:] for w in words]
@@ -179,7 +182,8 @@ def component_names(columns):
 
 
 def component_colours(names):
-    """A map of parts of a stack to colours' names: the usual ones, or else those left over."""
+    """Returns a map of parts of a stack to colours' names: the usual ones, or else those left
+    over."""
     left = [colour for colour in COLOURS
             if colour not in {COMPONENTS[name] for name in names if name in COMPONENTS}]
     return {name: COMPONENTS[name] if name in COMPONENTS else left.pop(0) if left else "grey"
@@ -187,7 +191,7 @@ def component_colours(names):
 
 
 def short_machine(machine):
-    """The machine's name without what all of them have: "Intel Xeon, 2 cores"."""
+    """Returns the machine's name without what all of them have: "Intel Xeon, 2 cores"."""
     for noise in ("(R)", "(TM)", " Processor", " CPU"):
         machine = machine.replace(noise, "")
     return ", ".join(part for part in machine.split(", ") if not part.startswith("Linux"))

@@ -8,7 +8,7 @@ def say(text="", end="\n"):
 
 
 def shown(value):
-    """A value as a reader wants it: four digits, or whole numbers of thousands."""
+    """Returns a value as a reader wants it: four digits, or whole numbers of thousands."""
     if value is None or value != value:
         return "-"
     if isinstance(value, str):
@@ -30,7 +30,7 @@ def print_lines(columns, values):
 
 
 def print_measured(experiment, found):
-    """The table and the checks of what was measured. Returns whether no check fails."""
+    """Returns the table and the checks of what was measured. Returns whether no check fails."""
     say(f"\n{experiment.id}: {experiment.title}"
         + (f" ({experiment.source})" if experiment.source else ""))
     print_table(found.table())

@@ -12,7 +12,7 @@ from experiments import batch, round_loop, store, submit
 from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused
 
-# What sbatch, scontrol and squeue are for these tests. sbatch writes down its arguments and counts
+# Stands for sbatch, scontrol and squeue in these tests. sbatch writes down its arguments and counts
 # the ids; it fails once there are as many as the file `limit` says.
 SBATCH = """#!/bin/sh
 cd {folder} || exit

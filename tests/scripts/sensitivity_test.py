@@ -73,7 +73,7 @@ class Sensitivity(WithAMachine):
         with self.assertRaises(Refused):
             sensitivity.variants(self.profile(), ["l2_cycles"])
 
-    def test_a_claim_that_hangs_on_a_constant_is_found(self):
+    def test_a_claim_that_depends_on_a_constant_is_found(self):
         one = two_by_two(check=[GAINS, CENTR])
         self.vary(one)
         gains, centr = sensitivity.survivals(one, self.folder)

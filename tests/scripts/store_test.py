@@ -33,7 +33,8 @@ class Rows(InADirectory):
     def run_all(self, runner, rounds=2, **more):
         rows = store.Store(self.path)
         jobs = round_loop.jobs_left(self.points, rounds, rows)
-        return round_loop.run_jobs("T1", jobs, [(runner, rows)], round_loop.Progress(len(jobs)), **more)
+        return round_loop.run_jobs("T1", jobs, [(runner, rows)], round_loop.Progress(len(jobs)),
+                                   **more)
 
     def test_rounds_are_interleaved(self):
         runner = FakeRunner()

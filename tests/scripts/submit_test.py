@@ -87,9 +87,7 @@ class Submitted(InADirectory):
 class Slurm(Submitted):
     def setUp(self):
         super().setUp()
-        self.slurm = local_slurm.LocalSlurm(nodes=4 if LARGE else 2)
-        self.slurm.__enter__()
-        self.addCleanup(self.slurm.__exit__)
+        self.slurm = self.enterContext(local_slurm.LocalSlurm(nodes=4 if LARGE else 2))
         self.environment = self.slurm.environment
 
     def logs(self):
@@ -136,9 +134,7 @@ class Slurm(Submitted):
 class Parallel(Submitted):
     def setUp(self):
         super().setUp()
-        self.hosts = local_hosts.LocalHosts(["one", "two"])
-        self.hosts.__enter__()
-        self.addCleanup(self.hosts.__exit__)
+        self.hosts = self.enterContext(local_hosts.LocalHosts(["one", "two"]))
         self.environment = self.hosts.environment
 
     def logs(self):
