@@ -6,11 +6,12 @@
 #include "sim/scheduler.h"
 
 DEFINE_string(machine, "this",
-              "the machine to simulate: a file of config/machines/ without its ending, or a path");
-DEFINE_uint32(cores, 0, "hardware contexts of the simulated machine that are used; 0: all");
+              "the machine to simulate; a file of config/machines/ without its ending, or a path");
+DEFINE_uint32(cores, 0, "hardware contexts that are used; 0: all of the machine");
 DECLARE_uint32(sockets);  // of cli/settings.cc
-DEFINE_string(set, "", "key=value,...: these numbers in place of those of the machine's profile");
-DEFINE_uint64(sim_seed, 1, "what differs between two simulations of the same flags");
+DEFINE_string(set, "", "numbers in place of those of the machine's profile, key=value,...");
+DEFINE_uint64(sim_seed, 1,
+              "seed of the simulation; with another one the same flags give another run");
 
 namespace logjam::sim {
 namespace {

@@ -26,9 +26,10 @@
 
 DEFINE_string(
     report, "",
-    "when the run has ended, print: accesses: where accesses were answered that left their core; "
-    "lines[:N]: the same, and the N (20) cache lines that cost most, with the memory that they are "
-    "in and the functions that share them");
+    "what to print when the run has ended; accesses: where accesses were answered that left their "
+    "core; lines[:N]: the same, and the N (20) cache lines that cost most, with the memory that "
+    "they "
+    "are in and the functions that share them");
 
 namespace logjam::sim {
 

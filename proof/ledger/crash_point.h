@@ -2,7 +2,7 @@
 //
 // A kill from outside comes at any time, and mostly finds everything durable that was acknowledged.
 // A wrong acknowledgement does harm at few moments: a transaction is acknowledged, and another one
-// that it depends on is not durable yet. --ledger_die_early waits for such a moment. A client does
+// that it depends on is not durable yet. --test=ledger_die_early waits for such a moment. A client does
 // not know what is durable, so the moment is that the other transaction is not acknowledged yet.
 //
 // Protocol. Each worker writes its own element of Acknowledged, and all workers read it. The order
