@@ -11,7 +11,7 @@
 #include "platform/clock.h"
 #include "platform/fatal.h"
 
-DECLARE_string(cdf);
+DEFINE_string(cdf, "", "write commit latency's distribution to this file");
 
 namespace logjam {
 

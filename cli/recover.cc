@@ -17,15 +17,10 @@
 #include "platform/fatal.h"
 #include "proof/history/history_files.h"
 
-DEFINE_bool(
-    checkpoint, false,
-    "recover: write a checkpoint of the recovered database: the next recovery loads it, and "
-    "reads no more of the log than what comes behind");
-DEFINE_string(export, "",
-              "recover: write every table of the recovered database to this directory, as CSV");
+DEFINE_string(export, "", "write every recovered table to this directory, as CSV");
 DEFINE_string(export_history, "",
-              "recover: write the --history and the recovered rows to this file, as a list-append "
-              "history for Elle and other public checkers");
+              "write --history and the recovered rows to this file; a list-append history for Elle "
+              "and other public checkers");
 DECLARE_bool(verify);
 DECLARE_double(read_mb_s);
 DECLARE_string(replay);
@@ -117,7 +112,7 @@ void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
                 recovered.checkpoint->number);
     return;
   }
-  CheckpointOptions options = checkpoint_options(wal_directories());
+  CheckpointOptions options = checkpoint_at_end_options(wal_directories());
   // A corrupt checkpoint must not count as the second chance of this one.
   for (const uint64_t number : recovered.corrupt) remove_checkpoint(options.directories, number);
   options.about.first_run = chain.first_run;
@@ -152,8 +147,9 @@ int recover_command() {
     platform::refuse("--export_history needs the --history that it is to export");
   }
   const std::vector<std::string> directories = wal_directories();
-  const DirectoryLocks locks(directories,
-                             FLAGS_checkpoint ? DirectoryUse::kWrite : DirectoryUse::kRead);
+  const bool checkpoints = checkpoint_at_end_wanted();
+  if (checkpoints) checkpoint_at_end_options(directories);
+  const DirectoryLocks locks(directories, checkpoints ? DirectoryUse::kWrite : DirectoryUse::kRead);
   const LogChain chain = open_log(directories);
   if (const std::string why =
           FLAGS_history.empty() ? "" : gap_in_history(FLAGS_history, chain.ordinal);
@@ -161,7 +157,7 @@ int recover_command() {
     platform::refuse(why);
   }
   ChainOptions options = chain_options(chain, directories);
-  options.goes_on = FLAGS_checkpoint;
+  options.goes_on = checkpoints;
   options.before_run = take_recovery_flags;
   const LogFiles files = newest_files(chain);
   for (const LogFiles& run : chain.starts.front().runs) refuse_contradictions(run.header);
@@ -196,7 +192,7 @@ int recover_command() {
     export_tables(database, FLAGS_export);
     export_history(*recovered.workload, database, FLAGS_history, FLAGS_export_history);
   }
-  if (good && FLAGS_checkpoint) take_checkpoint(chain, recovered);
+  if (good && checkpoints) take_checkpoint(chain, recovered);
   return good ? 0 : platform::kExitViolation;
 }
 

@@ -13,15 +13,14 @@
 
 DEFINE_string(
     replay, "parallel",
-    "parallel: all threads, the last writer wins; merge: one thread, all streams' records "
-    "in the order of their sequence numbers, as in P-WAL");
-DEFINE_double(
-    read_mb_s, 0,
-    "recover: each log directory gives at most so much, like a paper's device; 0: as fast "
-    "as it goes");
+    "order of the replay: parallel or merge; parallel: all threads, the last writer wins; "
+    "merge: one thread, all streams' records in the order of their sequence numbers, as "
+    "in P-WAL");
+DEFINE_double(read_mb_s, 0,
+              "limit for reading each log directory, as of a paper's device; 0: none");
 DEFINE_bool(accept_damage, false,
-            "recover: use what is left of a log that has lost bytes that were durable once; a "
-            "closed set of transactions is recovered, and acknowledged ones may be missing");
+            "use what is left of a log that has lost durable bytes; a closed set of transactions "
+            "is recovered, and acknowledged ones may be missing");
 DECLARE_uint32(threads);
 
 namespace logjam {

@@ -27,16 +27,17 @@
 #include "platform/text.h"
 #include "proof/history/with_history.h"
 
-DEFINE_string(timeline, "",
-              "run: write a CSV row to this file every --timeline_ms, as soon as it is known: what "
-              "was acknowledged, latency, aborts, log, and how far the log lags; also of the "
-              "warm-up, whose times are negative, and of the drain");
-DEFINE_uint64(timeline_ms, 100, "run: how long the intervals of --timeline are");
+DEFINE_string(
+    timeline, "",
+    "file for a CSV row of each interval, as soon as it is known; what was acknowledged, "
+    "latency, aborts, log, and how far the log lags; also of the warm-up, whose times are "
+    "negative, and of the drain");
+DEFINE_uint64(timeline_ms, 100, "length of the intervals of --timeline");
 DEFINE_bool(continue, false,
-            "run: recover the log that the --wal_dir directories hold, and go on with it, with the "
-            "same --log, --cc and device or with others");
+            "recover the log in the --wal_dir directories, and continue it; with the same --log, "
+            "--cc and device or with others");
 DECLARE_bool(overwrite);
-DEFINE_bool(verify, true, "run, recover: the workload's own checks afterwards");
+DEFINE_bool(verify, true, "the workload's own checks afterwards");
 
 namespace logjam {
 namespace {

@@ -86,8 +86,7 @@ def one_round(given, folder, checkpoints):
                f"--log={given.log}", f"--rate={given.rate}", f"--seconds={given.seconds}",
                "--verify=false", f"--wal_dir={wal}", *given.flags.split()]
     if checkpoints:
-        command += [f"--checkpoint_s={given.checkpoint_s}",
-                    f"--checkpoint_mb_s={given.checkpoint_mb_s}"]
+        command += [f"--checkpoint=s:{given.checkpoint_s},mb_s:{given.checkpoint_mb_s}"]
     watch = Watch(wal)
     run = row_of(command, folder)
     watch.end()

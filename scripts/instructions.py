@@ -43,7 +43,7 @@ def inserter_instructions(logjam, flags, inserts):
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", "--separate-threads=yes",
              f"--callgrind-out-file={directory}/out", logjam, "micro", *flags, "--device=null",
-             "--threads=1", f"--inserts={inserts}", "--seconds=3600"],
+             "--threads=1", f"--transactions={inserts}", "--seconds=3600"],
             capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"valgrind failed: {done.stderr.strip()}")
@@ -86,7 +86,7 @@ def main():
         for kind, read_ratio in (("1 read", 1), ("1 update", 0)):
             counts = {}
             for log in ("none", "centr"):
-                flags = [*common, f"--ycsb_read_ratio={read_ratio}", f"--cc={cc}", f"--log={log}",
+                flags = [*common, f"--ycsb_ratios=read:{read_ratio}", f"--cc={cc}", f"--log={log}",
                          "--device=null"]
                 counts[log] = (instructions(args.logjam, flags, MANY)
                                - instructions(args.logjam, flags, FEW)) / (MANY - FEW)

@@ -26,10 +26,10 @@
 
 DEFINE_string(
     report, "",
-    "after the run, print: accesses: how many accesses left their core, by where they were "
-    "answered; lines[:N]: the same, and the N (20) cache lines that cost most, with their memory "
-    "and "
-    "the functions that share them");
+    "what to print when the run has ended; accesses: where accesses were answered that left their "
+    "core; lines[:N]: the same, and the N (20) cache lines that cost most, with the memory that "
+    "they "
+    "are in and the functions that share them");
 
 namespace logjam::sim {
 

@@ -14,11 +14,12 @@
 
 #include "platform/fatal.h"
 
-DEFINE_string(history, "",
-              "file that keeps what transactions wrote and which were acknowledged, for the checks "
-              "of run and recover; the ledger's keeps what they read, too; with --continue the run "
-              "goes on with the history of the file, and writes FILE.2, then FILE.3, ...");
-DEFINE_uint64(history_mb, 256, "size of the file that a run writes; the run ends when it is full");
+DEFINE_string(
+    history, "",
+    "file that keeps what transactions wrote, and which were acknowledged; run and "
+    "recover check it; the ledger's also keeps what they read; a run with --continue adds "
+    "FILE.2, then FILE.3, ...");
+DEFINE_uint64(history_mb, 256, "size of the file of --history; the run ends when it is full");
 
 namespace logjam {
 namespace {

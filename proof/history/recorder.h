@@ -72,13 +72,7 @@ class RecordingClient final : public Client, private CommitObserver {
   // `history` and `order` outlive the client. `history` has a counter for each type. `count` is the
   // count in the worker's last id in earlier lives, or 0.
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
-                  uint32_t worker, uint64_t count)
-      : client_(std::move(client)),
-        history_(history),
-        area_(history.area(worker)),
-        order_(order),
-        worker_(worker),
-        count_(count) {}
+                  uint32_t worker, uint64_t count);
 
   uint32_t next() override;
   Status execute(Transaction& txn) override;
@@ -110,6 +104,7 @@ class RecordingClient final : public Client, private CommitObserver {
   HistoryArea& area_;
   RowOrder& order_;
   const uint32_t worker_;
+  const uint64_t die_after_;  // --test=history_die_after
   RecordingTransaction transaction_;
   std::deque<Pending> pending_;
   bool committing_ = false;  // the last attempt reached its commit, and may yet be aborted

@@ -86,7 +86,7 @@ void LedgerClient::dawdle() {
   for (const CellWrite& write : input_.cell_writes) {
     if (write.op != Op::kInsert) continue;
     const TransactionId before = order_.last(write.cell);
-    for (uint64_t yields = 0; yields < FLAGS_ledger_dawdle; ++yields) {
+    for (uint64_t yields = 0; yields < options_.dawdle; ++yields) {
       platform::yield();
       if (order_.last(write.cell) != before && !order_.looks_present(write.cell)) break;
     }

@@ -8,10 +8,6 @@
 
 namespace logjam::ledger {
 
-KeySpace key_space() {
-  return {.ledger = FLAGS_ledger_keys, .cells = FLAGS_ledger_cells, .slots = FLAGS_ledger_slots};
-}
-
 KeyPicker::KeyPicker(uint64_t keys, double theta) {
   double sum = 0;
   for (uint64_t rank = 1; rank <= keys; ++rank) {
@@ -33,9 +29,9 @@ LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers
       cells_(database.table("cells")),
       slots_(database.table("slots")),
       worker_(worker),
-      reader_(worker + FLAGS_ledger_readers >= workers),
-      crash_point_(acknowledged, worker == seed % workers ? FLAGS_ledger_die_after : 0,
-                   FLAGS_ledger_die_early),
+      reader_(worker + options_.readers >= workers),
+      crash_point_(acknowledged, worker == seed % workers ? options_.die_after : 0,
+                   options_.die_early),
       pick_(pick),
       order_(order),
       history_(history),
@@ -43,7 +39,7 @@ LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers
       random_(mix_bits(seed + 1) ^ mix_bits(worker + 1)),
       attempts_(resume_state.attempts_of(worker)),
       last_generation_(resume_state.generations) {
-  last_generation_.resize(FLAGS_ledger_keys);
+  last_generation_.resize(options_.keys);
 }
 
 // Appends `count` keys that differ from each other and from those in `*keys`. A key that is already
@@ -52,7 +48,7 @@ void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   for (; count > 0; --count) {
     Key key = pick_(random_);
     while (std::find(keys->begin(), keys->end(), key) != keys->end()) {
-      key = (key + 1) % FLAGS_ledger_keys;
+      key = (key + 1) % options_.keys;
     }
     keys->push_back(key);
   }
@@ -121,10 +117,10 @@ uint32_t LedgerClient::next() {
                                : kLookup;
   const bool write_only = input_.type == kBlind && roll(2) == 0;
   std::vector<Key> keys;
-  const size_t reads = input_.type == kLookup ? 1 : write_only ? 0 : roll(FLAGS_ledger_reads + 1);
+  const size_t reads = input_.type == kLookup ? 1 : write_only ? 0 : roll(options_.reads + 1);
   const size_t writes = input_.type == kToggle  ? 1
                         : input_.type == kBlind ? (write_only ? 0 : roll(2))
-                                                : 1 + roll(FLAGS_ledger_writes);
+                                                : 1 + roll(options_.writes);
   draw_keys(reads + writes, &keys);
   const auto split = keys.begin() + static_cast<std::ptrdiff_t>(reads);
   input_.reads.assign(keys.begin(), split);

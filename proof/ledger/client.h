@@ -9,8 +9,6 @@
 //   lookup    reads a key, its entry, and an entry that does not exist; or a cell and its slot
 #pragma once
 
-#include <gflags/gflags.h>
-
 #include <random>
 #include <vector>
 
@@ -19,30 +17,16 @@
 #include "proof/ledger/cell_order.h"
 #include "proof/ledger/crash_point.h"
 #include "proof/ledger/history.h"
+#include "proof/ledger/options.h"
 #include "proof/ledger/resume_state.h"
 #include "proof/ledger/rows.h"
 
-DECLARE_uint64(ledger_cells);
-DECLARE_uint64(ledger_dawdle);
-DECLARE_uint64(ledger_die_after);
-DECLARE_uint64(ledger_die_early);
-DECLARE_uint64(ledger_keys);
-DECLARE_uint32(ledger_readers);
-DECLARE_uint64(ledger_reads);
-DECLARE_uint64(ledger_slots);
-DECLARE_uint64(ledger_writes);
-DECLARE_uint64(ledger_yield);
-
 namespace logjam::ledger {
 
-inline constexpr uint64_t kMostAccesses = 64;  // limit for the reads, and for the writes
 inline constexpr uint64_t kLongestAudit = 16;  // ledger keys, or cells
 inline constexpr uint64_t kMostCellWrites = 4;
 
 enum Type : uint32_t { kTransfer, kToggle, kBlind, kAudit, kLookup };
-
-// Returns the keys that the flags ask for.
-KeySpace key_space();
 
 // Draws keys with probability proportional to 1 / rank^theta; key k has rank k + 1. Immutable, so
 // all clients share one.
@@ -111,7 +95,7 @@ class LedgerClient final : public Client, private CommitObserver {
 
   uint64_t roll(uint64_t sides) { return random_() % sides; }
   void now_and_then_yield() {
-    if (FLAGS_ledger_yield != 0 && ++accesses_ % FLAGS_ledger_yield == 0) platform::yield();
+    if (options_.yield != 0 && ++accesses_ % options_.yield == 0) platform::yield();
   }
   void draw_keys(size_t count, std::vector<Key>* keys);
   void draw_cell_writes(size_t count, bool write_only);
@@ -149,9 +133,10 @@ class LedgerClient final : public Client, private CommitObserver {
   Table& entries_;
   Table& cells_;
   Table& slots_;
-  const KeySpace keys_ = key_space();
+  const Options options_ = options_from_flags();
+  const KeySpace keys_ = options_.key_space();
   uint32_t worker_;
-  bool reader_;  // this worker never writes (--ledger_readers)
+  bool reader_;  // this worker never writes (--test=ledger_readers)
   CrashPoint crash_point_;
   const KeyPicker& pick_;
   CellOrder& order_;

@@ -2,7 +2,7 @@
 //
 // A kill from outside comes at any time, and almost always finds all acknowledged transactions
 // durable. A wrong acknowledgement does harm at few moments: while a transaction is acknowledged
-// and another one that it depends on is not durable yet. --ledger_die_early waits for such a
+// and another one that it depends on is not durable yet. --test=ledger_die_early waits for such a
 // moment. A client does not know what is durable, so it waits until the other transaction is not
 // acknowledged yet.
 //

@@ -82,7 +82,10 @@ class Simulated:
 
 
 def text(value):
-    """Returns a flag's or an axis' value as it stands on the command line and in a CSV."""
+    """Returns a flag's or an axis' value as it stands on the command line and in a CSV. A dict is the
+    value of a flag that is a list: {"txns": 8, "us": 500} is txns:8,us:500."""
+    if isinstance(value, dict):
+        return ",".join(f"{key}:{text(of)}" for key, of in value.items())
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -102,11 +105,20 @@ def _flags_of_axis(axis, values, schemes=None):
     return {text(value): {axis: value} for value in values}
 
 
+def _merged(flags, over):
+    """Returns `flags` with those of `over` in their place. Lists are merged key by key."""
+    merged = dict(flags)
+    for name, value in over.items():
+        both = isinstance(value, dict) and isinstance(merged.get(name), dict)
+        merged[name] = {**merged[name], **value} if both else value
+    return merged
+
+
 def _narrowed(named, wanted):
     """Returns the values of an axis that a size keeps: those it lists, or the ways of a table,
     whose flags go over the grid's."""
     if isinstance(wanted, dict):
-        return {name: {**flags, **wanted[name]} for name, flags in named.items() if name in wanted}
+        return {name: _merged(flags, wanted[name]) for name, flags in named.items() if name in wanted}
     kept = {text(value) for value in wanted}
     return {name: flags for name, flags in named.items() if name in kept}
 
@@ -168,7 +180,8 @@ class Experiment:
         self._refuse_if("machine" not in given, "[simulated] names no machine")
         full = {**SIMULATED, **{name: given[name] for name in SIZE_FIELDS if name in given}}
         quick = given.get("quick", {})
-        merged = {name: {**full.get(name, {}), **quick.get(name, {})} for name in ("axes", "flags")}
+        merged = {"axes": {**full.get("axes", {}), **quick.get("axes", {})},
+                  "flags": _merged(full.get("flags", {}), quick.get("flags", {}))}
         sizes = {"full": self._size("simulated", full),
                  "quick": self._size("simulated.quick", {**full, **quick, **merged})}
         return Simulated(given["machine"], given.get("here", ""), given.get("why", ""),
@@ -248,9 +261,9 @@ class Experiment:
             flags[timed]["seconds"] = size.seconds
             flags[timed].setdefault("warmup", size.warmup)
         for _, _, kind, of_value in chosen:
-            flags[kind].update(of_value)
-        flags["flags"].update(size.flags)
-        flags["prepare"].update(size.prepare)
+            flags[kind] = _merged(flags[kind], of_value)
+        flags["flags"] = _merged(flags["flags"], size.flags)
+        flags["prepare"] = _merged(flags["prepare"], size.prepare)
         return Point(index, {axis: name for axis, name, _, _ in chosen}, command, flags["flags"],
                      flags["prepare"] if command in PREPARED else None)
 

@@ -235,7 +235,7 @@ class Overloaded : public testing::Test {
   Measured measure_at_1000(double seconds, uint64_t transactions) {
     ScopedFlags flags;
     flags.set("ycsb_records", 1000);
-    flags.set("ycsb_read_ratio", 0);
+    flags.set("ycsb_ratios", "read:0");
     flags.set("ycsb_ops", 1);
     LogOptions options = log_options(*find_scheme("centr"), directory_, "sim:20000", 1);
     Log log(options);

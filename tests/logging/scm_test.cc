@@ -165,7 +165,7 @@ TEST(Scm, ARecordNeverWaitsForALaterRecord) {
   LogOptions options = log_options(*find_scheme("scm"), directory, "nvm", kWorkers);
   options.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;
   ScopedFlags flags;
-  flags.set("scm_stale_bounds", "true");
+  flags.set("test", "scm_stale_bounds:1");
   Log log(options);
   log.start();
   std::vector<std::thread> threads;

@@ -22,7 +22,7 @@ constexpr char kScheme[] = R"scheme(// `spin`: `centr` with a latch that pauses 
 #include "logging/scheme_registry.h"
 #include "platform/spin.h"
 
-DEFINE_uint32(spin_pauses, 10, "spin: pauses between two tries at the latch");
+DEFINE_uint32(spin_pauses, 10, "pauses between two tries at the latch");
 
 namespace logjam {
 namespace {
@@ -102,7 +102,8 @@ TEST(CrashOfAnAddedScheme, OneFileIsListedCheckedRunKilledAndRecovered) {
   ASSERT_NE(program, "");
 
   EXPECT_NE(shell("'" + program + "' list schemes").output.find("\nspin "), std::string::npos);
-  EXPECT_NE(shell("'" + program + "' help").output.find("-spin_pauses ("), std::string::npos);
+  EXPECT_NE(shell("'" + program + "' run --help=all").output.find("--spin_pauses=10"),
+            std::string::npos);
   const Ended refused =
       shell("'" + program + "' run --log=spin --spin_pauses=0 --device=null 2>&1");
   EXPECT_EQ(refused.status, 2);

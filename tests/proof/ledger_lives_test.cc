@@ -118,12 +118,14 @@ class LedgerLivesRun : public testing::Test {
     flags_.set("history", path_);
     flags_.set("history_mb", 16);
     flags_.set("commit", "pipelined");
-    flags_.set("ledger_yield", 7);
-    flags_.set("ledger_slots", 4);
+    flags_.set("test", "ledger_yield:7");
   }
 
+  void set_keys(uint64_t keys, const std::string& more = "") {
+    flags_.set("ledger", "slots:4,keys:" + std::to_string(keys) + more);
+  }
   void load_keys(uint64_t keys) {
-    flags_.set("ledger_keys", keys);
+    set_keys(keys);
     workload_ = find_workload("ledger")->make();
     load(*workload_, database_, 1);
   }
@@ -131,7 +133,7 @@ class LedgerLivesRun : public testing::Test {
   // Runs the next life, and expects the checks of all lives to pass.
   void live(uint32_t workers, bool early_kills = false) {
     SCOPED_TRACE("life " + std::to_string(++lives_));
-    if (early_kills) flags_.set("ledger_die_early", 1'000'000);
+    if (early_kills) flags_.set("test", "ledger_yield:7,ledger_die_early:1000000");
     if (lives_ > 1) {
       workload_ = find_workload("ledger")->make();
       workload_->resume(database_);
@@ -177,7 +179,7 @@ TEST_F(LedgerLivesRun, AnAcknowledgedWriteOfTheFirstIsMissed) {
   constexpr uint64_t kKeysOfRun = 400;
   load_keys(kKeysOfRun);
   live(3);
-  flags_.set("ledger_theta", "2");  // later lives leave some keys alone
+  set_keys(kKeysOfRun, ",theta:2");  // later lives leave some keys alone
   live(2);
   live(2);
   const History history = open_history(path_);

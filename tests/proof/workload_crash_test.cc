@@ -75,7 +75,7 @@ TEST_P(WorkloadCrash, LosesNothing) {
       "--warmup=0",
       "--log_prealloc_mb=1",
       "--log_buffer_mb=4",
-      "--history_die_after=" + std::to_string(300 + 17 * round.number)};
+      "--test=history_die_after:" + std::to_string(300 + 17 * round.number)};
   for (const auto& [name, value] : round.flags) run.push_back("--" + name + "=" + value);
   const std::vector<std::string> recover = {binary_under_test(),    "recover",  "--wal_dir=" + log,
                                             "--history=" + history, "--verify", "--threads=2"};

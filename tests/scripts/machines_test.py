@@ -139,23 +139,14 @@ class MachineCommand(unittest.TestCase):
     def test_the_command_writes_a_whole_profile_in_which_every_source_says_measured_or_assumed(self):
         if len(os.sched_getaffinity(0)) < 2:
             self.skipTest("needs two cores")
-        with tempfile.TemporaryDirectory() as directory:
-            path = pathlib.Path(directory) / "here.toml"
-            subprocess.run([os.environ["LOGJAM"], "machine", f"--out={path}", "--repetitions=1"],
-                           check=True, timeout=60)
-            text = path.read_text()
+        done = subprocess.run([os.environ["LOGJAM"], "machine", "--test=machine_repetitions:1"],
+                              stdout=subprocess.PIPE, text=True, check=True, timeout=60)
+        text = done.stdout
         self.assertEqual(faults(text), [])
         for line in text.splitlines():
             if (match := LINE.fullmatch(line)) and match[3] is not None:
                 self.assertRegex(match[3], "^(measured by logjam machine|assumed): .")
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
-
-    def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(self):
-        done = subprocess.run([os.environ["LOGJAM"], "machine", "--out=/no/such/place"],
-                              capture_output=True, text=True, timeout=60)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn('cannot write "/no/such/place"', done.stderr)
-        self.assertEqual(done.stderr.count("\n"), 1)
 
 
 if __name__ == "__main__":

@@ -23,9 +23,9 @@
 #include "workloads/ycsb/row.h"
 
 DEFINE_string(micro_update_kind, "update-1",
-              "micro-update: update-1, update-5-read-5 or update-10");
-DEFINE_uint64(micro_update_rows, 65'536, "micro-update: rows in the table");
-DEFINE_uint32(micro_update_row_bytes, 512, "micro-update: bytes of a row, at least 32");
+              "the transaction: update-1, update-5-read-5 or update-10");
+DEFINE_uint64(micro_update_rows, 65'536, "rows in the table");
+DEFINE_uint32(micro_update_row_bytes, 512, "bytes of a row, at least 32");
 
 namespace logjam {
 namespace {

@@ -11,19 +11,13 @@
 
 namespace logjam::oltp {
 
-// The changes of each transaction.
-struct Changes {
-  bool changes_c = false;  // it updates c, or deletes and inserts
-  uint32_t index_updates = 0;
-};
+// Returns how many transactions the rows show. Uses all cores, while no transaction runs.
+uint64_t transactions_there(Database& database);
 
-// Returns how many of the transactions that change something the rows show. Works on all cores; no
-// transaction may run meanwhile.
-uint64_t transactions_there(Database& database, const Changes& changes);
-
-// Returns one result for each check. `transactions` counts the acknowledged transactions of a run.
-// Works on all cores; no transaction may run meanwhile.
-std::vector<Check> verify(Database& database, const Scale& scale, const Changes& changes,
+// Checks the rows, on all cores, while no transaction runs. Each transaction has updated k
+// `index_updates` times. `transactions` are those of which a run's clients have been told that they
+// are durable.
+std::vector<Check> verify(Database& database, const Scale& scale, uint32_t index_updates,
                           const AckCounter& transactions);
 
 }  // namespace logjam::oltp

@@ -7,23 +7,24 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "platform/test_value.h"
 #include "platform/text.h"
 #include "workloads/parallel_sum.h"
 #include "workloads/tatp/client.h"
 #include "workloads/tatp/verify.h"
 
-DEFINE_uint64(tatp_subscribers, 100'000, "tatp: subscribers");
-DEFINE_bool(tatp_uniform, false,
-            "tatp: subscribers are drawn uniformly, not by the specification's NURand");
+DEFINE_uint64(tatp_subscribers, 100'000, "subscribers");
 DEFINE_string(tatp_end_times, "kit",
-              "tatp: end times of the initial call forwardings: kit, start_time + [1, 24], which "
-              "TATP's program draws, or text, start_time + [1, 8], which its description says");
+              "end times of the initial call forwardings; kit: start_time + [1, 24], which TATP's "
+              "program draws; text: start_time + [1, 8], which its description says");
 DEFINE_string(tatp_only, "",
-              "tatp: one transaction type instead of the mix, like UpdateLocation or "
-              "GetSubscriberData");
+              "one transaction type instead of the mix, like UpdateLocation or GetSubscriberData");
 
 namespace logjam::tatp {
 namespace {
+
+// 1: subscribers are drawn uniformly, not by the specification's NURand.
+const platform::TestValue drawn_uniformly("tatp_uniform");
 
 constexpr uint64_t kMaxSubscribers = 1'000'000'000;
 
@@ -171,7 +172,7 @@ const WorkloadRegistration registration({
         [] {
           return std::make_unique<Tatp>(Options{
               .population = {FLAGS_tatp_subscribers, *end_times_named(FLAGS_tatp_end_times)},
-              .uniform = FLAGS_tatp_uniform,
+              .uniform = drawn_uniformly.get() != 0,
               .only = type_named(FLAGS_tatp_only)});
         },
     .has_commands = true,

@@ -20,12 +20,11 @@
 #include "workloads/tpcb/verify.h"
 #include "workloads/zipf.h"
 
-DEFINE_uint64(tpcb_branches, 10, "tpcb: branches, of ten tellers each");
-DEFINE_uint64(tpcb_accounts, 100'000,
-              "tpcb: accounts of a branch (the specification's 100000, or fewer for tests)");
+DEFINE_uint64(tpcb_branches, 10, "branches, of ten tellers each");
+DEFINE_uint64(tpcb_accounts, 100'000, "accounts of a branch; the specification has 100000");
 DEFINE_double(tpcb_theta, 0,
-              "tpcb: zipfian skew of the branches, of a branch's tellers and of a branch's "
-              "accounts, as in Aether's experiments; 0 (the specification: uniform) to 5");
+              "zipfian skew of branches, tellers and accounts, 0 to 5, as in Aether's experiments; "
+              "0 is uniform, as in the specification");
 
 namespace logjam::tpcb {
 namespace {

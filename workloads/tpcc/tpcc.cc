@@ -20,18 +20,18 @@
 #include "workloads/tpcc/terminal.h"
 #include "workloads/tpcc/verify.h"
 
-DEFINE_uint32(tpcc_warehouses, 1, "tpcc: warehouses");
-DEFINE_uint32(tpcc_items, 100'000, "tpcc: items (the specification's 100000, or fewer for tests)");
-DEFINE_uint32(tpcc_customers, 3000,
-              "tpcc: customers of a district (the specification's 3000, or fewer for tests)");
+DEFINE_uint32(tpcc_warehouses, 1, "warehouses");
+DEFINE_uint32(tpcc_items, 100'000, "items; the specification has 100000");
+DEFINE_uint32(tpcc_customers, 3000, "customers of a district; the specification has 3000");
 DEFINE_string(
     tpcc_home, "split",
-    "tpcc: split (the warehouses are split among all workers, as in Silo), fixed (worker w "
-    "works for warehouse w modulo their number alone, and others may have no worker) or "
-    "any (drawn anew from all for every transaction)");
-DEFINE_string(tpcc_mix, "standard",
-              "tpcc: standard (45,43,4,4,4), np (50,50,0,0,0), neworder (100,0,0,0,0), or weights "
-              "of NewOrder, Payment, Order-Status, Delivery and Stock-Level");
+    "which warehouses a worker works for; split: its share of all, as in Silo; fixed: worker w for "
+    "warehouse w modulo their number, so that a warehouse may have no worker; any: drawn from all "
+    "for every transaction");
+DEFINE_string(
+    tpcc_mix, "standard",
+    "transaction types; standard (45,43,4,4,4), np (50,50,0,0,0), neworder (100,0,0,0,0), "
+    "or weights of NewOrder, Payment, Order-Status, Delivery and Stock-Level");
 
 namespace logjam::tpcc {
 namespace {

@@ -26,8 +26,6 @@ struct Options {
   Read read = Read::kRow;
   uint32_t scan_length = 0;  // rows of the scan that ends every transaction (0: no scan); with a
                              // scan_ratio, rows of the longest scan
-  bool distinct = true;      // the rows of a transaction differ
-  bool prefetch = true;
 
   bool by_field() const { return update == Update::kField || update == Update::kReadField; }
   // Returns whether updates overwrite rows without reading them.

@@ -64,7 +64,7 @@ class YcsbClient : public Client {
     bool has[4] = {};
     for (uint32_t i = 0; i < options_.ops; ++i) {
       Operation& operation = operations_[i];
-      operation.row = options_.distinct ? draw_distinct(i) : rows_.draw(random_);
+      operation.row = draw_distinct(i);
       const uint64_t bits = random_.next();
       operation.kind = kind_of(bits >> 32);
       operation.field = static_cast<uint32_t>((bits & 0xffff) * fields_.count >> 16);
@@ -203,7 +203,6 @@ class YcsbClient : public Client {
   }
 
   void prefetch(uint32_t from, uint32_t to) {
-    if (!options_.prefetch) return;
     for (uint32_t i = from; i < std::min<size_t>(to, operations_.size()); ++i) {
       table_.primary().prefetch(operations_[i].key);
     }
@@ -367,9 +366,8 @@ const WorkloadRegistration registration({
     .memory = "1.06 kB a row of 1000 B",
     // All that --ycsb_workload stands for, so that a recovery describes the run, and verify() knows
     // what its transactions did.
-    .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_workload", "ycsb_index",
-                   "ycsb_insert_order", "ycsb_ops", "ycsb_read_ratio", "ycsb_insert_ratio",
-                   "ycsb_scan_ratio", "ycsb_scan_length", "ycsb_update", "ycsb_read",
+    .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_workload", "ycsb_index", "ycsb_ops",
+                   "ycsb_ratios", "ycsb_scan_length", "ycsb_update", "ycsb_read",
                    "ycsb_distribution", "ycsb_theta"},
     .check_flags = check_flags,
     .make = [] { return std::make_unique<Ycsb>(options_from_flags()); },

@@ -209,7 +209,7 @@ SchemeInfo info(std::string_view name, std::string_view streams) {
       .recovery = last_met_cut("sync record"),
       .stream_count = [](uint32_t, const LogConfig& config) { return config.sockets; },
       .construct = construct<Dlog<placement>>,
-      .check_flags = check_carray_flags,
+      .check_flags = check_aether_flags,
   };
 }
 
