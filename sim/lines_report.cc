@@ -27,9 +27,8 @@
 DEFINE_string(
     report, "",
     "after the run, print: accesses: how many accesses left their core, by where they were "
-    "answered; lines[:N]: the same, and the N (20) cache lines that cost most, with their memory "
-    "and "
-    "the functions that share them");
+    "answered; lines[:N]: the same, and the N (20) cache lines that cost most, with their "
+    "memory and the functions that share them");
 
 namespace logjam::sim {
 
