@@ -46,8 +46,7 @@ WorkerClass::WorkerClass(const Request& request, const KernelFiles& kernel,
   if (!preemptible_ && request.preemption_helps) {
     cost_ =
         "a write's completion waits for the next tick while workers are busy, so a commit takes "
-        "some "
-        "ms instead of 0.25 ms; " +
+        "some ms instead of 0.25 ms; " +
         help_;
   }
 }
