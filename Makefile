@@ -78,12 +78,12 @@ SOURCES := $(sort $(shell find $(INSTRUMENTED) -name '*.cc')) $(PLATFORM)
 PARTS ?=
 TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all)
 TEST_ROOMS := $(if $(PARTS),$(PARTS:%=tests/%),tests)
-TEST_SOURCES := $(sort $(shell find $(TEST_ROOMS) tests/workloads -name '*.cc'))
+TEST_SOURCES := $(sort $(shell find $(wildcard $(TEST_ROOMS) tests/workloads) -name '*.cc'))
 TEST_SOURCES := $(if $(TESTED_SIMULATION),$(TEST_SOURCES), \
                   $(filter-out tests/sim/%,$(TEST_SOURCES)) $(filter tests/sim/measure_test.cc,$(TEST_SOURCES)))
 TESTS := $(foreach room,$(TEST_ROOMS),$(filter $(room)/%_test.cc,$(TEST_SOURCES)))
 # Clang compiles each test alone, so that a test that lacks an include is found.
-ifeq ($(CLANG),)
+ifeq ($(CLANG)$(if $(TESTS),,none),)
 TEST_UNITS := $(shell tests/units.sh $(TEST_BINARY).units $(TESTS))
 endif
 TEST_SUPPORT := $(sort $(wildcard tests/*.cc) $(filter-out %_test.cc,$(TEST_SOURCES)))

@@ -1,6 +1,6 @@
 // The parts of a run that flags name: workload, protocol, scheme, commit policy, log directories.
-// "Refuses" means: ends the process with one sentence and kExitBadInput. The main thread calls these
-// functions.
+// "Refuses" means: ends the process with one sentence and kExitBadInput. The main thread calls
+// these functions.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The one table of what each column of a row says, from which `logjam help columns` and docs/OUTPUT.md
-// are made. A test holds the rows of all commands against it.
+// The one table of what each column of a row says, from which `logjam help columns` and
+// docs/OUTPUT.md are made. A test holds the rows of all commands against it.
 #pragma once
 
 #include <span>

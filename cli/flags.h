@@ -2,8 +2,8 @@
 // these functions.
 //
 // flags.cc has one table of the commands' flags. A flag of a log scheme or a workload is in no
-// table: its file's directory says what it belongs to. Such a flag belongs to the commands that make
-// a log, and to recover if a log's header stores it.
+// table: its file's directory says what it belongs to. Such a flag belongs to the commands that
+// make a log, and to recover if a log's header stores it.
 #pragma once
 
 #include <gflags/gflags.h>

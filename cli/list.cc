@@ -87,8 +87,9 @@ int list_command(const std::string& what) {
     });
   }
   if (wanted("devices")) {
-    print_all({"DEVICE (--device)", "WHAT"}, all_devices(), [](const DeviceKind& d) {
-      return Cells{d.form(), d.what};
+    std::deque<std::string> forms;  // cells are views
+    print_all({"DEVICE (--device)", "WHAT"}, all_devices(), [&forms](const DeviceKind& d) {
+      return Cells{forms.emplace_back(d.form()), d.what};
     });
   }
   refuse_unknown();

@@ -1,5 +1,5 @@
-// The settings of a log, which `logjam run` and `logjam micro` share, and whether its buffers fit in
-// memory. "Refuses" means: ends the process with one sentence and kExitBadInput. The main thread
+// The settings of a log, which `logjam run` and `logjam micro` share, and whether its buffers fit
+// in memory. "Refuses" means: ends the process with one sentence and kExitBadInput. The main thread
 // calls these functions.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace logjam {
 
-// Returns the options of a log of `scheme`, and chooses the placement of the threads. Refuses values
-// and combinations that cannot be used.
+// Returns the options of a log of `scheme`, and chooses the placement of the threads. Refuses
+// values and combinations that cannot be used.
 LogOptions log_options(const SchemeInfo& scheme);
 // Returns how workers are to be scheduled, for a log with these options. Refuses unknown names.
 platform::WorkerClass::Request worker_class(const LogOptions& log);

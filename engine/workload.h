@@ -155,7 +155,8 @@ class Workload {
   // Opens the history of `workers` workers if one is asked for, or refuses. `ordinal` is the number
   // of the run in its log, from 1; from the second on, the history of the earlier runs is
   // continued, and resume() is called before. `unsafe` says why acknowledged transactions may be
-  // lost (R8), or is empty. Called before make_client(), and before the run replaces an earlier log.
+  // lost (R8), or is empty. Called before make_client(), and before the run replaces an earlier
+  // log.
   virtual void start_history(uint32_t workers, uint32_t ordinal, const std::string& unsafe) {
     (void)workers;
     (void)ordinal;

@@ -1,6 +1,6 @@
-// Flags whose value is a list of keys with numbers, such as --flush=txns:8,us:500. A key of the list
-// that may only be 1 stands without its number, as in --checkpoint=end. Any thread may call these
-// functions.
+// Flags whose value is a list of keys with numbers, such as --flush=txns:8,us:500. A key of the
+// list that may only be 1 stands without its number, as in --checkpoint=end. Any thread may call
+// these functions.
 #pragma once
 
 #include <span>

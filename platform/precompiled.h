@@ -1,6 +1,6 @@
-// Headers of libraries that most files include. g++ reads them precompiled, which saves a quarter of
-// the compile time and changes no instruction; see the Makefile. Each file still includes what it
-// uses. There is no include guard: g++ warns of `#pragma once` in the file that it precompiles.
+// Headers of libraries that most files include. g++ reads them precompiled, which saves a quarter
+// of the compile time and changes no instruction; see the Makefile. Each file still includes what
+// it uses. There is no include guard: g++ warns of `#pragma once` in the file that it precompiles.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 

@@ -21,8 +21,8 @@ class TestValue {
   const std::string_view name_;
 };
 
-// Returns why --test cannot be used, in one sentence, or an empty string if it can be used. The main
-// thread calls it.
+// Returns why --test cannot be used, in one sentence, or an empty string if it can be used. The
+// main thread calls it.
 std::string check_test_values();
 
 }  // namespace logjam::platform

@@ -82,7 +82,7 @@ class alignas(platform::kCacheLine) Worker {
     uint32_t type = 0;
     bool miss = false;
     bool acknowledged = false;  // --commit=async: only its locks or erased rows still wait
-    std::unique_ptr<ProtocolTransaction> locks;  // --elr=false
+    std::unique_ptr<ProtocolTransaction> locks;  // --locks=write
     uint32_t erased = 0;                         // how many rows it erased, for the reclaimer
     uint32_t log_bytes = 0;
   };

@@ -125,7 +125,7 @@ exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
   --seconds=100 --device=sync --log_prealloc_mb=1 --wal_dir="$d/log" --history="$d/history" \
   --v=1 2>"$d/said" & pid=$!
 until grep -q 'measure: ' "$d/said"; do kill -0 $pid || break; sleep 0.02; done
-other="--ycsb_records=1000 --device=sync --threads=1 --wal_dir=$d/log"
+other="--device=sync --threads=1 --wal_dir=$d/log"
 for overwrite in false true; do
   "$LOGJAM" run --log=centr $other --overwrite=$overwrite 2>&1; echo "refused: status $?"
 done

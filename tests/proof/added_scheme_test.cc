@@ -80,10 +80,11 @@ std::string build_with_scheme(const TemporaryDirectory& tree) {
   const char* given = std::getenv("LOGJAM");
   const std::string build = fs::path(given == nullptr ? "build/logjam" : given).parent_path();
   const std::string name = fs::path(build).filename();
-  const Ended copied = shell("cp -a Makefile platform logging engine cc workloads cli '" +
-                             tree.path() + "' && mkdir '" + tree.path_of(name) + "' && cd '" +
-                             build + "' && cp -a platform logging engine cc workloads cli '" +
-                             tree.path_of(name) + "' 2>&1");
+  const Ended copied =
+      shell("cp -a Makefile platform sim logging engine cc workloads proof cli '" + tree.path() +
+            "' && mkdir '" + tree.path_of(name) + "' && cd '" + build +
+            "' && cp -a platform sim logging engine cc workloads proof cli '" + tree.path_of(name) +
+            "' 2>&1");
   EXPECT_EQ(copied.status, 0) << copied.output;
   std::ofstream(tree.path_of("logging/schemes/spin.cc")) << kScheme;
   // build-thread is what SAN=thread built; another name was given to make.

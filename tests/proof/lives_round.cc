@@ -83,8 +83,8 @@ LivesRound derive_lives(uint64_t seed) {
   for (uint32_t i = 0; i < kLives; ++i) {
     round.lives.push_back(derive_life(i == 0 ? seed : random() % (uint64_t{1} << 32), random));
   }
-  // The tables, and so --ledger, are the first life's, whose flags the log has. Any life's transfers
-  // must find enough keys.
+  // The tables, and so --ledger, are the first life's, whose flags the log has. Any life's
+  // transfers must find enough keys.
   auto ledger = round.lives[0].lists.at("ledger");
   ledger.insert_or_assign("reads", "2");
   ledger.insert_or_assign("writes", "4");

@@ -100,7 +100,8 @@ bool declares_function(const std::string& code) {
   static const std::regex function(
       R"(^\s*(template\s*<[^()]*>\s*)?(\[\[\w+\]\]\s*)?)"
       R"(((virtual|static|inline|constexpr|explicit|friend|const|unsigned|long)\s+)*)"
-      R"([\w:]+(<[^;={}()]*>)?(::\w+)*(\s*(const)?[*&]+\s*|\s+)([\w:<>]+::)?(~?\w+|operator[^\s(]+)\s*\()");
+      R"([\w:]+(<[^;={}()]*>)?(::\w+)*(\s*(const)?[*&]+\s*|\s+)([\w:<>]+::)?)"
+      R"((~?\w+|operator[^\s(]+)\s*\()");
   if (std::regex_search(code, other)) return false;
   const std::string head = code.substr(0, code.find('('));
   if (head.find('=') != head.npos && head.find("operator") == head.npos) return false;

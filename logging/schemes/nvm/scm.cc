@@ -43,7 +43,7 @@
 namespace logjam {
 namespace {
 
-// With 1 a worker that reserves shows for a while a place that is not its own.
+// Shows, with 1, a place that is not its own while a worker reserves.
 const platform::TestValue stale_bounds("scm_stale_bounds");
 
 class Scm final : public LogScheme {

@@ -20,7 +20,7 @@
 // are smaller, the records of all that it has read from or overwritten, transitively (R1).
 //
 // The paper acknowledges after the worker's flush of its buffer (--pwal_ack=unsafe). That is enough
-// if locks are kept until then (--elr=false). Under early lock release, a transaction can be
+// if locks are kept until then (--locks=write). Under early lock release, a transaction can be
 // acknowledged and recovered although its predecessor is lost: R1 and R4 break. Every output row
 // says `unsafe`, whatever the locks.
 //
@@ -54,20 +54,12 @@
 #include "logging/schemes/pwal/private_buffer.h"
 #include "platform/spin.h"
 
-DEFINE_uint64(pwal_ngroup, 0,
-              "commits that a worker of pwal or centr-lockflush flushes together; 0: 16, but in "
-              "pwal a worker that waits flushes at once, and no worker flushes where log threads "
-              "preempt workers");
+DECLARE_uint64(pwal_ngroup);
 DEFINE_string(pwal_ack, "safe",
               "when pwal acknowledges; safe: all that a transaction may have read from is durable; "
               "unsafe: after its worker's own flush, as in the paper");
 
 namespace logjam {
-
-uint64_t pwal_ngroup() {
-  constexpr uint64_t kPublished = 16;
-  return FLAGS_pwal_ngroup != 0 ? FLAGS_pwal_ngroup : kPublished;
-}
 
 namespace {
 
