@@ -8,6 +8,7 @@
 
 #include "cli/placement.h"
 #include "cli/revision.h"
+#include "engine/recovery/commands/replay_commands.h"
 #include "logging/flag_checks.h"
 #include "platform/fatal.h"
 #include "platform/memory.h"
@@ -272,11 +273,8 @@ Settings run_settings() {
   if (device_discards(FLAGS_device)) {
     refuse("--device=discard never makes a commit durable: only `logjam micro` takes it");
   }
+  refuse_if(check_commands(*settings.workload, *settings.scheme));
   if (settings.scheme->traits.commands) {
-    if (!settings.workload->has_commands) {
-      refuse("--log=" + FLAGS_log + " logs commands, and --workload=" + FLAGS_workload +
-             " has none");
-    }
     if (FLAGS_log_records == "op") {
       refuse("--log=" + FLAGS_log +
              " writes one command a transaction, which --log_records=op cannot split");
