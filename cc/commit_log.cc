@@ -59,7 +59,7 @@ void CommitLog::validation_failed() {
   if (hole_after_) return log_.abandon(context_.id);
   if (reservation_.hole != nullptr) {
     RecordWriter(reservation_, RecordKind::kVoid, txn_, flags_)
-        .seal(context_.run, reservation_.position);
+        .seal(context_.options.run, reservation_.position);
   }
   publish(reservation_, false, false);
 }
@@ -82,7 +82,7 @@ CommitPoint CommitLog::finish() {
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
   RecordKind kind = RecordKind::kCommand;
   if (!commands_) {
-    const bool whole = context_.log_records == LogRecords::kTransaction;
+    const bool whole = context_.options.log_records == LogRecords::kTransaction;
     kind = whole ? RecordKind::kTransaction : RecordKind::kCommit;
   }
   fill(reservation_, kind);
@@ -99,7 +99,7 @@ void CommitLog::stage(const Dependencies& deps, std::span<const Write> writes) {
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
   if (commands_) {
     record_.add(command(writes));
-  } else if (context_.log_records == LogRecords::kTransaction) {
+  } else if (context_.options.log_records == LogRecords::kTransaction) {
     for (const Write& write : writes) {
       if (write.changes()) record_.add(logged(write, LogRecords::kTransaction));
     }
@@ -143,7 +143,7 @@ LogReservation CommitLog::reserve(const Dependencies& deps) {
 
 void CommitLog::fill(const LogReservation& reservation, RecordKind kind) {
   if (reservation.hole == nullptr) return;
-  record_.fill(reservation, kind, txn_, flags_, context_.run);
+  record_.fill(reservation, kind, txn_, flags_, context_.options.run);
 }
 
 CommitPoint CommitLog::publish(const LogReservation& reservation, bool ok, bool commits) {

@@ -26,8 +26,8 @@ struct Actor {
     context.id = id;
     context.database = &database;
     context.log = &log.scheme();
-    context.run = log.run();
-    context.log_records = options.records;
+    run_options.run = log.run();
+    run_options.log_records = options.records;
     context.arena = &arena;
     context.breakdown = &breakdown;
     context.ages = &ages;
@@ -36,7 +36,8 @@ struct Actor {
 
   Arena arena;
   Breakdown breakdown;
-  WorkerContext context;
+  RunOptions run_options;
+  WorkerContext context{.options = run_options};
   std::unique_ptr<ProtocolTransaction> txn;
 };
 
