@@ -6,8 +6,8 @@
 namespace logjam {
 namespace {
 
-// The registry is inside a function, because registrations run before main() in no particular
-// order.
+// Returns the registry. It is inside a function, because registrations run before main() in no
+// particular order.
 std::vector<WorkloadInfo>& registry() {
   static std::vector<WorkloadInfo> workloads;
   return workloads;
