@@ -74,7 +74,7 @@ CommitPoint CommitLog::finish() {
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
   RecordKind kind = RecordKind::kCommand;
   if (!traits_.commands) {
-    const bool whole = context_.log_records == LogRecords::kTransaction;
+    const bool whole = context_.options.log_records == LogRecords::kTransaction;
     kind = whole ? RecordKind::kTransaction : RecordKind::kCommit;
   }
   fill(reservation_, kind);
@@ -91,7 +91,7 @@ void CommitLog::stage(const Dependencies& deps, std::span<const Write> writes) {
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
   if (traits_.commands) {
     record_.add(command(writes));
-  } else if (context_.log_records == LogRecords::kTransaction) {
+  } else if (context_.options.log_records == LogRecords::kTransaction) {
     for (const Write& write : writes) {
       if (write.changes()) record_.add(logged(write, LogRecords::kTransaction));
     }

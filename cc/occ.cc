@@ -200,7 +200,7 @@ Status Occ::commit() {
 
   install(sequence);
   report_erased(sequence);
-  holds_locks_ = !context_.early_lock_release;
+  holds_locks_ = !context_.options.early_lock_release;
   if (!holds_locks_) release_locks();
   return Status::kOk;
 }

@@ -77,10 +77,10 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     commit_point_ = log_.finish();
     for (const Write& write : writes_.all()) install(write, sequence);
     Base::report_erased(sequence);
-    holds_locks_ = !context_.early_lock_release;
+    holds_locks_ = !context_.options.early_lock_release;
     if (!holds_locks_) {
       unlock_all();
-    } else if (!context_.keep_read_locks) {
+    } else if (!context_.options.keep_read_locks) {
       unlock_shared();
     }
     return Status::kOk;
@@ -144,7 +144,8 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
 
   Holder holder() const {
     if constexpr (policy == Policy::kDetect) {
-      const bool shares_once = context_.early_lock_release || !context_.keep_read_locks;
+      const bool shares_once =
+          context_.options.early_lock_release || !context_.options.keep_read_locks;
       const bool holds_once = shares_once && !WaitsFor::shares_its_slot(context_.id);
       return Holder::of_worker(context_.id, WaitsFor::slot_of(context_.id), holds_once);
     }

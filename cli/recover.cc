@@ -11,7 +11,7 @@
 #include "cli/revision.h"
 #include "cli/row_files.h"
 #include "cli/settings.h"
-#include "engine/recovery/replay_commands.h"
+#include "engine/recovery/commands/replay_commands.h"
 #include "logging/directory_locks.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/placement.h"
+#include "engine/recovery/commands/replay_commands.h"
 #include "platform/fatal.h"
 
 DEFINE_double(seconds, 5, "measured time");
@@ -104,11 +105,8 @@ Settings run_settings() {
   if (device_traits(FLAGS_device).discards) {
     refuse("--device=discard never makes a commit durable: only `logjam micro` takes it");
   }
+  refuse_if(check_commands(*settings.workload, *settings.scheme));
   if (settings.scheme->traits.commands) {
-    if (!settings.workload->has_commands) {
-      refuse("--log=" + FLAGS_log + " logs commands, and --workload=" + FLAGS_workload +
-             " has none");
-    }
     if (FLAGS_log_records == "op") {
       refuse("--log=" + FLAGS_log +
              " writes one command a transaction, which --log_records=op cannot split");

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/run/run_options.h"
 #include "engine/stats/breakdown.h"
 #include "engine/storage/reclaimer.h"
 #include "engine/transaction.h"
@@ -16,17 +17,15 @@
 
 namespace logjam {
 
-enum class LogRecords : uint8_t { kTransaction, kOperation };
+inline const RunOptions kDefaultRunOptions;
 
-// What a transaction needs of the worker that runs it. The context outlives its transactions, and
-// only the worker's thread uses it.
+// The part of a worker that its transactions use. The context outlives its transactions, and only
+// the worker's thread uses it.
 struct WorkerContext {
   uint32_t id = 0;
+  const RunOptions& options = kDefaultRunOptions;
   Database* database = nullptr;
   LogScheme* log = nullptr;
-  LogRecords log_records = LogRecords::kTransaction;
-  bool early_lock_release = true;
-  bool keep_read_locks = false;  // without early lock release: what was only read stays locked, too
   Arena* arena = nullptr;
   Reclaimer* reclaimer = nullptr;  // null: absent tuples stay
   Breakdown* breakdown = nullptr;
@@ -36,12 +35,12 @@ struct WorkerContext {
   // The command of the transaction about to commit, if the log holds commands. The input is valid
   // until that transaction ends.
   uint32_t command_type = 0;
-  std::span<const std::byte> command_input;
+  std::span<const std::byte> command_input = {};
   uint64_t log_bytes = 0;  // bytes of the records that this worker has written
   uint64_t log_records_written = 0;
   // Acknowledges the worker's transactions that have become durable. A transaction that waits for a
   // lock calls it: without early lock release, a parked transaction may hold that lock.
-  std::function<void()> acknowledge_durable;
+  std::function<void()> acknowledge_durable = nullptr;
 };
 
 // One transaction object of one worker, used again and again. Only the worker's thread calls it.
@@ -51,12 +50,12 @@ struct WorkerContext {
 // once the commit point is durable.
 class ProtocolTransaction : public Transaction {
  public:
-  // Starts a transaction. `retry`: it is the same transaction again after an abort, and keeps its
-  // age for wait-die.
+  // Starts a transaction. `retry`: the transaction is repeated after an abort, and keeps its age
+  // for wait-die.
   virtual void begin(bool retry) = 0;
 
-  // kOk: the transaction is pre-committed, and commit_point() is the point that it must wait for.
-  // kAbort: the transaction must be undone with abort(), and abort_reason() says why.
+  // Commits. kOk: the transaction is pre-committed, and must wait for commit_point(). kAbort: the
+  // transaction must be undone with abort(), and abort_reason() says why.
   virtual Status commit() = 0;
   // Undoes everything. The worker calls it after any call returned kAbort, and to roll back.
   virtual void abort() = 0;
@@ -74,8 +73,8 @@ struct ProtocolInfo {
   std::string_view name;
   std::string_view what;
   std::function<std::unique_ptr<ProtocolTransaction>(WorkerContext&)> make;
-  // Before its commit() a transaction holds no lock, so an earlier one never waits for it: it may
-  // be executed ahead of its turn (engine/recovery/replayer.h).
+  // A transaction holds no lock before its commit(), so no earlier transaction waits for it. A
+  // replay may then execute it ahead of its turn (engine/recovery/commands/replayer.h).
   bool optimistic = false;
 };
 

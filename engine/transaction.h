@@ -13,8 +13,8 @@ namespace logjam {
 
 enum class [[nodiscard]] Status : uint8_t{
     kOk,
-    kNotFound,  // there is no such row; the transaction can go on
-    kExists,    // an insert's key is present; the transaction can go on
+    kNotFound,  // no row has the key; the transaction can continue
+    kExists,    // an insert's key is present; the transaction can continue
     kAbort,  // concurrency control gave up: return at once, the worker retries with the same input
     kRollback,  // returned by workloads only: undo the transaction, which is complete
 };
@@ -29,21 +29,22 @@ enum class AbortReason : uint8_t {
 };
 std::string_view name_of(AbortReason reason);
 
-// Hears of commits at their serialization point. The worker's thread calls it.
+// Is told of commits at their serialization point. Called by the worker's thread only.
 class CommitObserver {
  public:
   virtual ~CommitObserver() = default;
-  // The transaction will commit. All that it writes is locked, nothing of it is installed, and its
-  // log record is not published. Not called for a transaction that changes nothing.
+  // Announces that the transaction will commit. All that it writes is locked, none of its writes is
+  // installed, and its log record is not published. Not called for a transaction that changes
+  // nothing.
   virtual void serialized() = 0;
 };
 
-// One attempt of one transaction. One worker owns the object, uses it again and again, and is the
-// only thread that calls it.
+// One attempt of one transaction. One worker owns the object, reuses it for all its transactions,
+// and is the only thread that calls it.
 //
 // Rows are `table.row_bytes()` bytes long. Row pointers that the calls return stay valid until the
 // transaction ends. A row that may be changed (update, write) is a private copy until commit. After
-// any Status but kAbort the transaction can go on.
+// any Status except kAbort the transaction can continue.
 class Transaction {
  public:
   virtual ~Transaction() = default;
@@ -62,18 +63,19 @@ class Transaction {
 
   // Visits the present rows with keys in [low, high] of an ordered primary index, in key order,
   // descending if asked. It is a serializable range read: phantoms are prevented or detected. The
-  // visitor returns false to stop, and the transaction does not depend on rows behind that point.
+  // visitor returns false to stop, and the transaction does not depend on later rows.
   // kOk, kAbort.
   using RowVisitor = FunctionRef<bool(Key primary, const std::byte* row)>;
   virtual Status scan(Table& table, Key low, Key high, bool descending,
                       const RowVisitor& visit) = 0;
-  // The same over the ordered secondary index `which`; `low` and `high` are keys of that index.
+  // Visits rows like scan(), over the ordered secondary index `which`; `low` and `high` are keys of
+  // that index.
   virtual Status scan_secondary(Table& table, size_t which, Key low, Key high, bool descending,
                                 const RowVisitor& visit) = 0;
   // Visits all present rows with `key` in secondary index `which`, hash or ordered. kOk, kAbort.
   virtual Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) = 0;
 
-  // The same calls for row types.
+  // Calls the functions above for a row type.
   template <class Row>
   Status read(Table& table, Key key, const Row** row) {
     return read(table, key, reinterpret_cast<const std::byte**>(row));

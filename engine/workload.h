@@ -3,7 +3,7 @@
 // A new workload needs two functions of Client (next, execute) and five of Workload (create_tables,
 // load, spec, make_client, verify). All others have bodies that suit a workload without them.
 //
-// Calls of a run: create_tables, then load, or resume if the log goes on; start_history;
+// Calls of a run: create_tables, then load, or resume if the run continues a log; start_history;
 // make_client for each worker; the clients' functions, until their destruction; shares, verify.
 #pragma once
 
@@ -35,9 +35,10 @@ struct SpecifiedMix {
   double success_pct = 100;  // of transactions that neither miss nor roll back
 };
 
+// A type of transaction.
 struct TypeSpecification {
   std::string_view name;
-  // The summary prints it beside the observed numbers. All types of a workload have it, or none.
+  // The summary prints it with the observed numbers. All types of a workload have it, or none.
   std::optional<SpecifiedMix> specified = std::nullopt;
 };
 
@@ -120,7 +121,7 @@ class Workload {
   // Creates the tables, in the same order in every process. Called once, before load().
   virtual void create_tables(Database& database) = 0;
   // Loads part `part` (from 0) of `parts`. Several threads call it at the same time, each with a
-  // part and an arena of its own. The loaded rows are the same whatever `parts` is.
+  // part and an arena of its own. The loaded rows do not depend on `parts`.
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
   // Prepares to continue with rows that were recovered from the log of an earlier process, or that
   // belong to another Workload object of the same flags. Clients made afterwards, in any number,

@@ -1,4 +1,4 @@
-// How a client encodes its input into a command, and decodes it again (Client::command, take).
+// Encodes a client's input into a command, and decodes it again (Client::command, take).
 //
 // A command is logged in place of row images. All classes here are used by one thread at a time.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace logjam {
 
-// Copies fields into a command, or a command into fields. A client writes one list of fields, which
-// serves both directions: the constructor chooses the direction.
+// Copies fields into a command, or a command into fields. A client writes one list of fields for
+// both directions: the constructor chooses the direction.
 class CommandFields {
  public:
   // Encodes: fields are appended to `*command`, which the caller keeps.
@@ -21,14 +21,14 @@ class CommandFields {
   // Decodes: fields are read from `command`, whose bytes the caller keeps.
   explicit CommandFields(std::span<const std::byte> command) : from_(command) {}
 
-  // Copies the fields in the order given. Fields that a command is too short for keep their values.
+  // Copies the fields in the order given. A field beyond the end of the command keeps its value.
   template <class... Fields>
   void operator()(Fields&... fields) {
     (copy(fields), ...);
   }
-  // Whether the command was long enough for all fields decoded so far. True while encoding.
+  // Returns whether the command was long enough for all fields decoded so far. True while encoding.
   bool whole() const { return whole_; }
-  // Whether the command was exactly as long as the fields decoded so far.
+  // Returns whether the command was exactly as long as the fields decoded so far.
   bool ended() const { return whole_ && from_.empty(); }
 
  private:
@@ -55,13 +55,14 @@ class CommandFields {
 class CommandWords {
  public:
   explicit CommandWords(std::span<const std::byte> command) : fields_(command) {}
-  // The next word. Past the end of the command: 0, and ended() is false from then on.
+  // Returns the next word. Past the end of the command it returns 0, and ended() is false from then
+  // on.
   uint64_t next() {
     uint64_t word = 0;
     fields_(word);
     return word;
   }
-  // Whether the command was exactly as long as the words taken so far.
+  // Returns whether the command was exactly as long as the words taken so far.
   bool ended() const { return fields_.ended(); }
 
  private:

@@ -27,12 +27,13 @@ constexpr uint64_t kWaitNs = 200'000;
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-// The directories of the checkpoint, whose names are durable before its metadata.
+// Makes the directories of the checkpoint, whose names are durable before its metadata. Returns an
+// empty string, or one sentence that says what failed.
 std::string make_directories(const CheckpointOptions& options, uint64_t number) {
   for (const std::string& directory : options.directories) {
     const std::string path = checkpoint_directory(directory, number);
     std::error_code error;
-    std::filesystem::remove_all(path, error);  // what an abandoned one has left
+    std::filesystem::remove_all(path, error);  // left by an abandoned checkpoint
     std::filesystem::create_directory(path, error);
     if (error) return "cannot create " + path + ": " + error.message();
     if (const int failed = sync_directory_of(path, options.sync); failed != 0) {
@@ -241,7 +242,7 @@ void Checkpointer::take() {
   remove_covered(options_, checkpoint);
 }
 
-// These three return false if the run ends before.
+// Waits for step 4. Returns false if the run ends before, as do the next two functions.
 bool Checkpointer::wait_until_safe(const Checkpoint& checkpoint) {
   question_.ask(checkpoint.sequence);
   while (!question_.answered() || !log_.is_durable(question_.point())) {

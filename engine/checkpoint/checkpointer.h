@@ -1,5 +1,5 @@
 // Takes fuzzy checkpoints while transactions run (Poplar, section 5): a daemon, and one writer
-// thread for each log directory. The daemon also removes what no recovery needs any more.
+// thread for each log directory. The daemon also removes the files that no recovery needs any more.
 //
 // A checkpoint is taken in these steps.
 //
@@ -11,25 +11,25 @@
 //   4. The wait: until a transaction that has read the largest number of step 3 would be safe, and
 //      until each stream is durable up to its position.
 //   5. RSN, the numbers: for each stream a number up to which it lacks no record
-//      (LogScheme::durable_sequences), and a record's end up to which it is durable, behind which
-//      no record up to that number lies.
+//      (LogScheme::durable_sequences), and a record's end up to which it is durable. No record up
+//      to that number lies after that end.
 //   6. The metadata: written, synced, renamed, and the directory synced. Now the checkpoint counts.
-//   7. Of the checkpoints the last two stay. The log is released up to the RSN of the older one.
+//   7. The last two checkpoints stay. The log is released up to the RSN of the older one.
 //
-// Why this is enough. A transaction with a record in front of the RSN had locked all that it
-// writes before it reserved the record, and keeps the locks until it has installed its writes. So
-// the walk finds its writes, or later ones: they are in the checkpoint (R1). This also holds for
-// operation records, because a transaction logs its operations and its commit under the same
-// locks. All records behind the RSN are replayed, and the larger number wins (R3). Whatever the
-// walk has read is within any later cut, because of step 4: so no transaction is in the recovered
-// database by a row in the checkpoint that would not be there by its record (R2, R4). A row that a
-// transaction has erased is in the checkpoint as an absent tuple, so an older insert that is
-// replayed cannot bring it back; in a table whose erased tuples are reclaimed, the tuples are
-// there because of step 1. A tuple that was reclaimed before step 1 needs no tombstone: its erase
-// was safe, and with it all earlier writes of the row, which lie in front of the RSN. (A blind
+// Why this is enough. A transaction with a record before the RSN had locked all that it writes
+// before it reserved the record, and keeps the locks until it has installed its writes. So the walk
+// finds its writes, or later ones: they are in the checkpoint (R1). This also holds for operation
+// records, because a transaction logs its operations and its commit under the same locks. All
+// records after the RSN are replayed, and the larger number wins (R3). All that the walk has read
+// is within any later cut, because of step 4: so if a row in the checkpoint brings a transaction
+// into the recovered database, the transaction's record would bring it there, too (R2, R4). A row
+// that a transaction has erased is in the checkpoint as an absent tuple, so the replay of an older
+// insert cannot bring the row back; in a table whose erased tuples are reclaimed, the tuples are
+// still present because of step 1. A tuple that was reclaimed before step 1 needs no tombstone: its
+// erase was safe, and with it all earlier writes of the row, which lie before the RSN. (A blind
 // write depends on the write before it in such a table, because run() notes before the first
-// transaction that rows may come and go there.) And a truncated stream that holds nothing behind
-// its RSN does not bound the cut, because the numbers of step 5 say up to where it is complete.
+// transaction that rows may come and go there.) And a truncated stream without a record after its
+// RSN does not bound the cut, because the numbers of step 5 say up to where it is complete.
 //
 // The last two checkpoints stay. If the later one turns out to be corrupt, recovery loads the
 // earlier one, and the log still reaches back to the RSN of the earlier one.
@@ -54,28 +54,28 @@ namespace logjam {
 
 struct CheckpointOptions {
   std::vector<std::string> directories;  // of the log
-  double every_seconds = 0;              // from one's beginning to the next one's; 0: never
+  double every_seconds = 0;              // from one start to the next; 0: never
   uint64_t every_bytes = 0;              // of log; 0: never
-  double bytes_per_second = 0;           // that all writers together write; 0: no limit
+  double bytes_per_second = 0;           // of all writers together; 0: no limit
   uint32_t files = 1;                    // in each directory
-  // To whose cores the writer of each directory keeps; empty: the writers run on all cores.
+  // The socket on whose cores the writer of each directory runs; empty: they run on all cores.
   std::vector<int> sockets = {};
-  // What the metadata says of the run: first_run, ordinal, run, revision, flags.
+  // The metadata about the run: first_run, ordinal, run, revision, flags.
   Checkpoint about;
   // Releases the log up to these positions (Log::release).
   std::function<void(const std::vector<uint64_t>&)> release_log = nullptr;
   SyncFile* sync = fsync;  // tests replace it
-  // Tests: called behind each step, with its name.
+  // Tests: called after each step, with its name.
   std::function<void(const char*)> after_step = [](const char*) {};
 
   bool any() const { return every_seconds > 0 || every_bytes > 0; }
 };
 
-// What checkpoints did in a run's measured phase.
+// The checkpoints of a run's measured phase.
 struct CheckpointStats {
   uint64_t completed = 0;
   uint64_t bytes = 0;          // of the completed ones
-  double seconds = 0;          // in which one was being taken
+  double seconds = 0;          // during which a checkpoint was being taken
   uint64_t transactions = 0;   // acknowledged in these seconds
   double longest_seconds = 0;  // of a completed one, from step 1 to step 6
 };
@@ -86,13 +86,13 @@ struct CheckpointStats {
 std::string write_rows(Database& database, const CheckpointOptions& options,
                        const std::function<bool()>& stops, Checkpoint* about);
 
-// Step 7, behind the checkpoint `latest`. Keeps `latest` and the complete checkpoint before it, and
-// removes the others, and the runs before the run of the older kept checkpoint. If both kept
-// checkpoints are of one run, releases that run's log up to the RSN of the older one.
+// Carries out step 7 after the checkpoint `latest`. Keeps `latest` and the complete checkpoint
+// before it. Removes the others, and the runs before the run of the older kept checkpoint. If both
+// kept checkpoints are of one run, releases that run's log up to the RSN of the older one.
 void remove_covered(const CheckpointOptions& options, const Checkpoint& latest);
 
-// Takes a checkpoint of a recovered database in which no transaction runs: all of the run
-// that options.about names is in it, whose streams have `tails`. Returns it, or ends the process.
+// Takes a checkpoint of a recovered database in which no transaction runs. It holds all of the run
+// that options.about names, whose streams have `tails`. Returns it, or ends the process.
 Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
                              const std::vector<uint64_t>& tails);
 
@@ -104,11 +104,11 @@ class Checkpointer {
   ~Checkpointer() { stop(); }
 
   void start();
-  // Ends the daemon; a checkpoint that is not complete is abandoned. Called when the workers have
+  // Ends the daemon, and abandons a checkpoint that is not complete. Called when the workers have
   // left the epochs, by the thread that called start().
   void stop();
 
-  // Any thread: the counts begin again.
+  // Sets the counts of stats() back to 0. Any thread may call it.
   void begin_to_measure();
   CheckpointStats stats() const;
 
@@ -130,7 +130,7 @@ class Checkpointer {
   const std::function<uint64_t()> acknowledged_;
   uint64_t number_ = 0;       // of the latest checkpoint; the daemon's
   uint64_t began_ns_ = 0;     // when it began
-  uint64_t began_bytes_ = 0;  // how much log was durable then
+  uint64_t began_bytes_ = 0;  // the bytes of log that were durable then
   platform::atomic<bool> stopping_{false};
   platform::thread thread_;
   mutable platform::mutex mutex_;

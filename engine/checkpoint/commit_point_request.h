@@ -1,13 +1,13 @@
-// A question to the workers of a run: when will a transaction be safe that has read everything with
-// numbers up to this one?
+// A question to the workers of a run: when is a transaction safe that has read everything with
+// numbers up to a given one?
 //
-// A checkpoint has read rows of transactions that may not be durable. Whether they are, the log
-// scheme says of a commit point, and only workers get commit points: so any worker that is between
-// two transactions answers with the commit point of a read-only transaction.
+// A checkpoint has read rows of transactions that may not be durable. The log scheme says of a
+// commit point whether it is durable, and only workers get commit points. So any worker that is
+// between two transactions answers with the commit point of a read-only transaction.
 //
-// Protocol. One thread asks, and asks again only after the answer. state_ goes from kNone to kAsked
-// (release, by the asker, behind `sequence_`), to kAnswering (by the one worker whose exchange
-// succeeds, acquire), and to kAnswered (release, by that worker, behind `point_`), which the asker
+// Protocol. One thread asks, and asks again only after the answer. The asker writes `sequence_` and
+// then sets state_ from kNone to kAsked (release). The one worker whose exchange succeeds sets it
+// to kAnswering (acquire), writes `point_`, and sets it to kAnswered (release), which the asker
 // acquires.
 #pragma once
 
@@ -20,7 +20,8 @@ namespace logjam {
 
 class CommitPointRequest {
  public:
-  // The asker.
+  // Asks for a commit point of all numbers up to `sequence`. Called by the asker, as are answered()
+  // and point().
   void ask(uint64_t sequence) {
     sequence_ = sequence;
     state_.store(kAsked, platform::memory_order_release);
@@ -28,7 +29,8 @@ class CommitPointRequest {
   bool answered() const { return state_.load(platform::memory_order_acquire) == kAnswered; }
   const CommitPoint& point() const { return point_; }
 
-  // A worker between two transactions. `commit_read_only(deps)` is the scheme's.
+  // Answers if a question is open. `commit_read_only(deps)` is the scheme's. Called by a worker
+  // between two transactions.
   template <class CommitReadOnly>
   void answer_if_asked(const CommitReadOnly& commit_read_only) {
     uint32_t state = state_.load(platform::memory_order_relaxed);

@@ -11,15 +11,15 @@
 namespace logjam {
 
 struct LoadResult {
-  std::string error;  // one sentence; if it is not empty the database must be thrown away
+  std::string error;  // one sentence, or empty; after an error the database cannot be used
   uint64_t rows = 0, tombstones = 0, bytes = 0;
   double seconds = 0;
 };
 
 // Creates the tuples of `checkpoint`, with their versions, and their postings in the secondary
 // indexes. Each file has a thread of its own (Poplar, section 5): fewer threads than directories
-// would leave a device idle. Each of `directories` gives at most `read_bytes_per_second`; 0: as
-// fast as it can. The tables of `database` are created and empty; no other thread may use it
+// would leave a device idle. Reads at most `read_bytes_per_second` from each of `directories`; 0:
+// as fast as it can. The tables of `database` are created and empty, and no other thread uses it
 // meanwhile.
 LoadResult load_checkpoint(Database& database, const std::vector<std::string>& directories,
                            const Checkpoint& checkpoint, double read_bytes_per_second = 0);

@@ -29,8 +29,8 @@ class OpenFile {
 
   bool is_open() const { return fd_ >= 0; }
 
-  // Reads up to `count` bytes at `from`, and asks the kernel for what comes behind. Returns how
-  // many, or -1 with errno.
+  // Reads up to `count` bytes at `from`, and asks the kernel to read ahead. Returns the number of
+  // bytes, or -1 with errno.
   int64_t read(std::byte* to, uint64_t from, uint64_t count) const {
     posix_fadvise(fd_, static_cast<off_t>(from + count), static_cast<off_t>(2 * kReadBytes),
                   POSIX_FADV_WILLNEED);

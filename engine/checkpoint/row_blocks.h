@@ -5,9 +5,9 @@
 //   tuple := key (8 bytes), version word (8 bytes), and the row, padded to 8 bytes, unless the
 //            version says that the tuple is absent (a tombstone)
 //
-// All tuples of a block are of one table. The checksum is XXH3-64 of the block behind it, seeded
-// with the checkpoint's id and the block's place in the file: so a block of another checkpoint, or
-// from elsewhere, does not pass. All numbers are little-endian.
+// All tuples of a block are of one table. The checksum is XXH3-64 of the block without the
+// checksum, seeded with the checkpoint's id and the block's place in the file: so a block of
+// another checkpoint, or from elsewhere, does not pass. All numbers are little-endian.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ std::string describe_tables(Database& database);
 
 uint64_t block_checksum(const BlockHeader& block, uint64_t id, uint64_t offset);
 
-// A tuple as it lies in a block.
+// A tuple in a block.
 struct SavedTuple {
   Key key;
   uint64_t version;
@@ -47,17 +47,17 @@ struct SavedTuple {
   const std::byte* row() const { return reinterpret_cast<const std::byte*>(this + 1); }
 };
 
-// What a file of rows must have held when it was written.
+// A file of rows, as the metadata describes it.
 struct RowFile {
   std::string path;
   uint64_t id = 0;     // of the checkpoint
-  uint64_t bytes = 0;  // that count
+  uint64_t bytes = 0;  // without the padding at the end
   uint16_t part = 0;
 };
 
 // Calls `visit` for each block of the file, in order; the block is valid during the call. `visit`
-// returns an empty string, or what is wrong with the block, which ends the reading. Returns that,
-// or why the file cannot be read or does not pass its checks, in one sentence; or an empty string.
+// returns an empty string, or one sentence about an error, which ends the reading. Returns that
+// sentence, or one that says why the file cannot be read or fails its checks, or an empty string.
 std::string read_blocks(const RowFile& file, DevicePace* pace,
                         const std::function<std::string(const BlockHeader&)>& visit);
 

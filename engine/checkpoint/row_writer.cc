@@ -55,8 +55,8 @@ RowWriter::~RowWriter() {
   if (fd_ >= 0) close(fd_);
 }
 
-// A direct write keeps the rows out of the page cache, where they would push out the log and be
-// written back at a time that the kernel chooses.
+// Opens the file for direct writes if possible: in the page cache, the rows would push out the log,
+// and the kernel would choose when to write them back.
 bool RowWriter::open_file() {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
   fd_ = open(options_.path.c_str(), kFlags | O_DIRECT, 0644);
@@ -99,8 +99,8 @@ void RowWriter::add(const Table& table, const Tuple& tuple) {
     }
     wait.rounds() < kSpinsBeforeSleep ? wait.once() : platform::sleep_ns(kLockedNapNs);
   }
-  // An insert that has not committed, or an erased row of an earlier run: no record in this run's
-  // log writes it that is older than what a recovery finds behind the RSN.
+  // An insert that has not committed, or an erased row of an earlier run: the records of this run
+  // that write the row all lie after the RSN, where a recovery finds them.
   if (version.absent() && version.sequence() == 0) return;
   saved->key = tuple.key;
   saved->version = version.word();
@@ -145,7 +145,6 @@ void RowWriter::flush(bool all) {
   if (options_.pace != nullptr) options_.pace->transfer(bytes);
   const int error = write_fully(fd_, begin_, {buffer_.data(), bytes});
   if (error != 0) return fail("write", error);
-  written_.store(begin_ + bytes, platform::memory_order_relaxed);
   if (all) return;
   std::memmove(buffer_.data(), buffer_.data() + bytes, filled_ - bytes);
   begin_ += bytes;

@@ -15,17 +15,18 @@
 
 namespace logjam {
 
-// How the tuples of all tables are divided into parts. Of an ordered table a part is a range of
-// keys, of another one a range of buckets.
+// The division of all tables' tuples into parts. A part of an ordered table is a range of keys, a
+// part of any other table is a range of buckets.
 class TableParts {
  public:
-  // Any thread, while transactions run. Nothing may leave an index until the last walk() has
-  // ended.
+  // Any thread may call it, while transactions run. Nothing may leave an index until the last
+  // walk() has ended.
   TableParts(Database& database, uint32_t parts);
 
   uint32_t parts() const { return parts_; }
   // Calls visit(tuple) for every tuple of part `part` that `table` had when the walk began, and for
-  // some that come meanwhile, in key order if the table is ordered. Any number of threads may walk.
+  // some that are inserted meanwhile, in key order if the table is ordered. Any number of threads
+  // may call it.
   void walk(Table& table, uint32_t part, FunctionRef<void(const Tuple&)> visit) const;
 
  private:
@@ -38,7 +39,7 @@ struct RowWriterOptions {
   uint64_t id = 0;
   uint16_t part = 0;
   DevicePace* pace = nullptr;             // null: as fast as the device takes it
-  std::function<bool()> stops = nullptr;  // asked now and then: the checkpoint is abandoned
+  std::function<bool()> stops = nullptr;  // called regularly; true abandons the checkpoint
   SyncFile* sync = nullptr;
 };
 
@@ -56,11 +57,9 @@ class RowWriter {
   std::string write(Database& database, const TableParts& parts);
   static constexpr const char* kAbandoned = "abandoned";
 
-  // Behind write(): what the file holds, and the largest sequence number in it.
+  // Returns the contents of the file, after write(). sequence() is the largest sequence number.
   const CheckpointFile& file() const { return file_; }
   uint64_t sequence() const { return sequence_; }
-  // Any thread: how many bytes have been handed to the device.
-  uint64_t written_bytes() const { return written_.load(platform::memory_order_relaxed); }
 
  private:
   bool open_file();
@@ -76,10 +75,9 @@ class RowWriter {
   uint64_t begin_ = 0;   // the offset in the file of the first byte in the buffer
   uint64_t filled_ = 0;  // bytes in the buffer
   uint64_t block_ = 0;   // the place in the buffer of the open block
-  bool open_ = false;    // there is one
+  bool open_ = false;    // a block is open
   CheckpointFile file_;
   uint64_t sequence_ = 0;
-  platform::atomic<uint64_t> written_{0};
   std::string error_;
   int fd_ = -1;
 };

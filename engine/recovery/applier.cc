@@ -10,7 +10,7 @@
 namespace logjam {
 namespace {
 
-// Sets the lock bit; returns the version before.
+// Sets the lock bit. Returns the version from before.
 Version lock(Tuple& tuple) {
   platform::SpinWait wait;
   while (true) {
@@ -28,7 +28,7 @@ Version lock(Tuple& tuple) {
 
 void Applier::apply(const BodiesToApply& ready, Arena& arena) {
   for (size_t i = 0; i < ready.bodies.size(); ++i) {
-    // Applying waits for memory, not for the processor: the next body's rows can come meanwhile.
+    // Applying waits for memory, not for the processor: it can load the next body's rows meanwhile.
     if (i + 1 < ready.bodies.size()) prefetch(*ready.bodies[i + 1].record);
     apply(ready.bodies[i], arena);
   }

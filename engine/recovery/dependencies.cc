@@ -23,7 +23,7 @@ struct HashRowId {
   }
 };
 
-// The bodies of one transaction, which the assembler gives one after the other.
+// The bodies of one transaction, which are neighbours in the result of the assembler.
 using Bodies = std::span<const BodiesToApply::Body>;
 
 // Calls `visit` for each transaction of the log. Returns why the log cannot be read, or "".
@@ -52,15 +52,15 @@ std::string for_each_transaction(
   return "";
 }
 
-// Finds the edges of transactions that come in their order.
+// Finds the edges between transactions, which are added in their order.
 class EdgeFinder {
  public:
   EdgeFinder(size_t streams, LogDependencies* found)
       : found_(*found), of_stream_(streams), places_(found->transactions.size()) {}
 
-  // The next transaction, which writes `rows`.
+  // Adds the next transaction, which writes `rows`.
   void add(uint64_t to, const std::vector<RowId>& rows) {
-    std::map<uint64_t, uint64_t> overwritten;  // how many rows of which transaction
+    std::map<uint64_t, uint64_t> overwritten;  // the number of rows, by transaction
     for (const RowId& row : rows) {
       const auto [last, first_write] = last_writers_.try_emplace(row, to);
       if (first_write || last->second == to) continue;
@@ -79,12 +79,12 @@ class EdgeFinder {
 
  private:
   struct Place {
-    uint64_t in_stream = 0;  // how many transactions of its stream come before it
+    uint64_t in_stream = 0;  // transactions of its stream that come before it
     uint64_t path = 1;       // of the longest chain that ends with it
   };
 
   LogDependencies& found_;
-  std::vector<uint64_t> of_stream_;  // how many transactions each stream had so far
+  std::vector<uint64_t> of_stream_;  // transactions of each stream so far
   std::vector<Place> places_;
   std::unordered_map<RowId, uint64_t, HashRowId> last_writers_;
 };

@@ -1,6 +1,6 @@
-// Which transactions of a log overwrite rows of which others (Aether, section 7.2, Fig. 15). A log
-// says what was written, not what was read, so these are the write-after-write dependencies, and
-// those write-after-read ones whose reader wrote the row as well.
+// Finds the transactions of a log that overwrite rows of other transactions (Aether, section 7.2,
+// Fig. 15). A log has writes and no reads, so these are the write-after-write dependencies, and the
+// write-after-read dependencies whose reader wrote the row as well.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace logjam {
 
-// A part of the log: transactions by their places in the order of their sequence numbers, counted
-// from 0.
+// A part of the log: a range of transactions in the order of their sequence numbers, counted from
+// 0.
 struct LogWindow {
   uint64_t first = 0;
   uint64_t most = ~uint64_t{0};  // how many transactions
@@ -22,17 +22,17 @@ struct LoggedTransaction {
   uint64_t sequence = 0;  // of its commit
   uint32_t stream = 0;
   uint64_t txn = 0;  // RecordHeader::txn
-  // Of equal numbers neither depends on the other, so any order will do.
+  // Transactions with equal numbers do not depend on each other, so their order is arbitrary.
   auto operator<=>(const LoggedTransaction&) const = default;
 };
 
-// `to` overwrites `rows` rows whose last writer before is `from`. Both are indexes of
+// `to` overwrites `rows` rows that were last written by `from`. Both are indexes of
 // LogDependencies::transactions.
 struct Dependency {
   uint64_t from = 0, to = 0;
   uint64_t rows = 0;
-  // How many transactions in the stream of `from` come between the two. Aether calls a dependency
-  // tight if `from` is one of the last five of its stream, so if this is less than 5.
+  // The number of transactions between the two in the stream of `from`. Aether calls a dependency
+  // tight if `from` is one of the last five of its stream: if `since` is less than 5.
   uint64_t since = 0;
 };
 
@@ -41,12 +41,12 @@ struct LogDependencies {
   uint64_t log_transactions = 0;                // of the whole log
   std::vector<LoggedTransaction> transactions;  // of the window, in their order
   std::vector<Dependency> edges;                // within the window, by `to`, then by `from`
-  uint64_t longest_path = 0;                    // how many transactions the longest chain has
+  uint64_t longest_path = 0;                    // transactions in the longest chain
 };
 
 // Reads the log twice: for the order of the transactions, and for the rows of those in the window.
 // All valid records count, as for `logjam dump`, also those beyond the cut. The log holds values.
-// Any thread.
+// Any thread may call it.
 LogDependencies find_dependencies(const LogFiles& files, const LogWindow& window);
 
 }  // namespace logjam

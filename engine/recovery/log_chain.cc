@@ -8,8 +8,8 @@
 namespace logjam {
 namespace {
 
-// Finds the runs that are needed behind `checkpoint`. Returns why they cannot be used, or an empty
-// string.
+// Finds the runs that are needed in addition to `checkpoint`. Returns why they cannot be used, or
+// an empty string.
 std::string add_runs(const std::vector<std::string>& directories, const Checkpoint& checkpoint,
                      RecoveryStart* start) {
   const uint32_t from = checkpoint.ordinal + (checkpoint.at_end ? 1 : 0);
@@ -38,7 +38,8 @@ LogChain find_log_chain(const std::vector<std::string>& directories) {
   for (const uint64_t number : numbers) {
     Checkpoint checkpoint;
     std::string wrong = find_checkpoint(directories, number, &checkpoint);
-    // A log was replaced, and the process killed before it had removed the earlier log's.
+    // A log was replaced, and the process was killed before it removed the earlier log's
+    // checkpoint.
     if (wrong.empty() && chain.first_run != 0 && checkpoint.first_run != chain.first_run) continue;
     RecoveryStart start;
     if (wrong.empty()) {

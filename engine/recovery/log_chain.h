@@ -1,4 +1,4 @@
-// What a recovery finds in the log directories: the runs that continue each other, and the
+// The contents of the log directories, for a recovery: the runs that continue each other, and the
 // checkpoints from which it may begin.
 #pragma once
 
@@ -16,21 +16,22 @@ namespace logjam {
 // One way to recover: from a checkpoint, or from the initial load, and then through the runs.
 struct RecoveryStart {
   std::optional<Checkpoint> checkpoint;
-  std::vector<LogFiles> runs;  // in their order; LogFiles::starts says where the first one begins
+  std::vector<LogFiles> runs;  // in their order; LogFiles::starts is the begin of the first
 };
 
 struct LogChain {
   std::string error;                  // why nothing can be recovered, in one sentence; or empty
-  std::vector<std::string> notes;     // each a sentence: checkpoints that are passed over
+  std::vector<std::string> notes;     // a sentence for each checkpoint that is passed over
   std::vector<RecoveryStart> starts;  // the best one first
   uint64_t first_run = 0;
   uint32_t ordinal = 0;   // of the last run
   uint64_t last_run = 0;  // its number
-  // The flags that the log names: workload, and what shapes its tables.
+  // The flags that the log names: the workload, and the flags that shape its tables.
   std::map<std::string, std::string> flags;
 };
 
-// Looks into `directories`, which may be in any order, and reads headers and metadata. Any thread.
+// Reads the headers and the metadata in `directories`, which may be in any order. Any thread may
+// call it.
 LogChain find_log_chain(const std::vector<std::string>& directories);
 
 }  // namespace logjam

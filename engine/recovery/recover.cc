@@ -13,9 +13,10 @@
 namespace logjam {
 namespace {
 
-// One of several appliers: takes bodies of all streams until nothing is left. It begins with
-// another stream than its neighbours. While it sleeps it waits for the streams' readers, never for
-// another applier, so appliers may also run one after the other; later ones then find nothing.
+// Takes bodies of all streams and applies them until nothing is left. Called by each applier's
+// thread; number `which` begins with another stream than its neighbours. It waits only for the
+// streams' readers, never for another applier, so appliers may also run one after the other; later
+// ones then find nothing.
 void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which) {
   Arena arena;
   BodiesToApply ready;
@@ -41,7 +42,7 @@ struct Head {
   BodiesToApply ready = {};
   size_t next = 0;
 
-  // Waits until there is one; false: the stream has no more.
+  // Waits for a body. Returns false if the stream has no more.
   bool any() {
     while (next == ready.bodies.size()) {
       const auto got = stream->next(&ready);
@@ -57,7 +58,7 @@ struct Head {
   uint64_t sequence() const { return ready.bodies[next].sequence; }
 };
 
-// P-WAL, Algorithm 3: again and again the smallest of the streams' heads.
+// Applies the smallest of the streams' heads until none is left (P-WAL, Algorithm 3).
 void apply_merged(StreamReplays& streams, Applier& applier) {
   std::vector<Head> heads;
   for (auto& stream : streams) heads.push_back({stream.get()});
@@ -78,7 +79,8 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
   const uint64_t start = platform::now_ns();
   const size_t streams = files.paths.size();
   const bool merged = order == ReplayOrder::kMerged;
-  // Merging may want one stream's next batch while it holds all that the others could give up.
+  // Merging may need one stream's next batch while all other streams hold theirs, so no bound
+  // holds.
   const uint64_t most_held_bytes = merged ? ~uint64_t{0} : uint64_t{128} << 20;
   RecoveryProgress progress(rule, streams);
   DevicePaces paces(read_bytes_per_second);
@@ -90,7 +92,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
     if (!result.error.empty()) return result;
   }
   Applier applier(database);
-  // Readers block on their files and wait for appliers: each is a thread of its own.
+  // Readers block on their files and wait for appliers, so each has a thread of its own.
   std::vector<platform::thread> readers;
   for (auto& replay : replays) readers.emplace_back([&replay] { replay->read(); });
   if (merged) {

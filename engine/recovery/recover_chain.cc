@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "engine/recovery/replay_commands.h"
+#include "engine/recovery/commands/replay_commands.h"
 #include "engine/recovery/reset_versions.h"
 #include "engine/run/run.h"
 #include "logging/scheme_registry.h"
@@ -13,8 +13,8 @@
 namespace logjam {
 namespace {
 
-// Returns what of run `ordinal` is missing that was there when the next run began; an empty string
-// if it is all there. What was lost before then, that run has accepted.
+// Returns one sentence if run `ordinal` has lost bytes since the next run began, or an empty
+// string. Bytes that were lost before, the next run has accepted.
 std::string lost_since(uint32_t ordinal, const StreamTails& tails, const LogFileHeader& next) {
   const uint64_t bytes = total_bytes(tails);
   if (bytes >= next.after_bytes) return "";

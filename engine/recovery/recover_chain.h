@@ -1,8 +1,8 @@
 // Recovery of all that a log's directories hold: a checkpoint, or the initial load, and then one
 // run after the other.
 //
-// The runs are replayed in their order, each by its own scheme's rule. When a run is replayed, all
-// tuples get the sequence number 0, for the next run begins with its numbers from the beginning.
+// The runs are replayed in their order, each by its own scheme's rule. After each run, all tuples
+// get the sequence number 0, because the numbers of the next run start again.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ struct ChainOptions {
   double read_bytes_per_second = 0;        // of each directory
   const ProtocolInfo* protocol = nullptr;  // for runs that logged commands
   bool progress = false;                   // a bar on stderr while the initial database is loaded
-  bool goes_on = false;  // a run will continue the log: the versions are reset behind the last, too
+  bool goes_on = false;  // a run will continue the log: the last run is followed by a reset, too
   std::function<std::unique_ptr<Workload>()> make_workload;
-  // Called before a run is replayed: its recovery rule may depend on flags that its header names.
+  // Called before a run is replayed, since its recovery rule may depend on flags in its header.
   std::function<void(const LogFileHeader&)> before_run = [](const LogFileHeader&) {};
 };
 
@@ -45,13 +45,13 @@ struct RecoveredChain {
   LoadResult loaded;                     // of the checkpoint
   double load_seconds = 0;               // of the checkpoint, or of the initial load
   std::vector<RecoveredRun> runs;
-  std::vector<std::string> notes;  // each a sentence: checkpoints that were passed over
-  std::vector<uint64_t> corrupt;   // the numbers of those that could not be loaded
+  std::vector<std::string> notes;  // a sentence for each checkpoint that was passed over
+  std::vector<uint64_t> corrupt;   // the numbers of the checkpoints that could not be loaded
   std::string error;               // one sentence; if it is not empty the database may be wrong
   std::string damage;              // as RecoveryResult::damage, of all runs
 };
 
-// Recovers from the best start of `chain` whose checkpoint can be loaded. One thread calls it.
+// Recovers from the best start of `chain` whose checkpoint can be loaded. Called by one thread.
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options);
 
 }  // namespace logjam

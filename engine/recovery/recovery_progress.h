@@ -1,8 +1,8 @@
-// How far all streams have been read, and the cut that follows from it.
+// How far all streams have been read, and the cut that follows.
 //
-// Protocol. One mutex guards everything. The reader of a stream reports its own stream alone;
+// Protocol. One mutex guards everything. The reader of a stream reports only its own stream;
 // readers and appliers of all streams ask. StreamReplay calls with its own mutex held, so the order
-// of locks is: a stream's, then this one. Nothing is called from here with the mutex held but
+// of locks is: a stream's, then this one. With the mutex held, this class calls only
 // RecoveryRule::cut, which takes no locks.
 #pragma once
 
@@ -17,29 +17,28 @@
 
 namespace logjam {
 
-// Thread-safe, but for take_tails().
+// Thread-safe, except take_tails().
 class RecoveryProgress {
  public:
-  // For `streams` streams, of which nothing is read yet; `rule` outlives
-  // this object.
+  // `streams` is the number of streams, of which nothing is read yet; `rule` outlives this object.
   RecoveryProgress(const RecoveryRule& rule, size_t streams)
       : rule_(rule), tails_(streams), held_bytes_(streams), ended_(streams), unread_(streams) {}
 
-  // Stream `stream` is read up to `tail`; `ended`: this is all of it (said once).
+  // Reports that stream `stream` is read up to `tail`. `ended`: that is all of it (reported once).
   void report_read(uint32_t stream, const StreamTail& tail, bool ended);
-  // Stream `stream` has so many bytes in memory that are not applied yet.
+  // Reports how many bytes of stream `stream` are in memory and not applied yet.
   void report_held(uint32_t stream, uint64_t bytes);
 
   struct Known {
-    std::shared_ptr<const Cut> cut;  // of what has been read; null before any report_read()
+    std::shared_ptr<const Cut> cut;  // of the parts read; null before any report_read()
     bool final;                      // all streams have ended: the cut will not grow any more
   };
   Known known() const;
 
-  // Whether a stream that has not ended holds fewer bytes than `stream` does.
+  // Returns whether a stream that has not ended holds fewer bytes than `stream` does.
   bool others_hold_less(uint32_t stream) const;
 
-  // All tails, moved out: for one thread, after all others are done with this object.
+  // Moves all tails out. Called by one thread, after all others are done with this object.
   std::vector<StreamTail> take_tails() { return std::move(tails_); }
 
  private:

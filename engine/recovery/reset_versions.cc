@@ -7,7 +7,7 @@
 namespace logjam {
 namespace {
 
-// A part of a table: what leaves the index, and its memory.
+// The keys of one part of a table that leave the index, and their memory.
 struct Leaving {
   std::vector<Key> keys;
   std::vector<Retired> retired;

@@ -46,16 +46,16 @@ StreamReplay::Next StreamReplay::next(BodiesToApply* ready) {
   return Next::kTaken;
 }
 
-// Bounds memory while streams come forward together. A stream over the bound waits for appliers, if
+// Bounds memory while the streams advance together. A stream over the bound waits for appliers, if
 // its next batch is certain, and for other streams, if it is not. Of streams that wait for each
-// other the one that holds least reads on, bound or not: its records are what the others need.
+// other, the one that holds least reads on, even over the bound: the others need its records.
 bool StreamReplay::may_read_on() {
   platform::lock_guard<platform::mutex> hold(mutex_);
   if (held_bytes_ < most_held_bytes_) return true;
   return !is_certain(progress_.known()) && !progress_.others_hold_less(stream_);
 }
 
-// Whether the oldest batch survives as a whole. Under mutex_, with a batch held.
+// Returns whether the oldest batch survives as a whole. Called under mutex_, with a batch held.
 bool StreamReplay::is_certain(const RecoveryProgress::Known& known) {
   auto& [batch, surviving] = held_.front();
   const size_t all = batch.records.size();

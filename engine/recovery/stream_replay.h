@@ -1,12 +1,12 @@
 // One stream on its way from its file to the appliers.
 //
-// Protocol. The stream's reader thread alone touches the LogReader until read() has returned. What
-// it has read lies in a queue under this stream's mutex, until a thread that applies takes the
-// oldest batch out (next). Taking runs under the mutex and applying does not, so several threads
-// may apply batches of one stream side by side. A batch is given out when all of its records
-// survive the cut of what has been read so far: that cut only grows, so what survives it survives
-// the final one. Otherwise the batch waits until more is read, or until all streams have ended and
-// the cut is final; then the records that do not survive are left out.
+// Protocol. Only the stream's reader thread touches the LogReader until read() has returned. The
+// batches that it has read lie in a queue under this stream's mutex, until an applier takes the
+// oldest out (next). Taking runs under the mutex and applying does not, so several threads may
+// apply batches of one stream at the same time. A batch is given out when all of its records
+// survive the cut of the parts of all streams read so far: that cut only grows, so the records
+// survive the final one. Otherwise the batch waits until more is read, or until all streams have
+// ended and the cut is final; then the records that do not survive are left out.
 #pragma once
 
 #include <cstddef>
@@ -24,40 +24,40 @@
 
 namespace logjam {
 
-// How long a recovery thread sleeps that has nothing to do.
+// The sleep of a recovery thread that has nothing to do.
 inline constexpr uint64_t kRecoveryNapNs = 50'000;
 
 class StreamReplay {
  public:
   enum class Next : uint8_t {
     kTaken,  // bodies to apply
-    kLater,  // nothing is read, or what comes next depends on what other streams still hold
+    kLater,  // nothing is read, or the next batch depends on unread parts of other streams
     kDone,   // all of the stream has been taken
   };
 
-  // Stream `stream` of `files`, each file read at its pace in `paces`. The reader pauses while
-  // `most_held_bytes` are read and not taken. `rule` and `progress` outlive this object.
+  // Replays stream `stream` of `files`, each file read at its pace in `paces`. The reader pauses
+  // while `most_held_bytes` are read and not taken. `rule` and `progress` outlive this object.
   StreamReplay(const LogFiles& files, uint32_t stream, const RecoveryRule& rule,
                RecoveryProgress& progress, uint64_t most_held_bytes,
                std::vector<DevicePace*> paces);
 
-  // Reads the stream to the end of its usable log; blocks on the file, and while enough is held.
-  // Called once, by the stream's reader thread, which must be a thread of its own: it waits for
-  // threads that call next(), and these wait for the readers of all streams.
+  // Reads the stream to the end of its usable log. Blocks on the file, and while enough is held.
+  // Called once, by the stream's reader thread, which does nothing else: it waits for threads that
+  // call next(), and these wait for the readers of all streams.
   void read();
 
   // Takes the next bodies, in log order. Any thread may call it at any time; it never waits for
   // the file or for another stream.
   Next next(BodiesToApply* ready);
 
-  // For one thread, after all others are done with this object.
+  // Returns the reader. Called by one thread, after all others are done with this object.
   const LogReader& reader() const { return reader_; }
   const TransactionAssembler& assembler() const { return assembler_; }
 
  private:
   struct Held {
     RecordBatch batch;
-    size_t surviving = 0;  // so many of its first records survive for certain
+    size_t surviving = 0;  // the number of its first records that survive for certain
   };
 
   bool may_read_on();
@@ -68,7 +68,7 @@ class StreamReplay {
   RecoveryProgress& progress_;
   LogReader reader_;
   platform::mutex mutex_;
-  // Under mutex_, all of them.
+  // All below are guarded by mutex_.
   TransactionAssembler assembler_;
   std::deque<Held> held_;
   uint64_t held_bytes_ = 0;

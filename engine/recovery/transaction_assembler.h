@@ -29,30 +29,29 @@ struct BodiesToApply {
 // record is committed by itself, records of single operations by their commit record
 // (--log_records=op).
 //
-// Threads: none of its functions may run beside another one of the same object. StreamReplay calls
-// them under its mutex.
+// Not thread-safe: StreamReplay calls it under a mutex.
 class TransactionAssembler {
  public:
   struct Counts {
     uint64_t records = 0;       // that survived the cut
-    uint64_t bytes = 0;         // of these
+    uint64_t bytes = 0;         // of these records
     uint64_t transactions = 0;  // committed ones
     uint64_t beyond_cut = 0;    // records that did not survive
   };
 
-  // For stream `stream`; `rule` outlives this object.
+  // Assembles stream `stream`; `rule` outlives this object.
   TransactionAssembler(uint32_t stream, const RecoveryRule& rule) : stream_(stream), rule_(rule) {}
 
-  // Whether record `i` of `batch` may be used if `cut` is where the streams end. Once true it stays
-  // true as streams are read further (RecoveryRule::cut is monotone).
+  // Returns whether record `i` of `batch` may be used if the streams end at `cut`. Once true, the
+  // result stays true as streams are read further (RecoveryRule::cut is monotone).
   bool survives(const RecordBatch& batch, size_t i, const Cut& cut) const;
 
-  // The bodies that `batch` completes, of records that survive `cut`; they keep `batch`'s memory
-  // alive. The stream's batches must be passed in their order, each once.
+  // Returns the bodies that `batch` completes, of records that survive `cut`; they keep `batch`'s
+  // memory alive. The stream's batches must be passed in their order, each once.
   BodiesToApply take(const RecordBatch& batch, const Cut& cut);
 
   const Counts& counts() const { return counts_; }
-  // Transactions that have begun, and have no commit record so far.
+  // Returns how many transactions have begun and have no commit record so far.
   uint64_t open_transactions() const { return open_.size(); }
 
  private:

@@ -8,8 +8,8 @@
 
 namespace logjam {
 
-// Expected bytes include what indexes allocate outside the arenas, so the bar stops short of its
-// end.
+// Shows no full bar at the end, because the expected bytes include memory of indexes outside the
+// arenas.
 void LoadingBar::show(uint64_t loaded_bytes) {
   constexpr uint64_t kCells = 40;
   const uint64_t cells =
@@ -32,9 +32,9 @@ Progress::Totals Progress::totals() const {
   Totals sum;
   for (const auto& worker : workers_) {
     const WorkerStats& stats = worker->stats();
-    sum.transactions += stats.transactions.value();
+    sum.transactions += stats.transactions();
     sum.bytes += stats.log_bytes.value();
-    for (const Counter& counter : stats.aborts) sum.aborts += counter.value();
+    for (const platform::Counter& counter : stats.aborts) sum.aborts += counter.value();
     sum.commit.add(stats.commit);
   }
   return sum;

@@ -1,5 +1,5 @@
-// The lines on stderr that a person watches while tables are loaded and while a run goes on. They
-// are not part of the result. The main thread calls both classes.
+// The lines on stderr that a person watches during a load and a run. They are not part of the
+// result. The main thread calls both classes.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ using Workers = std::vector<std::unique_ptr<Worker>>;
 class LoadingBar {
  public:
   explicit LoadingBar(uint64_t expected_bytes) : expected_bytes_(expected_bytes) {}
-  // Draws the bar again if it has grown by a cell.
+  // Redraws the bar if it has grown by a cell.
   void show(uint64_t loaded_bytes);
   void end();
 

@@ -5,17 +5,20 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "engine/run/memory_guard.h"
 #include "engine/run/progress.h"
+#include "engine/run/sleep_through.h"
+#include "engine/run/start_gate.h"
 #include "engine/run/timeline.h"
 #include "engine/run/worker.h"
 #include "platform/clock.h"
 #include "platform/memory.h"
 #include "platform/parallel.h"
 #include "platform/process_use.h"
-#include "platform/spin.h"
 #include "platform/thread.h"
 #include "platform/worker_class.h"
 
@@ -26,88 +29,38 @@ namespace {
 platform::atomic<bool> stop_requested{false};
 
 // A run ends when less memory than this is available: workloads that insert grow for as long as
-// they run. It is enough for the checks that follow the run.
+// they run. The checks that follow the run need less.
 constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
-constexpr uint64_t kNapNs = 20'000'000;
-
-// Workers are made one after another, and start together. Protocol: a thread that sees `made_`
-// (acquire) sees the workers that were made before; `started_` publishes nothing.
-class StartGate {
- public:
-  // Waits until `workers` workers are made.
-  void await_made(uint32_t workers) const {
-    for (platform::SpinWait wait; made_.load(platform::memory_order_acquire) != workers;) {
-      wait.once();
-    }
-  }
-  // Called by the worker's thread: its worker is made.
-  void made_and_await_start() {
-    made_.fetch_add(1, platform::memory_order_release);
-    for (platform::SpinWait wait; !started_.load(platform::memory_order_relaxed);) wait.once();
-  }
-  // The main thread.
-  void start() { started_.store(true, platform::memory_order_relaxed); }
-
- private:
-  platform::atomic<uint32_t> made_{0};
-  platform::atomic<bool> started_{false};
-};
-
-enum class Slept : uint8_t { kToTheEnd, kStopped, kOutOfMemory };
-
-// Sleeps for a phase of `seconds`. The phase ends early on request_stop(), when no worker can do
-// more, or when hardly any memory is left.
-Slept sleep_through(double seconds, const RunControl& control, uint32_t workers,
-                    Progress* progress) {
-  const uint64_t end = platform::now_ns() + static_cast<uint64_t>(seconds * 1e9);
-  MemoryGuard memory(kMemoryToLeave, platform::available_bytes);
-  while (!stop_requested.load(platform::memory_order_relaxed) &&
-         control.exhausted.load(platform::memory_order_acquire) < workers) {
-    const uint64_t now = platform::now_ns();
-    if (now >= end) return Slept::kToTheEnd;
-    if (memory.hardly_any_left(now)) return Slept::kOutOfMemory;
-    if (progress != nullptr) progress->print_if_due(now);
-    platform::sleep_ns(std::min<uint64_t>(end - now, kNapNs));
-  }
-  return Slept::kStopped;
-}
 
 double seconds_between(uint64_t begin_ns, uint64_t end_ns) {
   return static_cast<double>(end_ns - begin_ns) * 1e-9;
 }
 
-void collect(const Workers& workers, RunResult* result) {
+// Adds up what the workers have measured in `result->seconds`.
+void add_up(const Workers& workers, RunResult* result) {
   std::array<uint64_t, static_cast<size_t>(Activity::kCount)> activity_ticks{};
-  uint64_t pipeline_wait = 0;
+  result->by_type.resize(workers.front()->stats().by_type.size());
   for (const auto& worker : workers) {
-    const WorkerStats& stats = worker->stats();
-    result->transactions += stats.transactions.value();
-    result->misses += stats.misses.value();
-    result->rollbacks += stats.rollbacks.value();
-    result->arrivals += stats.arrivals.value();
-    result->backlog += stats.backlog.value();
-    result->log_bytes += stats.log_bytes.value();
-    result->log_records += stats.log_records.value();
-    pipeline_wait += stats.pipeline_wait.value();
-    for (size_t i = 0; i < result->aborts.size(); ++i) {
-      result->aborts[i] += stats.aborts[i].value();
-    }
-    result->by_type.resize(stats.by_type.size());
-    for (size_t i = 0; i < stats.by_type.size(); ++i) {
-      result->by_type[i].transactions += stats.by_type[i].transactions.value();
-      result->by_type[i].misses += stats.by_type[i].misses.value();
-      result->by_type[i].rollbacks += stats.by_type[i].rollbacks.value();
-    }
-    result->execution.add(stats.execution);
-    result->commit.add(stats.commit);
+    result->visit(worker->stats(), [](auto& sum, const auto& part) {
+      if constexpr (requires { sum.add(part); }) {
+        sum.add(part);
+      } else {
+        sum += part.value();
+      }
+    });
     for (size_t i = 0; i < activity_ticks.size(); ++i) {
       activity_ticks[i] += worker->breakdown().sampled_ticks()[i];
     }
   }
+  for (const TypeCounts& type : result->by_type) {
+    result->transactions += type.transactions;
+    result->misses += type.misses;
+    result->rollbacks += type.rollbacks;
+  }
   const double workers_ns = result->seconds * 1e9 * static_cast<double>(workers.size());
   if (workers_ns > 0) {
     result->pipeline_full_pct =
-        std::min(100.0, 100 * platform::ticks_to_ns(pipeline_wait) / workers_ns);
+        std::min(100.0, 100 * platform::ticks_to_ns(result->pipeline_wait_ticks) / workers_ns);
   }
   const auto all = static_cast<double>(
       std::accumulate(activity_ticks.begin(), activity_ticks.end(), uint64_t{0}));
@@ -116,8 +69,8 @@ void collect(const Workers& workers, RunResult* result) {
   }
 }
 
-// Draws the loading bar until `loaded`. Memory shows progress for every workload: a load fills
-// memory, and the workload has said how much.
+// Draws the loading bar until `loaded`. The bar shows memory, since the load of every workload
+// allocates about Specification::expected_bytes.
 void watch_loading(uint64_t expected_bytes, const std::vector<platform::Padded<Arena>>& arenas,
                    const platform::atomic<bool>& loaded) {
   LoadingBar bar(expected_bytes);
@@ -128,6 +81,192 @@ void watch_loading(uint64_t expected_bytes, const std::vector<platform::Padded<A
     platform::sleep_ns(20'000'000);
   }
   bar.end();
+}
+
+// The steps of a run. The main thread calls them, in the order of their declaration; measure() is
+// left out if warm_up() returns false.
+class Run {
+ public:
+  Run(Workload& workload, Database& database, const ProtocolInfo& protocol, LogScheme& scheme,
+      const RunOptions& options)
+      : workload_(workload),
+        database_(database),
+        protocol_(protocol),
+        scheme_(scheme),
+        options_(options),
+        warms_up_(options.warmup_seconds > 0),
+        control_(options.threads, warms_up_ ? Phase::kWarmup : Phase::kMeasure),
+        workers_(options.threads) {}
+
+  // Makes the workers, each on its own thread, the checkpointer, the time line and the progress
+  // line.
+  void spawn();
+  // Lets the workers warm up if the options ask for it. Returns false if the run ended meanwhile.
+  bool warm_up();
+  // Measures until the time is over or the run ends early.
+  void measure();
+  // Ends the run, and waits until all transactions are acknowledged.
+  void drain();
+  RunResult collect();
+
+ private:
+  enum class Slept : uint8_t { kToTheEnd, kStopped, kOutOfMemory };
+
+  // Readings of the process and the scheme when the measured phase begins.
+  struct Before {
+    uint64_t start_ns;
+    platform::ProcessUse usage;
+    Counters counters;
+    std::vector<uint64_t> durable;
+  };
+
+  void make_worker(uint32_t id);
+  void make_checkpointer();
+  void start_workers();
+  Slept sleep(double seconds);
+  bool all_exhausted() const {
+    return control_.exhausted.load(platform::memory_order_acquire) == options_.threads;
+  }
+
+  Workload& workload_;
+  Database& database_;
+  const ProtocolInfo& protocol_;
+  LogScheme& scheme_;
+  const RunOptions& options_;
+  const bool warms_up_;
+  RunControl control_;
+  std::unique_ptr<Timeline> timeline_;  // null: none
+  Workers workers_;
+  StartGate gate_;
+  std::vector<platform::thread> threads_;
+  std::optional<Progress> progress_;            // none: not shown
+  std::unique_ptr<Checkpointer> checkpointer_;  // null: none
+  std::optional<Before> before_;                // none: nothing was measured
+  Slept slept_ = Slept::kToTheEnd;
+  RunResult result_;
+};
+
+void Run::spawn() {
+  if (options_.on_sample) {
+    timeline_ =
+        std::make_unique<Timeline>(options_, scheme_, warms_up_ ? Phase::kWarmup : Phase::kMeasure);
+  }
+  for (uint32_t id = 0; id < options_.threads; ++id) {
+    threads_.emplace_back([this, id] {
+      make_worker(id);
+      gate_.made_and_await_start();
+      workers_[id]->run();
+    });
+  }
+  gate_.await_made(options_.threads);
+  if (options_.progress) progress_.emplace(workers_);
+  if (options_.checkpoints != nullptr) make_checkpointer();
+  if (timeline_) timeline_->begin();
+}
+
+void Run::make_worker(uint32_t id) {
+  if (options_.pin) platform::pin_to_core(static_cast<int>(id));
+  gate_.await_made(id);
+  workers_[id] = std::make_unique<Worker>(id, options_, workload_, database_, protocol_, scheme_,
+                                          control_, timeline_ ? timeline_->of(id) : nullptr);
+  if (options_.worker_class != nullptr) options_.worker_class->join();
+  platform::name_this_thread("worker-" + std::to_string(id));
+}
+
+void Run::make_checkpointer() {
+  // Rows may come and go in these tables, so blind writes must count as reads: checkpoints rely on
+  // that (checkpointer.h).
+  for (const auto& table : database_.tables()) {
+    if (table->reclaims()) table->note_membership_change();
+  }
+  checkpointer_ = std::make_unique<Checkpointer>(*options_.checkpoints, database_, scheme_,
+                                                 control_.epochs, control_.question, [this] {
+                                                   uint64_t acknowledged = 0;
+                                                   for (const auto& worker : workers_)
+                                                     acknowledged += worker->stats().transactions();
+                                                   return acknowledged;
+                                                 });
+}
+
+void Run::start_workers() {
+  gate_.start();
+  if (checkpointer_) checkpointer_->start();
+}
+
+bool Run::warm_up() {
+  if (!warms_up_) return true;
+  start_workers();
+  VLOG(1) << "warm-up: " << options_.warmup_seconds << " s, " << options_.threads << " workers";
+  slept_ = sleep(options_.warmup_seconds);
+  return slept_ == Slept::kToTheEnd;
+}
+
+void Run::measure() {
+  if (warms_up_ && timeline_) timeline_->enter(Phase::kMeasure);
+  VLOG(1) << "measure: " << options_.seconds << " s";
+  result_.memory_start_bytes = platform::resident_bytes();
+  before_.emplace(Before{.start_ns = 0,
+                         .usage = platform::process_use(),
+                         .counters = scheme_.counters(),
+                         .durable = scheme_.durable_positions()});
+  if (checkpointer_) checkpointer_->begin_to_measure();
+  control_.phase.store(Phase::kMeasure, platform::memory_order_relaxed);
+  before_->start_ns = platform::now_ns();
+  if (!warms_up_) start_workers();
+  slept_ = sleep(options_.seconds);
+  result_.usage = platform::process_use().since(before_->usage);
+  result_.counters = scheme_.counters().since(before_->counters);
+  if (checkpointer_) result_.checkpoints = checkpointer_->stats();
+  result_.durable_bytes = scheme_.durable_positions();
+  for (size_t s = 0; s < result_.durable_bytes.size(); ++s) {
+    result_.durable_bytes[s] -= before_->durable[s];
+  }
+}
+
+// Sleeps for a phase of `seconds`. The phase ends early on request_stop(), when no worker can do
+// more, or when hardly any memory is left.
+Run::Slept Run::sleep(double seconds) {
+  MemoryGuard memory(kMemoryToLeave, platform::available_bytes);
+  Slept early = Slept::kStopped;
+  const bool to_the_end = sleep_through(seconds, [&](uint64_t now) {
+    if (stop_requested.load(platform::memory_order_relaxed) || all_exhausted()) return true;
+    if (memory.hardly_any_left(now)) {
+      early = Slept::kOutOfMemory;
+      return true;
+    }
+    if (progress_) progress_->print_if_due(now);
+    return false;
+  });
+  return to_the_end ? Slept::kToTheEnd : early;
+}
+
+void Run::drain() {
+  control_.end_ticks.store(platform::ticks(), platform::memory_order_relaxed);
+  control_.phase.store(Phase::kDrain, platform::memory_order_release);
+  const uint64_t end = platform::now_ns();
+  if (before_) {
+    result_.seconds = seconds_between(
+        before_->start_ns,
+        all_exhausted() ? control_.exhausted_ns.load(platform::memory_order_relaxed) : end);
+  }
+  if (timeline_) timeline_->enter(Phase::kDrain);
+  VLOG(1) << "drain: the measured time was " << result_.seconds << " s";
+  for (auto& thread : threads_) thread.join();
+  if (checkpointer_) checkpointer_->stop();
+  if (timeline_) timeline_->end();
+  if (progress_) progress_->end();
+  result_.memory_end_bytes = platform::resident_bytes();
+  result_.drain_seconds = seconds_between(end, platform::now_ns());
+  VLOG(1) << "drained in " << result_.drain_seconds << " s";
+}
+
+RunResult Run::collect() {
+  result_.out_of_memory = slept_ == Slept::kOutOfMemory;
+  result_.interrupted =
+      result_.out_of_memory || stop_requested.load(platform::memory_order_relaxed);
+  LOG_IF(WARNING, result_.out_of_memory) << "the run ends early: hardly any memory is left";
+  add_up(workers_, &result_);
+  return std::move(result_);
 }
 
 }  // namespace
@@ -164,107 +303,11 @@ void load(Workload& workload, Database& database, uint32_t threads, bool progres
 RunResult run(Workload& workload, Database& database, const ProtocolInfo& protocol,
               LogScheme& scheme, const RunOptions& options) {
   platform::ns_per_tick();  // calibrates the clock before the run, not inside it
-  const bool warms_up = options.warmup_seconds > 0;
-  RunControl control(options.threads, warms_up ? Phase::kWarmup : Phase::kMeasure);
-  std::unique_ptr<Timeline> timeline;
-  if (options.on_sample) {
-    timeline =
-        std::make_unique<Timeline>(options, scheme, warms_up ? Phase::kWarmup : Phase::kMeasure);
-  }
-  Workers workers(options.threads);
-  StartGate gate;
-  std::vector<platform::thread> threads;
-  for (uint32_t id = 0; id < options.threads; ++id) {
-    threads.emplace_back([&, id] {
-      if (options.pin) platform::pin_to_core(static_cast<int>(id));
-      gate.await_made(id);
-      workers[id] = std::make_unique<Worker>(id, options, workload, database, protocol, scheme,
-                                             control, timeline ? timeline->of(id) : nullptr);
-      if (options.worker_class != nullptr) options.worker_class->join();
-      platform::name_this_thread("worker-" + std::to_string(id));
-      gate.made_and_await_start();
-      workers[id]->run();
-    });
-  }
-  gate.await_made(options.threads);
-  Progress progress(workers);
-  Progress* shown = options.progress ? &progress : nullptr;
-
-  std::unique_ptr<Checkpointer> checkpointer;
-  if (options.checkpoints != nullptr) {
-    // So a blind write depends on the write before it (checkpointer.h).
-    for (const auto& table : database.tables()) {
-      if (table->reclaims()) table->note_membership_change();
-    }
-    checkpointer = std::make_unique<Checkpointer>(
-        *options.checkpoints, database, scheme, control.epochs, control.question, [&workers] {
-          uint64_t acknowledged = 0;
-          for (const auto& worker : workers) acknowledged += worker->stats().transactions.value();
-          return acknowledged;
-        });
-  }
-  RunResult result;
-  platform::ProcessUse before;
-  Counters counted_before;
-  std::vector<uint64_t> durable_before;
-  uint64_t start = 0;
-  const auto begin_to_measure = [&] {
-    VLOG(1) << "measure: " << options.seconds << " s";
-    result.memory_start_bytes = platform::resident_bytes();
-    before = platform::process_use();
-    counted_before = scheme.counters();
-    durable_before = scheme.durable_positions();
-    if (checkpointer) checkpointer->begin_to_measure();
-    control.phase.store(Phase::kMeasure, platform::memory_order_relaxed);
-    start = platform::now_ns();
-  };
-  if (timeline) timeline->begin();
-  if (!warms_up) begin_to_measure();
-  gate.start();
-  if (checkpointer) checkpointer->start();
-  Slept slept = Slept::kToTheEnd;
-  if (warms_up) {
-    VLOG(1) << "warm-up: " << options.warmup_seconds << " s, " << options.threads << " workers";
-    slept = sleep_through(options.warmup_seconds, control, options.threads, shown);
-    // A run that ends in its warm-up has measured nothing.
-    if (slept == Slept::kToTheEnd) {
-      if (timeline) timeline->enter(Phase::kMeasure);
-      begin_to_measure();
-    }
-  }
-  if (start != 0) {
-    slept = sleep_through(options.seconds, control, options.threads, shown);
-    result.usage = platform::process_use().since(before);
-    result.counters = scheme.counters().since(counted_before);
-    if (checkpointer) result.checkpoints = checkpointer->stats();
-    result.durable_bytes = scheme.durable_positions();
-    for (size_t s = 0; s < durable_before.size(); ++s) {
-      result.durable_bytes[s] -= durable_before[s];
-    }
-  }
-  control.end_ticks.store(platform::ticks(), platform::memory_order_relaxed);
-  control.phase.store(Phase::kDrain, platform::memory_order_release);
-  const uint64_t end = platform::now_ns();
-  if (start != 0) {
-    const bool exhausted = control.exhausted.load(platform::memory_order_acquire) == threads.size();
-    result.seconds = seconds_between(
-        start, exhausted ? control.exhausted_ns.load(platform::memory_order_relaxed) : end);
-  }
-  if (timeline) timeline->enter(Phase::kDrain);
-  VLOG(1) << "drain: the measured time was " << result.seconds << " s";
-  for (auto& thread : threads) thread.join();
-  if (checkpointer) checkpointer->stop();
-  if (timeline) timeline->end();
-  if (shown != nullptr) shown->end();
-
-  result.memory_end_bytes = platform::resident_bytes();
-  result.drain_seconds = seconds_between(end, platform::now_ns());
-  result.out_of_memory = slept == Slept::kOutOfMemory;
-  result.interrupted = result.out_of_memory || stop_requested.load(platform::memory_order_relaxed);
-  VLOG(1) << "drained in " << result.drain_seconds << " s";
-  LOG_IF(WARNING, result.out_of_memory) << "the run ends early: hardly any memory is left";
-  collect(workers, &result);
-  return result;
+  Run run(workload, database, protocol, scheme, options);
+  run.spawn();
+  if (run.warm_up()) run.measure();
+  run.drain();
+  return run.collect();
 }
 
 }  // namespace logjam

@@ -61,8 +61,8 @@ void Timeline::sample_until_end() {
 Timeline::Totals Timeline::totals() const {
   Totals sum;
   for (const auto& worker : workers_) {
-    // The bytes that are acknowledged come first, so they are no more than those that are logged,
-    // but for a few: relaxed loads may be reordered.
+    // The acknowledged bytes are read first, so they do not exceed the logged ones by more than a
+    // few: relaxed loads may be reordered.
     sum.acknowledged_bytes += worker->acknowledged_bytes.value();
     sum.log_bytes += worker->log_bytes.value();
     sum.aborts += worker->aborts.value();
@@ -78,7 +78,7 @@ Timeline::Totals Timeline::totals() const {
   return sum;
 }
 
-// Under the mutex, or with no other thread.
+// Takes a sample. Called under the mutex, or when no other thread uses this object.
 void Timeline::sample() {
   Totals now = totals();
   const uint64_t ticks = platform::ticks();

@@ -1,13 +1,14 @@
-// What a run does in each short interval of its time: stalls, checkpoints and the warm-up show.
+// Counts of a run for each short interval of its time. They show stalls, checkpoints, the warm-up.
 //
 // Protocol. Each worker has a WorkerTimeline, to which it alone writes, with relaxed stores; the
-// sampler reads it. Nothing in it is ever reset, so the difference of two samples is what happened
-// between them. A worker without a timeline tests one pointer for each transaction. The exceptions
-// are `running` and `queued`, which say since when the worker's oldest unacknowledged transaction
-// waits: the worker stores `queued` before it clears `running` (release), and the sampler loads
-// `running` first (acquire), so it does not miss a transaction that goes from one to the other.
-// The main thread changes the phase, and takes a sample when it does, so no interval is of two
-// phases. Between these the sampler thread takes them. `mutex_` guards what both use.
+// sampler reads it. Its counts are never reset, so the difference of two samples is the count of
+// the time between them. A worker without a timeline tests one pointer for each transaction.
+// `running` and `queued` are not counts: they say since when the worker's oldest unacknowledged
+// transaction waits. The worker stores `queued` before it clears `running` (release), and the
+// sampler loads `running` first (acquire), so it does not miss a transaction that moves from one to
+// the other. The main thread changes the phase, and takes a sample at each change, so an interval
+// belongs to one phase. At all other times the sampler thread takes the samples. `mutex_` guards
+// the members that both threads use.
 #pragma once
 
 #include <cstdint>
@@ -30,29 +31,31 @@ struct alignas(platform::kCacheLine) WorkerTimeline {
   platform::Counter aborts;
   platform::Counter log_bytes;           // of pre-committed transactions
   platform::Counter acknowledged_bytes;  // of these, those of acknowledged ones
-  // When the transaction in execution started, and the oldest that waits for the log; ticks, or 0.
+  // The start of the transaction in execution, and of the oldest that waits for the log, in ticks;
+  // 0: none.
   platform::atomic<uint64_t> running{0}, queued{0};
   Histogram commit;  // ticks; its count is that of acknowledged transactions
 };
 
 class Timeline {
  public:
-  // The main thread makes it before the workers, and ends it after them. It calls `sink` with each
-  // sample, on its own thread or on the caller's of enter() and end(), never twice at a time.
+  // Made by the main thread before the workers, and ended after them. Calls options.on_sample with
+  // each sample, on its own thread or on the thread that calls enter() or end(), one call at a
+  // time.
   Timeline(const RunOptions& options, const LogScheme& scheme, Phase first);
   ~Timeline() { end(); }
 
   WorkerTimeline* of(uint32_t worker) { return workers_[worker].get(); }
 
-  // The run begins: the first interval begins now, and the sampler thread starts.
+  // Starts the first interval and the sampler thread.
   void begin();
-  // The phase that has lasted until now ends, and with it an interval.
+  // Ends the current phase with a sample, and begins `phase`.
   void enter(Phase phase);
-  // The last interval ends, and the sampler thread.
+  // Ends the sampler thread and takes the last sample.
   void end();
 
  private:
-  // What has been counted up to some moment.
+  // The counts up to one moment.
   struct Totals {
     uint64_t ns = 0;
     uint64_t aborts = 0, log_bytes = 0, acknowledged_bytes = 0, durable_bytes = 0;
@@ -72,7 +75,7 @@ class Timeline {
 
   platform::mutex mutex_;
   Phase phase_;
-  uint64_t measure_start_ns_ = 0;  // during the warm-up, when it is to begin
+  uint64_t measure_start_ns_ = 0;  // in the warm-up: the planned start of the measured phase
   Totals last_;
 
   platform::atomic<bool> ending_{false};

@@ -1,7 +1,7 @@
 #include "engine/run/worker.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "platform/clock.h"
 #include "platform/spin.h"
@@ -9,19 +9,6 @@
 namespace logjam {
 
 using platform::ticks;
-
-void WorkerStats::reset() {
-  for (Counter* counter : {&transactions, &misses, &rollbacks, &arrivals, &backlog, &log_bytes,
-                           &log_records, &pipeline_wait}) {
-    counter->set(0);
-  }
-  for (Counter& counter : aborts) counter.set(0);
-  for (TypeCounters& type : by_type) {
-    for (Counter* counter : {&type.transactions, &type.misses, &type.rollbacks}) counter->set(0);
-  }
-  execution.reset();
-  commit.reset();
-}
 
 Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
                const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control,
@@ -34,15 +21,14 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       commands_(scheme.traits().commands),
       reclaimer_(control.epochs, CommitPoint::kQueues, arena_),
       breakdown_(options.breakdown),
+      context_{.id = id, .options = options},
+      pipeline_(scheme, id, options.pipeline_depth),
+      arrivals_(options),
       random_(options.seed * platform::kGoldenRatio + id + 1) {
   if (options.pin) arena_.lie_on(platform::node_of_core(static_cast<int>(id)));
-  stats_.by_type = std::vector<TypeCounters>(workload.spec().types.size());
-  context_.id = id;
+  stats_.by_type = std::vector<EndedTransactions<platform::Counter>>(workload.spec().types.size());
   context_.database = &database;
   context_.log = &scheme;
-  context_.log_records = options.log_records;
-  context_.early_lock_release = options.early_lock_release;
-  context_.keep_read_locks = options.keep_read_locks;
   context_.arena = &arena_;
   context_.reclaimer = &reclaimer_;
   context_.breakdown = &breakdown_;
@@ -58,7 +44,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
 
 void Worker::run() {
   enter_phase(control_.phase.load(platform::memory_order_relaxed));
-  next_arrival_ = ticks() + next_gap_ticks();
+  if (arrivals_.open()) arrivals_.begin(ticks(), random_.next());
   bool exhausted = false;
   while (true) {
     const Phase phase = control_.phase.load(platform::memory_order_relaxed);
@@ -70,22 +56,22 @@ void Worker::run() {
     reclaimer_.work();
     answer_question();
     breakdown_.start_transaction();
-    const uint64_t start = options_.rate > 0 ? wait_for_arrival() : ticks();
+    const uint64_t start = arrivals_.open() ? wait_for_arrival() : ticks();
     if (start == 0) continue;  // the phase changed during the wait
     ++begun_;
     one_transaction(start);
-    // Under --commit=sync the worker has nothing in flight here, and did its share of polling while
-    // it waited. If it polled now, it might start a write for which it then has to wait, in the way
-    // of the thread that leads the flush.
+    // Under --commit=sync the worker has nothing in flight here, and polled while it waited. If it
+    // polled now, it might start a write and have to wait for it, and hinder the thread that leads
+    // the flush.
     if (options_.commit == CommitPolicy::kSync) continue;
     const ActivityScope scope(breakdown_, Activity::kLogWork);
     context_.acknowledge_durable();
   }
   control_.epochs.leave(context_.id);
   breakdown_.stop();
-  if (options_.rate > 0 && !exhausted) count_waiting_arrivals();
-  while (in_flight() > 0) {
-    scheme_.wait_durable(context_.id, next_commit_point());
+  if (arrivals_.open() && !exhausted) count_waiting_arrivals();
+  while (!pipeline_.empty()) {
+    pipeline_.wait();
     acknowledge_durable();
   }
   if (exhausted) {
@@ -108,17 +94,6 @@ void Worker::enter_phase(Phase phase) {
   measure_start_ = ticks();
 }
 
-double Worker::mean_gap_ticks() const {
-  return 1e9 * options_.threads / options_.rate / platform::ns_per_tick();
-}
-
-// Draws the time between two Poisson arrivals. It is not used in a closed loop.
-uint64_t Worker::next_gap_ticks() {
-  if (options_.rate == 0) return 0;
-  const double uniform = (static_cast<double>(random_.next() >> 11) + 1) / 9007199254740993.0;
-  return static_cast<uint64_t>(-std::log(uniform) * mean_gap_ticks());
-}
-
 // Waits for the next arrival of this worker's share of --rate. Returns the intended start in ticks,
 // even if it is past: in an open loop, a late start counts as latency. Returns 0 if the phase
 // changed.
@@ -128,45 +103,34 @@ uint64_t Worker::wait_for_arrival() {
   const ActivityScope scope(breakdown_, Activity::kIdle);
   while (true) {
     const uint64_t now = ticks();
-    if (now >= next_arrival_) {
-      const uint64_t start = next_arrival_;
-      if (start >= measure_start_) stats_.arrivals.add(1);
-      next_arrival_ += next_gap_ticks();
-      return start;
+    if (now >= arrivals_.next()) {
+      if (arrivals_.next() >= measure_start_) stats_.arrivals.add(1);
+      return arrivals_.take(random_.next());
     }
     if (!control_.in(phase_)) return 0;
     context_.acknowledge_durable();
     control_.epochs.quiescent(context_.id);
     answer_question();
-    const double left_ns = platform::ticks_to_ns(next_arrival_ - now) - kSleepLatenessNs;
+    const double left_ns = platform::ticks_to_ns(arrivals_.next() - now) - kSleepLatenessNs;
     if (left_ns <= 0) {
       platform::pause();
-    } else if (in_flight() == 0) {
+    } else if (pipeline_.empty()) {
       platform::sleep_ns(std::min<uint64_t>(static_cast<uint64_t>(left_ns), 20'000'000));
     } else {
-      scheme_.park_until_durable(context_.id, next_commit_point(), static_cast<uint64_t>(left_ns));
+      scheme_.park_until_durable(context_.id, pipeline_.next(), static_cast<uint64_t>(left_ns));
     }
   }
 }
 
-// Counts the arrivals that had come by the end of the measured phase and that the worker had no
-// time to begin. They are taken at equal distances: the worker may be far behind, and a draw for
-// each would take time.
+// Counts the arrivals up to the end of the measured phase that the worker had no time to begin.
 void Worker::count_waiting_arrivals() {
   control_.phase.load(platform::memory_order_acquire);
   const uint64_t end = control_.end_ticks.load(platform::memory_order_relaxed);
-  if (next_arrival_ > end) return;
-  constexpr uint64_t kMostSteps = 1 << 16;
-  const double gap = mean_gap_ticks();
-  const auto waiting = 1 + static_cast<uint64_t>(static_cast<double>(end - next_arrival_) / gap);
-  const uint64_t step = 1 + waiting / kMostSteps;
-  for (uint64_t i = 0; i < waiting; i += step) {
-    const uint64_t arrival = next_arrival_ + static_cast<uint64_t>(static_cast<double>(i) * gap);
-    if (arrival < measure_start_) continue;
-    const uint64_t count = std::min(step, waiting - i);
+  const uint64_t waiting = arrivals_.visit_until(end, [&](uint64_t arrival, uint64_t count) {
+    if (arrival < measure_start_) return;
     stats_.arrivals.add(count);
-    stats_.commit.record(end - std::min(arrival, end), count);
-  }
+    stats_.commit.record(end - arrival, count);
+  });
   stats_.backlog.add(waiting);
 }
 
@@ -179,7 +143,7 @@ void Worker::one_transaction(uint64_t start) {
 void Worker::try_until_it_ends(uint64_t start) {
   PendingCommit txn;
   txn.start = start;
-  txn.begun = options_.rate > 0 ? ticks() : start;
+  txn.begun = arrivals_.open() ? ticks() : start;
   txn.type = client_->next();
   for (uint32_t attempt = 0;; ++attempt) {
     control_.epochs.quiescent(context_.id);
@@ -208,7 +172,6 @@ bool Worker::execute(PendingCommit* txn) {
     if (control_.in(Phase::kDrain)) {
       count_late(*txn);
     } else {
-      stats_.rollbacks.add(1);
       stats_.by_type[txn->type].rollbacks.add(1);
     }
     return true;
@@ -223,6 +186,13 @@ bool Worker::execute(PendingCommit* txn) {
 
   txn->point = txn_->commit_point();
   txn->erased = reclaimer_.committed(txn->point.queue);
+  count_committed(txn);
+  if (txn_->holds_locks()) keep_locks(txn);
+  pre_committed(std::move(*txn));
+  return true;
+}
+
+void Worker::count_committed(PendingCommit* txn) {
   stats_.log_bytes.add(context_.log_bytes);
   if (timeline_ != nullptr) {
     txn->log_bytes = static_cast<uint32_t>(context_.log_bytes);
@@ -231,14 +201,14 @@ bool Worker::execute(PendingCommit* txn) {
   stats_.log_records.add(context_.log_records_written);
   context_.log_bytes = context_.log_records_written = 0;
   if (txn->begun >= measure_start_) stats_.execution.record(ticks() - txn->begun);
-  if (txn_->holds_locks()) {
-    txn->locks = std::move(txn_);
-    if (spare_.empty()) spare_.push_back(protocol_.make(context_));
-    txn_ = std::move(spare_.back());
-    spare_.pop_back();
-  }
-  pre_committed(std::move(*txn));
-  return true;
+}
+
+// Leaves the transaction object with its locks to `*txn`, and takes another one.
+void Worker::keep_locks(PendingCommit* txn) {
+  txn->locks = std::move(txn_);
+  if (spare_.empty()) spare_.push_back(protocol_.make(context_));
+  txn_ = std::move(spare_.back());
+  spare_.pop_back();
 }
 
 void Worker::pre_committed(PendingCommit txn) {
@@ -248,24 +218,22 @@ void Worker::pre_committed(PendingCommit txn) {
   }
   if (options_.commit == CommitPolicy::kAsync) {
     acknowledge(txn);
-    txn.acknowledged = true;
     if (txn.locks == nullptr && txn.erased == 0) return;
   }
-  const uint32_t queue = txn.point.queue;
-  queues_[queue].push_back(std::move(txn));
+  pipeline_.push(std::move(txn));
   note_oldest();
-  if (in_flight() > options_.pipeline_depth && !scheme_.is_durable(next_commit_point())) {
+  if (pipeline_.too_full() && !scheme_.is_durable(pipeline_.next())) {
     const ActivityScope scope(breakdown_, Activity::kFlushWait);
     const uint64_t full = ticks();
-    scheme_.wait_durable(context_.id, next_commit_point());
-    stats_.pipeline_wait.add(ticks() - full);
+    pipeline_.wait();
+    stats_.pipeline_wait_ticks.add(ticks() - full);
   }
   acknowledge_durable();
 }
 
-// Backs off for a random time that grows exponentially with `attempt`. After ten attempts
-// the worker sleeps, since without early lock release a lock is kept until its owner is durable,
-// which takes as long as the device does.
+// Backs off for a random time that grows exponentially with `attempt`. After ten attempts the
+// worker sleeps, since without early lock release a lock is kept until the device has made its
+// owner durable.
 void Worker::back_off(uint32_t attempt) {
   const ActivityScope scope(breakdown_, Activity::kLockWait);
   context_.acknowledge_durable();
@@ -281,41 +249,13 @@ void Worker::back_off(uint32_t attempt) {
   if (attempt >= 3) platform::yield();
 }
 
-size_t Worker::in_flight() const {
-  size_t count = 0;
-  for (const auto& queue : queues_) count += queue.size();
-  return count;
-}
-
-CommitPoint Worker::next_commit_point() const {
-  return std::ranges::max_element(queues_, {}, &std::deque<PendingCommit>::size)->front().point;
-}
-
 void Worker::acknowledge_durable() {
-  bool any = false;
-  for (auto& queue : queues_) {
-    while (!queue.empty() && scheme_.is_durable(queue.front().point)) {
-      PendingCommit& txn = queue.front();
-      if (!txn.acknowledged) acknowledge(txn);
-      release(txn);
-      if (txn.erased != 0) reclaimer_.durable(txn.point.queue, txn.erased);
-      queue.pop_front();
-      any = true;
-    }
-  }
+  const bool any = pipeline_.acknowledge_durable([this](PendingCommit& txn) {
+    if (options_.commit != CommitPolicy::kAsync) acknowledge(txn);
+    release(txn);
+    if (txn.erased != 0) reclaimer_.durable(txn.point.queue, txn.erased);
+  });
   if (any) note_oldest();
-}
-
-// For the time line: since when the oldest transaction waits for the log. Transactions that
-// --commit=async has acknowledged do not wait.
-void Worker::note_oldest() {
-  if (timeline_ == nullptr) return;
-  uint64_t oldest = 0;
-  for (const auto& queue : queues_) {
-    if (queue.empty() || queue.front().acknowledged) continue;
-    if (oldest == 0 || queue.front().start < oldest) oldest = queue.front().start;
-  }
-  timeline_->queued.store(oldest, platform::memory_order_relaxed);
 }
 
 void Worker::acknowledge(const PendingCommit& txn) {
@@ -328,18 +268,14 @@ void Worker::acknowledge(const PendingCommit& txn) {
     count_late(txn);
     return;
   }
-  stats_.transactions.add(1);
   stats_.by_type[txn.type].transactions.add(1);
-  if (txn.miss) {
-    stats_.misses.add(1);
-    stats_.by_type[txn.type].misses.add(1);
-  }
+  if (txn.miss) stats_.by_type[txn.type].misses.add(1);
   if (txn.start >= measure_start_) stats_.commit.record(ticks() - txn.start);
 }
 
-// A transaction that was under way when the measured phase ended.
+// Counts a transaction that was under way when the measured phase ended.
 void Worker::count_late(const PendingCommit& txn) {
-  if (options_.rate == 0) return;
+  if (!arrivals_.open()) return;
   stats_.backlog.add(1);
   if (txn.start >= measure_start_) stats_.commit.record(ticks() - txn.start);
 }
@@ -348,6 +284,13 @@ void Worker::release(PendingCommit& txn) {
   if (txn.locks == nullptr) return;
   txn.locks->release_locks();
   spare_.push_back(std::move(txn.locks));
+}
+
+// Tells the time line since when the oldest transaction waits for the log. Transactions that
+// --commit=async has acknowledged do not wait.
+void Worker::note_oldest() {
+  if (timeline_ == nullptr || options_.commit == CommitPolicy::kAsync) return;
+  timeline_->queued.store(pipeline_.oldest_start(), platform::memory_order_relaxed);
 }
 
 }  // namespace logjam

@@ -4,21 +4,22 @@
 // Protocol. Only a worker's own thread touches its members, except WorkerStats. Those are relaxed
 // counters and histograms with one writer; the progress line reads them. The main thread writes
 // RunControl::phase (release), and each worker reads it once a transaction, and once more with
-// acquire when it is kDrain, to read RunControl::end_ticks. No other data is published through it.
+// acquire when it is kDrain, to read RunControl::end_ticks. The phase publishes no other data.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "engine/checkpoint/commit_point_request.h"
-#include "engine/run/run.h"
+#include "engine/protocol.h"
+#include "engine/run/arrivals.h"
+#include "engine/run/commit_pipeline.h"
 #include "engine/run/timeline.h"
+#include "engine/run/worker_stats.h"
 #include "engine/storage/arena.h"
+#include "engine/workload.h"
 #include "platform/atomic.h"
-#include "platform/counter.h"
 #include "platform/random.h"
 
 namespace logjam {
@@ -29,9 +30,9 @@ struct RunControl {
   platform::atomic<Phase> phase;
   // When the drain phase began. Set before `phase`, which the workers read with acquire.
   platform::atomic<uint64_t> end_ticks{0};
-  // How many workers can do no more, because their client is exhausted or they have executed
-  // RunOptions::transactions, and have acknowledged all that they did. The run ends early when all
-  // workers are counted here; the last one says when.
+  // The number of workers whose client is exhausted, or that have executed
+  // RunOptions::transactions, and that have acknowledged all their transactions. The run ends early
+  // when all workers are counted here; the last one sets exhausted_ns.
   platform::atomic<uint32_t> exhausted{0};
   platform::atomic<uint64_t> exhausted_ns{0};
   platform::atomic<uint64_t> ages{0};
@@ -41,39 +42,24 @@ struct RunControl {
   bool in(Phase p) const { return phase.load(platform::memory_order_relaxed) == p; }
 };
 
-using platform::Counter;
-
-struct TypeCounters {
-  Counter transactions, misses, rollbacks;
-};
-
-struct WorkerStats {
-  Counter transactions, misses, rollbacks, arrivals, backlog, log_bytes, log_records;
-  Counter pipeline_wait;  // ticks
-  std::array<Counter, static_cast<size_t>(AbortReason::kCount)> aborts;
-  std::vector<TypeCounters> by_type;
-  Histogram execution, commit;  // in ticks, see RunResult
-
-  void reset();
-};
-
 class alignas(platform::kCacheLine) Worker {
  public:
-  // Called by the worker's thread, so that what it allocates lies near its core, and not on the
-  // cache lines of other workers.
+  // Called by the worker's thread, so that the worker's memory lies near its core, and not on the
+  // cache lines of other workers. `timeline` is null if the run has no time line.
   Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
          const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control,
-         WorkerTimeline* timeline);  // null: the run has no time line
+         WorkerTimeline* timeline);
 
-  // The body of the thread. It works until the drain phase, and then waits until every transaction
-  // in flight is acknowledged. Afterwards stats() are those of the measured phase.
+  // Works until the drain phase, and then waits until every transaction in flight is acknowledged.
+  // Afterwards stats() are those of the measured phase. Called by the worker's thread once.
   void run();
 
   const WorkerStats& stats() const { return stats_; }
   const Breakdown& breakdown() const { return breakdown_; }
 
  private:
-  // A pre-committed transaction whose commit point is not known to be durable yet.
+  // A pre-committed transaction whose commit point is not known to be durable yet. With
+  // --commit=async it is acknowledged, and only its locks or erased rows still wait.
   struct PendingCommit {
     CommitPoint point;
     uint64_t start = 0;   // in an open loop the intended one
@@ -81,9 +67,8 @@ class alignas(platform::kCacheLine) Worker {
     uint64_t number = 0;  // in the client's history
     uint32_t type = 0;
     bool miss = false;
-    bool acknowledged = false;  // --commit=async: only its locks or erased rows still wait
     std::unique_ptr<ProtocolTransaction> locks;  // --locks=write
-    uint32_t erased = 0;                         // how many rows it erased, for the reclaimer
+    uint32_t erased = 0;                         // rows it erased, for the reclaimer
     uint32_t log_bytes = 0;
   };
 
@@ -93,24 +78,20 @@ class alignas(platform::kCacheLine) Worker {
         [this](const Dependencies& deps) { return scheme_.commit_read_only(context_.id, deps); });
   }
   void forget_counts();
-  double mean_gap_ticks() const;
-  uint64_t next_gap_ticks();
   uint64_t wait_for_arrival();
   void count_waiting_arrivals();
   void count_late(const PendingCommit& txn);
   void one_transaction(uint64_t start);
   void try_until_it_ends(uint64_t start);
   bool execute(PendingCommit* txn);
+  void count_committed(PendingCommit* txn);
+  void keep_locks(PendingCommit* txn);
   void pre_committed(PendingCommit txn);
   void back_off(uint32_t attempt);
-  size_t in_flight() const;
-  // The commit point to wait for when fewer transactions must be in flight: the head of the longest
-  // queue.
-  CommitPoint next_commit_point() const;
   void acknowledge_durable();
   void acknowledge(const PendingCommit& txn);
-  void note_oldest();
   void release(PendingCommit& txn);
+  void note_oldest();
 
   const RunOptions& options_;
   LogScheme& scheme_;
@@ -126,12 +107,12 @@ class alignas(platform::kCacheLine) Worker {
   std::unique_ptr<Client> client_;
   std::unique_ptr<ProtocolTransaction> txn_;
   std::vector<std::unique_ptr<ProtocolTransaction>> spare_;
-  std::array<std::deque<PendingCommit>, CommitPoint::kQueues> queues_;  // by CommitPoint::queue
+  CommitPipeline<LogScheme, PendingCommit> pipeline_;
+  Arrivals arrivals_;
   Phase phase_ = Phase::kWarmup;
   bool measured_ = false;  // the worker was in the measured phase
   uint64_t begun_ = 0;
   uint64_t measure_start_ = 0;
-  uint64_t next_arrival_ = 0;
   platform::SplitMix64 random_;
 };
 

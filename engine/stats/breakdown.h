@@ -1,13 +1,13 @@
 // Where a worker's time goes, by sampling.
 //
 // Reading the clock at every change of activity costs tens of nanoseconds each time. The breakdown
-// does it for one transaction in kSampleEvery, which makes the cost negligible. A sample runs from
+// reads it for one transaction in kSampleEvery, which makes the cost negligible. A sample runs from
 // the start of one transaction to the start of the next, so the shares add up to all of the
 // worker's time.
 //
 // Waits for room in the log are rare and long where the device is the bottleneck: one transaction
-// in hundreds waits for milliseconds, and a second has a handful of samples of them. So each of
-// them is timed and counted.
+// in hundreds waits for milliseconds, and samples would catch only a handful of them a second. So
+// each such wait is timed and counted.
 #pragma once
 
 #include <array>

@@ -57,8 +57,8 @@ class HistogramSum {
   uint64_t count() const;
   uint64_t max() const { return max_; }
   double mean() const;
-  // The smallest value such that the share `fraction` (0 to 1) of all values is at or below it; 0
-  // if the histogram is empty.
+  // Returns the smallest value such that the share `fraction` (0 to 1) of all values is at or below
+  // it; 0 if the histogram is empty.
   uint64_t percentile(double fraction) const;
 
  private:

@@ -1,4 +1,4 @@
-// Memory for tuples and index nodes: bump allocation that is not freed before the process ends.
+// Memory for tuples and index nodes, allocated by moving a pointer and kept until the process ends.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +10,24 @@
 namespace logjam {
 
 // The arena of one thread. Only that thread calls it, except allocated_bytes(). Its pages are huge
-// where the kernel grants them. The pages outlive the arena: what it has allocated belongs to the
-// database, which lives as long as the process works.
+// where the kernel grants them. The pages outlive the arena: the allocated memory belongs to the
+// database, which lives until the process ends.
 class Arena {
  public:
-  // Says where the pages lie (platform::place). Called before the first allocation.
+  // Puts the pages on `node` (platform::place). Called before the first allocation.
   void lie_on(int node) { node_ = node; }
   // Returns `bytes` bytes, zeroed except where free() took back an earlier allocation. `align` is a
   // power of two, at most 64. Ends the process with one sentence if the kernel has no memory left.
   void* allocate(size_t bytes, size_t align = 8);
-  // Frees `latest`, which must not have been published, if it is still the latest allocation; else
+  // Frees `latest`, which no other thread knows, if it is still the latest allocation; otherwise
   // does nothing.
   void free(void* latest, size_t bytes);
-  // The bytes allocated so far. Any thread may call it: the number has one writer, and no other
-  // data is published through it.
+  // Returns the bytes allocated so far. Any thread may call it: the number has one writer, and
+  // publishes no other data.
   uint64_t allocated_bytes() const { return allocated_bytes_.load(platform::memory_order_relaxed); }
 
  private:
-  // The first chunk is small and consists of ordinary pages: most arenas of most tests need no
-  // more.
+  // The first chunk is small and consists of ordinary pages, which is enough for most tests.
   static constexpr size_t kFirstChunk = size_t{64} << 10;
   static constexpr size_t kChunk = size_t{8} << 20;
   void refill(size_t bytes);

@@ -133,9 +133,9 @@ class Tree final : public Index {
     }
   }
 
-  // Reads a line of each leaf: the inner nodes do not say how many entries are below them, and
-  // leaves that were filled in ascending order are half full. While threads insert, the ranges are
-  // even but for what comes meanwhile.
+  // Reads a line of each leaf: the inner nodes do not count the entries below them, and leaves that
+  // were filled in ascending order are half full. Entries that are inserted meanwhile may make the
+  // ranges uneven.
   std::vector<Key> split_keys(uint32_t parts) const override {
     std::vector<Key> keys;
     if constexpr (std::is_same_v<Rank, uint64_t>) {
@@ -156,8 +156,9 @@ class Tree final : public Index {
     return keys;
   }
 
-  // Does nothing. Only a descent finds where the key is, and the descent is most of the cost of
-  // find(). Measured: a descent to prefetch and another to find are slower than finding alone.
+  // Loads nothing, because only a descent finds the key's place, and the descent is most of the
+  // cost of find(). Measured: a descent to prefetch and another to find are slower than finding
+  // alone.
   void prefetch(Key) const override {}
 
  private:
@@ -199,8 +200,7 @@ class Tree final : public Index {
     return move_right(leaf, rank);
   }
 
-  // Loads all cache lines of a node at once, instead of one after the other as the search reaches
-  // them.
+  // Loads all cache lines of a node at once, instead of one after the other during the search.
   template <class Node>
   static void prefetch_node(const Node* node) {
     for (size_t offset = 0; offset < sizeof(Node); offset += platform::kCacheLine) {
@@ -219,9 +219,9 @@ class Tree final : public Index {
     }
   }
 
-  // The highest rank of each node, from left to right, on the highest level that has several nodes
-  // for each of `parts`, or on the lowest inner level. If no thread inserts meanwhile, no leaf has
-  // ranks on both sides of one.
+  // Returns the highest rank of each node, from left to right, on the highest level that has
+  // several nodes for each of `parts`, or on the lowest inner level. If no thread inserts
+  // meanwhile, no leaf has ranks on both sides of a returned rank.
   std::vector<Rank> upper_fences(uint32_t parts) const {
     constexpr size_t kNodesPerPart = 4;
     std::vector<Rank> fences;

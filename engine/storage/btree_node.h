@@ -1,8 +1,8 @@
-// Nodes of the ordered index: how keys are kept, searched, inserted and moved within one node.
+// Nodes of the ordered index: storage, search, insertion and removal of keys within one node.
 //
 // Every field that readers touch is atomic, loaded with acquire and stored with release. Readers
-// run beside a writer, and check afterwards whether what they saw is valid (protocol: btree.h). On
-// x86 these are plain loads and stores.
+// run at the same time as a writer, and check afterwards whether they saw a valid state (protocol:
+// btree.h). On x86 these are plain loads and stores.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct ByKey {
 
 // How a non-unique index orders postings: by key, then by primary key.
 //
-// A rank that is read beside a writer may be a mixture of two ranks. Writers store the primary
+// A rank that is read during a write may be a mixture of two ranks. Writers store the primary
 // first and readers load the key first, so a mixture has the old key and the new primary. A cell in
 // use changes only to a lower rank, so a mixture is not lower than the new rank. A cleared cell
 // changes to the highest rank, so a mixture is not lower than the old rank. In both cases the
@@ -84,7 +84,7 @@ class SortedRanks {
     for (; i < kCapacity; ++i) cells_[i].store(~Rank{0});
   }
 
-  // Returns how many cells are below `rank`.
+  // Returns the number of cells below `rank`.
   uint32_t count_below(Rank rank) const {
     uint32_t below = 0;
 #pragma GCC unroll 8
@@ -98,7 +98,7 @@ class SortedRanks {
   std::array<typename Order::Cell, kCapacity> cells_{};
 };
 
-// A leaf has the entries with ranks in [low, high]. At a split, `high` shrinks to the rank below
+// Holds the entries with ranks in [low, high]. At a split, `high` shrinks to the rank below
 // the `low` of the new right neighbour. The range grows when an empty neighbour is removed. A
 // removed leaf has the highest rank as its `low`, so it covers nothing.
 template <class Order, uint32_t kCapacity>
@@ -138,7 +138,7 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
     latest = position;
   }
 
-  // Removes an entry. The caller holds the latch. The cell behind the last entry keeps its pointer,
+  // Removes an entry. The caller holds the latch. The cell after the last entry keeps its pointer,
   // for readers that are on their way to it.
   void remove_at(uint32_t position) {
     const uint32_t n = size();
@@ -149,7 +149,7 @@ struct alignas(platform::kCacheLine) Leaf : IndexNode {
   }
 };
 
-// An inner node routes the ranks in [low, high] to its children. Child i has the ranks up to and
+// Routes the ranks in [low, high] to its children. Child i has the ranks up to and
 // including separators[i]; the last child has the rest. `level` is 1 directly above the leaves, and
 // the children are Leaf* there.
 template <class Order, uint32_t kCapacity>

@@ -7,10 +7,10 @@
 // takes in no particular order. This cannot deadlock: an inserter waits for no latch while it holds
 // one, and `remover_` admits one remover at a time.
 //
-// If an inserter has not posted the node yet, or has not posted the node's neighbour, the parent
-// does not show the node's range. Such a node stays for now. Readers and writers that come to a
-// removed node find that it covers nothing, and start again. The memory of a removed node stays as
-// it is while a reader can be in it (reclaimer.h).
+// If an inserter has not posted the node or the node's neighbour yet, the parent does not show the
+// node's range. Such a node stays until a later call. Readers and writers that reach a removed node
+// find that it covers nothing, and start again. The memory of a removed node does not change while
+// a reader can be in it (reclaimer.h).
 #pragma once
 
 #include <cstdint>
@@ -110,9 +110,9 @@ bool Tree<Order, kLeafCapacity, kInnerCapacity>::remove_empty_leaf(Rank rank,
   return true;
 }
 
-// Latches the leaf's ancestors: `chain`, the ancestors that have nothing else below them, and
-// `*top`, the lowest ancestor that has something else. `*child` is the position below `*top`.
-// Returns false if the leaf or its right neighbour is not posted yet.
+// Latches the leaf's ancestors: `chain`, the ancestors without another child, and `*top`, the
+// lowest ancestor with another child. `*child` is the position below `*top`. Returns false if the
+// leaf or its right neighbour is not posted yet.
 template <class Order, uint32_t kLeafCapacity, uint32_t kInnerCapacity>
 bool Tree<Order, kLeafCapacity, kInnerCapacity>::latch_ancestors(LeafNode& leaf, HeldLatches& held,
                                                                  std::vector<InnerNode*>& chain,

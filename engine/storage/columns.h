@@ -1,6 +1,6 @@
-// The description of a table's columns: names for the parts of its key and for the members of its
-// row. The description is made of member pointers, so the row's struct stays the one place that
-// knows offsets and types. csv_export.h writes tables with it.
+// The description of a table's columns: names for the parts of its key and for the fields of its
+// row. It is made of member pointers, so that only the row's struct defines offsets and types.
+// csv_export.h writes tables with it.
 #pragma once
 
 #include <array>
@@ -34,27 +34,27 @@ struct Column {
 // not. Null is an empty field.
 void append_csv_field(const Column& column, Key key, const std::byte* row, std::string* line);
 
-// A list of columns, built by calls in the order of the columns. Members that are only there to
-// fill the row are left out.
+// A list of columns, built by calls in the order of the columns. Members that only fill the row are
+// left out.
 class Columns {
  public:
   Columns& key(std::string name, uint64_t (*of_key)(Key)) {
     all_.push_back({.name = std::move(name), .of_key = of_key});
     return *this;
   }
-  // A number, or an array of char.
+  // Adds a field of the row: a number, or an array of char.
   template <class Row, class T>
   Columns& field(std::string name, T Row::*member) {
     add<T>(std::move(name), offset_of(member));
     return *this;
   }
-  // A member of a member.
+  // Adds a field of a nested struct.
   template <class Row, class Inner, class T>
   Columns& field(std::string name, Inner Row::*outer, T Inner::*member) {
     add<T>(std::move(name), offset_of(outer) + offset_of(member));
     return *this;
   }
-  // A column for each element of an array, named `prefix` and the element's number from 1.
+  // Adds a column for each element of an array, named `prefix` and the element's number from 1.
   template <class Row, class T, size_t N>
   Columns& fields(const std::string& prefix, T (Row::*member)[N]) {
     for (size_t i = 0; i < N; ++i) {
@@ -62,13 +62,13 @@ class Columns {
     }
     return *this;
   }
-  // Bytes [offset, offset + count) of a row that is not a struct.
+  // Adds the bytes [offset, offset + count) of a row that is not a struct.
   Columns& bytes(std::string name, size_t offset, size_t count) {
     add(std::move(name), Column::Kind::kBytes, offset, count);
     return *this;
   }
 
-  // What follows is said of the last column.
+  // Sets Column::decimals. This setter and the next one change the column added last.
   Columns& decimals(uint32_t digits) {
     all_.back().decimals = digits;
     return *this;

@@ -1,4 +1,4 @@
-// Writes the tables of a database as CSV files, for programs that are not ours.
+// Writes the tables of a database as CSV files, for other programs.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace logjam {
 
-// The first table without a description of its columns, in one sentence that says so; an empty
+// Returns one sentence that names the first table without a description of its columns; an empty
 // string if all are described.
 std::string undescribed_table(Database& database);
 
-// Creates `directory` if it does not exist. Returns why no export can go there, in one sentence: it
-// cannot be created, is no directory, or holds something. Empty if one can.
+// Creates `directory` if it does not exist. Returns one sentence if it cannot take an export,
+// because it cannot be created, is no directory, or is not empty; otherwise an empty string.
 std::string claim_export_directory(const std::string& directory);
 
 // Writes the present rows of every table to <directory>/<table>.csv, in no particular order: a

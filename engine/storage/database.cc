@@ -16,8 +16,8 @@ std::unique_ptr<Index> make_index(IndexKind kind, const IndexOptions& options) {
   return kind == IndexKind::kHash ? make_hash_index(options) : make_ordered_index(options);
 }
 
-// A tuple that fits into a cache line must not straddle two lines. A longer tuple starts on a line
-// where that wastes little.
+// Returns the alignment of a tuple. A tuple that fits into a cache line must not straddle two
+// lines. A longer tuple starts on a line where that wastes little.
 size_t alignment_of(size_t bytes) {
   if (bytes <= kLine) return std::bit_ceil(bytes);
   const size_t waste = (kLine - bytes % kLine) % kLine;
@@ -59,8 +59,8 @@ Tuple* Table::new_tuple(Key key, Arena& arena) {
 
 namespace {
 
-// Locks an absent tuple for ever, in the way of both protocols: the lock of the protocol that is
-// not in use is always free. Returns false if a transaction holds the tuple.
+// Locks an absent tuple for ever, under both protocols: the lock of the protocol that is not in use
+// is always free. Returns false if a transaction holds the tuple.
 bool lock_forever(Tuple& tuple, Version version) {
   if (version.locked()) return false;
   uint64_t free = 0;
@@ -72,8 +72,8 @@ bool lock_forever(Tuple& tuple, Version version) {
                                             platform::memory_order_seq_cst)) {
     return true;
   }
-  // A transaction that has begun to sleep on the lock meanwhile wakes by itself
-  // (RowLock::kMaxSleepNs).
+  // A transaction that has begun to sleep on the lock meanwhile wakes up after
+  // RowLock::kMaxSleepNs.
   tuple.lock.store(0, platform::memory_order_release);
   return false;
 }
@@ -85,8 +85,8 @@ bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* reti
   if (entry != nullptr) {
     Tuple& tuple = *tuple_of(entry);
     const Version version = tuple.load_version();
-    // The row is present again, or was erased again by a transaction that comes here, too; or
-    // another worker's reclaimer is removing it.
+    // The row is present again; or a later transaction erased it again, whose reclaimer will call
+    // this function, too; or another worker's reclaimer is removing it.
     if (!version.absent() || version.sequence() != sequence) return true;
     if (!lock_forever(tuple, version)) return false;
     platform::atomic_max(removed_up_to_, sequence, platform::memory_order_release);

@@ -38,8 +38,8 @@ struct TableSchema {
   Columns columns = {};  // for exports; empty: the table is not described
 };
 
-// The approximate bytes of a table's rows: tuple headers, padded rows, an entry in the primary
-// index, and a posting in each of the `secondaries` secondary indexes.
+// Returns the approximate bytes of a table's rows: tuple headers, padded rows, an entry in the
+// primary index, and a posting in each of the `secondaries` secondary indexes.
 uint64_t table_bytes(uint64_t rows, uint32_t row_bytes, size_t secondaries = 0);
 
 // Any worker may call any function of a Table while transactions run, unless the function says
@@ -65,47 +65,51 @@ class Table {
   Posting* new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
                        Arena& arena) const;
 
-  // For the load: inserts a present row with sequence number 0 into all indexes. Ends the process
-  // with one sentence if the key is present already.
+  // Inserts a present row with sequence number 0 into all indexes. Ends the process with one
+  // sentence if the key is present already. Called by loads.
   void load(Key key, const void* row, Arena& arena);
 
-  // For recovery, on any number of threads. find_or_create() returns the tuple of `key`, which it
-  // creates absent if necessary. index_row() ensures that the tuple has its postings for `row`
-  // (null: none).
+  // Returns the tuple of `key`, which it creates absent if necessary. Recovery calls this function
+  // and the next two, on any number of threads.
   Tuple* find_or_create(Key key, Arena& arena);
-  // For the load of a checkpoint, on any number of threads: creates the tuple of `key` with that
-  // version and row (null: absent), and its postings. Returns false if the key is there already.
-  bool restore(Key key, Version version, const std::byte* row, Arena& arena);
+  // Ensures that the tuple has its postings for `row` (null: none).
   void index_row(Tuple* tuple, const std::byte* row, Arena& arena);
+  // Creates the tuple of `key` with that version and row (null: absent), and its postings. Returns
+  // false if the table already has the key.
+  bool restore(Key key, Version version, const std::byte* row, Arena& arena);
 
-  // Whether a transaction may have inserted or erased rows, so that the presence of a row may
-  // depend on another transaction. A transaction sets it before another transaction can see its
-  // change.
+  // Returns whether a transaction may have inserted or erased rows, so that the presence of a row
+  // may depend on another transaction. A transaction calls note_membership_change() before another
+  // one can see its change.
   bool membership_changes() const { return changes_.load(platform::memory_order_relaxed); }
   void note_membership_change() {
     if (!membership_changes()) changes_.store(true, platform::memory_order_relaxed);
   }
 
-  // For the reclaimer: whether absent tuples can be removed from the primary index. Tables with
-  // secondary indexes do not allow that, since the postings of erased rows point at their tuples.
+  // Returns whether absent tuples can be removed from the primary index. Tables with secondary
+  // indexes do not allow that, since the postings of erased rows point at their tuples.
   bool reclaims() const { return reclaims_; }
   // Removes the tuple of `key` from the index, if the tuple is absent and `sequence` is still its
   // sequence number. Appends what it removes to `retired`. Returns false if a transaction holds the
   // tuple, or if an index node cannot be removed now; the caller then tries again later.
   bool remove_absent(Key key, uint64_t sequence, std::vector<Retired>* retired);
-  // Takes memory that remove_absent() retired for new tuples and nodes. No thread may still access
+  // Reuses memory that remove_absent() retired for new tuples and nodes. No thread may still access
   // it.
   void recycle(const Retired& retired, const Arena& arena);
-  // The largest sequence number of any removed tuple. An insert that finds no tuple depends on it.
+  // Returns the largest sequence number of any removed tuple. An insert that finds no tuple depends
+  // on it.
   uint64_t removed_up_to() const { return removed_up_to_.load(platform::memory_order_acquire); }
-  // For recovery: numbers begin again. Called while no other thread uses the table.
+  // Sets removed_up_to() back to 0, because a new run starts its numbers again. Called while no
+  // other thread uses the table.
   void forget_removals() { removed_up_to_.store(0, platform::memory_order_relaxed); }
 
-  // Count and visit the present rows, while no transaction runs.
+  // Returns how many rows are present. No transaction runs meanwhile.
   uint64_t count_rows();
+  // Visits the present rows. No transaction runs meanwhile.
   void for_each_row(FunctionRef<void(Key, const std::byte*)> visit);
-  // Those of part `part` of `parts`. Each row is in exactly one part, and the order is that of
-  // for_each_row, part after part. Any number of threads may visit parts at the same time.
+  // Visits the present rows of part `part` of `parts`. Each row is in exactly one part, and the
+  // parts, one after the other, have the order of for_each_row. Any number of threads may visit
+  // parts at the same time.
   void for_each_row(uint32_t part, uint32_t parts, FunctionRef<void(Key, const std::byte*)> visit);
 
  private:
@@ -123,13 +127,13 @@ class Table {
 // Tables are created before any other thread uses the database. They live as long as the database.
 class Database {
  public:
-  // Tables are created in the same order in every process, so that a log's table ids have the same
-  // meaning in each.
+  // Creates a table. Every process creates its tables in the same order, so that a log's table ids
+  // have the same meaning in each.
   Table& create_table(TableSchema schema);
   const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }
-  // The table with that id, or null.
+  // Returns the table with that id, or null.
   Table* table(uint16_t id) { return id < tables_.size() ? tables_[id].get() : nullptr; }
-  // The table with that name. Ends the process with one sentence if it does not exist.
+  // Returns the table with that name. Ends the process with one sentence if it does not exist.
   Table& table(const std::string& name);
 
  private:

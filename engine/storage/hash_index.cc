@@ -45,16 +45,16 @@ struct alignas(platform::kCacheLine) Bucket : IndexNode {
 };
 static_assert(sizeof(Bucket) == platform::kCacheLine && sizeof(Overflow) == platform::kCacheLine);
 
-// Folded multiplication (as in wyhash). The upper bits of multiples of an odd constant spread dense
-// keys more evenly than chance would. Folding in the high half separates keys that are composed in
-// their high bits.
+// Hashes by a folded multiplication (as in wyhash). The upper bits of multiples of an odd constant
+// spread dense keys more evenly than chance would. Folding in the high half separates keys that
+// differ in their high bits.
 uint64_t hash_of(Key key) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(key) * 0x9E3779B97F4A7C15u;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// The tag is never 0, which is the tag of an empty slot.
+// Returns a tag that is never 0, which is the tag of an empty slot.
 uint64_t tag_of(uint64_t hash) { return (hash & 0xFFFF) | 1; }
 
 Keyed* entry_in(uint64_t slot) { return reinterpret_cast<Keyed*>(slot & kPointerMask); }

@@ -1,18 +1,18 @@
-// The interface of an index, as concurrency control uses it: keys lead to entries, and nodes tell
-// whether the set of their keys has changed.
+// The interface of an index, as concurrency control uses it: it maps keys to entries, and its nodes
+// tell whether the set of their keys has changed.
 //
 // A *node* is the unit of phantom protection: a leaf of the ordered index, a bucket of the hash
 // index. Its `structure` word changes when a new key is inserted into the node, when the node
 // splits, when an entry is removed, and when the node's range changes; it never changes otherwise.
-// OCC remembers (node, structure) of what it scanned or missed, and validates it at commit, as Silo
-// does. 2PL takes `lock` shared, and an insert checks that lock (cc/two_phase_locking.cc). A
-// deleted row is an absent tuple. Only the reclaimer removes it from the index, some time later
-// (reclaimer.h).
+// OCC remembers (node, structure) of each node that it scanned or where it missed a key, and
+// validates that at commit, as Silo does. 2PL takes `lock` shared, and an insert checks that lock
+// (cc/two_phase_locking.cc). A deleted row is an absent tuple. Only the reclaimer removes it from
+// the index, some time later (reclaimer.h).
 //
 // Protocol. Bit 0 of `structure` is the latch, the rest is a counter. An inserter sets the latch
 // (acquire), changes the node, and stores counter + 1 without the latch (release). A reader loads
-// the word, loads the node's fields, each with acquire, and loads the word again, which needs no
-// fence then (node_latch.h). If the word has changed or was latched, the reader starts again
+// the word, loads the node's fields, each with acquire, and loads the word again, which then needs
+// no fence (node_latch.h). If the word has changed or was latched, the reader starts again
 // (optimistic lock coupling).
 #pragma once
 
@@ -47,8 +47,7 @@ struct NodeVersion {
   uint64_t structure = 0;
 };
 
-// What an insert did to a node, so that a transaction can tell its own change from a change of
-// another.
+// A change of a node by an insert, so that a transaction can tell its own changes from others.
 struct NodeChange {
   IndexNode* node = nullptr;
   uint64_t before = 0;  // the structure word before; meaningless if created
@@ -64,8 +63,8 @@ struct InsertResult {
 
 // Called under the node's latch, before a new key is inserted: 2PL checks that no other transaction
 // has scanned the node. If the gate returns false, the insert is refused. If the insert splits the
-// node, the gate is called once more, for the new node, before another thread can reach it. 2PL
-// then locks the new node as it has locked the old one. The result of that second call is ignored.
+// node, the gate is called again, for the new node, before another thread can reach it: 2PL locks
+// the new node as it has locked the old one. The result of the second call is ignored.
 using InsertGate = FunctionRef<bool(IndexNode&)>;
 
 // An entry of a secondary index. `primary` distinguishes entries with equal keys.
@@ -74,8 +73,8 @@ struct Posting : Keyed {
   Tuple* tuple;
 };
 
-// Memory of a tuple or a node that was removed from its index. Readers that came before the removal
-// may still look at it.
+// Memory of a tuple or a node that was removed from its index. Readers from before the removal may
+// still read it.
 struct Retired {
   enum class Kind : uint8_t { kTuple, kLeaf, kInner };
   void* memory;
@@ -92,12 +91,12 @@ class Index {
   virtual bool unique() const = 0;
   virtual bool ordered() const = 0;
 
-  // Unique indexes only. Returns the entry of `key`, or null. In the second case `*missed_in`, if
-  // it is not null, becomes the node that would have the entry.
+  // Returns the entry of `key`, or null. If it returns null and `missed_in` is not null, sets
+  // `*missed_in` to the node that would have the entry. Unique indexes only.
   virtual Keyed* find(Key key, NodeVersion* missed_in) = 0;
 
-  // Inserts `entry` under its key (non-unique: under key and primary), unless the index has such an
-  // entry; the result then names that entry. `gate` may be null. The changed nodes are appended to
+  // Inserts `entry` under its key (non-unique: under key and primary). If the index already has
+  // such an entry, the result names that entry. `gate` may be null. Appends the changed nodes to
   // `changes`, which may be null. `arena` is the calling thread's.
   virtual InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
                               std::vector<NodeChange>* changes) = 0;
@@ -111,26 +110,26 @@ class Index {
   // Visits all entries with keys in [low, high]. Ordered indexes only; others end the process.
   virtual void scan(Key low, Key high, bool descending, const NodeVisitor& visit) = 0;
 
-  // Whether the index has the two functions below. Others end the process.
+  // Returns whether the index has the two functions below. In other indexes they end the process.
   virtual bool removes() const { return false; }
   // Removes `entry` (null: none), the entry of `key`, and then the node that would have the key, if
   // that node is empty. Only the caller removes this entry. Appends the removed nodes to `retired`.
   // Returns false if the node cannot be removed now; the caller then calls again, with null.
   virtual bool remove(Key key, Keyed* entry, std::vector<Retired>* retired);
-  // Takes the memory of a removed node for new nodes, of the thread with this arena first. No
-  // thread may still access it.
+  // Reuses the memory of a removed node for new nodes, first for those of the thread with this
+  // arena. No thread may still access it.
   virtual void recycle(const Retired& node, const Arena& arena);
 
-  // Visits every entry of part `part` of `parts`. Each entry is in exactly one part, and the order
-  // is that of for_each, part after part. Any number of threads may visit parts at the same time.
-  // No thread inserts meanwhile; but in a hash index threads may, and a visit of all parts then has
-  // every entry that was there when it began, and some that come later.
+  // Visits every entry of part `part` of `parts`. Each entry is in exactly one part, and the parts,
+  // one after the other, have the order of for_each. Any number of threads may visit parts at the
+  // same time. No thread inserts meanwhile, except in a hash index: there a visit of all parts has
+  // every entry that was present when it began, and some that were inserted later.
   virtual void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) = 0;
   // Visits every entry, in key order if ordered(). No thread inserts meanwhile.
   void for_each(FunctionRef<void(Keyed*)> visit) { for_each(0, 1, visit); }
   // Divides the keys into at most `parts` ranges with about as many entries each. Returns the first
-  // key of each but the first, in ascending order. Threads may insert meanwhile, and nothing is
-  // removed. A hash index has no ranges, and returns none.
+  // key of each range except the first, in ascending order. Threads may insert meanwhile, and
+  // nothing is removed. A hash index has no ranges, and returns none.
   virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
   // Starts loading the memory that find(key) will touch, if the index knows it without a search.
   virtual void prefetch(Key key) const = 0;
@@ -140,7 +139,7 @@ struct IndexOptions {
   bool unique = true;
   uint64_t expected_entries = 1024;  // sizes a hash index's bucket array
 };
-// The caller owns the index.
+// Makes an index, which the caller owns.
 std::unique_ptr<Index> make_hash_index(const IndexOptions& options);
 std::unique_ptr<Index> make_ordered_index(const IndexOptions& options);
 

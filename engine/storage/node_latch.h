@@ -49,7 +49,7 @@ inline uint64_t begin_reading(const IndexNode& node) {
 }
 
 // Returns whether the node has not changed since begin_reading() returned `seen`. Every field in
-// between must be loaded with acquire. That keeps this load behind them without a fence, costs
+// between must be loaded with acquire. That orders this load after them without a fence, costs
 // nothing on x86, and is an ordering that ThreadSanitizer models.
 inline bool unchanged_since(const IndexNode& node, uint64_t seen) {
   return node.structure.load(platform::memory_order_relaxed) == seen;

@@ -12,24 +12,24 @@
 // the key leaves the index, and a transaction that inserts the key again draws a larger number.
 // Recovery reads the log from its start and keeps its own absent tuples.
 //
-// After that, only transactions that began before the removal can reach the tuple, and the index
+// After the removal, only transactions that began before it can reach the tuple, and the index
 // nodes that were removed because they became empty. Their memory waits until each worker has been
 // between two transactions (quiescent-state-based reclamation, as in RCU). A parked transaction
-// (--locks=write) may be older. But it touches only locks that it holds, and what is locked is not
+// (--locks=write) may be older. But it touches only locks that it holds, and a locked tuple is not
 // reclaimed.
 //
-// This concerns only tables for which Table::reclaims(). In other tables an absent tuple stays for
-// each key that was ever present.
+// Only tables with Table::reclaims() do this. In other tables an absent tuple stays for each key
+// that was ever present.
 //
 // Protocol. Epochs::epoch_ only grows. Each batch of retired memory carries the value from before
 // its increment. Between two transactions, a worker loads epoch_ (acquire) and stores the value as
 // its own (release). Suppose that the values of all workers are larger than a batch's value. Then
-// each worker began its transaction after the removals, because it acquired what the increment
-// released. And what each worker did before is finished, because it released that, and the
-// reclaimer acquires it. A Reclaimer belongs to one worker.
+// each worker began its transaction after the removals, because it acquired the increment, which
+// released them. And each worker's earlier accesses are finished, because the worker's store
+// released them, and the reclaimer acquires that store. A Reclaimer belongs to one worker.
 //
 // A checkpoint pauses removals. The flag is stored before an epoch ends. So a worker that has seen
-// the next epoch sees the flag too, before it removes anything more.
+// the next epoch sees the flag, too, before it removes another tuple.
 #pragma once
 
 #include <cstdint>
@@ -47,18 +47,19 @@ class Epochs {
  public:
   explicit Epochs(uint32_t workers) : worker_epochs_(workers) {}
 
-  // The calling worker is between two transactions: it holds no reference to anything in a table.
+  // Reports that the calling worker is between two transactions: it holds no reference to anything
+  // in a table.
   void quiescent(uint32_t worker) {
     worker_epochs_[worker]->store(epoch_.load(platform::memory_order_acquire),
                                   platform::memory_order_release);
   }
-  // The calling worker runs no further transaction.
+  // Reports that the calling worker runs no further transaction.
   void leave(uint32_t worker) {
     worker_epochs_[worker]->store(kNever, platform::memory_order_release);
   }
 
-  // While removals are paused, no tuple leaves an index. pause_removals() returns when every worker
-  // knows: what it removed before is removed. One thread calls these two.
+  // Stops removals until resume_removals(): no tuple leaves an index. Returns when every worker
+  // knows and has finished its earlier removals. One thread calls both functions.
   void pause_removals() {
     paused_.store(true, platform::memory_order_release);
     for (const uint64_t epoch = retire(); safe_before() <= epoch;) platform::sleep_ns(kPauseNapNs);
@@ -69,8 +70,8 @@ class Epochs {
   // Returns the epoch under which to retire what was removed before the call. Any worker may call
   // it.
   uint64_t retire() { return epoch_.fetch_add(1, platform::memory_order_acq_rel); }
-  // What was retired under an epoch smaller than the result can be recycled. Any worker may call
-  // it.
+  // Returns an epoch. Memory that was retired under a smaller one can be recycled. Any worker may
+  // call it.
   uint64_t safe_before() const;
 
  private:
@@ -93,15 +94,15 @@ struct Erasure {
 // The reclaimer of one worker. Only the worker's thread calls it.
 class Reclaimer {
  public:
-  // `queues`: how many queues the worker's commits have. Within a queue they become durable in
-  // order. `arena`: the worker's.
+  // The worker's commits are in `queues` queues, and within a queue they become durable in order.
+  // `arena` is the worker's.
   Reclaimer(Epochs& epochs, uint32_t queues, const Arena& arena)
       : epochs_(epochs), arena_(arena), waiting_(queues) {}
 
-  // The committing transaction has erased this row.
+  // Notes a row that the committing transaction has erased.
   void erased(const Erasure& erasure) { erased_.push_back(erasure); }
-  // The transaction has committed and becomes durable in `queue`. Returns how many rows it has
-  // erased. The worker passes that number to durable() when the transaction is durable.
+  // Reports that the transaction has committed and becomes durable in `queue`. Returns how many
+  // rows it has erased. The worker passes that number to durable() when the transaction is durable.
   uint32_t committed(uint32_t queue) {
     if (erased_.empty()) return 0;
     const auto count = static_cast<uint32_t>(erased_.size());
@@ -109,9 +110,9 @@ class Reclaimer {
     erased_.clear();
     return count;
   }
-  // The oldest `count` erased rows of `queue` are durable.
+  // Reports that the oldest `count` erased rows of `queue` are durable.
   void durable(uint32_t queue, uint32_t count);
-  // An insert of `key` has left an absent tuple, whose row was never present.
+  // Notes that an insert of `key` has left an absent tuple, whose row was never present.
   void abandoned(Table& table, Key key) { candidates_.push_back({&table, key, 0}); }
 
   // Removes and recycles some tuples. The worker calls it between two transactions.

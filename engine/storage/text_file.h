@@ -7,18 +7,18 @@
 
 namespace logjam {
 
-// One thread uses an object. What cannot be written ends the process with one sentence (R7).
+// A failed write ends the process with one sentence (R7). One thread uses an object.
 class TextFile {
  public:
   // Creates or replaces the file.
   explicit TextFile(const std::string& path);
-  // The file is complete.
+  // Completes the file.
   ~TextFile();
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
 
   void write(std::string_view text);
-  // What was written is in the file, also if the process is killed.
+  // Puts all written text into the file, where it stays if the process is killed.
   void flush();
 
  private:

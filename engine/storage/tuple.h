@@ -19,8 +19,8 @@ class Version {
   static constexpr uint64_t kLocked = uint64_t{1} << 63;
   static constexpr uint64_t kAbsent = uint64_t{1} << 62;
   static constexpr uint64_t kSequenceMask = kAbsent - 1;
-  // The word of a tuple that was removed from its index: locked, and never unlocked. No tuple has
-  // so large a sequence number before.
+  // The word of a tuple that was removed from its index: locked, and never unlocked. No other tuple
+  // has a sequence number as large as this.
   static constexpr uint64_t kRemoved = ~uint64_t{0};
 
   constexpr Version() = default;
@@ -39,7 +39,7 @@ class Version {
   uint64_t word_ = 0;
 };
 
-// Everything that an index points to starts with its key.
+// The head of every entry of an index: its key.
 struct Keyed {
   Key key;
 };

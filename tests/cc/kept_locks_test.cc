@@ -53,7 +53,7 @@ TEST_P(KeepsLocks, ReadLocksAreKeptOnlyIfAskedFor) {
   for (const bool all : {false, true}) {
     SCOPED_TRACE(all);
     Actor parked(world);
-    parked.context.keep_read_locks = all;
+    parked.options.keep_read_locks = all;
     parked.read(ordered(), 10);
     parked.scan(ordered(), 40, 60);
     parked.read(ordered(), 30);

@@ -111,8 +111,8 @@ class Actor {
     context.id = world.actors++;
     context.database = &world.database;
     context.log = &world.log;
-    context.log_records = world.records;
-    context.early_lock_release = world.early_lock_release;
+    options.log_records = world.records;
+    options.early_lock_release = world.early_lock_release;
     context.arena = &arena_;
     context.breakdown = &breakdown_;
     context.ages = &world.ages;
@@ -239,7 +239,8 @@ class Actor {
 
   uint64_t arena_bytes() const { return arena_.allocated_bytes(); }
 
-  WorkerContext context;
+  RunOptions options;
+  WorkerContext context{.options = options};
   std::unique_ptr<ProtocolTransaction> txn;
   bool alive = false;
   bool committed = false;

@@ -259,8 +259,8 @@ TEST_F(CheckpointTest, AWriterKeepsToTheSocketOfItsDirectory) {
   EXPECT_EQ(cores, (Cores{{"a", {1}}, {"b", {0}}}));
 }
 
-// What a disk has after a power cut: of files the bytes, and of directories the names, as they were
-// when they were last synced. A file whose name is durable, and whose bytes are not, has garbage.
+// A disk after a power cut. It has the bytes of files and the names in directories as of their last
+// sync. A file whose name is durable, and whose bytes are not, has garbage.
 class Disk {
  public:
   explicit Disk(std::string root) : root_(std::move(root)) {}

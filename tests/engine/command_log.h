@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/recovery/replay_commands.h"
+#include "engine/recovery/commands/replay_commands.h"
 #include "engine/run/run.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/workloads/harness.h"

@@ -1,4 +1,4 @@
-// What the threads of a recovery tell each other.
+// The progress that the threads of a recovery report to each other.
 #include "engine/recovery/recovery_progress.h"
 
 #include <gtest/gtest.h>

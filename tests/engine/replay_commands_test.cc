@@ -1,6 +1,6 @@
 // A log of commands, executed again in its order, makes the database that the run left. Replay
 // reports commands that do not have the effect that they had in the run.
-#include "engine/recovery/replay_commands.h"
+#include "engine/recovery/commands/replay_commands.h"
 
 #include <gtest/gtest.h>
 
@@ -23,6 +23,7 @@ class ReplayCommands : public WorkloadTest {};
 // are protocols, scales are repeated so that every protocol runs.
 TEST_F(ReplayCommands, RebuildsTheDatabaseOfTheRun) {
   for (const WorkloadInfo& info : all_workloads()) {
+    if (!info.has_commands) continue;
     const std::vector<Flags> scales = small_scales(info.name);
     const auto& protocols = all_protocols();
     for (size_t i = 0; i < std::max(scales.size(), protocols.size()); ++i) {
@@ -49,6 +50,18 @@ TEST_F(ReplayCommands, RebuildsTheDatabaseOfTheRun) {
       }
     }
   }
+}
+
+TEST_F(ReplayCommands, AWorkloadWithoutCommandsIsRefused) {
+  WorkloadInfo info{
+      .name = "new", .what = "", .memory = "", .load_flags = {}, .check_flags = {}, .make = {}};
+  for (const SchemeInfo& scheme : all_schemes()) {
+    EXPECT_EQ(
+        check_commands(info, scheme),
+        scheme.name == "command" ? "--log=command logs commands, and --workload=new has none" : "");
+  }
+  info.has_commands = true;
+  EXPECT_EQ(check_commands(info, *find_scheme("command")), "");
 }
 
 // Commands may be replayed under another protocol than the run's, with the same result.
@@ -201,7 +214,7 @@ TEST_F(ChangedLog, ACommandWithAnotherEffectIsAnError) {
   const auto good = commands_;
 
   std::swap(commands_[4], commands_[5]);
-  EXPECT_EQ(error(), number(5) + "comes behind a command of sequence number " +
+  EXPECT_EQ(error(), number(5) + "comes after a command of sequence number " +
                          std::to_string(commands_[4].sequence));
   commands_ = good;
   commands_[7].rows = 3;

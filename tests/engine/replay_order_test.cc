@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/recovery/replay_commands.h"
+#include "engine/recovery/commands/replay_commands.h"
 #include "platform/spin.h"
 #include "tests/engine/command_log.h"
 #include "tests/logging/watchdog.h"

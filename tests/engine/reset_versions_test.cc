@@ -1,4 +1,4 @@
-// What the tuples of a recovered database keep when another run goes on with it.
+// The versions of recovered tuples when another run continues with them.
 #include "engine/recovery/reset_versions.h"
 
 #include <gtest/gtest.h>

@@ -26,7 +26,7 @@ struct Actor {
     context.id = id;
     context.database = &database;
     context.log = &log.scheme();
-    context.log_records = options.records;
+    run_options.log_records = options.records;
     context.arena = &arena;
     context.breakdown = &breakdown;
     context.ages = &ages;
@@ -35,7 +35,8 @@ struct Actor {
 
   Arena arena;
   Breakdown breakdown;
-  WorkerContext context;
+  RunOptions run_options;
+  WorkerContext context{.options = run_options};
   std::unique_ptr<ProtocolTransaction> txn;
 };
 

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "engine/protocol.h"
+#include "engine/recovery/commands/replay_commands.h"
 #include "logging/scheme_registry.h"
 #include "platform/text.h"
 #include "proof/history/file.h"
@@ -41,10 +42,11 @@ std::vector<Round> rounds() {
   return all;
 }
 
-// The schemes with log files.
-std::vector<const SchemeInfo*> schemes() {
+// The schemes with log files that can log the workload.
+std::vector<const SchemeInfo*> schemes_of(const WorkloadInfo& workload) {
   std::vector<const SchemeInfo*> all;
   for (const SchemeInfo& scheme : all_schemes()) {
+    if (!check_commands(workload, scheme).empty()) continue;
     if (scheme.stream_count(1, LogConfig{}) != 0) all.push_back(&scheme);
   }
   return all;
@@ -57,7 +59,8 @@ TEST_P(WorkloadCrash, LosesNothing) {
   const TemporaryDirectory directory;
   const std::string log = directory.path_of("log"), history = directory.path_of("history");
   std::filesystem::create_directory(log);
-  const SchemeInfo& scheme = *schemes()[round.number % schemes().size()];
+  const auto schemes = schemes_of(*find_workload(round.workload));
+  const SchemeInfo& scheme = *schemes[round.number % schemes.size()];
   const std::string commit = round.number % 3 == 0 ? "sync" : "pipelined";
   std::vector<std::string> run = {
       binary_under_test(),

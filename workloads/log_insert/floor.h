@@ -1,10 +1,10 @@
 // The lower bound of the log-insert benchmark: the cost that no log can undercut. A FloorLog copies
-// the same bytes into the same kind of ring as a log does, either with nothing more, or with one
-// atomic fetch-and-add for their position. It has the functions of LogScheme that the benchmark
+// the same bytes into the same kind of ring as a log does. It does nothing else, or draws their
+// position with one atomic fetch-and-add. It has the functions of LogScheme that the benchmark
 // calls, but they are not virtual.
 //
-// Protocol. Worker w alone touches next_[w] and ring w. With kShared, workers divide the one ring
-// by fetch-and-add (relaxed, since no thread reads another's bytes). Positions wrap around without
+// Protocol. Only worker w touches next_[w] and ring w. With kShared, workers divide the one ring by
+// fetch-and-add (relaxed, since no thread reads another's bytes). Positions wrap around without
 // regard to other workers: the bytes are never read.
 #pragma once
 

@@ -1,20 +1,19 @@
 // Protocol. An Inserter's members are used by its thread alone, except for its counts and its
 // histogram, which the thread writes and the main thread reads (relaxed; a reading may be slightly
 // old). The fields of Control are relaxed too, because they publish no other memory: the threads
-// are joined at the end, and the scheme orders what follows from a sequence number of another
-// thread.
+// are joined at the end, and the scheme orders the records that depend on another thread's sequence
+// number.
 #include "workloads/log_insert/log_insert.h"
 
-#include <algorithm>
-#include <cstring>
-#include <deque>
 #include <memory>
-#include <numeric>
 
+#include "engine/run/commit_pipeline.h"
+#include "engine/run/sleep_through.h"
+#include "engine/run/start_gate.h"
 #include "logging/format/staged_record.h"
 #include "platform/clock.h"
 #include "platform/copy.h"
-#include "platform/spin.h"
+#include "platform/counter.h"
 #include "platform/thread.h"
 #include "platform/worker_class.h"
 #include "workloads/log_insert/floor.h"
@@ -29,20 +28,13 @@ using platform::memory_order_relaxed;
 constexpr uint64_t kInsertsPerPoll = 64;
 
 struct Control {
-  // The start barrier. Each thread adds itself to `ready` when it is pinned and named. The main
-  // thread sets `go` when all have, so that none inserts alone.
-  platform::atomic<uint32_t> ready{0};
-  platform::atomic<bool> go{false};
+  StartGate gate;
   platform::atomic<bool> stop{false};
   platform::atomic<uint32_t> ended{0};
   // The sequence number of the last synchronising insert (Options::sync_every). It acts as a tuple
   // that all threads write.
   alignas(platform::kCacheLine) platform::atomic<uint64_t> last_sequence{0};
 };
-
-void add(platform::atomic<uint64_t>& counter, uint64_t amount) {
-  counter.store(counter.load(memory_order_relaxed) + amount, memory_order_relaxed);
-}
 
 template <class Log>
 class alignas(platform::kCacheLine) Inserter {
@@ -54,14 +46,14 @@ class alignas(platform::kCacheLine) Inserter {
         control_(control),
         size_(options.sizes.first(id, options.threads)),
         source_(options.sizes.largest(), std::byte{0x5a}),
-        own_(options.local ? options.sizes.largest() : 0) {}
+        own_(options.local ? options.sizes.largest() : 0),
+        pipeline_(log, id, options.wait ? 0 : options.pipeline_depth) {}
 
   void run() {
     if (options_.pin) platform::pin_to_core(static_cast<int>(id_));
     if (options_.worker_class != nullptr) options_.worker_class->join();
     platform::name_this_thread("insert-" + std::to_string(id_));
-    control_.ready.fetch_add(1, memory_order_relaxed);
-    for (platform::SpinWait wait; !control_.go.load(memory_order_relaxed);) wait.once();
+    control_.gate.made_and_await_start();
     while (!control_.stop.load(memory_order_relaxed) &&
            (options_.inserts == 0 || inserted_ < options_.inserts)) {
       if (options_.logs_per_commit == 0) {
@@ -72,14 +64,14 @@ class alignas(platform::kCacheLine) Inserter {
       }
     }
     control_.ended.fetch_add(1, memory_order_relaxed);
-    while (!in_flight_.empty()) {
-      log_.wait_durable(id_, in_flight_.front().point);
+    while (!pipeline_.empty()) {
+      pipeline_.wait();
       acknowledge_durable();
     }
   }
 
-  uint64_t inserts() const { return inserts_.load(memory_order_relaxed); }
-  uint64_t bytes() const { return bytes_.load(memory_order_relaxed); }
+  uint64_t inserts() const { return inserts_.value(); }
+  uint64_t bytes() const { return bytes_.value(); }
   const Histogram& commit() const { return commit_; }
 
  private:
@@ -101,9 +93,9 @@ class alignas(platform::kCacheLine) Inserter {
       insert(next_size(), RecordKind::kOperation, false);
     }
     const CommitPoint point = insert(kCommitRecordBytes, RecordKind::kCommit, true);
-    in_flight_.push_back({point, start});
-    if (options_.wait || in_flight_.size() > options_.pipeline_depth) {
-      log_.wait_durable(id_, in_flight_.front().point);
+    pipeline_.push({point, start});
+    if (pipeline_.too_full()) {
+      pipeline_.wait();
     } else {
       log_.poll(id_);
     }
@@ -126,8 +118,8 @@ class alignas(platform::kCacheLine) Inserter {
         log_.publish(id_, reservation, commits ? RecordRole::kCommit : RecordRole::kPart);
     if (synchronises) control_.last_sequence.store(reservation.sequence, memory_order_relaxed);
     ++inserted_;
-    add(inserts_, 1);
-    add(bytes_, bytes);
+    inserts_.add();
+    bytes_.add(bytes);
     return point;
   }
 
@@ -143,10 +135,8 @@ class alignas(platform::kCacheLine) Inserter {
   }
 
   void acknowledge_durable() {
-    while (!in_flight_.empty() && log_.is_durable(in_flight_.front().point)) {
-      commit_.record(platform::ticks() - in_flight_.front().start);
-      in_flight_.pop_front();
-    }
+    pipeline_.acknowledge_durable(
+        [this](const PendingTransaction& txn) { commit_.record(platform::ticks() - txn.start); });
   }
 
   const uint32_t id_;
@@ -158,8 +148,8 @@ class alignas(platform::kCacheLine) Inserter {
   std::vector<std::byte> own_;
   StagedRecord record_;
   uint64_t inserted_ = 0;
-  std::deque<PendingTransaction> in_flight_;
-  platform::atomic<uint64_t> inserts_{0}, bytes_{0};
+  CommitPipeline<Log, PendingTransaction> pipeline_;
+  platform::Counter inserts_, bytes_;
   Histogram commit_;
 };
 
@@ -191,27 +181,20 @@ Result drive(Log& log, const Options& options) {
     reading.ns = platform::now_ns();
     return reading;
   };
-  const auto sit_through = [&](double seconds) {
-    const uint64_t end = platform::now_ns() + static_cast<uint64_t>(seconds * 1e9);
-    while (control.ended.load(memory_order_relaxed) < options.threads) {
-      const uint64_t now = platform::now_ns();
-      if (now >= end) return;
-      platform::sleep_ns(std::min<uint64_t>(end - now, 20'000'000));
-    }
+  const auto all_ended = [&](uint64_t) {
+    return control.ended.load(memory_order_relaxed) == options.threads;
   };
 
   std::vector<platform::thread> threads;
   for (auto& inserter : inserters) threads.emplace_back([&inserter] { inserter->run(); });
-  for (platform::SpinWait wait; control.ready.load(memory_order_relaxed) < options.threads;) {
-    wait.once();
-  }
+  control.gate.await_made(options.threads);
   Reading before = read();
-  control.go.store(true, memory_order_relaxed);
+  control.gate.start();
   if (options.warmup_seconds > 0) {
-    sit_through(options.warmup_seconds);
+    sleep_through(options.warmup_seconds, all_ended);
     before = read();
   }
-  sit_through(options.seconds);
+  sleep_through(options.seconds, all_ended);
   const Reading after = read();
   control.stop.store(true, memory_order_relaxed);
   for (auto& thread : threads) thread.join();

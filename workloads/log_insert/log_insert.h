@@ -26,11 +26,11 @@ struct Options {
   uint32_t threads = 1;
   double warmup_seconds = 0;
   double seconds = 1;
-  uint64_t inserts = 0;  // each thread ends after so many; 0: only time ends the run
+  uint64_t inserts = 0;  // each thread ends after this many; 0: only time ends the run
   RecordSizes sizes;
   bool local = false;  // copy into memory of the thread's own, which stays in its L1 cache
-  // Every so manyth insert of a thread synchronises: its sequence number is larger than that of the
-  // last synchronising insert, of whichever thread. 0: no insert does.
+  // Every N-th insert of a thread synchronises: its sequence number is larger than that of the
+  // latest synchronising insert of any thread. 0: no insert synchronises.
   uint64_t sync_every = 0;
   uint32_t logs_per_commit = 0;  // 0: no transactions
   bool wait = false;             // wait for each commit before the next transaction
@@ -39,7 +39,7 @@ struct Options {
   uint64_t run = 0;              // the log's run number, for the checksums
   bool pin = true;               // pin thread i to core i
   const platform::WorkerClass* worker_class = nullptr;  // null: that of the process
-  bool polls = true;  // threads without commits poll the log, now and then
+  bool polls = true;  // threads without commits poll the log regularly
 };
 
 struct Result {
@@ -55,7 +55,7 @@ inline constexpr uint32_t kCommitRecordBytes = 32;
 // Runs the benchmark on a scheme that has been started. Every reservation is published when the
 // call returns, and the scheme can be stopped.
 Result insert_into(LogScheme& scheme, const Options& options);
-// Does the same work without a log: a plain copy (kCopy), or a fetch-and-add and a copy
+// Runs the benchmark without a log: a plain copy (kCopy), or a fetch-and-add and a copy
 // (kFetchAdd), into rings of `ring_bytes`.
 Result insert_into_floor(Floor floor, uint64_t ring_bytes, const Options& options);
 

@@ -20,7 +20,7 @@ std::string check(const std::string& what, uint32_t bytes) {
          std::to_string(kMostBytes);
 }
 
-// Numbers separated by commas. Returns nothing if `text` is anything else.
+// Returns the numbers of `text`, separated by commas. Returns no number if `text` has another form.
 std::vector<uint32_t> numbers(std::string_view text) {
   std::vector<uint32_t> all;
   const char* at = text.data();

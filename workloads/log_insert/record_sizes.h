@@ -7,21 +7,21 @@
 
 namespace logjam::log_insert {
 
-// Sizes in bytes, in the order in which a thread inserts such records again and again. All are
-// multiples of 8.
+// Sizes in bytes, in the order of a thread's inserts, which the thread repeats. All are multiples
+// of 8.
 struct RecordSizes {
   std::vector<uint32_t> bytes;
 
-  // Sets `bytes`. `spec` is a size, or `dist:SMALL,LARGE,MEAN`: two sizes in random order, in such
-  // shares that their mean is MEAN. `dist:` alone means Aether's 40, 264 and 120 B. If
-  // `outlier_bytes` is not 0, one record in 60 has that size instead (Aether, Fig. 10). Its place
-  // among the 60 is drawn anew for each 60, by `seed`. With a fixed place all threads would fill
-  // their outliers at the same time, and no small record would wait behind one. Returns an empty
-  // string, or why the arguments are refused, in one sentence.
+  // Sets `bytes`. `spec` is a size, or `dist:SMALL,LARGE,MEAN`: two sizes in random order, with
+  // shares that make their mean MEAN. `dist:` alone means Aether's 40, 264 and 120 B. If
+  // `outlier_bytes` is not 0, one record in 60 has that size instead (Aether, Fig. 10). `seed`
+  // draws its place in each group of 60. With a fixed place all threads would fill their outliers
+  // at the same time, and no small record would wait for one. Returns an empty string, or why the
+  // arguments are refused, in one sentence.
   std::string parse(const std::string& spec, uint32_t outlier_bytes, uint64_t seed);
 
-  // Require a successful parse(). first() is the index in `bytes` at which a thread begins; the
-  // threads begin at equal distances from each other.
+  // Returns the index in `bytes` at which a thread begins; the threads begin at equal distances.
+  // This function and the next two require a successful parse().
   size_t first(uint32_t thread, uint32_t threads) const { return bytes.size() * thread / threads; }
   uint32_t largest() const;
   uint32_t smallest() const;

@@ -207,9 +207,9 @@ class Tpcc : public Workload {
       spec.types.push_back(
           {kTypes[type].name, {{100.0 * mix_[type] / total(mix_), type == 0 ? 99.0 : 100.0}}});
     }
-    // The rate serves to compare log schemes. It is not called tpmC, which the specification defines
-    // with keying times, think times and a price. Like tpmC it counts the NewOrders that clause
-    // 2.4.1.4 has rolled back: the specification calls these completed, too.
+    // The rate serves to compare log schemes. It is not called tpmC, which the specification
+    // defines with keying times, think times and a price. Like tpmC it counts the NewOrders that
+    // clause 2.4.1.4 has rolled back: the specification calls these completed, too.
     spec.headline = {
         .name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
     return spec;

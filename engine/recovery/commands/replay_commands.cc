@@ -1,15 +1,21 @@
-#include "engine/recovery/replay_commands.h"
+#include "engine/recovery/commands/replay_commands.h"
 
 #include <glog/logging.h>
 
 #include <memory>
 #include <vector>
 
-#include "engine/recovery/replayer.h"
+#include "engine/recovery/commands/replayer.h"
 #include "platform/clock.h"
 #include "platform/thread.h"
 
 namespace logjam {
+
+std::string check_commands(const WorkloadInfo& workload, const SchemeInfo& scheme) {
+  if (!scheme.traits.commands || workload.has_commands) return "";
+  return "--log=" + std::string(scheme.name) +
+         " logs commands, and --workload=" + std::string(workload.name) + " has none";
+}
 
 uint32_t replaying_threads(const ProtocolInfo& protocol, uint32_t threads) {
   return protocol.optimistic ? threads : 1;
@@ -45,7 +51,7 @@ RecoveryResult replay_commands(Workload& workload, Database& database, const Log
   for (auto& thread : running) thread.join();
   uint64_t repeated = 0;
   for (const auto& replayer : replayers) repeated += replayer->repeated();
-  VLOG(1) << repeated << " commands were executed ahead of their turn in vain";
+  VLOG(1) << repeated << " speculative executions had to be repeated";
 
   result.error = order.error();
   result.transactions = order.committed();

@@ -1,16 +1,16 @@
 // The order in which the threads of a replay commit, which is the order of the log.
 //
 // A thread may execute its command at any time, and commits it when it is the command's turn. The
-// turn passes on when the command is certain to commit: what it writes is locked, and what it has
-// read is validated. Then its rows are installed while the next command begins its commit, which
-// waits for the locks that it needs, as commits under OCC do. The result is that of a serial
-// execution in the order of the log. A command validates after all earlier ones have locked what
-// they write, so it has read what these leave. And it locks and installs nothing before its turn,
-// so it has read nothing of a later one.
+// turn passes on when the command is certain to commit: the rows that it writes are locked, and the
+// rows that it has read are validated. Then its rows are installed while the next command begins
+// its commit, which waits for the locks that it needs, as commits under OCC do. The result is that
+// of a serial execution in the order of the log. A command validates after all earlier ones have
+// locked the rows that they write, so it has read the rows that these leave. And it locks and
+// installs nothing before its turn, so no earlier command has read anything of it.
 //
-// At its turn a command reads the final state. Even so, its validation may fail, because of other
-// threads: one that executes a later command may insert absent tuples, and one that has committed
-// removes absent tuples, and both change index nodes. So a thread may have the database to itself.
+// At its turn a command reads the final state. Even so, its validation may fail, because other
+// threads change index nodes: a thread that executes a later command may insert absent tuples, and
+// a thread that has committed removes absent tuples. So a thread may claim the database for itself.
 //
 // Protocol. Only the thread that has the turn stores `turn_`, with release. The thread that waits
 // for the turn loads it with acquire, and so sees the locks of all earlier commands. The thread
@@ -32,8 +32,9 @@
 
 namespace logjam {
 
-// Waits for another thread of the replay, which is a few microseconds away if it has a core. To
-// give one's own core away may cost milliseconds where other programs want it, so that comes late.
+// A wait for another thread of the replay, which takes a few microseconds if that thread has a
+// core. To yield the own core may cost milliseconds if other programs want it, so the wait yields
+// late.
 class ReplayWait {
  public:
   void once() {
@@ -53,12 +54,12 @@ class ReplayWait {
 
 class CommitOrder {
  public:
-  // For `threads` threads, numbered from 0.
+  // Orders the commits of `threads` threads, numbered from 0.
   explicit CommitOrder(uint32_t threads) : active_(threads) {}
 
-  // Any thread: how many commands have committed, or are certain to.
+  // Returns how many commands have committed, or are certain to. Any thread may call it.
   uint64_t committed() const { return turn_.load(platform::memory_order_acquire); }
-  // Any thread: whether replay has ended with an error.
+  // Returns whether replay has ended with an error. Any thread may call it.
   bool stopped() const { return stopped_.load(platform::memory_order_acquire); }
 
   // Waits for the turn of command `index`. Returns false if replay has stopped.
@@ -68,18 +69,20 @@ class CommitOrder {
     }
     return true;
   }
-  // For the thread whose command `index` has the turn: that command is certain to commit.
+  // Passes the turn on, since command `index` is certain to commit. Called by the thread whose
+  // command has the turn.
   void pass(uint64_t index) { turn_.store(index + 1, platform::memory_order_release); }
-  // For the thread whose command has the turn: replay ends before that command, because of `error`.
+  // Ends replay before the command that has the turn, because of `error`. Called by that command's
+  // thread.
   void stop(std::string error) {
     error_ = std::move(error);
     stopped_.store(true, platform::memory_order_release);
   }
-  // For one thread, after all others have ended: the error, or an empty string.
+  // Returns the error, or an empty string. Called by one thread, after all others have ended.
   const std::string& error() const { return error_; }
 
-  // Thread `thread` uses the database from begin() to end(), and waits for no turn meanwhile.
-  // begin() waits while another thread has the database to itself.
+  // Waits while another thread has the database to itself, and lets thread `thread` use the
+  // database until end(). The thread waits for no turn meanwhile.
   void begin(uint32_t thread) {
     auto& active = *active_[thread];
     active.store(true, platform::memory_order_seq_cst);
@@ -91,8 +94,8 @@ class CommitOrder {
   }
   void end(uint32_t thread) { active_[thread]->store(false, platform::memory_order_release); }
 
-  // The same for a thread whose command has the turn, and which is the only one to use the
-  // database.
+  // Calls begin(), and then waits until no other thread uses the database, until end_alone().
+  // Called by the thread whose command has the turn.
   void begin_alone(uint32_t thread) {
     begin(thread);
     alone_.store(true, platform::memory_order_seq_cst);

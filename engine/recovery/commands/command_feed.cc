@@ -1,4 +1,4 @@
-#include "engine/recovery/command_feed.h"
+#include "engine/recovery/commands/command_feed.h"
 
 #include <utility>
 
@@ -29,8 +29,8 @@ void CommandFeed::read() {
   end_.store(filled_, platform::memory_order_release);
 }
 
-// Puts the record into the next slot, and waits until that is free. Returns false if it is not
-// wanted.
+// Waits until the next slot is free, and puts the record into it. Returns false if no more records
+// are wanted.
 bool CommandFeed::add(const RecordHeader& record) {
   constexpr uint64_t kNapNs = 1'000'000;
   Slot& slot = slots_[filled_ % kSlots];

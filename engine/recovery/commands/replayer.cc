@@ -1,4 +1,4 @@
-#include "engine/recovery/replayer.h"
+#include "engine/recovery/commands/replayer.h"
 
 namespace logjam {
 namespace {
@@ -62,12 +62,12 @@ bool Replayer::replay(const Command& command) {
   return false;
 }
 
-// Gives the command to the client. Returns what is wrong with the command, or an empty string. What
-// is wrong is here always the rest of a sentence that begins with the command.
+// Gives the command to the client. Returns an error, or an empty string. Here and below, an error
+// is the rest of a sentence that begins with "the command".
 std::string Replayer::take(const Command& command) {
   const RecordHeader& record = *command.record;
   if (record.sequence <= command.previous) {
-    return "comes behind a command of sequence number " + std::to_string(command.previous);
+    return "comes after a command of sequence number " + std::to_string(command.previous);
   }
   if (!read_command(record, &logged_)) return "contradicts itself, or is none";
   if (logged_.type >= types_ || !client_->take(logged_.type, logged_.input)) {
@@ -80,7 +80,8 @@ std::string Replayer::take(const Command& command) {
 }
 
 // Executes the command before it has the turn, and commits it at its turn. Returns false if that
-// was not possible. Then it must be executed at its turn, and whatever it met before is no error.
+// was not possible. Then the command must be executed at its turn, and its failures so far are no
+// errors.
 bool Replayer::execute_ahead(const Command& command) {
   if (order_.committed() == command.index) return false;
   order_.begin(id_);
@@ -100,7 +101,7 @@ bool Replayer::execute_ahead(const Command& command) {
   return committed;
 }
 
-// Executes and commits the command, which has the turn. Returns what is wrong, or an empty string.
+// Executes and commits the command, which has the turn. Returns an error, or an empty string.
 std::string Replayer::execute_at_turn(const Command& command) {
   constexpr uint32_t kAttemptsBesideOthers = 2;
   for (uint32_t attempt = 0;; ++attempt) {
@@ -125,8 +126,8 @@ std::string Replayer::execute_at_turn(const Command& command) {
   }
 }
 
-// Commits the executed transaction, which has the turn. Returns false if that is refused, or if
-// `status`, the result of the execution, does not allow it: it must be aborted.
+// Commits the executed transaction, which has the turn. Returns false if it must be aborted: the
+// commit is refused, or `status`, the result of the execution, does not allow it.
 bool Replayer::commit(const Command& command, Status status) {
   if (status == Status::kAbort || status == Status::kRollback) return false;
   log_.expect(command.index, command.record->sequence, logged_.rows);
@@ -134,12 +135,12 @@ bool Replayer::commit(const Command& command, Status status) {
   if (txn_->commit() != Status::kOk) return false;
   client_->acknowledged(number);
   const uint32_t erased = reclaimer_.committed(kQueue);
-  if (erased != 0) reclaimer_.durable(kQueue, erased);  // it comes from the log
+  if (erased != 0) reclaimer_.durable(kQueue, erased);  // as it comes from the log
   return true;
 }
 
-// Between two transactions: takes out what commands have erased, as the run did. Scans would walk
-// through all of it.
+// Removes erased tuples, as the run did, because scans would walk through all of them. Called
+// between two transactions.
 void Replayer::reclaim() {
   epochs_.quiescent(id_);
   reclaimer_.work();

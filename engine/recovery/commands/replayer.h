@@ -1,10 +1,10 @@
 // One thread of a replay of commands.
 //
 // It executes its command ahead of its turn, waits for the turn, and commits. If the commit is
-// refused, an earlier command has overwritten what the execution had read. Then the command is
-// executed again, at its turn. That attempt reads the final state, so it is refused only if other
-// threads have changed an index node. After another one the thread has the database to itself, and
-// an attempt that fails then is an error.
+// refused, an earlier command has overwritten a row that the execution had read. Then the command
+// is executed again, at its turn. That attempt reads the final state, so it is refused only if
+// other threads have changed an index node. After a second such attempt the thread has the database
+// to itself, and an attempt that fails then is an error.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,27 @@
 #include <string>
 
 #include "engine/protocol.h"
-#include "engine/recovery/command_feed.h"
-#include "engine/recovery/commit_order.h"
-#include "engine/recovery/replay_log.h"
-#include "engine/recovery/speculative_transaction.h"
+#include "engine/recovery/commands/command_feed.h"
+#include "engine/recovery/commands/commit_order.h"
+#include "engine/recovery/commands/replay_log.h"
+#include "engine/recovery/commands/speculative_transaction.h"
 #include "engine/workload.h"
 
 namespace logjam {
 
-// run() is called once, by a thread of its own; everything else by one thread, before and after.
+// run() is called once, by a thread of its own. All other functions are called by one thread,
+// before or after run().
 class Replayer {
  public:
-  // Thread number `id` of those that share `feed`, `order` and `epochs`, which outlive this object.
-  // With several threads, `protocol` is optimistic.
+  // Makes thread number `id` of the threads that share `feed`, `order` and `epochs`, which outlive
+  // this object. If there are several threads, `protocol` is optimistic.
   Replayer(uint32_t id, Workload& workload, Database& database, const ProtocolInfo& protocol,
            CommandFeed& feed, CommitOrder& order, Epochs& epochs);
 
   // Replays commands until all are taken, or until replay has stopped.
   void run();
 
-  // How many commands were executed ahead of their turn in vain.
+  // Returns how many speculative executions had to be repeated.
   uint64_t repeated() const { return repeated_; }
 
  private:

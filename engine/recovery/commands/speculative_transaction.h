@@ -1,13 +1,13 @@
-// A transaction as a client sees it that is executed before earlier ones have committed.
+// The view that a client has of a transaction that runs before earlier ones have committed.
 #pragma once
 
 #include "engine/transaction.h"
 
 namespace logjam {
 
-// A client may know that a row is there, because the run had inserted it before. It then ends the
-// process if the row is missing, which here only means that the insert comes later. So a row that
-// is missing, or that is in the way of an insert, aborts this attempt. One thread uses the object.
+// A client may know that a row exists, because the run had inserted it before, and end the process
+// if the row is missing. Here a missing row only means that its insert commits later. So a missing
+// row, or a row that is in the way of an insert, aborts this attempt. One thread uses the object.
 class SpeculativeTransaction final : public Transaction {
  public:
   explicit SpeculativeTransaction(Transaction& txn) : txn_(txn) {}

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/recovery/commit_order.h"
+#include "engine/recovery/commands/commit_order.h"
 #include "logging/format/record.h"
 #include "logging/log_scheme.h"
 
 namespace logjam {
 
-// It gives each transaction the sequence number that its record has, and writes nothing. It looks
-// at what the transaction would log. If that agrees with the record, it passes the turn on:
+// It gives each transaction the sequence number of its record, and writes nothing. It compares the
+// command that the transaction would log with the record. If they agree, it passes the turn on:
 // concurrency control calls the log when the transaction is certain to commit, before it installs
 // the rows. Only the replaying thread uses it.
 class ReplayLog final : public LogScheme {
@@ -21,8 +21,8 @@ class ReplayLog final : public LogScheme {
   explicit ReplayLog(CommitOrder& order)
       : LogScheme(LogConfig{.traits = {.commands = true}}), order_(order) {}
 
-  // The next transaction repeats command `index`, which has the turn. Its record has this sequence
-  // number, and says that it changed so many rows.
+  // Announces that the next transaction repeats command `index`, which has the turn. Its record has
+  // the number `sequence`, and says that the command changed `rows` rows.
   void expect(uint64_t index, uint64_t sequence, uint16_t rows) {
     index_ = index;
     sequence_ = sequence;
@@ -30,7 +30,7 @@ class ReplayLog final : public LogScheme {
     rows_ = 0;
     in_order_ = true;
   }
-  // Of the transaction that has committed: what is wrong, or an empty string.
+  // Returns what is wrong with the transaction that has committed, or an empty string.
   std::string wrong() const {
     if (!in_order_) return "read or overwrote what has a larger sequence number";
     if (rows_ == expected_rows_) return "";
@@ -55,8 +55,8 @@ class ReplayLog final : public LogScheme {
     }
     return passed_on();
   }
-  // A transaction of the run that changed nothing has no record, but a damaged or forged one may
-  // say so.
+  // Passes the turn on. A transaction of the run that changed nothing has no record, but a damaged
+  // or forged record may claim to be one.
   CommitPoint commit_read_only(uint32_t, const Dependencies&) override { return passed_on(); }
   bool is_durable(const CommitPoint&) const override { return true; }
   void poll(uint32_t) override {}

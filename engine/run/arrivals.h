@@ -1,0 +1,62 @@
+// The arrivals of one worker in an open loop: its share of --rate, at random distances (Poisson).
+// Only the worker uses it. Times are in ticks.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "engine/run/run_options.h"
+#include "platform/clock.h"
+
+namespace logjam {
+
+class Arrivals {
+ public:
+  explicit Arrivals(const RunOptions& options)
+      : mean_gap_(options.rate == 0
+                      ? 0
+                      : 1e9 * options.threads / options.rate / platform::ns_per_tick()) {}
+
+  // Returns false in a closed loop, which has no arrivals.
+  bool open() const { return mean_gap_ != 0; }
+
+  // Sets the first arrival a random distance after `now`. `random` is a random number, here and
+  // below.
+  void begin(uint64_t now, uint64_t random) { next_ = now + gap(random); }
+  // Returns when the next transaction arrives: its intended start.
+  uint64_t next() const { return next_; }
+  // Returns next(), and goes to the arrival after it.
+  uint64_t take(uint64_t random) {
+    const uint64_t arrival = next_;
+    next_ += gap(random);
+    return arrival;
+  }
+
+  // Calls `visit(arrival, count)` for all arrivals from next() to `end`, and returns their number.
+  // They are taken at equal distances, some of them together: a worker that is late has many, and a
+  // draw for each would take time.
+  template <class Visit>
+  uint64_t visit_until(uint64_t end, const Visit& visit) const {
+    if (next_ > end) return 0;
+    constexpr uint64_t kMostSteps = 1 << 16;
+    const auto all = 1 + static_cast<uint64_t>(static_cast<double>(end - next_) / mean_gap_);
+    const uint64_t step = 1 + all / kMostSteps;
+    for (uint64_t i = 0; i < all; i += step) {
+      const uint64_t arrival = next_ + static_cast<uint64_t>(static_cast<double>(i) * mean_gap_);
+      visit(std::min(arrival, end), std::min(step, all - i));
+    }
+    return all;
+  }
+
+ private:
+  uint64_t gap(uint64_t random) const {
+    const double uniform = (static_cast<double>(random >> 11) + 1) / 9007199254740993.0;
+    return static_cast<uint64_t>(-std::log(uniform) * mean_gap_);
+  }
+
+  const double mean_gap_;
+  uint64_t next_ = 0;
+};
+
+}  // namespace logjam

@@ -1,0 +1,76 @@
+// The commits of one worker that the log has not reported durable yet. Only the worker uses it.
+//
+// Each commit waits in the queue that its commit point names. Within a queue, commits become
+// durable in order, so only the heads of the queues are examined.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+
+#include "logging/log_scheme.h"
+
+namespace logjam {
+
+// `Log` is LogScheme, or a class with its functions is_durable() and wait_durable(). `Commit` has
+// the members `point`, its CommitPoint, and `start`, when its transaction started.
+template <class Log, class Commit>
+class CommitPipeline {
+ public:
+  // Worker `worker` of `log` may have `depth` commits in flight.
+  CommitPipeline(Log& log, uint32_t worker, size_t depth)
+      : log_(log), worker_(worker), depth_(depth) {}
+
+  bool empty() const { return size_ == 0; }
+  // Returns whether more commits are in flight than may be.
+  bool too_full() const { return size_ > depth_; }
+
+  void push(Commit commit) {
+    ++size_;
+    auto& queue = queues_[commit.point.queue];
+    queue.push_back(std::move(commit));
+  }
+  // Returns the commit point to wait for when fewer commits must be in flight: the head of the
+  // longest queue. The pipeline is not empty.
+  const CommitPoint& next() const {
+    return std::ranges::max_element(queues_, {}, &std::deque<Commit>::size)->front().point;
+  }
+  // Waits until next() is durable.
+  void wait() { log_.wait_durable(worker_, next()); }
+
+  // Calls `acknowledge(commit)` for each commit that has become durable, and removes it. Returns
+  // whether there was any.
+  template <class Acknowledge>
+  bool acknowledge_durable(const Acknowledge& acknowledge) {
+    const size_t before = size_;
+    for (auto& queue : queues_) {
+      while (!queue.empty() && log_.is_durable(queue.front().point)) {
+        acknowledge(queue.front());
+        queue.pop_front();
+        --size_;
+      }
+    }
+    return size_ != before;
+  }
+  // Returns the earliest start of a commit in flight, or 0 if there is none.
+  uint64_t oldest_start() const {
+    uint64_t oldest = 0;
+    for (const auto& queue : queues_) {
+      if (queue.empty()) continue;
+      if (oldest == 0 || queue.front().start < oldest) oldest = queue.front().start;
+    }
+    return oldest;
+  }
+
+ private:
+  Log& log_;
+  const uint32_t worker_;
+  const size_t depth_;
+  size_t size_ = 0;
+  std::array<std::deque<Commit>, CommitPoint::kQueues> queues_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,64 @@
+// The options of a run, which its workers and their transactions read.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "engine/stats/histogram.h"
+
+namespace logjam::platform {
+class WorkerClass;
+}
+
+namespace logjam {
+
+struct CheckpointOptions;
+
+enum class CommitPolicy : uint8_t { kSync, kPipelined, kAsync };
+
+enum class LogRecords : uint8_t { kTransaction, kOperation };
+
+enum class Phase : uint32_t { kWarmup, kMeasure, kDrain };
+
+// One interval of a run (engine/run/timeline.h).
+struct TimelineSample {
+  Phase phase = Phase::kWarmup;
+  double time_seconds =
+      0;               // its end, from the start of the measured phase; negative in the warm-up
+  double seconds = 0;  // its length
+  uint64_t transactions = 0;  // acknowledged ones
+  uint64_t aborts = 0;
+  uint64_t log_bytes = 0;      // of the transactions that pre-committed
+  uint64_t durable_bytes = 0;  // growth of the streams' durable positions
+  // At the end of the interval: the log bytes of all transactions that are pre-committed and not
+  // acknowledged, and the age of the oldest transaction that is not acknowledged.
+  uint64_t lag_bytes = 0;
+  double lag_ns = 0;
+  HistogramSum commit;  // latencies of the acknowledged transactions, in ticks
+};
+
+struct RunOptions {
+  uint32_t threads = 1;
+  double warmup_seconds = 0;
+  double seconds = 1;
+  CommitPolicy commit = CommitPolicy::kPipelined;
+  bool early_lock_release = true;
+  bool keep_read_locks = false;  // without early lock release: rows only read stay locked, too
+  LogRecords log_records = LogRecords::kTransaction;
+  uint64_t seed = 1;
+  // Each worker ends after this many; 0: only time ends the run. A run with this option has no
+  // warm-up, since the workers might end in it.
+  uint64_t transactions = 0;
+  double rate = 0;              // transactions per second that all workers offer; 0: closed loop
+  uint32_t pipeline_depth = 1;  // unacknowledged transactions a worker may have in flight
+  bool breakdown = true;
+  bool pin = true;
+  const platform::WorkerClass* worker_class = nullptr;  // null: that of the process
+  bool progress = false;                                // one line per second on stderr
+  const CheckpointOptions* checkpoints = nullptr;       // null: none are taken
+  // Called every `sample_ms`, and when a phase ends; one call at a time. Null: never.
+  std::function<void(const TimelineSample&)> on_sample = nullptr;
+  uint64_t sample_ms = 100;
+};
+
+}  // namespace logjam

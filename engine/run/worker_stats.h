@@ -1,0 +1,89 @@
+// The measurements that workers make and a run adds up.
+//
+// A new one is a member of Measurements and a line in visit(). Then it is a member of each worker's
+// WorkerStats and of the RunResult, and the run resets it and adds it up.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/stats/histogram.h"
+#include "engine/transaction.h"
+#include "platform/counter.h"
+
+namespace logjam {
+
+// How the transactions of one type, or of all types, ended. `Number`: see Measurements.
+template <class Number>
+struct EndedTransactions {
+  Number transactions{};  // acknowledged in the measured phase: goodput
+  Number misses{};        // those of them that met a miss that the workload expects
+  Number rollbacks{};     // undone because the workload asked; not part of `transactions`
+
+  template <class Other, class Visit>
+  void visit(Other& other, const Visit& visit) {
+    visit(transactions, other.transactions);
+    visit(misses, other.misses);
+    visit(rollbacks, other.rollbacks);
+  }
+};
+using TypeCounts = EndedTransactions<uint64_t>;
+
+// In a worker, `Number` is Counter and `Latencies` is Histogram: one thread writes, any may read.
+// In the sum over the workers they are uint64_t and HistogramSum.
+template <class Number, class Latencies>
+struct Measurements {
+  std::vector<EndedTransactions<Number>> by_type;
+  std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
+  // Open loop only, else 0. Arrivals are those whose intended start is in the measured phase. The
+  // backlog has every arrival up to the end of that phase, in it or before, that was neither
+  // acknowledged nor rolled back by then.
+  Number arrivals{}, backlog{};
+  Number log_bytes{}, log_records{};
+  Number pipeline_wait_ticks{};  // waits because a pipeline was full
+  // Latencies in ticks, of the transactions that began in the measured phase. Execution takes from
+  // the first start to the pre-commit.
+  Latencies execution;
+  // From the first (open loop: intended) start to the acknowledgement. In an open loop it has every
+  // arrival of the measured phase that did not roll back. An arrival that is acknowledged after the
+  // end counts with its whole latency, and one that never is with its wait until the end.
+  Latencies commit;
+
+  // Calls `visit(mine, theirs)` for each measurement of this object and of `other`, which has as
+  // many types.
+  template <class Other, class Visit>
+  void visit(Other& other, const Visit& visit) {
+    for (size_t i = 0; i < by_type.size(); ++i) by_type[i].visit(other.by_type[i], visit);
+    for (size_t i = 0; i < aborts.size(); ++i) visit(aborts[i], other.aborts[i]);
+    visit(arrivals, other.arrivals);
+    visit(backlog, other.backlog);
+    visit(log_bytes, other.log_bytes);
+    visit(log_records, other.log_records);
+    visit(pipeline_wait_ticks, other.pipeline_wait_ticks);
+    visit(execution, other.execution);
+    visit(commit, other.commit);
+  }
+};
+
+struct WorkerStats : Measurements<platform::Counter, Histogram> {
+  // Returns the acknowledged transactions of all types. Any thread may call it.
+  uint64_t transactions() const {
+    uint64_t all = 0;
+    for (const auto& type : by_type) all += type.transactions.value();
+    return all;
+  }
+  // Forgets all measurements. Called by the worker's thread.
+  void reset() {
+    visit(*this, [](auto& mine, auto&) {
+      if constexpr (requires { mine.reset(); }) {
+        mine.reset();
+      } else {
+        mine.set(0);
+      }
+    });
+  }
+};
+
+}  // namespace logjam
