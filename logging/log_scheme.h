@@ -20,7 +20,7 @@ namespace logjam {
 
 class ReadStamps;
 
-class LogScheme {
+class LogScheme : public Durability {
  public:
   virtual ~LogScheme() = default;
   LogScheme(const LogScheme&) = delete;
@@ -56,9 +56,6 @@ class LogScheme {
 
   // Returns the commit point of a transaction that wrote nothing.
   virtual CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) = 0;
-
-  // Any thread. Returns whether `point` is durable. Monotone: once true, true for ever.
-  virtual bool is_durable(const CommitPoint& point) const = 0;
 
   // A worker's share of the scheme's work, called between transactions and while waiting for locks.
   virtual void poll(uint32_t worker) = 0;

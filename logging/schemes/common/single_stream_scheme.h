@@ -11,13 +11,15 @@
 
 namespace logjam {
 
-class SingleStreamScheme : public LsnScheme {
+class SingleStreamScheme : public LsnScheme, private StreamOwner {
  public:
   bool is_durable(const CommitPoint& point) const override { return point.sequence <= sdl(); }
   void poll(uint32_t) override { stream_.poll(); }
   uint32_t flushers() const override { return 1; }
   int flusher_socket(uint32_t) const override { return stream_.home().socket; }
-  void flush(uint32_t, bool stopping) override { stream_.flush(stopping); }
+  void flush(uint32_t, bool stopping) override {
+    stream_.flush(stopping ? Flush::kNow : Flush::kByPolicy);
+  }
   void wait_durable(uint32_t worker, const CommitPoint& point) override {
     stream_.wait(worker, point);
   }
@@ -32,9 +34,7 @@ class SingleStreamScheme : public LsnScheme {
  protected:
   explicit SingleStreamScheme(const LogConfig& config,
                               uint64_t max_write_bytes = Stream::kMaxWriteBytes)
-      : LsnScheme(config),
-        stream_(
-            config, 0, waiters(), [this] { return sbl(); }, max_write_bytes) {}
+      : LsnScheme(config), stream_(config, 0, waiters(), *this, max_write_bytes) {}
 
   // Any thread. Returns SBL; the call may advance it (see Stream).
   virtual uint64_t sbl() const = 0;
@@ -46,6 +46,8 @@ class SingleStreamScheme : public LsnScheme {
   Stream& stream() { return stream_; }
 
  private:
+  uint64_t filled(uint32_t) final { return sbl(); }
+
   Stream stream_;
 };
 

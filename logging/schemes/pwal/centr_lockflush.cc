@@ -63,7 +63,7 @@ class CentrLockFlush final : public SingleStreamScheme {
   // Called under the mutex: returns when the buffer is durable.
   void flush_buffer(uint32_t worker) {
     commits_ = 0;
-    stream().wait(worker, commit_point(sbl()), true);
+    stream().wait(worker, commit_point(sbl()), Flush::kNow);
   }
 
   const uint64_t group_;
