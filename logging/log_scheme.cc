@@ -8,7 +8,7 @@ LogScheme::LogScheme(const LogConfig& config)
     : traits_(config.traits),
       run_(config.run),
       safety_timeout_ns_(config.safety_timeout_ns),
-      waiters_(config.workers, [this](const CommitPoint& point) { return is_durable(point); }) {}
+      waiters_(config.workers, *this) {}
 
 void LogScheme::draw_number(uint32_t, const Dependencies&) {
   LOG(FATAL) << "this scheme draws its numbers with the holes";

@@ -34,7 +34,7 @@ class ReadStamps;
 
 // A function with a parameter `worker` is called by the thread of that worker only. Any thread may
 // call the others, unless their comments say which thread does.
-class LogScheme {
+class LogScheme : public Durability {
  public:
   virtual ~LogScheme() = default;
   LogScheme(const LogScheme&) = delete;
@@ -74,10 +74,7 @@ class LogScheme {
   // Returns the commit point of a transaction that wrote nothing.
   virtual CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) = 0;
 
-  // The worker loop calls these.
-
-  // Returns whether `point` is durable. A point that is durable once stays durable.
-  virtual bool is_durable(const CommitPoint& point) const = 0;
+  // The worker loop calls these, and is_durable() of Durability.
 
   // Performs the worker's share of the scheme's work. Called between transactions, and while the
   // worker waits for a lock.

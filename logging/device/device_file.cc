@@ -11,7 +11,6 @@
 
 #include "logging/device/write_file.h"
 #include "platform/fatal.h"
-#include "platform/park.h"
 
 namespace logjam {
 namespace {
@@ -54,8 +53,7 @@ DeviceFile::DeviceFile(const DeviceOptions& options, int open_flags, Grown grown
 
 DeviceFile::~DeviceFile() {
   closing_.store(true, platform::memory_order_release);
-  event_.fetch_add(1);
-  platform::wake_all(event_);
+  event_.notify();
   if (grower_.joinable()) grower_.join();
   for (const auto& [index, fd] : open_) close(fd);
   close(fd_);
@@ -91,8 +89,7 @@ void DeviceFile::preallocate(uint64_t bytes) {
 
 void DeviceFile::raise_ready(uint64_t ready) {
   ready_.store(ready, platform::memory_order_release);
-  event_.fetch_add(1);
-  platform::wake_all(event_);
+  event_.notify();
 }
 
 int DeviceFile::write_zeros(uint64_t end) {
@@ -123,31 +120,31 @@ void DeviceFile::grow(uint64_t end) {
     if (!grower_.joinable()) grower_ = platform::thread([this] { grower(); });
     if (end + ahead_ > wanted_.load(platform::memory_order_relaxed)) {
       wanted_.store(end + ahead_ + burst_, platform::memory_order_release);
-      event_.fetch_add(1);
-      platform::wake_all(event_);
+      event_.notify();
     }
   }
+  platform::EventCount::Waiter waiter(event_);
   while (true) {
-    const uint32_t seen = event_.load();
+    const uint32_t seen = waiter.prepare();
     if (end <= ready_.load(platform::memory_order_acquire)) return;
     const int error = error_.load(platform::memory_order_acquire);
     if (error != 0) fail("grow", segments_.bytes != 0 ? maker_.path() : path_, error);
-    platform::wait_on(event_, seen, kSafetyTimeoutNs);
+    waiter.sleep(seen, kSafetyTimeoutNs);
   }
 }
 
 void DeviceFile::grower() {
   platform::name_this_thread("log-grower");
   platform::favour_this_thread();
+  platform::EventCount::Waiter waiter(event_);
   while (true) {
-    // The event is loaded before `closing_` and `wanted_`: a change of either after this load makes
-    // wait_on() return.
-    const uint32_t seen = event_.load();
+    // `closing_` and `wanted_` are loaded after prepare(): a change of either makes sleep() return.
+    const uint32_t seen = waiter.prepare();
     if (closing_.load(platform::memory_order_acquire)) return;
     const uint64_t wanted = wanted_.load(platform::memory_order_acquire);
     const bool segments = segments_.bytes != 0;
     if (wanted <= (segments ? maker_.made() : ready_.load(platform::memory_order_relaxed))) {
-      platform::wait_on(event_, seen);
+      waiter.sleep(seen);
       continue;
     }
     int error = segments ? make_segments(wanted, kPieceBytes) : write_zeros(wanted);
@@ -155,8 +152,7 @@ void DeviceFile::grower() {
     if (!segments && error == 0 && fdatasync(fd_) != 0) error = errno;
     if (error != 0) {
       error_.store(error, platform::memory_order_release);
-      event_.fetch_add(1);
-      platform::wake_all(event_);
+      event_.notify();
       return;
     }
   }

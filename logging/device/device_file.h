@@ -26,6 +26,7 @@
 #include "logging/device/segment_maker.h"
 #include "logging/format/log_file.h"
 #include "platform/atomic.h"
+#include "platform/event_count.h"
 #include "platform/mutex.h"
 #include "platform/thread.h"
 
@@ -108,7 +109,7 @@ class DeviceFile {
   platform::atomic<uint64_t> wanted_{0};
   platform::atomic<int> error_{0};  // the grower's errno; fatal when the log reaches `ready_`
   platform::atomic<bool> closing_{false};
-  platform::atomic<uint32_t> event_{0};
+  platform::EventCount event_;
   platform::thread grower_;
 };
 

@@ -5,12 +5,12 @@
 // On both sides full_fence() orders a store before a load: the worker stores the flag and loads the
 // watermark, the other thread stores the watermark and loads the flag. So one of the two always
 // sees the other's store, and no wake-up is lost. If a worker is changing its point, another thread
-// may read a point that is half old, half new. In that case the worker loads the watermark, behind
-// its fence, after the other thread has stored it: the worker needs no wake-up.
+// may read a point that is half old, half new. In that case the worker loads the watermark, after
+// its fence, when the other thread has stored it already: the worker needs no wake-up. This is no
+// platform::EventCount, because the thread that wakes chooses which workers it wakes.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "logging/commit_point.h"
@@ -19,27 +19,38 @@
 
 namespace logjam {
 
+// Says which commits are durable, as a log scheme does.
+class Durability {
+ public:
+  // Returns whether `point` is durable. Monotone: once true, true for ever. Any thread may call it.
+  virtual bool is_durable(const CommitPoint& point) const = 0;
+
+ protected:
+  ~Durability() = default;
+};
+
 class DurabilityWaiters {
  public:
-  // `is_durable` may be called by any thread, and is monotone: once true, true for ever.
-  DurabilityWaiters(uint32_t workers, std::function<bool(const CommitPoint&)> is_durable)
-      : is_durable_(std::move(is_durable)), waiters_(workers) {}
+  // The waiters are workers 0 to `workers` - 1. `durability` outlives this object.
+  DurabilityWaiters(uint32_t workers, const Durability& durability)
+      : durability_(durability), waiters_(workers) {}
 
-  // Any thread.
-  bool is_durable(const CommitPoint& point) const { return is_durable_(point); }
+  // Returns whether `point` is durable. Any thread may call it.
+  bool is_durable(const CommitPoint& point) const { return durability_.is_durable(point); }
 
-  // Called by worker `worker` only. Blocks it until it is woken, `point` is durable, or
-  // `timeout_ns` has passed; may return early. With `lead` the worker would lead (FlushLead), and
-  // does not sleep if `lead` is kFree behind the fence.
+  // Blocks until the worker is woken, `point` is durable, or `timeout_ns` has passed; may return
+  // early. With `lead` the worker would lead (FlushLead), and does not sleep if `lead` is kFree
+  // after the fence. Called by the thread of `worker`.
   static constexpr uint32_t kFree = 0;
   void park(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns,
             const platform::atomic<uint32_t>* lead = nullptr);
 
-  // Any thread, after it advanced a watermark.
+  // Unparks the workers whose points are durable. Any thread may call it, after it advanced a
+  // watermark.
   void wake_durable();
-  // Any thread, after it freed the lead of `stream`. Unparks one worker that waits for that stream,
-  // would lead, and whose point is not durable yet. Returns false if it sees no such worker: a
-  // worker that parks later finds the lead free.
+  // Unparks one worker that waits for `stream`, would lead, and whose point is not durable yet.
+  // Returns false if it sees no such worker: a worker that parks later finds the lead free. Any
+  // thread may call it, after it freed the lead of `stream`.
   bool wake_one_to_lead(uint32_t stream);
 
  private:
@@ -55,7 +66,7 @@ class DurabilityWaiters {
     CommitPoint load() const;
   };
 
-  const std::function<bool(const CommitPoint&)> is_durable_;
+  const Durability& durability_;
   std::vector<Waiter> waiters_;
 };
 

@@ -50,16 +50,18 @@ class FlushLead {
   // The lead of stream `stream`, whose waiters are among `waiters`.
   FlushLead(uint32_t stream, DurabilityWaiters& waiters) : stream_(stream), waiters_(waiters) {}
 
-  // Any thread; the answer may be late.
+  // Returns whether a thread leads. Any thread may call it; the answer may be late.
   bool held() const { return load() == kHeld; }
 
-  // A thread that would lead. Returns whether it leads now.
+  // Takes the lead if it is free or on call. Returns whether the caller leads now. Called by a
+  // thread that would lead.
   bool take() {
     uint32_t seen = load();
     return seen != kHeld && state_.compare_exchange_strong(seen, kHeld);
   }
 
-  // The leader: leads no more. `work_pending` and the result as below.
+  // Gives the lead up and offers it. `work_pending` and the result are those of offer(). Called by
+  // the leader.
   template <class WorkPending>
   bool give_up(const WorkPending& work_pending) {
     state_.store(kOnCall, platform::memory_order_release);
@@ -67,8 +69,9 @@ class FlushLead {
     return offer(work_pending);
   }
 
-  // Any thread, behind a full fence that follows what may have made work pending. `work_pending()`
-  // says whether there is something to flush. Returns false if there is, and no waiter to lead.
+  // Wakes a waiter to lead if the lead is on call and `work_pending()`: there is something to
+  // flush. Returns false if there is, and no waiter to lead. Any thread may call it, after a full
+  // fence that follows its store that may have made work pending.
   template <class WorkPending>
   bool offer(const WorkPending& work_pending) {
     uint32_t seen = kOnCall;
@@ -79,7 +82,8 @@ class FlushLead {
     return true;
   }
 
-  // A waiter that has slept, and leaves because its commit is durable.
+  // Passes a free lead on: wakes another waiter, or puts the lead on call if no work is pending.
+  // Called by a waiter that has slept, and leaves because its commit is durable.
   template <class WorkPending>
   void pass_on(const WorkPending& work_pending) {
     platform::full_fence();
@@ -91,12 +95,13 @@ class FlushLead {
     }
   }
 
-  // The thread of `worker`: sleeps as DurabilityWaiters::park says, but not on a free lead.
+  // Sleeps as DurabilityWaiters::park says, but not while the lead is free. Called by the thread of
+  // `worker`.
   void park(uint32_t worker, const CommitPoint& point, uint64_t timeout_ns) {
     waiters_.park(worker, point, timeout_ns, &state_);
   }
 
-  // Any thread: how often a waiter was woken to lead.
+  // Returns how often a waiter was woken to lead. Any thread may call it.
   uint64_t handed_over() const { return handed_over_.load(platform::memory_order_relaxed); }
 
  private:

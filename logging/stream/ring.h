@@ -1,6 +1,6 @@
 // The memory of a log stream: a ring addressed by stream position.
 //
-// A mirror of the ring lies behind it in the address space. So the bytes [position, position + n)
+// A mirror of the ring follows it in the address space. So the bytes [position, position + n)
 // of the stream are contiguous in memory wherever they lie, for n up to `capacity()`.
 //
 // A hole that ends at `end` may be filled when end <= align_down(durable, block) + capacity. The
@@ -24,11 +24,9 @@ namespace logjam {
 class Ring {
  public:
   // The capacity is a power of two, at least `bytes` and at least two blocks. `block`, the device's
-  // block size in bytes, is a power of two.
-  // `node` is where the memory lies (platform::place).
+  // block size in bytes, is a power of two. `node` is where the memory lies (platform::place).
   Ring(uint64_t bytes, uint32_t block, int node = platform::kFirstTouch);
 
-  // Any thread may call the functions that follow, up to fits().
   uint64_t capacity() const { return mask_ + 1; }
   uint64_t block() const { return block_; }
   uint64_t max_record_bytes() const { return capacity() - block_; }
@@ -37,16 +35,16 @@ class Ring {
   uint64_t block_down(uint64_t position) const { return position & ~(block_ - 1); }
   uint64_t block_up(uint64_t position) const { return (position + block_ - 1) & ~(block_ - 1); }
 
-  // Whether a hole that ends at stream position `end` may be filled.
+  // Returns whether a hole that ends at stream position `end` may be filled. Any thread may call
+  // it.
   bool fits(uint64_t end) const { return end <= limit_.load(platform::memory_order_acquire); }
 
-  // Called under the flush latch: everything before `durable` may be overwritten, except for the
-  // block in which `durable` lies. Wakes the publishers that wait for room.
+  // Lets publishers overwrite everything before `durable`, except for the block in which `durable`
+  // lies, and wakes those that wait for room. Called under the flush latch.
   void release(uint64_t durable);
 
-  // Where publishers wait for room.
   platform::EventCount& space() { return space_; }
-  // Any thread: whether a publisher waits for room. The answer may be late.
+  // Returns whether a publisher waits for room. Any thread may call it; the answer may be late.
   bool waited_for() const { return space_.has_waiters(); }
 
  private:

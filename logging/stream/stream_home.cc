@@ -8,7 +8,7 @@ namespace {
 bool writes_to(uint32_t stream, uint32_t worker, const LogConfig& config, Writers writers) {
   const auto streams = static_cast<uint32_t>(config.devices.size()) / config.stripes;
   switch (writers) {
-    case Writers::kByTurns:
+    case Writers::kRoundRobin:
       return worker % streams == stream;
     case Writers::kOfSocket:
       return config.socket_of(worker) == stream;
@@ -30,7 +30,7 @@ StreamHome home_of(const LogConfig& config, uint32_t stream, Writers writers) {
     sockets.insert(platform::socket_of_core(static_cast<int>(worker)));
     nodes.insert(platform::node_of_core(static_cast<int>(worker)));
   }
-  if (home.writers == 0 && writers == Writers::kByTurns) home.writers = config.workers;
+  if (home.writers == 0 && writers == Writers::kRoundRobin) home.writers = config.workers;
   if (sockets.size() == 1) home.socket = *sockets.begin();
   if (nodes.size() == 1) home.node = *nodes.begin();
   return home;

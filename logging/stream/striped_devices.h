@@ -5,12 +5,12 @@
 // writes at a time as it has slots. They finish in any order, but the position of a device, the
 // first byte of its stripes that is not durable, passes a write only when all writes before it have
 // finished. The smallest of these positions is the stream's watermark: SDL is the end of the
-// longest prefix that is durable. A crash may leave a later write there and an earlier one not; the
-// usable log then ends where the earlier one is missing (logging/format/log_reader.h).
+// longest prefix that is durable. After a crash a later write may be on the device and an earlier
+// one missing; the usable log then ends before the missing one (logging/format/log_reader.h).
 //
 // A write begins at the start of the block in which the one before it ended. If it ended inside
-// that block, the next write waits for it, because two writes of one block at the same time would
-// leave open which of them is there in the end.
+// that block, the next write waits for it, because two writes of one block at the same time may
+// reach the device in either order.
 //
 // Protocol. All functions are called under the stream's flush latch, except under_way() and wait(),
 // which load atomics that are stored under the latch.
@@ -31,9 +31,9 @@ class StripedDevices {
  public:
   static constexpr uint32_t kMostDepth = 64;
 
-  // A write that has been started. It is forgotten when it and all before it have finished.
+  // A write that has been started. It is dropped when it and all before it have finished.
   struct Flight {
-    uint64_t next;   // the stream position of the device's first byte behind the write
+    uint64_t next;   // the stream position of the device's first byte after the write
     uint64_t order;  // the number of the write, for the whole stream
     uint32_t slot;
     bool finished = false;
@@ -42,7 +42,7 @@ class StripedDevices {
     Device* device;
     uint64_t position;        // the stream position of its first byte that is not durable
     uint64_t next;            // where its next write begins: all before it has been started
-    uint64_t free_slots;      // a bit for each
+    uint64_t free_slots;      // a bit for each slot
     uint64_t idle_since = 0;  // when a write finished last, in ticks
     std::vector<Flight> flights = {};  // oldest first
   };
@@ -55,7 +55,7 @@ class StripedDevices {
   bool start_blocks() const { return devices_[0].device->start_blocks(); }
   bool discards() const { return devices_[0].device->traits().discards; }
 
-  // Any thread: how many writes are under way.
+  // Returns how many writes are under way. Any thread may call it.
   uint32_t under_way() const { return under_way_.load(platform::memory_order_acquire); }
   // Returns whether no device can take a write now.
   bool all_busy() const {
@@ -67,8 +67,8 @@ class StripedDevices {
   // Returns the stream position up to which all devices are durable.
   uint64_t durable() const;
 
-  // Returns the device that is farthest behind among those that can take a write and have bytes
-  // before `goal` to write, or null if there is no such device.
+  // Returns the device whose next write begins first among those that can take a write and have
+  // bytes before `goal` to write, or null if there is no such device.
   Member* ready(uint64_t goal) {
     Member* found = nullptr;
     for (Member& member : devices_) {
@@ -81,16 +81,16 @@ class StripedDevices {
   uint64_t stripe_end(uint64_t position) const { return stripes_.stripe_end(position); }
   uint64_t file_offset(uint64_t position) const { return stripes_.file_offset(position); }
 
-  // The caller starts a write on `member`, in the slot that is returned. When the write and those
-  // before it have finished, the device has all its bytes before `end`.
+  // Notes that the caller starts a write on `member`, in the slot that is returned. When the write
+  // and those before it have finished, the device has all its bytes before `end`.
   uint32_t takes(Member& member, uint64_t end) { return starts(member, stripes_.next(end)); }
-  // The caller starts a write on `member` that does not change its position.
+  // Notes that the caller starts a write on `member` that does not change its position.
   void repeats(Member& member) { starts(member, member.next); }
 
-  // Looks at the writes under way. Returns whether one has finished.
+  // Looks which writes under way have finished. Returns whether one has.
   bool finish();
-  // Any thread: sleeps until a write on the device whose write was started first may have finished,
-  // or `timeout_ns` has passed. As a rule that device can go on while the others are busy.
+  // Sleeps until a write on the device whose write was started first may have finished, or
+  // `timeout_ns` has passed. As a rule that device becomes free first. Any thread may call it.
   void wait(uint64_t timeout_ns) {
     devices_[oldest_.load(platform::memory_order_relaxed)].device->wait(timeout_ns);
   }

@@ -13,7 +13,11 @@
 namespace logjam {
 namespace {
 
-class BufferChunksTest : public testing::Test {
+class BufferChunksTest : public testing::Test, public StreamOwner, public Durability {
+ public:
+  uint64_t filled(uint32_t) override { return chunks_->filled(); }
+  bool is_durable(const CommitPoint&) const override { return true; }
+
  protected:
   static constexpr uint32_t kOwners = 2, kRecordBytes = 64;
   static constexpr uint64_t kRun = 7;
@@ -22,7 +26,7 @@ class BufferChunksTest : public testing::Test {
     config_.workers = kOwners;
     config_.buffer_bytes = uint64_t{1} << 20;
     config_.devices = {device_.get()};
-    stream_ = std::make_unique<Stream>(config_, 0, waiters_, [this] { return chunks_->filled(); });
+    stream_ = std::make_unique<Stream>(config_, 0, waiters_, *this);
     chunks_ = std::make_unique<BufferChunks>(*stream_, kRun, kOwners);
   }
 
@@ -61,7 +65,7 @@ class BufferChunksTest : public testing::Test {
   LogDirectory directory_;
   LogConfig config_;
   std::unique_ptr<Device> device_ = open_device("sync", {directory_.file(), 0, 1});
-  DurabilityWaiters waiters_{kOwners, [](const CommitPoint&) { return true; }};
+  DurabilityWaiters waiters_{kOwners, *this};
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<BufferChunks> chunks_;
   ChunkOwner owners_[kOwners];
@@ -107,7 +111,7 @@ TEST_F(BufferChunksTest, ChunksArePassedInOrderLapAfterLap) {
       if (look % 4 == 0 && room) ++appended;
       pass_under_lock(!room || at_work == 0);
     }
-    stream_->flush(true);
+    stream_->flush(Flush::kNow);
   }
   workers.clear();
   pass(true);
@@ -128,7 +132,7 @@ TEST_F(BufferChunksTest, WhoWaitsForRoomTakesNoOpenBufferWhileOtherBytesCanBeFlu
   EXPECT_GT(handed_over, 0);
   EXPECT_EQ(chunks_->padding_bytes(), 0);
 
-  stream_->flush(true);
+  stream_->flush(Flush::kNow);
   ASSERT_EQ(stream_->durable(), handed_over);
   pass();
   EXPECT_GT(chunks_->filled(), handed_over) << "nothing but the open buffer can make room now";

@@ -14,7 +14,11 @@ namespace {
 constexpr uint64_t kBlock = 512, kUnit = 4096;
 constexpr uint64_t kHourUs = uint64_t{3600} * 1'000'000;
 
-class DepthTest : public testing::Test {
+class DepthTest : public testing::Test, public StreamOwner, public Durability {
+ public:
+  uint64_t filled(uint32_t) override { return filled_.load(); }
+  bool is_durable(const CommitPoint& point) const override { return point.sequence <= durable(); }
+
  protected:
   void open(uint32_t depth) {
     stream_.reset();
@@ -24,8 +28,7 @@ class DepthTest : public testing::Test {
     config.buffer_bytes = uint64_t{1} << 20;
     config.devices = {device_.get()};
     filled_.store(0);
-    stream_ = std::make_unique<Stream>(
-        config, 0, waiters_, [this] { return filled_.load(); }, kUnit);
+    stream_ = std::make_unique<Stream>(config, 0, waiters_, *this, kUnit);
   }
   void publish(uint64_t end) {
     filled_.store(end);
@@ -46,8 +49,8 @@ class DepthTest : public testing::Test {
   // Returns the slot whose write begins at stream position `position`.
   uint32_t slot_of(uint64_t position) const {
     for (uint32_t slot = 0; slot < device_->depth(); ++slot) {
-      const bool there = device_->offset(slot) == kLogHeaderBytes + position;
-      if (there && device_->under_way(slot) != 0) return slot;
+      const bool begins_there = device_->offset(slot) == kLogHeaderBytes + position;
+      if (begins_there && device_->under_way(slot) != 0) return slot;
     }
     ADD_FAILURE() << "no write begins at " << position;
     return 0;
@@ -67,8 +70,7 @@ class DepthTest : public testing::Test {
   LogConfig config_;
   std::unique_ptr<HeldDevice> device_;
   std::atomic<uint64_t> filled_{0};
-  DurabilityWaiters waiters_{
-      2, [this](const CommitPoint& point) { return point.sequence <= durable(); }};
+  DurabilityWaiters waiters_{2, *this};
   std::unique_ptr<Stream> stream_;
 };
 
@@ -106,7 +108,7 @@ TEST_F(DepthTest, AWriteThatEndsInsideABlockIsWaitedFor) {
   EXPECT_EQ(under_way(), 3u);
 }
 
-// So that the write after it need not wait.
+// The write after it then need not wait.
 TEST_F(DepthTest, AWriteOfMuchEndsAtABlock) {
   for (const uint32_t depth : {1, 8}) {
     open(depth);
@@ -129,7 +131,7 @@ TEST_F(DepthTest, AWriteOfMuchEndsAtABlock) {
   EXPECT_EQ(under_way(), 5u);
 }
 
-// At every step what is durable has reached the platter, and so has all before it.
+// At every step, all bytes before durable() are on the platter.
 TEST_F(DepthTest, WhatIsDurableIsOnThePlatterInWhateverOrderWritesFinish) {
   for (const uint32_t depth : {2, 4, 64}) {
     open(depth);
@@ -146,7 +148,7 @@ TEST_F(DepthTest, WhatIsDurableIsOnThePlatterInWhateverOrderWritesFinish) {
         }
         publish(written.size());
       }
-      stream_->poll(true);
+      stream_->poll(Flush::kNow);
       most_under_way = std::max<uint64_t>(most_under_way, under_way());
       for (uint64_t i = random() % 3; i > 0; --i) {
         const auto slot = static_cast<uint32_t>(random() % depth);
@@ -209,7 +211,7 @@ TEST_F(DepthTest, AWorkerThatReliesOnTheDaemonEndsItsWaitForTheGap) {
   open(4);
   std::atomic<bool> stop{false};
   std::thread daemon([&] {
-    while (!stop.load()) stream_->flush(false);
+    while (!stop.load()) stream_->flush(Flush::kByPolicy);
   });
   const Watchdog watchdog("the daemon waits for the gap though a worker relies on it");
   const auto completed = [&](uint64_t end) {
@@ -234,10 +236,10 @@ TEST_F(DepthTest, WhereLogThreadsPreemptWorkersOnlyTheDaemonWrites) {
   publish(kUnit);
   step();
   EXPECT_EQ(under_way(), 0u);
-  stream_->flush(false);
+  stream_->flush(Flush::kByPolicy);
   EXPECT_EQ(under_way(), 1u);
   device_->complete(0);
-  stream_->flush(false);
+  stream_->flush(Flush::kByPolicy);
   EXPECT_EQ(durable(), kUnit);
 }
 

@@ -46,19 +46,19 @@ std::string homes(const LogConfig& config, Writers writers) {
 
 TEST(StreamHome, AWorkersOwnStreamIsWhereTheWorkerIs) {
   const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 6);
-  EXPECT_EQ(homes(config_of(6, 6), Writers::kByTurns), "0.0 1.1 2.2 3.3 0.0 1.1");
+  EXPECT_EQ(homes(config_of(6, 6), Writers::kRoundRobin), "0.0 1.1 2.2 3.3 0.0 1.1");
   // The stream that has the watermarks belongs to no worker, so it has no home.
-  EXPECT_EQ(homes(config_of(6, 7), Writers::kByTurns), "0.0 1.1 2.2 3.3 0.0 1.1 -.-");
+  EXPECT_EQ(homes(config_of(6, 7), Writers::kRoundRobin), "0.0 1.1 2.2 3.3 0.0 1.1 -.-");
 }
 
 TEST(StreamHome, SaysHowManyWorkersWrite) {
   LogConfig config = config_of(6, 4);
-  EXPECT_EQ(home_of(config, 0, Writers::kByTurns).writers, 2);
-  EXPECT_EQ(home_of(config, 3, Writers::kByTurns).writers, 1);
+  EXPECT_EQ(home_of(config, 0, Writers::kRoundRobin).writers, 2);
+  EXPECT_EQ(home_of(config, 3, Writers::kRoundRobin).writers, 1);
   EXPECT_EQ(home_of(config, 3, Writers::kAll).writers, 6);
-  EXPECT_EQ(home_of(config_of(6, 7), 6, Writers::kByTurns).writers, 6) << "of the watermarks";
+  EXPECT_EQ(home_of(config_of(6, 7), 6, Writers::kRoundRobin).writers, 6) << "of the watermarks";
   config.pinned_workers = false;
-  EXPECT_EQ(home_of(config, 0, Writers::kByTurns).writers, 2);
+  EXPECT_EQ(home_of(config, 0, Writers::kRoundRobin).writers, 2);
   config.sockets = 4;
   config.workers = 1;
   EXPECT_EQ(home_of(config, 0, Writers::kOfSocket).writers, 1);
@@ -67,9 +67,9 @@ TEST(StreamHome, SaysHowManyWorkersWrite) {
 
 TEST(StreamHome, AStreamOfSeveralSocketsIsInterleavedAndItsFlusherIsFree) {
   const WithPlacement compact(kFourSockets, PlacementPolicy::kCompact, 8);
-  EXPECT_EQ(homes(config_of(8, 1), Writers::kByTurns), "-.-");
-  EXPECT_EQ(homes(config_of(4, 1), Writers::kByTurns), "0.0") << "all workers are on socket 0";
-  EXPECT_EQ(homes(config_of(8, 4), Writers::kByTurns), "-.- -.- -.- -.-");
+  EXPECT_EQ(homes(config_of(8, 1), Writers::kRoundRobin), "-.-");
+  EXPECT_EQ(homes(config_of(4, 1), Writers::kRoundRobin), "0.0") << "all workers are on socket 0";
+  EXPECT_EQ(homes(config_of(8, 4), Writers::kRoundRobin), "-.- -.- -.- -.-");
   EXPECT_EQ(homes(config_of(8, 2), Writers::kAll), "-.- -.-");
 }
 
@@ -82,22 +82,22 @@ TEST(StreamHome, TheStreamOfASocketIsThere) {
 
 TEST(StreamHome, OneSocketMayHaveSeveralNodes) {
   const WithPlacement compact("pack:2 numa:2 core:2 pu:1", PlacementPolicy::kCompact, 4);
-  EXPECT_EQ(homes(config_of(4, 1), Writers::kByTurns), "0.-");
-  EXPECT_EQ(homes(config_of(4, 4), Writers::kByTurns), "0.0 0.0 0.1 0.1");
+  EXPECT_EQ(homes(config_of(4, 1), Writers::kRoundRobin), "0.-");
+  EXPECT_EQ(homes(config_of(4, 4), Writers::kRoundRobin), "0.0 0.0 0.1 0.1");
 }
 
 TEST(StreamHome, StripesBelongToTheirStream) {
   const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 4);
   LogConfig config = config_of(4, 4);
   config.stripes = 4;
-  EXPECT_EQ(homes(config, Writers::kByTurns), "-.-");
+  EXPECT_EQ(homes(config, Writers::kRoundRobin), "-.-");
 }
 
 TEST(StreamHome, WithoutPinnedWorkersThereIsNone) {
   const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 4);
   LogConfig config = config_of(4, 4);
   config.pinned_workers = false;
-  EXPECT_EQ(homes(config, Writers::kByTurns), "-.- -.- -.- -.-");
+  EXPECT_EQ(homes(config, Writers::kRoundRobin), "-.- -.- -.- -.-");
 }
 
 TEST(StreamHome, ADirectoryBelongsToTheSocketOfAllItsStreams) {

@@ -93,13 +93,13 @@ class StartsTest : public ScriptedLog {
     options_.config.safety_timeout_ns = 50'000;  // for how long a flusher sleeps with nothing to do
     open();
   }
-  // A transaction of `worker`, which may have read from any earlier one.
+  // Publishes a transaction of `worker`, which may have read from any earlier one.
   void publish_one(uint32_t worker) {
     const uint64_t read = random_() % 2 == 0 ? 0 : random_() % (last_ + 1);
     last_ = std::max(last_, publish(worker, {.max_read = read, .reads = read != 0}).sequence);
   }
-  // Some transactions of workers below `workers`, and a step of some flusher now and then.
-  void go_on(uint32_t workers, int transactions) {
+  // Publishes transactions of workers below `workers`; some flusher takes a step now and then.
+  void run(uint32_t workers, int transactions) {
     for (int i = 0; i < transactions; ++i) {
       publish_one(static_cast<uint32_t>(random_() % workers));
       if (random_() % 3 == 0) step();
@@ -108,16 +108,17 @@ class StartsTest : public ScriptedLog {
   void step() {
     if (!scheme().idle()) scheme().flush(random_() % scheme().flushers(), true);
   }
-  // Everything that the walk of a checkpoint can have seen is durable, and so are the positions.
+  // Waits until everything is durable that the walk of a checkpoint can have seen, and the log up
+  // to `positions`.
   void wait(const std::vector<uint64_t>& positions) {
     const CommitPoint seen = scheme().commit_read_only(0, {.max_read = last_, .reads = true});
     const Watchdog watchdog("what was published does not become durable");
     while (!durable(seen) || !reached(scheme().durable_positions(), positions)) step();
   }
-  // Takes the starts, as a checkpoint does, while workers below `workers` go on.
+  // Takes the starts, as a checkpoint does, while workers below `workers` publish transactions.
   Starts take(uint32_t workers, int transactions) {
     const auto positions = scheme().published_positions();
-    go_on(workers, transactions);
+    run(workers, transactions);
     wait(positions);
     const auto sequences = scheme().durable_sequences();
     const auto ends = scheme().published_positions();
@@ -150,7 +151,7 @@ TEST_P(StreamStarts, ARecoveryFromThemUsesWhatOneFromTheBeginningUses) {
     SCOPED_TRACE(one_stays_idle);
     open_log(*GetParam());
     last_ = 0;
-    go_on(kWorkers, 40);
+    run(kWorkers, 40);
     scheme().published_positions();
     const LogReservation in_flight = scheme().reserve(0, {}, 64);
     const auto with_hole = scheme().published_positions();
@@ -163,7 +164,7 @@ TEST_P(StreamStarts, ARecoveryFromThemUsesWhatOneFromTheBeginningUses) {
     expect_same(options_, starts);
     // After each step a crash could come.
     for (int i = 0; i < 25; ++i) {
-      go_on(workers, 1);
+      run(workers, 1);
       step();
       expect_same(options_, starts);
     }
@@ -176,9 +177,9 @@ TEST_P(StreamStarts, ARecoveryFromThemUsesWhatOneFromTheBeginningUses) {
   }
 }
 
-TEST_P(StreamStarts, AStreamMayHaveNothingBehindIts) {
+TEST_P(StreamStarts, AStreamMayHaveNothingAfterIts) {
   open_log(*GetParam());
-  go_on(kWorkers, 40);
+  run(kWorkers, 40);
   log_->drain();
   take(kWorkers, 0);  // may append watermark records
   const Starts starts = take(kWorkers, 0);
@@ -200,7 +201,7 @@ TEST_P(StreamStarts, AStreamMayHaveNothingBehindIts) {
 
 TEST_P(StreamStarts, AStreamThatEndsBeforeWhatTheyVouchForIsDamaged) {
   open_log(*GetParam());
-  go_on(kWorkers, 40);
+  run(kWorkers, 40);
   log_->drain();
   Starts starts = take(kWorkers, 20);
   log_->drain();
@@ -231,11 +232,11 @@ TEST_P(StreamStarts, AStreamThatEndsBeforeWhatTheyVouchForIsDamaged) {
   EXPECT_GT(cut_ones, 0u);
 }
 
-// Whatever threads do meanwhile, published_positions() are the ends of records.
-TEST_P(StreamStarts, AreTakenWhileWorkersGoOn) {
+// The published_positions() are ends of records, whatever threads do meanwhile.
+TEST_P(StreamStarts, AreTakenWhileWorkersPublish) {
   for (const FlushWay& way : kFlushWays) {
     SCOPED_TRACE(way.name);
-    const Watchdog watchdog("a log hangs from which starts are taken");
+    const Watchdog watchdog("a log from which starts are taken hangs");
     options_ = log_options_of_many(*GetParam(), directory_, "sync", kWorkers, kStreams);
     options_.config.buffer_bytes = 65536;
     way.apply(&options_);
@@ -302,10 +303,10 @@ INSTANTIATE_TEST_SUITE_P(All, StreamStarts, testing::ValuesIn(value_schemes()), 
 TEST_F(StartsTest, AreRightWithTheUnsafeCutOfPwal) {
   flags_.set("pwal_ack", "unsafe");
   open_log(*find_scheme("pwal"));
-  go_on(kWorkers, 40);
+  run(kWorkers, 40);
   const Starts starts = take(2, 10);
   for (int i = 0; i < 20; ++i) {
-    go_on(2, 1);
+    run(2, 1);
     step();
     expect_same(options_, starts);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -19,27 +20,35 @@ namespace {
 constexpr uint64_t kHourNs = uint64_t{3600} * 1'000'000'000;
 constexpr uint32_t kWorkers = 6;
 
-class StreamTest : public testing::Test {
- protected:
+class StreamTest : public testing::Test, public StreamOwner, public Durability {
+ public:
   StreamTest() {
     config_.workers = kWorkers;
     config_.buffer_bytes = 65536;
     config_.safety_timeout_ns = kHourNs;
   }
 
+  uint64_t filled(uint32_t) override {
+    const uint64_t seen = filled_.load();
+    ++looks_;
+    if (on_look_) on_look_();
+    return seen;
+  }
+  bool is_durable(const CommitPoint& point) const override {
+    if (on_question_) on_question_();
+    const bool is_durable = point.sequence <= durable();
+    ++questions_;
+    return is_durable;
+  }
+
+ protected:
   void open(const std::string& device, uint64_t max_write_bytes = Stream::kMaxWriteBytes) {
     stream_.reset();
     device_.reset();  // before its file is opened again
     device_ = open_device(device, {directory_.file(), 0, 1});
     config_.devices = {device_.get()};
     filled_.store(0);
-    looks_.store(0);
-    const auto filled = [this] {
-      const uint64_t seen = filled_.load();
-      if (after_look_) std::exchange(after_look_, nullptr)();
-      return seen;
-    };
-    stream_ = std::make_unique<Stream>(config_, 0, waiters_, filled, max_write_bytes);
+    stream_ = std::make_unique<Stream>(config_, 0, waiters_, *this, max_write_bytes);
   }
 
   // Records are filled, without a hole, up to `end`.
@@ -51,12 +60,12 @@ class StreamTest : public testing::Test {
   static CommitPoint point(uint64_t end) { return CommitPoint::in_stream(0, end); }
   double handed_over() const { return stream_->counters().value("lead_handovers"); }
 
-  // A thread that sleeps until the stream is durable up to `end`, and does not lead. When this
-  // returns, the thread has found the stream not durable, and nothing but a wake-up ends its sleep.
+  // Returns a thread that sleeps until the stream is durable up to `end`, and does not lead. The
+  // thread has found the stream not durable, and only a wake-up ends its sleep.
   std::thread sleeper(uint64_t end) {
-    const uint64_t before = looks_.load();
+    const uint64_t before = questions_.load();
     std::thread thread([this, end] { waiters_.park(1, point(end), kHourNs); });
-    while (looks_.load() == before) std::this_thread::yield();
+    while (questions_.load() == before) std::this_thread::yield();
     return thread;
   }
 
@@ -64,26 +73,22 @@ class StreamTest : public testing::Test {
   LogConfig config_;
   std::unique_ptr<Device> device_;
   std::atomic<uint64_t> filled_{0};
-  std::function<void()> after_look_;       // called once, after the next look at filled_
-  std::function<void()> on_look_ = [] {};  // called before each look at durable()
-  std::atomic<uint64_t> looks_{0};
-  DurabilityWaiters waiters_{kWorkers, [this](const CommitPoint& point) {
-                               on_look_();
-                               const bool is_durable = point.sequence <= durable();
-                               ++looks_;
-                               return is_durable;
-                             }};
+  std::atomic<uint64_t> looks_{0};              // how often a thread has looked at filled()
+  std::function<void()> on_look_;               // called in each look
+  mutable std::atomic<uint64_t> questions_{0};  // how often a thread has asked is_durable()
+  std::function<void()> on_question_;           // called before each answer
+  DurabilityWaiters waiters_{kWorkers, *this};
   std::unique_ptr<Stream> stream_;
 };
 
-TEST_F(StreamTest, WorkersBehindAHoleSleepUntilItsPublisherWakesOneToLead) {
+TEST_F(StreamTest, WorkersThatWaitForAHoleSleepUntilItsPublisherWakesOneToLead) {
   for (const char* device : {"sync", "sim:20", "null"}) {
     SCOPED_TRACE(device);
-    const Watchdog watchdog("a worker behind a hole was not woken when the hole was filled");
+    const Watchdog watchdog("no worker that waited for a hole was woken when the hole was filled");
     open(device);
-    std::vector<std::thread> behind;
+    std::vector<std::thread> asleep;
     for (uint32_t worker = 1; worker < kWorkers; ++worker) {
-      behind.emplace_back([&, worker] {
+      asleep.emplace_back([&, worker] {
         stream_->published(true);
         stream_->wait(worker, point(64 * (worker + 1)));
       });
@@ -91,7 +96,7 @@ TEST_F(StreamTest, WorkersBehindAHoleSleepUntilItsPublisherWakesOneToLead) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_EQ(handed_over(), 0);
     publish(64 * kWorkers);
-    for (std::thread& thread : behind) thread.join();
+    for (std::thread& thread : asleep) thread.join();
     EXPECT_LE(handed_over(), 2);
     EXPECT_EQ(durable(), 64 * kWorkers);
   }
@@ -130,16 +135,16 @@ TEST_F(StreamTest, SynchronousCommitsLoseNoWakeUpWithoutADaemon) {
   }
 }
 
-// The hole is filled at each moment at which the worker looks whether its commit is durable.
+// The hole is filled each time that the worker asks whether its commit is durable.
 TEST_F(StreamTest, AHoleThatIsFilledWhileAWorkerGoesToSleepDoesNotLeaveItAsleep) {
   for (const char* device : {"sync", "null"}) {
     for (uint32_t moment = 1; moment <= 8; ++moment) {
-      SCOPED_TRACE(std::string(device) + ", look " + std::to_string(moment));
+      SCOPED_TRACE(std::string(device) + ", question " + std::to_string(moment));
       const Watchdog watchdog("a worker sleeps though the lead is free and work is pending");
       open(device);
-      uint32_t look = 0;
-      on_look_ = [&, worker = std::this_thread::get_id()] {
-        if (std::this_thread::get_id() == worker && ++look == moment) publish(64);
+      uint32_t question = 0;
+      on_question_ = [&, worker = std::this_thread::get_id()] {
+        if (std::this_thread::get_id() == worker && ++question == moment) publish(64);
       };
       std::thread late([&] {  // if the worker sleeps before that moment
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -147,32 +152,29 @@ TEST_F(StreamTest, AHoleThatIsFilledWhileAWorkerGoesToSleepDoesNotLeaveItAsleep)
       });
       stream_->wait(0, point(64));
       late.join();
-      on_look_ = [] {};
+      on_question_ = nullptr;
       EXPECT_EQ(durable(), 64u);
     }
   }
 }
 
-// Many workers that look at once take the lines that they look at from each other, in vain. Where
-// at most one worker writes, a poll looks first, which saves it the latch; its second look is under
-// the latch.
-TEST_F(StreamTest, WorkersThatShareAStreamPollOneAtATime) {
+// Workers that look at the same time take the lines that they look at from each other, and one
+// alone gets the latch. So where several workers write, a poll looks only under the latch. A poll
+// of a stream's only writer looks first, which saves it the latch if there is nothing to do.
+TEST_F(StreamTest, WhileOneWorkerPollsTheOthersDoNotLook) {
   for (const uint32_t workers : {kWorkers, 1U, 0U}) {
     SCOPED_TRACE(workers);
-    const bool shared = workers > 1;
     config_.workers = workers;
     open("null");
     publish(64);
-    bool looked = false;
-    const auto poll_of_another = [&] {
-      after_look_ = [&] { looked = true; };
-      std::thread([&] { stream_->poll(); }).join();
-      after_look_ = nullptr;
+    const uint64_t alone = workers > 1 ? 0 : 1;  // looks of a poll before it takes the latch
+    const uint64_t before = looks_;
+    on_look_ = [&] {
+      if (looks_ == before + alone + 1) stream_->poll();  // as another worker would
     };
-    after_look_ = poll_of_another;
-    if (!shared) after_look_ = [&] { after_look_ = poll_of_another; };
     stream_->poll();
-    EXPECT_NE(looked, shared);
+    on_look_ = nullptr;
+    EXPECT_EQ(looks_ - before, alone + 1 + alone);
   }
 }
 
@@ -180,11 +182,9 @@ TEST_F(StreamTest, WorkersThatShareAStreamPollOneAtATime) {
 TEST_F(StreamTest, NoThreadLooksAgainWhileTheNextWriteIsAsLargeAsItMayBe) {
   open("null", 4096);
   publish(3 * 4096);
-  int looks = 0;
-  const std::function<void()> count = [&] { ++looks, after_look_ = count; };
-  after_look_ = count;
+  const uint64_t before = looks_;
   while (durable() < 3 * 4096) stream_->poll();
-  EXPECT_EQ(looks, 2) << "before the first write, and behind the last one";
+  EXPECT_EQ(looks_ - before, 2) << "before the first write, and after the last one";
 }
 
 // The worker is woken to lead, but finds its commit durable, because a third worker has polled. The
@@ -192,27 +192,17 @@ TEST_F(StreamTest, NoThreadLooksAgainWhileTheNextWriteIsAsLargeAsItMayBe) {
 TEST_F(StreamTest, AWorkerThatIsWokenToLeadAndHasNoNeedPassesTheLeadOn) {
   const Watchdog watchdog("a waiter sleeps though the lead is free and work is pending");
   open("null", 64);
-  std::atomic<bool> polled{true};
-  std::thread::id first_id;
-  on_look_ = [&] {
-    while (std::this_thread::get_id() == first_id && !polled.load()) std::this_thread::yield();
+  std::atomic<std::thread::id> held{};
+  on_question_ = [&] {
+    while (held.load() == std::this_thread::get_id()) std::this_thread::yield();
   };
-  const auto waiter = [&](uint32_t worker, uint64_t end) {
-    return std::thread([&, worker, end] { stream_->wait(worker, point(end)); });
-  };
-  std::atomic<bool> go{false};
-  std::thread first([&] {
-    while (!go.load()) std::this_thread::yield();
-    stream_->wait(0, point(64));
-  });
-  first_id = first.get_id();
-  go.store(true);
-  std::thread second = waiter(1, 128);
+  std::thread first([this] { stream_->wait(0, point(64)); });
+  std::thread second([this] { stream_->wait(1, point(128)); });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // as a rule, both sleep now
-  polled.store(false);
+  held.store(first.get_id());
   publish(128);  // wakes the first, as a rule
   while (durable() < 64) stream_->poll();
-  polled.store(true);
+  held.store({});
   first.join();
   second.join();
   EXPECT_EQ(durable(), 128u);
@@ -224,7 +214,7 @@ TEST_F(StreamTest, AdvancingWakesASleeper) {
     while (durable() < 64) stream_->poll();
   };
   const auto flush = [this] {
-    while (durable() < 64) stream_->flush(false);
+    while (durable() < 64) stream_->flush(Flush::kByPolicy);
   };
   const auto lead = [this] { stream_->wait(0, point(64)); };
   const auto wait_for_space = [this] {
@@ -235,7 +225,7 @@ TEST_F(StreamTest, AdvancingWakesASleeper) {
       {"poll", poll}, {"daemon", flush}, {"leader", lead}, {"publisher", wait_for_space}};
   for (const auto& [name, way] : ways) {
     SCOPED_TRACE(name);
-    const Watchdog watchdog("the stream advanced, and a worker that waits for it sleeps on");
+    const Watchdog watchdog("the stream advanced, and a worker that waits for it still sleeps");
     open("null");
     std::thread asleep = sleeper(64);
     publish(name == std::string("publisher") ? stream_->ring().capacity() : 64);
@@ -245,7 +235,7 @@ TEST_F(StreamTest, AdvancingWakesASleeper) {
   }
 }
 
-// The daemon leaves the work to workers that led a moment ago, but not if one relies on it.
+// The daemon leaves the work to workers that led a moment ago, unless a worker relies on it.
 TEST_F(StreamTest, TheDaemonDoesNotNapWhileAWorkerReliesOnIt) {
   for (const char* device : {"sync", "sim:20"}) {
     SCOPED_TRACE(device);
@@ -253,14 +243,15 @@ TEST_F(StreamTest, TheDaemonDoesNotNapWhileAWorkerReliesOnIt) {
     publish(64);
     stream_->wait(0, point(64));  // leads
     publish(128);
-    stream_->flush(false);
+    stream_->flush(Flush::kByPolicy);
     EXPECT_EQ(durable(), 64u) << "it took a turn at once";
     publish(192);
     stream_->wait(0, point(192));
     publish(256);
     stream_->rely_on_daemon(true);
-    stream_->flush(false);
-    if (device != std::string("sync")) stream_->flush(false);  // the first has started the write
+    stream_->flush(Flush::kByPolicy);
+    if (device != std::string("sync"))
+      stream_->flush(Flush::kByPolicy);  // the first has started the write
     EXPECT_EQ(durable(), 256u);
     stream_->rely_on_daemon(false);
   }
@@ -276,7 +267,7 @@ class Napping : public StreamTest {
     publish(64);
     stream_->wait(0, point(64));  // leads
     daemon_ = std::thread([this] {
-      while (!stop_.load()) stream_->flush(false);
+      while (!stop_.load()) stream_->flush(Flush::kByPolicy);
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(50));  // as a rule, it naps now
   }
@@ -296,7 +287,7 @@ class Napping : public StreamTest {
 TEST_F(Napping, AWorkerThatReliesOnTheDaemonEndsItsNap) {
   for (const char* device : {"sync", "sim:20", "null"}) {
     SCOPED_TRACE(device);
-    const Watchdog watchdog("the daemon naps on though a worker relies on it");
+    const Watchdog watchdog("the daemon still naps though a worker relies on it");
     nap_on(device);
     publish(128);
     EXPECT_EQ(durable(), 64u) << "a publish does not end a nap";
@@ -309,7 +300,7 @@ TEST_F(Napping, AWorkerThatReliesOnTheDaemonEndsItsNap) {
 }
 
 TEST_F(Napping, APublisherThatWaitsForSpaceEndsTheDaemonsNap) {
-  const Watchdog watchdog("the daemon naps on though a publisher waits for space");
+  const Watchdog watchdog("the daemon still naps though a publisher waits for space");
   nap_on("sync");  // on which a publisher takes no steps itself
   const uint64_t capacity = stream_->ring().capacity();
   publish(capacity);
@@ -319,17 +310,18 @@ TEST_F(Napping, APublisherThatWaitsForSpaceEndsTheDaemonsNap) {
 }
 
 // Nothing can be flushed until the hole is filled, perhaps by a worker that needs this core.
-TEST_F(StreamTest, TheDaemonSleepsWhileAPublisherWaitsForSpaceBehindAHole) {
+TEST_F(StreamTest, TheDaemonSleepsWhileAHoleKeepsAPublisherFromSpace) {
   for (const char* device : {"sync", "sim:20", "null"}) {
     for (const bool help : {true, false}) {
       SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
-      const Watchdog watchdog("the filled hole did not wake the daemon, or the room its waiter");
+      const Watchdog watchdog(
+          "the filled hole did not wake the daemon, or the room did not wake its waiter");
       config_.flush_help = help;
       open(device);
       std::atomic<uint64_t> steps{0};
       std::atomic<bool> stop{false};
       std::thread daemon([&] {
-        for (; !stop.load(); ++steps) stream_->flush(false);
+        for (; !stop.load(); ++steps) stream_->flush(Flush::kByPolicy);
       });
       const uint64_t capacity = stream_->ring().capacity();
       std::atomic<uint64_t> waited{0};
@@ -365,12 +357,13 @@ TEST_F(StreamTest, TheLeadIsNotHandedToAWorkerThatDoesNotLead) {
   asleep.join();
 }
 
-// --flush=txns:X: a flush when X commits are filled. Its T is an hour.
-class FlushPolicy : public StreamTest {
+// The flush policy, in the hands of each thread that flushes. T is an hour.
+class ByPolicy : public StreamTest {
  protected:
-  FlushPolicy() { config_.flush_us = kHourNs / 1000; }
+  ByPolicy() { config_.flush_us = kHourNs / 1000; }
 
-  // Up to where the stream is durable when the daemon, or a worker that polls, has done its work.
+  // Returns up to where the stream is durable when the daemon, or a worker that polls, has done its
+  // work.
   uint64_t flushed(bool by_poll = false) {
     const auto flushes = [this] { return stream_->counters().value("flushes"); };
     const double before = flushes();
@@ -378,65 +371,52 @@ class FlushPolicy : public StreamTest {
       stream_->poll();
       while (flushes() != before && durable() < filled_.load()) stream_->poll();
     } else {
-      for (int i = 0; i < 2; ++i) stream_->flush(false);
+      for (int i = 0; i < 2; ++i) stream_->flush(Flush::kByPolicy);
     }
     return durable();
   }
-
-  // Opens the stream anew and calls `check(by_poll)`: on each kind of device, with workers that
-  // flush and without.
-  void on_each_way(const std::function<void(bool)>& check) {
-    for (const char* device : {"sync", "null"}) {
-      for (const bool help : {true, false}) {
-        SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
-        config_.flush_help = help;
-        open(device);
-        check(help && device == std::string("null"));
-      }
-    }
-  }
 };
 
-TEST_F(FlushPolicy, FlushTxnsFlushesWhenSoManyCommitsWait) {
+// On each kind of device, with workers that flush and without.
+TEST_F(ByPolicy, AFlushIsMadeWhenXCommitsOrLBytesWait) {
   config_.flush_txns = 3;
-  on_each_way([&](bool by_poll) {
-    publish(64);
-    publish(128);
-    EXPECT_EQ(flushed(by_poll), 0u);
-    publish(192, false);  // a record that commits nothing
-    EXPECT_EQ(flushed(by_poll), 0u);
-    publish(256);
-    EXPECT_EQ(flushed(by_poll), 256u);
-    publish(320);
-    publish(384);
-    EXPECT_EQ(flushed(by_poll), 256u);
-    publish(448);
-    EXPECT_EQ(flushed(by_poll), 448u);
-  });
-}
-
-TEST_F(FlushPolicy, FlushBytesFlushesWhenSoManyBytesWait) {
   config_.flush_bytes = 1000;
-  on_each_way([&](bool by_poll) {
-    publish(992);
-    EXPECT_EQ(flushed(by_poll), 0u);
-    publish(1000);
-    EXPECT_EQ(flushed(by_poll), 1000u);
-    publish(1992);
-    EXPECT_EQ(flushed(by_poll), 1000u);
-    publish(2000);
-    EXPECT_EQ(flushed(by_poll), 2000u);
-  });
+  for (const char* device : {"sync", "null"}) {
+    for (const bool help : {true, false}) {
+      SCOPED_TRACE(std::string(device) + (help ? ", helped" : ", daemon alone"));
+      config_.flush_help = help;
+      open(device);
+      const bool by_poll = help && device == std::string("null");
+      publish(64);
+      publish(128);
+      publish(192, false);  // a record that commits nothing
+      EXPECT_EQ(flushed(by_poll), 0u);
+      publish(256);
+      EXPECT_EQ(flushed(by_poll), 256u);
+      publish(320);
+      publish(1248);
+      EXPECT_EQ(flushed(by_poll), 256u);
+      publish(1256, false);
+      EXPECT_EQ(flushed(by_poll), 1256u) << "1000 bytes";
+      publish(1320);
+      publish(1384);
+      EXPECT_EQ(flushed(by_poll), 1256u);
+      publish(1448);
+      EXPECT_EQ(flushed(by_poll), 1448u);
+    }
+  }
 }
 
 // A commit that is filled after the flush took its end counts for the next flush.
-TEST_F(FlushPolicy, FlushTxnsCountsTheCommitsThatAFlushDoesNotCover) {
+TEST_F(ByPolicy, CommitsThatAFlushDoesNotCoverCountForTheNextOne) {
   config_.flush_txns = 2;
   config_.flush_help = false;
   open("sync");
   publish(64);
   publish(128);
-  after_look_ = [this] { publish(192); };
+  on_look_ = [this, first = true]() mutable {
+    if (std::exchange(first, false)) publish(192);
+  };
   EXPECT_EQ(flushed(), 128u);
   publish(256);
   EXPECT_EQ(flushed(), 256u);

@@ -67,7 +67,7 @@ class Held {
     std::this_thread::sleep_for(std::chrono::microseconds(3));
     scheme->poll(0);
   }
-  // The number of bytes that are durable, as far as the scheme tells by its points.
+  // Returns the number of bytes that are durable, as far as the scheme tells by its points.
   uint64_t acknowledged() const {
     uint64_t most = 0;
     for (const CommitPoint& point : points) {
@@ -75,7 +75,7 @@ class Held {
     }
     return most;
   }
-  // The position up to which the platters hold what was written.
+  // Returns the position up to which the platters hold the bytes that were written.
   uint64_t on_platters() const {
     for (uint64_t at = 0; at < written.size(); ++at) {
       const auto& platter = devices[stripes.device(at)].platter;
@@ -252,7 +252,7 @@ class StripedFiles : public testing::Test {
     for (uint32_t i = 0; i < count; ++i) published_.push_back(publish_record(log, 0, i, bytes));
     log.drain();
   }
-  // How many records end before `position`.
+  // Returns how many records end before `position`.
   uint64_t before(uint64_t position) const {
     return static_cast<uint64_t>(std::ranges::count_if(
         published_, [&](const Published& one) { return one.position + one.bytes <= position; }));
@@ -283,7 +283,7 @@ TEST_F(StripedFiles, TheLogEndsAtALostStripe) {
       const ReadLog log = read();
       EXPECT_TRUE(log.filled_rightly);
       EXPECT_EQ(log.records.size(), before(stripe * kStripe)) << "stripe " << stripe;
-      EXPECT_NE(log.tail.why.find("after it are not used"), std::string::npos) << log.tail.why;
+      EXPECT_NE(log.tail.why.find("are not used"), std::string::npos) << log.tail.why;
     }
   }
 }
@@ -295,7 +295,7 @@ TEST_F(StripedFiles, StripesOfAnEarlierRunAreNotRead) {
     EXPECT_EQ(log.records.size(), count);
     EXPECT_EQ(log.tail.why, "end of log");
   }
-  // Records of these sizes end just before, at or just behind the end of a stripe.
+  // Records of these sizes end just before, at or just after the end of a stripe.
   for (const uint32_t bytes : {48, 64, 72, 128, 1360}) {
     write_log(300, 400);
     write_log(static_cast<uint32_t>(2 * kStripe) / bytes, bytes);

@@ -65,7 +65,7 @@ template <Placement placement>
 class Dlog final : public MultiStreamScheme {
  public:
   explicit Dlog(const LogConfig& config)
-      : MultiStreamScheme(config, false, kWriters), workers_(config.workers) {
+      : MultiStreamScheme(config, Flush::kByPolicy, kWriters), workers_(config.workers) {
     if (streams() > 1) sync_bytes_ = watermark_body_bytes();
     for (uint32_t s = 0; s < streams(); ++s) {
       logs_.push_back(std::make_unique<SocketLog>(config, stream(s)));

@@ -77,7 +77,7 @@ class FetchAddScheme : public SingleStreamScheme {
   void flush(uint32_t flusher, bool stopping) override {
     if (Tracker::kOwnThread && flusher == 0) return track(stopping);
     if (stopping) advance();
-    stream().flush(stopping);
+    SingleStreamScheme::flush(flusher, stopping);
   }
 
   bool idle() const override {

@@ -5,8 +5,8 @@
 
 namespace logjam {
 
-MultiStreamScheme::MultiStreamScheme(const LogConfig& config, bool urgent, Writers writers)
-    : LogScheme(config), urgent_(urgent), turns_(config.workers) {
+MultiStreamScheme::MultiStreamScheme(const LogConfig& config, Flush of_waiters, Writers writers)
+    : LogScheme(config), of_waiters_(of_waiters), turns_(config.workers) {
   for (uint32_t index = 0; index < config.devices.size() / config.stripes; ++index) {
     streams_.push_back(std::make_unique<Entry>(config, index, writers, *this));
   }
@@ -23,7 +23,7 @@ void MultiStreamScheme::poll(uint32_t worker) {
 
 void MultiStreamScheme::wait_durable(uint32_t worker, const CommitPoint& point) {
   if (point.scope == CommitPoint::Scope::kStream) {
-    return stream(point.index).wait(worker, point, urgent_);
+    return stream(point.index).wait(worker, point, of_waiters_);
   }
   while (!is_durable(point)) {
     wait_for_each(worker,
@@ -70,7 +70,9 @@ std::vector<uint64_t> MultiStreamScheme::durable_positions() const {
 // records that is still open.
 std::vector<uint64_t> MultiStreamScheme::published_positions() {
   std::vector<uint64_t> positions;
-  for (uint32_t index = 0; index < streams(); ++index) positions.push_back(filled_to_write(index));
+  for (uint32_t index = 0; index < streams(); ++index) {
+    positions.push_back(filled_to_write(index, filled(index)));
+  }
   return positions;
 }
 

@@ -36,7 +36,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -49,7 +48,7 @@
 
 namespace logjam {
 
-class MultiStreamScheme : public LogScheme {
+class MultiStreamScheme : public LogScheme, protected StreamOwner {
  public:
   bool is_durable(const CommitPoint& point) const override {
     switch (point.scope) {
@@ -66,7 +65,9 @@ class MultiStreamScheme : public LogScheme {
   int flusher_socket(uint32_t flusher) const override {
     return flusher < streams() ? stream(flusher).home().socket : platform::kNoSocket;
   }
-  void flush(uint32_t flusher, bool stopping) override { stream(flusher).flush(stopping); }
+  void flush(uint32_t flusher, bool stopping) override {
+    stream(flusher).flush(stopping ? Flush::kNow : Flush::kByPolicy);
+  }
   void wait_durable(uint32_t worker, const CommitPoint& point) override;
   void rely_on_flushers(bool begins) override {
     for (const auto& entry : streams_) entry->stream.rely_on_daemon(begins);
@@ -81,18 +82,16 @@ class MultiStreamScheme : public LogScheme {
  protected:
   static constexpr uint32_t kWatermarkBytes = sizeof(RecordHeader);
 
-  // Makes the streams of config.devices. With `urgent`, a worker that waits flushes, whatever the
-  // flush policy says. `writers` says which workers write to which stream.
-  explicit MultiStreamScheme(const LogConfig& config, bool urgent = false,
-                             Writers writers = Writers::kByTurns);
+  // Makes the streams of config.devices. `of_waiters` says whether a worker that waits flushes by
+  // the flush policy. `writers` says which workers write to which stream.
+  explicit MultiStreamScheme(const LogConfig& config, Flush of_waiters = Flush::kByPolicy,
+                             Writers writers = Writers::kRoundRobin);
 
-  // Returns the position up to which `stream` has no unfilled hole, and may advance it. Any thread
-  // may call it.
-  virtual uint64_t filled(uint32_t stream) = 0;
-  // Returns filled() as it is when a write is due. A scheme that groups records closes the open
-  // group here, and not in filled(), which is called much more often. Called under the flush latch
-  // (logging/stream/stream.h), and by any thread for published_positions().
-  virtual uint64_t filled_to_write(uint32_t stream) { return filled(stream); }
+  // Looks again, so that a write takes what was filled since the look before it. A scheme that
+  // groups records closes the open group here, and not in filled(), which is called much more
+  // often. Called under the flush latch when a write is due (logging/stream/stream.h), and by any
+  // thread for published_positions().
+  uint64_t filled_to_write(uint32_t stream, uint64_t) override { return filled(stream); }
   // Returns the stream that the worker writes to, always or most often.
   virtual uint32_t home(uint32_t worker) const { return worker % streams(); }
 
@@ -143,11 +142,11 @@ class MultiStreamScheme : public LogScheme {
     const uint32_t own = home(worker);
     for (uint32_t i = 0; i < streams(); ++i) {
       const uint32_t index = (own + i) % streams();
-      if (!is_durable(point_of(index))) stream(index).poll(urgent_);
+      if (!is_durable(point_of(index))) stream(index).poll(of_waiters_);
     }
     for (uint32_t i = 0; i < streams(); ++i) {
       const uint32_t index = (own + i) % streams();
-      if (!is_durable(point_of(index))) stream(index).wait(worker, point_of(index), urgent_);
+      if (!is_durable(point_of(index))) stream(index).wait(worker, point_of(index), of_waiters_);
     }
   }
   // Wakes the flusher of stream `index`. Any thread may call it.
@@ -164,10 +163,7 @@ class MultiStreamScheme : public LogScheme {
  private:
   struct Entry {
     Entry(const LogConfig& config, uint32_t index, Writers writers, MultiStreamScheme& scheme)
-        : stream(
-              config, index, scheme.waiters(), [&scheme, index] { return scheme.filled(index); },
-              Stream::kMaxWriteBytes, [&scheme, index] { return scheme.filled_to_write(index); },
-              writers) {}
+        : stream(config, index, scheme.waiters(), scheme, Stream::kMaxWriteBytes, writers) {}
 
     Stream stream;
     DurableSequence durable_sequence;
@@ -187,7 +183,7 @@ class MultiStreamScheme : public LogScheme {
     return global_durable_sequence() >= wanted;
   }
 
-  const bool urgent_;
+  const Flush of_waiters_;
   std::vector<std::unique_ptr<Entry>> streams_;
   WorkerStates<uint32_t> turns_;
   platform::atomic<uint64_t> watermark_count_{0};

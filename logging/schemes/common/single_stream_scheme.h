@@ -17,7 +17,7 @@
 
 namespace logjam {
 
-class SingleStreamScheme : public LogScheme {
+class SingleStreamScheme : public LogScheme, private StreamOwner {
  public:
   // Returns the point of the largest number that the transaction read. Under early lock release the
   // records of what it read may not be durable yet, and all of them lie up to that point.
@@ -28,7 +28,9 @@ class SingleStreamScheme : public LogScheme {
   void poll(uint32_t) override { stream_.poll(); }
   uint32_t flushers() const override { return 1; }
   int flusher_socket(uint32_t) const override { return stream_.home().socket; }
-  void flush(uint32_t, bool stopping) override { stream_.flush(stopping); }
+  void flush(uint32_t, bool stopping) override {
+    stream_.flush(stopping ? Flush::kNow : Flush::kByPolicy);
+  }
   void wait_durable(uint32_t worker, const CommitPoint& point) override {
     stream_.wait(worker, point);
   }
@@ -44,9 +46,7 @@ class SingleStreamScheme : public LogScheme {
  protected:
   explicit SingleStreamScheme(const LogConfig& config,
                               uint64_t max_write_bytes = Stream::kMaxWriteBytes)
-      : LogScheme(config),
-        stream_(
-            config, 0, waiters(), [this] { return sbl(); }, max_write_bytes) {}
+      : LogScheme(config), stream_(config, 0, waiters(), *this, max_write_bytes) {}
 
   // Returns SBL, and may advance it (see Stream). Any thread may call it.
   virtual uint64_t sbl() const = 0;
@@ -65,6 +65,8 @@ class SingleStreamScheme : public LogScheme {
   Stream& stream() { return stream_; }
 
  private:
+  uint64_t filled(uint32_t) final { return sbl(); }
+
   Stream stream_;
 };
 

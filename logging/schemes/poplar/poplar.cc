@@ -129,7 +129,7 @@ class Poplar final : public MultiStreamScheme {
     return filled + buffer.open_bytes();
   }
 
-  uint64_t filled_to_write(uint32_t index) override {
+  uint64_t filled_to_write(uint32_t index, uint64_t) override {
     SegmentedBuffer& buffer = *buffers_[index];
     const uint64_t filled = pass_segments(index);
     if (buffer.pending() || buffer.open_bytes() == 0) return filled;

@@ -61,7 +61,7 @@ class CentrLockFlush final : public SingleStreamScheme {
   // Waits until the buffer is durable. Called under the mutex.
   void flush_buffer(uint32_t worker) {
     commits_ = 0;
-    stream().wait(worker, commit_point(sbl()), true);
+    stream().wait(worker, commit_point(sbl()), Flush::kNow);
   }
 
   const uint64_t group_;

@@ -88,7 +88,7 @@ LogConfig grouped(LogConfig config) {
 class Pwal final : public MultiStreamScheme {
  public:
   explicit Pwal(const LogConfig& config)
-      : MultiStreamScheme(grouped(config), FLAGS_pwal_ngroup <= 1),
+      : MultiStreamScheme(grouped(config), FLAGS_pwal_ngroup <= 1 ? Flush::kNow : Flush::kByPolicy),
         unsafe_(unsafe()),
         group_(group(config)) {
     for (uint32_t s = 0; s < streams(); ++s) {
@@ -133,7 +133,7 @@ class Pwal final : public MultiStreamScheme {
     Buffer& buffer = *buffers_[worker];
     if (buffer.commits >= group_) {
       buffer.commits = 0;
-      stream(worker).wait(worker, CommitPoint::in_stream(worker, buffer.committed), true);
+      stream(worker).wait(worker, CommitPoint::in_stream(worker, buffer.committed), Flush::kNow);
     }
     MultiStreamScheme::poll(worker);
   }

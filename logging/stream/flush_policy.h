@@ -1,0 +1,73 @@
+// When a stream is flushed: what --flush_txns, --flush_bytes, --flush_us and --flush_gap_us ask for.
+//
+// The first three are Aether's X, L and T ("every X transactions, L bytes logged, or T time
+// elapsed", section 4.1). T counts from the oldest publish that no flush covers yet. X and L need a
+// T, because the last transactions would wait for ever without it (cli/settings.cc). If all three
+// are 0, the policy is *immediate*: it asks for a flush of anything that is filled.
+//
+// The gap belongs to the immediate policy. While workers are busy, a write begins at least
+// --flush_gap_us after the one before it, because each write costs them some 30 us of processor
+// time. Bytes that are filled meanwhile become one larger write. No thread that waits for durability
+// waits for the gap (Flush::kNow, and workers that rely on the daemon: stream.h).
+//
+// A FlushPolicy is a value. It reads no clock and no memory of other threads: the stream loads these
+// and passes them on (stream.h).
+#pragma once
+
+#include <cstdint>
+
+#include "logging/log_config.h"
+
+namespace logjam {
+
+enum class Flush : uint8_t {
+  kByPolicy,  // flush when the flush policy asks for it
+  kNow,       // flush all that is filled, whatever the flush policy says
+};
+
+// How far a stream has come, in commits and in bytes.
+struct Progress {
+  uint64_t commits = 0;  // counted only if FlushPolicy::txns is not 0
+  uint64_t position = 0;
+};
+
+struct FlushPolicy {
+  uint64_t txns = 0;        // X; 0 means that it is not a criterion
+  uint64_t bytes = 0;       // L; 0 likewise
+  uint64_t wait_ticks = 0;  // T; 0 likewise
+  uint64_t gap_ticks = 0;
+
+  static FlushPolicy of(const LogConfig& config);
+
+  bool immediate() const { return txns == 0 && bytes == 0 && wait_ticks == 0; }
+
+  // Returns whether X transactions or L bytes are filled that no flush covers yet. The flushes
+  // cover `flushed`, which may be past `filled` if that was seen earlier.
+  bool enough(const Progress& filled, const Progress& flushed) const {
+    const auto reached = [](uint64_t limit, uint64_t to, uint64_t from) {
+      return limit != 0 && to > from && to - from >= limit;
+    };
+    return reached(bytes, filled.position, flushed.position) ||
+           reached(txns, filled.commits, flushed.commits);
+  }
+
+  // The next two are asked when something is filled. `since` is the time of the last start of a
+  // write, if the policy is immediate, and otherwise of the oldest publish that no flush covers
+  // yet; 0 if there was none.
+
+  // Returns how many ticks after `now` the gap or T is over, 0 if it is over.
+  uint64_t ticks_until_asked(uint64_t since, uint64_t now) const {
+    const uint64_t until = since + (immediate() ? gap_ticks : wait_ticks);
+    return since != 0 && until > now ? until - now : 0;
+  }
+  // Returns whether the gap or T asks for a flush at `now`.
+  bool asked_by_time(uint64_t since, uint64_t now) const {
+    return (since != 0 || immediate()) && ticks_until_asked(since, now) == 0;
+  }
+
+  // Returns by how many ticks a flush that T asked for is late at `now`. `oldest` is the time of
+  // its oldest publish. It could not be made before the device was idle (`idle_since`).
+  uint64_t ticks_late(uint64_t oldest, uint64_t idle_since, uint64_t now) const;
+};
+
+}  // namespace logjam
