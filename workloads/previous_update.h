@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/workload.h"
 #include "workloads/broken_rows.h"
 
 namespace logjam {
