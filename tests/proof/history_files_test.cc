@@ -1,11 +1,12 @@
-// The files of a history that spans lives: which ones a run writes, removes, reads and refuses, and
-// that all workloads go on with their histories.
+// The files of a history that spans lives: the files that a run writes, removes, reads and refuses.
+// All workloads continue their histories.
+#include "proof/history/history_files.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "engine/run/run.h"
-#include "proof/history/history_files.h"
 #include "proof/history/with_history.h"
 #include "tests/forwarding_scheme.h"
 #include "tests/scoped_flags.h"
@@ -20,7 +21,7 @@ class HistoryFilesTest : public testing::Test {
  protected:
   HistoryFilesTest() { flags_.set("history_mb", 1); }
 
-  // A life that records a transaction of worker 1, unless it is killed before that.
+  // Plays a life that records a transaction of worker 1, unless it is killed before that.
   void live(bool continues, bool starts = true) {
     parameters_.ordinal = continues ? parameters_.ordinal + 1 : 1;
     const StartedHistory started = start_life(path_, 2, parameters_);

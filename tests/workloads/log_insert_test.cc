@@ -50,7 +50,7 @@ TEST(RecordSizes, OneRecordInSixtyIsAnOutlierAtNoFixedPlace) {
   EXPECT_NE(sizes.bytes, other.bytes);
 }
 
-// Aether's Fig. 10 shows small records that wait behind an outlier of another thread.
+// Aether's Fig. 10 shows small records that wait for an outlier of another thread.
 TEST(RecordSizes, ThreadsRarelyHaveTheirOutliersTogether) {
   RecordSizes sizes;
   ASSERT_EQ(sizes.parse("48", 65536, 1), "");
