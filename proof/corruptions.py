@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Damages one stream of small logs, a million times: a bit is flipped, a file or one of its segment
-files cut off, or a block of 512 bytes zeroed, anywhere; every scheme, both record granularities. What
-recovery then uses is closed, or it says that the log is damaged; tests/proof/corruption_test.cc is the
-judge. Ends with a table of what became of the corruptions, and status 1 if one test failed.
+"""Damages one stream of small logs, a million times, with every scheme and record granularity. Each
+damage flips a bit, cuts off a file or one of its segment files, or zeroes a block of 512 bytes. The
+set that recovery then uses must be closed, or recovery must report the damage;
+tests/proof/corruption_test.cc is the judge. Prints the number of corruptions by their effect, and
+ends with status 1 if a test failed.
 
 usage: proof/corruptions.py [--corruptions=1000000] [--binary=build/tests/all] [--jobs=2]
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Plays many rounds of the crash test (tests/crash) and counts the results.
+"""Plays many rounds of the crash test (tests/proof/crash_test.cc) and counts the results.
 
-Each round runs the ledger workload in a configuration that follows from its seed, kills it
-(SIGKILL), recovers, and checks R1-R4 and serializability against the history. The same seed gives
-the same configuration again: proof/crash_rounds.py --rounds=1 --seed=S
-Consecutive seeds walk through all schemes. With --scheme=NAME, only the rounds of that scheme are
-played. With --lives, each round is of three lives on one directory.
+Each round runs the ledger in a configuration that follows from its seed, kills it (SIGKILL),
+recovers, and checks R1 to R4 and serializability against the history. The same seed gives the same
+configuration again: proof/crash_rounds.py --rounds=1 --seed=S
+Consecutive seeds walk through all schemes. With --scheme=NAME, only that scheme's rounds are
+played. With --lives, each round has three lives on one set of directories.
 """
 
 import argparse
@@ -28,9 +28,10 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, help="of the first round (default: random, printed)")
     parser.add_argument("--lives", action="store_true",
-                        help="rounds of three lives each, with checkpoints: tests/proof/lives_round.h")
-    parser.add_argument("--scheme", help="play only the rounds of this scheme: of 468 seeds in a row, some 24")
-    parser.add_argument("--build", default="build", help="directory of the binaries, under the root")
+                        help="play rounds of three lives, with checkpoints (lives_round.h)")
+    parser.add_argument("--scheme",
+                        help="play only this scheme's rounds: some 24 of 468 consecutive seeds")
+    parser.add_argument("--build", default="build", help="the binaries' directory, under the root")
     parser.add_argument("--out", help="append everything the rounds print to this file")
     given = parser.parse_args()
     if given.rounds < 1:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Lets a public checker judge histories of the ledger: every scheme and protocol, crashed and not.
+"""Lets a public checker judge the ledger's histories, of every scheme and protocol.
 
-A round runs the ledger at a small scale until it kills itself (SIGKILL) after some acknowledgements,
-or ends by itself; recovers the log; exports the history, with the recovered rows as a last read, as
-a list-append history (--export_history); and gives that to `adya`, an independent checker with the
-method of Elle (Kingsbury and Alvaro, VLDB 2020). It must find the history strictly serializable,
-which here means: serializable, and nothing acknowledged is lost. With --plant, anomalies are planted
-in each exported history as well, and each must be found. --keep leaves the histories for other
-checkers: Elle reads them too.
+A round runs the ledger at a small scale until it kills itself (SIGKILL) after some
+acknowledgements or ends by itself. The round then recovers the log, exports the history as a
+list-append history with the recovered rows as a last read (--export_history), and gives it to
+`adya`, an independent checker with the method of Elle (Kingsbury and Alvaro, VLDB 2020). The
+checker must find the history strictly serializable, which means here: serializable, and nothing
+acknowledged is lost. With --plant, anomalies are also planted in each exported history, and the
+checker must find each. --keep leaves the histories for other checkers: Elle reads them too.
 """
 
 import argparse
@@ -17,19 +17,15 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.append(os.path.join(ROOT, "scripts"))
-
-from experiments.runner import schemes_of  # noqa: E402
-from workload_rounds import listed  # noqa: E402
+import rounds
 
 INSTALL = "cargo install adya --locked --no-default-features"
-KILLED = -9
 KEYS = 100
 VERDICTS = {0: "valid", 1: "anomalous", 2: "unknown"}
 
@@ -38,7 +34,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--seed", type=int, default=random.randrange(10**9))
-    parser.add_argument("--logjam", default=os.path.join(ROOT, "build", "logjam"))
+    parser.add_argument("--logjam", default=os.path.join(rounds.ROOT, "build", "logjam"))
     parser.add_argument("--checker", default="adya", help="the program, on the PATH or by its path")
     parser.add_argument("--plant", action="store_true", help="plant anomalies, and expect verdicts")
     parser.add_argument("--keep", help="leave the exported histories in this directory")
@@ -75,23 +71,23 @@ def record(logjam, directory, scheme, device, protocol, seed):
            *([f"--device={device}"] if device else [])]
     recover = [logjam, "recover", f"--wal_dir={log}", f"--history={history}", "--threads=1",
                f"--export_history={exported}"]
-    ran = subprocess.run(run, capture_output=True, text=True, timeout=120)
-    crashed = ran.returncode == KILLED  # on a slow machine its time may be over before
-    if ran.returncode != 0 and not (crash and crashed):
-        sys.exit(f"{' '.join(run)}\nexited {ran.returncode}: {ran.stderr}")
-    recovered = subprocess.run(recover, capture_output=True, text=True, timeout=120)
-    if recovered.returncode != 0:
-        print(f"{' '.join(run)}\n{' '.join(recover)}\nexited {recovered.returncode}: "
-              f"{recovered.stdout}{recovered.stderr}", flush=True)
+    ended, said = rounds.run_and_kill(run, history, 120)
+    crashed = ended == -signal.SIGKILL  # on a slow machine its time may be over before
+    if ended != 0 and not (crash and crashed):
+        sys.exit(f"{' '.join(run)}\nexited {ended}: {said}")
+    status, said, _ = rounds.recover(recover)
+    if status != 0:
+        print(f"{' '.join(run)}\n{' '.join(recover)}\nexited {status}: {said}", flush=True)
     if not os.path.exists(exported):
-        sys.exit(f"{' '.join(recover)}\nexported nothing: {recovered.stderr}")
+        sys.exit(f"{' '.join(recover)}\nexported nothing: {said}")
     return crashed, exported
 
 
 def judge(checker, path):
-    """The checker's verdict on a history, and the names of the anomalies that it found."""
+    """Returns the checker's verdict on a history, and the names of the anomalies that it found."""
     done = subprocess.run([checker, "check", "--json", "-m", "list-append", "-c",
-                           "strict-serializable", path], capture_output=True, text=True, timeout=120)
+                           "strict-serializable", path], capture_output=True, text=True,
+                          timeout=120)
     verdict = VERDICTS.get(done.returncode)
     if verdict is None:
         sys.exit(f"{checker} check {path} exited {done.returncode}: {done.stdout}{done.stderr}")
@@ -107,7 +103,7 @@ class Exported:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
             self.lines = file.read().splitlines()
-        self.first_end = len(self.lines) // 2 - 1  # behind all invocations but the last read's
+        self.first_end = len(self.lines) // 2 - 1  # after all invocations except the last read's
         self.transactions = [self.parse(self.lines[at])
                              for at in range(self.first_end, len(self.lines) - 2)]
         self.recovered = self.parse(self.lines[-1])
@@ -147,10 +143,11 @@ class Exported:
             file.write("\n".join(lines) + "\n")
 
 
-# Each planter writes an anomalous copy of a history, and returns whether there was a place for it.
+# Each planter writes an anomalous copy of a history. It returns False if the history has no place
+# for the anomaly.
 
 def swap_two_elements(history, draw, path):
-    """One transaction saw two writes of a key in the other order."""
+    """Makes one transaction see two writes of a key in reverse order."""
     places = [(n, i) for n, operations in enumerate(history.transactions) if history.ok(n)
               for i, (what, _, value) in enumerate(operations)
               if what == "r" and value and len(value) >= 2]
@@ -166,7 +163,7 @@ def swap_two_elements(history, draw, path):
 
 
 def drop_acknowledged_append(history, draw, path):
-    """The recovered database lacks the last write of a key."""
+    """Removes the last write of a key from the recovered database."""
     places = [i for i, (_, _, value) in enumerate(history.recovered) if value]
     if not places:
         return False
@@ -178,7 +175,7 @@ def drop_acknowledged_append(history, draw, path):
 
 
 def circular_information_flow(history, draw, path):
-    """G1c: a transaction saw a write of one that had seen its own."""
+    """Makes two transactions see a write of each other (G1c)."""
     lists = dict((key, value) for _, key, value in history.recovered)
     places = []
     for later, operations in enumerate(history.transactions):
@@ -198,7 +195,7 @@ def circular_information_flow(history, draw, path):
 
 
 def lose_update(history, draw, path):
-    """Two transactions read the same version of a key, and both overwrote it."""
+    """Makes two transactions read the same version of a key and overwrite it."""
     places = [(n, i) for n, operations in enumerate(history.transactions) if history.ok(n)
               for i, (what, key, value) in enumerate(operations)
               if what == "r" and value and i + 2 < len(operations)
@@ -215,7 +212,7 @@ def lose_update(history, draw, path):
 
 
 def read_aborted(history, draw, path):
-    """G1a: a transaction whose write was seen is said to have failed."""
+    """Marks a transaction whose write was seen as failed (G1a)."""
     writers = [value[-1] for _, _, value in history.recovered
                if value and value[-1] < len(history.transactions)]
     if not writers:
@@ -225,7 +222,7 @@ def read_aborted(history, draw, path):
 
 
 def tear(history, draw, path):
-    """Of a transaction with several writes, one is missing in the recovered database."""
+    """Removes one of the several writes of a transaction from the recovered database."""
     last = {value[-1] for _, _, value in history.recovered if value}
     places = [i for i, (_, _, value) in enumerate(history.recovered)
               if value and value[-1] < len(history.transactions)
@@ -262,18 +259,15 @@ def plant_all(checker, exported, seed, keep, planted):
 
 def main():
     given = arguments()
-    schemes = [(name, flags.get("device", ""))
-               for name, flags in schemes_of(given.logjam).items()]
-    protocols = listed(given.logjam, "protocols")
+    combinations = rounds.combinations(given.logjam)
     directory = given.keep or tempfile.mkdtemp(prefix="logjam-judge-")
     os.makedirs(directory, exist_ok=True)
-    print(f"{given.rounds} rounds from seed {given.seed}, {len(schemes)} schemes, "
-          f"{len(protocols)} protocols")
+    print(f"{given.rounds} rounds from seed {given.seed}, {len(combinations)} pairs of scheme and "
+          "protocol")
     verdicts, planted = collections.Counter(), collections.defaultdict(collections.Counter)
     pairs, transactions, crashed, longest, bad = set(), 0, 0, 0.0, 0
     for number in range(given.rounds):
-        scheme, device = schemes[number % len(schemes)]
-        protocol = protocols[(number // len(schemes) + number % len(schemes)) % len(protocols)]
+        scheme, device, protocol = combinations[number % len(combinations)]
         seed = given.seed + number
         crash, exported = record(given.logjam, directory, scheme, device, protocol, seed)
         start = time.monotonic()

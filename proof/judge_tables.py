@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Checks recovered tables with SQL that was written from the specifications: proof/sql/.
+"""Checks recovered tables with SQL written from the specifications (proof/sql/).
 
 A round runs TPC-C, TPC-B or TATP at a small scale, kills it (SIGKILL), recovers it with --export,
 loads the CSV files into DuckDB, and asks for the rows that violate each of the specification's
-conditions. Nothing of logjam's own checks takes part. With --break, conditions are also seen
-failing, all of them in the first round and one in each later round: one value of the exported
-files is changed, and the condition must return a row.
---directory checks files that were exported before.
+conditions. logjam's own checks take no part. With --break, conditions must also fail, all of them
+in the first round and one in each later round: the script changes one value of the exported files,
+and the condition must return a row. --directory checks files that were exported before.
 """
 
 import argparse
@@ -15,21 +14,18 @@ import csv
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
-sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
-
-import workload_rounds  # noqa: E402
-from experiments.runner import schemes_of  # noqa: E402
+import rounds
+import workload_rounds
 
 try:
     import duckdb
 except ImportError:
     sys.exit("the Python package duckdb is missing; install it with: pip install duckdb")
 
-SQL = os.path.join(workload_rounds.ROOT, "proof", "sql")
+SQL = os.path.join(rounds.ROOT, "proof", "sql")
 WORKLOADS = ["tatp", "tpcb", "tpcc"]
 
 
@@ -41,8 +37,8 @@ def plus_one_cent(value):
     return f"{float(value) + 0.01:.2f}"
 
 
-# A value for each condition, which must then be violated: the table, the column, and the new value
-# or how it follows from the old one. The last row of the table is changed.
+# A change that violates each condition: the table, the column, and the new value or a function of
+# the old one. The table's last row is changed.
 BREAKS = {
     "tpcc": {
         1: ("warehouse", "w_ytd", plus_one_cent),
@@ -87,7 +83,7 @@ def arguments():
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="separated by commas")
     parser.add_argument("--rounds", type=int, default=19, help="of each workload")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--logjam", default=os.path.join(workload_rounds.ROOT, "build", "logjam"))
+    parser.add_argument("--logjam", default=os.path.join(rounds.ROOT, "build", "logjam"))
     parser.add_argument("--break", dest="breaks", action="store_true",
                         help="see conditions fail: all in the first round, then one a round")
     parser.add_argument("--directory", help="play no round: check the CSV files of one workload")
@@ -102,7 +98,7 @@ def arguments():
 
 
 def statements(workload):
-    """The statements that create the tables, and a map of the conditions: number to (title, SQL)."""
+    """Returns the statements that create the tables, and the conditions as number: (title, SQL)."""
     with open(os.path.join(SQL, f"{workload}.sql"), encoding="utf-8") as file:
         preamble, *rest = re.split(r"^-- (\d+): ", file.read(), flags=re.MULTILINE)
     conditions = {}
@@ -113,8 +109,8 @@ def statements(workload):
 
 
 def violations(workload, directory):
-    """The first violating row of each condition, or None, by the condition's number. A value that
-    is none of its column's type violates condition 0."""
+    """Maps each condition's number to the first row that violates it, or None. A value that does
+    not have its column's type violates condition 0."""
     database = duckdb.connect()
     preamble, conditions = statements(workload)
     database.execute(preamble)
@@ -138,7 +134,7 @@ def load(database, directory):
 def tell(workload, found):
     """Prints the violated conditions. Returns whether there are none."""
     _, conditions = statements(workload)
-    conditions[0] = ("values are of their columns' types", "")
+    conditions[0] = ("values have their columns' types", "")
     for number, row in found.items():
         if row is not None:
             print(f"VIOLATED {workload} {number}: {conditions[number][0]}: {row}", flush=True)
@@ -162,8 +158,7 @@ def break_one(source, target, table, column, how):
 
 
 def break_each(workload, directory, numbers):
-    """Breaks the conditions with these numbers, one at a time. Returns whether each was seen
-    failing."""
+    """Breaks the conditions with these numbers, one at a time. Returns whether each one failed."""
     good = True
     for number in numbers:
         table, column, how = BREAKS[workload][number]
@@ -180,22 +175,19 @@ def break_each(workload, directory, numbers):
 
 def play(given, workload, number, directory):
     """Runs, kills, recovers and exports. Returns the directory with the tables."""
-    schemes = [(name, flags.get("device", ""))
-               for name, flags in schemes_of(given.logjam).items()]
-    protocols = workload_rounds.listed(given.logjam, "protocols")
-    scheme, device = schemes[number % len(schemes)]
-    protocol = protocols[(number // len(schemes) + number % len(schemes)) % len(protocols)]
+    combinations = rounds.combinations(given.logjam)
     log, tables = os.path.join(directory, "log"), os.path.join(directory, "tables")
     shutil.rmtree(tables, ignore_errors=True)
-    row, said = workload_rounds.play(given.logjam, log, workload, scheme, device, protocol,
-                                     given.seed + number)
+    row, said = workload_rounds.play(given.logjam, log, workload,
+                                     workload_rounds.small_scales()[workload],
+                                     *combinations[number % len(combinations)], given.seed + number)
     if row["result"] != "verified":
         sys.exit(f"{row}\n{said}")
     recover = re.search(r"^(\S+ recover .*)$", said, re.MULTILINE)[1].split()
     recover = [word for word in recover if word != "--verify"] + [f"--export={tables}"]
-    done = subprocess.run(recover, capture_output=True, text=True, timeout=120)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(recover)}\nexited {done.returncode}: {done.stdout}{done.stderr}")
+    status, said, _ = rounds.recover(recover)
+    if status != 0:
+        sys.exit(f"{' '.join(recover)}\nexited {status}: {said}")
     return tables, row["recovered"]
 
 

@@ -10,14 +10,16 @@ calls this script, which takes less than two minutes.
 import argparse
 import pathlib
 import random
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
-FIGURES = pathlib.Path(__file__).resolve().parent / "figures.py"
+SCRIPTS = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(SCRIPTS.parent / "proof"))
+
+import rounds  # noqa: E402
 
 
 class Failed(Exception):
@@ -27,9 +29,9 @@ class Failed(Exception):
 def measure(options):
     """Runs and draws both experiments, each in as many rounds as its part of the time allows."""
     done = subprocess.run(
-        [FIGURES, "run", "demo-commit", "demo-schemes", "--fresh", "--plot", "--tries=1",
-         f"--logjam={options.logjam}", f"--results={options.out}", f"--wal_dir={options.out}",
-         f"--budget={options.budget}"], check=False)
+        [SCRIPTS / "figures.py", "run", "demo-commit", "demo-schemes", "--fresh", "--plot",
+         "--tries=1", f"--logjam={options.logjam}", f"--results={options.out}",
+         f"--wal_dir={options.out}", f"--budget={options.budget}"], check=False)
     if done.returncode != 0:
         raise Failed(f"the experiments ended with status {done.returncode}")
 
@@ -41,31 +43,22 @@ def kill_and_recover(options, wal_dir):
                "--commit=pipelined", "--device=file", "--seconds=60", "--warmup=0",
                f"--wal_dir={wal_dir}", "--overwrite", f"--history={history}"]
     print("\nkill -9 while it commits:\n  " + " ".join(command), flush=True)
-    output = wal_dir / "output"
-    with open(output, "w", encoding="utf-8") as out:
-        with subprocess.Popen(command, stdout=out, stderr=out) as ledger:
-            try:
-                wait = 2 + random.random()
-                ledger.wait(timeout=wait)
-                sys.stderr.write(output.read_text(encoding="utf-8"))
-                raise Failed("the ledger run ended before it could be killed")
-            except subprocess.TimeoutExpired:
-                pass
-            finally:
-                ledger.send_signal(signal.SIGKILL)
+    wait = 2 + random.random()
+    status, output = rounds.run_and_kill(command, history, wait)
+    if status != -signal.SIGKILL:
+        sys.stderr.write(output)
+        raise Failed("the ledger run ended before it could be killed")
     print(f"  killed after {wait:.1f} s")
     command = [options.logjam, "recover", f"--wal_dir={wal_dir}", f"--history={history}",
                "--verify"]
     print("recover and verify:\n  " + " ".join(command), flush=True)
-    recovered = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               check=False)
-    print("".join(f"  {line}\n" for line in recovered.stdout.splitlines()), end="")
-    if recovered.returncode != 0:
-        raise Failed(f"recovery after kill -9 did not prove out (exit {recovered.returncode})")
-    count = re.search(r"^recovered +(\d+) transactions", recovered.stdout, re.MULTILINE)
-    if count is None or int(count.group(1)) == 0:
+    status, output, recovered = rounds.recover(command)
+    print("".join(f"  {line}\n" for line in output.splitlines()), end="")
+    if status != 0:
+        raise Failed(f"recovery after kill -9 did not prove out (exit {status})")
+    if not recovered:
         raise Failed("recovery after kill -9 found no transaction, which proves nothing")
-    print(f"verdict: killed with SIGKILL, {int(count.group(1)):,} transactions recovered, proved: "
+    print(f"verdict: killed with SIGKILL, {recovered:,} transactions recovered, proved: "
           "nothing acknowledged was lost")
 
 

@@ -81,7 +81,7 @@ Status LedgerClient::change_slot(Transaction& txn, CellWrite write) {
 }
 
 // Yields the core until other transactions have inserted and erased the row that the attempt has
-// inserted, --ledger_dawdle times at most. Locking protocols do not let them.
+// inserted, --test=ledger_dawdle times at most. Locking protocols do not let them.
 void LedgerClient::dawdle() {
   for (const CellWrite& write : input_.cell_writes) {
     if (write.op != Op::kInsert) continue;

@@ -1,12 +1,16 @@
-// Adding a log scheme costs one file. A scheme with a flag of its own is put into a copy of the
-// source tree, whose other files stay as they are. The program built there lists it, checks its
-// flag, runs it, and survives kill -9.
+// Adding a log scheme costs one file. The walk of CONTRIBUTING.md is followed in a copy of the
+// source tree, whose other files stay as they are: its code makes the scheme `mine`. The program
+// built there lists the scheme, checks its flag, runs it, and survives kill -9.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <regex>
 #include <string>
+#include <vector>
 
+#include "tests/proof/child.h"
 #include "tests/proof/crash_round.h"
 #include "tests/shell.h"
 #include "tests/temporary_directory.h"
@@ -14,110 +18,113 @@
 namespace logjam {
 namespace {
 
-constexpr char kScheme[] = R"scheme(// `spin`: `centr` with a latch that pauses between its tries.
-#include <gflags/gflags.h>
+namespace fs = std::filesystem;
 
-#include "logging/flag_checks.h"
-#include "logging/schemes/common/single_stream_scheme.h"
-#include "logging/scheme_registry.h"
-#include "platform/spin.h"
-
-DEFINE_uint32(spin_pauses, 10, "pauses between two tries at the latch");
-
-namespace logjam {
-namespace {
-
-class Spin final : public SingleStreamScheme {
- public:
-  explicit Spin(const LogConfig& config) : SingleStreamScheme(config) {}
-
-  LogReservation reserve(uint32_t, const Dependencies&, uint32_t bytes) override {
-    while (!latch_.try_lock()) {
-      for (uint32_t i = 0; i < FLAGS_spin_pauses; ++i) platform::pause();
-      platform::yield();
-    }
-    const uint64_t begin = sbl_.load(platform::memory_order_relaxed);
-    const uint64_t waited = stream().wait_for_space(begin + bytes);
-    return reservation(begin, bytes, waited);
-  }
-  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override {
-    sbl_.store(reservation.sequence, platform::memory_order_release);
-    latch_.unlock();
-    stream().published(role == RecordRole::kCommit);
-    return commit_point(reservation.sequence);
-  }
-
- private:
-  uint64_t sbl() const override { return sbl_.load(platform::memory_order_acquire); }
-
-  platform::SpinLock latch_;
-  platform::atomic<uint64_t> sbl_{0};
-};
-
-const SchemeRegistration registration({
-    .name = "spin",
-    .streams = "1",
-    .buffer = "one latch around acquire, fill, release",
-    .sequence = "byte offset (LSN)",
-    .flushed_by = "leader or daemon",
-    .safe_when = "LSN <= durable",
-    .cut = "first gap",
-    .source = "a test",
-    .recovery = first_gap(),
-    .stream_count = one_stream,
-    .construct = construct<Spin>,
-    .check_flags = [] { return check_range("spin_pauses", FLAGS_spin_pauses, 1, 1000); },
-});
-
-}  // namespace
-}  // namespace logjam
-)scheme";
-
-// The program that `make` builds from a copy of the tree with the scheme in it; empty if that
-// fails. The copy keeps the objects that are built already, so one file is compiled.
-std::string build_with_scheme(const TemporaryDirectory& tree) {
-  namespace fs = std::filesystem;
-  const char* given = std::getenv("LOGJAM");
-  const std::string build = fs::path(given == nullptr ? "build/logjam" : given).parent_path();
-  const std::string name = fs::path(build).filename();
-  const Ended copied =
-      shell("cp -a Makefile platform sim logging engine cc workloads proof cli '" + tree.path() +
-            "' && mkdir '" + tree.path_of(name) + "' && cd '" + build +
-            "' && cp -a platform sim logging engine cc workloads proof cli '" + tree.path_of(name) +
-            "' 2>&1");
-  EXPECT_EQ(copied.status, 0) << copied.output;
-  std::ofstream(tree.path_of("logging/schemes/spin.cc")) << kScheme;
-  // build-thread is what SAN=thread built; another name was given to make.
-  const std::string suffix = name.substr(std::min(name.find('-') + 1, name.size()));
-  const bool sanitized = suffix == "thread" || suffix == "address" || suffix == "undefined";
-  const std::string made_by = sanitized ? " SAN=" + suffix : " BUILD=" + name;
-  const Ended built = shell("make --no-print-directory -C '" + tree.path() + "' " + name +
-                            "/logjam" + made_by + " 2>&1");
-  EXPECT_EQ(built.status, 0) << built.output;
-  return built.status == 0 ? tree.path_of(name) + "/logjam" : "";
+fs::path root() {
+  const char* given = std::getenv("LOGJAM_ROOT");
+  return fs::absolute(given == nullptr ? "." : given);
 }
 
-TEST(CrashOfAnAddedScheme, OneFileIsListedCheckedRunKilledAndRecovered) {
-  const TemporaryDirectory tree;
-  const std::string program = build_with_scheme(tree);
-  ASSERT_NE(program, "");
+// Returns the blocks of code below a heading of a page, without their indentation. A block is
+// indented by four columns or more, beyond the list item that it belongs to.
+std::vector<std::string> code_blocks(const std::string& page, const std::string& heading) {
+  std::ifstream file(root() / page);
+  std::string line;
+  while (std::getline(file, line) && line != heading) {
+  }
+  std::vector<std::string> blocks;
+  size_t indentation = 0;  // of the block that `line` continues; 0: it continues none
+  std::string blank;       // lines, which belong to the block if it goes on after them
+  while (std::getline(file, line) && !line.starts_with("## ")) {
+    const size_t spaces = std::min(line.find_first_not_of(' '), line.size());
+    if (line.empty()) {
+      blank += "\n";
+    } else if (indentation != 0 && spaces >= indentation) {
+      blocks.back() += blank + line.substr(indentation) + "\n";
+      blank.clear();
+    } else {
+      indentation = spaces < 4 ? 0 : spaces;
+      if (indentation != 0) blocks.push_back(line.substr(indentation) + "\n");
+      blank.clear();
+    }
+  }
+  return blocks;
+}
 
-  EXPECT_NE(shell("'" + program + "' list schemes").output.find("\nspin "), std::string::npos);
-  EXPECT_NE(shell("'" + program + "' run --help=all").output.find("--spin_pauses=10"),
-            std::string::npos);
+// Puts `code` in place of the only match of `pattern` in `*text`.
+void replace_only(const char* pattern, const std::string& code, std::string* text) {
+  const std::regex regex(pattern);
+  EXPECT_EQ(std::distance(std::sregex_iterator(text->begin(), text->end(), regex), {}), 1)
+      << pattern << " in\n"
+      << *text;
+  std::smatch match;
+  if (std::regex_search(*text, match, regex)) {
+    text->replace(static_cast<size_t>(match.position()), static_cast<size_t>(match.length()), code);
+  }
+}
+
+class CrashOfAnAddedScheme : public testing::Test {
+ protected:
+  // Follows the walk's steps 1 and 2 in a copy of the tree, and builds the program. The copy keeps
+  // the objects that are built already, so one file is compiled.
+  void SetUp() override {
+    const std::vector<std::string> walk =
+        code_blocks("CONTRIBUTING.md", "## Add a scheme: a newcomer's walk");
+    ASSERT_GE(walk.size(), 5u);
+    const fs::path build = fs::path(binary_under_test()).parent_path();
+    const std::string name = build.filename();
+    const std::string rooms = "platform sim logging engine cc workloads proof cli";
+    const Ended copied =
+        shell("{ cd '" + root().string() + "' && cp -a Makefile " + rooms + " '" + tree_.path() +
+              "' && mkdir '" + tree_.path_of(name) + "' && cd '" + build.string() + "' && cp -a " +
+              rooms + " '" + tree_.path_of(name) + "'; } 2>&1");
+    ASSERT_EQ(copied.status, 0) << copied.output;
+    ASSERT_EQ(shell("cd '" + tree_.path() + "' && " + walk[0]).status, 0) << walk[0];
+
+    const std::string path = tree_.path_of("logging/schemes/mine.cc");
+    std::ifstream in(path);
+    std::string source{std::istreambuf_iterator<char>(in), {}};
+    replace_only("\n\nnamespace logjam \\{", "\n" + walk[1] + "\nnamespace logjam {", &source);
+    replace_only("\n    mutex_.lock\\(\\);\n", "\n" + walk[2], &source);
+    replace_only("\n\\}\\);\n", "\n" + walk[3] + "});\n", &source);
+    std::ofstream(path) << source;
+
+    // build-thread is what SAN=thread built; another name was given to make.
+    const std::string suffix = name.substr(std::min(name.find('-') + 1, name.size()));
+    const bool sanitized = suffix == "thread" || suffix == "address" || suffix == "undefined";
+    const Ended built =
+        shell("make --no-print-directory -C '" + tree_.path() + "' " + name + "/logjam" +
+              (sanitized ? " SAN=" + suffix : " BUILD=" + name) + " 2>&1");
+    ASSERT_EQ(built.status, 0) << built.output << source;
+    program_ = tree_.path_of(name) + "/logjam";
+    commands_ = walk[4];
+  }
+
+  const TemporaryDirectory tree_;
+  std::string program_, commands_;
+};
+
+TEST_F(CrashOfAnAddedScheme, OneFileIsListedCheckedRunKilledAndRecovered) {
+  // The walk's step 3, but with paths of this test's own and a short run.
+  std::string commands = std::regex_replace(commands_, std::regex("build/logjam "), program_ + " ");
+  commands = std::regex_replace(commands, std::regex("/var/tmp/logjam"), tree_.path_of("log"));
+  commands = std::regex_replace(commands, std::regex("--seconds=5"), "--seconds=0.2 --warmup=0");
+  const Ended walked = shell("{ set -e; " + commands + "} 2>&1");
+  EXPECT_EQ(walked.status, 0) << commands << walked.output;
+  EXPECT_NE(walked.output.find("\nrecovered "), std::string::npos) << commands << walked.output;
+
   const Ended refused =
-      shell("'" + program + "' run --log=spin --spin_pauses=0 --device=null 2>&1");
+      shell("'" + program_ + "' run --log=mine --mine_tries=1001 --device=null 2>&1");
   EXPECT_EQ(refused.status, 2);
-  EXPECT_EQ(refused.output, "logjam: --spin_pauses=0 is outside 1 to 1000\n");
+  EXPECT_EQ(refused.output, "logjam: --mine_tries is at most 1000\n");
 
   // A round of `centr`, in which the kill comes from outside, with the scheme changed.
   CrashRound round;
-  for (uint64_t seed = 0; round.scheme != "centr" || round.ends_by_itself; ++seed) {
+  for (uint64_t seed = 0; round.flags.scheme != "centr" || round.ends_by_itself; ++seed) {
     round = derive_round(seed);
   }
-  round.scheme = "spin";
-  round.run_flags.insert(round.run_flags.end(), {"--log=spin", "--spin_pauses=3"});
-  const CrashResult result = play(round, program);
+  round.flags.scheme = "mine";
+  const CrashResult result = play(round, program_);
   EXPECT_TRUE(result.passed) << result.commands << result.report;
   EXPECT_GT(result.acknowledged, 0u) << result.commands << result.report;
 }

@@ -19,9 +19,9 @@
 
 namespace logjam {
 
-inline constexpr uint64_t kPatienceMs = 120'000;  // reached by a hang only, even under sanitizers
+inline constexpr uint64_t kPatienceMs = 120'000;  // only a hang takes longer, even under sanitizers
 
-// The binary under test, from the environment variable LOGJAM (default: build/logjam).
+// Returns the binary under test, from the environment variable LOGJAM (default: build/logjam).
 inline std::string binary_under_test() {
   const char* path = std::getenv("LOGJAM");
   return std::filesystem::absolute(path == nullptr ? "build/logjam" : path);
@@ -53,7 +53,7 @@ class Child {
     if (!ended(0)) kill();
   }
 
-  // Waits at most so many milliseconds. Returns whether the child has ended.
+  // Waits `within_ms` at most. Returns whether the child has ended.
   bool ended(uint64_t within_ms) {
     const uint64_t deadline = platform::now_ns() + within_ms * 1'000'000;
     while (!reaped_ && waitpid(pid_, &status_, WNOHANG) != pid_) {

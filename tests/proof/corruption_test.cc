@@ -1,16 +1,16 @@
 // One stream of a small log is damaged: a bit is flipped, the file or one of its segment files is
-// cut off, or a block of 512 bytes is zeroed, anywhere. What recovery then uses must be whole
-// transactions, ordered and closed (R2 to R4). If a valid record vouches for what is lost, or a
-// segment is cut off that is not the last, recovery must report damage. Registry-wide, with both
-// record granularities.
+// cut off, or a block of 512 bytes is zeroed, anywhere. The set that recovery then uses must
+// consist of whole transactions, be ordered and be closed (R2 to R4). If a valid record vouches for
+// lost records, or a segment other than the last is cut off, recovery must report damage. The tests
+// cover all registered schemes and both record granularities.
 //
-// Environment variable: LOGJAM_CORRUPTIONS, how many corruptions to make for each scheme and
-// granularity (proof/corruptions.py). Each test prints what became of them:
+// Environment variable: LOGJAM_CORRUPTIONS, the number of corruptions for each scheme and
+// granularity (proof/corruptions.py). Each test prints how many had which effect:
 //
-//   unharmed  the damage hit nothing that recovery needs, as behind the end of the log
-//   shorter   some transactions are lost, and a crash could have lost them too. `silent` counts
-//             those corruptions that took an acknowledged transaction: nothing vouched for it.
-//   reported  recovery says which stream is damaged; what it uses all the same is closed
+//   unharmed  the damage hit nothing that recovery needs, such as bytes after the end of the log
+//   shorter   some transactions are lost, and a crash could have lost them too. `silent` counts the
+//             corruptions that lost an acknowledged transaction for which nothing vouched.
+//   reported  recovery names the damaged stream; the set that it uses is still closed
 //   refused   a file's header is damaged, and the log is not read
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ namespace {
 
 constexpr uint64_t kBlock = 512;
 
-// A file that lies in memory.
+// A file in memory.
 class MemoryFile {
  public:
   explicit MemoryFile(const std::string& content)
@@ -58,7 +58,7 @@ class MemoryFile {
   const std::string path_;
 };
 
-// A log file and its segment files, which lie in memory.
+// A log file and its segment files, in memory.
 class MemoryLogFile {
  public:
   MemoryLogFile(const std::string& path, const std::string& content, Segments segments)
@@ -80,7 +80,7 @@ class MemoryLogFile {
       done += piece;
     }
   }
-  // Cuts off the segment in which `at` is.
+  // Cuts off the segment that contains `at`.
   void cut(uint64_t at) { files_[segments_.index(at)]->truncate(segments_.within(at)); }
 
  private:
@@ -89,7 +89,7 @@ class MemoryLogFile {
   std::vector<std::unique_ptr<MemoryFile>> files_;
 };
 
-// The run, as it would be with segment files: they change nothing but the headers.
+// Returns the run as it would be with segment files, which change only the headers.
 ScriptedRun with_segments(ScriptedRun run, uint64_t segment_bytes) {
   for (auto& stripes : run.files) {
     for (std::string& content : stripes) {
@@ -103,7 +103,7 @@ ScriptedRun with_segments(ScriptedRun run, uint64_t segment_bytes) {
   return run;
 }
 
-// What a recovery of the files makes of them.
+// The result of recovering the files.
 struct Recovered {
   bool refused = false;
   std::string damage;
@@ -124,7 +124,7 @@ struct Corruption {
   How how;
   uint32_t stream, stripe;
   uint64_t at, end;   // the file's bytes that change
-  std::string bytes;  // what comes there, unless the file is cut
+  std::string bytes;  // the new bytes, unless the file is cut
 };
 
 class DamagedRun {
@@ -242,7 +242,7 @@ class DamagedRun {
     if (!result.wrong.empty()) return result.wrong;
 
     const Place* first = nullptr;  // the first record of the stream that is hit
-    bool valid_behind = false;
+    bool valid_after = false;
     uint64_t vouched = 0;
     for (uint32_t s = 0; s < places_.size(); ++s) {
       for (const Place& place : places_[s]) {
@@ -250,7 +250,7 @@ class DamagedRun {
         if (hit && first == nullptr) first = &place;
         if (hit) continue;
         vouched = std::max(vouched, place.vouched[one.stream]);
-        valid_behind = valid_behind || (s == one.stream && first != nullptr);
+        valid_after = valid_after || (s == one.stream && first != nullptr);
       }
     }
     if (first == nullptr) {
@@ -264,16 +264,16 @@ class DamagedRun {
     if (vouched < header.end && !result.damage.empty()) {
       return "damage is reported, and nothing vouches for it";
     }
-    // If no valid record is behind it, a flipped header may say that its record is longer than what
-    // is vouched for.
-    const bool longer = one.how == kFlip && touches(one, header) && !valid_behind;
+    // If no valid record follows, a flipped header may make its record longer than the bytes that
+    // are vouched for.
+    const bool longer = one.how == kFlip && touches(one, header) && !valid_after;
     if (vouched >= first->end && !longer && result.damage.empty()) {
       return "a record vouches for what is lost, and no damage is reported";
     }
     return "";
   }
 
-  // How many acknowledged transactions are lost.
+  // Returns how many acknowledged transactions are lost.
   uint64_t lost(const Recovered& result) const {
     uint64_t count = 0;
     for (size_t t = 1; t < run_.transactions.size(); ++t) {
@@ -283,7 +283,7 @@ class DamagedRun {
   }
 
  private:
-  // Whether the corruption changes a byte of the record.
+  // Returns whether the corruption changes a byte of the record.
   bool touches(const Corruption& one, const Place& place) const {
     const auto stripe_count = static_cast<uint32_t>(files_[one.stream].size());
     const Stripes stripes{stripe_count, run_.stripe_bytes};
@@ -294,7 +294,7 @@ class DamagedRun {
       const uint64_t from = stripes.file_offset(at), to = from + (end - at);
       const uint64_t begin = std::max(from, one.at), stop = std::min(to, one.end);
       if (begin >= stop) continue;
-      // What a cut takes from one of several files reads as zeros.
+      // Bytes that a cut removes from one of several files read as zeros.
       const bool zeros =
           one.how == kZero || (one.how == kCut && (stripe_count > 1 || one.end < content.size()));
       if (!zeros || content.find_first_not_of('\0', begin) < stop) return true;
@@ -302,7 +302,7 @@ class DamagedRun {
     return false;
   }
 
-  // Only what the script knows, and the rows in the log.
+  // Judges the recovery by the script's knowledge and the rows in the log, and by nothing else.
   void judge(const BodiesToApply& bodies, Recovered* result) const {
     std::vector<uint64_t> writes(run_.transactions.size());
     std::vector<std::pair<uint64_t, uint64_t>> last(ScriptedRun::kKeys);  // number, transaction

@@ -1,5 +1,5 @@
-// The files of a history that spans lives: which ones a run writes, removes, reads and refuses, and
-// that all workloads go on with their histories.
+// The files of a history that spans lives: the files that a run writes, removes, reads and refuses.
+// All workloads continue their histories.
 #include "proof/history/history_files.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class HistoryFilesTest : public testing::Test {
  protected:
   HistoryFilesTest() { flags_.set("history_mb", 1); }
 
-  // A life that records a transaction of worker 1, unless it is killed before that.
+  // Plays a life that records a transaction of worker 1, unless it is killed before that.
   void live(bool continues, bool starts = true) {
     parameters_.ordinal = continues ? parameters_.ordinal + 1 : 1;
     const StartedHistory started = start_life(path_, 2, parameters_);

@@ -101,7 +101,8 @@ TEST(LedgerChecker, FindsALostTransactionBehindOneThatDoesNotShow) {
       "0:1 that it read is not");
 }
 
-// What was read is overwritten. The other write of its writer tells that the writer is lost.
+// The write that was read is overwritten. The other write of the same transaction shows that it is
+// lost.
 TEST(LedgerChecker, FindsAReaderOfATransactionThatIsLostElsewhere) {
   for (const Fate fate : {kThere, kAcknowledged}) {
     World world;
@@ -133,7 +134,7 @@ TEST(LedgerChecker, AnInsertDependsOnTheEraseBeforeIt) {
       "cell 5 over the initial load is not there, the initial load wrote last");
 }
 
-// An overwriting, or an erase, depends on the insert of the row, and on no overwriting between.
+// An overwrite or an erase depends on the insert of the row, and on no overwrite in between.
 TEST(LedgerChecker, AnEraseDependsOnTheInsertOfTheRow) {
   for (const bool insert_is_lost : {false, true}) {
     for (const Op op : {Op::kErase, Op::kBlind}) {

@@ -1,4 +1,4 @@
-// When the ledger kills its own process.
+// The moments at which the ledger kills its own process.
 #include <gtest/gtest.h>
 
 #include <csignal>

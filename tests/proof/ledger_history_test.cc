@@ -1,5 +1,5 @@
-// The history file: which entries are read back, and which files are refused. Also the graph that
-// the checker uses.
+// The history file: the entries that are read back, and the files that are refused. Also the
+// checker's graph.
 #include <gtest/gtest.h>
 
 #include <filesystem>

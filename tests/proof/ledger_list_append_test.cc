@@ -20,7 +20,7 @@ class ListAppend : public testing::Test {
   const TemporaryDirectory directory_;
   const std::string path_ = directory_.path_of("history.edn");
 
-  // The lines of the exported history, each from its type on.
+  // Returns the lines of the exported history, each from its type on.
   std::vector<std::string> exported(World& world) {
     EXPECT_EQ(export_list_append(world.rows(), open_history(world.path()), path_), "");
     std::ifstream in(path_);
@@ -61,7 +61,7 @@ TEST_F(ListAppend, AVersionIsTheListOfItsWriters) {
   EXPECT_EQ(exported(world), expected);
 }
 
-// How the line of transaction `index` of `count` says that it ended.
+// Returns how transaction `index` of `count` ended, as its line says.
 std::string end_of(const std::vector<std::string>& lines, size_t index, size_t count) {
   return lines.at(count + index).substr(0, lines.at(count + index).find(','));
 }
@@ -105,8 +105,8 @@ TEST_F(ListAppend, AnUnsafeAcknowledgementProvesNothing) {
   EXPECT_EQ(end_of(lines, 2, 3), ":ok");
 }
 
-// What a blind write overwrites is in the list if it is known to have happened. A transaction of
-// which nothing shows, and that was not acknowledged, has not.
+// A blindly overwritten write is in the list if its transaction is known to have happened. A
+// transaction that does not show and was not acknowledged has not.
 TEST_F(ListAppend, ABlindWriteIsAnAppendWithoutReads) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}, {Op::kInsert, 1}});
@@ -124,8 +124,8 @@ TEST_F(ListAppend, ABlindWriteIsAnAppendWithoutReads) {
   EXPECT_NE(lines.back().find("[:r 12 [0 2]]"), std::string::npos) << lines.back();
 }
 
-// An acknowledged update has read from a blind write that was not acknowledged, and is overwritten
-// blindly in its turn. Nothing of the first write shows, but it has happened.
+// An acknowledged update has read from a blind write that was not acknowledged, and is itself
+// overwritten blindly. Nothing of the first write shows, but it has happened.
 TEST_F(ListAppend, WhatAnAcknowledgedTransactionHasReadFromHasHappened) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}}, kThere);

@@ -1,5 +1,5 @@
-// Histories of the ledger that span lives: made by hand, with one violation each, and of runs that
-// go on with each other's rows.
+// Histories of the ledger that span lives: hand-made ones with one violation each, and those of
+// runs that continue with each other's rows.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -174,7 +174,7 @@ TEST_F(LedgerLivesRun, AreOneHistory) {
   for (const uint64_t count : transactions) EXPECT_GT(count, 900u);
 }
 
-// A row whose last writer is of the first life is set back to the writer before.
+// A row whose last writer is of the first life is set back to the previous writer.
 TEST_F(LedgerLivesRun, AnAcknowledgedWriteOfTheFirstIsMissed) {
   constexpr uint64_t kKeysOfRun = 400;
   load_keys(kKeysOfRun);

@@ -24,8 +24,8 @@ void set_flag(const char* name, const std::string& value) {
   ASSERT_NE(gflags::SetCommandLineOption(name, value.c_str()), "") << name;
 }
 
-// A log scheme that yields the core between the locking and the installation of a transaction's
-// writes. Without it this window is too short for two cores to meet in it by chance.
+// A log scheme that yields the core after a transaction has locked its writes and before it
+// installs them. Without the yield this window is too short for two cores to meet in it by chance.
 class Dawdler final : public ForwardingScheme {
  public:
   using ForwardingScheme::ForwardingScheme;
@@ -90,7 +90,7 @@ TEST_P(LedgerRun, IsSerializableWithLocksKeptUntilDurable) {
   run_and_verify(false, kTransactions);
 }
 
-// A checker proves nothing about what does not happen.
+// A checker proves nothing about cases that do not occur.
 TEST_P(LedgerRun, RowsComeBackOverAnEraseOften) {
   set_flag("ledger", "slots:4");
   run_and_verify(true, kTransactions / 2);

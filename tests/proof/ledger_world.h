@@ -19,16 +19,16 @@ namespace logjam::ledger {
 
 inline constexpr uint64_t kKeys = 8;
 inline constexpr uint64_t kCells = 6, kSlots = 4;
-// In a history, the key of a cell.
+// Returns the key of a cell in histories.
 constexpr Key cell_key(uint64_t cell) { return kKeys + cell; }
 
-// What a transaction does to a cell, and to its slot if it has one.
+// A transaction's change of a cell, and of its slot if it has one.
 struct CellChange {
   Op op;
   uint64_t cell;
 };
 
-// What becomes of a transaction: its writes are not in the database; they are; they are, and the
+// The fate of a transaction: its writes are not in the database; they are; they are, and the
 // transaction is acknowledged.
 enum Fate { kLost, kThere, kAcknowledged };
 
@@ -51,15 +51,15 @@ class World {
 
   LedgerRow& row(Key key) { return rows_.ledger[key].second; }
   CellRow& cell(uint64_t number) { return rows_.cells[number].second; }
-  // Who wrote the row of that key last.
+  // Returns the last writer of the key's row.
   TransactionId writer_of(Key key) {
     return keys_.is_cell(key) ? cell(key - kKeys).writer : row(key).writer;
   }
   LedgerRows& rows() { return rows_; }
   TransactionId id(uint32_t worker) { return make_id(worker, ++counts_[worker]); }
   HistoryWriter& history() { return *writer_; }
-  // The process was killed, or has called history().record_end(), and another one goes on with the
-  // rows as they are.
+  // Starts another life with the rows as they are. The previous one was killed, or has called
+  // history().record_end().
   void next_life(const std::string& unsafe = "") {
     const gflags::FlagSaver saver;
     gflags::SetCommandLineOption("history_mb", "1");

@@ -5,7 +5,6 @@
 #include <random>
 
 #include "logging/scheme_registry.h"
-#include "platform/text.h"
 #include "proof/ledger/history.h"
 #include "tests/proof/child.h"
 #include "tests/temporary_directory.h"
@@ -13,51 +12,45 @@
 namespace logjam {
 namespace {
 
-// How many directories a scheme can have, with the threads of its life.
-uint32_t most_directories(const SchemeInfo& scheme, uint32_t threads) {
-  constexpr uint32_t kMost = 3;
+constexpr uint32_t kMost = 3;
+
+// Returns how many directories the log of a life can have.
+uint32_t most_directories(const LedgerFlags& flags) {
+  const SchemeInfo& scheme = *find_scheme(flags.scheme);
   LogConfig config;
-  config.workers = threads;
-  config.sockets = 2;
+  config.workers = flags.threads;
+  config.sockets = flags.sockets;
   const uint32_t streams = scheme.stream_count(kMost, config);
   if (streams == 1 && !scheme.traits.in_place) return kMost;  // striped
   return std::min(streams, kMost);
 }
 
-uint32_t threads_of(const std::vector<std::string>& flags) {
-  uint32_t threads = 1;
-  for (const std::string& flag : flags) {
-    const std::string name = "--threads=";
-    if (flag.starts_with(name))
-      threads = static_cast<uint32_t>(std::stoul(flag.substr(name.size())));
-  }
-  return threads;
-}
-
 Life derive_life(uint64_t seed, std::mt19937_64& random) {
   const auto below = [&random](uint64_t limit) { return random() % limit; };
   const CrashRound round = derive_round(seed);
-  Life life{.scheme = round.scheme, .run_flags = round.run_flags, .lists = round.lists};
-  life.ends_by_itself = round.ends_by_itself;
-  life.kill_after_ms = static_cast<uint32_t>(below(4) == 0 ? 1 + below(100) : 50 + below(800));
-  // Nothing dies by an early acknowledgement here: that needs a round of its own.
-  life.lists["test"].erase("ledger_die_early");
-  std::erase_if(life.run_flags,
-                [](const std::string& flag) { return flag.starts_with("--history_mb"); });
-  life.run_flags.emplace_back("--history_mb=64");
-  const bool commands = find_scheme(life.scheme)->traits.commands;
-  if (!commands && below(8) != 0) {
-    const std::vector<std::string> often = {"s:0.02", "s:0.1", "mb:1"};
-    std::string checkpoints = often[below(often.size())];
-    if (below(3) == 0) checkpoints += ",mb_s:2";
-    life.run_flags.push_back("--checkpoint=" + checkpoints);
+  Life life{.flags = round.flags};
+  if (!round.ends_by_itself) {
+    life.kill_after_ms = static_cast<uint32_t>(below(4) == 0 ? 1 + below(100) : 50 + below(800));
+  }
+  LedgerFlags& flags = life.flags;
+  flags.die_early = 0;  // that needs a round of its own
+  flags.history_mb = 64;
+  // Few keys may be fewer than a transfer of this life wants.
+  flags.reads = 2, flags.writes = 4;
+  flags.sockets = 2;
+  if (!find_scheme(flags.scheme)->traits.commands && below(8) != 0) {
+    const uint64_t often = below(3);
+    if (often == 0) flags.checkpoint_mb = 1;
+    if (often == 1) flags.checkpoint_s = 0.02;
+    if (often == 2) flags.checkpoint_s = 0.1;
+    if (below(3) == 0) flags.checkpoint_mb_s = 2;
   }
   if (below(4) == 0) life.checkpoint_for_ms = static_cast<uint32_t>(1 + below(400));
   return life;
 }
 
-// What went wrong, or an empty string. The child is killed after `kill_after_ms`; 0: it ends by
-// itself. If `history` is not empty, the time begins when transactions run.
+// Runs the command and kills it after `kill_after_ms`; 0: it ends by itself. If `history` is not
+// empty, the time begins when transactions run. Returns what went wrong, or an empty string.
 std::string run_child(const std::vector<std::string>& command, const std::string& output,
                       uint64_t kill_after_ms, const std::string& history) {
   Child child(command, output);
@@ -83,16 +76,10 @@ LivesRound derive_lives(uint64_t seed) {
   for (uint32_t i = 0; i < kLives; ++i) {
     round.lives.push_back(derive_life(i == 0 ? seed : random() % (uint64_t{1} << 32), random));
   }
-  // The tables, and so --ledger, are the first life's, whose flags the log has. Any life's
-  // transfers must find enough keys.
-  auto ledger = round.lives[0].lists.at("ledger");
-  ledger.insert_or_assign("reads", "2");
-  ledger.insert_or_assign("writes", "4");
-  uint32_t most = 3;
+  uint32_t most = kMost;
   for (Life& life : round.lives) {
-    life.lists["ledger"] = ledger;
-    life.run_flags.emplace_back("--sockets=2");
-    most = std::min(most, most_directories(*find_scheme(life.scheme), threads_of(life.run_flags)));
+    life.flags.take_tables_of(round.lives[0].flags);
+    most = std::min(most, most_directories(life.flags));
   }
   round.directories = 1 + static_cast<uint32_t>(random() % most);
   return round;
@@ -111,7 +98,7 @@ CrashResult play(const LivesRound& round, const std::string& binary) {
   CrashResult result;
   const auto run = [&](const std::vector<std::string>& command, uint64_t kill_after_ms,
                        const std::string& begins = "") {
-    result.commands += "  " + platform::join(command, " ") + "\n";
+    result.commands += "  " + join(command) + "\n";
     const std::string wrong = run_child(command, output, kill_after_ms, begins);
     if (!wrong.empty()) result.report = command[1] + " " + wrong + ":\n" + last_lines(output);
     return wrong.empty();
@@ -121,13 +108,12 @@ CrashResult play(const LivesRound& round, const std::string& binary) {
   bool good = true;
   for (const Life& life : round.lives) {
     std::vector<std::string> command = {binary, "run", "--wal_dir=" + log, "--history=" + history};
-    command.insert(command.end(), life.run_flags.begin(), life.run_flags.end());
-    const std::vector<std::string> lists = as_flags(life.lists);
-    command.insert(command.end(), lists.begin(), lists.end());
+    const std::vector<std::string> flags = life.flags.arguments();
+    command.insert(command.end(), flags.begin(), flags.end());
     // The first life is killed when there is a log. Later ones are killed at any time.
     const bool first = &life == &round.lives.front();
     if (!first) command.emplace_back("--continue");
-    good = run(command, life.ends_by_itself ? 0 : life.kill_after_ms, first ? history : "");
+    good = run(command, life.kill_after_ms, first ? history : "");
     if (!good) break;
     std::vector<std::string> prove = recover;
     prove.push_back("--history=" + history);

@@ -4,7 +4,7 @@
 //
 // Each life has its own scheme, protocol, commit policy and device. Kills hit runs, their
 // checkpoints and truncations, the recoveries and restarts that begin a later life, and
-// `recover --checkpoint` between lives. All but the timing follows from the seed.
+// `recover --checkpoint` between lives. Everything except the timing follows from the seed.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,9 @@ namespace logjam {
 inline constexpr uint32_t kLives = 3;
 
 struct Life {
-  std::string scheme;
-  std::vector<std::string> run_flags;  // all flags of the run, except the paths and `lists`
-  KeyLists lists;                      // --ledger and --test
-  uint32_t kill_after_ms = 0;          // from the start of the process
-  bool ends_by_itself = false;
-  // Afterwards: `recover --checkpoint`, killed after so many milliseconds; 0: it is not run.
+  LedgerFlags flags;
+  uint32_t kill_after_ms = 0;  // from the start of the process; 0: the life ends by itself
+  // For this time after the life `recover --checkpoint` runs, and is killed; 0: it does not run.
   uint32_t checkpoint_for_ms = 0;
 };
 
@@ -35,8 +32,8 @@ struct LivesRound {
   std::string name() const;  // the first life's scheme and protocol
 };
 
-// Consecutive seeds walk through the schemes and protocols of first lives as those of CrashRound
-// do.
+// Derives a round. Its first life has the scheme, the protocol and the granularity of
+// derive_round(seed).
 LivesRound derive_lives(uint64_t seed);
 
 // Plays the round with `binary` in a temporary directory, which stays if the round fails.

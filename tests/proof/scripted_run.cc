@@ -131,7 +131,7 @@ class Script {
     const uint64_t until = platform::now_ns() + 4'000;
     while (platform::now_ns() < until) platform::pause();
     log.scheme().poll(static_cast<uint32_t>(worker));
-    // A scheme with several streams and one thread more: it ends epochs.
+    // In a scheme with several streams and one more thread, that thread ends epochs.
     if (log.streams() > 1 && log.scheme().flushers() > log.streams() && random_() % 4 == 0) {
       log.scheme().flush(log.streams(), true);
     }
@@ -149,7 +149,7 @@ class Script {
       for (const std::string& path : paths) {
         std::ifstream in(path, std::ios::binary);
         images.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-        // The log's bytes, and some zeros behind them.
+        // The log's bytes, and some zeros after them.
         const uint64_t end =
             paths.size() == 1 ? kLogHeaderBytes + reader.tail().bytes + 1024 : images.back().size();
         images.back().resize(end);

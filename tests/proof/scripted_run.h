@@ -1,6 +1,6 @@
-// A small log, written by a script on one thread, and what the script knows of it: which
-// transaction read from which, and who wrote each row in which order. The script knows nothing of
-// the scheme's numbers, so a judge that has only the script's word is independent of the scheme.
+// A small log, written by a script on one thread, and the script's knowledge of it: which
+// transaction read from which, and the writers of each row in order. The script does not know the
+// scheme's numbers, so a judge that uses only the script's knowledge is independent of the scheme.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct ScriptedRun {
 struct ScriptOptions {
   const SchemeInfo* scheme = nullptr;
   LogRecords records = LogRecords::kTransaction;
-  bool finished = true;  // or else the machine stops at once behind the last transaction
+  bool finished = true;  // otherwise the machine stops right after the last transaction
   bool striped = false;  // if the scheme has one stream that may be
   uint64_t seed = 0;
 };

@@ -1,7 +1,7 @@
 // A short crash round of each small scale of each workload: run with a history, kill -9, recover,
 // and check the workload's own conditions and the history. The ledger has rounds of its own
-// (crash_test.cc). Schemes, protocols and commit policies take turns; proof/workload_rounds.py
-// plays more of them.
+// (crash_test.cc). Schemes, protocols and commit policies alternate; proof/workload_rounds.py plays
+// more rounds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::vector<Round> rounds() {
   return all;
 }
 
-// The schemes with log files that can log the workload.
+// Returns the schemes with log files that can log the workload.
 std::vector<const SchemeInfo*> schemes_of(const WorkloadInfo& workload) {
   std::vector<const SchemeInfo*> all;
   for (const SchemeInfo& scheme : all_schemes()) {

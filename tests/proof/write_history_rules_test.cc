@@ -1,6 +1,6 @@
-// The rules of the history of writes (proof/history/checker.h), in histories and databases made
-// by hand: what is torn, what is not closed, which updates were lost in the run, and what is none
-// of these.
+// The rules of the history of writes (proof/history/checker.h), in hand-made histories and
+// databases: torn transactions, sets that are not closed, updates lost during the run, and correct
+// ones.
 #include <gflags/gflags.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 namespace logjam::write_history {
 namespace {
 
-constexpr uint64_t kAbsent = 0;  // the row is not there
+constexpr uint64_t kAbsent = 0;  // the row does not exist
 
 class Rules : public testing::Test {
  protected:
@@ -27,7 +27,7 @@ class Rules : public testing::Test {
     bool blind = false;
   };
 
-  // The rows as they are. A row that is not mentioned is absent.
+  // Sets the rows. A row that is not mentioned is absent.
   void rows(std::initializer_list<std::pair<Key, uint64_t>> values) {
     for (const auto& [key, value] : values) table_.load(key, &value, arena_);
   }
@@ -59,7 +59,7 @@ class Rules : public testing::Test {
   }
   static constexpr bool kCommitted = false;  // and not acknowledged
 
-  // The process was killed, or ended by itself, and another one goes on.
+  // Starts another life. The previous one was killed or, if `ended`, ended by itself.
   void next_life(bool ended = false) {
     const gflags::FlagSaver saver;
     gflags::SetCommandLineOption("history_mb", "1");
@@ -69,7 +69,7 @@ class Rules : public testing::Test {
     writer_->record_start();
     order_ = std::make_unique<RowOrder>();
   }
-  // In place of the first life.
+  // Starts an unsafe life in place of the first one.
   void begin_unsafe() {
     writer_ = std::make_unique<HistoryWriter>(
         path_, 2, 1 << 20, HistoryFileParameters{"made", 1, {}, "asynchronous commit"});
@@ -244,7 +244,7 @@ TEST_F(Rules, ATransactionIsTornAtARestart) {
             "is not, which is as loaded");
 }
 
-// What was not recovered after life 1 is there after life 2.
+// A transaction that was not recovered after life 1 shows after life 2.
 TEST_F(Rules, ALostTransactionComesBack) {
   rows({{1, 12}, {2, 21}});
   commit(0, {{1, 10, 11}, {2, 20, 21}}, kCommitted);

@@ -1,6 +1,5 @@
-// The history of writes: what it finds missing or wrong in databases recovered from logs of which
-// transactions were left out, and in rows that were changed, for every workload that does not keep
-// a history of its own.
+// The history of writes must find the error if transactions are left out of a recovered log, or if
+// rows are changed, for every workload that does not keep a history of its own.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -89,7 +88,7 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
     return database;
   }
 
-  // The numbers of the logged transactions, in log order.
+  // Returns the numbers of the logged transactions, in log order.
   std::vector<uint64_t> logged() {
     std::vector<uint64_t> numbers;
     recover_without([&](const RecordHeader& record) {
@@ -121,7 +120,7 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
   LogDirectory directory_;
   const TemporaryDirectory files_;
   const std::string path_ = files_.path_of("history");
-  // A copy of the history from the time when all was acknowledged and the run had not ended.
+  // A copy of the history, made when all transactions were acknowledged and the run had not ended.
   const std::string killed_ = files_.path_of("killed");
 };
 
@@ -139,8 +138,8 @@ TEST_P(WriteHistory, FailsOnARecoveryOfNothing) {
   expect_fails(*empty, "nothing of the run is there: ");
 }
 
-// A transaction whose rows were all overwritten may be left out without a trace, for the rows say
-// nothing of it. Any other is missed.
+// A transaction whose rows were all overwritten may be left out without a trace. The checker misses
+// any other.
 TEST_P(WriteHistory, MissesEachTransactionWithoutWhichTheRowsDiffer) {
   const uint64_t whole = fingerprint(*run_and_log());
   const std::vector<uint64_t> numbers = logged();
@@ -172,7 +171,7 @@ TEST_P(WriteHistory, MissesTheLastTransactionsOfAWorker) {
                                std::to_string(worker) + ": ");
 }
 
-// A row that no transaction has written so: with a changed byte, or erased.
+// A row in a state that no transaction left: with a changed byte, or erased.
 TEST_P(WriteHistory, FindsARowThatNoTransactionLeftSo) {
   const auto database = run_and_log();
   const HistoryFile history = open_history_file(path_);
@@ -182,7 +181,7 @@ TEST_P(WriteHistory, FindsARowThatNoTransactionLeftSo) {
     return std::span(first, header->writes);
   };
   const write_history::RecordedWrite& write = writes_of(history.entries[0])[0];
-  // The one that comes first in the order of the row's writers.
+  // The first write in the order of the row's writers.
   const write_history::RecordedWrite* first = &write;
   for (const HistoryEntry& entry : history.entries) {
     for (const write_history::RecordedWrite& other : writes_of(entry)) {
@@ -196,7 +195,7 @@ TEST_P(WriteHistory, FindsARowThatNoTransactionLeftSo) {
   Tuple& tuple = *Table::tuple_of(entry);
   if (!tuple.load_version().absent()) {
     tuple.row()[table.row_bytes() - 1] ^= std::byte{1};
-    // What the load had left is not known of a row that was first overwritten blindly.
+    // The loaded contents of a row are unknown if its first overwrite was blind.
     expect_fails(*database, first->before == write_history::kUnknownRow
                                 ? "which is as the load left it, or as no transaction did"
                                 : "is as neither the load nor a transaction left it");

@@ -11,9 +11,9 @@
 
 namespace logjam {
 
-// The probability that counts which follow `probabilities` are at least as far from them as
-// `counts` are (by the approximation of Wilson and Hilferty, 1931). 0 if something was drawn that
-// has no probability.
+// Returns the probability that counts which follow `probabilities` are at least as far from them as
+// `counts` are (by the approximation of Wilson and Hilferty, 1931), or 0 if a value without
+// probability was drawn.
 inline double chi_square_p_value(const std::vector<uint64_t>& counts,
                                  const std::vector<double>& probabilities) {
   EXPECT_EQ(counts.size(), probabilities.size());
@@ -38,8 +38,8 @@ inline double chi_square_p_value(const std::vector<uint64_t>& counts,
   return std::erfc(z / std::sqrt(2)) / 2;
 }
 
-// The seeds are fixed, so a test that holds once holds always. At this level a sound generator
-// fails one of a thousand tests when its seed is changed.
+// Expects that `counts` follow `probabilities`. Seeds are fixed, so a test that holds once always
+// holds. At this level a sound generator fails one test in a thousand when its seed is changed.
 inline void expect_follows(const std::vector<uint64_t>& counts,
                            const std::vector<double>& probabilities, const std::string& what) {
   EXPECT_GT(chi_square_p_value(counts, probabilities), 0.001) << what;
@@ -50,7 +50,7 @@ inline void expect_uniform(const std::vector<uint64_t>& counts, const std::strin
                  what);
 }
 
-// `hits` of `all` draws have the probability `exact`.
+// Expects that `hits` of `all` draws agree with the probability `exact`.
 inline void expect_share(uint64_t hits, uint64_t all, double exact, const std::string& what) {
   expect_follows({hits, all - hits}, {exact, 1 - exact}, what);
 }

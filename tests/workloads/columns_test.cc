@@ -14,7 +14,7 @@
 namespace logjam {
 namespace {
 
-// The bytes of a row that are in no column: they fill the row up, or follow from the others.
+// Returns how many bytes of a row are in no column: they are padding, or follow from the others.
 uint64_t bytes_without_column(const std::string& table) {
   static const std::map<std::string, uint64_t> known = {
       {"ledger/ledger", 64}, {"ledger/entries", 8}, {"ledger/cells", 32},
@@ -30,7 +30,7 @@ uint64_t bytes_without_column(const std::string& table) {
 
 class EveryTable : public WorkloadTest {};
 
-// A member that is added to a row and forgotten in its description is noticed here.
+// Fails if a member is added to a row and forgotten in its description.
 TEST_F(EveryTable, HasAColumnForEachByteOfItsRow) {
   for (const WorkloadInfo& info : all_workloads()) {
     for (const Flags& flags : small_scales(info.name)) {

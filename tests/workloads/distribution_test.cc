@@ -1,4 +1,4 @@
-// YCSB's and sysbench's distributions, beside their exact probabilities. The tests print both.
+// YCSB's and sysbench's distributions against their exact probabilities. Each test prints both.
 #include "workloads/oltp/distribution.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class Gray {
   double n_, theta_, first_, second_, scale_;
 };
 
-// The probabilities of 0, 1, ..., given those of all values below each.
+// Returns the probabilities of 0, 1, ..., given the probability of a smaller value than each.
 template <class Below>
 std::vector<double> differences(uint64_t values, const Below& below) {
   std::vector<double> probabilities(values);
@@ -58,8 +58,9 @@ std::vector<double> zipfian(uint64_t n, double theta) {
   return differences(n, [&](uint64_t rank) { return gray.below(rank); });
 }
 
-// The most popular ranks fall on one row each. All the others spread over all rows alike. YCSB
-// draws one row too many, and draws again if it gets that row, or one that is not there yet.
+// Returns the probabilities of rows. The most popular ranks fall on one row each. All others spread
+// evenly over all rows. YCSB draws from one row too many, and draws again if it gets that row or
+// one that does not exist yet.
 std::vector<double> scrambled(uint64_t records, uint64_t expected_inserts, double theta) {
   constexpr uint64_t kRanks = 10'000'000'000, kFollowed = 300'000;
   const Gray gray(kRanks, theta);
@@ -76,7 +77,7 @@ std::vector<double> scrambled(uint64_t records, uint64_t expected_inserts, doubl
   return probabilities;
 }
 
-// The sum of twelve uniform numbers is at most x with this probability (Irwin and Hall).
+// Returns the probability that the sum of twelve uniform numbers is at most x (Irwin and Hall).
 double sum_of_twelve_below(double x) {
   if (x > 6) return 1 - sum_of_twelve_below(12 - x);
   double sum = 0, binomial = 1;
@@ -88,7 +89,7 @@ double sum_of_twelve_below(double x) {
   return sum / 479001600;
 }
 
-// Of the ids 1 to n, from 0.
+// Returns the probabilities of the ids 1 to n, from index 0.
 std::vector<double> special(uint64_t n) {
   const auto span = static_cast<double>(n - 1);
   const double range = span * 0.01, first = (span - range) / 2;
@@ -110,7 +111,7 @@ ycsb::Options options(Distribution distribution, uint64_t records, uint64_t expe
   return options;
 }
 
-// A chooser with all that it refers to.
+// A chooser with the objects that it refers to.
 struct Chooser {
   explicit Chooser(const ycsb::Options& options, uint32_t workers = 1)
       : space{options.records, false},
@@ -148,8 +149,8 @@ void expect_follows_in_groups(const std::vector<uint64_t>& counts,
   expect_follows(groups, expected, what);
 }
 
-// Prints the ten most probable values and what was drawn of them, and the sums of squares: the
-// probability that two draws are equal.
+// Prints the ten most probable values with their probabilities and drawn shares, and the sums of
+// squares, which are the probability that two draws are equal.
 void print(const char* name, const std::vector<uint64_t>& counts,
            const std::vector<double>& probabilities) {
   std::vector<size_t> hottest(counts.size());
@@ -201,7 +202,7 @@ TEST(DistributionTest, ScrambledRowsDoNotMoveWhenRowsAreInserted) {
   expect_follows_in_groups(counts, exact, "one by one, then in groups");
   print("scrambled with 100,000 rows expected", counts, exact);
 
-  // Inserted rows are drawn as soon as they are there, each with its own share.
+  // Inserted rows are drawn as soon as they exist, each with its own share.
   const auto few = options(Distribution::kScrambled, 1000, 400);
   Chooser of(few, 2);
   of.inserted.publish(0, 150);
@@ -276,7 +277,8 @@ TEST(DistributionTest, SpecialIdsHaveSysbenchsProbabilities) {
     const auto exact = special(ids);
     expect_follows_in_groups(counts, exact, "special");
     print("special (values are ids - 1)", counts, exact);
-    // The draw that chose the branch leaves the lowest quarter of the middle to the other branch.
+    // The lowest quarter of the middle comes from the other branch alone, because the draw that
+    // chose the branch is reused.
     const double range = static_cast<double>(ids) / 100;
     const auto lowest = static_cast<size_t>(static_cast<double>(ids) / 2 - 0.4 * range);
     EXPECT_LT(exact[lowest], exact[lowest + static_cast<size_t>(0.5 * range)] / 5);

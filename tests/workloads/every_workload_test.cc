@@ -16,7 +16,7 @@ class EveryWorkload : public WorkloadTest {
   static void for_each(const Check& check) {
     for (const WorkloadInfo& info : all_workloads()) {
       const auto scales = small_scales(info.name);
-      ASSERT_FALSE(scales.empty()) << info.name << " needs a line in small_scales.h";
+      ASSERT_FALSE(scales.empty()) << info.name << " needs a line in proof/small_scales.txt";
       for (const Flags& flags : scales) {
         const gflags::FlagSaver saver;
         set(flags);
@@ -55,7 +55,7 @@ TEST_F(EveryWorkload, LoadDoesNotDependOnTheNumberOfParts) {
   });
 }
 
-// The two differ, since hash indexes have their buckets outside the arena, and tree nodes are not
+// The two differ because hash indexes have their buckets outside the arena, and tree nodes are not
 // full.
 TEST_F(EveryWorkload, ExpectedBytesAreNearTheBytesAllocated) {
   for_each([](const WorkloadInfo&, Workload& workload) {

@@ -33,7 +33,8 @@ class WorkloadTest : public testing::Test {
   gflags::FlagSaver saver_;
 };
 
-// Why the workload refuses its flags with these values, in one sentence; empty if it accepts them.
+// Returns why the workload refuses its flags with these values, in one sentence, or an empty
+// string.
 inline std::string refusal_of(std::string_view workload, const Flags& flags) {
   const gflags::FlagSaver saver;
   for (const auto& [name, value] : flags) {
@@ -151,7 +152,7 @@ inline void expect_consistent(Workload& workload, Database& database) {
   }
 }
 
-// The names of the checks that fail.
+// Returns the names of the checks that fail.
 inline std::vector<std::string> failing(Workload& workload, Database& database) {
   std::vector<std::string> names;
   for (const Check& check : workload.verify(database)) {
@@ -172,7 +173,7 @@ inline const Check* find_check(const std::vector<Check>& checks, std::string_vie
 void expect_caught(std::string_view workload, uint64_t transactions, std::string_view by,
                    const std::function<void(Database&)>& plant);
 
-// A hash of all rows of all tables that does not depend on their order.
+// Returns a hash of all rows of all tables that does not depend on their order.
 uint64_t fingerprint(Database& database);
 
 }  // namespace logjam

@@ -40,7 +40,7 @@ TEST_F(MicroUpdateTest, RowsOfAnySizePassVerification) {
   }
 }
 
-// The keys of a transaction: what its command holds behind two words.
+// The keys of a transaction follow two words in its command.
 TEST_F(MicroUpdateTest, RowsAreDrawnUniformlyAndDistinct) {
   for (const auto& [kind, operations] :
        {std::pair{"update-1", 1u}, {"update-5-read-5", 10u}, {"update-10", 10u}}) {

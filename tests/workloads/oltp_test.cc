@@ -46,7 +46,7 @@ TEST_F(OltpTest, RowsHaveTheFormatOfSysbench) {
   }
 }
 
-// distribution_test.cc has the ids that transactions draw. The k of loaded rows are drawn alike.
+// The k of loaded rows are drawn like the ids of transactions, which distribution_test.cc tests.
 TEST_F(OltpTest, LoadedRowsHaveAKOfTheDistribution) {
   for (const char* distribution : {"special", "uniform"}) {
     set({{"oltp_rows", "20000"}, {"oltp_distribution", distribution}});
@@ -133,7 +133,7 @@ TEST_F(OltpTest, VerifyFindsPlantedErrors) {
       {"every row is whole", [](Table& t) { row<Row>(t, 7).c[30] ^= 1; }},
       {"every row is whole", [](Table& t) { row<Row>(t, 7).pad = row<Row>(t, 8).pad; }},
       {"every row is found", [](Table& t) { row<Row>(t, 7).k += 100'000; }},
-      // A posting that is not there any more, and one that leads to the wrong row.
+      // A posting that has gone, and one that leads to the wrong row.
       {"every row is found", [&](Table& t) { posting_of(t, 7)->key = 1'000'000; }},
       {"every row is found", [&](Table& t) { posting_of(t, 7)->tuple = tuple(t, 8); }},
       // Parts of transactions: an update of k, and one of c.

@@ -1,4 +1,4 @@
-// A worker that a test leads from transaction to transaction, without a log.
+// A worker whose transactions a test executes one by one, without a log.
 #pragma once
 
 #include <gtest/gtest.h>

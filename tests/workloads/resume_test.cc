@@ -1,6 +1,6 @@
-// Workload::resume(): another Workload object goes on with rows that are there, with another number
-// of workers. A key that is drawn again ends the process, and what resume() did not count fails
-// verify().
+// Workload::resume(): another Workload object continues with existing rows and another number of
+// workers. If it draws a key again, the process ends, and if resume() counts wrongly, verify()
+// fails.
 #include <gtest/gtest.h>
 
 #include "tests/workloads/harness.h"
@@ -15,7 +15,7 @@ class Resume : public WorkloadTest {
  protected:
   static constexpr uint64_t kTransactions = 80;  // of each worker
 
-  // The seed is the same in all lives, so what one life draws the next one would draw again.
+  // The seed is the same in all lives, so the next life would draw the same keys again.
   static void live(Workload& workload, Database& database, uint32_t workers) {
     Outcome outcome;
     run(workload, database, all_protocols().front(), workers, kTransactions, 1, outcome);

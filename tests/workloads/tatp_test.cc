@@ -55,7 +55,7 @@ TEST_F(TatpTest, ItsRowSaysHowItDrawsAndWhoseEndTimesItHas) {
             "tatp: 100 subscribers, drawn uniformly, GetAccessData only, end times of the text");
 }
 
-// What the description says of the population, clause by clause.
+// The description's clauses about the population, one by one.
 TEST_F(TatpTest, PopulationFollowsTheSpecification) {
   constexpr uint64_t kSubscribers = 20'000;
   set({{"tatp_subscribers", "20000"}});
@@ -83,7 +83,8 @@ TEST_F(TatpTest, PopulationFollowsTheSpecification) {
   expect_share(msc_upper, people, 0.5, "upper half of msc_location");
   expect_share(vlr_upper, people, 0.5, "upper half of vlr_location");
 
-  // Of access_info and special_facility: one to four for each subscriber, of each type as many.
+  // access_info and special_facility: each subscriber has one to four rows, and each type is
+  // equally frequent.
   const auto expect_one_to_four = [&](const std::map<Key, uint32_t>& of_subscriber,
                                       const std::vector<uint64_t>& of_type, const char* what) {
     std::vector<uint64_t> counts(4);
@@ -167,8 +168,8 @@ TEST_F(TatpTest, EndTimesAreTheKitsOrTheTexts) {
   }
 }
 
-// Draws `count` transactions of the type, and shows the first fields of each one's command, which
-// are of the types in the tuple `Fields`.
+// Draws `count` transactions of the type, and shows the first fields of their commands, which have
+// the types in the tuple `Fields`.
 template <class Fields, class Show>
 void draw(const char* type, uint64_t count, const Show& show) {
   ASSERT_FALSE(gflags::SetCommandLineOption("tatp_only", type).empty());
@@ -251,7 +252,7 @@ TEST_F(TatpTest, TheMixIsTheSpecifications) {
   expect_follows(drawn, shares, "types");
 }
 
-// The share of GetNewDestination's possible inputs that find a row, counted in the tables.
+// Returns the share of GetNewDestination's possible inputs that find a row, counted in the tables.
 double destinations(Tables& tables, uint64_t subscribers) {
   std::map<Key, std::array<uint8_t, kStarts>> ends;  // by active facility
   each<SpecialFacility>(tables.special_facility, [&](Key key, const SpecialFacility& row) {
@@ -272,8 +273,8 @@ double destinations(Tables& tables, uint64_t subscribers) {
   return good / (static_cast<double>(subscribers) * kTypes * kStarts * 24);
 }
 
-// How often each type succeeds follows from what is in the tables, and the expectation of that from
-// the population: the specification's 62.5 and 31.25 %.
+// The success rate of each type follows from the tables, and the expected tables from the
+// population: the specification's 62.5 and 31.25 %.
 TEST_F(TatpTest, SuccessRatesFollowFromTheTables) {
   constexpr uint64_t kSubscribers = 5000, kDraws = 20'000;
   set({{"tatp_subscribers", "5000"}, {"test", "tatp_uniform:1"}});
@@ -328,8 +329,8 @@ TEST_F(TatpTest, SuccessOfGetNewDestinationFollowsFromTheEndTimes) {
   EXPECT_NEAR(destinations(tables, 500), 0.19087, 0.03);
 }
 
-// Each write does what the specification says, and the counts that verify() needs; a write that
-// finds no row, or its key taken, leaves nothing behind.
+// Each write makes the changes of the specification and updates the counts that verify() needs. A
+// write that finds no row, or finds its key taken, changes nothing.
 TEST_F(TatpTest, WritesDoWhatTheyShouldOrRollBack) {
   const auto workload = make_workload("tatp");
   const auto database = load(*workload, 1);

@@ -1,6 +1,5 @@
-// TATP's checks find what is planted. Those that compare with what the run acknowledged are
-// tested on the run's own workload, the others on one of which no client has run, as after a
-// recovery.
+// TATP's checks find planted errors. Checks that compare with acknowledged changes are tested on
+// the run's own workload, the others on a workload without clients, as after a recovery.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -111,7 +110,7 @@ TEST_F(TatpVerifyTest, FindsPlantedErrors) {
   }
 }
 
-// Updates a subscriber. The worker had made the update `before`.
+// Updates a subscriber, after the worker's update `before`.
 void update_location(OneWorker& worker, Client& client, Key s_id, PreviousUpdate before) {
   ASSERT_EQ(worker.execute(client, kUpdateLocation, digits_of(s_id), 99u, before), Status::kOk);
 }

@@ -22,7 +22,7 @@ class TpcbTest : public WorkloadTest {
   TpcbTest() { set(small_scale("tpcb")); }
 };
 
-// A transaction's input, as its command has it.
+// A transaction's input, as in its command.
 struct Input {
   Key history = 0, account = 0;
   uint32_t teller = 0;
@@ -106,7 +106,7 @@ TEST_F(TpcbTest, InputFollowsTheSpecification) {
   expect_uniform(tellers, "tellers");
   expect_uniform(accounts, "accounts of a branch");
   expect_share(away, kDraws, 0.15, "accounts of another branch");
-  expect_uniform(others, "the other branch, before and behind the teller's");
+  expect_uniform(others, "the other branch, before and after the teller's");
   expect_uniform(deltas, "delta");
   EXPECT_LT(least, -999'900);
   EXPECT_GT(most, 999'900);
@@ -217,8 +217,8 @@ TEST_F(TpcbTest, VerifyFindsPlantedErrors) {
   }
 }
 
-// A whole transaction is undone, so that all sums hold: the gap in its worker's history shows it,
-// after a recovery too.
+// A whole transaction is undone, so that all sums hold. The gap in its worker's history shows the
+// loss, after a recovery too.
 TEST_F(TpcbTest, VerifyFindsALostTransactionAfterARecovery) {
   const auto workload = make_workload("tpcb");
   const auto database = load(*workload, 1);

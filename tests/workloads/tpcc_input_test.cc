@@ -35,9 +35,9 @@ TEST(TpccInputTest, LastNamesAreThreeSyllables) {
   EXPECT_EQ(names.size(), 1000u);
 }
 
-// The exact probabilities of NURand(a, low, high) with the constant `c`, by number from `low` on.
-// `a` is a power of 2 minus 1. A number x of [low, high] gives v by bitwise OR with each number of
-// [0, a] that has the low bits of v which x lacks, and any of those that x has.
+// Returns the exact probabilities of NURand(a, low, high) with the constant `c`, by number from
+// `low` on. `a` is a power of 2 minus 1. A number x of [low, high] gives v by bitwise OR with each
+// number of [0, a] that has the low bits of v which x lacks, and any of the bits that x has.
 std::vector<double> nu_rand_probabilities(uint32_t a, uint32_t c, uint32_t low, uint32_t high) {
   const uint32_t range = high - low + 1;
   std::vector<uint64_t> pairs((high | a) + 1);
@@ -55,9 +55,8 @@ std::vector<double> nu_rand_probabilities(uint32_t a, uint32_t c, uint32_t low, 
   return probabilities;
 }
 
-// How far the counts of draws are from their probabilities: chi-square, as the number of its
-// standard deviations above its mean. Numbers that are expected less than ten times are counted
-// together.
+// Returns the distance of the counts from their probabilities: chi-square, in standard deviations
+// above its mean. Numbers that are expected less than ten times are counted together.
 double chi_square_deviation(const std::vector<uint64_t>& counts,
                             const std::vector<double>& probabilities, uint64_t draws) {
   double sum = 0, rest_expected = 0, rest_found = 0, cells = 0;
@@ -135,8 +134,8 @@ TEST(TpccInputTest, CustomersItemsAndLastNamesAreDrawnWithNuRandsProbabilities) 
   }
 }
 
-// Silo's TPC-C: with more workers than warehouses several workers share one, otherwise each has a
-// range, and the last one what is left.
+// As in Silo's TPC-C, several workers share a warehouse if there are more workers than warehouses.
+// Otherwise each worker has a range, and the last one also has the remainder.
 TEST(TpccInputTest, WarehousesAreSplitAmongAllWorkers) {
   const auto split = [](uint32_t workers, uint32_t warehouses) {
     std::string text;
@@ -162,7 +161,7 @@ TEST(TpccInputTest, WarehousesAreSplitAmongAllWorkers) {
   EXPECT_EQ(any.count, 4u);
 }
 
-// Rows lie where their worker is: the loader of a part asks worker_of().
+// Rows are placed on their worker's node: the loader of a part asks worker_of().
 TEST(TpccInputTest, AWarehouseIsLoadedByTheWorkersThatWorkForIt) {
   for (const uint32_t workers : {1, 2, 3, 8, 64}) {
     for (const uint32_t warehouses : {1, 2, 3, 4, 7, 64, 100}) {
@@ -256,7 +255,7 @@ TEST(TpccInputTest, KeysDecodeToTheirParts) {
   EXPECT_EQ(number_of_district(district_of_order(order)), d);
   EXPECT_EQ(district_of_customer(customer_key(w, d, 3000)), district_key(w, d));
   EXPECT_EQ(warehouse_of_stock(stock_key(w, 100'001)), w);
-  // The keys of a customer's orders lie between those of the customers before and after.
+  // The keys of a customer's orders lie between those of the previous and the next customer.
   EXPECT_LT(customer_order_key(customer_key(w, d, 2999), o),
             customer_order_key(customer_key(w, d, 3000), 0));
   EXPECT_LT(history_key(1000, 1), loaded_history_key(0));

@@ -1,5 +1,5 @@
 // Each column of the initial population has the range of clause 4.3.3.1: it reaches both ends, and
-// nothing is beyond them.
+// no value is outside.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -145,7 +145,7 @@ class Ranges : public PopulationVisitor {
 };
 
 // 20,000 items and their stock, a warehouse and two districts of it, each a unit of the load. Wide
-// ranges, and those of few rows, need not be reached to their ends.
+// ranges, and the ranges of few rows, need not reach their ends.
 TEST(TpccPopulation, EveryColumnHasTheRangeOfClause4_3_3_1) {
   Ranges found;
   // Part 0 has the warehouse, parts 1 to 10 a district each, 11 and 12 its stock, 0 and 1 items.
@@ -197,7 +197,7 @@ TEST(TpccPopulation, EveryColumnHasTheRangeOfClause4_3_3_1) {
       {"s_order_cnt", {0, 0}},
       {"s_remote_cnt", {0, 0}},
       {"s_data", {26, 50}}};
-  // What of these has many rows comes near its ends.
+  // Those with many rows come near their ends.
   const std::map<std::string, Ranges::Range> wide = {{"ol_amount", {1, 9'999'99}},
                                                      {"ol_i_id", {1, 20'000}},
                                                      {"i_price", {1'00, 100'00}},

@@ -94,7 +94,7 @@ class TpccTransactions : public WorkloadTest, public testing::WithParamInterface
     return std::make_unique<Session>(*database, *find_protocol(GetParam()), *log, ages, scale,
                                      sessions++);
   }
-  // The number of a customer's latest order.
+  // Returns the number of a customer's latest order.
   uint64_t latest_of(Key district, uint32_t c) {
     uint64_t latest = 0;
     each<Order>(tables->order, [&](Key key, const Order& order) {
@@ -164,7 +164,7 @@ TEST_P(TpccTransactions, DeliveryTakesTheOldestOrdersAndSkipsEmptyDistricts) {
   EXPECT_EQ(tables->new_order.count_rows(), 1u);
   one->perform(*delivery);
   EXPECT_EQ(tables->new_order.count_rows(), 0u);
-  // Only the two conditions fail that the erased row of NEW-ORDER breaks.
+  // Only the two conditions that the erased row of NEW-ORDER breaks fail.
   for (const std::string& broken : failing(*workload, *database)) {
     EXPECT_TRUE(broken.starts_with("condition 5:") || broken.starts_with("condition 11:"))
         << broken;
@@ -245,7 +245,7 @@ TEST_P(TpccTransactions, StockLevelCountsTheDistinctLowItemsOfTheLast20Orders) {
   const auto one = session();
   const auto new_order = make_new_order(one->terminal);
   const auto stock_level = make_stock_level(one->terminal);
-  // Few orders before, then more than 20; quantities on both sides of all thresholds.
+  // First few orders, then more than 20; quantities on both sides of all thresholds.
   for (uint32_t i = 1; i <= scale.items; ++i) {
     row<Stock>(tables->stock, stock_key(1, i)).quantity = static_cast<int32_t>(5 + i % 20);
   }

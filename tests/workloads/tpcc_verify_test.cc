@@ -1,5 +1,5 @@
-// TPC-C's checks find what is planted: a violation of each condition, a column of a row that is
-// mangled, a transaction of which a part is missing, and a posting that is missing.
+// TPC-C's checks find planted errors: a violation of each condition, a mangled column of a row, a
+// transaction with a missing part, and a missing posting.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Rows rows_of(Database& database) {
   return rows;
 }
 
-// The rows in which two databases differ.
+// Returns the rows in which two databases differ.
 std::vector<std::pair<uint16_t, Key>> changed_rows(const Rows& before, const Rows& after) {
   std::vector<std::pair<uint16_t, Key>> changed;
   for (const auto& [place, bytes] : after) {
@@ -47,7 +47,7 @@ std::vector<std::pair<uint16_t, Key>> changed_rows(const Rows& before, const Row
   return changed;
 }
 
-// Makes one row what it is in `rows`.
+// Sets one row to its state in `rows`.
 void set_row(Database& database, const Rows& rows, std::pair<uint16_t, Key> place) {
   Table& table = *database.table(place.first);
   const auto row = rows.find(place);
@@ -60,14 +60,14 @@ class TpccVerify : public WorkloadTest {
  protected:
   TpccVerify() { set(small_scale("tpcc")); }
 
-  // The database after `transactions` of one worker, always the same ones.
+  // Returns the database after `transactions` of one worker, which are always the same.
   static std::unique_ptr<Database> after(Workload& workload, uint64_t transactions) {
     auto database = load(workload, 1);
     Outcome outcome;
     run(workload, *database, all_protocols().front(), 1, transactions, 1, outcome);
     return database;
   }
-  // The names and details of the checks that fail.
+  // Returns the names and details of the checks that fail.
   static std::string said(Workload& workload, Database& database) {
     std::string text;
     for (const Check& check : workload.verify(database)) {
@@ -165,7 +165,7 @@ TEST_F(TpccVerify, AViolationIsReportedWithItsNumbers) {
 }
 
 // Flips the lowest bit of each column in turn, so that a letter stays a letter, and a number
-// changes by one. `nulls` are columns where another number is as good; these are set to 0.
+// changes by one. Columns in `nulls`, where another number is equally valid, are set to 0 instead.
 void expect_every_column_checked(Table& table, Key key, const std::vector<std::string>& nulls,
                                  const std::function<std::string()>& said) {
   std::byte* const bytes = tuple(table, key)->row();
@@ -190,7 +190,8 @@ TEST_F(TpccVerify, AMangledColumnOfAnyRowIsFound) {
   const auto database = after(*workload, 400);
   const std::function<std::string()> say = [&] { return said(*workload, *database); };
   for (const auto& table : database->tables()) {
-    // The least and the largest key: where rows are inserted, one is loaded, and one is the run's.
+    // The least and the largest key: if rows are inserted, one is loaded and the other is the
+    // run's.
     Key least = ~Key{0}, largest = 0;
     table->for_each_row([&](Key key, const std::byte*) {
       least = std::min(least, key);
@@ -322,7 +323,7 @@ TEST_F(TpccVerify, AMissingOrMisplacedPostingIsFound) {
             std::string::npos);
   by_name->key ^= 1;
   ASSERT_EQ(said(*workload, *database), "");
-  // Rows that entered the primary index alone.
+  // Rows that are in the primary index only.
   Arena arena;
   for (const auto& [table, key] : std::vector<std::pair<Table*, Key>>{
            {&t.customer, customer_key(1, 2, 21)}, {&t.order, order_key(1, 2, 1000)}}) {
@@ -333,7 +334,7 @@ TEST_F(TpccVerify, AMissingOrMisplacedPostingIsFound) {
   }
 }
 
-// A transaction of which one row is missing, or of which there is one row alone.
+// Of a transaction's rows either one is missing, or only one is present.
 TEST_F(TpccVerify, AHalfAppliedTransactionIsFound) {
   set({{"tpcc_items", "60"}, {"tpcc_customers", "10"}});
   for (const char* mix : {"1,0,0,0,0", "0,1,0,0,0", "0,0,0,1,0"}) {
@@ -360,7 +361,7 @@ TEST_F(TpccVerify, AHalfAppliedTransactionIsFound) {
   }
 }
 
-// A recovery that drops a transaction, but not those after it: what they have overwritten is there,
+// A recovery drops a transaction, but not the later ones: the rows that they overwrote are present,
 // and the rest of the transaction is not.
 TEST_F(TpccVerify, ATransactionDroppedInRecoveryIsFound) {
   set({{"tpcc_items", "60"}, {"tpcc_customers", "10"}, {"tpcc_warehouses", "1"}});
@@ -368,8 +369,8 @@ TEST_F(TpccVerify, ATransactionDroppedInRecoveryIsFound) {
     SCOPED_TRACE(mix);
     set({{"tpcc_mix", mix}});
     const auto workload = make_workload("tpcc");
-    // Three deliveries take all that the load has not delivered. They overwrite nothing of each
-    // other, but they deliver orders in their order.
+    // Three deliveries take all undelivered orders of the load. They overwrite nothing of each
+    // other, but they deliver the orders in sequence.
     const bool deliveries = std::string_view(mix) == "0,0,0,1,0";
     const uint64_t count = deliveries ? 3 : 12;
     std::vector<Rows> states;

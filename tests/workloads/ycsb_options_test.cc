@@ -141,7 +141,7 @@ TEST_F(YcsbOptionsTest, AnInsertRatioOfZeroIsNotThatOfTheMix) {
     set({{"ycsb_workload", name}, {"ycsb_ratios", "insert:0"}});
     EXPECT_EQ(ycsb::check_flags(), "");
     EXPECT_EQ(ycsb::options_from_flags().insert_ratio, 0);
-    // What the header of a log says where the flag was not given.
+    // The value in the header of a log if the flag was not given.
     set({{"ycsb_ratios", ""}});
     EXPECT_EQ(ycsb::options_from_flags().insert_ratio, 0.05);
   }
@@ -152,8 +152,8 @@ TEST_F(YcsbOptionsTest, AnInsertRatioOfZeroIsNotThatOfTheMix) {
   EXPECT_EQ(refusal({{"ycsb_workload", "D"}, {"ycsb_ratios", "read:1,insert:0"}}), "");
 }
 
-// Recovery sets only the flags that are in the log's header. It must not refuse the values with
-// which a run was accepted, and describes the run.
+// Recovery sets only the flags that are in the log's header. It must accept the values that a run
+// accepted, and describe the run.
 TEST_F(YcsbOptionsTest, LoadFlagsAloneAreAcceptedAndSayWhatTheRunWas) {
   const auto& load_flags = find_workload("ycsb")->load_flags;
   const Flags mix = {{"ycsb_workload", "E"},    {"ycsb_ratios", "read:0.2,insert:0.3,scan:0.4"},

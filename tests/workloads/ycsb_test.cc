@@ -88,7 +88,7 @@ TEST_F(YcsbTest, AChangedByteInAFieldOfAnySizeIsFound) {
   }
 }
 
-// The key of a worker's n-th insert.
+// Returns the key of a worker's n-th insert.
 Key inserted_key(uint64_t records, uint64_t n, uint32_t worker) {
   const ycsb::KeySpace space{records, true};
   return space.key_of(space.inserted(n, worker));

@@ -11,7 +11,7 @@
 namespace logjam {
 namespace {
 
-// The key of a worker's n-th insert.
+// Returns the key of a worker's n-th insert.
 Key inserted_key(uint64_t records, uint64_t n, uint32_t worker) {
   const ycsb::KeySpace space{records, true};
   return space.key_of(space.inserted(n, worker));
@@ -30,7 +30,7 @@ class YcsbVerifyTest : public WorkloadTest {
     expect_consistent(*workload_, *database_);
   }
   Table& table() { return *database_->tables()[0]; }
-  // What a recovery would say, which knows nothing of what was acknowledged.
+  // Returns a recovery's checks, which do not know what was acknowledged.
   std::vector<Check> verify_as_recovered() { return make_workload("ycsb")->verify(*database_); }
   void expect_failure(const std::vector<Check>& checks, const std::string& name,
                       const std::string& detail) {
@@ -45,7 +45,7 @@ class YcsbVerifyTest : public WorkloadTest {
     }
     ADD_FAILURE() << "there is no check " << name;
   }
-  // The first field with an update, and its key.
+  // Returns the key of the first row with an updated field, and that field.
   std::pair<Key, uint32_t> an_updated_field(const ycsb::Fields& fields) {
     for (uint64_t number = 0; number < 500; ++number) {
       const Key key = ycsb_hash(number);
@@ -88,7 +88,7 @@ TEST_F(YcsbVerifyTest, FindsALostUpdate) {
                      " loaded and acknowledged");
 }
 
-// Without knowing what was acknowledged.
+// Without the number of acknowledged transactions.
 TEST_F(YcsbVerifyTest, FindsAHalfAppliedTransaction) {
   run_mix({{"ycsb_ops", "4"}, {"ycsb_ratios", "read:0"}, {"ycsb_value_bytes", "1000"}});
   const ycsb::Fields fields(ycsb::options_from_flags());
@@ -103,7 +103,7 @@ TEST_F(YcsbVerifyTest, FindsALostInsert) {
   erase(table(), inserted_key(500, 7, 0));
   expect_failure(verify_as_recovered(), "no insert is missing before a later one of its worker",
                  "7 without a gap; missing: insert 7 of worker 0, whose insert 8 is there");
-  // A recovery of several streams may come without it, but a run has been told that it is there.
+  // A recovery of several streams may lack the row, but this run has acknowledged it.
   workload_->note_any_order();
   EXPECT_EQ(failing(*workload_, *database_),
             std::vector<std::string>{"every row inserted is there"});
