@@ -43,7 +43,7 @@ class Spin final : public SingleStreamScheme {
   CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override {
     sbl_.store(reservation.sequence, platform::memory_order_release);
     latch_.unlock();
-    stream().published(role == RecordRole::kCommit);
+    stream().published(commits(role));
     return commit_point(reservation.sequence);
   }
 
