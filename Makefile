@@ -10,7 +10,7 @@
 #   make test-all   every crash round, and the other tests under each sanitizer
 #   make tidy       clang-tidy over all sources but the tests, with the checks of .clang-tidy
 #   make compile_commands.json     for editors and clang's tools
-#   make deps | format | lint | bench | clean
+#   make deps | format | lint | clean
 #
 # CXX=clang++ builds in build-clang/; scripts/install_deps.sh --developer installs clang and
 # clang-tidy.
@@ -30,8 +30,8 @@ CXXFLAGS ?= -O3 -march=native
 CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-pointer -I.
 # g++ 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651), and
 # uninitialized values in its own AVX-512 intrinsics (105593) and, with sanitizers, in std::regex
-# (105562).
-CXXFLAGS += $(if $(CLANG),,-Wno-restrict -Wno-maybe-uninitialized)
+# (105562); copies beyond the end of a std::string, where there are none.
+CXXFLAGS += $(if $(CLANG),,-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow)
 LDLIBS := -lglog -lgflags -luring -lnuma -lhwloc -ltbb -lxxhash -lpthread
 ifneq ($(SIM),)
 LDLIBS += -lboost_context
@@ -42,8 +42,6 @@ else ifeq ($(SAN),)
 LDLIBS += -ljemalloc
 else ifneq ($(filter $(SAN),thread address undefined),)
 CXXFLAGS := $(subst -O3,-O1,$(CXXFLAGS)) -fsanitize=$(SAN) -fno-sanitize-recover=all
-# Without ccache g++ 12 sees copies beyond the end of a std::string here, where there are none.
-CXXFLAGS += $(if $(CLANG),,-Wno-array-bounds -Wno-stringop-overflow)
 LDFLAGS += -fsanitize=$(SAN)
 else
 $(error SAN is thread, address or undefined, not "$(SAN)")
@@ -57,8 +55,8 @@ endif
 
 # Tests are compiled more often than they are run.
 $(BUILD)/tests/%.o: CXXFLAGS := $(subst -O3,-O0,$(CXXFLAGS))
-# The lint runs regular expressions over every line of the tree: too slow without any optimization.
-$(BUILD)/tests/style/lint.o: private CXXFLAGS += -O1
+# The lints look at every line of the tree: too slow without any optimization.
+$(BUILD)/tests/style/lint.o $(BUILD)/tests/style/prose.o: private CXXFLAGS += -O1
 
 CLI := $(sort $(wildcard cli/*.cc))
 INSTRUMENTED := logging engine cc workloads proof
@@ -80,20 +78,22 @@ SOURCES := $(sort $(shell find $(INSTRUMENTED) -name '*.cc')) $(PLATFORM)
 PARTS ?=
 TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all)
 TEST_ROOMS := $(if $(PARTS),$(PARTS:%=tests/%),tests)
-TEST_SOURCES := $(sort $(shell find $(TEST_ROOMS) tests/workloads -name '*.cc'))
+TEST_SOURCES := $(sort $(shell find $(wildcard $(TEST_ROOMS) tests/workloads) -name '*.cc'))
 TEST_SOURCES := $(if $(TESTED_SIMULATION),$(TEST_SOURCES), \
                   $(filter-out tests/sim/%,$(TEST_SOURCES)) $(filter tests/sim/measure_test.cc,$(TEST_SOURCES)))
 TESTS := $(foreach room,$(TEST_ROOMS),$(filter $(room)/%_test.cc,$(TEST_SOURCES)))
+# Clang compiles each test alone, so that a test that lacks an include is found.
+ifeq ($(CLANG)$(if $(TESTS),,none),)
+TEST_UNITS := $(shell tests/units.sh $(TEST_BINARY).units $(TESTS))
+endif
 TEST_SUPPORT := $(sort $(wildcard tests/*.cc) $(filter-out %_test.cc,$(TEST_SOURCES)))
-BENCHES := $(sort $(wildcard scripts/bench/*.cc))
 
 OBJECTS := $(SOURCES:%.cc=$(BUILD)/%.o)
 CLI_OBJECTS := $(CLI:%.cc=$(BUILD)/%.o)
-TEST_OBJECTS := $(TESTS:%.cc=$(BUILD)/%.o) $(TEST_SUPPORT:%.cc=$(BUILD)/%.o)
+TEST_OBJECTS := $(if $(CLANG),$(TESTS:%.cc=$(BUILD)/%.o),$(TEST_UNITS:.cc=.o)) $(TEST_SUPPORT:%.cc=$(BUILD)/%.o)
 TESTED_OBJECTS := $(TESTED_SIMULATION:%.cc=$(BUILD)/%.o)
-BENCH_OBJECTS := $(BENCHES:%.cc=$(BUILD)/%.o)
 
-.PHONY: all sim deps demo figure test test-all bench format lint tidy clean FORCE
+.PHONY: all sim deps demo figure test test-all format lint tidy clean FORCE
 all: $(BUILD)/logjam
 
 # The simulated machine: build-sim/logjam, from the same sources.
@@ -113,13 +113,11 @@ $(TEST_BINARY): $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TE
                 $(TESTED_OBJECTS)
 	$(CXX) $(LDFLAGS) -o $@ $^ -lgtest $(LDLIBS) $(if $(TESTED_OBJECTS),-lboost_context)
 
-$(BUILD)/bench: $(OBJECTS) $(BENCH_OBJECTS)
-	$(CXX) $(LDFLAGS) -o $@ $^ -lbenchmark -lbenchmark_main $(LDLIBS)
-
 # The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers
 # that look whether ThreadSanitizer is there must not find it.
 ifneq ($(SIM),)
-$(filter-out $(BUILD)/platform/% $(BUILD)/sim/%,$(OBJECTS)) $(CLI_OBJECTS): CXXFLAGS += -fsanitize=thread -Wno-tsan \
+$(filter-out $(BUILD)/platform/% $(BUILD)/sim/%,$(OBJECTS)) $(CLI_OBJECTS) $(BUILD)/platform/precompiled.h.gch: \
+  CXXFLAGS += -fsanitize=thread -Wno-tsan \
   -fsanitize-coverage=trace-pc --param tsan-instrument-func-entry-exit=0 -U__SANITIZE_THREAD__
 # The simulation's own loops must not become calls of memmove(), which it charges for.
 $(SIMULATION:%.cc=$(BUILD)/%.o): CXXFLAGS += -O3 -fno-tree-loop-distribute-patterns
@@ -129,20 +127,30 @@ $(BUILD)/%.o: %.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
 
-# Every test includes tests/precompiled.h first, g++ in its precompiled form. A compiler cache cannot
-# look into that form, and clang's tools want a header that is always there: these take the text.
-PRECOMPILED := tests/precompiled.h
+# g++ reads some headers precompiled: every test's tests/precompiled.h, every other file's
+# platform/precompiled.h. A compiler cache cannot look into that form, and clang's tools want a header
+# that is always there: the tests' they take as text.
 COMPILER := $(CXX) $(realpath $(shell command -v $(firstword $(CXX))))
+PRECOMPILED := tests/precompiled.h
 ifeq ($(or $(findstring ccache,$(COMPILER)),$(findstring clang,$(COMPILER))),)
 PRECOMPILED := $(BUILD)/tests/precompiled.h
 $(TEST_OBJECTS): $(PRECOMPILED).gch
+# Only files with the flags of the precompiled form can use it.
+PRECOMPILING := $(if $(SIM),$(filter-out $(BUILD)/platform/% $(BUILD)/sim/%,$(OBJECTS)),$(OBJECTS)) $(CLI_OBJECTS)
+PRECOMPILING := $(filter-out $(BUILD)/platform/tbb_tasks.o,$(PRECOMPILING))
+$(PRECOMPILING): $(BUILD)/platform/precompiled.h.gch
+$(PRECOMPILING): private CXXFLAGS += -include $(BUILD)/platform/precompiled.h
 endif
 $(TEST_OBJECTS): private CXXFLAGS += -include $(PRECOMPILED)
+$(BUILD)/tests/precompiled.h.gch: private CXXFLAGS := $(subst -O3,-O0,$(CXXFLAGS))
 
-$(BUILD)/tests/precompiled.h.gch: tests/precompiled.h
+$(BUILD)/%.h.gch: %.h
 	@mkdir -p $(@D)
 	cp $< $(@:.gch=)
-	$(CXX) $(subst -O3,-O0,$(CXXFLAGS)) -x c++-header -o $@ $(@:.gch=)
+	$(CXX) $(CXXFLAGS) -x c++-header -o $@ $(@:.gch=)
+
+$(TEST_BINARY).units/%.o: $(TEST_BINARY).units/%.cc
+	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
 
 # The revision a CSV row names; rewritten, and its object rebuilt, only when it changes.
 REVISION := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
@@ -177,15 +185,12 @@ test-all:
 
 demo: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(BUILD)/logjam
-	@scripts/demo.py --logjam $(BUILD)/logjam --out results/demo
+	@scripts/demo.py --logjam $(BUILD)/logjam --out build/demo
 
 SIZE ?= quick
 figure: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(BUILD)/logjam
 	@scripts/figures.py run $(ID) --$(SIZE) --plot --logjam=$(BUILD)/logjam
-
-bench: $(BUILD)/bench
-	$(BUILD)/bench
 
 format:
 	git ls-files '*.cc' '*.h' | xargs clang-format -i
@@ -195,8 +200,8 @@ lint:
 
 # As clang is called: the tools that read it are clang's, and do not know all of g++'s flags.
 compile_commands.json: FORCE
-	@$(MAKE) --no-print-directory -Bn CXX=clang++ build-clang/logjam build-clang/tests/all \
-	  build-clang/bench | scripts/compile_commands.py > $@
+	@$(MAKE) --no-print-directory -Bn CXX=clang++ build-clang/logjam build-clang/tests/all | \
+	  scripts/compile_commands.py > $@
 
 # Of one file: clang-tidy cli/run.cc
 tidy: compile_commands.json
@@ -205,4 +210,4 @@ tidy: compile_commands.json
 clean:
 	rm -rf build build-*
 
--include $(OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(TESTED_OBJECTS:.o=.d) $(BENCH_OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(TESTED_OBJECTS:.o=.d)

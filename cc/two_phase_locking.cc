@@ -23,7 +23,7 @@
 // others see only what is durable ("retaining all write locks", Aether, section 1). It releases its
 // shared locks and its node locks at pre-commit. Another transaction that then overwrites a row
 // which was only read comes after the reader in the serial order, and does not depend on the
-// reader. With --keep_locks=all, a transaction keeps its shared locks and node locks, too.
+// reader. With --locks=all, a transaction keeps its shared locks and node locks, too.
 #include <cstdint>
 #include <memory>
 #include <vector>

@@ -17,7 +17,7 @@
 // lasts longer.
 //
 // Two causes make a transaction abort now and then without a deadlock. Edges may be stale. A worker
-// also stands for its parked transactions (--elr=false).
+// also stands for its parked transactions (--locks=write).
 #pragma once
 
 #include <array>

@@ -5,12 +5,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "cli/row_files.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 
-DECLARE_string(cdf);
+DEFINE_string(cdf, "", "write commit latency's distribution to this file");
 
 namespace logjam {
 
@@ -20,13 +21,14 @@ void refuse_cdf_file() {
 
 void write_cdf(const HistogramSum& ticks) {
   if (FLAGS_cdf.empty()) return;
-  constexpr int kSteps = 1000;
+  std::vector<double> fractions;
+  for (int percent = 2; percent < 95; percent += 2) fractions.push_back(percent / 100.0);
+  for (const double tail : {0.95, 0.96, 0.98, 0.99, 0.995, 0.999, 1.0}) fractions.push_back(tail);
   FILE* file = std::fopen(FLAGS_cdf.c_str(), "we");
   if (file == nullptr) platform::fatal("cannot write " + FLAGS_cdf + ": " + strerror(errno));
   bool written = std::fprintf(file, "fraction,latency_us\n") > 0;
-  for (int i = 1; i <= kSteps; ++i) {
-    const double fraction = static_cast<double>(i) / kSteps;
-    const uint64_t at = i == kSteps ? ticks.max() : ticks.percentile(fraction);
+  for (const double fraction : fractions) {
+    const uint64_t at = fraction == 1 ? ticks.max() : ticks.percentile(fraction);
     written = written &&
               std::fprintf(file, "%.3f,%.1f\n", fraction, platform::ticks_to_ns(at) * 1e-3) > 0;
   }

@@ -1,5 +1,6 @@
-// The distribution of commit latency, as --cdf writes it: a CSV file with 1,000 rows, the share of
-// all commits and the latency that so many do not exceed. The main thread calls these functions.
+// The distribution of commit latency, as --cdf writes it: a CSV file with a row for every second
+// percent of the commits, and for 95, 99, 99.5, 99.9 and 100 %. A row holds that share of all
+// commits, and the latency that this share does not exceed. The main thread calls these functions.
 // They do nothing without --cdf.
 #pragma once
 

@@ -3,48 +3,56 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <span>
 
-#include "logging/flag_checks.h"
 #include "platform/fatal.h"
+#include "platform/flag_list.h"
 #include "platform/host.h"
 #include "platform/thread.h"
 
-DEFINE_double(checkpoint_s, 0,
-              "run: take a checkpoint every so many seconds, beside the transactions, and remove "
-              "the log that no recovery needs any more; 0: none");
-DEFINE_uint64(checkpoint_mb, 0, "run: the same whenever the log has grown by so much; 0: never");
-DEFINE_double(checkpoint_mb_s, 0,
-              "run, recover: checkpoints are written at most so fast, all directories together; "
-              "0: as fast as the devices take them");
-DEFINE_uint32(checkpoint_files, 0,
-              "files of a checkpoint in each log directory: a recovery loads each with a thread of "
-              "its own; 0: as many as make one for each core");
+DEFINE_string(
+    checkpoint, "",
+    "take checkpoints, and remove the log that no recovery needs; run: s:30,mb:1024,"
+    "mb_s:100, every 30 seconds and whenever the log has grown by 1024 MiB, beside the "
+    "transactions, with at most 100 MB/s for all directories together; recover: "
+    "--checkpoint or end,mb_s:100, one of the recovered database, which the next recovery "
+    "loads instead of the log before it");
 
 namespace logjam {
+namespace {
 
-CheckpointOptions checkpoint_options(const std::vector<std::string>& directories) {
-  constexpr double kMostSeconds = 1e6;
-  constexpr uint64_t kMostMb = uint64_t{1} << 30;
-  constexpr uint32_t kMostFiles = 1024;
-  for (const std::string& why :
-       {check_range("checkpoint_s", FLAGS_checkpoint_s, 0, kMostSeconds),
-        check_range("checkpoint_mb", FLAGS_checkpoint_mb, 0, kMostMb),
-        check_range("checkpoint_mb_s", FLAGS_checkpoint_mb_s, 0, 1e6),
-        check_range("checkpoint_files", FLAGS_checkpoint_files, 0, kMostFiles)}) {
-    if (!why.empty()) platform::refuse(why);
-  }
+CheckpointOptions options_for(const std::vector<std::string>& directories,
+                              std::span<const platform::ListKey> keys) {
+  refuse_if(platform::check_list("checkpoint", FLAGS_checkpoint, keys));
+  const auto number = [](const char* key) { return platform::listed(FLAGS_checkpoint, key); };
   CheckpointOptions options;
   options.directories = directories;
-  options.every_seconds = FLAGS_checkpoint_s;
-  options.every_bytes = FLAGS_checkpoint_mb << 20;
-  options.bytes_per_second = FLAGS_checkpoint_mb_s * 1e6;
-  options.files = FLAGS_checkpoint_files;
-  if (options.files == 0) {
-    const auto cores = static_cast<uint32_t>(platform::core_count());
-    const auto writers = static_cast<uint32_t>(std::max<size_t>(directories.size(), 1));
-    options.files = std::max(1u, (cores + writers - 1) / writers);
-  }
+  options.every_seconds = number("s");
+  options.every_bytes = static_cast<uint64_t>(number("mb")) << 20;
+  options.bytes_per_second = number("mb_s") * 1e6;
+  // Recovery loads each file with a thread of its own.
+  const auto cores = static_cast<uint32_t>(platform::core_count());
+  const auto writers = static_cast<uint32_t>(std::max<size_t>(directories.size(), 1));
+  options.files = std::max(1u, (cores + writers - 1) / writers);
   return options;
+}
+
+constexpr double kMost = 1e6;
+constexpr platform::ListKey kLimit = {"mb_s", 0, kMost, false};
+
+}  // namespace
+
+CheckpointOptions checkpoint_options(const std::vector<std::string>& directories) {
+  constexpr double kMostMb = 1 << 30;
+  constexpr platform::ListKey kKeys[] = {{"s", 0, kMost, false}, {"mb", 0, kMostMb}, kLimit};
+  return options_for(directories, kKeys);
+}
+
+bool checkpoint_at_end_wanted() { return !FLAGS_checkpoint.empty(); }
+
+CheckpointOptions checkpoint_at_end_options(const std::vector<std::string>& directories) {
+  constexpr platform::ListKey kKeys[] = {{"end", 1, 1}, kLimit};
+  return options_for(directories, kKeys);
 }
 
 void refuse_checkpoints_of(const Settings& settings) {
@@ -55,7 +63,7 @@ void refuse_checkpoints_of(const Settings& settings) {
                      "transactions, and a checkpoint beside running ones is not that; "
                      "`recover --checkpoint` takes one of the recovered database");
   }
-  if (settings.log.directories.empty() || !device_keeps(settings.log.device) ||
+  if (settings.log.directories.empty() || !device_traits(settings.log.device).keeps ||
       !settings.scheme->traits.logs) {
     platform::refuse("a checkpoint is of a log that is kept: " + log +
                      " on --device=" + settings.log.device + " has none");
@@ -72,7 +80,7 @@ void add_checkpoints(bool any, const RunResult& result, Row* row) {
   };
   const auto completed = static_cast<double>(stats.completed);
   const double megabytes = 1e-6 * static_cast<double>(stats.bytes);
-  // What transactions lose while a checkpoint is taken: their rate meanwhile, against the rest.
+  // Two rates say what transactions lose: while a checkpoint is taken, and the rest of the time.
   const double between = result.seconds - stats.seconds;
   const double inside_tps =
       stats.seconds > 0 ? static_cast<double>(stats.transactions) / stats.seconds : 0;

@@ -1,4 +1,5 @@
-// The flags of checkpoints.
+// --checkpoint, for run and for recover. "Refuses" means: ends the process with one sentence and
+// kExitBadInput. The main thread calls these functions.
 #pragma once
 
 #include <string>
@@ -10,9 +11,13 @@
 
 namespace logjam {
 
-// The checkpoints that the flags ask for, of a log in `directories`. Refuses values that cannot be
-// used. `about` and `release_log` are for the caller to set.
+// Returns the checkpoints that a run is to take, of a log in `directories`. Refuses values that
+// cannot be used. `about` and `release_log` are for the caller to set.
 CheckpointOptions checkpoint_options(const std::vector<std::string>& directories);
+
+// Returns whether a recovery is to take a checkpoint, and with which options, as above.
+bool checkpoint_at_end_wanted();
+CheckpointOptions checkpoint_at_end_options(const std::vector<std::string>& directories);
 
 // Refuses checkpoints of a run for which none can be taken.
 void refuse_checkpoints_of(const Settings& settings);

@@ -11,8 +11,6 @@
 #include "platform/fatal.h"
 
 DECLARE_string(dependencies);
-DECLARE_uint64(dump_from);
-DECLARE_uint64(dump_transactions);
 DECLARE_string(csv);
 DECLARE_string(json);
 
@@ -33,7 +31,7 @@ Value median(std::vector<uint64_t> values) {
   return *middle;
 }
 
-Row make_row(const LogFiles& files, const LogDependencies& found) {
+Row make_row(const LogFiles& files, const DumpRange& range, const LogDependencies& found) {
   const auto& transactions = found.transactions;
   uint64_t crossing = 0, tight = 0;
   std::vector<uint64_t> gaps, places;
@@ -49,7 +47,7 @@ Row make_row(const LogFiles& files, const LogDependencies& found) {
   Row row = {{"workload", workload == files.header.flags.end() ? "" : workload->second}};
   add_log(files, &row);
   row.emplace_back("log_transactions", found.log_transactions);
-  row.emplace_back("dump_from", FLAGS_dump_from);
+  row.emplace_back("dump_from", range.from);
   row.emplace_back("transactions", transactions.size());
   row.emplace_back("edges", found.edges.size());
   row.emplace_back("cross_stream_edges", crossing);
@@ -63,13 +61,13 @@ Row make_row(const LogFiles& files, const LogDependencies& found) {
   return row;
 }
 
-void write_edges(const LogDependencies& found) {
+void write_edges(const LogDependencies& found, uint64_t from) {
   TextFile file(FLAGS_dependencies);
   file.write("from_stream,from_sequence,from_order,to_stream,to_sequence,to_order,rows,since\n");
   const auto end = [&](uint64_t which) {
     const LoggedTransaction& txn = found.transactions[which];
     return std::to_string(txn.stream) + "," + std::to_string(txn.sequence) + "," +
-           std::to_string(FLAGS_dump_from + which) + ",";
+           std::to_string(from + which) + ",";
   };
   for (const Dependency& edge : found.edges) {
     file.write(end(edge.from) + end(edge.to) + std::to_string(edge.rows) + "," +
@@ -83,23 +81,22 @@ bool dependencies_wanted() {
   return !FLAGS_dependencies.empty() || !FLAGS_csv.empty() || !FLAGS_json.empty();
 }
 
-void dump_dependencies(const LogFiles& files) {
+void dump_dependencies(const LogFiles& files, const DumpRange& range) {
   if (files.header.log_records == "command") {
     platform::refuse("the log of scheme " + files.header.scheme +
                      " holds commands, which do not say what rows they wrote: it has no "
                      "dependencies to dump");
   }
-  refuse_row_files(make_row(files, {}));
+  refuse_row_files(make_row(files, range, {}));
   if (!FLAGS_dependencies.empty()) refuse_unwritable("dependencies", FLAGS_dependencies);
-  const LogDependencies found =
-      find_dependencies(files, {FLAGS_dump_from, FLAGS_dump_transactions});
+  const LogDependencies found = find_dependencies(files, {range.from, range.count});
   if (!found.error.empty()) platform::refuse(found.error);
-  if (FLAGS_dump_from != 0 && FLAGS_dump_from >= found.log_transactions) {
-    platform::refuse("--dump_from=" + std::to_string(FLAGS_dump_from) + " is beyond the log, of " +
+  if (range.from != 0 && range.from >= found.log_transactions) {
+    platform::refuse("--range=from:" + std::to_string(range.from) + " is beyond the log, of " +
                      std::to_string(found.log_transactions) + " transactions");
   }
-  if (!FLAGS_dependencies.empty()) write_edges(found);
-  const Row row = make_row(files, found);
+  if (!FLAGS_dependencies.empty()) write_edges(found, range.from);
+  const Row row = make_row(files, range, found);
   print_summary(row);
   append_row(row);
 }

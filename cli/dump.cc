@@ -4,27 +4,25 @@
 #include <cstdio>
 #include <string>
 
+#include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/dependencies.h"
-#include "cli/settings.h"
 #include "engine/recovery/log_chain.h"
 #include "logging/format/log_reader.h"
 #include "platform/fatal.h"
+#include "platform/flag_list.h"
+#include "platform/text.h"
 
-DEFINE_uint64(dump_records, ~uint64_t{0}, "records to print of each stream");
-DEFINE_uint32(dump_row_bytes, 16, "bytes of each row image to print");
 DEFINE_string(dependencies, "",
-              "dump: instead of the records, write to this file which transactions overwrote rows "
-              "of which others, as CSV; --csv and --json take a row that sums it up");
-DEFINE_uint32(dump_run, 0,
-              "dump: of a log with several runs, print this one; 0: the last. What lies before the "
-              "latest checkpoint is not printed");
-DEFINE_uint64(dump_from, 0,
-              "dump --dependencies: of the transactions, in the order of their sequence numbers, "
-              "leave out so many");
-DEFINE_uint64(dump_transactions, ~uint64_t{0},
-              "dump --dependencies: and take no more than so many; both ends of a dependency are "
-              "among them");
+              "write how transactions depend on others to this file; instead of the records, as "
+              "CSV: which ones overwrote rows of which others; --csv and --json take a row that "
+              "sums it up");
+DEFINE_string(
+    range, "",
+    "which part of the log, run:2,from:1000,count:100; run: that one of a log with "
+    "several, without it the last; from: after this number of records of each stream, or "
+    "with --dependencies of transactions in the order of their sequence numbers; count: at "
+    "most as many; what lies before the latest checkpoint is not printed");
 
 namespace logjam {
 namespace {
@@ -66,22 +64,20 @@ const char* name_of(WriteOp op) {
 void print_image(const char* name, const std::byte* image, uint32_t bytes) {
   if (image == nullptr) return;
   std::printf(" %s=", name);
-  const uint32_t shown = std::min(bytes, FLAGS_dump_row_bytes);
+  constexpr uint32_t kShownBytes = 16;
+  const uint32_t shown = std::min(bytes, kShownBytes);
   for (uint32_t i = 0; i < shown; ++i) std::printf("%02x", static_cast<unsigned>(image[i]));
   if (shown < bytes) std::printf("...");
 }
 
 // How far a stream was durable for certain, if that is known.
 void print_durable(uint64_t position) {
-  if (position != 0) std::printf(", durable %llu", static_cast<unsigned long long>(position));
+  if (position != 0) std::printf(", durable %lu", position);
 }
 
 void print_record(const RecordHeader& record, uint64_t position) {
-  std::printf("%12llu  seq %-12llu txn %llu:%-10llu %-11s %u bytes",
-              static_cast<unsigned long long>(position),
-              static_cast<unsigned long long>(record.sequence),
-              static_cast<unsigned long long>(worker_of(record)),
-              static_cast<unsigned long long>(record.txn & ((uint64_t{1} << kWorkerShift) - 1)),
+  std::printf("%12lu  seq %-12lu txn %u:%-10lu %-11s %u bytes", position, record.sequence,
+              worker_of(record), record.txn & ((uint64_t{1} << kWorkerShift) - 1),
               name_of(record.kind), record.bytes);
   print_durable(vouched_position(record, position));
   std::printf("\n");
@@ -96,7 +92,7 @@ void print_record(const RecordHeader& record, uint64_t position) {
   if (record.kind == RecordKind::kWatermark && !watermark_body(record).empty()) {
     std::printf("%16s", "");
     for (const uint64_t word : watermark_body(record)) {
-      std::printf("%llu", static_cast<unsigned long long>(WatermarkWord::position(word)));
+      std::printf("%lu", WatermarkWord::position(word));
       print_durable(WatermarkWord::vouched(word));
       std::printf("; ");
     }
@@ -105,31 +101,35 @@ void print_record(const RecordHeader& record, uint64_t position) {
   RecordBody body(record);
   LoggedWrite write;
   while (body.next(&write)) {
-    std::printf("%16s%s table %u key %llu row %u bytes", "", name_of(write.header.op),
-                write.header.table, static_cast<unsigned long long>(write.header.key),
-                write.header.row_bytes);
+    std::printf("%16s%s table %u key %lu row %u bytes", "", name_of(write.header.op),
+                write.header.table, write.header.key, write.header.row_bytes);
     print_image("after", write.after, write.header.row_bytes);
     print_image("before", write.before, write.header.row_bytes);
     std::printf("\n");
   }
 }
 
-std::string join(const std::vector<std::string>& paths) {
-  std::string text;
-  for (const std::string& path : paths) text += (text.empty() ? "" : ", ") + path;
-  return text;
+DumpRange range_or_refuse() {
+  constexpr double kMostRuns = 1e9, kMostRecords = 1e15;
+  constexpr platform::ListKey kKeys[] = {
+      {"run", 1, kMostRuns}, {"from", 0, kMostRecords}, {"count", 0, kMostRecords}};
+  refuse_if(platform::check_list("range", FLAGS_range, kKeys));
+  const auto number = [](const char* key, double otherwise) {
+    return static_cast<uint64_t>(platform::listed(FLAGS_range, key, otherwise));
+  };
+  return {number("run", 0), number("from", 0), number("count", kMostRecords)};
 }
 
-// Of the runs that a recovery would read, the one that --dump_run names, or the last one.
-LogFiles run_to_dump(const std::vector<std::string>& directories) {
+// Returns the files of the run that --range names, or of the last one, of those that a recovery
+// would read.
+LogFiles run_to_dump(const std::vector<std::string>& directories, uint64_t wanted) {
   const LogChain chain = find_log_chain(directories);
   if (!chain.error.empty()) platform::refuse(chain.error);
   const RecoveryStart& start = chain.starts.front();
   for (auto run = start.runs.rbegin(); run != start.runs.rend(); ++run) {
-    if (FLAGS_dump_run == 0 || run->header.ordinal == FLAGS_dump_run) return *run;
+    if (wanted == 0 || run->header.ordinal == wanted) return *run;
   }
-  platform::refuse("a recovery reads no run " +
-                   (FLAGS_dump_run == 0 ? "" : std::to_string(FLAGS_dump_run) + " ") +
+  platform::refuse("a recovery reads no run " + (wanted == 0 ? "" : std::to_string(wanted) + " ") +
                    "of the log" +
                    (start.checkpoint ? ": " + start.checkpoint->name() + " has it" : ""));
 }
@@ -137,9 +137,10 @@ LogFiles run_to_dump(const std::vector<std::string>& directories) {
 }  // namespace
 
 int dump_command() {
-  const LogFiles files = run_to_dump(wal_directories());
+  const DumpRange range = range_or_refuse();
+  const LogFiles files = run_to_dump(wal_directories(), range.run);
   if (dependencies_wanted()) {
-    dump_dependencies(files);
+    dump_dependencies(files, range);
     return 0;
   }
   for (size_t stream = 0; stream < files.paths.size(); ++stream) {
@@ -151,21 +152,21 @@ int dump_command() {
     LogReader reader(paths, {}, files.start(stream));
     if (!reader.error().empty()) platform::refuse(reader.error());
     const LogFileHeader& header = reader.header();
-    std::printf("# %s: scheme %s, stream %u of %u, device %s, records %s, run %016llx\n",
-                join(paths).c_str(), header.scheme.c_str(), header.stream, header.streams,
-                header.device.c_str(), header.log_records.c_str(),
-                static_cast<unsigned long long>(header.run));
+    std::printf("# %s: scheme %s, stream %u of %u, device %s, records %s, run %016lx\n",
+                platform::join(paths, ", ").c_str(), header.scheme.c_str(), header.stream,
+                header.streams, header.device.c_str(), header.log_records.c_str(), header.run);
     for (const auto& [name, value] : header.flags) {
       std::printf("# --%s=%s\n", name.c_str(), value.c_str());
     }
     RecordBatch batch;
-    uint64_t printed = 0;
-    while (printed < FLAGS_dump_records && reader.next(&batch)) {
-      for (size_t i = 0; i < batch.records.size() && printed < FLAGS_dump_records; ++i, ++printed) {
-        print_record(*batch.records[i], batch.positions[i]);
+    uint64_t seen = 0;
+    const uint64_t end = range.from + range.count;
+    while (seen < end && reader.next(&batch)) {
+      for (size_t i = 0; i < batch.records.size() && seen < end; ++i, ++seen) {
+        if (seen >= range.from) print_record(*batch.records[i], batch.positions[i]);
       }
     }
-    if (printed < FLAGS_dump_records) std::printf("# %s\n", reader.tail().why.c_str());
+    if (seen < end) std::printf("# %s\n", reader.tail().why.c_str());
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "cli/old_flags.h"
 #include "platform/fatal.h"
 
 namespace logjam {
@@ -14,7 +15,7 @@ namespace {
 
 using platform::refuse;
 
-constexpr int kMostFlagFiles = 16;  // within each other: a file that names itself would not end
+constexpr int kMostFlagFiles = 16;  // nested; a file that names itself would never end
 
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
@@ -32,16 +33,19 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 }
 
 [[noreturn]] void refuse_name(const std::string& name) {
+  for (const std::string& old : {name, name.starts_with("no") ? name.substr(2) : ""}) {
+    if (const std::string why = what_became_of(old); !why.empty()) refuse(why);
+  }
   std::vector<gflags::CommandLineFlagInfo> all;
   gflags::GetAllFlags(&all);
   const auto nearest = std::min_element(all.begin(), all.end(), [&](auto& a, auto& b) {
     return edit_distance(name, a.name) < edit_distance(name, b.name);
   });
   refuse("there is no flag --" + name + " (did you mean --" + nearest->name +
-         "?); `logjam --help` lists them");
+         "?); `logjam COMMAND --help=all` lists them");
 }
 
-// What a value of this gflags type is.
+// Describes the values of a gflags type.
 std::string words_for(const std::string& type) {
   if (type == "bool") return "true or false";
   if (type == "double") return "a number";

@@ -1,51 +1,159 @@
 #include "cli/help.h"
 
+#include <algorithm>
 #include <map>
+#include <sstream>
 #include <string_view>
-#include <tuple>
+#include <utility>
 
 namespace logjam {
 namespace {
 
-// Groups are printed in the order of their places, and by heading where the places are equal.
-struct Group {
-  int place;
-  std::string heading;
-  bool operator<(const Group& other) const {
-    return std::tie(place, heading) < std::tie(other.place, other.heading);
-  }
+constexpr size_t kColumns = 100;
+
+struct About {
+  Commands command;
+  std::string_view name, does;
+};
+constexpr About kAbout[] = {
+    {kRun, "run", "load, warm up, measure, drain, verify; print a summary; append a row"},
+    {kRecover, "recover", "rebuild from --wal_dir, verify; print time, GB/s, records, cut"},
+    {kMicro, "micro", "insert into a log without an engine: threads x record size x skew"},
+    {kDump, "dump", "print the records of --wal_dir, or how transactions depend on others"},
+    {kMachine, "machine", "measure this machine; print the profile that a simulated one takes"},
+    {kList, "list", "[schemes|protocols|workloads|variants|devices|machine|placement]"},
+    {kHelp, "help", "[COMMAND] this text, or the flags of a command"},
 };
 
-Group group_of(const std::string& file) {
-  const auto in_file = [&file](const std::string& what) { return what + " (" + file + ")"; };
-  const auto name_after = [&file](std::string_view directory, char end) {
-    return file.substr(directory.size(), file.find(end, directory.size()) - directory.size());
-  };
-  if (file == "cli/settings.cc") return {0, in_file("all commands")};
-  if (file.starts_with("cli/")) return {1, in_file("logjam " + name_after("cli/", '.'))};
-  if (file.starts_with("logging/schemes/")) return {2, in_file("schemes")};
+// The flags that help_of() shows, most used first. It also shows the flags that no other command
+// has, except those of run.
+constexpr std::string_view kMostUsed[] = {
+    "workload", "log",     "cc",       "commit",       "threads",   "seconds",
+    "warmup",   "wal_dir", "device",   "overwrite",    "continue",  "checkpoint",
+    "as",       "locks",   "rate",     "transactions", "placement", "csv",
+    "json",     "cdf",     "timeline", "verify",       "history",   "seed"};
+
+// Flags of gflags and glog that are of use here.
+constexpr std::string_view kOfLibraries[] = {"flagfile", "v", "vmodule", "logtostderr", "log_dir"};
+
+gflags::CommandLineFlagInfo info_of(std::string_view name) {
+  return gflags::GetCommandLineFlagInfoOrDie(std::string(name).c_str());
+}
+
+std::string padded(std::string text, size_t columns) {
+  text.resize(std::max(text.size() + 1, columns), ' ');
+  return text;
+}
+
+std::string with_default(const gflags::CommandLineFlagInfo& flag) {
+  return "  --" + flag.name + "=" + flag.default_value;
+}
+
+// Returns a flag's line of one screen: its text ends at the first semicolon.
+std::string line_of(const gflags::CommandLineFlagInfo& flag) {
+  constexpr size_t kIndent = 26;
+  return padded(with_default(flag), kIndent) +
+         flag.description.substr(0, flag.description.find(';')) + "\n";
+}
+
+// Returns the flag and its whole text, in lines of kColumns.
+std::string paragraph_of(const gflags::CommandLineFlagInfo& flag) {
+  constexpr size_t kIndent = 6;
+  std::string text = with_default(flag) + "\n", line;
+  std::istringstream words(flag.description);
+  for (std::string word; words >> word;) {
+    if (!line.empty() && kIndent + line.size() + 1 + word.size() > kColumns) {
+      text += std::string(kIndent, ' ') + line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return text + std::string(kIndent, ' ') + line + "\n";
+}
+
+const About& about(Commands command) {
+  return *std::ranges::find(kAbout, command, &About::command);
+}
+
+std::string title_of(Commands command) {
+  const About& of = about(command);
+  return "logjam " + std::string(of.name) + ": " + std::string(of.does) + "\n";
+}
+
+// Returns the heading of a scheme's, a workload's or the simulated machine's flags.
+std::string heading_of(const std::string& file) {
   for (std::string_view room : {"workloads/", "proof/"}) {
-    if (file.starts_with(room)) return {4, in_file("workload " + name_after(room, '/'))};
+    if (!file.starts_with(room)) continue;
+    return "Workload " + file.substr(room.size(), file.find('/', room.size()) - room.size());
   }
-  for (std::string_view room : {"engine/", "cc/", "logging/", "platform/", "sim/"}) {
-    if (file.starts_with(room)) return {3, in_file(file.substr(0, file.rfind('/')))};
-  }
-  // A library's flags name its files by the paths they had where Debian built it.
-  if (file.find("gflags") != std::string::npos) return {6, "library gflags"};
-  return {5, "library glog"};
+  if (file.starts_with("sim/")) return "Simulated machine";
+  return "Log scheme (" + file + ")";
 }
 
 }  // namespace
 
-std::string describe_flags(const std::vector<gflags::CommandLineFlagInfo>& flags) {
-  std::map<Group, std::string> groups;
-  for (gflags::CommandLineFlagInfo flag : flags) {
-    // A flag that was set and has its default again, as --help has here, is not worth a word.
-    flag.is_default = flag.is_default || flag.current_value == flag.default_value;
-    groups[group_of(flag.filename)] += gflags::DescribeOneFlag(flag);
-  }
+std::string overview() {
   std::string text;
-  for (const auto& [group, described] : groups) text += "\n" + group.heading + "\n" + described;
+  for (const About& each : kAbout) {
+    constexpr size_t kIndent = 16;
+    text += padded("logjam " + std::string(each.name), kIndent) + std::string(each.does) + "\n";
+  }
+  return text +
+         "\n"
+         "logjam COMMAND --help shows the flags that are used most, --help=all the others, too.\n"
+         "--flagfile=FILE reads flags from a file.\n";
+}
+
+std::string help_of(Commands command) {
+  if (command == kHelp) return overview();
+  std::string text = title_of(command) + "\n";
+  const auto is_most_used = [](std::string_view name) {
+    return std::ranges::find(kMostUsed, name) != std::end(kMostUsed);
+  };
+  for (std::string_view name : kMostUsed) {
+    const auto flag = info_of(name);
+    if ((commands_of(flag) & command) != 0) text += line_of(flag);
+  }
+  for (const FlagGroup& group : flag_groups()) {
+    for (const auto& [name, commands] : group.flags) {
+      if (commands == command && command != kRun && !is_most_used(name)) {
+        text += line_of(info_of(name));
+      }
+    }
+  }
+  return text + "\nlogjam " + std::string(about(command).name) +
+         " --help=all shows all flags, and what their values mean.\n";
+}
+
+std::string full_help_of(Commands command) {
+  if (command == kHelp) return overview();
+  std::string text = title_of(command);
+  std::vector<std::string_view> shown;
+  const auto add_group = [&](const std::string& heading, const std::string& flags) {
+    if (!flags.empty()) text += "\n" + heading + "\n" + flags;
+  };
+  for (const FlagGroup& group : flag_groups()) {
+    std::string flags;
+    for (const auto& [name, commands] : group.flags) {
+      shown.push_back(name);
+      if ((commands & command) != 0) flags += paragraph_of(info_of(name));
+    }
+    if (!group.heading.empty()) add_group(std::string(group.heading), flags);
+  }
+  std::map<std::string, std::string> by_file;
+  for (const auto& flag : own_flags()) {
+    if (std::ranges::find(shown, flag.name) != shown.end()) continue;
+    if ((commands_of(flag) & command) == 0) continue;
+    by_file[heading_of(flag.filename)] += paragraph_of(flag);
+  }
+  for (const auto& [heading, flags] : by_file) add_group(heading, flags);
+  std::string of_libraries;
+  for (std::string_view name : kOfLibraries) {
+    gflags::CommandLineFlagInfo flag;
+    const bool found = gflags::GetCommandLineFlagInfo(std::string(name).c_str(), &flag);
+    if (found) of_libraries += paragraph_of(flag);
+  }
+  add_group("Every command's (libraries gflags and glog)", of_libraries);
   return text;
 }
 

@@ -1,17 +1,19 @@
-// What `logjam help` and `logjam --help` print of the flags.
+// The texts of `logjam help`, `logjam --help` and `logjam COMMAND --help`.
 #pragma once
 
-#include <gflags/gflags.h>
-
 #include <string>
-#include <vector>
+
+#include "cli/flags.h"
 
 namespace logjam {
 
-// The flags as text, in groups under one heading each: first a group for each of this program's
-// files that defines flags (the commands', the log schemes', the workloads'), then a group for each
-// library. A file is the program's if its path begins with one of the program's directories, so a
-// new scheme or workload has its group without being listed anywhere.
-std::string describe_flags(const std::vector<gflags::CommandLineFlagInfo>& flags);
+// Returns what the commands do.
+std::string overview();
+// Returns the flags of a command that are used most, a line each: one screen.
+std::string help_of(Commands command);
+// Returns all flags of a command, in groups under headings: the commands', then those of each log
+// scheme and each workload, then those of the libraries that are of use. A scheme's or a workload's
+// group follows from the path of its file, so a new one is listed nowhere.
+std::string full_help_of(Commands command);
 
 }  // namespace logjam

@@ -7,7 +7,7 @@
 #include "cli/table.h"
 #include "engine/protocol.h"
 #include "engine/workload.h"
-#include "logging/device/device.h"
+#include "logging/device/device_registry.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
 
@@ -87,8 +87,9 @@ int list_command(const std::string& what) {
     });
   }
   if (wanted("devices")) {
-    print_all({"DEVICE (--device)", "WHAT"}, all_device_kinds(), [](const DeviceKind& d) {
-      return Cells{d.spec, d.what};
+    std::deque<std::string> forms;  // cells are views
+    print_all({"DEVICE (--device)", "WHAT"}, all_devices(), [&forms](const DeviceKind& d) {
+      return Cells{forms.emplace_back(d.form()), d.what};
     });
   }
   refuse_unknown();

@@ -7,7 +7,7 @@
 #include "cli/row_files.h"
 #include "engine/protocol.h"
 #include "engine/workload.h"
-#include "logging/device/device.h"
+#include "logging/device/device_registry.h"
 
 namespace logjam {
 namespace {
@@ -73,17 +73,14 @@ Row workload_row(const WorkloadInfo& workload) {
 }
 
 Row device_row(const DeviceKind& device) {
-  const std::string name(device.spec.substr(0, device.spec.find_first_of(":[")));
-  // A device around another device, such as faulty:<spec>, keeps what the inner device keeps: the
-  // outer device alone has no answer.
-  const bool wraps = device.spec.find('<') != device.spec.npos;
-  const auto of_itself = [&](bool has) { return wraps ? Value() : Value(has); };
-  return {{"name", name},
-          {"spec", device.spec},
+  // A device that wraps another one has that device's traits, and none of its own.
+  const auto trait = [&](bool has) { return device.wraps ? Value() : Value(has); };
+  return {{"name", device.name},
+          {"spec", device.form()},
           {"what", device.what},
-          {"keeps", of_itself(device_keeps(name))},
-          {"memory", of_itself(device_is_memory(name))},
-          {"discards", of_itself(device_discards(name))}};
+          {"keeps", trait(device.traits.keeps)},
+          {"memory", trait(device.traits.is_memory)},
+          {"discards", trait(device.traits.discards)}};
 }
 
 }  // namespace
@@ -125,7 +122,7 @@ std::string list_as_json(const std::function<bool(const char*)>& wanted) {
     }
     members.emplace_back("variants", json_array(variants));
   }
-  if (wanted("devices")) members.emplace_back("devices", all_of(all_device_kinds(), device_row));
+  if (wanted("devices")) members.emplace_back("devices", all_of(all_devices(), device_row));
   return json_object(members);
 }
 

@@ -14,10 +14,9 @@
 #include "platform/fatal.h"
 #include "platform/placement.h"
 
-DEFINE_string(
-    topology, "",
-    "list machine, list placement: of a machine as hwloc describes it, such as "
-    "\"pack:4 numa:1 core:16 pu:2\" (lstopo-no-graphics --of synthetic); empty: this one");
+DEFINE_string(topology, "",
+              "another machine for `list machine` and `list placement`; as hwloc describes it "
+              "(lstopo-no-graphics --of synthetic), such as \"pack:4 numa:1 core:16 pu:2\"");
 DECLARE_string(json);
 DECLARE_uint32(threads);
 

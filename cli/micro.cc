@@ -16,29 +16,29 @@
 #include "platform/thread.h"
 #include "workloads/log_insert/log_insert.h"
 
+DEFINE_string(record_bytes, "dist:",
+              "bytes of a record, or dist:[SMALL,LARGE,MEAN]; two peaks; dist: is dist:40,264,120");
+DEFINE_uint32(outlier_bytes, 0, "bytes of one record in 60, a random one; 0: none differs");
 DEFINE_string(
-    record_bytes,
-    "dist:", "micro: size of a record, or dist:[SMALL,LARGE,MEAN], two peaks; dist: is 40,264,120");
-DEFINE_uint32(outlier_bytes, 0, "micro: size of one record in 60, a random one; 0: none differs");
-DEFINE_bool(local, false,
-            "micro: threads fill memory of their own that stays in their L1 cache, not the buffer");
-DEFINE_uint64(
-    sync_every, 0,
-    "micro: every so manyth insert of a thread follows the last such one of any thread, as "
-    "if both wrote one tuple; 0: none");
+    fill, "bytes",
+    "what is filled: bytes, records or local; bytes: the log's buffer; records: the same, "
+    "with headers and checksums; local: memory of the thread's own, which stays in its L1 "
+    "cache");
+DEFINE_uint64(sync_every, 0,
+              "every N-th insert of a thread depends on the latest such one; that of any thread, "
+              "as if both wrote one tuple; 0: none");
 DEFINE_uint32(logs_per_commit, 0,
-              "micro: records before each commit record, then acknowledged as --commit says; 0: "
-              "nothing commits");
-DEFINE_bool(seal, false, "micro: whole records with headers and checksums, not mere bytes");
-DEFINE_uint64(inserts, 0, "micro: each thread ends after so many; 0: --seconds alone ends the run");
+              "records before each commit record; it is acknowledged as --commit says; 0: nothing "
+              "commits");
 DEFINE_string(floor, "",
-              "micro: no log: copy (to a ring of the thread's own) or fetch-add (then copy)");
+              "no log: copy or fetch-add; copy: to a ring of the thread's own; fetch-add: on a "
+              "counter that all share, then a copy");
 DECLARE_uint32(threads);
 DECLARE_double(seconds);
 DECLARE_double(warmup);
 DECLARE_uint32(pipeline_depth);
-DECLARE_bool(pin);
 DECLARE_uint64(seed);
+DECLARE_uint64(transactions);
 DECLARE_bool(flush_help);
 DECLARE_string(device);
 DECLARE_string(log);
@@ -66,19 +66,22 @@ log_insert::Options insert_options() {
   log_insert::Options options;
   options.threads = FLAGS_threads;
   options.seconds = FLAGS_seconds;
-  options.warmup_seconds = FLAGS_inserts != 0 ? 0 : FLAGS_warmup;
-  options.inserts = FLAGS_inserts;
-  options.local = FLAGS_local;
+  options.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
+  options.inserts = FLAGS_transactions;
+  options.local = FLAGS_fill == "local";
+  options.seal = FLAGS_fill == "records";
+  if (!options.local && !options.seal && FLAGS_fill != "bytes") {
+    refuse("--fill=" + FLAGS_fill + " is not a choice; bytes, records and local are");
+  }
   options.sync_every = FLAGS_sync_every;
   options.logs_per_commit = FLAGS_logs_per_commit;
   options.pipeline_depth = FLAGS_pipeline_depth;
-  options.seal = FLAGS_seal;
-  options.pin = FLAGS_pin;
-  options.polls = !device_discards(FLAGS_device);
-  if (device_discards(FLAGS_device) && FLAGS_logs_per_commit != 0) {
+  options.pin = workers_are_pinned();
+  options.polls = !device_traits(FLAGS_device).discards;
+  if (device_traits(FLAGS_device).discards && FLAGS_logs_per_commit != 0) {
     refuse("--device=discard never makes a commit durable: it needs --logs_per_commit=0");
   }
-  if (device_discards(FLAGS_device) && !FLAGS_flush_help) {
+  if (device_traits(FLAGS_device).discards && !FLAGS_flush_help) {
     refuse("--device=discard has no flusher beside the threads: it needs --flush_help");
   }
   const CommitPolicy commit = commit_policy();
@@ -90,12 +93,11 @@ log_insert::Options insert_options() {
       !why.empty()) {
     refuse(why);
   }
-  if (FLAGS_seal && options.sizes.smallest() < sizeof(RecordHeader) + sizeof(WriteHeader)) {
-    refuse("--seal writes a record header and a write's: --record_bytes must be at least " +
+  if (options.seal && options.sizes.smallest() < sizeof(RecordHeader) + sizeof(WriteHeader)) {
+    refuse("--fill=records writes a record header and a write's: --record_bytes must be at least " +
            std::to_string(sizeof(RecordHeader) + sizeof(WriteHeader)));
   }
-  if (FLAGS_seal && FLAGS_local) refuse("--seal writes whole records, --local writes none");
-  if (FLAGS_seal && !FLAGS_floor.empty()) refuse("--floor is a plain copy: --seal adds to it");
+  if (options.seal && !FLAGS_floor.empty()) refuse("--floor is a plain copy, without records");
   if (!FLAGS_cdf.empty() && FLAGS_logs_per_commit == 0) {
     refuse("--cdf is about commits: it needs --logs_per_commit");
   }

@@ -2,40 +2,75 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+
 #include "platform/device_irq.h"
 #include "platform/fatal.h"
 
-DEFINE_bool(pin, true, "pin each worker to its core of --placement");
 DEFINE_string(
     placement, "compact",
-    "cores for workers: compact: those of a socket, then those of the next; scatter: "
-    "sockets by turns; both take a core's second context when no core is free; smt: the "
-    "contexts of a core next to each other. A flusher keeps to the socket of its stream, and so "
-    "does the writer of a checkpoint's files beside it");
-DEFINE_int32(first_core, -1,
-             "worker 0's core, where --placement begins; -1: with --commit=sync the core that the "
-             "log's device interrupts, where a write's end wakes its worker soonest; else the one "
-             "behind it, so that busy workers come to that core last");
+    "cores of workers: compact, scatter, smt or none; compact: those of a socket, then "
+    "those of the next; scatter: one of each socket in turn; both take a core's second "
+    "context when no core is free; smt: the contexts of a core next to each other; none: "
+    "workers are not pinned; compact:5 begins at core 5, and without a number at the core "
+    "that the log's device interrupts if --commit=sync, where a write's end wakes its "
+    "worker soonest, else after it, so that busy workers come to that core last; flushers "
+    "and writers of checkpoints keep to the socket of their stream");
 DECLARE_uint32(threads);
 
 namespace logjam {
 
 using platform::refuse;
 
-platform::PlacementPolicy placement_policy() {
-  if (const auto policy = platform::placement_policy(FLAGS_placement)) return *policy;
-  refuse("--placement=" + FLAGS_placement + " is not a placement; compact, scatter and smt are");
+namespace {
+
+struct Wanted {
+  platform::PlacementPolicy policy = platform::PlacementPolicy::kCompact;
+  bool pinned = true;
+  std::optional<int> first_core;
+};
+
+// Returns what --placement says: POLICY, POLICY:CORE or none. Refuses what it cannot say.
+Wanted wanted_placement() {
+  Wanted wanted;
+  wanted.pinned = FLAGS_placement != "none";
+  if (!wanted.pinned) return wanted;
+  const size_t colon = std::min(FLAGS_placement.find(':'), FLAGS_placement.size());
+  const auto policy = platform::placement_policy(FLAGS_placement.substr(0, colon));
+  if (!policy) {
+    refuse("--placement=" + FLAGS_placement +
+           " is not a placement; compact, scatter, smt and none are");
+  }
+  wanted.policy = *policy;
+  if (colon == FLAGS_placement.size()) return wanted;
+  const char* core = FLAGS_placement.c_str() + colon + 1;
+  char* end = nullptr;
+  const int64_t number = std::strtoll(core, &end, 10);
+  if (end == core || *end != '\0' || number < 0 || number > std::numeric_limits<int>::max()) {
+    refuse("--placement=" + FLAGS_placement + ": the number of a core comes after the colon");
+  }
+  wanted.first_core = static_cast<int>(number);
+  return wanted;
 }
+
+}  // namespace
+
+platform::PlacementPolicy placement_policy() { return wanted_placement().policy; }
+bool workers_are_pinned() { return wanted_placement().pinned; }
 
 // A busy worker should not run on the core that the device interrupts, because the kernel finishes
 // writes there. A worker that waits for each write should: when its write ends, no core has to
 // interrupt another core to wake it.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait) {
-  platform::Placement chosen(platform::this_machine(), placement_policy(), FLAGS_threads);
-  if (FLAGS_first_core != -1) {
-    if (!chosen.begin_at(FLAGS_first_core)) {
-      refuse("--first_core=" + std::to_string(FLAGS_first_core) +
-             " is not a core that this process may use; -1 chooses one");
+  const Wanted wanted = wanted_placement();
+  platform::Placement chosen(platform::this_machine(), wanted.policy, FLAGS_threads);
+  if (wanted.first_core) {
+    if (!chosen.begin_at(*wanted.first_core)) {
+      refuse("--placement=" + FLAGS_placement + ": this process may not use core " +
+             std::to_string(*wanted.first_core));
     }
   } else if (!directories.empty()) {
     const int interrupted = platform::interrupt_core(directories.front());
@@ -45,7 +80,7 @@ void place_threads(const std::vector<std::string>& directories, bool workers_wai
 }
 
 std::string placement_text() {
-  return FLAGS_pin ? platform::placement().text() : "none: workers are not pinned";
+  return workers_are_pinned() ? platform::placement().text() : "none: workers are not pinned";
 }
 
 }  // namespace logjam

@@ -17,15 +17,10 @@
 #include "platform/fatal.h"
 #include "proof/history/history_files.h"
 
-DEFINE_bool(
-    checkpoint, false,
-    "recover: write a checkpoint of the recovered database: the next recovery loads it, and "
-    "reads no more of the log than what comes behind");
-DEFINE_string(export, "",
-              "recover: write every table of the recovered database to this directory, as CSV");
+DEFINE_string(export, "", "write every recovered table to this directory, as CSV");
 DEFINE_string(export_history, "",
-              "recover: write the --history and the recovered rows to this file, as a list-append "
-              "history for Elle and other public checkers");
+              "write --history and the recovered rows to this file; a list-append history for Elle "
+              "and other public checkers");
 DECLARE_bool(verify);
 DECLARE_double(read_mb_s);
 DECLARE_string(replay);
@@ -113,11 +108,11 @@ bool check(Workload& workload, Database& database, size_t streams) {
 // Writes a checkpoint of the recovered database, which holds all that the log does.
 void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   if (recovered.runs.empty()) {
-    std::printf("checkpoint             %llu holds all of the log already\n",
-                static_cast<unsigned long long>(recovered.checkpoint->number));
+    std::printf("checkpoint             %lu holds all of the log already\n",
+                recovered.checkpoint->number);
     return;
   }
-  CheckpointOptions options = checkpoint_options(wal_directories());
+  CheckpointOptions options = checkpoint_at_end_options(wal_directories());
   // A corrupt checkpoint must not count as the second chance of this one.
   for (const uint64_t number : recovered.corrupt) remove_checkpoint(options.directories, number);
   options.about.first_run = chain.first_run;
@@ -129,10 +124,8 @@ void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   for (const StreamTail& tail : recovered.runs.back().result.tails) tails.push_back(tail.bytes);
   const uint64_t start = platform::now_ns();
   const Checkpoint taken = checkpoint_at_end(*recovered.database, options, tails);
-  std::printf("checkpoint             %llu written: %llu rows, %llu bytes in %.3f s\n",
-              static_cast<unsigned long long>(taken.number),
-              static_cast<unsigned long long>(taken.rows()),
-              static_cast<unsigned long long>(taken.bytes()), seconds_since(start));
+  std::printf("checkpoint             %lu written: %lu rows, %lu bytes in %.3f s\n", taken.number,
+              taken.rows(), taken.bytes(), seconds_since(start));
 }
 
 // The files of the newest run that is read; what the checkpoint knows of it, if none is.
@@ -154,8 +147,9 @@ int recover_command() {
     platform::refuse("--export_history needs the --history that it is to export");
   }
   const std::vector<std::string> directories = wal_directories();
-  const DirectoryLocks locks(directories,
-                             FLAGS_checkpoint ? DirectoryUse::kWrite : DirectoryUse::kRead);
+  const bool checkpoints = checkpoint_at_end_wanted();
+  if (checkpoints) checkpoint_at_end_options(directories);
+  const DirectoryLocks locks(directories, checkpoints ? DirectoryUse::kWrite : DirectoryUse::kRead);
   const LogChain chain = open_log(directories);
   if (const std::string why =
           FLAGS_history.empty() ? "" : gap_in_history(FLAGS_history, chain.ordinal);
@@ -163,7 +157,7 @@ int recover_command() {
     platform::refuse(why);
   }
   ChainOptions options = chain_options(chain, directories);
-  options.goes_on = FLAGS_checkpoint;
+  options.goes_on = checkpoints;
   options.before_run = take_recovery_flags;
   const LogFiles files = newest_files(chain);
   for (const LogFiles& run : chain.starts.front().runs) refuse_contradictions(run.header);
@@ -171,15 +165,14 @@ int recover_command() {
   refuse_export_directory(FLAGS_export);
   std::string scale;
   {
-    const auto workload = options.make_workload();
-    refuse_too_large(workload->expected_bytes(), {});
-    scale = workload->describe();
+    const Specification spec = options.make_workload()->spec();
+    refuse_too_large(spec.expected_bytes, {});
+    scale = spec.description;
   }
   refuse_row_files(make_row({}, files, scale, ""));
-  std::printf("log                    scheme %s, device %s, records %s, run %016llx, revision %s\n",
+  std::printf("log                    scheme %s, device %s, records %s, run %016lx, revision %s\n",
               files.header.scheme.c_str(), files.header.device.c_str(),
-              files.header.log_records.c_str(), static_cast<unsigned long long>(files.header.run),
-              files.header.revision.c_str());
+              files.header.log_records.c_str(), files.header.run, files.header.revision.c_str());
   RecoveredChain recovered = recover_chain(chain, options);
   std::printf("workload               %s; loaded in %.1f s\n", scale.c_str(),
               recovered.load_seconds);
@@ -199,7 +192,7 @@ int recover_command() {
     export_tables(database, FLAGS_export);
     export_history(*recovered.workload, database, FLAGS_history, FLAGS_export_history);
   }
-  if (good && FLAGS_checkpoint) take_checkpoint(chain, recovered);
+  if (good && checkpoints) take_checkpoint(chain, recovered);
   return good ? 0 : platform::kExitViolation;
 }
 

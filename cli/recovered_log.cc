@@ -13,21 +13,18 @@
 
 DEFINE_string(
     replay, "parallel",
-    "parallel: all threads, the last writer wins; merge: one thread, all streams' records "
-    "in the order of their sequence numbers, as in P-WAL");
-DEFINE_double(
-    read_mb_s, 0,
-    "recover: each log directory gives at most so much, like a paper's device; 0: as fast "
-    "as it goes");
+    "order of the replay: parallel or merge; parallel: all threads, the last writer wins; "
+    "merge: one thread, all streams' records in the order of their sequence numbers, as "
+    "in P-WAL");
+DEFINE_double(read_mb_s, 0,
+              "limit for reading each log directory, as of a paper's device; 0: none");
 DEFINE_bool(accept_damage, false,
-            "recover: use what is left of a log that has lost bytes that were durable once; a "
-            "closed set of transactions is recovered, and acknowledged ones may be missing");
+            "use what is left of a log that has lost durable bytes; a closed set of transactions "
+            "is recovered, and acknowledged ones may be missing");
 DECLARE_uint32(threads);
 
 namespace logjam {
 namespace {
-
-unsigned long long print(uint64_t value) { return value; }
 
 void refuse_contradiction(const std::string& name, const std::string& value) {
   gflags::CommandLineFlagInfo info;
@@ -49,14 +46,13 @@ bool is_load_flag(const WorkloadInfo& workload, const std::string& name) {
 void print_run(const RecoveredRun& run, bool one_of_several) {
   const RecoveryResult& result = run.result;
   if (one_of_several) {
-    std::printf("run %-18u scheme %s, run %016llx: %llu transactions\n", run.files.header.ordinal,
-                run.files.header.scheme.c_str(), print(run.files.header.run),
-                print(result.transactions));
+    std::printf("run %-18u scheme %s, run %016lx: %lu transactions\n", run.files.header.ordinal,
+                run.files.header.scheme.c_str(), run.files.header.run, result.transactions);
   }
   for (size_t s = 0; s < result.tails.size(); ++s) {
     const StreamTail& tail = result.tails[s];
-    std::printf("stream %-15zu %llu bytes, %llu records; %s\n", s, print(tail.bytes),
-                print(tail.records), tail.why.c_str());
+    std::printf("stream %-15zu %lu bytes, %lu records; %s\n", s, tail.bytes, tail.records,
+                tail.why.c_str());
   }
 }
 
@@ -132,9 +128,9 @@ bool print_recovered(const RecoveredChain& recovered, const std::string& replay)
   for (const std::string& note : recovered.notes) std::printf("note: %s\n", note.c_str());
   if (recovered.checkpoint) {
     const LoadResult& loaded = recovered.loaded;
-    std::printf("checkpoint             %llu: %llu rows, %llu tombstones, %llu bytes in %.3f s\n",
-                print(recovered.checkpoint->number), print(loaded.rows), print(loaded.tombstones),
-                print(loaded.bytes), loaded.seconds);
+    std::printf("checkpoint             %lu: %lu rows, %lu tombstones, %lu bytes in %.3f s\n",
+                recovered.checkpoint->number, loaded.rows, loaded.tombstones, loaded.bytes,
+                loaded.seconds);
   }
   for (const RecoveredRun& run : recovered.runs) {
     print_run(run, run.files.header.ordinal > 1 || recovered.runs.size() > 1);
@@ -154,10 +150,10 @@ bool print_recovered(const RecoveredChain& recovered, const std::string& replay)
   if (!recovered.runs.empty()) {
     std::printf("cut                    %s\n", recovered.runs.back().result.cut.why.c_str());
   }
-  std::printf("recovered              %llu transactions, %llu records, %llu bytes\n",
-              print(sums.transactions), print(sums.records), print(sums.bytes));
-  std::printf("not used               %llu records beyond the cut, %llu transactions uncommitted\n",
-              print(sums.beyond_cut), print(sums.incomplete));
+  std::printf("recovered              %lu transactions, %lu records, %lu bytes\n",
+              sums.transactions, sums.records, sums.bytes);
+  std::printf("not used               %lu records beyond the cut, %lu transactions uncommitted\n",
+              sums.beyond_cut, sums.incomplete);
   std::printf("replay                 %s\n", replay.c_str());
   std::printf("replay_seconds         %.3f\n", sums.seconds);
   std::printf("replay_gb_s            %.3f\n", sums.gb_per_second());

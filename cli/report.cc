@@ -25,7 +25,8 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const double log_bytes =
       static_cast<double>(result.log_bytes) + result.counters.value("padding_bytes");
   const bool pipelined = options.commit == CommitPolicy::kPipelined;
-  const auto headline = workload.headline();
+  const Specification spec = workload.spec();
+  const auto& headline = spec.headline;
   TypeCounts counted{.transactions = result.transactions, .rollbacks = result.rollbacks};
   if (headline && headline->type) {
     const bool any = *headline->type < result.by_type.size();
@@ -36,7 +37,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       static_cast<double>(counted.transactions + (with_rollbacks ? counted.rollbacks : 0));
   Row row = {
       {"workload", settings.workload->name},
-      {"scale", workload.describe()},
+      {"scale", spec.description},
       {"cc", settings.protocol->name},
       {"log", settings.scheme->name},
       {"commit", FLAGS_commit},
@@ -119,28 +120,26 @@ void print_types(const Workload& workload, const RunResult& result) {
   };
   double all = 0;
   for (const TypeCounts& type : result.by_type) all += ended(type);
-  const auto names = workload.types();
-  const auto specified_mix = workload.specified_mix();
-  for (size_t i = 0; i < names.size(); ++i) {
+  const auto types = workload.spec().types;
+  for (size_t i = 0; i < types.size(); ++i) {
     const TypeCounts& type = result.by_type[i];
     const auto good = static_cast<double>(type.transactions - type.misses);
     const double share = all > 0 ? 100 * ended(type) / all : 0;
     if (ended(type) == 0) continue;
     const double success = 100 * good / ended(type);
-    std::printf("txn %-22s %10llu  share %6.2f %%  success %6.2f %%", std::string(names[i]).c_str(),
-                static_cast<unsigned long long>(type.transactions), share, success);
-    if (i < specified_mix.size()) {
-      std::printf("  (specified %.4g %%, %.4g %%)", specified_mix[i].share_pct,
-                  specified_mix[i].success_pct);
+    std::printf("txn %-22s %10lu  share %6.2f %%  success %6.2f %%",
+                std::string(types[i].name).c_str(), type.transactions, share, success);
+    if (const auto& specified = types[i].specified) {
+      std::printf("  (specified %.4g %%, %.4g %%)", specified->share_pct, specified->success_pct);
     }
     std::printf("\n");
   }
   for (const Share& drawn : workload.shares()) {
     if (drawn.all == 0) continue;
-    std::printf("share %-45s %6.2f %% of %llu  (specified %.4g %%)\n",
+    std::printf("share %-45s %6.2f %% of %lu  (specified %.4g %%)\n",
                 std::string(drawn.name).c_str(),
-                100 * static_cast<double>(drawn.hits) / static_cast<double>(drawn.all),
-                static_cast<unsigned long long>(drawn.all), drawn.specified_pct);
+                100 * static_cast<double>(drawn.hits) / static_cast<double>(drawn.all), drawn.all,
+                drawn.specified_pct);
   }
 }
 
@@ -149,8 +148,7 @@ void print_row_counts(Database& database) {
     const TableSchema& schema = table->schema();
     const uint64_t rows = table->count_rows();
     const uint64_t bytes = table_bytes(rows, schema.row_bytes, schema.secondaries.size());
-    std::printf("rows %-17s %-10llu about %s MB\n", schema.name.c_str(),
-                static_cast<unsigned long long>(rows),
+    std::printf("rows %-17s %-10lu about %s MB\n", schema.name.c_str(), rows,
                 number(static_cast<double>(bytes) * 1e-6).text().c_str());
   }
 }

@@ -8,6 +8,7 @@
 #include "cli/settings.h"
 #include "platform/clock.h"
 #include "platform/host.h"
+#include "platform/text.h"
 
 namespace logjam {
 Value::Value(std::string_view text) : text_(text) {
@@ -15,19 +16,14 @@ Value::Value(std::string_view text) : text_(text) {
 }
 
 Value number(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
+  const std::string text = platform::with_decimals(value, decimals);
   return {text, std::isfinite(value) ? text : "null"};  // JSON has no infinity
 }
 
 Value list_of(const std::vector<Value>& members) {
-  std::string text;
   std::vector<std::string> items;
-  for (const Value& member : members) {
-    text += (text.empty() ? "" : " ") + member.text();
-    items.push_back(member.json());
-  }
-  return {text, json_array(items)};
+  for (const Value& member : members) items.push_back(member.json());
+  return {platform::join(members, " ", &Value::text), json_array(items)};
 }
 
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row) {
@@ -48,7 +44,7 @@ void add_counters(const Counters& counters, Row* row) {
   for (const SchemeCounter& counter : counters) {
     if (counter.name.starts_with("flush")) continue;
     const Value value = number(counter.value(), 2);
-    text += (text.empty() ? "" : " ") + counter.name + "=" + value.text();
+    platform::append_part(&text, " ", counter.name + "=" + value.text());
     members.emplace_back(counter.name, value.json());
   }
   row->emplace_back("scheme_counters", Value(text, json_object(members)));
@@ -57,7 +53,7 @@ void add_counters(const Counters& counters, Row* row) {
 void add_log(const LogFiles& files, Row* row) {
   const LogFileHeader& log = files.header;
   char run[17];
-  std::snprintf(run, sizeof run, "%016llx", static_cast<unsigned long long>(log.run));
+  std::snprintf(run, sizeof run, "%016lx", log.run);
   row->emplace_back("log", log.scheme);
   row->emplace_back("log_records", log.log_records);
   row->emplace_back("device", log.device);

@@ -12,8 +12,10 @@
 #include "cli/json.h"
 #include "platform/fatal.h"
 
-DECLARE_string(csv);
-DECLARE_string(json);
+DEFINE_string(csv, "", "append a row to this file");
+DEFINE_string(json, "",
+              "append the row to this file, as a line with a JSON object; - or --json alone: print "
+              "it to stdout, and all else to stderr; list prints JSON instead of tables");
 
 namespace logjam {
 namespace {

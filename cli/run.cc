@@ -24,18 +24,20 @@
 #include "logging/log.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
+#include "platform/text.h"
 #include "proof/history/with_history.h"
 
-DEFINE_string(timeline, "",
-              "run: write a CSV row to this file every --timeline_ms, as soon as it is known: what "
-              "was acknowledged, latency, aborts, log, and how far the log lags; also of the "
-              "warm-up, whose times are negative, and of the drain");
-DEFINE_uint64(timeline_ms, 100, "run: how long the intervals of --timeline are");
+DEFINE_string(
+    timeline, "",
+    "file for a CSV row of each interval, as soon as it is known; what was acknowledged, "
+    "latency, aborts, log, and how far the log lags; also of the warm-up, whose times are "
+    "negative, and of the drain");
+DEFINE_uint64(timeline_ms, 100, "length of the intervals of --timeline");
 DEFINE_bool(continue, false,
-            "run: recover the log that the --wal_dir directories hold, and go on with it, with the "
-            "same --log, --cc and device or with others");
+            "recover the log in the --wal_dir directories, and continue it; with the same --log, "
+            "--cc and device or with others");
 DECLARE_bool(overwrite);
-DEFINE_bool(verify, true, "run, recover: the workload's own checks afterwards");
+DEFINE_bool(verify, true, "the workload's own checks afterwards");
 
 namespace logjam {
 namespace {
@@ -59,9 +61,9 @@ void note_worker_class(const platform::WorkerClass& workers) {
 }
 
 void note_caution(const Workload& workload, const RunResult& result) {
-  if (result.seconds == 0) return;
-  const std::string caution =
-      workload.caution(static_cast<double>(result.transactions) / result.seconds);
+  const auto caution_of = workload.spec().caution;
+  if (result.seconds == 0 || caution_of == nullptr) return;
+  const std::string caution = caution_of(static_cast<double>(result.transactions) / result.seconds);
   if (!caution.empty()) std::printf("note: %s\n", caution.c_str());
 }
 
@@ -140,7 +142,7 @@ int run_command() {
   const std::vector<std::string> directories = settings.log.directories;
   CheckpointOptions checkpoints = checkpoint_options(directories);
   if (checkpoints.any()) refuse_checkpoints_of(settings);
-  if (continued && !device_keeps(settings.log.device)) {
+  if (continued && !device_traits(settings.log.device).keeps) {
     platform::refuse("--device=" + settings.log.device + " cannot go on with a log");
   }
   auto workload = make_with_history(*settings.workload);
@@ -152,11 +154,10 @@ int run_command() {
     platform::refuse(why);
   }
   if (!FLAGS_timeline.empty()) refuse_unwritable("timeline", FLAGS_timeline);
-  refuse_too_large(workload->expected_bytes(), log_buffers(settings.log));
+  refuse_too_large(workload->spec().expected_bytes, log_buffers(settings.log));
 
   const std::string unsafe = settings.scheme->unsafe();
-  if (!unsafe.empty()) settings.unsafe += (settings.unsafe.empty() ? "" : ", ") + unsafe;
-  workload->note_unsafe(settings.unsafe);
+  if (!unsafe.empty()) platform::append_part(&settings.unsafe, ", ", unsafe);
   platform::WorkerClass workers(settings.worker_class);
   LOG(INFO) << workers.reason();
   settings.run.worker_class = &workers;
@@ -167,7 +168,6 @@ int run_command() {
   if (continued) {
     recover_continued(settings, &*continued);
     workload = std::move(continued->recovered.workload);
-    workload->note_unsafe(settings.unsafe);
     database = std::move(continued->recovered.database);
     workload->resume(*database);
     place_behind(*continued, &settings.log);
@@ -175,14 +175,14 @@ int run_command() {
     settings.run.seed ^= uint64_t{settings.log.header.ordinal} << 32;
   }
   settings.log.before_replace = [&] {
-    workload->start_history(settings.run.threads, settings.log.header.ordinal);
+    workload->start_history(settings.run.threads, settings.log.header.ordinal, settings.unsafe);
   };
   Log log(settings.log);
   if (!continued) {
     database = std::make_unique<Database>();
     load(*workload, *database, settings.run.threads, settings.run.progress);
   }
-  LOG(INFO) << (continued ? "recovered " : "loaded ") << workload->describe() << " in "
+  LOG(INFO) << (continued ? "recovered " : "loaded ") << workload->spec().description << " in "
             << number(static_cast<double>(platform::now_ns() - load_start) * 1e-9).text() << " s";
   const LogFileHeader& header = log.header();
   checkpoints.about.first_run = header.first_run;

@@ -2,6 +2,7 @@
 
 #include "cli/row.h"
 #include "platform/clock.h"
+#include "platform/text.h"
 
 namespace logjam {
 namespace {
@@ -48,9 +49,7 @@ void TimelineFile::write(const TimelineSample& sample) {
                          rate(sample.durable_bytes, 1e6, 2),
                          knows_lag_ ? Value(sample.lag_bytes) : Value(),
                          knows_lag_ ? number(sample.lag_ns * 1e-6, 3) : Value()};
-  std::string line;
-  for (const Value& cell : cells) line += (line.empty() ? "" : ",") + cell.text();
-  file_.write(line + "\n");
+  file_.write(platform::join(cells, ",", &Value::text) + "\n");
   file_.flush();
 }
 

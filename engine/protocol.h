@@ -12,6 +12,7 @@
 #include "engine/storage/reclaimer.h"
 #include "engine/transaction.h"
 #include "logging/log_scheme.h"
+#include "platform/registry.h"
 
 namespace logjam {
 
@@ -46,7 +47,7 @@ struct WorkerContext {
 // One transaction object of one worker, used again and again. Only the worker's thread calls it.
 //
 // The worker calls begin(), then the workload calls the Transaction API, then the worker calls
-// commit() or abort(). If a commit keeps its locks (--elr=false), the worker calls release_locks()
+// commit() or abort(). If a commit keeps its locks (--locks=write), the worker calls release_locks()
 // once the commit point is durable.
 class ProtocolTransaction : public Transaction {
  public:
@@ -63,7 +64,7 @@ class ProtocolTransaction : public Transaction {
   virtual AbortReason abort_reason() const = 0;
   virtual CommitPoint commit_point() const = 0;
 
-  // True after a commit that keeps its locks (--elr=false). The worker must call release_locks()
+  // True after a commit that keeps its locks (--locks=write). The worker must call release_locks()
   // before it begins the next transaction with this object.
   virtual bool holds_locks() const = 0;
   virtual void release_locks() = 0;
@@ -79,13 +80,9 @@ struct ProtocolInfo {
 };
 
 // A protocol's file holds one static ProtocolRegistration for each of its protocols.
-class ProtocolRegistration {
- public:
-  explicit ProtocolRegistration(ProtocolInfo info);
-};
-// All registered protocols, sorted by name.
-const std::vector<ProtocolInfo>& all_protocols();
-// The protocol called `name`, or null.
-const ProtocolInfo* find_protocol(std::string_view name);
+using Protocols = platform::Registry<ProtocolInfo>;
+using ProtocolRegistration = Protocols::Registration;
+inline const std::vector<ProtocolInfo>& all_protocols() { return Protocols::all(); }
+inline const ProtocolInfo* find_protocol(std::string_view name) { return Protocols::find(name); }
 
 }  // namespace logjam

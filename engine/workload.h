@@ -1,4 +1,10 @@
 // The interface of a workload: its tables, their initial rows, its clients, and its checks.
+//
+// A new workload needs two functions of Client (next, execute) and five of Workload (create_tables,
+// load, spec, make_client, verify). All others have bodies that suit a workload without them.
+//
+// Calls of a run: create_tables, then load, or resume if the log goes on; start_history;
+// make_client for each worker; the clients' functions, until their destruction; shares, verify.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +18,7 @@
 
 #include "engine/storage/database.h"
 #include "engine/transaction.h"
+#include "platform/registry.h"
 
 namespace logjam {
 
@@ -19,14 +26,19 @@ namespace logjam {
 struct Check {
   std::string name;
   bool passed = false;
-  std::string detail;  // what was found, with numbers
+  std::string detail;  // the numbers found
 };
 
-// What a specification says of one type of transaction. The summary prints it beside what the run
-// has observed.
+// The share and the success that a specification demands of a type of transaction.
 struct SpecifiedMix {
   double share_pct = 0;
   double success_pct = 100;  // of transactions that neither miss nor roll back
+};
+
+struct TypeSpecification {
+  std::string_view name;
+  // The summary prints it beside the observed numbers. All types of a workload have it, or none.
+  std::optional<SpecifiedMix> specified = std::nullopt;
 };
 
 // How often the clients of a run drew something whose frequency a specification prescribes.
@@ -41,9 +53,20 @@ struct Share {
 // `seconds`.
 struct Headline {
   std::string_view name;
-  std::optional<uint32_t> type;
+  std::optional<uint32_t> type = std::nullopt;  // an index into Specification::types
   double seconds = 1;
   bool with_rollbacks = false;  // rolled-back transactions count
+};
+
+// The facts about a workload that its flags determine.
+struct Specification {
+  std::string description;      // one line: the workload's name, scale and distribution
+  uint64_t expected_bytes = 0;  // memory of the loaded tables; a run that does not fit is refused
+  std::vector<TypeSpecification> types = {};
+  std::optional<Headline> headline = std::nullopt;
+  // Returns a warning for the reader of a result of `tps` transactions a second, such as a rule
+  // of the benchmark that the run breaks: one sentence, or an empty string. Null: no warning.
+  std::function<std::string(double tps)> caution = nullptr;
 };
 
 // One worker's stream of transactions. A client draws a transaction once, and may execute it many
@@ -52,33 +75,42 @@ class Client {
  public:
   virtual ~Client() = default;
 
-  // Draws the input of the next transaction. Returns its type, an index into Workload::types().
+  // Draws the input of the next transaction. Returns its type, an index into Specification::types.
   virtual uint32_t next() = 0;
   // Executes the drawn transaction once. kOk: commit it. kRollback: undo it, it is complete.
   // kAbort: `txn` has returned kAbort. kNotFound: the transaction met a miss that the workload
   // expects; commit it and count it apart.
   virtual Status execute(Transaction& txn) = 0;
-
-  // For logs of commands: the input of the last executed attempt, encoded; valid until the next
-  // execute(). It may be empty for a transaction that only reads.
-  virtual std::span<const std::byte> command() = 0;
-  // For the replay of commands: takes the transaction from `input` in place of next(). Returns
-  // false if `input` is no input of that type. What execute() then writes must follow from `input`
-  // and from the rows that it reads, and from nothing else. It may be executed before transactions
-  // that the run committed earlier, as a transaction of a run is that will be aborted. A row that
-  // these insert is then missing, which the client does not see: its call returns kAbort.
-  virtual bool take(uint32_t type, std::span<const std::byte> input) = 0;
-
-  // For workloads that keep a history (ledger). committing(): the last executed transaction is
-  // about to commit; returns its number in the history, or 0 for none. acknowledged(): the
-  // transaction with this number was acknowledged.
-  virtual uint64_t committing() { return 0; }
+  // Tells the client that transaction `number` (from committing()) is acknowledged.
   virtual void acknowledged(uint64_t number) { (void)number; }
-  // Who is told when a transaction reaches its serialization point, or null. Asked once.
-  virtual CommitObserver* commit_observer() { return nullptr; }
-  // True if the client can record or execute nothing more. The run then ends early, without an
-  // error.
+  // Returns true if the client can record or execute nothing more. The run then ends early, without
+  // an error.
   virtual bool exhausted() const { return false; }
+
+  // Logs of commands. A workload that has both functions sets WorkloadInfo::has_commands; without
+  // it, `logjam run` refuses to log commands.
+
+  // Returns the input of the last executed attempt, encoded. It is valid until the next execute(),
+  // and may be empty for a transaction that only reads.
+  virtual std::span<const std::byte> command() { return {}; }
+  // Takes the transaction from `input` in place of next(). Returns false if `input` is no input of
+  // that type. All that execute() then writes must follow from `input` and from the rows that it
+  // reads. A replay may execute the transaction before transactions that the run committed earlier,
+  // and abort it. A row that these insert is then missing: the client's call returns kAbort.
+  virtual bool take(uint32_t type, std::span<const std::byte> input) {
+    (void)type;
+    (void)input;
+    return false;
+  }
+
+  // Histories. Only the ledger and the recorder of proof/ have these two functions.
+
+  // Announces that the last executed transaction is about to commit. Returns its number in the
+  // client's history, or 0 for none.
+  virtual uint64_t committing() { return 0; }
+  // Returns the object to tell when a transaction reaches its serialization point, or null. Called
+  // once.
+  virtual CommitObserver* commit_observer() { return nullptr; }
 };
 
 class Workload {
@@ -90,78 +122,60 @@ class Workload {
   // Loads part `part` (from 0) of `parts`. Several threads call it at the same time, each with a
   // part and an arena of its own. The loaded rows are the same whatever `parts` is.
   virtual void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) = 0;
-  // Called in place of load(), after create_tables(), if the rows were recovered from the log of an
-  // earlier process, or are those of another Workload object of the same flags. Finds out what
-  // clients need to go on. The number of clients may be another one than before. Clients that are
-  // made afterwards use no key that was used before, and verify() counts from the rows that are
-  // there now. During the call no transaction runs, and no client exists.
+  // Prepares to continue with rows that were recovered from the log of an earlier process, or that
+  // belong to another Workload object of the same flags. Clients made afterwards, in any number,
+  // use no key that was used before, and verify() counts from the present rows. Called in place of
+  // load(), after create_tables(), while no transaction runs and no client exists.
   virtual void resume(Database& database) { (void)database; }
 
-  // The names of the transaction types.
-  virtual std::vector<std::string_view> types() const = 0;
-  // One element for each type, or none at all.
-  virtual std::vector<SpecifiedMix> specified_mix() const { return {}; }
-  // What the clients of finished runs have drawn, for the summary. Called after the clients are
-  // destroyed.
-  virtual std::vector<Share> shares() const { return {}; }
-  // The rate to print, if the workload has one.
-  virtual std::optional<Headline> headline() const { return std::nullopt; }
-  // What a reader of a result with so many transactions a second must know, as for a specification
-  // whose rules the run breaks: one sentence, or an empty string.
-  virtual std::string caution(double tps) const {
-    (void)tps;
-    return "";
-  }
+  // Returns the facts about the workload. Any thread may call it.
+  virtual Specification spec() const = 0;
   // Makes the client of worker `worker` (from 0) of `workers`. The caller owns it.
   virtual std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                               uint64_t seed) = 0;
+  // Runs the workload's own consistency checks. No transaction runs meanwhile.
+  virtual std::vector<Check> verify(Database& database) = 0;
+  // Returns how often the clients of the run drew what a specification prescribes, for the summary.
+  // Called after the clients are destroyed.
+  virtual std::vector<Share> shares() const { return {}; }
 
-  // Called before start_history(), so that a history can name it: why acknowledged transactions may
-  // be lost (R8).
-  virtual void note_unsafe(const std::string& why) { (void)why; }
-  // Called before make_client(), and before the run replaces an earlier log: opens the history of
-  // `workers` workers, if one is asked for, or refuses. `ordinal`: which run of the log this one
-  // is, from 1. From the second on, it goes on with the history of those before, and resume() is
-  // called before.
-  virtual void start_history(uint32_t workers, uint32_t ordinal) {
-    (void)workers;
-    (void)ordinal;
-  }
+  // Recovery.
 
-  // Makes the client to which a thread of recovery gives commands, of any client of the run.
+  // Makes a client to which a thread of recovery gives the commands of all clients of the run. The
+  // caller owns it.
   virtual std::unique_ptr<Client> make_replayer(Database& database) {
     return make_client(database, 0, 1, 0);
   }
-
-  // Called before verify(): the database was recovered from a log that may hold a worker's
+  // Announces, before verify(), that the database was recovered from a log that may hold a worker's
   // transaction without an earlier one of the same worker.
   virtual void note_any_order() {}
-  // Runs the workload's own consistency checks. No transaction runs meanwhile.
-  virtual std::vector<Check> verify(Database& database) = 0;
 
-  // Checks the recovered database against the history that the clients kept in the file `path` (the
-  // ledger's, or those of proof/history/). A workload that keeps no history returns a failed
-  // check that says so.
+  // Histories. Only the ledger and the recorder of proof/ have these three functions.
+
+  // Opens the history of `workers` workers if one is asked for, or refuses. `ordinal` is the number
+  // of the run in its log, from 1; from the second on, the history of the earlier runs is
+  // continued, and resume() is called before. `unsafe` says why acknowledged transactions may be
+  // lost (R8), or is empty. Called before make_client(), and before the run replaces an earlier
+  // log.
+  virtual void start_history(uint32_t workers, uint32_t ordinal, const std::string& unsafe) {
+    (void)workers;
+    (void)ordinal;
+    (void)unsafe;
+  }
+  // Checks the recovered database against the history that the clients kept in the file `path`.
   virtual std::vector<Check> verify_history(Database& database, const std::string& path) {
     (void)database;
     return {{"history", false, "this workload keeps no history, so " + path + " proves nothing"}};
   }
-
   // Writes the history in the file `path`, with the recovered rows as a last read, to the file
-  // `to`, in a format that public checkers read (ledger). Returns why the history cannot be
-  // exported, in one sentence, or an empty string. Ends the process if the file cannot be written.
+  // `to`, in a format that public checkers read. Returns why the history cannot be exported, in one
+  // sentence, or an empty string. Ends the process if the file cannot be written.
   virtual std::string export_history(Database& database, const std::string& path,
                                      const std::string& to) {
     (void)database;
     (void)to;
     return "only the ledger's history says what was read: " + path + " cannot be exported";
   }
-
-  // One line for the summary, with scale and distribution.
-  virtual std::string describe() const = 0;
-  // The bytes that the loaded tables will need, so that the command line can refuse what does not
-  // fit.
-  virtual uint64_t expected_bytes() const = 0;
 };
 
 // A named choice of a workload's flags, for `logjam list variants`.
@@ -183,16 +197,14 @@ struct WorkloadInfo {
   std::vector<WorkloadVariant> variants = {};
   // Whether its own clients keep a history with --history (ledger).
   bool keeps_history = false;
+  // Whether its clients have command() and take(), so that a run may log commands.
+  bool has_commands = false;
 };
 
 // A workload's file holds one static WorkloadRegistration.
-class WorkloadRegistration {
- public:
-  explicit WorkloadRegistration(WorkloadInfo info);
-};
-// All registered workloads, sorted by name.
-const std::vector<WorkloadInfo>& all_workloads();
-// The workload called `name`, or null.
-const WorkloadInfo* find_workload(std::string_view name);
+using Workloads = platform::Registry<WorkloadInfo>;
+using WorkloadRegistration = Workloads::Registration;
+inline const std::vector<WorkloadInfo>& all_workloads() { return Workloads::all(); }
+inline const WorkloadInfo* find_workload(std::string_view name) { return Workloads::find(name); }
 
 }  // namespace logjam

@@ -21,11 +21,11 @@ constexpr int kLastFlushes = 10;
 std::string check_scheme_on_device(const SchemeInfo& scheme, std::string_view device) {
   constexpr uint32_t kSeveral = 2;  // workers, sockets and directories
   const LogConfig several{.workers = kSeveral, .sockets = kSeveral};
-  if (device_discards(device) && scheme.stream_count(kSeveral, several) > 1) {
+  if (device_traits(device).discards && scheme.stream_count(kSeveral, several) > 1) {
     return "--device=discard has no flusher, on which the several streams of --log=" +
            std::string(scheme.name) + " depend; --device=null has one";
   }
-  if (!scheme.traits.in_place || device_is_memory(device)) return "";
+  if (!scheme.traits.in_place || device_traits(device).is_memory) return "";
   return "--log=" + std::string(scheme.name) +
          " persists its records in place and needs "
          "--device=nvm[:NS], not --device=" +
@@ -40,7 +40,7 @@ uint64_t segment_bytes_for(uint64_t preallocate_bytes) {
 
 LogLayout layout_of(const LogOptions& options) {
   const SchemeInfo& scheme = *options.scheme;
-  const bool keeps = device_keeps(options.device);
+  const bool keeps = device_traits(options.device).keeps;
   const auto& directories = options.directories;
   const auto directory_count = static_cast<uint32_t>(directories.size());
   LogLayout layout;
@@ -62,7 +62,7 @@ LogLayout layout_of(const LogOptions& options) {
     }
   }
   layout.preallocate_bytes = options.preallocate_bytes / layout.stripes;
-  if (device_has_segments(options.device) && layout.preallocate_bytes != 0) {
+  if (device_traits(options.device).has_segments && layout.preallocate_bytes != 0) {
     layout.segment_bytes = options.segment_bytes != 0 ? options.segment_bytes
                                                       : segment_bytes_for(layout.preallocate_bytes);
   }
@@ -104,7 +104,7 @@ void Log::describe(const LogLayout& layout) {
 }
 
 void Log::open(const LogLayout& layout) {
-  if (device_keeps(options_.device) && !layout.paths.empty()) {
+  if (device_traits(options_.device).keeps && !layout.paths.empty()) {
     directories_ = std::make_unique<LogDirectories>(options_.directories, layout.paths,
                                                     layout.segment_bytes, options_.overwrite);
   }
@@ -154,7 +154,7 @@ int Log::socket_of_directory(uint32_t directory) const {
 }
 
 void Log::start() {
-  if (device_discards(options_.device)) return;
+  if (device_traits(options_.device).discards) return;
   for (uint32_t flusher = 0; flusher < scheme_->flushers(); ++flusher) {
     flushers_.emplace_back([this, flusher] {
       platform::name_this_thread(scheme_->flusher_name(flusher));

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "logging/device/device.h"
+#include "logging/device/device_registry.h"
 #include "logging/format/log_file.h"
 #include "logging/log_directories.h"
 #include "logging/scheme_registry.h"

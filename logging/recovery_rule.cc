@@ -76,9 +76,7 @@ RecoveryRule watermarks_cut(const std::string& name) {
                 const StreamTail& last = tails.back();
                 const uint64_t reached = std::max(last.last_watermark, last.complete_from_start());
                 Cut cut{.bytes = all_bytes(tails), .sequence = reached, .why = {}};
-                // In a log of format version 1 the watermarks have no body, and are believed.
-                const bool bodies = last.last_watermark == 0 || !last.watermarks.empty();
-                for (size_t s = 0; s + 1 < tails.size() && bodies; ++s) {
+                for (size_t s = 0; s + 1 < tails.size(); ++s) {
                   cut.sequence = std::min(cut.sequence, complete_up_to(tails, s));
                 }
                 cut.why = name + " " + std::to_string(cut.sequence) + "; the group commit over " +

@@ -7,11 +7,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "logging/log_config.h"
 #include "logging/log_scheme.h"
 #include "logging/recovery_rule.h"
+#include "platform/registry.h"
 
 namespace logjam {
 
@@ -33,6 +35,8 @@ struct SchemeInfo {
   std::function<std::string()> unsafe = [] { return std::string(); };
   // The scheme's flags on which `recovery` depends: recovery takes them from the log.
   std::vector<std::string_view> recovery_flags = {};
+  // The defaults that the scheme's flags have with --as=paper, as pairs of a flag and its value.
+  std::vector<std::pair<const char*, const char*>> published_flags = {};
 
   // Makes a running scheme on `config.devices`.
   std::unique_ptr<LogScheme> make(LogConfig config) const {
@@ -42,16 +46,10 @@ struct SchemeInfo {
 };
 
 // A scheme's file holds one static SchemeRegistration for each name.
-class SchemeRegistration {
- public:
-  explicit SchemeRegistration(SchemeInfo info);
-};
-
-// Returns all schemes, in the order of their names. Complete when main() begins; then any thread
-// may call it.
-const std::vector<SchemeInfo>& all_schemes();
-// Returns the scheme `name`, or null if there is no scheme of that name.
-const SchemeInfo* find_scheme(std::string_view name);
+using Schemes = platform::Registry<SchemeInfo>;
+using SchemeRegistration = Schemes::Registration;
+inline const std::vector<SchemeInfo>& all_schemes() { return Schemes::all(); }
+inline const SchemeInfo* find_scheme(std::string_view name) { return Schemes::find(name); }
 
 // Most schemes use these functions for `stream_count` and `construct`.
 

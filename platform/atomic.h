@@ -1,8 +1,8 @@
 // Atomics, fences and cache lines: the only way in which logging/ and cc/ touch shared memory.
 //
-// This folder is a seam. The sources of logging/ and cc/ can be built a second time against
-// simulated atomics, found through another include directory. Therefore neither folder names
-// std::atomic or its relatives; tests/style checks that.
+// This folder is a seam. The simulated machine (sim/) compiles the sources of logging/ and cc/
+// against its own headers of platform/. Therefore neither folder names std::atomic or its
+// relatives; tests/style checks that.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@ using std::memory_order_relaxed;
 using std::memory_order_release;
 using std::memory_order_seq_cst;
 
-// Orders every earlier store of the calling thread before every later load of the same thread. This
-// is the one ordering that x86 does not give for free. Any thread may call it.
+// Orders every earlier store of the calling thread before every later load of the same thread: the
+// one order that x86 does not give for free. Any thread may call it.
 #if defined(__SANITIZE_THREAD__)
 // ThreadSanitizer does not model stand-alone fences. It does model a read-modify-write.
 inline std::atomic<uint32_t> full_fence_word{0};
@@ -32,9 +32,9 @@ inline void full_fence() { full_fence_word.fetch_add(1, std::memory_order_seq_cs
 inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 #endif
 
-// Raises `maximum` to `value` if it is smaller; returns whether it did. A thread that loads the
-// result (acquire) sees what this thread did before the call. A value that is not larger costs a
-// load only, which is seq_cst if `order` is.
+// Raises `maximum` to `value` if it is smaller, and returns whether it was. A thread that loads the
+// result (acquire) sees what this thread did before the call. If `value` is not larger, the call is
+// only a load, which is seq_cst if `order` is. Any thread may call it.
 template <class T>
 inline bool atomic_max(std::atomic<T>& maximum, T value,
                        std::memory_order order = std::memory_order_acq_rel) {
@@ -47,8 +47,8 @@ inline bool atomic_max(std::atomic<T>& maximum, T value,
 
 inline constexpr std::size_t kCacheLine = 64;
 
-// A value that has its cache line to itself: writes of one thread to it do not slow reads that
-// other threads make of its neighbours.
+// Holds a value alone in its cache line, so that writes to the value do not slow down other
+// threads' reads of its neighbours.
 template <class T>
 struct alignas(kCacheLine) Padded {
   T value{};

@@ -8,19 +8,20 @@
 
 namespace logjam::platform {
 
-// The length of a tick in nanoseconds. The first call calibrates it against CLOCK_MONOTONIC and
-// sleeps 25 ms for that.
+// Returns the length of a tick in nanoseconds. The first call calibrates it against
+// CLOCK_MONOTONIC, which takes 25 ms.
 double ns_per_tick();
-// What calibration makes of several intervals: the median of their ratios. A thread that loses its
-// core between the readings of the two clocks spoils one interval, at either end.
+// An interval, measured with both clocks.
 struct ClockInterval {
   uint64_t ns, ticks;
 };
+// Returns the median of the intervals' ratios. A thread that loses its core between the readings of
+// the two clocks spoils one interval, at either end.
 double median_ns_per_tick(std::span<const ClockInterval> intervals);
 inline double ticks_to_ns(uint64_t ticks) { return static_cast<double>(ticks) * ns_per_tick(); }
 inline uint64_t ns_to_ticks(double ns) { return static_cast<uint64_t>(ns / ns_per_tick()); }
 
-// The reading of CLOCK_MONOTONIC, in nanoseconds.
+// Returns CLOCK_MONOTONIC in nanoseconds.
 uint64_t now_ns();
 // Sleeps for `ns` nanoseconds. The kernel may wake the thread tens of microseconds late, and a
 // signal may wake it early.

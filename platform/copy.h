@@ -3,7 +3,7 @@
 // Optimistic readers copy a row while its writer may be storing into it, and discard the copy if
 // the version word has changed. C++ calls that a data race unless every access is atomic. On x86 a
 // torn copy does no harm, because the version word decides whether the copy is used. So the normal
-// build uses memcpy behind compiler barriers. The ThreadSanitizer build copies word by word with
+// build uses memcpy between compiler barriers. The ThreadSanitizer build copies word by word with
 // relaxed atomics, which tells the tool that the race is intended.
 #pragma once
 
@@ -15,11 +15,12 @@
 
 namespace logjam::platform {
 
-// Copies `bytes` bytes into a log buffer. Only the calling thread writes the source.
+// Copies `bytes` bytes into a log buffer. While it runs, only the calling thread may write the
+// source.
 inline void copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 
-// The same for a row. Most rows are short, so this makes no call. Two copies of a fixed size, one
-// from each end, make up every size between one of them and both.
+// Copies a row. Most rows are short, so it copies without a call: two copies of a fixed size, one
+// from each end, cover every size between one of them and both.
 inline void copy_row(std::byte* to, const std::byte* from, size_t bytes) {
   const auto both_ends = [&]<size_t kPiece>(std::integral_constant<size_t, kPiece>) {
     std::memcpy(to, from, kPiece);
@@ -42,7 +43,7 @@ inline void copy_row(std::byte* to, const std::byte* from, size_t bytes) {
 }
 
 #if defined(__SANITIZE_THREAD__)
-// Copy `bytes` bytes. Both sides are 8-byte aligned and padded to a multiple of 8 bytes.
+// Copies `bytes` bytes. Both sides are 8-byte aligned and padded to a multiple of 8 bytes.
 inline void racy_load(void* to, const void* from, size_t bytes) {
   auto* out = static_cast<uint64_t*>(to);
   auto* in = static_cast<const uint64_t*>(from);

@@ -1,4 +1,4 @@
-// A counter with one writer and any number of readers: no read-modify-write, and no order with
+// A counter with one writer and any number of readers. It needs no read-modify-write, and orders no
 // other memory.
 #pragma once
 
@@ -10,10 +10,10 @@ namespace logjam::platform {
 
 class Counter {
  public:
-  // The one writer. Writers that a lock lets in one at a time count as one.
+  // Adds to the counter. Only the one writer may call it, or several writers under one lock.
   void add(uint64_t n = 1) { set(value() + n); }
   void set(uint64_t value) { value_.store(value, memory_order_relaxed); }
-  // Any thread.
+  // Returns the count. Any thread may call it.
   uint64_t value() const { return value_.load(memory_order_relaxed); }
 
  private:

@@ -37,8 +37,8 @@ double used_seconds(const std::string& proc_stat, std::span<const int> cores) {
     fields >> name;
     if (!name.starts_with("cpu") || name == "cpu") continue;
     if (std::ranges::find(cores, std::stoi(name.substr(3))) == cores.end()) continue;
-    // What follows is not work that waits for these cores: time that the hypervisor took, and
-    // guests' time, which is part of `user` as well.
+    // The later fields are left out: time that the hypervisor took is not work for these cores, and
+    // guests' time is part of `user` as well.
     fields >> user >> nice >> system >> idle >> waiting >> interrupts >> soft;
     sum += (user + nice + system + interrupts + soft) / ticks_per_second;
   }

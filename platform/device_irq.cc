@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 constexpr double kNearlyAll = 0.9;  // the rest are interrupts about the device's configuration
 
-// Returns the sysfs directory of the bus device (PCI or alike) behind the file system of `path`: it
-// is the nearest one above the block device that has an interrupt. Empty if there is none.
+// Returns the sysfs directory of the bus device (PCI or alike) that holds the file system of
+// `path`: the nearest directory above the block device that has an interrupt. Empty if none has.
 fs::path bus_device_of(fs::path path) {
   std::error_code error;
   path = fs::absolute(path, error);
@@ -34,7 +34,7 @@ fs::path bus_device_of(fs::path path) {
   return device.has_relative_path() ? device : fs::path();
 }
 
-// The counts of all cores, as "0,1234".
+// Returns how often the interrupt has occurred on all cores. The file looks like "0,1234".
 unsigned long long times_of(const std::string& interrupt) {
   std::ifstream file("/sys/kernel/irq/" + interrupt + "/per_cpu_count");
   unsigned long long sum = 0, count = 0;

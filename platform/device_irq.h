@@ -1,7 +1,7 @@
 // Which core a storage device interrupts.
 //
-// The thread that waits for a write wakes soonest on the core that takes the device's interrupt: on
-// another core it is woken by one more interrupt, from core to core.
+// A thread that waits for a write wakes soonest on the core that takes the device's interrupt. On
+// another core, that core must first send it a second interrupt.
 #pragma once
 
 #include <span>
@@ -10,18 +10,18 @@
 
 namespace logjam::platform {
 
-// One interrupt of a device: how often it has come, and the core to which it goes now.
+// One interrupt of a device: how often it has occurred, and the core to which it goes now.
 struct InterruptCount {
   int core = 0;
   unsigned long long times = 0;
 };
 
-// Returns the core to which nearly all of a device's interrupts go, or -1 if there is no such core:
-// a device with an interrupt for each core wakes a thread on the core on which the thread runs.
+// Returns the core to which nearly all of a device's interrupts go, or -1 if no core gets nearly
+// all. (A device with an interrupt for each core wakes a thread on the thread's own core.)
 int core_of_most(std::span<const InterruptCount> interrupts);
 
 // Returns the core that is interrupted by the device on which the directory `path` lies, or would
-// lie if it existed. Returns -1 if there is no such core or the kernel does not say. Linux, sysfs.
+// lie if it existed. Returns -1 if no such core exists or the kernel does not say. Reads sysfs.
 int interrupt_core(const std::string& path);
 
 }  // namespace logjam::platform

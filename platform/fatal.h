@@ -14,11 +14,12 @@ inline constexpr int kExitViolation = 4;  // a check failed: lost, torn or incon
 // other threads may still be inside the engine, and nothing may be acknowledged after a failed
 // sync. Any thread may call it.
 [[noreturn]] void fatal(const std::string& sentence, int exit_code = kExitFailed);
-// fatal() with kExitBadInput: for bad input that is found before anything is loaded.
+// Ends the process as fatal() does, with kExitBadInput: for bad input that is found before anything
+// is loaded. The RefusalUndos run first.
 [[noreturn]] void refuse(const std::string& sentence);
 
-// As long as it lives, and until forget(), a refusal first calls `undo`: a refused command changes
-// nothing. Of several, the latest is undone first. They live on the thread that may refuse.
+// While this object lives (or until forget()), refuse() runs `undo` before it exits, newest first,
+// so that a refused command changes nothing. Create it on the thread that may refuse.
 class RefusalUndo {
  public:
   explicit RefusalUndo(std::function<void()> undo);

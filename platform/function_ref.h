@@ -1,5 +1,5 @@
-// A reference to a callable, for parameters: it costs neither a copy nor an allocation, unlike
-// std::function.
+// A reference to a callable, for parameters. Unlike std::function it costs neither a copy nor an
+// allocation.
 #pragma once
 
 #include <cstddef>

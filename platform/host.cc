@@ -1,26 +1,14 @@
 #include "platform/host.h"
 
-#include <gflags/gflags.h>
 #include <sys/utsname.h>
 
 #include <fstream>
 #include <random>
 
-#include "platform/fatal.h"
 #include "platform/thread.h"
-
-DEFINE_string(machine, "", "a machine to simulate; build-sim/logjam does that (`make sim`)");
 
 namespace logjam::platform {
 namespace {
-
-[[maybe_unused]] const bool checked =
-    gflags::RegisterFlagValidator(&FLAGS_machine, [](const char*, const std::string& wanted) {
-      if (wanted.empty()) return true;
-      refuse("--machine=" + wanted +
-             ": this program runs on the machine it is on; `make sim` builds "
-             "build-sim/logjam, which simulates one");
-    });
 
 std::string cpu_model() {
   std::ifstream in("/proc/cpuinfo");

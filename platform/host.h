@@ -1,4 +1,4 @@
-// What this process runs on, and what makes one run differ from the next. Any thread may call any
+// The machine that this process runs on, and a random number for each run. Any thread may call any
 // function of this file.
 #pragma once
 
@@ -7,17 +7,17 @@
 
 namespace logjam::platform {
 
-// One line for people: the CPU, how many cores this process may use, and the operating system. Of a
-// simulated machine it begins with "simulated".
+// Returns one line for people: the CPU, how many cores this process may use, and the operating
+// system. For a simulated machine the line begins with "simulated".
 std::string host_description();
 
-// Whether this is the simulated machine.
+// Returns whether this is the simulated machine.
 bool is_simulated();
 
-// Why there are no files to sync here, in one sentence; empty where there are.
+// Returns, in one sentence, why this machine has no disk; empty if it has one.
 std::string why_no_disk();
 
-// A number that no other run gets.
+// Returns a number that no other run gets. (Simulated: it follows from --sim_seed.)
 uint64_t random_number();
 
 }  // namespace logjam::platform

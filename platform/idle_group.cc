@@ -19,14 +19,15 @@ namespace {
 
 constexpr char kName[] = "logjam-workers-";
 
-// The process's own group in the hierarchy that has the cpu controller.
+// The process's own group, in the hierarchy that has the cpu controller.
 struct OwnGroup {
   int version;
-  std::string mount;  // the topmost directory of the hierarchy that can be seen
-  std::string path;   // of the group below it; "" if it is the same
+  std::string mount;  // the topmost visible directory of the hierarchy
+  std::string path;   // of the group, below `mount`; "" if it is `mount` itself
 
   std::string directory() const { return mount + path; }
-  // The root has files that no other group has (version 1), and lacks some that each other has.
+  // Returns whether `mount` is the root. The root has files that no other group has (version 1), or
+  // lacks files that every other group has (version 2).
   bool mount_is_root(const KernelFiles& kernel) const {
     return version == 1 ? kernel.exists(mount + "/release_agent")
                         : !kernel.exists(mount + "/cgroup.type");
@@ -41,7 +42,8 @@ bool has_item(const std::string& list, const std::string& wanted) {
   return false;
 }
 
-// The lines of /proc/self/cgroup are ID:CONTROLLERS:PATH; that of version 2 is 0::PATH.
+// Returns the path of the process's group in the hierarchy of `version`. The lines of
+// /proc/self/cgroup are ID:CONTROLLERS:PATH; the line of version 2 is 0::PATH.
 std::optional<std::string> path_in_hierarchy(const KernelFiles& kernel, int version) {
   std::istringstream in(kernel.read("/proc/self/cgroup"));
   for (std::string id, controllers, path;
@@ -52,8 +54,9 @@ std::optional<std::string> path_in_hierarchy(const KernelFiles& kernel, int vers
   return {};
 }
 
-// The lines of /proc/self/mountinfo: ID PARENT DEVICE ROOT MOUNT OPTIONS [TAGS...] - TYPE SOURCE
-// OPTIONS. In a container ROOT, the part of the hierarchy that is mounted, may be below "/".
+// Finds the group by the lines of /proc/self/mountinfo: ID PARENT DEVICE ROOT MOUNT OPTIONS
+// [TAGS...] - TYPE SOURCE OPTIONS. In a container ROOT, the part of the hierarchy that is mounted,
+// may be below "/".
 std::optional<OwnGroup> own_group(const KernelFiles& kernel, int version) {
   const auto path = path_in_hierarchy(kernel, version);
   if (!path) return {};
@@ -75,7 +78,7 @@ std::optional<OwnGroup> own_group(const KernelFiles& kernel, int version) {
 }
 
 std::optional<OwnGroup> own_group(const KernelFiles& kernel) {
-  // A controller is in one hierarchy. If none of version 1 has it, then it is in that of version 2.
+  // A controller is in one hierarchy. If no hierarchy of version 1 has it, version 2 has it.
   return path_in_hierarchy(kernel, 1) ? own_group(kernel, 1) : own_group(kernel, 2);
 }
 
@@ -83,8 +86,8 @@ int open_directory(const std::string& path) {
   return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// Removes the groups that crashed runs have left in `directory`. The lock of a live run's group is
-// held, and the kernel refuses to remove a group that has threads.
+// Removes the groups of crashed runs in `directory`. It skips a live run's group, whose lock is
+// held; and the kernel refuses to remove a group that has threads.
 void remove_leftovers(const KernelFiles& kernel, const std::string& directory) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(kernel.root + directory, ignored)) {
@@ -94,7 +97,7 @@ void remove_leftovers(const KernelFiles& kernel, const std::string& directory) {
     if (lock < 0) continue;
     if (flock(lock, LOCK_EX | LOCK_NB) == 0 &&
         kernel.remove_directory(directory + "/" + name) == 0) {
-      LOG(INFO) << "removed the cgroup " << entry.path().string() << ", which a crash left behind";
+      LOG(INFO) << "removed the cgroup " << entry.path().string() << ", which a crashed run left";
     }
     close(lock);
   }
@@ -122,8 +125,8 @@ int make_locked(const KernelFiles& kernel, const std::string& directory) {
 bool make_idle(const KernelFiles& kernel, const OwnGroup& own, const std::string& directory) {
   if (own.version == 2) {
     // Threads of one process may be in different groups only if the groups are threaded. The cpu
-    // controller must be on for the children of the parent. It stays on there: another run beside
-    // this one may rely on it.
+    // controller must be on for the children of the parent. It stays on: another run may rely on
+    // it.
     if (!kernel.write(directory + "/cgroup.type", "threaded")) return false;
     if (!kernel.exists(directory + "/cpu.idle")) {
       kernel.write(own.directory() + "/cgroup.subtree_control", "+cpu");
@@ -132,7 +135,8 @@ bool make_idle(const KernelFiles& kernel, const OwnGroup& own, const std::string
   return kernel.write(directory + "/cpu.idle", "1");
 }
 
-// Returns whether the directory is gone. A thread that has ended is in its group for a moment yet.
+// Removes the directory, and returns whether it is gone. A thread that has ended stays in its group
+// for a moment, so it tries for a second.
 bool remove_soon(const KernelFiles& kernel, const std::string& directory) {
   constexpr int kTries = 1000;
   for (int i = 0; i < kTries; ++i) {

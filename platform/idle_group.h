@@ -1,19 +1,19 @@
-// A cgroup with cpu.idle = 1 for the workers of one run: whatever else becomes runnable preempts
-// them at once. A cgroup is needed where autogroup is on, because the scheduler then compares
-// groups and not threads.
+// A cgroup with cpu.idle = 1 for the workers of one run: any other thread that becomes runnable
+// preempts them at once. A cgroup is needed where autogroup is on, because the scheduler then
+// compares groups and not threads.
 //
 // The group is a child of the process's own cgroup of the cpu controller, version 1 or 2, and is
-// named logjam-workers-PID. A crash leaves it behind. The next run that makes one there removes it.
+// named logjam-workers-PID. After a crash it remains, until the next run that makes one there
+// removes it.
 //
 // Protocol. The main thread makes and destroys the object. Each worker calls join() on itself,
-// which reads members that the main thread has written before it started the workers.
-// Between processes: the process that makes a group holds the lock (flock) of the group's directory
-// for as long as the process lives. A process removes the group of another process only while it
-// holds this lock. So the group of a live run stays, even before a worker has joined it. (The PID
-// in the name does not tell whether the run lives: a PID may be used again, or be of another PID
-// namespace.) Another process may remove a new directory before its maker has the lock. So the
-// maker looks, when it has the lock, whether the directory is still there, and if not makes it
-// again.
+// which reads members that the main thread wrote before it started the workers. Between processes:
+// the process that makes a group holds the lock (flock) of the group's directory for as long as the
+// process lives. A process removes the group of another process only while it holds this lock. So
+// the group of a live run stays, even before a worker has joined it. (The PID in the name does not
+// tell whether the run lives: a PID may be used again, or belong to another PID namespace.) Another
+// process may remove a new directory before its maker has the lock. So when the maker has the lock,
+// it checks that the directory still exists, and otherwise makes it again.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ GroupPlace group_place(const KernelFiles& kernel);
 
 class IdleGroup {
  public:
-  // Makes a group, having removed what crashed runs have left beside it. Returns nothing where none
-  // can be made: no cpu controller, no permission, or no cpu.idle (Linux before 5.15).
+  // Makes a group, after removing the groups of crashed runs beside it. Returns null where none can
+  // be made: no cpu controller, no permission, or no cpu.idle (Linux before 5.15).
   static std::unique_ptr<IdleGroup> make(const KernelFiles& kernel);
-  // Removes the group. The threads that have joined must have ended; the kernel may still be busy
-  // with the last of them, so this takes up to a second.
+  // Removes the group. The threads that have joined must have ended. It may take up to a second,
+  // because the kernel may still be busy with the last of them.
   ~IdleGroup();
   IdleGroup(const IdleGroup&) = delete;
   IdleGroup& operator=(const IdleGroup&) = delete;

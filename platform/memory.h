@@ -10,21 +10,23 @@ namespace logjam::platform {
 inline constexpr int kFirstTouch = -1;  // each page where the thread runs that first writes it
 inline constexpr int kEveryNode = -2;   // interleaved over the nodes on which workers run
 
-// Ask the kernel to place the pages of [address, address + bytes), also those that exist already.
-// `address` is a page's. On a machine of one node they do nothing, and where the kernel refuses,
-// the pages stay as they are. The simulated machine has other definitions (the native ones are in
-// memory_node.cc), and callers say what they would want even where there is one node.
+// Asks the kernel to put the pages of [address, address + bytes) on node `node`, also those that
+// exist already. `address` is the start of a page. Does nothing on a machine of one node, and where
+// the kernel refuses. (The native definition is in memory_node.cc; the simulated machine has its
+// own.)
 void place_on_node(void* address, size_t bytes, int node);
+// Spreads the pages over the nodes on which workers run, page after page in turn; otherwise as
+// place_on_node().
 void interleave(void* address, size_t bytes);
-// One of the two, or nothing for kFirstTouch.
+// Calls one of the two, or neither for kFirstTouch.
 inline void place(void* address, size_t bytes, int where) {
   if (where == kEveryNode) return interleave(address, bytes);
   if (where != kFirstTouch) place_on_node(address, bytes, where);
 }
 
-// Returns at least `bytes` bytes of zeroed memory, 2 MiB aligned, for which huge pages are
-// requested. It is placed by first touch, unless place() says otherwise. Ends the process with one
-// sentence if the kernel refuses the mapping. The caller owns the memory.
+// Returns at least `bytes` bytes of zeroed memory, aligned to 2 MiB, for which it requests huge
+// pages. The memory is placed by first touch, unless place() says otherwise. Ends the process with
+// one sentence if the kernel refuses the mapping. The caller owns the memory.
 void* map_huge(size_t bytes);
 // Unmaps what map_huge(bytes) returned; `bytes` is the same number.
 void unmap_huge(void* address, size_t bytes);
@@ -32,17 +34,17 @@ void unmap_huge(void* address, size_t bytes);
 // ends. Ends the process with one sentence if the kernel refuses the mapping.
 void* map_pages(size_t bytes);
 
-// Bytes that the machine can still give without swapping (MemAvailable), or the largest uint64_t if
-// the kernel does not report that number.
+// Returns how many bytes the machine can still give without swapping (MemAvailable), or the largest
+// uint64_t if the kernel does not say.
 uint64_t available_bytes();
-// Bytes that this process has resident in memory.
+// Returns how many bytes of this process are in memory.
 uint64_t resident_bytes();
 
 // A ring buffer whose bytes [size, 2*size) are the same memory as [0, size). A hole of up to `size`
 // bytes is therefore contiguous wherever it starts. The constructor rounds `size` up to a multiple
-// of the page size, and ends the process with one sentence if the memory cannot be mapped. A
-// multiple of 2 MiB gets huge pages, if the kernel gives them. All pages are there from the start,
-// placed as `where` says.
+// of the page size, allocates all pages, placed as `where` says, and ends the process with one
+// sentence if the memory cannot be mapped. A multiple of 2 MiB gets huge pages, if the kernel gives
+// them.
 class MirroredMemory {
  public:
   explicit MirroredMemory(size_t bytes, int where = kFirstTouch);

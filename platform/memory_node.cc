@@ -18,9 +18,10 @@ bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numb
   for (const int number : numbers) {
     mask[static_cast<size_t>(number) / kBits] |= 1UL << static_cast<size_t>(number) % kBits;
   }
-  // MPOL_BIND would end the process when the node is full; these take another node then.
+  // With MPOL_BIND the process would end when the node is full. These policies then take another
+  // node.
   const int policy = numbers.size() == 1 ? MPOL_PREFERRED : MPOL_INTERLEAVE;
-  // The kernel takes one bit less than it is told of.
+  // The kernel reads one bit less than it is told.
   return mbind(address, bytes, policy, mask.data(), mask.size() * kBits + 1, MPOL_MF_MOVE) == 0;
 }
 

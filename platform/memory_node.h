@@ -1,4 +1,4 @@
-// What memory_node.cc asks of the kernel. For that file and its test.
+// How memory_node.cc asks the kernel. For that file and its test.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,9 @@
 
 namespace logjam::platform {
 
-// Asks the kernel for pages on the nodes with these numbers (as the kernel counts): on the only one
-// as long as it has memory, or on several by turns. Returns whether the kernel agrees.
+// Asks the kernel for pages on the nodes with these numbers (as the kernel counts). With one number
+// the pages come from that node as long as it has memory; with several, from each in turn. Returns
+// whether the kernel agrees.
 bool place_on_numbered(void* address, size_t bytes, const std::vector<int>& numbers);
 
 }  // namespace logjam::platform

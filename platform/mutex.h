@@ -1,4 +1,5 @@
-// The mutex of logging/ and cc/: the standard library's, behind the same seam as platform/atomic.h.
+// The mutex of logging/ and cc/: the standard library's. The simulated machine has its own
+// (sim/include).
 #pragma once
 
 #include <mutex>

@@ -1,4 +1,4 @@
-// The thread of all rooms: the standard library's, or a virtual one of the simulated machine.
+// The thread of all rooms: the standard library's. The simulated machine has its own (sim/include).
 #pragma once
 
 #include <thread>

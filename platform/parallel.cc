@@ -23,13 +23,13 @@ namespace {
 void happens_before(char& edge) { __tsan_release(&edge); }
 void happens_after(char& edge) { __tsan_acquire(&edge); }
 
-// Whether this thread is in a call of libtbb's, made by Call::run, and not in a body.
+// True while this thread is in libtbb, called by Call::run, and not in a body.
 thread_local bool in_libtbb = false;
 
-// Says whether the calling thread is in libtbb, until the end of the scope. In libtbb, the thread's
-// reads and writes are hidden from ThreadSanitizer. The reason: libtbb's allocate_arena() clears
-// memory that an earlier arena has used, and calls memset() for that, which ThreadSanitizer
-// intercepts. ThreadSanitizer cannot see how libtbb orders the two uses.
+// Says, until the end of the scope, whether the calling thread is in libtbb. While it is, its reads
+// and writes are hidden from ThreadSanitizer. The reason: libtbb's allocate_arena() clears memory
+// that an earlier arena has used with memset(), which ThreadSanitizer intercepts without seeing how
+// libtbb orders the two uses.
 class InLibtbb {
  public:
   explicit InLibtbb(bool inside) : before_(in_libtbb) { change_to(inside); }
@@ -54,16 +54,16 @@ class InLibtbb {
 };
 #endif
 
-// To learn of NUMA nodes, libtbb loads libtbbbind in a way (RTLD_DEEPBIND) that sanitizers end the
-// process for.
+// To find the NUMA nodes, libtbb loads libtbbbind with RTLD_DEEPBIND, for which sanitizers end the
+// process.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr bool kMayLoadTbbbind = false;
 #else
 constexpr bool kMayLoadTbbbind = true;
 #endif
 
-// A call's body between the two edges of the protocol. Each has an address of its own, so that
-// ThreadSanitizer takes neither for an order among parts.
+// A call's body between the two edges of the protocol. Each edge has its own address, so that
+// ThreadSanitizer does not take either for an order among parts.
 struct Call {
   FunctionRef<void(uint32_t)> body;
   char fork = 0;

@@ -9,22 +9,23 @@ namespace logjam::platform {
 
 inline constexpr uint64_t kForever = ~uint64_t{0};
 
-// Sleeps if `word` is `expected`, until another thread wakes the caller or `timeout_ns` nanoseconds
-// have passed. It may return early. Any thread may call it.
+// Sleeps, if `word` is `expected`, until another thread wakes the caller or `timeout_ns`
+// nanoseconds have passed. May return early. Any thread may call it.
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns = kForever);
-// Wake one, or all, of the threads that sleep on `word`. Any thread may call them.
+// Wakes one of the threads that sleep on `word`. Any thread may call it.
 void wake_one(const atomic<uint32_t>& word);
+// Wakes all of them. Any thread may call it.
 void wake_all(const atomic<uint32_t>& word);
 
 // The place where one thread, its owner, sleeps.
 //
 // Protocol. Only the owner calls park(); any thread calls unpark(). An unpark() that comes before
-// its park() is not lost: the next park() returns at once. What a thread wrote before unpark() is
-// visible to the owner after the park() which that unpark() ended (release and acquire on
+// its park() is not lost: the next park() returns at once. All that a thread wrote before unpark()
+// is visible to the owner after the park() that this unpark() ended (release and acquire on
 // `state_`).
 class Parker {
  public:
-  // Sleeps until unpark(), or for `timeout_ns` nanoseconds. It may return early.
+  // Sleeps until unpark(), or for `timeout_ns` nanoseconds. May return early.
   void park(uint64_t timeout_ns = kForever);
   void unpark();
 

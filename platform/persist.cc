@@ -29,7 +29,7 @@ struct Choice {
   const char* name;
 };
 
-// By CPUID itself: clang's __builtin_cpu_supports does not know these two features.
+// Asks CPUID itself, because clang's __builtin_cpu_supports does not know these two features.
 Choice best_choice() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   constexpr unsigned kFeatures = 7;

@@ -1,4 +1,4 @@
-// Stores that must reach memory itself: non-volatile memory keeps only what has left the CPU
+// Stores that must reach memory itself: non-volatile memory keeps only what has left the CPU's
 // caches. Any thread may call any function of this file.
 #pragma once
 
@@ -7,16 +7,16 @@
 
 namespace logjam::platform {
 
-// Writes every cache line of [address, address + bytes) back to memory, and returns behind a store
-// fence. If the memory is persistent, the bytes then survive a power cut. The instruction is clwb,
-// which keeps the line in the cache, where the CPU has it; else clflushopt; else clflush.
+// Writes every cache line of [address, address + bytes) back to memory, and returns after a store
+// fence. If the memory is persistent, the bytes then survive a power cut. Uses clwb, which keeps
+// the line in the cache, if the CPU has it; else clflushopt; else clflush.
 void write_back(const void* address, size_t bytes);
 
-// The name of the instruction that write_back() uses on this CPU.
+// Returns the name of the instruction that write_back() uses on this CPU.
 const char* write_back_instruction();
 
-// Spins for `ticks` ticks of platform::ticks() and keeps the core: for latencies shorter than any
-// sleep.
+// Spins for `ticks` ticks of platform::ticks() without giving the core away: for latencies shorter
+// than any sleep.
 void spin_ticks(uint64_t ticks);
 
 }  // namespace logjam::platform

@@ -5,15 +5,17 @@
 #include <set>
 #include <utility>
 
+#include "platform/text.h"
+
 namespace logjam::platform {
 namespace {
 
 using Contexts = std::vector<HardwareContext>;
 constexpr std::string_view kNames[] = {"compact", "scatter", "smt"};
 
-// Takes one of each group in turn (group: a member of HardwareContext), the first groups first, and
-// within a group keeps the order.
-Contexts by_turns(const Contexts& contexts, int HardwareContext::*group) {
+// Returns the contexts with one of each group in turn (`group` is a member of HardwareContext), the
+// first groups first. Within a group the order stays.
+Contexts in_turn(const Contexts& contexts, int HardwareContext::*group) {
   std::map<int, size_t> taken;
   std::vector<std::pair<size_t, HardwareContext>> turns;
   for (const HardwareContext& context : contexts) {
@@ -25,17 +27,15 @@ Contexts by_turns(const Contexts& contexts, int HardwareContext::*group) {
   return ordered;
 }
 
-// A core before a sibling.
-Contexts cores_first(const Contexts& contexts) {
-  return by_turns(contexts, &HardwareContext::core);
-}
+// Moves every sibling after all cores.
+Contexts cores_first(const Contexts& contexts) { return in_turn(contexts, &HardwareContext::core); }
 
 Contexts in_order_of(PlacementPolicy policy, const Contexts& contexts) {
   if (policy == PlacementPolicy::kSmt) return contexts;
   Contexts ordered = cores_first(contexts);
   if (policy == PlacementPolicy::kCompact) return ordered;
-  ordered = by_turns(ordered, &HardwareContext::node);
-  return cores_first(by_turns(ordered, &HardwareContext::socket));
+  ordered = in_turn(ordered, &HardwareContext::node);
+  return cores_first(in_turn(ordered, &HardwareContext::socket));
 }
 
 Placement& chosen_placement() {
@@ -75,7 +75,7 @@ bool Placement::end_at(int number) {
 }
 
 void Placement::rotate(size_t first) {
-  std::ranges::rotate(order_, order_.begin() + static_cast<ptrdiff_t>(first));
+  std::rotate(order_.begin(), order_.begin() + static_cast<ptrdiff_t>(first), order_.end());
   if (policy_ != PlacementPolicy::kSmt) order_ = cores_first(order_);
 }
 
@@ -122,7 +122,7 @@ std::string ranges_of(const std::vector<int>& numbers) {
     const int step = end < numbers.size() ? numbers[end] - numbers[begin] : 1;
     while (end < numbers.size() && numbers[end] - numbers[end - 1] == step) ++end;
     if (step != 1 && end - begin < kLeast) end = begin + 1;
-    text += (text.empty() ? "" : ",") + std::to_string(numbers[begin]);
+    append_part(&text, ",", std::to_string(numbers[begin]));
     if (end - begin > 1) text += "-" + std::to_string(numbers[end - 1]);
     if (end - begin > 1 && step != 1) text += ":" + std::to_string(step);
   }

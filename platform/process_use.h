@@ -15,7 +15,7 @@ struct ProcessUse {
   }
 };
 
-// What the process has used since it started. Any thread may call it.
+// Returns the use of the process since it started. Any thread may call it.
 ProcessUse process_use();
 
 }  // namespace logjam::platform

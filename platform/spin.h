@@ -1,4 +1,4 @@
-// Waiting without sleeping. Every spin in the project goes through pause().
+// Waiting without sleeping at first. Every spin in the project goes through pause().
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace logjam::platform {
 
-// Spins with restraint. The first rounds only pause, since the awaited thread is probably running.
-// Later rounds give the core away: with more threads than cores, the awaited thread may need this
-// core. The last rounds sleep: threads that only yield to each other keep a core from the kernel's
-// own workers (Linux 6.18 ran none of them for a minute), and the awaited thread may need these.
+// Spins with restraint. The first rounds only pause, because the awaited thread is probably
+// running. Later rounds give the core away: with more threads than cores, the awaited thread may
+// need this core. The last rounds sleep: threads that only yield to each other keep the kernel's
+// own workers off a core (Linux 6.18 ran none of them for a minute), and the awaited thread may
+// need those.
 class SpinWait {
  public:
   void once() {

@@ -14,11 +14,12 @@
 namespace logjam::platform {
 namespace {
 
-// oneTBB has a thread for each core by default. More are asked for where the caller wants more,
-// and never fewer, since the smallest limit in force counts for every call of the process.
-// Threads that oneTBB has started sleep between calls and stay until the process ends. Without the
-// handle it would end them when its last user returns, for the next call to start them again; and
-// the last of them would free, unseen by ThreadSanitizer, what others had read.
+// Allows oneTBB `threads` threads, while the result lives. By default oneTBB has a thread for each
+// core. The limit is never set lower, because the lowest limit in force counts for every call of
+// the process. The handle keeps oneTBB's threads, which sleep between calls, until the process
+// ends. Without it oneTBB would end them when its last user returns, and the next call would start
+// them again; and the last of them would free memory that others had read, unseen by
+// ThreadSanitizer.
 tbb::global_control allow(uint32_t threads) {
   // In static storage, and never destroyed.
   alignas(tbb::task_scheduler_handle) static std::byte kept[sizeof(tbb::task_scheduler_handle)];
@@ -28,8 +29,8 @@ tbb::global_control allow(uint32_t threads) {
   return {tbb::global_control::max_allowed_parallelism, std::max<size_t>(threads, cores)};
 }
 
-// What oneTBB binds the threads of that node to; "automatic", which is nothing, if there is no
-// choice. Without libtbbbind oneTBB knows of one node.
+// Returns oneTBB's name of the node; "automatic", which binds no thread, if there is no choice.
+// Without libtbbbind oneTBB knows one node only.
 tbb::numa_node_id node_of(int node) {
   if (node == NodeParts::kAnyNode) return tbb::task_arena::automatic;
   const std::vector<tbb::numa_node_id> nodes = tbb::info::numa_nodes();
@@ -37,8 +38,8 @@ tbb::numa_node_id node_of(int node) {
   return nodes[static_cast<size_t>(node) % nodes.size()];
 }
 
-// One group's tasks. A waiting thread runs tasks of the arena that it waits in and no others, so a
-// part that forks and joins in turn does not begin another part of the outer call meanwhile.
+// One group's tasks. A waiting thread runs only tasks of the arena in which it waits. So a part
+// that itself forks and joins does not begin another part of the outer call meanwhile.
 struct Tasks {
   explicit Tasks(const NodeParts& group)
       : arena(tbb::task_arena::constraints{}

@@ -1,7 +1,7 @@
-// What parallel.cc needs of oneTBB; nothing else includes this. tbb_tasks.cc is the one file with
-// oneTBB's headers. Its object is compiled without ThreadSanitizer's instrumentation, as libtbb is:
-// libtbb orders the writes and reads of a task object by two threads, but the sanitizer does not
-// see that order, and would report a race. What the tasks call is instrumented.
+// The part of oneTBB that parallel.cc uses; no other file includes this one. Only tbb_tasks.cc
+// includes oneTBB's headers. Its object is compiled without ThreadSanitizer's instrumentation, as
+// libtbb is: libtbb orders the writes and reads of a task object by two threads, but the sanitizer
+// does not see that order and would report a race. The functions that tasks call are instrumented.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace logjam::platform {
 
-// Parts of a call that run on one node, at most `threads` at a time.
+// The parts of a call that run on one node, at most `threads` at a time.
 struct NodeParts {
   static constexpr int kAnyNode = -1;  // its threads are not bound
   int node = kAnyNode;
@@ -23,6 +23,7 @@ struct NodeParts {
 void run_tasks(std::span<const NodeParts> groups, void (*run)(void* context, uint32_t part),
                void* context);
 
+// Sorts `words` in ascending order, with at most `threads` threads.
 void sort_words(std::span<uint64_t> words, uint32_t threads);
 
 }  // namespace logjam::platform

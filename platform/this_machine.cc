@@ -9,7 +9,8 @@
 namespace logjam::platform {
 namespace {
 
-// The contexts that the process was started with: those of its main thread, whichever thread asks.
+// Returns the contexts that the process was started with. Asks for those of the main thread, so
+// that the answer is the same for every calling thread.
 std::vector<int> allowed_numbers() {
   constexpr size_t kMostContexts = 8192;  // of Linux on x86-64
   std::vector<cpu_set_t> set(CPU_ALLOC_SIZE(kMostContexts) / sizeof(cpu_set_t));

@@ -12,13 +12,13 @@ namespace logjam::platform {
 
 // Pins the calling thread to core number `index` (modulo their count) of the placement.
 void pin_to_core(int index);
-// Lets the calling thread run on the cores of that socket only. Does nothing if there is no other
+// Restricts the calling thread to the cores of `socket`. Does nothing if the machine has one
 // socket, or if `socket` is kNoSocket.
 void pin_to_socket(int socket);
 
 // The scheduling class of a thread. Any other thread preempts a thread of the idle class.
 enum class SchedulingClass : uint8_t { kNormal, kBatch, kIdle, kOther };  // kOther: real time
-// Puts the calling thread into the class (not kOther). Returns whether that is permitted.
+// Puts the calling thread into the class (not kOther). Returns whether the kernel permits it.
 bool set_scheduling_class(SchedulingClass wanted);
 // Returns the scheduling class of the calling thread.
 SchedulingClass scheduling_class();
@@ -28,7 +28,7 @@ SchedulingClass scheduling_class();
 // nice value where that is permitted. Returns what the kernel granted, for the run's summary.
 std::string favour_this_thread();
 
-// Names the calling thread for debuggers and top; the kernel keeps the first 15 bytes.
+// Gives the calling thread a name for debuggers and top. The kernel keeps the first 15 bytes.
 void name_this_thread(const std::string& name);
 
 }  // namespace logjam::platform

@@ -15,7 +15,7 @@ struct Destroy {
 using Machine = std::unique_ptr<hwloc_topology, Destroy>;
 
 // Loads a synthetic machine, or the host if `description` is empty. Contexts that the process may
-// not use are there as well: what a package is follows from all of its cores.
+// not use are loaded as well, because socket_key() needs all cores of a package.
 Machine load(const std::string& description) {
   hwloc_topology_t machine = nullptr;
   if (hwloc_topology_init(&machine) != 0) return nullptr;
@@ -75,8 +75,9 @@ class TopologyReader {
                                 .socket = counted(sockets_, socket_key(context, node_number))});
   }
 
-  // Virtual machines may show each of their processors as a package of its own, with memory in
-  // common. Such packages, of a core each and on one node, count as one socket.
+  // Returns a key that the contexts of one socket share. Virtual machines may show each processor
+  // as a package of its own, with common memory. Such packages, of one core each and on one node,
+  // count as one socket.
   std::pair<hwloc_obj_t, int> socket_key(hwloc_obj_t context, int node_number) const {
     const hwloc_obj_t package =
         hwloc_get_ancestor_obj_by_type(machine_, HWLOC_OBJ_PACKAGE, context);
@@ -87,7 +88,8 @@ class TopologyReader {
     return {nullptr, package == nullptr ? 0 : node_number};
   }
 
-  // Numbers keys in the order in which they are seen first.
+  // Returns the number of `key`: keys are numbered from 0, in the order in which they are first
+  // seen.
   template <class Key>
   static int counted(std::map<Key, int>& seen, const Key& key) {
     return seen.try_emplace(key, static_cast<int>(seen.size())).first->second;

@@ -1,8 +1,8 @@
 // The hardware contexts of a machine, and what they share: cores, sockets, NUMA nodes.
 //
-// A hardware context is what the kernel calls a CPU, and what a thread is pinned to. The contexts
-// of a core (SMT siblings) share its execution units, the cores of a socket its last cache, and
-// memory belongs to a NUMA node. hwloc finds out; no header of platform/ shows hwloc.
+// A hardware context is what the kernel calls a CPU; threads are pinned to contexts. The contexts
+// of a core (SMT siblings) share its execution units, the cores of a socket share its last cache,
+// and memory belongs to a NUMA node. hwloc finds all this; no header of platform/ includes hwloc's.
 //
 // A Topology is a value that does not change. Any thread may call any function of this file.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace logjam::platform {
 
-// Cores, sockets and nodes are counted from 0, without those of which no context may be used.
+// Cores, sockets and nodes are counted from 0. Those without a usable context are not counted.
 struct HardwareContext {
   int number = 0;   // as the kernel counts contexts
   int core = 0;     // counted over the whole machine
@@ -28,20 +28,20 @@ struct HardwareContext {
 class Topology {
  public:
   // Returns the machine that hwloc makes of a synthetic description such as "pack:4 numa:1 core:16
-  // pu:2", or nothing if hwloc does not understand it. If `allowed` is not empty, only the contexts
-  // with these numbers are there.
+  // pu:2", or nothing if hwloc does not understand it. If `allowed` is not empty, the result has
+  // only the contexts with these numbers.
   static std::optional<Topology> described(const std::string& description,
                                            std::span<const int> allowed = {});
-  // Returns the machine that this process runs on, of which it may use the contexts with the
-  // numbers `allowed`, at least one. Contexts of which hwloc finds none become cores of one socket.
+  // Returns the contexts `allowed` (at least one) of the machine that this process runs on. If
+  // hwloc does not find all of them, the result has them as cores of one socket.
   static Topology of_host(std::span<const int> allowed);
 
-  // In the order of the sockets, nodes, cores and siblings; at least one.
+  // Returns the contexts, at least one, in the order of sockets, nodes, cores and siblings.
   const std::vector<HardwareContext>& contexts() const { return contexts_; }
   int sockets() const { return sockets_; }
   int nodes() const { return static_cast<int>(node_numbers_.size()); }
   int cores() const { return cores_; }
-  // The number by which the kernel knows a node.
+  // Returns the number by which the kernel knows a node.
   int node_number(int node) const { return node_numbers_[static_cast<size_t>(node)]; }
 
  private:
@@ -54,8 +54,8 @@ class Topology {
   int sockets_ = 0;
 };
 
-// The machine that this process runs on, of which only the contexts are there that it may use. The
-// simulated machine has another definition of this function (the native one is in this_machine.cc).
+// Returns the machine that this process runs on, with the contexts that it may use. (The native
+// definition is in this_machine.cc; the simulated machine has its own.)
 const Topology& this_machine();
 
 }  // namespace logjam::platform

@@ -45,14 +45,14 @@ WorkerClass::WorkerClass(const Request& request, const KernelFiles& kernel,
   }
   if (!preemptible_ && request.preemption_helps) {
     cost_ =
-        "a write's completion waits for the next tick behind busy workers, so a commit takes some "
-        "ms instead of 0.25 ms; " +
+        "a write's completion waits for the next tick while workers are busy, so a commit takes "
+        "some ms instead of 0.25 ms; " +
         help_;
   }
 }
 
-// Takes the idle class. With Wanted::kAuto, takes the normal class where the idle class has no
-// effect, or would leave the workers too little.
+// Takes the idle class. With Wanted::kAuto, takes the normal class instead if the idle class has no
+// effect, or would leave the workers too little processor time.
 void WorkerClass::take_idle(const Request& request, const KernelFiles& kernel,
                             const std::function<bool(uint32_t)>& others_idle) {
   const GroupPlace place = group_place(kernel);
@@ -99,7 +99,8 @@ void WorkerClass::take_idle(const Request& request, const KernelFiles& kernel,
   granted_ += ", " + (preemptible_ ? where : "without effect");
 }
 
-// A thread tries whether the class can be had, so that what is reported is what workers get.
+// Takes the class, and the reason `why` for the report. A thread tries the class first, so that the
+// report names the class that workers really get.
 void WorkerClass::take(SchedulingClass scheduling, const std::string& why) {
   class_ = scheduling;
   bool entered = false;

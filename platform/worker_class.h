@@ -1,12 +1,12 @@
-// How the kernel treats the workers of a run (--worker_class), so that busy workers do not hold up
-// the log. A write completes in a kernel worker. If all cores are busy with threads of the normal
-// class, the kernel worker and the log thread behind it wait for the next tick, up to 4 ms. Threads
-// in the idle class are preempted at once.
+// The scheduling class of a run's workers (--worker_class), chosen so that busy workers do not hold
+// up the log. A write completes in a kernel worker, which then wakes the log thread. If all cores
+// are busy with threads of the normal class, both wait for the next tick, up to 4 ms. Threads in
+// the idle class are preempted at once.
 //
 // The idle class (SCHED_IDLE) alone is not enough everywhere. The scheduler compares the outermost
 // groups that two threads are in, and kernel workers are in none. So while autogroup is on, the
 // workers need a cgroup with cpu.idle = 1 (idle_group.h). Within another cgroup, a service
-// manager's or a container's, neither has any effect: it is that group which would have to be idle.
+// manager's or a container's, neither has any effect: that group would have to be idle.
 //
 // Protocol. The main thread makes the object before the run's threads start. Each worker calls
 // join() on itself once, and no other thread does; join() reads members that no thread writes
@@ -29,13 +29,13 @@ namespace logjam::platform {
 class WorkerClass {
  public:
   enum class Wanted : uint8_t {
-    // The idle class if it helps, has an effect, and leaves the workers their cores, because other
-    // programs use hardly any; the class that the process was started in if that is not normal;
-    // else the normal class.
+    // The class in which the process was started, if that is not the normal class. Otherwise the
+    // idle class, if it helps, has an effect, and other programs use hardly any processor time.
+    // Otherwise the normal class.
     kAuto,
     kNormal,
     kBatch,
-    kIdle,  // even if it has no effect, and if others leave it little
+    kIdle,  // even if it has no effect, or if other programs leave it little time
   };
   struct Request {
     Wanted wanted = Wanted::kAuto;
@@ -43,24 +43,25 @@ class WorkerClass {
     bool preemption_helps = true;  // the run has busy workers, and commits that wait for writes
   };
 
-  // Decides, and makes a cgroup if one is needed. A refusal (fatal.h) removes it again.
+  // Chooses the class, and makes a cgroup if one is needed. A refusal (fatal.h) removes it again.
   explicit WorkerClass(const Request& request, const KernelFiles& kernel = {},
                        const std::function<bool(uint32_t)>& others_idle = others_are_idle);
   ~WorkerClass() { end(); }
 
   // Puts the calling thread, a worker, into the class.
   void join() const;
-  // Removes what was made for the workers. Their threads have ended.
+  // Removes the cgroup, if one was made. The workers' threads have ended.
   void end();
 
-  // What was granted, in a few words: "idle, cgroup v1", "idle, autogroup off", "normal".
+  // Returns what the kernel granted, in a few words: "idle, cgroup v1", "idle, autogroup off",
+  // "normal".
   const std::string& granted() const { return granted_; }
-  // Whether kernel workers and log threads preempt workers at once.
+  // Returns whether kernel workers and log threads preempt workers at once.
   bool preemptible() const { return preemptible_; }
-  // One sentence: the class, and why this one.
+  // Returns one sentence: the class, and why this one.
   const std::string& reason() const { return reason_; }
-  // What it costs not to be preemptible and the command that would help, in one sentence. Empty if
-  // it costs nothing.
+  // Returns, in one sentence, what it costs that workers are not preemptible, and the command that
+  // would help. Empty if it costs nothing.
   const std::string& cost() const { return cost_; }
 
  private:
@@ -69,7 +70,7 @@ class WorkerClass {
   void take(SchedulingClass scheduling, const std::string& why);
   bool enter() const;
 
-  bool set_class_ = true;  // else the workers keep that of the process
+  bool set_class_ = true;  // else the workers keep the class of the process
   SchedulingClass class_ = SchedulingClass::kNormal;
   std::unique_ptr<IdleGroup> group_;
   std::string granted_, reason_, cost_, help_;

@@ -64,12 +64,14 @@ def record(logjam, directory, scheme, device, protocol, seed):
     run = [logjam, "run", "--workload=ledger", f"--log={scheme}", f"--cc={protocol}",
            f"--wal_dir={log}", f"--history={history}", "--history_mb=4", f"--seed={seed}",
            f"--commit={draw.choice(['sync', 'pipelined'])}", f"--log_records={granularity}",
-           f"--elr={draw.choice(['true', 'false'])}", f"--threads={draw.choice([2, 3, 4])}",
-           f"--pipeline_depth={draw.choice([4, 64])}", f"--ledger_keys={KEYS}",
-           f"--ledger_writes={draw.choice([1, 2, 4])}", f"--ledger_reads={draw.choice([1, 2, 4])}",
-           f"--ledger_theta={draw.choice([0, 0.9])}", f"--ledger_yield={draw.choice([0, 7])}",
-           "--warmup=0", "--seconds=20", "--log_prealloc_mb=1", "--log_buffer_mb=1",
-           f"--ledger_die_after={1 + draw.randrange(300)}" if crash else "--transactions=1000",
+           f"--locks={draw.choice(['early', 'write'])}", f"--threads={draw.choice([2, 3, 4])}",
+           f"--pipeline_depth={draw.choice([4, 64])}",
+           f"--ledger=keys:{KEYS},writes:{draw.choice([1, 2, 4])},reads:{draw.choice([1, 2, 4])},"
+           f"theta:{draw.choice([0, 0.9])}",
+           "--log_prealloc_mb=1", "--log_buffer_mb=1",
+           f"--test=ledger_yield:{draw.choice([0, 7])},"
+           f"ledger_die_after:{1 + draw.randrange(300) if crash else 0}",
+           "--warmup=0", "--seconds=20", *([] if crash else ["--transactions=1000"]),
            *([f"--device={device}"] if device else [])]
     recover = [logjam, "recover", f"--wal_dir={log}", f"--history={history}", "--threads=1",
                f"--export_history={exported}"]

@@ -30,7 +30,7 @@ COLUMNS = ["workload", "log", "cc", "commit", "log_records", "devices", "killed_
            "committing", "acknowledged", "recovered", "result", "seed"]
 # Small scales load fast, and their transactions conflict often.
 SCALES = {
-    "ledger": [["--ledger_keys=1000"]],
+    "ledger": [["--ledger=keys:1000"]],
     "micro-update": [["--micro_update_rows=1000", f"--micro_update_kind={kind}"]
                      for kind in ("update-1", "update-5-read-5", "update-10")],
     "oltp": [["--oltp_rows=1000", "--oltp_tables=2", "--oltp_range_size=10"]],
@@ -113,7 +113,7 @@ def play(logjam, directory, workload, scheme, device, protocol, seed):
            f"--commit={commit}", f"--log_records={records}", f"--wal_dir={','.join(devices)}",
            f"--seed={seed}", f"--threads={THREADS}", "--seconds=60", "--warmup=0",
            "--log_prealloc_mb=1", "--log_buffer_mb=4", *draw.choice(SCALES[workload]),
-           f"--history={history}", f"--history_mb={HISTORY_MB}", f"--{die}={die_after}",
+           f"--history={history}", f"--history_mb={HISTORY_MB}", f"--test={die}:{die_after}",
            *([f"--device={device}"] if device else [])]
     recover = [logjam, "recover", f"--wal_dir={','.join(devices)}", "--threads=2", "--verify",
                f"--history={history}"]

@@ -34,7 +34,7 @@ import struct
 import subprocess
 import sys
 
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 MAGIC = b"LJBLOCK1"
 TRACE = "<__sanitizer_cov_trace_pc>"
@@ -81,7 +81,7 @@ class Instruction:
         self.price = self._price(text)
 
     def _arguments(self):
-        """Of a call of the instrumentation's, or a jump to it: the registers that it takes."""
+        """Returns the registers that a call of the instrumentation, or a jump to it, takes."""
         if not (self.calls or self.name == "jmp"):
             return None
         function = self.operands.partition(" ")[2]
@@ -108,13 +108,13 @@ class Instruction:
         return MOVE if self.is_move() else 1.0
 
     def is_move(self):
-        """Into a register, or to the frame."""
+        """Tells whether it moves into a register or to the frame."""
         return self.name.startswith(("mov", "vmov")) and (
             self.to[:1] == "%" and self.source[:1] != "$" or bool(FRAME_SLOT.fullmatch(self.to)))
 
 
 def functions(lines):
-    """Of objdump's text: (address, Instruction) of each function that has a TRACE."""
+    """Yields (address, Instruction) pairs of each function in objdump's text that has a TRACE."""
     known, body, instrumented = {}, [], False
     for line in lines:
         address, tab, text = line.partition(":\t")
@@ -134,7 +134,7 @@ def functions(lines):
 
 
 def prices(body):
-    """Of each instruction: what it counts in a build without instrumentation."""
+    """Returns the count of each instruction in a build without instrumentation."""
     body = [each for _, each in body]
     price = [each.price for each in body]
     leaf = not any(each.calls and each.arguments is None for each in body)
@@ -151,7 +151,7 @@ def prices(body):
 
 
 def stretch(body, at):
-    """The instructions before this one, backwards, until there is another call or a jump."""
+    """Returns the instructions before this one, backwards, up to another call or a jump."""
     for before in range(at - 1, -1, -1):
         if body[before].calls or body[before].ends:
             return
@@ -191,7 +191,7 @@ def address_made(body, copied, at, price):
 
 
 def blocks(body):
-    """[first, past the last, successors' numbers] of each machine block."""
+    """Returns [first, past the last, successors' numbers] of each machine block."""
     index = {address: at for at, (address, _) in enumerate(body)}
     begins = {0}
     for at, (_, each) in enumerate(body):
@@ -213,7 +213,7 @@ def blocks(body):
 
 
 def costs(body):
-    """{return address: what its block costs}, in the order of the addresses."""
+    """Returns {return address: cost of its block}, in the order of the addresses."""
     price, made, cost = prices(body), blocks(body), {}
     last_call, no_call = [], {}
     for which, (begin, past, _) in enumerate(made):
@@ -239,8 +239,8 @@ def costs(body):
 
 
 def table(lines, begin, size):
-    """One byte for each byte of .text. What rounding takes from a block is given to the next one,
-    so that a function's sum is right."""
+    """Returns one byte for each byte of .text. What rounding takes from a block is given to the
+    next one, so that a function's sum is right."""
     made = bytearray(size)
     for body in functions(lines):
         left = 0.0
@@ -252,7 +252,7 @@ def table(lines, begin, size):
 
 
 def text_and_build_id(binary):
-    """(begin and bytes of .text, the first 8 bytes of the build id) of an ELF file."""
+    """Returns (begin and bytes of .text, the first 8 bytes of the build id) of an ELF file."""
     if binary[:6] != b"\x7fELF\x02\x01":
         raise Refused("it is no 64-bit ELF file")
     first, = struct.unpack_from("<Q", binary, 0x28)

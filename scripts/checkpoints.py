@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """What checkpoints cost, and what they are good for: TPC-C at a rate, with checkpoints and without.
 
-Runs alternate. Of each: throughput, commit latency, how much of the disk the log and its checkpoints
-used at most, and how long a recovery took afterwards. --disk writes how the use of the disk went, a
-row a second, for a plot.
+Runs alternate. Of each: throughput, commit latency, how much of the disk the log and its
+checkpoints used at most, and how long a recovery took afterwards. --disk writes how the use of the
+disk went, a row a second, for a plot.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def arguments():
 
 
 def used_mb(folder):
-    """The blocks of all files under `folder`; files may go meanwhile."""
+    """Returns the blocks of all files under `folder`; files may go meanwhile."""
     total = 0
     for path in pathlib.Path(folder).rglob("*"):
         try:
@@ -77,7 +77,7 @@ def row_of(command, folder):
 
 
 def one_round(given, folder, checkpoints):
-    """The run's row, the recovery's, and the samples of the disk."""
+    """Returns the run's row, the recovery's, and the samples of the disk."""
     wal = folder / "wal"
     shutil.rmtree(wal, ignore_errors=True)
     wal.mkdir()
@@ -86,8 +86,7 @@ def one_round(given, folder, checkpoints):
                f"--log={given.log}", f"--rate={given.rate}", f"--seconds={given.seconds}",
                "--verify=false", f"--wal_dir={wal}", *given.flags.split()]
     if checkpoints:
-        command += [f"--checkpoint_s={given.checkpoint_s}",
-                    f"--checkpoint_mb_s={given.checkpoint_mb_s}"]
+        command += [f"--checkpoint=s:{given.checkpoint_s},mb_s:{given.checkpoint_mb_s}"]
     watch = Watch(wal)
     run = row_of(command, folder)
     watch.end()

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The demo: what a durable commit costs on this machine's disk, every log scheme beside each other, and
-recovery after a kill -9.
+"""The demo: what a durable commit costs on this machine's disk, every log scheme beside each other,
+and recovery after a kill -9.
 
-Runs the experiments demo-commit and demo-schemes of config/experiments/, and draws them. Then kills a
-running ledger workload with SIGKILL, recovers its log, and verifies the database. `make demo` calls
-this script, which takes less than two minutes.
+Runs the experiments demo-commit and demo-schemes of config/experiments/, and draws them. Then kills
+a running ledger workload with SIGKILL, recovers its log, and verifies the database. `make demo`
+calls this script, which takes less than two minutes.
 """
 
 import argparse
@@ -73,7 +73,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logjam", default="build/logjam", help="the binary")
-    parser.add_argument("--out", default="results/demo", help="where CSVs and figures go")
+    parser.add_argument("--out", default="build/demo", help="where CSVs and figures go")
     parser.add_argument("--budget", type=float, default=45,
                         help="seconds for each experiment, if its first round needs no more")
     options = parser.parse_args()

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """What logjam gets out of this machine's disk, beside what other programs get in the same minute.
 
-The log's MB/s beside fio's (synced overwrites of the same size and depth), and the MB/s at which a log
-is recovered beside dd's, which reads the same files. Files are dropped from the page cache before each
-reading.
+The log's MB/s beside fio's (synced overwrites of the same size and depth), and the MB/s at which a
+log is recovered beside dd's, which reads the same files. Files are dropped from the page cache
+before each reading.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from experiments.runner import Runner, drop_from_page_cache, logjam_of
 
 
 def fio_mb_s(folder, kib, depth, seconds):
-    """What fio writes: synced overwrites of a file of 1 GiB, as the log does."""
+    """Returns fio's MB/s: synced overwrites of a file of 1 GiB, as the log makes them."""
     done = subprocess.run(
         ["fio", "--name=log", f"--filename={folder}/fio", "--size=1G", "--direct=1", "--sync=dsync",
          "--ioengine=io_uring", "--rw=write", f"--bs={kib}k", f"--iodepth={depth}", "--time_based",
@@ -32,8 +32,8 @@ def fio_mb_s(folder, kib, depth, seconds):
 
 
 def written(runner, folder, kib, depth, seconds):
-    """The log-insert benchmark fills the log as fast as the buffer takes it."""
-    flags = {"log": "eleda", "device": "file", "io_unit_bytes": kib << 10, "io_depth": depth,
+    """Returns the rates of the log-insert benchmark, which fills the log as fast as the buffer takes it."""
+    flags = {"log": "eleda", "device": "file", "eleda_io_bytes": kib << 10, "io_depth": depth,
              "threads": 1, "record_bytes": 4096, "flush_gap_us": 0, "log_prealloc_mb": 4096,
              "seconds": seconds}
     return (float(runner.run(Point(0, {}, "micro", flags)).row["mb_s"]),
@@ -53,7 +53,8 @@ def dd_mb_s(folder, read_bytes):
 
 
 def recovered(runner, folder, log, transactions):
-    """A log of write-only transactions of 1 kB, in two files where the scheme has several."""
+    """Returns a log of write-only transactions of 1 kB, in two files where the scheme has
+    several."""
     write = {"workload": "ycsb", "ycsb_workload": "poplar-write-only", "ycsb_records": 200000,
              "log": log, "device": "sim:0", "threads": 2, "transactions": transactions // 2,
              "seconds": 600, "warmup": 0, "verify": False, "wal_dir": "{dir}/0,{dir}/1"}

@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 """Every published result by one command: runs it, draws it, and checks its claim.
 
-The experiments are the files of config/figures/ (published results) and config/experiments/ (logjam's
-own); config/figures/README.md describes their form. Rows go to build/results/<id>/<size>.csv, those of
-reference runs to results/. A run that was stopped goes on where it ended; disturbed runs are
-repeated. With --simulated or --machine=NAME it is run on a simulated machine, by `make sim`'s program.
+The experiments are the files of config/figures/ (published results) and config/experiments/
+(logjam's own); docs/EXPERIMENTS.md describes their form. Rows go to build/results/<id>/<size>.csv,
+those of reference runs to results/. A stopped run continues where it ended; disturbed runs are
+repeated. With --simulated or --machine=NAME it is run on a simulated machine, by `make sim`'s
+program.
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 import signal
@@ -17,18 +19,18 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from experiments import (batch, definition, local, measured, runner, simulate,  # noqa: E402
-                         store, submit, sweep)
-from experiments.printed import print_measured, print_table, say  # noqa: E402
-from experiments.refused import Refused  # noqa: E402
-from experiments.selected import chosen, csv_of, draw, is_simulated, read  # noqa: E402
+from experiments import (analysis, batch, definition, round_loop, runner,  # noqa: E402
+                         sim_commands, store, submit, sweep)
+from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
+from experiments.errors import Refused  # noqa: E402
+from experiments.text_tables import print_measured, print_table, say  # noqa: E402
 
 BAD_INPUT, STOPPED = 2, 130
 WAL_DIR = str(ROOT / "build" / "wal")
 
 
 def schemes_if_built():
-    """What runner.schemes_of() returns, or nothing if there is no binary to ask."""
+    """Returns runner.schemes_of(), or nothing if there is no binary to ask."""
     try:
         return runner.schemes_of(runner.logjam_of())
     except Refused:
@@ -36,9 +38,13 @@ def schemes_if_built():
 
 
 def list_command(args):
-    """what there is"""
+    """all experiments"""
     experiments = definition.load_all()
     published = [one for one in experiments.values() if not one.own]
+    if args.markdown:
+        from experiments import report
+        say(report.list_of_figures(published), end="")
+        return 0
     if args.json:
         say(json.dumps([{"id": one.id, "also": one.also, "own": one.own, "source": one.source,
                          "title": one.title, "claim": one.claim, "needs_cores": one.needs_cores,
@@ -55,40 +61,40 @@ def list_command(args):
         say(f"{name:20} {one.source or 'ours':18} {minutes[0]:>6} {minutes[1]:>6}  {one.title}"
             + (f" (needs {one.needs_cores} cores)" if one.needs_cores > 1 else "")
             + (f" (simulated: {one.simulated.machine})" if one.simulated else ""))
-    say(f"\n{len(published)} of {definition.PUBLISHED} published results, "
-        f"{len(experiments) - len(published)} of our own")
+    say(f"\n{len(published)} published results, {len(experiments) - len(published)} of our own")
     return 0
 
 
-def runners(args, stack, results, beside_results):
-    """The binaries that run each point, with where the rows of each go: one, or two with --beside.
-    They are added to `stack`, whose owner ends them."""
+@contextlib.contextmanager
+def runners(args, results, beside_results):
+    """Gives (Runner, where its rows go) of each binary that runs the points: one, or two with
+    --beside."""
     if bool(args.beside) != bool(beside_results):
         raise Refused("--beside, another binary, goes together with where its rows go")
-    for program, rows in ((args.logjam, results), (args.beside, beside_results)):
-        if rows:
-            stack.append((runner.Runner(runner.logjam_of(program), args.wal_dir, args.tries), rows))
+    with contextlib.ExitStack() as stack:
+        yield [(stack.enter_context(
+                    runner.Runner(runner.logjam_of(program), args.wal_dir, args.tries)), rows)
+               for program, rows in ((args.logjam, results), (args.beside, beside_results)) if rows]
 
 
 def jobs_of(points, rounds, pairs):
-    """The jobs that one of the (runner, store) pairs has not done yet."""
+    """Returns the jobs that one of the (runner, store) pairs has not done yet."""
     jobs = {(number, point.index): (number, point) for _, rows in pairs
-            for number, point in local.jobs_left(points, rounds, rows)}
+            for number, point in round_loop.jobs_left(points, rounds, rows)}
     return [jobs[key] for key in sorted(jobs)]
 
 
 def run_command(args):
-    """measure results; goes on where it was stopped"""
+    """measure results; continues where it was stopped"""
     experiments = chosen(args)
     if is_simulated(args):
-        return simulate.run(args, experiments)
+        return sim_commands.run(args, experiments)
     if args.seeds or args.jobs:
         raise Refused("--seeds and --jobs go with --machine: only what is simulated has them")
     if args.submit:
         return submit_results(args, experiments)
-    begun, well, made = time.monotonic(), True, []
-    try:
-        runners(args, made, args.results, args.beside_results)
+    begun, well = time.monotonic(), True
+    with runners(args, args.results, args.beside_results) as made:
         schemes = lambda: runner.schemes_of(made[0][0].logjam)
         work = []
         for experiment in experiments:
@@ -104,31 +110,28 @@ def run_command(args):
                 pairs.append((one, rows))
             points = experiment.points(args.size, schemes)
             work.append((experiment, pairs, jobs_of(points, args.rounds or size.rounds, pairs)))
-        progress = local.Progress(sum(len(jobs) for _, _, jobs in work))
+        progress = round_loop.Progress(sum(len(jobs) for _, _, jobs in work))
         for experiment, pairs, jobs in work:
-            local.run_jobs(experiment.id, jobs, pairs, progress, budget=args.budget)
+            round_loop.run_jobs(experiment.id, jobs, pairs, progress, budget=args.budget)
             progress.end()
-            found = measured.Measured(experiment, pairs[0][1].rows)
+            found = analysis.Measured(experiment, pairs[0][1].rows)
             well = print_measured(experiment, found) and well
             if args.plot:
                 draw(args, experiment)
         say(f"\n{progress.done} runs in {time.monotonic() - begun:.0f} s; "
             f"{sum(one.thrown_away for one, _ in made)} more were thrown away, because others used "
             "the cores")
-    finally:
-        for one, _ in made:
-            one.__exit__()
     return 0 if well or not args.check else 1
 
 
 def sensitivity_command(args):
     """which claims survive when a machine's constants are halved and doubled"""
-    return simulate.vary_constants(args)
+    return sim_commands.vary_constants(args)
 
 
 def validate_command(args):
     """simulated rates beside native ones, point by point"""
-    return simulate.validate(args)
+    return sim_commands.validate(args)
 
 
 def submit_results(args, experiments):
@@ -178,13 +181,13 @@ def write_page(folder, entries, total):
 
 def report_command(args):
     """the report of all results, as REPORT.md and as a page"""
-    from experiments import collected, plots, report
+    from experiments import report_data, plots, report
     folder = pathlib.Path(args.results)
-    entries = collected.collect(folder)
+    entries = report_data.collect(folder)
     for entry in entries:
         for run in entry.runs if args.pictures else []:
             plots.draw(entry.experiment, run.measured, run.figure, run.extras)
-    total = collected.summary(entries)
+    total = report_data.summary(entries)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "REPORT.md"
     path.write_text(report.markdown(entries, total, folder), encoding="utf-8")
@@ -196,12 +199,12 @@ def report_command(args):
 
 def serve_command(args):
     """the page in a browser, made anew from the rows"""
-    from experiments import collected, serve
+    from experiments import report_data, serve
     folder = pathlib.Path(args.results)
     if not folder.is_dir():
         raise Refused(f"{folder} is no directory, so it has no rows to show")
-    entries = collected.collect(folder)
-    write_page(folder, entries, collected.summary(entries))
+    entries = report_data.collect(folder)
+    write_page(folder, entries, report_data.summary(entries))
     serve.serve(folder, args.port, args.browser)
     return 0
 
@@ -214,11 +217,9 @@ def sweep_command(args):
         points = experiment.points("full", lambda: runner.schemes_of(logjam))
         if submit.submit(args, experiment, points, experiment.sizes["full"].rounds, args.out,
                          logjam, skip_refused=True):
-            print_table(measured.Measured(experiment, store.Store(args.out).rows).table())
+            print_table(analysis.Measured(experiment, store.Store(args.out).rows).table())
         return 0
-    made = []
-    try:
-        runners(args, made, args.out, args.beside_out)
+    with runners(args, args.out, args.beside_out) as made:
         pairs = [(one, store.Store(path)) for one, path in made]
         for _, rows in pairs:
             if args.fresh:
@@ -226,17 +227,14 @@ def sweep_command(args):
         one, rows = pairs[0]
         points = experiment.points("full", lambda: runner.schemes_of(one.logjam))
         jobs = jobs_of(points, experiment.sizes["full"].rounds, pairs)
-        progress = local.Progress(len(jobs))
-        refused = local.run_jobs("sweep", jobs, pairs, progress, skip_refused=True)
+        progress = round_loop.Progress(len(jobs))
+        refused = round_loop.run_jobs("sweep", jobs, pairs, progress, skip_refused=True)
         progress.end()
         for name, why in refused.items():
             say(f"left out: {name}: {why}")
         if rows.rows:
-            print_table(measured.Measured(experiment, rows.rows).table())
+            print_table(analysis.Measured(experiment, rows.rows).table())
         say(f"{len(rows.rows)} rows in {args.out}; {one.thrown_away} runs were thrown away")
-    finally:
-        for one, _ in made:
-            one.__exit__()
     return 0 if rows.rows else BAD_INPUT
 
 
@@ -286,7 +284,7 @@ def arguments():
         made.add_argument("--wal_dir", help="where the logs go, a directory of a real disk; "
                                             "build/wal, if the runs are here")
         made.add_argument("--tries", type=int, default=4,
-                          help="a disturbed run is made so often, at most; 1: it counts")
+                          help="how often a disturbed run is made, at most; 1: it counts")
         made.add_argument("--beside", metavar="BINARY",
                           help="another logjam, run in turn with the first")
         made.add_argument("--fresh", action="store_true", help="forget the rows that are there")
@@ -297,7 +295,10 @@ def arguments():
         made.add_argument("--jobs", type=int, help="simulated runs at once; else one a core here")
 
     listed = command("list", list_command)
-    listed.add_argument("--json", action="store_true")
+    form = listed.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true")
+    form.add_argument("--markdown", action="store_true",
+                      help="the published results as the table of docs/REFERENCES.md")
     made = command("run", run_command)
     ids(made)
     running(made)
@@ -358,7 +359,7 @@ def main():
         words, flags = words[:place], words[place + 1:]
     args = arguments().parse_args(words)
     if flags and args.command != "sweep":
-        raise Refused("only a sweep takes flags of logjam behind `--`")
+        raise Refused("only a sweep takes flags of logjam after `--`")
     args.flags = flags
     if "submit" in args:
         submit.check_arguments(args)
@@ -374,5 +375,5 @@ if __name__ == "__main__":
         print(f"figures.py: {error}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt:
-        print("\nstopped; the same command goes on from here", file=sys.stderr)
+        print("\nstopped; the same command continues from here", file=sys.stderr)
         sys.exit(STOPPED)

@@ -8,7 +8,7 @@ set -euo pipefail
 
 packages=(
   libjemalloc-dev libgflags-dev libgoogle-glog-dev liburing-dev libnuma-dev libhwloc-dev libtbb-dev
-  libxxhash-dev libgtest-dev libbenchmark-dev libboost-context-dev
+  libxxhash-dev libgtest-dev libboost-context-dev
   python3 python3-pandas python3-matplotlib python3-scipy clang-format
 )
 case ${1:-} in

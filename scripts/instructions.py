@@ -37,13 +37,13 @@ def instructions(logjam, flags, transactions):
 
 
 def inserter_instructions(logjam, flags, inserts):
-    """The instructions of the inserting thread, which is the last thread started. Those of the
-    flushers are not counted."""
+    """Returns the instructions of the inserting thread, which is the last thread started. Those of
+    the flushers are not counted."""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(
             ["valgrind", "--tool=callgrind", "--separate-threads=yes",
              f"--callgrind-out-file={directory}/out", logjam, "micro", *flags, "--device=null",
-             "--threads=1", f"--inserts={inserts}", "--seconds=3600"],
+             "--threads=1", f"--transactions={inserts}", "--seconds=3600"],
             capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"valgrind failed: {done.stderr.strip()}")
@@ -53,7 +53,8 @@ def inserter_instructions(logjam, flags, inserts):
 
 
 def inserts(logjam):
-    """One thread inserts records of 120 B, so few that no buffer or list of a scheme fills up."""
+    """Prints the instructions of an insert: one thread inserts records of 120 B, few enough that no
+    buffer or list of a scheme fills up."""
     ways = {"plain copy": ["--floor=copy"], "fetch-add, copy": ["--floor=fetch-add"]}
     for name, flags in schemes_of(logjam).items():
         if "device" in flags:  # the instructions would include the device's
@@ -85,7 +86,7 @@ def main():
         for kind, read_ratio in (("1 read", 1), ("1 update", 0)):
             counts = {}
             for log in ("none", "centr"):
-                flags = [*common, f"--ycsb_read_ratio={read_ratio}", f"--cc={cc}", f"--log={log}",
+                flags = [*common, f"--ycsb_ratios=read:{read_ratio}", f"--cc={cc}", f"--log={log}",
                          "--device=null"]
                 counts[log] = (instructions(args.logjam, flags, MANY)
                                - instructions(args.logjam, flags, FEW)) / (MANY - FEW)

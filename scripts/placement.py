@@ -3,7 +3,7 @@
 
 The machines are hwloc's descriptions, so the tables are the same wherever they are made:
 
-    scripts/placement.py > results/placement.md
+    scripts/placement.py > tests/golden/placement.md
 """
 
 import argparse
@@ -28,7 +28,7 @@ begins again.
 
 
 def placed(logjam, machine):
-    """Of each policy the contexts of all workers."""
+    """Returns the contexts of all workers, for each policy."""
     said = subprocess.run([logjam, "list", "placement", "--json", f"--threads={WORKERS}",
                            f"--topology={machine}"], stdout=subprocess.PIPE, check=True).stdout
     return json.loads(said)["placement"]
@@ -43,7 +43,7 @@ def heading(cells):
 
 
 def summary(policies):
-    """How many sockets and cores so many workers use, and how many workers share a core."""
+    """Returns a table of how many sockets and cores N workers use, and how many share a core."""
     lines = heading(["workers", *(f"{name}: sockets, cores, most on a core" for name in policies)])
     for workers in (2 ** power for power in range(WORKERS.bit_length())):
         cells = [workers]

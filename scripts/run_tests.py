@@ -8,9 +8,9 @@ SANITIZER is thread, address, undefined or empty. Most tests wait for devices an
 four processes run on each core; LOGJAM_TEST_JOBS sets another number. The tests are dealt out to
 several times as many processes, so that none of them holds up the end for long.
 
-A test that takes its process down counts as failed, and the tests after it run in a new process.
-A process that runs longer than TEST_TIMEOUT seconds (600) gets SIGABRT. Each failed test's output
-is repeated at the end. All output stays in the last BINARY's .logs/. The tests' own files lie in one
+A test that takes its process down counts as failed, and the tests after it run in a new process. A
+process that runs longer than TEST_TIMEOUT seconds (600) gets SIGABRT. Each failed test's output is
+repeated at the end. All output stays in the last BINARY's .logs/. The tests' own files lie in one
 temporary directory, which goes unless a test failed: a process that ends early cannot remove its
 files.
 """
@@ -28,7 +28,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # handle_segv=2: a bad access gets the sanitizer's report, whichever handler the tests install.
-# die_after_fork=0: a test that forks may follow one that left threads of a library behind, and its
+# die_after_fork=0: a test that forks may follow one that left threads of a library running, and its
 # child starts threads of its own.
 SANITIZERS = {
     "": {},
@@ -42,7 +42,7 @@ PROCESSES_A_JOB = 8
 TIMEOUT_SECONDS = int(os.environ.get("TEST_TIMEOUT", 600))
 SLOWEST = 20
 BEGIN = re.compile(r"\[ RUN      \] (\S+)$")
-# What is printed without a line break stands before these on the same line.
+# Text that was printed without a line break stands before these on the same line.
 END = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:, where .*)? \((\d+) ms\)$")
 
 
@@ -52,7 +52,7 @@ class Test:
 
 
 def list_tests(command):
-    """The names of all tests that the binary would run."""
+    """Returns the names of all tests that the binary would run."""
     listed = subprocess.run([*command, "--gtest_list_tests"], stdout=subprocess.PIPE, text=True,
                             check=True).stdout
     names, suite = [], ""
@@ -66,7 +66,8 @@ def list_tests(command):
 
 
 def read_log(log):
-    """The tests that a process ran, in order; the last one if it did not end; other output."""
+    """Returns the tests that a process ran, in order; the last one if it did not end; other
+    output."""
     tests, outside, running = [], [], None
     for line in log.read_text(errors="replace").splitlines():
         begin, end = BEGIN.search(line), END.search(line)

@@ -20,14 +20,14 @@ uint64_t blocks_begin = 0, blocks_bytes = 0;
 
 namespace {
 
-// The file's first bytes, as scripts/block_costs.py writes them.
+// The first bytes of the file that scripts/block_costs.py writes.
 struct Header {
   char magic[8];
   uint64_t text_begin, text_bytes, binary_bytes, build_id;
 };
 constexpr char kMagic[] = "LJBLOCK1";
 
-// The first eight bytes of this program's build id; 0 if it has none.
+// Returns the first eight bytes of this program's build id; 0 if it has none.
 uint64_t own_build_id() {
   const auto* header = reinterpret_cast<const Elf64_Phdr*>(getauxval(AT_PHDR));
   for (uint64_t left = getauxval(AT_PHNUM); left > 0; --left, ++header) {
@@ -60,8 +60,8 @@ void read_block_costs() {
   if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof header.magic) != 0 ||
       bytes.size() != sizeof header + header.text_bytes || header.build_id != own_build_id()) {
-    platform::refuse(path + " has not what the basic blocks of this program cost; make sim " +
-                     "writes it");
+    platform::refuse(path + " does not have the costs of this program's basic blocks; make sim " +
+                     "writes them");
   }
   block_costs = reinterpret_cast<const uint8_t*>(bytes.data()) + sizeof header;
   blocks_begin = header.text_begin;

@@ -10,11 +10,12 @@
 namespace logjam::sim {
 namespace {
 
-constexpr uint64_t kLineStates = uint64_t{1} << 45;  // where the states lie
+constexpr uint64_t kLineStates = uint64_t{1} << 45;  // the address of the lines' states
 
-// The part of a transfer's latency until the owner hears of it: a fifth. Two cores that add to one
-// line as fast as they can add once in 24.6 ns on the machine of config/machines/this.toml, where a
-// transfer takes 79 ns and an addition 5: the owner adds three times before the line goes.
+// A request reaches the line's owner after this part of the transfer's latency: a fifth. Measured
+// on the machine of config/machines/this.toml: two cores that add to one line as fast as they can
+// make an addition every 24.6 ns, where a transfer takes 79 ns and an addition 5. So the owner adds
+// three times before the line goes.
 constexpr Picoseconds kHold = 5;
 
 uint64_t bit_of(uint32_t core) { return uint64_t{1} << core % 64; }
@@ -80,7 +81,7 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   return true;
 }
 
-// An owner that still waits for the line itself cannot be asked before the line has come.
+// Counts from the line's arrival, if the owner still waits for the line itself.
 Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) const {
   const Line& line = lines_[number];
   const uint32_t owner = line.owner_plus_1;
@@ -122,9 +123,9 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, Picosecon
   } else if (write) {
     invalidate_others(core, number, line);
   }
-  // A line that passes from core to core serves no other core for a part of the way, and comes to
-  // none before it has come to the last one, however far that was from the one before. A clean line
-  // is read by many at once.
+  // A line that passes from core to core serves no other core for a part of the transfer. And it
+  // reaches no core before it has reached the last one that asked, however far that one is. Many
+  // cores read a clean line at once.
   const Picoseconds begin = std::max(now, line.busy_until) - std::min(passed, latency);
   Picoseconds end = std::max(begin + latency, line.arrives);
   if (passed_on) {
@@ -146,7 +147,7 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, Picosecon
   return {cost, from_shared_cache};
 }
 
-// The line is not in the core's caches: from the nearest place that has it.
+// Fetches a line that is not in the core's caches from the nearest place that has it.
 Caches::Fetched Caches::from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now) {
   if (line.owner_plus_1 != 0) {
     const uint32_t far = machine_.distance(core.socket, cores_[line.owner_plus_1 - 1U].socket);
@@ -161,7 +162,7 @@ Caches::Fetched Caches::from_elsewhere(Core& core, uint32_t number, Line& line, 
   if (far != 0) {
     put_in_shared_cache(core.socket, number, line);
   } else if (!shared_[core.socket].holds_nothing()) {
-    shared_[core.socket].touch(number, false);  // it is the most recent one
+    shared_[core.socket].touch(number, false);  // now the most recent one
   }
   return {machine_.clean[far], far == 0};
 }
@@ -191,8 +192,8 @@ Picoseconds Caches::from_memory(Core& core, uint32_t number, Line& line, Picosec
   return begin - now + machine_.memory[far];
 }
 
-// The owner keeps the line, but has to ask before its next store. What it wrote is now in its
-// socket's shared cache; memory's bandwidth is not charged for it.
+// Makes the owner's copy read-only: it must ask before its next store. The written line is now in
+// its socket's shared cache; memory's bandwidth is not charged for that.
 void Caches::take_from_owner(uint32_t number, Line& line) {
   Core& owner = cores_[line.owner_plus_1 - 1U];
   owner.l1.make_read_only(number);
@@ -201,7 +202,7 @@ void Caches::take_from_owner(uint32_t number, Line& line) {
   put_in_shared_cache(owner.socket, number, line);
 }
 
-// Returns how long it takes until no other cache has the line: 0 if none has.
+// Removes the line from all other caches. Returns how long that takes: 0 if none has it.
 Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
   uint32_t farthest = 0;
   bool any = false;
@@ -240,7 +241,7 @@ void Caches::put(Core& core, uint32_t number, Line& line, bool writable) {
   drop(core, from_l2);
 }
 
-// The line leaves the core's caches.
+// Takes note that the line has left the core's caches.
 void Caches::drop(Core& core, uint32_t number) {
   Line& line = lines_[number];
   line.sharers[core.number / 64] &= ~bit_of(core.number);

@@ -1,17 +1,18 @@
-// What an access to memory costs: the caches of the cores, their coherence, memory.
+// The price of an access to memory: the caches of the cores, their coherence, memory.
 //
-// Each line has a state (Line): which cores hold it, which one alone may write it, which sockets'
-// shared caches have it, and until when it is on its way (Line::busy_until). Each core has the tags
-// of its private caches. Both always agree: a core has the tag of a line if and only if the line
-// names the core among its sharers.
+// Each line has a state (Line): the cores that hold it, the one core that may write it, the sockets
+// whose shared caches have it, and the time until which it is being transferred
+// (Line::busy_until). Each core has the tags of its private caches. Both always agree: a core has
+// the tag of a line if and only if the line names the core among its sharers.
 //
-// An access that the core's own caches answer concerns no other core. All others are visible:
-// the scheduler orders them by time (scheduler.h) before they come here. A line's state changes
-// when it is asked for; the core waits afterwards, and Line::busy_until makes the next one wait.
+// An access that the core's own caches answer concerns no other core. All other accesses are
+// visible: the scheduler orders them by time (scheduler.h) before they come here. A line's state
+// changes when a core requests the line. That core waits afterwards, and Line::busy_until makes the
+// next core wait.
 //
-// In the private caches the least recently used line leaves, and the second cache has all that the
-// first one has. In a shared cache the line leaves that came first, and cores keep theirs.
-// docs/SIMULATION.md has the prices, and what is left out.
+// The private caches evict the least recently used line, and the second cache has every line of the
+// first one. A shared cache evicts its oldest line, and cores keep their copies. docs/SIMULATION.md
+// has the prices, and the list of effects that are left out.
 //
 // Only the one host thread calls these functions.
 #pragma once
@@ -38,7 +39,7 @@ inline constexpr uint32_t kMostCores = 256;
 struct alignas(64) Line {
   std::array<uint64_t, kMostCores / 64> sharers;  // a bit for each core
   Picoseconds busy_until;
-  Picoseconds arrives;    // at the core that asked last for the only copy, or for its owner's
+  Picoseconds arrives;    // at the core that last asked for the only copy, or for the owner's
   uint16_t owner_plus_1;  // the one core that may write it, else 0
   uint8_t shared_caches;  // a bit for each socket whose shared cache has it
   uint32_t transfers;     // from one core's cache to another's, or upgrades
@@ -46,22 +47,22 @@ struct alignas(64) Line {
 };
 static_assert(sizeof(Line) == 64);
 
-// What the hardware contexts of one core share.
+// The part of a core that its hardware contexts share.
 struct Core {
   Core(uint32_t number, uint32_t socket, const Profile& profile);
 
   uint32_t number, socket;
   TagStore l1, l2;
   struct Stream {
-    uint32_t next = kNoLine;  // the line behind the last one
-    uint32_t lines = 0;       // that were missed in a row before the last one
-    Picoseconds ready = 0;    // when the last one was there
+    uint32_t next = kNoLine;  // the line after the last one
+    uint32_t lines = 0;       // missed in a row before the last one
+    Picoseconds ready = 0;    // when the last one arrived
   };
   std::array<Stream, 8> streams{};
   uint32_t next_stream = 0;
 };
 
-// Accesses that left their core, by where they were answered.
+// How many accesses left their core, by where they were answered.
 struct AccessCounts {
   uint64_t second_level = 0, shared_cache = 0, other_core = 0, other_socket = 0;
   uint64_t memory = 0, remote_memory = 0, upgrades = 0, waits_for_line = 0;
@@ -78,28 +79,30 @@ class Caches {
   Line& line(uint32_t number) { return lines_[number]; }
   const AccessCounts& counts() const { return counts_; }
 
-  // Looks in the core's own caches behind the first one. Returns whether that was enough; `*cost`
-  // is then what it took.
+  // Looks for the line in the core's second cache. Returns whether it is there and usable; `*cost`
+  // is then the time that the access takes.
   bool in_private_cache(Core& core, uint32_t line, bool write, Picoseconds* cost);
-  // When another core that may write the line hears of a request that is sent at `now`, and how
-  // much of the transfer's latency has passed then. `now` and 0 if there is no such core.
+  // When a line's owner receives a request, and how much of the transfer's latency has elapsed
+  // then.
   struct Heard {
     Picoseconds at, passed;
   };
+  // Returns when the line's owner receives a request sent at `now`, and how much of the transfer's
+  // latency has elapsed by then; {now, 0} if no other core owns the line.
   Heard heard_by_owner(const Core& core, uint32_t line, Picoseconds now) const;
-  // The host begins to load what fetch() will read and write, so that its own misses overlap:
-  // expect() when the core begins to wait, expect_fetch() when the others have had their turn.
-  // Neither changes anything.
+  // Prefetches, on the host, the state that fetch() will touch. Called when the core begins to
+  // wait. Has no effect on the simulation.
   void expect(const Core& core, uint32_t line) const;
+  // Prefetches the rest of it. Called when the other cores have had their turn.
   void expect_fetch(const Core& core, uint32_t line) const;
-  // Brings the line from elsewhere at `now`, of whose way `passed` has passed then. Returns how
-  // long that takes, and whether the shared cache of the core's socket had it.
+  // How long a fetch takes, and whether the shared cache of the core's socket had the line.
   struct Fetched {
     Picoseconds cost;
     bool from_shared_cache;
   };
+  // Fetches the line, starting at `now`; `passed` of the latency has already been waited for.
   Fetched fetch(Core& core, uint32_t line, bool write, Picoseconds now, Picoseconds passed = 0);
-  // The stream that the core's miss of this line continues or begins. It is valid until the next
+  // Returns the stream that the core's miss of this line continues or begins. Valid until the next
   // call.
   static Core::Stream& stream_of(Core& core, uint32_t line);
 

@@ -10,25 +10,26 @@ uint64_t accesses = 0;
 
 namespace {
 
-// The hardware notices a stream by so many lines, and fetches the next ones ahead. Assumed: of one,
-// two and three, two gave rates of rows and log records nearest to the native ones.
+// The hardware notices a stream after this number of lines, and fetches the next ones ahead.
+// Assumed: of one, two and three, two gave rates of rows and log records nearest to the native
+// ones.
 constexpr uint32_t kLinesBeforePrefetch = 2;
 
 Picoseconds overlapped(Picoseconds cost) {
   return static_cast<Picoseconds>(static_cast<double>(cost) / machine().profile.overlap);
 }
 
-// How long a core that asks for the next line of a stream still waits for it. The hardware fetches
-// one line of the stream after the other, up to `lines_ahead` before the core asks. So a core that
-// asks now and then finds its lines there, and one that copies much waits for each.
-Picoseconds behind_prefetcher(Core::Stream& stream, Picoseconds price, Picoseconds asked) {
+// Returns how long a core that asks for the next line of a stream still waits for it. The hardware
+// fetches one line of the stream after the other, up to `lines_ahead` before the core asks. So a
+// core that asks rarely finds its lines already fetched, and one that copies much waits for each.
+Picoseconds wait_for_prefetcher(Core::Stream& stream, Picoseconds price, Picoseconds asked) {
   const auto lead =
       static_cast<Picoseconds>(machine().profile.lines_ahead * static_cast<double>(price));
   stream.ready = std::max(stream.ready, asked - std::min(asked, lead)) + price;
   return stream.ready - std::min(stream.ready, asked);
 }
 
-// How long the core waits because of a miss that takes `missed.cost`.
+// Returns how long the core waits for a miss that takes `missed.cost`.
 Picoseconds wait_for_miss(Cpu& cpu, uint32_t line, Access kind, Caches::Fetched missed) {
   Core::Stream& stream = Caches::stream_of(*cpu.core, line);
   const bool store = kind == Access::kStore;
@@ -40,10 +41,10 @@ Picoseconds wait_for_miss(Cpu& cpu, uint32_t line, Access kind, Caches::Fetched 
   }
   const Picoseconds far = store ? machine().stream_store : machine().stream;
   const Picoseconds price = missed.from_shared_cache ? machine().l3_stream : far;
-  return behind_prefetcher(stream, std::min(price, alone), asked);
+  return wait_for_prefetcher(stream, std::min(price, alone), asked);
 }
 
-// The core waits for a line, unless it may go on.
+// Makes the core wait for a line, unless it can continue without it.
 void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   Caches& caches = scheduler().caches();
   Core& core = *cpu.core;
@@ -54,19 +55,18 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
     caches.expect(core, line);
     scheduler().visible();
     caches.expect_fetch(core, line);
-    // Another fiber of the core may have fetched it meanwhile.
+    // Meanwhile another fiber of the core may have fetched the line.
     near = core.l1.touch(line, write) || caches.in_private_cache(core, line, write, &cost);
   }
-  // What the core does meanwhile hides a part of a short wait, and of stores that wait side by
-  // side. A line from farther away is mostly found through a pointer, and what follows depends on
-  // it: such waits do not overlap. Lines in a row do, and the hardware fetches the later ones
-  // ahead.
+  // The core's other work hides a part of a short wait, and of stores that wait side by side. A
+  // line from farther away is mostly found through a pointer, and the next steps depend on it, so
+  // such waits do not overlap. Waits for lines in a row overlap, and the hardware fetches the later
+  // lines ahead.
   Picoseconds hidden = overlapped(cost);
   if (!near) {
     const Picoseconds asked = cpu.now;
-    // The request is on its way to the core that may write the line, which uses the line until
-    // then. The request of a store or a prefetch is not followed: the core goes on, and would come
-    // back to its past.
+    // The owner uses the line until the request reaches it. The request of a store or a prefetch is
+    // not followed: the core does not wait for it, and its clock would have to go back.
     const bool waits = kind == Access::kLoad || kind == Access::kAtomic;
     const Caches::Heard heard =
         waits ? caches.heard_by_owner(core, line, asked) : Caches::Heard{asked, 0};
@@ -143,7 +143,8 @@ void before_read_modify_write(const void* site, const void* address) {
   cpu.now += machine().rmw;
 }
 
-// Execution is sequentially consistent without it (scheduler.h): a fence only costs time.
+// Charges a fence. It only costs time: execution is sequentially consistent without it
+// (scheduler.h).
 void before_fence() {
   if (running == nullptr) return;
   if (running->now > horizon) scheduler().visible();

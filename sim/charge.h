@@ -1,8 +1,8 @@
-// Charging the running fiber for what the instrumented code does: its accesses to memory (hooks.cc,
-// library_calls.cc) and its instructions.
+// Charges the running fiber for its accesses to memory (hooks.cc, library_calls.cc) and its
+// instructions.
 //
-// One host thread. The fast paths here are all that most accesses need: a line that the core's
-// first cache has.
+// Only the one host thread calls these functions. Most accesses end in the fast paths here, because
+// the core's first cache has the line.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace logjam::sim {
 
-// Accesses that were charged so far.
+// The number of accesses that were charged so far.
 extern uint64_t accesses;
 
-// An access that the first cache did not answer. It may switch.
+// Charges an access that the first cache did not answer. May switch fibers.
 void access_line(const void* site, uint32_t line, Access kind);
 
 inline void access_line_of(Cpu& cpu, const void* site, uint32_t line, Access kind) {
@@ -25,7 +25,7 @@ inline void access_line_of(Cpu& cpu, const void* site, uint32_t line, Access kin
   }
 }
 
-// An access by the instruction behind which `site` is.
+// Charges an access. `site` is the address after the instruction that makes it. May switch fibers.
 inline void access(const void* site, const void* address, size_t bytes, Access kind) {
   Cpu* cpu = running;
   if (cpu == nullptr) return;
@@ -44,8 +44,8 @@ inline void instructions(uint64_t count) {
   if (Cpu* cpu = running) cpu->now += count * cpu->per_instruction;
 }
 
-// What comes before an atomic operation: its place in the order of the clocks, and its price. These
-// may switch.
+// Waits for an atomic load's turn in the order of the clocks, and charges its price. May switch
+// fibers. So do the following functions before the other atomic operations.
 void before_atomic_load(const void* site, const void* address);
 void before_atomic_store(const void* site, const void* address, bool sequentially_consistent);
 void before_read_modify_write(const void* site, const void* address);

@@ -1,9 +1,9 @@
-// The contexts whose fibers are ready to run and do not run now, by their clocks: the one that goes
-// first is at the top. Equal clocks go by the context's number.
+// The contexts whose fibers are ready but do not run now, in the order of their clocks: the next
+// one to run is at the top. Equal clocks go by the context's number.
 //
-// The scheduler comes here at every switch, so each entry has its clock beside it, and the running
-// context changes places with the first one in one walk. A context's clock stands while it is here.
-// Only the one host thread uses these objects.
+// The scheduler uses the heap at every switch, so each entry holds its clock, and the running
+// context changes places with the first one in one walk. A context's clock does not move while the
+// context is in the heap. Only the one host thread uses these objects.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ class ClockHeap {
     Cpu* cpu;
 
     bool goes_before(const Entry& other) const {
-      // Without a branch: which of two clocks is behind cannot be predicted.
+      // Without a branch: nothing predicts which of two clocks is the earlier one.
       return (now < other.now) | ((now == other.now) & (number < other.number));
     }
   };
 
-  // Room for so many contexts. What grows later would take memory in the middle of a run.
+  // Makes room for `contexts` entries, so that the heap takes no memory in the middle of a run.
   explicit ClockHeap(size_t contexts) { entries_.reserve(contexts); }
 
   bool empty() const { return entries_.empty(); }
@@ -44,7 +44,7 @@ class ClockHeap {
     entries_[at] = entry;
   }
 
-  // Takes the first one out.
+  // Takes the first entry out and returns its context.
   Cpu* pop() {
     Cpu* cpu = entries_.front().cpu;
     const Entry last = entries_.back();
@@ -53,7 +53,7 @@ class ClockHeap {
     return cpu;
   }
 
-  // pop(), then push(entry).
+  // Takes the first entry out, puts `entry` in, and returns the first one's context.
   Cpu* replace_first(const Entry& entry) {
     Cpu* cpu = entries_.front().cpu;
     put_from_top(entry);
@@ -61,7 +61,7 @@ class ClockHeap {
   }
 
  private:
-  // The top is free, and the entry goes where it belongs below.
+  // Moves `entry` from the free top down to its place.
   void put_from_top(const Entry& entry) {
     const size_t size = entries_.size();
     size_t at = 0;

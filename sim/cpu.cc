@@ -1,8 +1,8 @@
 // Instructions, clocks, sleeping and write-back (platform/cpu.h, clock.h, park.h, persist.h) on the
 // simulated machine.
 //
-// The compiler instruments no .cc file of platform/. So Parker's atomic operations are charged here
-// by hand: before_read_modify_write() comes before each.
+// The compiler instruments no .cc file of platform/ and sim/. So the atomic operations of Parker
+// are charged here by hand: before_read_modify_write() comes before each.
 #include "platform/cpu.h"
 
 #include <algorithm>
@@ -41,8 +41,8 @@ void sleep_ns(uint64_t ns) { sim::scheduler().sleep(ns * kNanosecond); }
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) {
   sim::Scheduler& scheduler = sim::scheduler();
   scheduler.spend(sim::machine().futex_wait);
-  // The kernel looks at the word once more, in the order of the clocks. No other fiber runs between
-  // that look and the wait, so no wake-up is lost.
+  // The kernel reads the word once more, in the order of the clocks. No other fiber runs between
+  // this read and the wait, so no wake-up is lost.
   scheduler.visible();
   if (word.load(memory_order_relaxed) != expected || timeout_ns == 0) return;
   const bool forever = timeout_ns > kForever / kNanosecond;

@@ -1,5 +1,5 @@
-// The one machine of the simulated program, which its flags describe, and its scheduler. The unit
-// tests of the other files are linked without this one and make machines of their own.
+// The machine of the simulated program, as its flags describe it, and its scheduler. The unit tests
+// of the other files are linked without this file, and make their own machines.
 #include <gflags/gflags.h>
 
 #include "sim/machine.h"
@@ -7,18 +7,15 @@
 
 DEFINE_string(machine, "this",
               "the machine to simulate: a file of config/machines/ without its ending, or a path");
-DEFINE_uint32(cores, 0, "hardware contexts of the simulated machine that are used; 0: all");
-DECLARE_uint32(sockets);  // of cli/settings.cc
-DEFINE_string(set, "", "key=value,...: these numbers in place of those of the machine's profile");
-DEFINE_uint64(sim_seed, 1, "what differs between two simulations of the same flags");
+DEFINE_uint32(cores, 0, "how many hardware contexts of the simulated machine take part; 0: all");
+DEFINE_string(set, "", "key=value,...: numbers that replace those of the machine's profile");
+DEFINE_uint64(sim_seed, 1, "the seed: two simulations of the same flags and seed are the same");
 
 namespace logjam::sim {
 namespace {
 
 Machine machine_of_flags() {
-  Profile profile = read_profile(FLAGS_machine, FLAGS_set);
-  if (FLAGS_sockets != 0) profile.sockets = FLAGS_sockets;
-  return make_machine(profile, FLAGS_cores, FLAGS_sim_seed);
+  return make_machine(read_profile(FLAGS_machine, FLAGS_set), FLAGS_cores, FLAGS_sim_seed);
 }
 
 }  // namespace
@@ -29,7 +26,7 @@ const Machine& machine() {
 }
 
 Scheduler& scheduler() {
-  static auto& made = *new Scheduler(machine());  // never destroyed: fibers may be on their way
+  static auto& made = *new Scheduler(machine());  // never destroyed: fibers may still run
   return made;
 }
 

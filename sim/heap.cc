@@ -1,14 +1,14 @@
 // The C++ heap of the simulated program: operator new and delete on memory of the region, so that
-// what the engine allocates has the same addresses in every run.
+// the engine's allocations have the same addresses in every run.
 //
-// Each place of the program that allocates (a context, return addresses and a size) has slabs of
-// its own, at an address that follows from these. So what else a run allocates, for a longer path
-// or an old log that it replaces, moves nothing. What one fiber frees the next call of that place
-// gets, as in a malloc with a cache for each thread. A piece larger than a slab is a mapping, and
-// its address does depend on the mappings before it. A piece costs the profile's allocation_ns, and
-// no access: real heaps keep their lists in the core's cache. The host's heap serves before
-// start_heap(), after stop_heap(), and what libraries allocate: the texts of std::string are among
-// that.
+// Each place of the program that allocates (a context, return addresses and a size) has its own
+// slabs, at an address that follows from these. So a run's other allocations, for a longer path or
+// an old log that it replaces, move nothing. A piece that one fiber frees goes to the next call
+// from the same place, as in a malloc with a cache for each thread. A piece larger than a slab is a
+// mapping, whose address does depend on the earlier mappings. A piece costs the profile's
+// allocation_ns, and no access: real heaps keep their lists in the core's cache. The host's heap
+// serves all calls before start_heap() and after stop_heap(), and the calls of libraries, for
+// example for the texts of std::string.
 #include "sim/heap.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ constexpr size_t kSlabBytes = size_t{64} << 10;
 constexpr size_t kHeapSlabs = kHeapBytes / kSlabBytes;
 constexpr size_t kFine = 16,
                  kMostFine = 1024;  // sizes up to here in steps of 16, then powers of two
-constexpr size_t kColours = 64;     // where in a slab its first piece is
+constexpr size_t kColours = 64;     // different positions of a slab's first piece
 constexpr size_t kFrames = 3;
 
 struct Free {
@@ -50,10 +50,10 @@ struct Place {
 
 bool started = false;
 constexpr size_t kPlaces = size_t{1} << 16;
-Place* places = nullptr;            // by hash; the next one that is free if that is taken
-uint32_t* place_of_slab = nullptr;  // its number and one, or 0: the slab is free
+Place* places = nullptr;            // by hash; if that entry is taken, the next free one
+uint32_t* place_of_slab = nullptr;  // the place's number plus one, or 0: the slab is free
 
-// Pieces larger than a slab.
+// Returns the pieces that are larger than a slab, with their places.
 auto& large_pieces() {
   using Pair = std::pair<const uintptr_t, Place*>;
   static std::unordered_map<uintptr_t, Place*, std::hash<uintptr_t>, std::equal_to<uintptr_t>,
@@ -68,8 +68,8 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 29;
 }
 
-// Each context has its own pieces, as the threads of jemalloc have: what two workers allocate for
-// themselves is not on one line.
+// Returns a hash of the context and the callers. Each context has its own pieces, as jemalloc's
+// threads have, so pieces of two workers never share a line.
 uint64_t hash_of_callers() {
   uint64_t hash = running == nullptr ? 1 : running->number + 2;
   auto* frame = static_cast<void* const*>(__builtin_frame_address(0));
@@ -98,7 +98,7 @@ Place& place_for(uint64_t hash, size_t bytes) {
   return places[at];
 }
 
-// Returns a slab that no place has yet: the first one at or behind the address that the hash gives.
+// Returns a free slab: the first one at or after the address that the hash gives.
 char* take_slab(const Place& place) {
   size_t slab = place.hash % kHeapSlabs;
   for (size_t tried = 0; place_of_slab[slab] != 0; ++tried) {
@@ -121,7 +121,7 @@ void* fresh_piece(Place& place) {
     const bool first = place.end == nullptr;
     place.next = take_slab(place);
     place.end = place.next + kSlabBytes;
-    // Else the first pieces of all places would be in the same set of a cache.
+    // Otherwise the first pieces of all places would be in the same set of a cache.
     if (first && place.bytes <= kMostFine) {
       place.next += std::max(kLineBytes, std::bit_ceil(place.bytes)) * (place.hash >> 32) %
                     (kColours * kLineBytes);

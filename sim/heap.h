@@ -3,10 +3,10 @@
 
 namespace logjam::sim {
 
-// From now on operator new takes memory of the region. The main thread calls it once, after
+// Makes operator new take memory of the region from now on. The main thread calls it once, after
 // reserve_region() and before the program's own main().
 void start_heap();
-// From now on it takes the host's again.
+// Makes operator new take the host's memory again.
 void stop_heap();
 
 }  // namespace logjam::sim

@@ -1,6 +1,6 @@
-// The functions that the compiler calls in the instrumented code: at each access to memory, in
-// place of each atomic operation, and at the beginning of each basic block. (g++
-// -fsanitize=thread -fsanitize-coverage=trace-pc, without ThreadSanitizer's own library.)
+// The functions that the instrumented code calls at each access to memory, in place of each atomic
+// operation, and at the beginning of each basic block. (g++ -fsanitize=thread
+// -fsanitize-coverage=trace-pc, without ThreadSanitizer's own library.)
 //
 // The names and their parameters are those of GCC's sanitizer.def.
 #include <atomic>
@@ -62,7 +62,7 @@ void __tsan_vptr_read(void** at) {
   logjam::sim::access(LOGJAM_SITE, at, sizeof *at, Access::kLoad);
 }
 
-// Only this thread exists, so the operation itself needs no order.
+// The host has one thread, so the operation itself needs no order.
 #define LOGJAM_READ_MODIFY_WRITE(bits, Type, name, expression)                       \
   Type __tsan_atomic##bits##_##name(volatile Type* at, Type operand, int) {          \
     logjam::sim::before_read_modify_write(LOGJAM_SITE, const_cast<const Type*>(at)); \
@@ -115,7 +115,7 @@ LOGJAM_ATOMICS(64, uint64_t)
 LOGJAM_ATOMICS(128, Uint128)
 
 void __tsan_atomic_thread_fence(int order) {
-  // On x86 every other order is free.
+  // On x86 fences of every other order are free.
   if (order == __ATOMIC_SEQ_CST) logjam::sim::before_fence();
 }
 void __tsan_atomic_signal_fence(int) {}

@@ -1,5 +1,5 @@
-// An allocator for what the simulation keeps for itself while the program runs: from the host's
-// heap, so that the program's own addresses do not depend on it.
+// An allocator for the simulation's own data while the program runs. It takes memory from the
+// host's heap, so that the program's addresses do not depend on that data.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Library functions that touch memory of the program: the linker gives their calls to the functions
-// here (-Wl,--wrap), which charge both ranges and then call the real one. Other fibers may run
-// while the ranges are charged, but not during the copy, which is never torn.
+// Library functions that touch memory of the program. The linker sends their calls to the functions
+// here (-Wl,--wrap), which charge the ranges and then call the real function. Other fibers may run
+// while the ranges are charged, but not during the copy, so a copy is never torn.
 #include <cstddef>
 
 #include "sim/charge.h"

@@ -26,9 +26,10 @@
 
 DEFINE_string(
     report, "",
-    "when the run has ended, print: accesses: where accesses were answered that left their core; "
-    "lines[:N]: the same, and the N (20) cache lines that cost most, with the memory that they are "
-    "in and the functions that share them");
+    "what to print when the run has ended; accesses: where accesses were answered that left their "
+    "core; lines[:N]: the same, and the N (20) cache lines that cost most, with the memory that "
+    "they "
+    "are in and the functions that share them");
 
 namespace logjam::sim {
 
@@ -77,7 +78,7 @@ size_t wanted_lines() {
                                     : std::strtoul(FLAGS_report.c_str() + colon + 1, nullptr, 10);
 }
 
-// What memory a line is in: a variable, or the function that allocated it.
+// Returns the memory that a line is in: a variable, or the function that allocated it.
 std::string memory_of(uint32_t line, Symbols& symbols) {
   const auto at = reinterpret_cast<uintptr_t>(address_of(line));
   if (!in_region(address_of(line))) return "variable " + symbols.variable(at);
@@ -109,9 +110,9 @@ void print_table(const char* title, const std::map<std::string, Sum>& sums, Pico
   if (sorted.size() > wanted_lines()) sorted.resize(wanted_lines());
   std::printf("\n%-6s %12s  %s\n", "cost", "times", title);
   for (const auto& [name, sum] : sorted) {
-    std::printf("%5.1f%% %12llu  %s\n",
-                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all),
-                static_cast<unsigned long long>(sum.times), name.c_str());
+    std::printf("%5.1f%% %12lu  %s\n",
+                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all), sum.times,
+                name.c_str());
   }
 }
 
@@ -149,7 +150,7 @@ void record_allocation(const void* piece, size_t bytes) {
 
 namespace {
 
-// Remote: between sockets, or from another socket's memory.
+// Prints how many accesses left their cores, by who answered.
 void print_accesses() {
   const AccessCounts& counts = scheduler().caches().counts();
   const std::pair<const char*, uint64_t> rows[] = {
@@ -163,10 +164,10 @@ void print_accesses() {
       {"waits for a line", counts.waits_for_line},
   };
   std::printf(
-      "\nAccesses of the workers and log threads, in the whole run: %llu. By who answered:\n",
-      static_cast<unsigned long long>(accesses));
+      "\nAccesses of the workers and log threads, in the whole run: %lu. By who answered:\n",
+      accesses);
   for (const auto& [name, count] : rows) {
-    std::printf("%14llu  %s\n", static_cast<unsigned long long>(count), name);
+    std::printf("%14lu  %s\n", count, name);
   }
   rusage used;
   getrusage(RUSAGE_SELF, &used);
@@ -220,10 +221,9 @@ void print_lines_report() {
   std::printf("\n%-6s %12s %6s  the lines that cost most\n", "cost", "times", "cores");
   if (lines.size() > wanted_lines()) lines.resize(wanted_lines());
   for (const auto& [line, sum] : lines) {
-    std::printf("%5.1f%% %12llu %6zu  %p, %s\n",
-                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all),
-                static_cast<unsigned long long>(sum.times), sum.cores.count(), address_of(line),
-                memory_of(line, symbols).c_str());
+    std::printf("%5.1f%% %12lu %6zu  %p, %s\n",
+                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all), sum.times,
+                sum.cores.count(), address_of(line), memory_of(line, symbols).c_str());
     std::vector<Site>& here = sites[line];
     std::sort(here.begin(), here.end(), [](const Site& one, const Site& other) {
       return one.sum.cost != other.sum.cost ? one.sum.cost > other.sum.cost

@@ -1,10 +1,10 @@
-// --report=accesses: where the accesses were answered that left their core's caches.
-// --report=lines[:N]: the same, and which cache lines cost most, where their memory was allocated,
-// and which functions share them. The simulated machine has no performance counters to sample: it
-// has seen every transfer.
+// --report=accesses: how many accesses left their core's caches, by where they were answered.
+// --report=lines[:N]: the same, and the cache lines that cost most, the places that allocated their
+// memory, and the functions that share them. Nothing is sampled: the simulation sees every
+// transfer.
 //
-// The functions take host memory only (host_allocator.h): a run with a report has the same
-// addresses, and the same results, as one without.
+// The functions take host memory only (host_allocator.h), so a run with a report has the same
+// addresses, and the same results, as a run without.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,18 @@ extern bool reporting_lines;
 void record_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds cost);
 void record_allocation(const void* piece, size_t bytes);
 
-// A line came to a core from elsewhere, for the instruction before `site`.
+// Records that a line came to a core from elsewhere, for the instruction before `site`.
 inline void note_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds cost) {
   if (reporting_lines) record_transfer(site, line, core, cost);
 }
-// The program has got this memory.
+// Records that the program has allocated this memory.
 inline void note_allocation(const void* piece, size_t bytes) {
   if (reporting_lines) record_allocation(piece, bytes);
 }
 
-// Reads --report. Called before the program's memory is allocated, as far as that can be.
+// Reads --report. Called before the program allocates memory, as far as possible.
 void begin_lines_report(int argc, char** argv);
-// Prints the report, if one was asked for, when the program has ended.
+// Prints the report, if --report asks for one. Called when the program has ended.
 void print_lines_report();
 
 }  // namespace logjam::sim

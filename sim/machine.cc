@@ -10,8 +10,8 @@
 namespace logjam::sim {
 namespace {
 
-// A core goes on until its oldest store that misses is this many cycles old, for each entry of its
-// store buffer: about one instruction in four stores.
+// A core works on until its oldest missing store is this number of cycles old, for each entry of
+// its store buffer: about one instruction in four is a store.
 constexpr double kCyclesAStore = 4;
 
 void refuse_cache_without_a_set(const Profile& profile, const std::string& level, double kib,

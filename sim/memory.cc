@@ -40,7 +40,7 @@ void unmap_huge(void* address, size_t bytes) {
 }
 void* map_pages(size_t bytes) { return sim::take(bytes, sim::kPageBytes, sim::socket_here()); }
 
-// The host's, since the host would kill the simulation.
+// Returns the host's number, because the host would kill a simulation that takes more.
 uint64_t available_bytes() {
   std::ifstream meminfo("/proc/meminfo");
   std::string name, unit;
@@ -75,7 +75,8 @@ MirroredMemory::MirroredMemory(size_t bytes, int where) {
   place(data_, size_, where);
 }
 
-// A simulated run is short, and the region has to hold the files of many workers.
+// Returns less than natively: a simulated run is short, and the region holds the files of many
+// workers.
 uint64_t most_mapped_bytes() { return uint64_t{288} << 20; }
 std::byte* map_file(int fd) {
   void* whole = sim::take(most_mapped_bytes(), kHugePage, sim::socket_here());

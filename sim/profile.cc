@@ -79,13 +79,52 @@ constexpr std::array kKeys = {
 #undef LOGJAM_KEY
 #undef LOGJAM_COUNT
 
+// A key that a profile may leave out, if `applies` is true of the machine. It then is `number`.
+struct Default {
+  double Profile::*key;
+  bool (*applies)(const Profile&);
+  double (*number)(const Profile&);
+};
+bool always(const Profile&) { return true; }
+bool has_one_context(const Profile& p) { return p.contexts == 1; }
+bool has_no_l2(const Profile& p) { return p.l2_kib == 0; }
+bool has_one_socket(const Profile& p) { return p.sockets == 1; }
+bool has_one_hop(const Profile& p) { return p.interconnect == "full" || p.sockets <= 2; }
+template <double Profile::*other>
+double as(const Profile& p) {
+  return p.*other;
+}
+template <int value>
+double is(const Profile&) {
+  return value;
+}
+constexpr std::array kDefaults = {
+    // in the order of the keys
+    Default{&Profile::context_share, has_one_context, is<1>},
+    Default{&Profile::l2_ways, has_no_l2, is<1>},
+    Default{&Profile::l2_cycles, has_no_l2, is<0>},
+    Default{&Profile::hop_clean_cycles, has_one_socket, as<&Profile::l3_cycles>},
+    Default{&Profile::hop_dirty_cycles, has_one_socket, as<&Profile::dirty_cycles>},
+    Default{&Profile::hop_upgrade_cycles, has_one_socket, as<&Profile::upgrade_cycles>},
+    Default{&Profile::two_hop_clean_cycles, has_one_hop, as<&Profile::hop_clean_cycles>},
+    Default{&Profile::two_hop_dirty_cycles, has_one_hop, as<&Profile::hop_dirty_cycles>},
+    Default{&Profile::two_hop_upgrade_cycles, has_one_hop, as<&Profile::hop_upgrade_cycles>},
+    Default{&Profile::hop_memory_cycles, has_one_socket, as<&Profile::memory_cycles>},
+    Default{&Profile::two_hop_memory_cycles, has_one_hop, as<&Profile::hop_memory_cycles>},
+    Default{&Profile::stream_cycles, always, as<&Profile::memory_cycles>},
+    Default{&Profile::stream_store_cycles, always, as<&Profile::memory_cycles>},
+    Default{&Profile::l3_stream_cycles, always, as<&Profile::l3_cycles>},
+    Default{&Profile::lines_ahead, always, is<0>},
+    Default{&Profile::write_back_line_ns, always, as<&Profile::write_back_ns>},
+};
+
 std::string trimmed(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string::npos) return "";
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
-// Sets the number `key` of the profile; returns what is wrong, or an empty text.
+// Sets the number `key` of the profile. Returns what is wrong, or an empty text.
 std::string set_number(const std::string& key, const std::string& text, Profile* profile) {
   const auto found =
       std::find_if(kKeys.begin(), kKeys.end(), [&](const Key& one) { return key == one.name; });
@@ -110,7 +149,7 @@ std::string unquoted(const std::string& text) {
   return text.substr(1, text.size() - 2);
 }
 
-// Reads one line; returns the key, or an empty text for a line without one.
+// Reads one line. Returns its key, or an empty text for a line without a key.
 std::string read_line(const std::string& line, const std::string& where, Profile* profile) {
   const std::string text = trimmed(line);
   if (text.empty() || text.front() == '#') return "";
@@ -126,7 +165,7 @@ std::string read_line(const std::string& line, const std::string& where, Profile
     return key;
   }
   if (hash == std::string::npos || trimmed(text.substr(hash + 1)).empty()) {
-    platform::refuse(where + key + " has no source behind it (\"# source\")");
+    platform::refuse(where + key + " has no source after it (\"# source\")");
   }
   const std::string why = set_number(key, value, profile);
   if (!why.empty()) platform::refuse(where + why);
@@ -154,9 +193,6 @@ Profile read_profile(const std::string& name, const std::string& changes) {
     const std::string key = read_line(line, where, &profile);
     if (!key.empty() && !seen.insert(key).second) platform::refuse(where + key + " comes twice");
   }
-  for (const Key& key : kKeys) {
-    if (!seen.contains(key.name)) platform::refuse(path.string() + " has no key " + key.name);
-  }
   if (profile.name.empty()) platform::refuse(path.string() + " has no name");
   if (profile.interconnect != "full" && profile.interconnect != "square") {
     platform::refuse(path.string() + ": interconnect is \"full\" or \"square\"");
@@ -167,6 +203,15 @@ Profile read_profile(const std::string& name, const std::string& changes) {
     const std::string value = equals < change.size() ? change.substr(equals + 1) : "";
     const std::string why = set_number(change.substr(0, equals), value, &profile);
     if (!why.empty()) platform::refuse("--set: " + why);
+    seen.insert(change.substr(0, equals));
+  }
+  for (const Key& key : kKeys) {
+    if (seen.contains(key.name)) continue;
+    const auto found = std::ranges::find(kDefaults, key.number, &Default::key);
+    if (found == kDefaults.end() || !found->applies(profile)) {
+      platform::refuse(path.string() + " has no key " + key.name);
+    }
+    profile.*(key.number) = found->number(profile);
   }
   return profile;
 }

@@ -1,7 +1,8 @@
-// A machine's profile: what hardware and operating system cost, from a file of config/machines/.
+// A machine's profile: the costs of hardware and operating system, from a file of config/machines/.
 // config/machines/README.md describes the keys; this file has them in the same order.
 //
-// Read by the main thread before virtual time begins, then never changed. Any fiber may read it.
+// The main thread reads the file before virtual time begins. The profile never changes afterwards,
+// and any fiber may read it.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 namespace logjam::sim {
 
 struct Profile {
-  std::string file;  // its name without directory and ending
-  std::string name;  // the machine's
+  std::string file;  // the file's name without directory and ending
+  std::string name;  // of the machine
   std::string interconnect;
 
   double ghz, sockets, cores, contexts, instructions_per_cycle, context_share;
@@ -27,10 +28,10 @@ struct Profile {
   double wake_latency_ns, timer_late_ns, time_slice_us, write_back_ns, write_back_line_ns;
 };
 
-// Returns the profile in the file of that name: a path, or the name of a file of config/machines/
-// without its ending. `changes` is "key=value,...", which replaces numbers of the file. Ends the
-// process with one sentence (platform/fatal.h) if a key is missing or unknown, or if a number has
-// no source behind it.
+// Returns the profile `name`: a path, or the name of a file of config/machines/ without its ending.
+// `changes` is "key=value,...", and replaces numbers of the file. Ends the
+// process with one sentence (platform/fatal.h) if a key is unknown, if a key without a default for
+// this machine is missing, or if a number has no source after it.
 Profile read_profile(const std::string& name, const std::string& changes);
 
 }  // namespace logjam::sim

@@ -10,7 +10,7 @@ namespace logjam::sim {
 namespace {
 
 constexpr uint64_t kPages = kRegionBytes / kPageBytes;
-// From here on no line has a second name: neither the heap's lines nor the program's variables.
+// From this line on, lines have one name: those of the heap and of the program's variables.
 constexpr uint32_t kFirstHeapLine = (kRegionBytes - kHeapBytes) / kLineBytes;
 
 uint64_t next_byte = 0, given_back = 0;

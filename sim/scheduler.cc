@@ -16,9 +16,7 @@ namespace {
 constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max();
 // Clocks begin at a second: engines take the time 0 for "never".
 constexpr Picoseconds kBegin = 1'000'000'000'000;
-// How far a clock may run ahead of another's before what it does counts as visible. Zero is exact.
-constexpr Picoseconds kLookAhead = 0;
-constexpr Picoseconds kObserverPause = 1'000'000;  // what a spin of the observer's lasts
+constexpr Picoseconds kObserverPause = 1'000'000;  // the time of one spin of the observer
 constexpr size_t kStackBytes = size_t{1} << 20;
 // Stacks begin at different sets of a cache.
 constexpr size_t kColours = 31, kColourBytes = 5 * kLineBytes;
@@ -46,7 +44,7 @@ struct Stack {
   }
 };
 
-// The last time at which `one` goes before `other`, whose clock stands.
+// Returns the last time at which `one` goes before `other`, whose clock does not move.
 Picoseconds last_before(const Cpu& one, const Cpu& other) {
   return one.number < other.number ? other.now : other.now - 1;
 }
@@ -135,7 +133,7 @@ Fiber* Scheduler::next() {
   }
 }
 
-// As next(), when this context's fiber stops running and stays ready.
+// Returns the same as next(), when this context's fiber stops running but stays ready.
 Fiber* Scheduler::next_after(Cpu& cpu) {
   const ClockHeap::Entry entry = entry_of(cpu);
   if (heap_.empty() || timer_goes_first() || entry.goes_before(heap_.first())) {
@@ -146,8 +144,8 @@ Fiber* Scheduler::next_after(Cpu& cpu) {
   return fiber != nullptr ? fiber : next();
 }
 
-// The context, which goes first, has left the heap. Returns its fiber, and sets how far that may
-// go; or null, if another fiber of the context has its turn: the context is then in the heap again.
+// Returns the fiber of the first context, which has left the heap, and sets how far the fiber may
+// go. Returns null if it is another fiber's turn on that context, which is then in the heap again.
 Fiber* Scheduler::let_run(Cpu& cpu) {
   if (!cpu.ready.empty() && (cpu.preempt || cpu.now >= cpu.slice_end)) {
     ++taken_;
@@ -157,7 +155,6 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
   }
   horizon = heap_.empty() ? kNever : last_before(cpu, *heap_.first().cpu);
   if (!timers_.empty()) horizon = std::min(horizon, timers_.top().at - 1);
-  if (horizon != kNever) horizon += kLookAhead;
   if (!cpu.ready.empty()) horizon = std::min(horizon, cpu.slice_end);
   return cpu.fiber;
 }
@@ -166,7 +163,7 @@ bool Scheduler::timer_goes_first() const {
   return !timers_.empty() && (heap_.empty() || timers_.top().at <= heap_.first().now);
 }
 
-// Timers that are due before any context's clock.
+// Fires the timers that are due before any context's clock.
 void Scheduler::fire_timers() {
   while (timer_goes_first()) {
     const Timer timer = timers_.top();
@@ -182,15 +179,15 @@ void Scheduler::fire_timers() {
   }
 }
 
-// At the queue's front, but behind favoured fibers.
+// Puts the fiber at the queue's front, but after favoured fibers.
 void Scheduler::put_first(Cpu& cpu, Fiber* fiber) {
   const auto place =
       std::ranges::find_if(cpu.ready, [](const Fiber* one) { return !one->favoured; });
   cpu.ready.insert(place, fiber);
 }
 
-// The next fiber of the context's queue runs; the running one goes to the queue's back, or, if it
-// is preempted, stays first behind the one that preempts it.
+// Runs the next fiber of the context's queue. The running fiber goes to the end of the queue, or,
+// if it is preempted, stays the first one after the fiber that preempts it.
 void Scheduler::rotate(Cpu& cpu, bool preempted) {
   Fiber* before = cpu.fiber;
   cpu.fiber = cpu.ready.front();
@@ -201,7 +198,7 @@ void Scheduler::rotate(Cpu& cpu, bool preempted) {
   cpu.slice_end = cpu.now + machine_.time_slice;
 }
 
-// The current fiber no longer runs on its context.
+// Takes the current fiber from its context, and lets the next fiber of the queue run there.
 void Scheduler::leave_cpu() {
   Cpu& cpu = *current_->cpu;
   ++given_;
@@ -272,11 +269,11 @@ void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
   if (&cpu == current_->cpu) horizon = std::min(horizon, cpu.preempt ? 0 : cpu.slice_end);
 }
 
-// A kernel never takes the same time twice, and two seeds are two runs.
+// Returns the latency, 10 % more or less: a kernel never takes the same time twice, and two seeds
+// are two runs.
 Picoseconds Scheduler::jittered(Picoseconds latency) {
   constexpr uint64_t kPercent = 100, kLeastPercent = 90, kSpread = 21;
-  jitter_ = jitter_ * 6364136223846793005 + 1442695040888963407;  // Knuth's MMIX
-  return latency * (kLeastPercent + (jitter_ >> 33) % kSpread) / kPercent;
+  return latency * (kLeastPercent + jitter_.next() % kSpread) / kPercent;
 }
 
 void Scheduler::set_busy(Cpu& cpu, bool busy) {
@@ -389,7 +386,7 @@ void Scheduler::pin(uint32_t context) {
   fiber->pinned = true;
   Cpu* to = cpus_[context % machine_.contexts].get();
   if (to == fiber->cpu) return;
-  // It leaves its context, and is ready on the new one.
+  // The fiber leaves its context, and is ready on the new one.
   const Picoseconds at = now();
   leave_cpu();
   fiber->cpu = to;

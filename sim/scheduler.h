@@ -1,26 +1,28 @@
 // Virtual threads (fibers) on virtual hardware contexts (Cpu), each with its own clock.
 //
-// One host thread runs everything. The fiber of the context with the smallest clock runs. What only
-// its own core can see, it does at once, and its clock runs ahead. Before it does what others can
-// see (an atomic, a line that is not in its own cache), it lets every context go first whose clock
-// is behind: visible(). So all that is visible happens in the order of the clocks, and the same
-// flags give the same run. Equal clocks go by the context's number.
+// One host thread runs everything. The fiber of the context with the earliest clock runs. A step
+// that only its own core can see happens at once, and its clock runs ahead. Before a step that
+// others can see (an atomic, a line that is not in its own cache), the fiber lets every context
+// with an earlier clock run first: visible(). So all visible steps happen in the order of the
+// clocks, and the same flags give the same run. Equal clocks go by the context's number.
 //
 // Execution is sequentially consistent, because one host thread makes one access after the other.
-// The order is that of the clocks but for plain accesses that a core's own caches answer: such a
-// load may miss, and such a store may be seen by, what another core does a little earlier by its
-// clock. Atomics order them, as they must on real cores.
+// Only plain accesses that a core's own caches answer may leave the order of the clocks: another
+// core may make a store that is a little earlier by its clock, and such a load misses it; or a load
+// that is a little earlier, and it sees such a store. Atomics order them, as they must on real
+// cores.
 //
 // The main thread of the program is the observer: it loads, waits and reports, costs nothing, and
 // has a clock of its own that only waiting moves.
 //
-// An operating system: each context has a queue of ready fibers and time slices. A fiber that is
-// pinned stays on its context; another one wakes where it ran last, or on an idle context of the
-// same socket, or on any idle one. A favoured fiber (platform::favour_this_thread) runs as soon as
-// it wakes. A wake-up, a sleep and a switch cost what the profile says.
+// The operating system: each context has a queue of ready fibers and time slices. A pinned fiber
+// stays on its context. Any other fiber wakes on the context where it ran last if that is idle, or
+// on an idle context of the same socket, or on any idle context. A favoured fiber
+// (platform::favour_this_thread) runs as soon as it wakes. The profile has the prices of a wake-up,
+// a sleep and a switch.
 //
-// Protocol. One host thread: no field needs any order. A function that may switch says so; across
-// it every other fiber may have run. `running` is null while the simulation itself works, or the
+// Protocol. One host thread: no field needs any order. A function that may switch says so; during
+// the call every other fiber may run. `running` is null while the simulation itself works or the
 // observer runs: the instrumented code (hooks.cc) is then free of charge.
 #pragma once
 
@@ -36,6 +38,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/random.h"
 #include "sim/caches.h"
 #include "sim/clock_heap.h"
 #include "sim/machine.h"
@@ -53,7 +56,8 @@ class Fiber {
   bool pinned = false;
   bool favoured = false;
   bool ended = false;
-  // What a wake-up ends. `waits` counts the waits, so that a timer knows whether its own is over.
+  // The wait that a wake-up ends. `waits` counts the waits, so that a timer knows whether its own
+  // wait is over.
   uint64_t waits = 0;
   bool waiting = false;
   const void* waits_on = nullptr;
@@ -75,14 +79,14 @@ class Cpu {
   Picoseconds now = 0;
   Picoseconds per_instruction = 0;
   Picoseconds stores_done_at = 0;  // when the store buffer is empty
-  Fiber* fiber = nullptr;          // that runs here; null: idle
+  Fiber* fiber = nullptr;          // the one that runs here; null: idle
   std::deque<Fiber*> ready;
   Picoseconds slice_end = 0;
   bool preempt = false;  // a favoured fiber is at the front of the queue
   Picoseconds busy_since = 0, busy = 0;
 
-  // Lines that prefetches brought to the first cache's tags, and when they really come. What the
-  // core needs of them before, it waits for.
+  // Records that a prefetch has put `line` into the first cache's tags, and that the line really
+  // arrives at `comes`. A core that needs it earlier waits: await_prefetch().
   void prefetch(uint32_t line, Picoseconds comes) {
     prefetched[next_prefetch++ % prefetched.size()] = {line, comes};
     prefetches_end = std::max(prefetches_end, comes);
@@ -101,9 +105,9 @@ class Cpu {
   Picoseconds prefetches_end = 0;
 };
 
-// The context whose fiber runs, if its accesses are charged.
+// The context of the running fiber, if its accesses are charged; else null.
 extern Cpu* running;
-// The clock up to which the running fiber may do visible things.
+// The clock up to which the running fiber may make visible steps.
 extern Picoseconds horizon;
 
 class Scheduler {
@@ -116,11 +120,14 @@ class Scheduler {
   bool observing() const { return current_->cpu->core == nullptr; }
   Picoseconds now() const { return current_->cpu->now; }
 
-  // Begins a fiber, which is ready at once. The caller goes on.
+  // Starts a fiber, which is ready at once. The caller continues.
   Fiber* spawn(std::function<void()> body);
-  // These may switch.
-  void visible();                // `horizon` is reached
-  void spend(Picoseconds time);  // the fiber's own work, or the kernel's for it
+  // The functions from here to wait() may switch.
+
+  // Lets every context with an earlier clock run first. Called when `horizon` is reached.
+  void visible();
+  // Charges `time` for the fiber's own work, or for the kernel's work for it.
+  void spend(Picoseconds time);
   void yield();
   void pause();
   void sleep(Picoseconds time);
@@ -128,13 +135,14 @@ class Scheduler {
   // Waits until a wake() of the address, or for `timeout` if that is not 0.
   void wait(const void* address, Picoseconds timeout);
 
-  // Wakes at most `most` of those that wait on the address. The current fiber spends the kernel's
-  // time for a wake-up, or, if none waits when it calls, for a system call that does nothing: a
-  // mutex's unlock calls although the only waiter may be the thread that unlocks. The latency of a
-  // wake-up begins with the call.
+  // Wakes at most `most` of the fibers that wait on the address. The current fiber spends the
+  // kernel's time for a wake-up; or, if no fiber waits at the call, the time of a system call that
+  // does nothing (a mutex's unlock() calls although the only waiter may be the unlocking thread).
+  // The latency of a wake-up begins with the call.
   void wake(const void* address, uint32_t most);
-  // The current fiber moves to this context, or to the contexts of this socket.
+  // Moves the current fiber to a context, and keeps it there. May switch.
   void pin(uint32_t context);
+  // Restricts the current fiber to the contexts of a socket. May switch.
   void pin_to_socket(uint32_t socket);
 
   uint64_t switches_given() const { return given_; }
@@ -171,7 +179,7 @@ class Scheduler {
 
   const Machine& machine_;
   Caches caches_;
-  uint64_t jitter_;
+  platform::Lcg jitter_;
   std::vector<std::unique_ptr<Cpu>> cpus_;  // the observer is the last
   std::vector<uint32_t> busy_contexts_;     // of each core
   ClockHeap heap_;                          // contexts with a fiber that does not run now
@@ -184,12 +192,13 @@ class Scheduler {
   uint64_t timers_made_ = 0, given_ = 0, taken_ = 0;
 };
 
-// The program's scheduler (flags.cc). It is made by the first call, whose caller is the observer.
+// Returns the program's scheduler (flags.cc). The observer makes the first call, which creates it.
 Scheduler& scheduler();
 
-// The socket from which memory is taken now.
+// Returns the socket from which memory is taken now.
 uint32_t socket_here();
-// As long as it lives, the observer takes memory from the socket. A negative number: no change.
+// While this object lives, the observer takes memory from the socket. A negative number changes
+// nothing.
 class OnSocket {
  public:
   explicit OnSocket(int socket);
@@ -201,8 +210,8 @@ class OnSocket {
   const uint32_t before_;
 };
 
-// While it lives, what runs is the simulation itself, free of charge. The fiber may be on another
-// context at its end.
+// While this object lives, the simulation itself runs, free of charge. At its end the fiber may be
+// on another context.
 class Uncharged {
  public:
   Uncharged() : charged_(running != nullptr) { running = nullptr; }

@@ -1,4 +1,4 @@
-// How the simulated program begins: the linker gives the call of main() to the function here
+// The start of the simulated program. The linker sends the call of main() to the function here
 // (-Wl,--wrap=main), which runs main() as the observer.
 #include <sys/personality.h>
 #include <unistd.h>
@@ -21,14 +21,14 @@ namespace {
 
 constexpr size_t kStackBytes = size_t{16} << 20;
 
-// The stack stays until the process ends.
+// An allocator that keeps the stack until the process ends.
 struct KeptStack {
   boost::context::stack_context allocate() { return {}; }
   void deallocate(boost::context::stack_context&) {}
 };
 
-// Addresses repeat only without the kernel's randomization of the address space, which is decided
-// when a program begins.
+// Starts the program again without the kernel's randomization of the address space, unless that is
+// off already. Addresses repeat only without it, and the kernel decides when a program starts.
 void start_without_randomization(char** argv) {
   const int now = personality(0xffffffff);
   if (now < 0 || (now & ADDR_NO_RANDOMIZE) != 0) return;
@@ -44,7 +44,7 @@ extern "C" int __wrap_main(int argc, char** argv) {
   logjam::sim::begin_lines_report(argc, argv);
   logjam::sim::reserve_region();
   logjam::sim::start_heap();
-  // On a stack of the region: what main() has on its stack, all fibers share.
+  // main() gets a stack of the region, because all fibers share the variables on it.
   int result = 0;
   void* stack = logjam::sim::take(kStackBytes, logjam::sim::kPageBytes, 0);
   const boost::context::stack_context whole = {kStackBytes,

@@ -23,7 +23,8 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-// "logjam::Stream::claim(unsigned long)" without its parameters, which fill a terminal.
+// Removes the parameters, which fill a terminal: "logjam::Stream::claim(unsigned long)" becomes
+// "logjam::Stream::claim".
 std::string without_parameters(const std::string& function) {
   int depth = 0;
   for (size_t at = 0; at < function.size(); ++at) {
@@ -36,7 +37,8 @@ std::string without_parameters(const std::string& function) {
   return function;
 }
 
-// Whether the function's caller says more than it: atomics, copies, containers, the heap.
+// Returns whether the function's caller says more than the function: atomics, copies, containers,
+// the heap.
 bool is_servant(const std::string& function) {
   constexpr std::array<std::string_view, 8> kServants = {
       "std::",         "operator new", "operator delete",    "__gnu_cxx::",
@@ -62,8 +64,8 @@ void Symbols::resolve() {
   std::istringstream lines(output_of("addr2line -aCfie " + program + " <" + name + " 2>/dev/null"));
   auto place = places_.begin();
   bool chosen = true;
-  // An address in a line of its own, then, from the innermost inlined function to the one that is
-  // there: a function and its line.
+  // addr2line prints an address on a line of its own; then each function with its line, from the
+  // innermost inlined function to the function that contains them all.
   for (std::string function, line; std::getline(lines, function);) {
     if (function.starts_with("0x")) {
       place = places_.find(static_cast<uint32_t>(std::strtoul(function.c_str(), nullptr, 16)) + 1);
@@ -77,7 +79,8 @@ void Symbols::resolve() {
     line = line.substr(0, line.find(" (disc"));
     const size_t project = line.rfind('/', line.rfind('/') - 1);
     place->second.line = project == std::string::npos ? line : line.substr(project + 1);
-    // Of a member the debug information has the short name only: its file says whose it is.
+    // The debug information has only the short name of a member function; the file says whose it
+    // is.
     chosen = !is_servant(place->second.function) && !system_header;
   }
   close(fd);

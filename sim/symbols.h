@@ -1,5 +1,5 @@
-// Names of functions and variables of this program by their addresses, from its debug information
-// (binutils' addr2line and nm).
+// Finds the names of this program's functions and variables by their addresses, with its debug
+// information (binutils' addr2line and nm).
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,20 @@ namespace logjam::sim {
 
 class Symbols {
  public:
-  // First all addresses that will be asked for, then resolve(), then the questions.
+  // Announces an address that a later question will name. Call it for all addresses, then
+  // resolve(), then ask.
   void want(uint32_t return_address) { places_[return_address]; }
   void resolve();
 
-  // The function that has the call before this address, or the one into which it is inlined if it
-  // only serves others (an atomic, a copy, a container). "??" if that is not known.
+  // Returns the function that makes the call before this address; or, if that only serves others
+  // (an atomic, a copy, a container), the function into which it is inlined. "??" if it is not
+  // known.
   std::string function(uint32_t return_address) const;
-  // Whether no function there does more than serve its caller.
+  // Returns whether every function there only serves its caller.
   bool serves_others(uint32_t return_address) const;
-  // The same with its file and line.
+  // Returns the function with its file and line.
   std::string place(uint32_t return_address) const;
-  // The variable at this address.
+  // Returns the variable at this address.
   std::string variable(uintptr_t address) const;
 
  private:

@@ -1,7 +1,7 @@
-// The tags of a set-associative cache: which lines it holds, and which of them it may write.
+// The tags of a set-associative cache: the lines that it holds, and which of them it may write.
 //
-// A tag is a line's number and, in its lowest bit, whether the core may store to the line without
-// a request to other cores (MESI: modified or exclusive). Only the one host thread uses these
+// A tag is a line's number and, in its lowest bit, whether the core may store to the line without a
+// request to other cores (MESI: modified or exclusive). Only the one host thread uses these
 // objects.
 #pragma once
 
@@ -18,7 +18,7 @@ class TagStore {
  public:
   static constexpr uint32_t kEmpty = ~uint32_t{0};
 
-  // A cache of `bytes`; 0: a cache that holds nothing. The number of its sets is rounded down to a
+  // Makes a cache of `bytes`; 0: one that holds nothing. The number of sets is rounded down to a
   // power of two.
   TagStore(uint64_t bytes, uint32_t ways) : ways_(ways) {
     const uint64_t sets = bytes / kLineBytes / ways;
@@ -29,8 +29,8 @@ class TagStore {
 
   bool holds_nothing() const { return tags_.empty(); }
 
-  // Returns whether the line is there, and writable if `write`. It is then the most recent one of
-  // its set.
+  // Returns whether the line is there, and writable if `write`. If so, makes it the most recent one
+  // of its set.
   bool touch(uint32_t line, bool write) {
     uint32_t* set = set_of(line);
     const uint32_t writable = line << 1 | 1;
@@ -46,7 +46,8 @@ class TagStore {
     return false;
   }
 
-  // Puts the line in, most recent. Returns the line that had to leave, or kNoLine.
+  // Puts the line in, as the most recent one of its set. Returns the line that had to leave, or
+  // kNoLine.
   uint32_t insert(uint32_t line, bool writable) {
     uint32_t* set = set_of(line);
     uint32_t way = ways_ - 1;
@@ -63,16 +64,16 @@ class TagStore {
     return left == kEmpty || left >> 1 == line ? kNoLine : left >> 1;
   }
 
-  // The tags among which the line's would be.
+  // Returns the first tag of the line's set.
   const uint32_t* first_of_set(uint32_t line) const { return tags_.data() + offset_of_set(line); }
-  // The least recent line of that set, which leaves when this one is put in and no way is empty; a
-  // number that no line has if the last way is empty.
+  // Returns the least recent line of that set, which leaves when this line is put in and no way is
+  // empty. If the last way is empty, returns a number that no line has.
   uint32_t oldest(uint32_t line) const { return first_of_set(line)[ways_ - 1] >> 1; }
 
   void remove(uint32_t line) {
     if (uint32_t* tag = find(line)) *tag = kEmpty;
   }
-  // The line stays, but a store to it must ask again.
+  // Keeps the line, but makes the next store to it ask other cores.
   void make_read_only(uint32_t line) {
     if (uint32_t* tag = find(line)) *tag &= ~uint32_t{1};
   }

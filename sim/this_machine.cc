@@ -1,10 +1,11 @@
-// The simulated machine as the rooms above see it: the contexts that take part, with a node of
-// memory for each socket.
+// The simulated machine as the rooms above see it: the contexts that take part, and one memory node
+// for each socket.
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "platform/fatal.h"
+#include "platform/text.h"
 #include "platform/topology.h"
 #include "sim/machine.h"
 
@@ -15,11 +16,12 @@ Topology topology_of(const sim::Machine& machine) {
   const auto sockets = static_cast<int>(machine.profile.sockets),
              cores = static_cast<int>(machine.profile.cores),
              contexts = static_cast<int>(machine.profile.contexts);
-  // Machine counts all cores before the first sibling, hwloc the siblings of a core one by one.
+  // Machine counts all cores before the first sibling; hwloc counts core by core, with its
+  // siblings.
   std::string numbers;
   for (int core = 0; core < sockets * cores; ++core) {
     for (int sibling = 0; sibling < contexts; ++sibling) {
-      numbers += (numbers.empty() ? "" : ",") + std::to_string(sibling * sockets * cores + core);
+      append_part(&numbers, ",", std::to_string(sibling * sockets * cores + core));
     }
   }
   std::vector<int> used(machine.contexts);

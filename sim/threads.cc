@@ -1,4 +1,4 @@
-// The threads of platform/ on the simulated machine, and what it says of itself.
+// The threads of platform/ on the simulated machine, and its description of itself.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,6 +7,7 @@
 #include "platform/device_irq.h"
 #include "platform/host.h"
 #include "platform/process_use.h"
+#include "platform/random.h"
 #include "platform/tbb_tasks.h"
 #include "platform/thread.h"
 #include "platform/worker_class.h"
@@ -36,8 +37,8 @@ void name_this_thread(const std::string& name) { sim::scheduler().current().name
 bool set_scheduling_class(SchedulingClass wanted) { return wanted == SchedulingClass::kNormal; }
 SchedulingClass scheduling_class() { return SchedulingClass::kNormal; }
 
-// The observer's parts run one after the other: loading takes no virtual time. A fiber's run side
-// by side.
+// Runs the parts one after the other for the observer, because loading takes no virtual time; for a
+// fiber, side by side.
 void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), void* context) {
   if (sim::scheduler().observing()) {
     for (const NodeParts& group : groups) {
@@ -54,7 +55,7 @@ void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), 
 }
 void sort_words(std::span<uint64_t> words, uint32_t) { std::sort(words.begin(), words.end()); }
 
-// The kernel of the simulated machine lets log threads preempt workers, so no class is needed.
+// Takes no class: on the simulated machine log threads preempt workers anyway.
 WorkerClass::WorkerClass(const Request&, const KernelFiles&, const std::function<bool(uint32_t)>&)
     : set_class_(false),
       granted_("simulated"),
@@ -63,7 +64,7 @@ WorkerClass::WorkerClass(const Request&, const KernelFiles&, const std::function
 void WorkerClass::join() const {}
 void WorkerClass::end() {}
 
-// The simulated devices interrupt no core.
+// Returns -1: the simulated devices interrupt no core.
 int core_of_most(std::span<const InterruptCount>) { return -1; }
 int interrupt_core(const std::string&) { return -1; }
 
@@ -75,12 +76,8 @@ ProcessUse process_use() {
 
 std::string host_description() { return sim::machine().description(); }
 uint64_t random_number() {
-  // Of splitmix64.
-  static uint64_t state = sim::machine().seed;
-  uint64_t z = state += 0x9e3779b97f4a7c15;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
+  static SplitMix64 generator(sim::machine().seed);
+  return generator.next();
 }
 bool is_simulated() { return true; }
 std::string why_no_disk() {

@@ -9,6 +9,6 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   logjam::start_diagnostics(argv[0]);
   // Tests of every scheme wait for epochs to end: silo's 40 ms would be most of their time.
-  gflags::SetCommandLineOptionWithMode("epoch_ms", "1", gflags::SET_FLAGS_DEFAULT);
+  gflags::SetCommandLineOptionWithMode("silo_epoch_ms", "1", gflags::SET_FLAGS_DEFAULT);
   return RUN_ALL_TESTS();
 }

@@ -1,5 +1,5 @@
-// The rows that workers number themselves: a row's key is its worker's number, shifted, plus the
-// worker's count. A process that goes on with recovered rows must know where the counts have ended.
+// Rows that workers number themselves: a row's key is its worker's number, shifted, plus the
+// worker's count. A process that continues with recovered rows must know where the counts ended.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace logjam {
 
-// The largest key of each worker that has rows under keys below `end` in `table`, whose index is
-// ordered. A key is worker << count_bits | count. Takes one descent of the index for each worker.
+// Returns the largest key of each worker that has rows under keys below `end` in `table`, whose
+// index is ordered. A key is worker << count_bits | count. Takes one descent of the index for each
+// worker.
 inline std::map<uint64_t, Key> last_keys_of_workers(Table& table, unsigned count_bits, Key end) {
   std::map<uint64_t, Key> last;
   while (end > 0) {

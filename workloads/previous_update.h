@@ -1,31 +1,32 @@
 // Finds lost updates in tables whose rows name the update before their last one.
 //
-// A row counts its updates. The worker that updates a row also writes into it which row it had
-// updated before, and how often that row had been updated by then. If that row now counts less, an
-// update of it is lost, while the same worker's next one is not. No count of what was acknowledged
-// is needed.
+// A row counts its updates. The worker that updates a row also writes into it which row the worker
+// updated before, and how often that row had been updated by then. If that row now counts fewer
+// updates, one of them is lost although the same worker's next update is not. This needs no count
+// of acknowledged transactions.
 //
-// This holds of a recovered database too, because every scheme recovers what a worker has read and
-// written in the worker's order: a worker's log is a prefix of what it logged, or the cut is by a
-// number that grows with each of its transactions. A scheme that promises less (R4 asks for no
-// more than what was read from) would have to say so here. Poplar keeps transactions that only
-// wrote beyond its cut; an update reads its row.
+// This holds for a recovered database too, because every scheme recovers a worker's reading and
+// writing transactions in the worker's order: either recovery keeps a prefix of the worker's log,
+// or the cut is by a number that grows with each of the worker's transactions. A scheme that
+// promises less (R4 demands only the transactions that were read from) would be an exception to
+// state here. Poplar keeps transactions beyond its cut if they only wrote; an update reads its row.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "workloads/common.h"
+#include "engine/workload.h"
+#include "workloads/broken_rows.h"
 
 namespace logjam {
 
-// Part of a row: which row the worker that updated it last had updated before.
+// Part of a row: the row that its last writer updated before.
 struct PreviousUpdate {
   uint32_t key = 0;      // the key of the previous row
   uint32_t updates = 0;  // how often the previous row had been updated by then; 0: there is none
 };
 
-// Notes in `*lost` if the row under `key` names a previous update that is not there. updates_of(k)
+// Notes in `*lost` if the row under `key` names a previous update that is lost. updates_of(k)
 // returns how often the row under `k` has been updated, 0 if there is no such row.
 template <class UpdatesOf>
 void check_previous(uint64_t key, const PreviousUpdate& previous, const UpdatesOf& updates_of,

@@ -5,16 +5,12 @@
 #include <array>
 #include <cstdint>
 
+#include "platform/random.h"
+
 namespace logjam {
 
-// One step of splitmix64 (Steele, Lea, Flood 2014), used as a hash: a change of one input bit
-// changes about half of the output bits.
-constexpr uint64_t mix64(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
+// Returns a hash of `x`: the number that splitmix64 draws with the seed `x`.
+constexpr uint64_t mix64(uint64_t x) { return platform::SplitMix64(x).next(); }
 
 // xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64 as its authors ask. `stream`
 // distinguishes generators of the same seed: it is a client's number, or a chunk of the load. A
@@ -38,8 +34,8 @@ class Random {
     return result;
   }
 
-  // Uniform in [0, n) without bias; n > 0. This is Lemire's multiplication method (2019), which
-  // divides only if the low half of the product is below n, which is rare for small n.
+  // Draws uniformly from [0, n) without bias; n > 0. This is Lemire's multiplication method (2019),
+  // which divides only if the low half of the product is below n; that is rare for small n.
   uint64_t below(uint64_t n) {
     Wide product = Wide{next()} * n;
     if (static_cast<uint64_t>(product) < n) {
@@ -49,15 +45,15 @@ class Random {
     return static_cast<uint64_t>(product >> 64);
   }
 
-  // Uniform in [low, high], both included.
+  // Draws uniformly from [low, high], both included.
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(below(static_cast<uint64_t>(high - low) + 1));
   }
 
-  // Uniform in [0, 1), all 53 bits random.
+  // Draws uniformly from [0, 1), with all 53 bits random.
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
-  // True in `share` of 100 cases.
+  // Returns true in `share` of 100 cases.
   bool percent(uint32_t share) { return below(100) < share; }
 
  private:

@@ -2,7 +2,9 @@
 
 #include <cstring>
 
-#include "workloads/common.h"
+#include "platform/text.h"
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
 
 namespace logjam {
 namespace {
@@ -39,7 +41,7 @@ bool has_posting(Index& index, Key key, const Tuple& tuple) {
   return found;
 }
 
-// What is wrong with a posting, or null.
+// Returns what is wrong with a posting, or null.
 const char* wrong_posting(Table& table, const SecondarySchema& schema, const Posting& posting,
                           bool earlier_keys_left) {
   Keyed* entry = table.primary().find(posting.primary, nullptr);
@@ -57,7 +59,7 @@ std::string row_name(const Table& table, Key key) {
   std::string name;
   for (const Column& column : table.schema().columns) {
     if (column.of_key == nullptr) continue;
-    name += (name.empty() ? "" : " ") + column.name + " " + std::to_string(column.of_key(key));
+    platform::append_part(&name, " ", column.name + " " + std::to_string(column.of_key(key)));
   }
   return name.empty() ? "row " + std::to_string(key) : name;
 }

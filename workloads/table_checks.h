@@ -1,5 +1,5 @@
-// What verify() needs to look at tables, and to say what is wrong in them. No transaction may run
-// meanwhile; any number of threads may call each function.
+// Functions with which verify() looks at tables and describes errors in them. No transaction may
+// run meanwhile. Any thread may call them.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace logjam {
 
-// The present row of `key`, or null.
+// Returns the present row of `key`, or null.
 template <class Row>
 const Row* find_row(Table& table, Key key) {
   Keyed* entry = table.primary().find(key, nullptr);
@@ -18,18 +18,18 @@ const Row* find_row(Table& table, Key key) {
   return tuple->load_version().absent() ? nullptr : reinterpret_cast<const Row*>(tuple->row());
 }
 
-// The row's name by the columns that are parts of its key: "d_id 3 d_w_id 2".
+// Returns the row's name, made of the columns that are parts of its key: "d_id 3 d_w_id 2".
 std::string row_name(const Table& table, Key key);
 
-// The first column in which two rows of `key` differ, with both values; empty if they are equal.
-// For tables whose columns are described.
+// Returns the first column in which two rows of `key` differ, with both values, or an empty string
+// if they are equal. The table's columns must be described.
 std::string difference(const Table& table, Key key, const std::byte* found,
                        const std::byte* expected);
 
 // Compares the postings of secondary index `which` with the rows, in both directions: each present
 // row has its posting under the key that the row has now, and each posting leads to the tuple that
-// the primary index has. With `earlier_keys_left`, rows may have postings under other keys, too:
-// where keys move, and where an insert that was aborted, or an erase, left its posting behind.
+// the primary index has. With `earlier_keys_left`, rows may also have postings under other keys:
+// keys may have moved, and aborted inserts and erases leave their postings.
 Check check_postings(Table& table, size_t which, bool earlier_keys_left);
 
 }  // namespace logjam

@@ -1,16 +1,16 @@
-// The first violation among many things that are looked at on all cores.
+// The first violation among many things, which are checked on all cores.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "workloads/common.h"
+#include "workloads/parallel_sum.h"
 
 namespace logjam {
 
-// What a part found, or the first part that found something. Of a violation in each of several
-// parts the first part's is told, so that it is always the same one.
+// The violation that a part found. If several parts find one, the first part's counts, so the
+// result is always the same.
 struct Violation {
   std::string sentence;
   void add(const Violation& later) {

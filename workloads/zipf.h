@@ -10,9 +10,9 @@
 
 namespace logjam {
 
-// The sum of i^-theta for i in [1, n]; theta is not 1 if n > kExact. The first kExact terms are
-// added one by one. The Euler-Maclaurin formula gives the rest to more digits than a double holds,
-// so a billion records cost no more than a hundred thousand.
+// Returns the sum of i^-theta for i in [1, n]; theta is not 1 if n > kExact. The first kExact terms
+// are added one by one. The Euler-Maclaurin formula gives the rest to more digits than a double
+// holds, so a billion records cost no more than a hundred thousand.
 inline double zeta(uint64_t n, double theta) {
   constexpr uint64_t kExact = 100'000;
   double sum = 0;
@@ -25,10 +25,10 @@ inline double zeta(uint64_t n, double theta) {
   return sum + integral + (f(end) - f(m)) / 2 - theta * (f(end) / end - f(m) / m) / 12;
 }
 
-// Gray et al., "Quickly generating billion-record synthetic databases" (SIGMOD 1994), fig. 9. The
-// two most popular ranks have their exact probabilities, and the other ranks follow the paper's
-// continuous approximation. 0 <= theta < 1. A Zipf that does not grow() is immutable, and clients
-// may share it.
+// Draws Zipfian ranks as Gray et al., "Quickly generating billion-record synthetic databases"
+// (SIGMOD 1994), fig. 9. The two most popular ranks have their exact probabilities, and the other
+// ranks follow the paper's continuous approximation. 0 <= theta < 1. A Zipf that does not grow() is
+// immutable, and clients may share it.
 class Zipf {
  public:
   Zipf(uint64_t n, double theta)
@@ -47,7 +47,7 @@ class Zipf {
     set_eta();
   }
 
-  // A rank in [0, n); 0 is the most popular.
+  // Draws a rank in [0, n); 0 is the most popular.
   uint64_t draw(Random& random) const {
     const double u = random.unit();
     const double uz = u * zeta_n_;
@@ -72,8 +72,8 @@ class Zipf {
   double eta_;
 };
 
-// Zipfian ranks of any skew, including 1 and more, by binary search in a table of n doubles: for at
-// most a few million ranks. Immutable, so the clients of a run share one.
+// Zipfian ranks of any skew, including 1 and more, by binary search in a table of n doubles, so for
+// at most a few million ranks. Immutable, so the clients of a run share one.
 class ZipfTable {
  public:
   ZipfTable(uint64_t n, double theta) {
@@ -84,7 +84,7 @@ class ZipfTable {
     n_ = n;
   }
 
-  // A rank in [0, n); 0 is the most popular.
+  // Draws a rank in [0, n); 0 is the most popular.
   uint64_t draw(Random& random) const {
     if (cumulative_.empty()) return random.below(n_);
     const double at = random.unit() * cumulative_.back();
@@ -97,7 +97,7 @@ class ZipfTable {
   std::vector<double> cumulative_;  // by rank; empty if theta is 0, which is uniform
 };
 
-// FNV-1a over the eight octets of `value`, the first step of YCSB's hash.
+// Returns FNV-1a over the eight octets of `value`, the first step of YCSB's hash.
 constexpr uint64_t fnv1a(uint64_t value) {
   uint64_t hash = 0xcbf29ce484222325;
   for (int octet = 0; octet < 8; ++octet, value >>= 8) {
@@ -106,8 +106,8 @@ constexpr uint64_t fnv1a(uint64_t value) {
   return hash;
 }
 
-// YCSB's hash (site.ycsb.Utils.fnvhash64): the absolute value of FNV-1a, taken as a signed number.
-// YCSB scatters popular ranks over the rows with it, and rows over the keys.
+// Returns YCSB's hash (site.ycsb.Utils.fnvhash64): the absolute value of FNV-1a, taken as a signed
+// number. YCSB scatters popular ranks over the rows with it, and rows over the keys.
 constexpr uint64_t ycsb_hash(uint64_t value) {
   const uint64_t hash = fnv1a(value);
   return hash >> 63 != 0 ? -hash : hash;

@@ -17,6 +17,7 @@
 #include "logging/format/run_directories.h"
 #include "logging/format/text_block.h"
 #include "platform/fatal.h"
+#include "platform/text.h"
 
 namespace logjam {
 namespace {
@@ -25,9 +26,7 @@ constexpr std::string_view kFirstLine = "logjam checkpoint 1";
 constexpr std::string_view kFlagPrefix = "flag.";
 
 std::string numbers(std::initializer_list<uint64_t> values) {
-  std::string text;
-  for (const uint64_t value : values) text += (text.empty() ? "" : " ") + std::to_string(value);
-  return text;
+  return platform::join(values, " ", [](uint64_t value) { return std::to_string(value); });
 }
 
 }  // namespace
@@ -52,7 +51,7 @@ std::string Checkpoint::encode() const {
 
 std::string Checkpoint::decode(const std::string& text) {
   KeyValues lines;
-  std::string why = decode_text_block(text, {kFirstLine}, "it", &lines);
+  std::string why = decode_text_block(text, kFirstLine, "it", &lines);
   if (!why.empty()) return why;
   Checkpoint read;
   bool good = true;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "platform/text.h"
+
 namespace logjam {
 namespace {
 
@@ -50,12 +52,9 @@ class OpenFile {
 }  // namespace
 
 std::string describe_tables(Database& database) {
-  std::string text;
-  for (const auto& table : database.tables()) {
-    text +=
-        (text.empty() ? "" : " ") + table->schema().name + ":" + std::to_string(table->row_bytes());
-  }
-  return text;
+  return platform::join(database.tables(), " ", [](const auto& table) {
+    return table->schema().name + ":" + std::to_string(table->row_bytes());
+  });
 }
 
 uint64_t block_checksum(const BlockHeader& block, uint64_t id, uint64_t offset) {

@@ -11,7 +11,7 @@ Replayer::Replayer(uint32_t id, Workload& workload, Database& database,
                    const ProtocolInfo& protocol, CommandFeed& feed, CommitOrder& order,
                    Epochs& epochs)
     : id_(id),
-      types_(workload.types().size()),
+      types_(workload.spec().types.size()),
       feed_(feed),
       order_(order),
       epochs_(epochs),

@@ -16,10 +16,9 @@ void LoadingBar::show(uint64_t loaded_bytes) {
       std::min(kCells, loaded_bytes * kCells / std::max<uint64_t>(expected_bytes_, 1));
   if (static_cast<int>(cells) == drawn_) return;
   drawn_ = static_cast<int>(cells);
-  std::fprintf(stderr, "\rloading [%s%s] %llu of about %llu MiB\033[K",
+  std::fprintf(stderr, "\rloading [%s%s] %lu of about %lu MiB\033[K",
                std::string(cells, '#').c_str(), std::string(kCells - cells, ' ').c_str(),
-               static_cast<unsigned long long>(loaded_bytes >> 20),
-               static_cast<unsigned long long>(expected_bytes_ >> 20));
+               loaded_bytes >> 20, expected_bytes_ >> 20);
 }
 
 void LoadingBar::end() {

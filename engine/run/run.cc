@@ -139,8 +139,8 @@ uint64_t RunResult::abort_count() const {
 void request_stop() { stop_requested.store(true, platform::memory_order_relaxed); }
 
 void load(Workload& workload, Database& database, uint32_t threads, bool progress) {
-  VLOG(1) << "load: " << threads << " threads, about " << (workload.expected_bytes() >> 20)
-          << " MiB";
+  const uint64_t expected_bytes = workload.spec().expected_bytes;
+  VLOG(1) << "load: " << threads << " threads, about " << (expected_bytes >> 20) << " MiB";
   const uint64_t begun = platform::now_ns();
   workload.create_tables(database);
   // Part `part` has its rows on the node where worker `part` of the run will be.
@@ -151,7 +151,7 @@ void load(Workload& workload, Database& database, uint32_t threads, bool progres
   platform::atomic<bool> loaded{false};
   platform::thread watcher;
   if (progress) {
-    watcher = platform::thread([&] { watch_loading(workload.expected_bytes(), arenas, loaded); });
+    watcher = platform::thread([&] { watch_loading(expected_bytes, arenas, loaded); });
   }
   platform::parallel_for_parts_by_node(threads, node_of, [&](uint32_t part) {
     workload.load(database, part, threads, *arenas[part]);

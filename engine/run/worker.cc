@@ -34,9 +34,9 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       commands_(scheme.traits().commands),
       reclaimer_(control.epochs, CommitPoint::kQueues, arena_),
       breakdown_(options.breakdown),
-      random_(options.seed * 0x9e3779b97f4a7c15 + id + 1) {
+      random_(options.seed * platform::kGoldenRatio + id + 1) {
   if (options.pin) arena_.lie_on(platform::node_of_core(static_cast<int>(id)));
-  stats_.by_type = std::vector<TypeCounters>(workload.types().size());
+  stats_.by_type = std::vector<TypeCounters>(workload.spec().types.size());
   context_.id = id;
   context_.database = &database;
   context_.log = &scheme;
@@ -115,7 +115,7 @@ double Worker::mean_gap_ticks() const {
 // Draws the time between two Poisson arrivals. It is not used in a closed loop.
 uint64_t Worker::next_gap_ticks() {
   if (options_.rate == 0) return 0;
-  const double uniform = (static_cast<double>(random() >> 11) + 1) / 9007199254740993.0;
+  const double uniform = (static_cast<double>(random_.next() >> 11) + 1) / 9007199254740993.0;
   return static_cast<uint64_t>(-std::log(uniform) * mean_gap_ticks());
 }
 
@@ -271,10 +271,10 @@ void Worker::back_off(uint32_t attempt) {
   context_.acknowledge_durable();
   constexpr uint32_t kSpinningAttempts = 10;
   if (attempt >= kSpinningAttempts) {
-    platform::sleep_ns(10'000 + random() % 50'000);
+    platform::sleep_ns(10'000 + random_.next() % 50'000);
     return;
   }
-  for (uint64_t left = random() & ((uint64_t{2} << attempt) - 1); left > 0; --left) {
+  for (uint64_t left = random_.next() & ((uint64_t{2} << attempt) - 1); left > 0; --left) {
     platform::pause();
   }
   // With more workers than cores, the worker that holds the lock may be waiting for this core.
@@ -348,13 +348,6 @@ void Worker::release(PendingCommit& txn) {
   if (txn.locks == nullptr) return;
   txn.locks->release_locks();
   spare_.push_back(std::move(txn.locks));
-}
-
-uint64_t Worker::random() {  // splitmix64
-  uint64_t z = random_ += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
 }
 
 }  // namespace logjam

@@ -19,6 +19,7 @@
 #include "engine/storage/arena.h"
 #include "platform/atomic.h"
 #include "platform/counter.h"
+#include "platform/random.h"
 
 namespace logjam {
 
@@ -81,7 +82,7 @@ class alignas(platform::kCacheLine) Worker {
     uint32_t type = 0;
     bool miss = false;
     bool acknowledged = false;  // --commit=async: only its locks or erased rows still wait
-    std::unique_ptr<ProtocolTransaction> locks;  // --elr=false
+    std::unique_ptr<ProtocolTransaction> locks;  // --locks=write
     uint32_t erased = 0;                         // how many rows it erased, for the reclaimer
     uint32_t log_bytes = 0;
   };
@@ -110,7 +111,6 @@ class alignas(platform::kCacheLine) Worker {
   void acknowledge(const PendingCommit& txn);
   void note_oldest();
   void release(PendingCommit& txn);
-  uint64_t random();
 
   const RunOptions& options_;
   LogScheme& scheme_;
@@ -132,7 +132,7 @@ class alignas(platform::kCacheLine) Worker {
   uint64_t begun_ = 0;
   uint64_t measure_start_ = 0;
   uint64_t next_arrival_ = 0;
-  uint64_t random_;
+  platform::SplitMix64 random_;
 };
 
 }  // namespace logjam

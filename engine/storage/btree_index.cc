@@ -6,7 +6,7 @@ namespace logjam {
 namespace {
 
 // A node takes nine cache lines, which the memory system loads at once. This size is the best of 15
-// to 127 ranks on one machine (scripts/bench/index_bench.cc).
+// to 127 ranks on one machine.
 constexpr uint32_t kRanks = 31;
 using UniqueTree = btree::Tree<btree::ByKey, kRanks, kRanks>;
 using PostingTree = btree::Tree<btree::ByKeyAndPrimary, kRanks, kRanks>;

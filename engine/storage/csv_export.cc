@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "engine/storage/text_file.h"
+#include "platform/text.h"
 
 namespace logjam {
 namespace {
@@ -11,8 +12,7 @@ namespace {
 void export_table(Table& table, const std::string& path) {
   TextFile file(path);
   const Columns& columns = table.schema().columns;
-  std::string line;
-  for (const Column& column : columns) line += (line.empty() ? "" : ",") + column.name;
+  std::string line = platform::join(columns, ",", &Column::name);
   file.write(line + "\n");
   table.for_each_row([&](Key key, const std::byte* row) {
     line.clear();

@@ -15,7 +15,7 @@
 // After that, only transactions that began before the removal can reach the tuple, and the index
 // nodes that were removed because they became empty. Their memory waits until each worker has been
 // between two transactions (quiescent-state-based reclamation, as in RCU). A parked transaction
-// (--elr=false) may be older. But it touches only locks that it holds, and what is locked is not
+// (--locks=write) may be older. But it touches only locks that it holds, and what is locked is not
 // reclaimed.
 //
 // This concerns only tables for which Table::reclaims(). In other tables an absent tuple stays for

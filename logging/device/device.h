@@ -2,11 +2,11 @@
 //
 // A device has depth() slots, and in each slot one write may be under way: start() begins it, and
 // finished() says when its bytes are durable. Writes in different slots finish in any order, and
-// after a power cut a later one may be there when an earlier one is not. Two writes that are under
-// way at the same time have no block in common: it would be open which of them is there in the end.
-// start() and finished() are separate so that a worker can look, without sleeping, at a write that
-// its flusher started. start(), start_and_wait() and finished() are called under the stream's flush
-// latch. Any thread may call wait(), with or without the latch.
+// after a power cut a later one may be on the device although an earlier one is not. Two writes
+// that are under way at the same time have no block in common, because it would be open which of
+// them the device keeps. start() and finished() are separate so that a worker can look, without
+// sleeping, at a write that its flusher started. start(), start_and_wait() and finished() are
+// called under the stream's flush latch. Any thread may call wait(), with or without the latch.
 #pragma once
 
 #include <unistd.h>
@@ -17,7 +17,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace logjam {
 
@@ -41,15 +40,38 @@ class PersistentMemory {
   ~PersistentMemory() = default;
 };
 
+// The properties of a kind of device that its users must know.
+struct DeviceTraits {
+  // Whether the device keeps its bytes for a recovery.
+  bool keeps = true;
+  // Whether memory() returns the device's memory. Schemes marked `in_place` need such a device.
+  bool is_memory = false;
+  // Whether its log file is divided into segment files (logging/format/segments.h) when the file is
+  // made ahead of the log.
+  bool has_segments = false;
+  // Whether nothing is flushed at all, as in the papers' tests of the log buffer alone: no daemon,
+  // no polls, and no commit becomes durable in time. A worker that finds the ring full drops the
+  // filled bytes and continues.
+  bool discards = false;
+  // Whether it needs a real disk, which a simulated machine does not have.
+  bool needs_disk = false;
+};
+
+struct DeviceOptions;
+
 class Device {
  public:
   virtual ~Device() = default;
+
+  // Returns the traits of the device's kind. Any thread may call it.
+  const DeviceTraits& traits() const { return traits_; }
 
   // Returns the block size in bytes: offsets, lengths and memory addresses that are passed to
   // start() are multiples of it. It is 4096 for direct I/O.
   virtual uint32_t block_bytes() const = 0;
 
-  // Any thread: how many writes may be under way, at least 1. Slots are numbered from 0.
+  // Returns how many writes may be under way, at least 1. Slots are numbered from 0. Any thread may
+  // call it.
   virtual uint32_t depth() const { return 1; }
 
   // Begins to write `bytes` at `offset` of the file and, with Sync::kData, to make them durable.
@@ -58,9 +80,9 @@ class Device {
   virtual void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                      uint32_t slot = 0) = 0;
 
-  // Does the same as start() in slot 0, for a caller that has nothing else to do, on a device on
-  // which no write is under way. May block until the write is finished, or for about `timeout_ns`.
-  // A device overrides it if that saves a thread hand-off.
+  // Begins a write as start() does, in slot 0 and while no write is under way, for a caller that
+  // has nothing else to do. May block until the write is finished, or for about `timeout_ns`. A
+  // device overrides it if that saves a thread hand-off.
   virtual void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
                               uint64_t timeout_ns);
 
@@ -70,61 +92,37 @@ class Device {
   // Sleeps until a write may have finished, or until `timeout_ns` has passed.
   virtual void wait(uint64_t timeout_ns) = 0;
 
-  // Any thread: whether start() itself blocks for as long as the device takes. If so, workers
-  // should not help with flushes.
+  // Returns whether start() itself blocks for as long as the device takes. If so, workers should
+  // not help with flushes. Any thread may call it.
   virtual bool start_blocks() const = 0;
 
-  // Any thread: whether the device keeps its bytes for a recovery. `null` keeps nothing.
-  virtual bool keeps() const { return true; }
-
-  // Any thread: whether nothing is flushed at all, as in the papers' tests of the log buffer alone:
-  // no daemon, no polls, and no commit becomes durable in time. A worker that finds the ring full
-  // drops what is filled, and goes on. Only `discard` does.
-  virtual bool discards() const { return false; }
-
-  // Any thread. Returns the device's memory, which the device owns, or null if it is not memory.
-  // `nvm` is memory, also under `faulty`.
+  // Returns the device's memory, which the device owns, or null if it is not memory. Any thread may
+  // call it.
   virtual PersistentMemory* memory() { return nullptr; }
 
-  // Any thread: the log needs no byte of its file before `before` any more, but for the header; all
-  // of them are durable. A device with segments uses them again, others give the blocks back.
+  // Tells the device that the log needs no byte of its file before `before` any more, except the
+  // header; all these bytes are durable. A device with segments uses them again, others return the
+  // blocks to the file system. Any thread may call it.
   virtual void release(uint64_t /*before*/) {}
 
-  // For set-up and tests: writes `bytes` at `offset`, and returns when they are durable.
+  // Writes `bytes` at `offset`, and returns when they are durable. For set-up and tests.
   void write_through(uint64_t offset, std::span<const std::byte> bytes);
+
+ private:
+  friend std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options);
+
+  DeviceTraits traits_;
 };
 
 struct DeviceOptions {
-  std::string path;                 // the file to create or recycle
-  uint64_t preallocate_bytes = 0;   // zeros written ahead of the log
-  uint64_t seed = 1;                // for `faulty`
-  uint32_t depth = 1;               // how many writes may be under way; `sync` and `nvm` take one
-  uint64_t segment_bytes = 0;       // logging/format/segments.h; only if device_has_segments()
+  std::string path;                // the file to create or recycle
+  uint64_t preallocate_bytes = 0;  // zeros written ahead of the log
+  uint64_t seed = 1;               // for `faulty`
+  uint32_t depth = 1;              // how many writes may be under way; `sync` and `nvm` take one
+  uint64_t segment_bytes = 0;      // logging/format/segments.h; 0 unless DeviceTraits::has_segments
   int (*sync)(int fd) = fdatasync;  // syncs the files that the device makes; tests replace it
-  bool late = false;  // `sim` under `faulty`: a write that is killed unfinished has written nothing
+  // `sim` under `faulty`: the bytes of a write reach the file only when the write has finished.
+  bool late = false;
 };
-
-// A kind of device, for `logjam list`: its name with parameters, and a description.
-struct DeviceKind {
-  std::string_view spec;
-  std::string_view what;
-};
-const std::vector<DeviceKind>& all_device_kinds();
-
-// Returns why `spec` is not a device, in one sentence, or an empty string if it is a device.
-std::string check_device_spec(std::string_view spec);
-
-// What keeps(), memory() != nullptr and discards() would return for an open device of `spec`.
-bool device_keeps(std::string_view spec);
-bool device_is_memory(std::string_view spec);
-bool device_discards(std::string_view spec);
-// Whether the log file of `spec` is divided into segment files when it is made ahead of the log.
-// The files of `sim` are not made ahead, and that of `nvm` is mapped as a whole.
-bool device_has_segments(std::string_view spec);
-
-// Opens `spec` (`file`, `sync`, `sim:LATENCY_US[:MB_S]`, `nvm[:NS]`, `null`, `discard`,
-// `faulty:<spec>`). Ends the process with one sentence if `spec` is not a device or cannot be
-// opened.
-std::unique_ptr<Device> open_device(std::string_view spec, const DeviceOptions& options);
 
 }  // namespace logjam

@@ -17,7 +17,7 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
-// The length of one write of zeros while the log is written: the log's own writes wait for it at
+// The length of one write of zeros while the log is written. The log's own writes wait for it at
 // the device (logging/device/segment_maker.h).
 constexpr uint64_t kPieceBytes = kMiB / 4;
 // With segments: 192 MiB are a quarter of a second at 800 MB/s.
@@ -25,7 +25,7 @@ constexpr uint64_t kSegmentsAhead = 192 * kMiB, kSegmentsBurst = kMiB;
 // In one file:
 constexpr uint64_t kLeastAhead = 16 * kMiB, kMostAhead = 64 * kMiB;
 constexpr size_t kMostOpen = 8;
-// How many released segments are kept, more than the grower makes at once.
+// The number of released segments that are kept in addition to those that the grower makes at once.
 constexpr uint64_t kMoreFree = 2;
 constexpr uint64_t kSafetyTimeoutNs = 100'000'000;
 
@@ -61,14 +61,14 @@ DeviceFile::~DeviceFile() {
   close(fd_);
 }
 
-// The bytes of a recycled file stay: they are a log until the header is written, and this run may
-// yet be refused.
+// Makes the file `bytes` long. Keeps the bytes of a recycled file: they are a log until the header
+// is written, and this run may still be refused.
 void DeviceFile::preallocate(uint64_t bytes) {
   int error = 0;
   if (segments_.bytes != 0) {
     bytes = (bytes + segments_.bytes - 1) / segments_.bytes * segments_.bytes;
     error = make_segments(bytes, kMiB);
-    // With little preallocated (tests, short runs) at least one segment is made ahead.
+    // At least one segment is made ahead, also if little is preallocated (tests, short runs).
     ahead_ = std::clamp(bytes - segments_.bytes, segments_.bytes,
                         std::max(segments_.bytes, kSegmentsAhead));
     burst_ = kSegmentsBurst;
@@ -80,7 +80,7 @@ void DeviceFile::preallocate(uint64_t bytes) {
     if (error == 0) error = write_zeros(bytes);
     if (error == 0 && fdatasync(fd_) != 0) error = errno;
     ahead_ = std::clamp(bytes / 4, kLeastAhead, kMostAhead);
-    // Small files (tests, short runs) would otherwise grow before the log has used a quarter.
+    // Without this, small files (tests, short runs) would grow before the log has used a quarter.
     ahead_ = std::min(ahead_, std::max(bytes / 2, kMiB));
     burst_ = ahead_;
   }

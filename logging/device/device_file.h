@@ -1,18 +1,18 @@
 // The log file under a device: opened or recycled, made longer ahead of the log, never shortened.
 //
 // A sync after overwriting blocks that were written before takes about 60 % of the time of a sync
-// after appending, so the log must never reach the end of what was written before. A file with
-// segments (logging/format/segments.h) is made longer by whole segment files; a file without is
-// one file, behind which zeros are written.
+// after appending, so the log must never reach the end of the blocks that were written before. A
+// file with segments (logging/format/segments.h) is made longer by whole segment files; a file
+// without segments by zeros at its end.
 //
 // Protocol. Any thread may call make_room(). It raises `wanted_` under `growing_`, and waits only
-// when the log has caught up with what is ready. Only the grower thread makes the file longer. It
-// writes only behind `ready_`, and raises `ready_` (release) when the log may use the bytes before
-// it. The device writes only before `ready_` (acquire), so the device and the grower never write
-// the same bytes. `event_` counts the changes of `ready_`, `wanted_`, `error_` and `closing_`, for
-// threads that sleep. With segments, place() and write() are called by one thread at a
-// time: under the stream's flush latch. Any thread may call release(); the segments that it gives
-// back pass to the grower through FreeSegments, and place() closes those that it has open.
+// when the log has caught up with the end of the file. Only the grower thread makes the file
+// longer. It writes only from offset `ready_` on, and raises `ready_` (release) when the log may
+// use the bytes before it. The device writes only before `ready_` (acquire), so the device and the
+// grower never write the same bytes. `event_` counts the changes of `ready_`, `wanted_`, `error_`
+// and `closing_`, for threads that sleep. With segments, place() and write() are called by one
+// thread at a time: under the stream's flush latch. Any thread may call release(); the segments
+// that it frees pass to the grower through FreeSegments, and place() closes those that it has open.
 #pragma once
 
 #include <cstddef>
@@ -33,12 +33,13 @@ namespace logjam {
 
 class DeviceFile {
  public:
-  // Called when bytes [begin, end) are in the file, before the log may use them. Returns 0 or
-  // errno.
+  // Called with bytes [begin, end) when they are in the file, before the log may use them. Returns
+  // 0 or errno.
   using Grown = std::function<int(int fd, uint64_t begin, uint64_t end)>;
 
   // Opens or creates options.path, with `open_flags` added to the flags of open(). Ends the process
-  // with one sentence if the file cannot be used. `grown` is for a file without segments.
+  // with one sentence if the file cannot be used. `grown` is called only for a file without
+  // segments.
   DeviceFile(const DeviceOptions& options, int open_flags, Grown grown = nullptr);
   ~DeviceFile();
   DeviceFile(const DeviceFile&) = delete;
@@ -46,29 +47,31 @@ class DeviceFile {
 
   const std::string& path() const { return path_; }
 
-  // Any thread. Returns when the blocks up to `end` have been written before. Does nothing if the
-  // file is not preallocated.
+  // Waits until the blocks up to `end` have been written before. Does nothing if the file is not
+  // preallocated. Any thread may call it.
   void make_room(uint64_t end) {
     if (grows_ && end + ahead_ > ready_.load(platform::memory_order_acquire)) grow(end);
   }
 
-  // Where the byte at `offset` of the log file lies: in an open file, and how many bytes there are
-  // from there to the end of that file. Behind make_room(). Valid until the next call. Ends the
-  // process if the file cannot be opened.
+  // The place of a byte of the log file.
   struct Place {
-    int fd;
-    uint64_t offset, bytes;
+    int fd;           // an open file
+    uint64_t offset;  // of the byte in that file
+    uint64_t bytes;   // from the byte to the end of that file
   };
+  // Returns the place of the byte at `offset`, valid until the next call. make_room() has made room
+  // for the byte. Ends the process if the file cannot be opened.
   Place place(uint64_t offset);
 
-  // Any thread: no byte before `before`, but for the header, will be read or written again (see
-  // Device::release). Whole segments are used again or removed. Of a file without segments the
-  // blocks go back to the file system, if it can take them.
+  // Releases the bytes before `before`, except the header: nobody will read or write them again
+  // (Device::release). Whole segments are used again or removed. The blocks of a file without
+  // segments go back to the file system, if it can take them. Any thread may call it.
   void release(uint64_t before);
 
-  // Blocks, and with Sync::kData returns when these bytes are durable; other bytes of the file need
-  // not be. Ends the process if it fails. fail() names `action`, the file and errno `error`.
+  // Writes the bytes, and with Sync::kData returns when they are durable; other bytes of the file
+  // need not be. Blocks. Ends the process if it fails.
   void write(uint64_t offset, std::span<const std::byte> bytes, Sync sync = Sync::kNone);
+  // Ends the process with a sentence that names `action`, the file and errno `error`.
   [[noreturn]] void fail(const char* action, int error) const { fail(action, path_, error); }
 
  private:
@@ -76,9 +79,10 @@ class DeviceFile {
   void preallocate(uint64_t bytes);
   void grow(uint64_t end);
   void grower();
-  // Both make the file longer, up to `end` at least, unless it is being closed. They return 0 or
-  // errno.
+  // Writes zeros at the end of the file, up to `end` at least, unless the file is being closed.
+  // Returns 0 or errno.
   int write_zeros(uint64_t end);
+  // Makes segments up to `end` at least, unless the file is being closed. Returns 0 or errno.
   int make_segments(uint64_t end, uint64_t piece_bytes);
   void raise_ready(uint64_t ready);
   void punch(uint64_t end);
@@ -90,11 +94,11 @@ class DeviceFile {
   int fd_;  // of segment 0
   const bool grows_;
   const Grown grown_;
-  uint64_t ahead_ = 0;  // the grower begins when less than this is ready for the log
-  uint64_t burst_ = 0;  // and then makes so much more, so that it is not woken for each write
+  uint64_t ahead_ = 0;  // the grower begins when fewer bytes than this are ready for the log
+  uint64_t burst_ = 0;  // the grower makes this many more, so that not every write wakes it
   FreeSegments free_;
   SegmentMaker maker_;            // the grower's
-  std::map<uint64_t, int> open_;  // segments that the log has come to, by index
+  std::map<uint64_t, int> open_;  // segments that the log has reached, by index
 
   platform::mutex punching_;            // guards punched_
   uint64_t punched_ = kLogHeaderBytes;  // up to here the blocks were given back

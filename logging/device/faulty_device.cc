@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "logging/device/device_registry.h"
 #include "logging/device/write_file.h"
 #include "logging/format/segments.h"
 #include "platform/clock.h"
@@ -31,9 +32,9 @@ FaultyDevice::FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& o
       path_(options.path),
       segments_{options.segment_bytes},
       memory_fd_(memfd_create("logjam-unsynced", MFD_CLOEXEC)),
-      file_fd_(inner_->keeps() ? open(path_.c_str(), O_RDWR | O_CLOEXEC) : -1),
+      file_fd_(inner_->traits().keeps ? open(path_.c_str(), O_RDWR | O_CLOEXEC) : -1),
       random_(options.seed) {
-  if (memory_fd_ < 0 || (inner_->keeps() && file_fd_ < 0)) {
+  if (memory_fd_ < 0 || (inner_->traits().keeps && file_fd_ < 0)) {
     platform::refuse("cannot set up the faulty device over " + path_ + ": " + strerror(errno));
   }
   if (inner_->memory() == nullptr) return;
@@ -46,7 +47,7 @@ FaultyDevice::FaultyDevice(std::unique_ptr<Device> inner, const DeviceOptions& o
 }
 
 FaultyDevice::~FaultyDevice() {
-  inner_.reset();  // it may go on with a write from the staging memory
+  inner_.reset();  // first, because it may still write from the staging memory
   if (staging_ != nullptr) munmap(staging_, staging_bytes_);
   if (cache_ != nullptr) munmap(cache_, kCacheBytes);
   close(memory_fd_);
@@ -86,7 +87,8 @@ void FaultyDevice::refuse_overlap(uint64_t offset, uint64_t bytes) const {
   }
 }
 
-// Gives the inner device a random one of the writes that wait for their sync, unless it has one.
+// Gives the inner device a random one of the writes that wait for their sync, unless it has one
+// already.
 void FaultyDevice::begin_next() {
   if (current_ || cut_.load()) return;
   std::ranges::shuffle(unsynced_, random_);
@@ -154,7 +156,7 @@ void FaultyDevice::write_back_sectors() {
   }
 }
 
-// A sector whose segment file has no block for it yet is not written back.
+// Writes a sector back, unless its segment file has no block for it yet.
 void FaultyDevice::write_back_sector(uint64_t offset, std::span<const std::byte> bytes) {
   const uint64_t at = segments_.within(offset);
   if (segments_.index(offset) == 0) {
@@ -186,7 +188,7 @@ bool FaultyDevice::persist(std::span<const std::byte> bytes) {
       lines_.push_back(line);
     }
     // A cache may write back any line at any time: lines of other records, and lines of this record
-    // before they are asked for.
+    // before their turn.
     for (uint64_t early = random_() % (kMostEarlyLines + 1); early > 0; --early) {
       const uint64_t at = begin + random_() % kEarlyReachBytes;
       if (at < mapped_end_.load()) write_back_line(at / kLineBytes);
@@ -223,4 +225,24 @@ std::span<const std::byte> FaultyDevice::unsynced(const Write& write) {
   return {staging_, write.bytes};
 }
 
+namespace {
+
+const DeviceRegistration faulty({
+    .name = "faulty",
+    .parameters = ":<spec>",
+    .what = "loses, tears and reorders what was not synced: for tests",
+    .wraps = true,
+    .accepts =
+        [](std::string_view given) {
+          const DeviceKind* inner = given.empty() ? nullptr : find_device(given.substr(1));
+          return inner != nullptr && !inner->wraps && !inner->traits.discards;
+        },
+    .open = [](std::string_view given, const DeviceOptions& options) -> std::unique_ptr<Device> {
+      DeviceOptions late = options;
+      late.late = true;
+      return std::make_unique<FaultyDevice>(open_device(given.substr(1), late), options);
+    },
+});
+
+}  // namespace
 }  // namespace logjam

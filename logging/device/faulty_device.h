@@ -4,21 +4,20 @@
 // Unsynced bytes are kept only in memory of this process, and reach the inner device with a
 // Sync::kData. Before that, some random 512-byte sectors are written back early, in random order,
 // as a real cache may do: a cut tears writes and reorders them. All randomness comes from the seed.
-// Of several writes under way, one after the other reaches the inner device, in random order: when
-// the power is cut, any of them may be there. Two writes under way that overlap end the process,
-// because no real device would tell of this mistake.
+// Several writes under way reach the inner device one at a time, in random order, so after a power
+// cut any of them may be on it. Two overlapping writes under way end the process, because no real
+// device would report this mistake.
 //
 // If the inner device is memory, the bytes that are filled in place are likewise in memory of this
 // process. When they are persisted, they reach the inner device cache line by cache line, in random
 // order. Some lines leave the cache earlier, although no thread has persisted them. So here, unlike
-// on `nvm` itself, a kill does lose what was not written back.
+// on `nvm` itself, a kill does lose bytes that were not written back.
 //
 // Protocol. start() and finished() are called under the flush latch. Any thread may call
 // power_cut(). It sets `cut_` first, so that a start() that is writing sectors back stops there and
-// leaves a torn write; then the mutex guards the writes and their bytes. wait() takes no lock: it
-// looks at `inner_writes_`. Any thread may call mapped() and
-// persist(). Lines are copied under the mutex. A line that two records share is copied for each
-// record, and the later copy holds both.
+// leaves a torn write. The mutex guards the writes and their bytes. wait() takes no lock: it looks
+// at `inner_writes_`. Any thread may call mapped() and persist(). Lines are copied under the mutex.
+// A line that two records share is copied for each record, and the later copy holds both.
 #pragma once
 
 #include <memory>
@@ -46,20 +45,20 @@ class FaultyDevice final : public Device, private PersistentMemory {
   bool finished(uint32_t slot = 0) override;
   void wait(uint64_t timeout_ns) override;
   bool start_blocks() const override { return inner_->start_blocks(); }
-  // Without power no file changes.
+  // Changes no file after power_cut().
   void release(uint64_t before) override {
     if (!cut_.load()) inner_->release(before);
   }
-  bool keeps() const override { return inner_->keeps(); }
   PersistentMemory* memory() override { return inner_->memory() == nullptr ? nullptr : this; }
 
-  // Any thread: from now on no write or persist completes. Some unsynced bytes may have been
-  // written back.
+  // Lets no write or persist complete from now on. Some unsynced bytes may have been written back.
+  // Any thread may call it.
   void power_cut();
-  // Any thread, after power_cut(): writes and persists complete again, and change no file. A thread
-  // that waits for a write then comes back. What it believes durable is lost.
+  // Lets writes and persists complete again after power_cut(), without changing a file. So a thread
+  // that waits for a write returns; the bytes that it then believes to be durable are lost. Any
+  // thread may call it.
   void forget_writes() { forgets_.store(true); }
-  // Any thread: the next start() or persist() fails with this errno.
+  // Makes the next start() or persist() fail with this errno. Any thread may call it.
   void fail_next_write(int error) { fail_.store(error); }
 
  private:
@@ -87,9 +86,9 @@ class FaultyDevice final : public Device, private PersistentMemory {
   int file_fd_;    // for early write-back of single sectors, below the inner device's block size
   platform::mutex mutex_;
   std::mt19937_64 random_;
-  std::vector<Write> unsynced_;   // the writes that the inner device has not been given yet
+  std::vector<Write> unsynced_;   // the writes that have not been given to the inner device
   std::optional<Write> current_;  // the write that the inner device syncs
-  platform::atomic<bool> inner_writes_{false};  // whether there is one
+  platform::atomic<bool> inner_writes_{false};  // whether current_ has a value
   std::byte* staging_ = nullptr;                // page-aligned copy for the inner device
   size_t staging_bytes_ = 0;
   std::vector<uint64_t> lines_;  // the cache lines of one persist(), for shuffling

@@ -1,6 +1,19 @@
-#include "logging/device/file_device.h"
-
+// `file`: direct I/O, with data sync, on a preallocated file. Each write syncs itself.
+//
+// A write goes one of two ways. start() uses io_uring, so that no thread must sleep for the write:
+// busy workers look whether it has finished. start_and_wait() is one system call in the caller's
+// thread that writes and syncs (pwritev2 with RWF_DSYNC), for a caller that would sleep anyway.
+// Measured on a virtio disk, the system call takes 27 us for a 4 KiB block (write 15, cache flush
+// 12). io_uring takes 28 to 34 us, because it finishes a sync in a kernel thread, and hands over to
+// that thread and back. Polling for its completion without a pause is not faster: it keeps that
+// kernel thread off the core until the next tick.
+//
+// io_uring posts the completion from the thread that submitted the write: the kernel interrupts
+// that thread if it runs, and wakes it if it sleeps. If the thread ends first, the kernel may
+// cancel the request unexecuted (ECANCELED). The device then submits the request again; no part of
+// it was ever reported done.
 #include <fcntl.h>
+#include <liburing.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,16 +22,49 @@
 #include <csignal>
 #include <cstring>
 #include <string>
+#include <vector>
 
+#include "logging/device/device_file.h"
+#include "logging/device/device_registry.h"
 #include "platform/fatal.h"
 
 namespace logjam {
-
 namespace {
 
 constexpr uint32_t kLeastEntries = 4;
+constexpr uint32_t kBlockBytes = 4096;
 
-}  // namespace
+class FileDevice final : public Device {
+ public:
+  // Ends the process with one sentence if the file or io_uring cannot be used.
+  explicit FileDevice(const DeviceOptions& options);
+  ~FileDevice() override;
+
+  uint32_t block_bytes() const override { return kBlockBytes; }
+  uint32_t depth() const override { return static_cast<uint32_t>(writes_.size()); }
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+             uint32_t slot = 0) override;
+  void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+                      uint64_t timeout_ns) override;
+  bool finished(uint32_t slot = 0) override;
+  void release(uint64_t before) override { file_.release(before); }
+  void wait(uint64_t timeout_ns) override;
+  bool start_blocks() const override { return false; }
+
+ private:
+  struct Write {
+    bool under_way = false;
+    uint64_t offset = 0;
+    std::span<const std::byte> bytes;
+    Sync sync = Sync::kNone;
+  };
+  void submit(uint32_t slot);
+  void completed(uint32_t slot, int result);
+
+  DeviceFile file_;
+  io_uring ring_;
+  std::vector<Write> writes_;  // by slot; guarded by the flush latch
+};
 
 FileDevice::FileDevice(const DeviceOptions& options)
     : file_(options, O_DIRECT), writes_(options.depth) {
@@ -46,8 +92,8 @@ void FileDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync s
 void FileDevice::submit(uint32_t slot) {
   const Write& write = writes_[slot];
   io_uring_sqe* entry = io_uring_get_sqe(&ring_);
-  // What does not lie in one segment file is written by another request, as what a short write
-  // leaves over is.
+  // The part of the write that lies in the next segment file is written by another request, like
+  // the rest of a short write.
   const DeviceFile::Place at = file_.place(write.offset);
   const uint64_t bytes = std::min<uint64_t>(write.bytes.size(), at.bytes);
   io_uring_prep_write(entry, at.fd, write.bytes.data(), static_cast<uint32_t>(bytes), at.offset);
@@ -78,7 +124,8 @@ bool FileDevice::finished(uint32_t slot) {
   return !writes_[slot].under_way;
 }
 
-// The kernel has done `result` bytes of the write in `slot`, or none, with the error -`result`.
+// Handles a completion: the kernel has written `result` bytes of the write in `slot`, or has failed
+// with the error -`result`.
 void FileDevice::completed(uint32_t slot, int result) {
   Write& write = writes_[slot];
   if (result == -ECANCELED || result == -EINTR || result == -EAGAIN) return submit(slot);
@@ -104,4 +151,13 @@ void FileDevice::wait(uint64_t timeout_ns) {
           &argument, sizeof argument);
 }
 
+const DeviceRegistration file({
+    .name = "file",
+    .parameters = "",
+    .what = "direct I/O with data sync on a preallocated file (io_uring)",
+    .traits = {.has_segments = true, .needs_disk = true},
+    .open = open_plain<FileDevice>,
+});
+
+}  // namespace
 }  // namespace logjam

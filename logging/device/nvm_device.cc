@@ -1,5 +1,19 @@
-#include "logging/device/nvm_device.h"
-
+// `nvm[:NS]`: a mapped file that is written with stores. The bytes become durable by cache-line
+// write-back, a store fence, and NS nanoseconds of waiting that stand for the medium.
+//
+// On a file system with DAX (the kernel grants MAP_SYNC) this is persistent memory and survives a
+// power cut. On any other file it is an emulation, as in the papers (Poplar 6.1: DRAM and a busy
+// loop). There the kernel has every byte that was stored, so a killed process loses nothing,
+// written back or not; a power cut may lose any byte. A tmpfs emulates best. On the file system of
+// a disk the kernel write-protects pages now and then, to write them out.
+//
+// The whole range of addresses that the log may grow into is mapped at once. DeviceFile's grower
+// writes zeros ahead of the log, so that every page that is handed out has its blocks: a full disk
+// gives the grower an errno and not the process a SIGBUS. The grower also faults the pages in, so
+// that no worker has to.
+//
+// Protocol. Memory is handed out after make_room() (acquire). The thread that gets a part of it
+// owns that part.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,6 +23,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "logging/device/device_file.h"
+#include "logging/device/device_registry.h"
 #include "platform/clock.h"
 #include "platform/copy.h"
 #include "platform/fatal.h"
@@ -20,7 +36,7 @@ namespace {
 
 constexpr uint64_t kLeastBytes = uint64_t{1} << 20;  // not 0: the file must always grow
 
-// The handler of SIGBUS: another process has cut the file short, or the memory is bad.
+// Handles SIGBUS: another process has cut the file short, or the memory is bad.
 void memory_is_gone(int) {
   constexpr char kSentence[] =
       "logjam: memory mapped from a file, as the log is with --device=nvm, cannot be accessed any "
@@ -34,7 +50,37 @@ DeviceOptions that_grows(DeviceOptions options) {
   return options;
 }
 
-}  // namespace
+class NvmDevice final : public Device, private PersistentMemory {
+ public:
+  NvmDevice(const DeviceOptions& options, double latency_ns);
+
+  // Records are multiples of 8 bytes, so no byte is written twice.
+  uint32_t block_bytes() const override { return 8; }
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+             uint32_t slot = 0) override;
+  bool finished(uint32_t = 0) override { return true; }
+  void wait(uint64_t) override {}
+  // Leaves the addresses mapped; no thread uses them any more.
+  void release(uint64_t before) override { file_.release(before); }
+  // Returns false although start() blocks, because it takes less time than waking a thread.
+  bool start_blocks() const override { return false; }
+  PersistentMemory* memory() override { return this; }
+
+ private:
+  std::byte* mapped(uint64_t offset, uint64_t bytes) override;
+  bool persist(std::span<const std::byte> bytes) override;
+
+  struct Mapping {
+    ~Mapping();
+    std::byte* base = nullptr;
+  };
+  int grown(int fd, uint64_t begin, uint64_t end);
+
+  const uint64_t latency_ticks_;
+  const uint64_t prefault_bytes_;  // faulted in at the start, of a recycled file
+  Mapping mapping_;                // outlives the grower
+  DeviceFile file_;                // calls grown()
+};
 
 NvmDevice::NvmDevice(const DeviceOptions& options, double latency_ns)
     : latency_ticks_(platform::ns_to_ticks(latency_ns)),
@@ -79,4 +125,28 @@ bool NvmDevice::persist(std::span<const std::byte> bytes) {
   return true;
 }
 
+bool parse(std::string_view given, double* latency_ns) {
+  return given.empty() || (take_number(&given, latency_ns) && given.empty());
+}
+
+const DeviceRegistration nvm({
+    .name = "nvm",
+    .parameters = "[:NS]",
+    .what =
+        "mapped memory, cache-line write-back, a fence and NS ns: persistent on a DAX directory; "
+        "elsewhere (best: tmpfs) an emulation that survives a killed process, not a power cut",
+    .traits = {.is_memory = true},
+    .accepts =
+        [](std::string_view given) {
+          double latency_ns = 0;
+          return parse(given, &latency_ns);
+        },
+    .open = [](std::string_view given, const DeviceOptions& options) -> std::unique_ptr<Device> {
+      double latency_ns = 0;
+      parse(given, &latency_ns);
+      return std::make_unique<NvmDevice>(options, latency_ns);
+    },
+});
+
+}  // namespace
 }  // namespace logjam

@@ -41,7 +41,8 @@ int SegmentMaker::go_on(uint64_t most_bytes) {
   return written_ < segments_.bytes ? 0 : finish();
 }
 
-// A recycled segment is synced as well: the run that made it may have been killed before its sync.
+// Makes the segment durable. A recycled segment is synced too, because the run that made it may
+// have been killed before its sync.
 int SegmentMaker::finish() {
   if (sync_(fd_) != 0) return errno;
   if (const int error = sync_directory_of(path_, sync_); error != 0) return error;

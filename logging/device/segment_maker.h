@@ -1,16 +1,16 @@
-// Makes the segment files of a log file (logging/format/segments.h) ahead of the log, one behind
-// the other. A file that an earlier run has left is recycled: it keeps its blocks and their bytes,
-// and gets zeros only behind them. The earlier run's records fail their checks, because the run
-// seeds the checksums. So is a segment that this run has released (free_segments.h): its records
-// fail their checks, because their positions seed the checksums too.
+// Makes the segment files of a log file (logging/format/segments.h) in order, ahead of the log. A
+// file that an earlier run has left is recycled: it keeps its blocks and their bytes, and gets
+// zeros only after them. The earlier run's records fail their checks, because the run seeds the
+// checksums. A segment that this run has released (free_segments.h) is recycled too: its records
+// fail their checks, because their positions also seed the checksums.
 //
-// Why other files, and not the end of the same one. While a file gets longer, a direct write to it
-// waits for the write that makes it longer, and a data sync after that must make the file's new
-// length and blocks durable too: on a file system with a journal, it commits the journal. A segment
-// that is made is a file whose blocks were all written and whose length and name are durable. What
-// zeroing costs the log then is its share of the device. Measured on ext4 without a journal, with
-// 64 KiB writes: pieces of 256 KiB, one at a time and as fast as the log goes, take the p99 of the
-// log's writes from 86 to 155 us; pieces of 1 MiB as fast as possible take it to 2 ms.
+// Why new files instead of a longer one. While a file gets longer, a direct write to it waits for
+// the write that makes it longer, and a data sync after that must also make the file's new length
+// and blocks durable: on a file system with a journal, it commits the journal. All blocks of a
+// complete segment were written, and its length and name are durable. Then zeroing costs the log
+// only its share of the device. Measured on ext4 without a journal, with 64 KiB writes: pieces of
+// 256 KiB, one at a time and as fast as the log advances, raise the p99 of the log's writes from 86
+// to 155 us; pieces of 1 MiB as fast as possible raise it to 2 ms.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace logjam {
 
-// Returns after the file's bytes are durable, 0, or -1 with errno, as fdatasync() does.
+// Makes the file's bytes durable. Returns 0, or -1 with errno, as fdatasync() does.
 using SyncFile = int(int fd);
 
 // One thread at a time may use it.
@@ -35,15 +35,15 @@ class SegmentMaker {
   SegmentMaker(const SegmentMaker&) = delete;
   SegmentMaker& operator=(const SegmentMaker&) = delete;
 
-  // Offsets in the log file: ready() is the end of the last segment that the log may use, made()
-  // is how far zeros are written.
+  // Returns the end of the last segment that the log may use, as an offset in the log file.
   uint64_t ready() const { return index_ * segments_.bytes; }
+  // Returns the end of the bytes that have been written, as an offset in the log file.
   uint64_t made() const { return ready() + written_; }
-  // Returns the path of the segment that comes behind ready().
+  // Returns the path of the segment that begins at ready().
   std::string path() const { return segment_path(path_, index_); }
 
-  // Goes on with the segment behind ready(): writes at most `most_bytes` of zeros, a multiple of
-  // 4096, and makes the segment durable when it is whole. Returns 0 or errno.
+  // Continues the segment that begins at ready(): writes at most `most_bytes` of zeros, a multiple
+  // of 4096, and makes the segment durable when it is complete. Returns 0 or errno.
   int go_on(uint64_t most_bytes);
 
  private:
@@ -56,7 +56,7 @@ class SegmentMaker {
   SyncFile* const sync_;
   FreeSegments& free_;
   uint64_t index_ = 0;    // of the segment that is being made
-  uint64_t written_ = 0;  // how many bytes of it have been written, now or by an earlier run
+  uint64_t written_ = 0;  // its bytes that have been written, now or by an earlier run
   int fd_ = -1;           // its file, or -1
 };
 

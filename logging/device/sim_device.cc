@@ -1,25 +1,87 @@
-#include "logging/device/sim_device.h"
-
+// `sim:LATENCY_US[:MB_S]`: a simulated device of that response time and bandwidth, on any machine.
+// It does not keep a core busy. It transfers the bytes of one write at a time. Each write also
+// takes the response time; the response times of several writes under way overlap. A directory
+// counts as one medium: writes to its files at the same time share its bandwidth.
+//
+// The bytes go into the page cache of a real file, so that they survive a killed process; only the
+// time is simulated. (Under `faulty` they go there only when the simulated time is over.) The
+// kernel wakes sleeping threads late, by tens of microseconds in a virtual machine. wait()
+// estimates how late, ends its sleep earlier by the estimate, and spins for the rest.
+//
+// Protocol. start() and finished() are called under the flush latch. Any thread may call wait(), so
+// the deadlines, which wait() reads, and its estimate `overshoot_ns_` are atomic. All devices whose
+// files lie in one directory share a SimMedium; its latch guards the time until which the medium is
+// busy.
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "logging/device/device_file.h"
+#include "logging/device/device_registry.h"
 #include "platform/clock.h"
 #include "platform/mutex.h"
+#include "platform/spin.h"
 
 namespace logjam {
 namespace {
 
 constexpr uint64_t kFirstOvershootNs = 30'000;
-// The estimate of how late a sleep ends goes up by one step when a sleep ended later, and down by
-// two steps when it did not, so it settles where one sleep in three ends earlier. With a mean,
-// every preemption of some milliseconds would lengthen the spinning that follows.
+// The estimate of how late a sleep ends rises by one step when a sleep ended later, and falls by
+// two steps when it did not. So it settles where one sleep in three ends earlier than estimated. If
+// the estimate were a mean, a preemption of some milliseconds would lengthen the spinning after it.
 constexpr uint64_t kStepNs = 500;
 constexpr uint64_t kShortestSleepNs = 5'000;
 
-}  // namespace
+// The simulated medium of one directory. Any thread may call its functions.
+class SimMedium {
+ public:
+  // Returns the medium of the directory of `path`.
+  static std::shared_ptr<SimMedium> of(const std::string& path);
+
+  // Queues a transfer of `ns` nanoseconds after all earlier ones. Returns the time at which it
+  // ends, in nanoseconds of platform::now_ns().
+  uint64_t transfer(uint64_t ns);
+
+ private:
+  platform::SpinLock latch_;
+  uint64_t busy_until_ns_ = 0;
+};
+
+class SimDevice final : public Device {
+ public:
+  // Ends the process with one sentence if the file cannot be used. With `mb_per_second` 0 the
+  // bandwidth has no limit.
+  SimDevice(const DeviceOptions& options, double latency_us, double mb_per_second);
+
+  uint32_t block_bytes() const override { return 512; }
+  uint32_t depth() const override { return static_cast<uint32_t>(writes_.size()); }
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+             uint32_t slot = 0) override;
+  bool finished(uint32_t slot = 0) override;
+  void release(uint64_t before) override { file_.release(before); }
+  void wait(uint64_t timeout_ns) override;
+  bool start_blocks() const override { return false; }
+
+ private:
+  struct Write {
+    platform::atomic<uint64_t> deadline_ns{0};  // 0: no write is under way
+    uint64_t late_offset = 0;
+    std::span<const std::byte> late_bytes;  // not written yet; only under `faulty`
+  };
+
+  DeviceFile file_;
+  const std::shared_ptr<SimMedium> medium_;
+  const uint64_t latency_ns_;
+  const double ns_per_byte_;
+  const bool late_;
+  std::vector<Write> writes_;  // by slot
+  platform::atomic<uint64_t> overshoot_ns_;
+};
 
 std::shared_ptr<SimMedium> SimMedium::of(const std::string& path) {
   static platform::mutex mutex;
@@ -94,4 +156,32 @@ void SimDevice::wait(uint64_t timeout_ns) {
   while (platform::now_ns() < until) platform::pause();
 }
 
+struct SimParameters {
+  double latency_us = 0;
+  double mb_per_second = 0;  // 0: the bandwidth has no limit
+};
+
+bool parse(std::string_view given, SimParameters* sim) {
+  if (!take_number(&given, &sim->latency_us)) return false;
+  if (given.empty()) return true;
+  return take_number(&given, &sim->mb_per_second) && given.empty() && sim->mb_per_second > 0;
+}
+
+const DeviceRegistration sim({
+    .name = "sim",
+    .parameters = ":LATENCY_US[:MB_S]",
+    .what = "a simulated device of that response time and bandwidth",
+    .accepts =
+        [](std::string_view given) {
+          SimParameters sim;
+          return parse(given, &sim);
+        },
+    .open = [](std::string_view given, const DeviceOptions& options) -> std::unique_ptr<Device> {
+      SimParameters sim;
+      parse(given, &sim);
+      return std::make_unique<SimDevice>(options, sim.latency_us, sim.mb_per_second);
+    },
+});
+
+}  // namespace
 }  // namespace logjam

@@ -12,8 +12,8 @@
 
 namespace logjam {
 
-// This is not pwrite(), because ThreadSanitizer would report a race: workers may fill the part of
-// the last block behind the watermark while the block is written. That is harmless, because the
+// Bypasses pwrite(), for which ThreadSanitizer would report a race: workers may fill the part of
+// the last block after the watermark while the block is written. That is harmless, because the
 // block is written again.
 long pwrite_unseen(int fd, const std::byte* bytes, size_t count, uint64_t offset) {
   return syscall(SYS_pwrite64, fd, bytes, count, offset);
@@ -29,7 +29,7 @@ int write_fully(int fd, uint64_t offset, std::span<const std::byte> bytes, Write
     const long written = write_at(fd, bytes.data(), bytes.size(), offset);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
-    if (written == 0) return EIO;  // a device that takes nothing would be asked for ever
+    if (written == 0) return EIO;  // otherwise the loop would not end
     offset += static_cast<uint64_t>(written);
     bytes = bytes.subspan(static_cast<size_t>(written));
   }

@@ -1,6 +1,6 @@
-// Slows the reading of a log and its checkpoints down to the speed of a paper's devices: so many
-// bytes a second for each directory, however many files and threads read there. (A `sim` device
-// slows down only the log's writes.) The writing of checkpoints is slowed down likewise.
+// Slows the reading of a log and its checkpoints, and the writing of checkpoints, down to the speed
+// of a paper's devices. Each directory has a fixed number of bytes a second, however many files and
+// threads share it. (A `sim` device slows down only the log's writes.)
 #pragma once
 
 #include <algorithm>
@@ -21,14 +21,14 @@ class DevicePace {
  public:
   explicit DevicePace(double bytes_per_second) : ns_per_byte_(1e9 / bytes_per_second) {}
 
-  // Enters a transfer of `bytes` behind all earlier ones, and sleeps until a device of that speed
-  // would have done it.
+  // Queues a transfer of `bytes` after all earlier ones, and sleeps until a device of that speed
+  // would have completed it.
   void transfer(uint64_t bytes) {
     const uint64_t now = platform::now_ns();
     uint64_t done;
     {
       platform::lock_guard<platform::mutex> hold(mutex_);
-      // While no thread reads, a device reads ahead a little; or it takes writes into its cache.
+      // An idle device reads ahead a little, or takes writes into its cache.
       const uint64_t begin = std::max(now - kAheadNs, done_ns_);
       done = done_ns_ = begin + static_cast<uint64_t>(static_cast<double>(bytes) * ns_per_byte_);
     }
@@ -48,8 +48,8 @@ class DevicePaces {
  public:
   explicit DevicePaces(double bytes_per_second) : bytes_per_second_(bytes_per_second) {}
 
-  // Returns the pace of each file, or none if the speed is 0, which means unlimited. The paces live
-  // as long as this object.
+  // Returns the pace of each file, or an empty vector if the speed is 0, which means unlimited. The
+  // paces live as long as this object.
   std::vector<DevicePace*> of(const std::vector<std::string>& paths) {
     std::vector<DevicePace*> paces;
     if (bytes_per_second_ == 0) return paces;

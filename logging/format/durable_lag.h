@@ -1,15 +1,15 @@
 // Evidence of durability. Each record says roughly how far its stream was durable when its hole was
-// reserved: it carries a bound on its *durable lag*, its position minus that watermark. A valid
-// record vouches for all bytes of its stream before its position minus the bound: they were durable
-// once, so no crash can have torn them. If the stream ends before them, it is damaged
-// (logging/format/stream_tail.h).
+// reserved. It carries a bound on its *durable lag*: its position minus the position up to which
+// the stream was durable. A valid record vouches for all bytes of its stream before its position
+// minus the bound: they were durable once, so no crash can have torn them. If the stream ends
+// before them, it is damaged (logging/format/stream_tail.h).
 //
-// The bound is a code of 5 bits, so that no record grows:
+// The bound is stored as a code of 5 bits, so that no record grows:
 //
-//   0       nothing is known (a lag of 16 GiB or more; logs of format version 1)
+//   0       nothing is known (a lag of 16 GiB or more)
 //   c > 0   the lag is at most (2^(c-1) - 1) * 16 bytes: 0, 16, 48, 112, ...
 //
-// A watermark record with a body has a word for each stream: a position in that stream, and a code
+// The body of a watermark record has a word for each stream: a position in that stream, and a code
 // that vouches for the stream in the same way.
 //
 // Any thread may call any function.
@@ -29,7 +29,7 @@ constexpr uint64_t lag_code(uint64_t position, uint64_t durable) {
   const auto code = static_cast<uint64_t>(std::bit_width((lag + 15) / 16)) + 1;
   return code <= kMostLagCode ? code : 0;
 }
-// Returns the position up to which the stream was durable for certain.
+// Returns the position up to which the stream was certainly durable, 0 if nothing is known.
 constexpr uint64_t vouched_position(uint64_t position, uint64_t code) {
   if (code == 0) return 0;
   const uint64_t bound = ((uint64_t{1} << (code - 1)) - 1) * 16;

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <string_view>
+#include <variant>
 
 #include "logging/format/text_block.h"
 #include "platform/fatal.h"
@@ -16,39 +18,71 @@ namespace logjam {
 namespace {
 
 constexpr std::string_view kFirstLine = "logjam log 2";
-// In a log of version 1 nothing is known of durability: its records' flags and its watermark
-// records' words have no code for it, and watermark records of nvmd and nvlog have no body.
-constexpr std::string_view kFirstLineBefore = "logjam log 1";
 constexpr std::string_view kFlagPrefix = "flag.";
 constexpr std::string_view kNamePrefix = "stream-", kNameSuffix = ".log.db";
 constexpr std::string_view kStartingName = "starting.log.db";
+
+bool always(const LogFileHeader&) { return true; }
+bool has_segments(const LogFileHeader& header) { return header.segment_bytes != 0; }
+bool continues(const LogFileHeader& header) { return header.ordinal != 1; }
+
+// A line of the header. Flags have lines of their own.
+struct Field {
+  std::string_view key;
+  std::variant<std::string LogFileHeader::*, uint32_t LogFileHeader::*, uint64_t LogFileHeader::*>
+      member;
+  int base = 10;                                   // of a number: 10 or 16
+  uint64_t least = 0;                              // the smallest number that is accepted
+  bool (*present)(const LogFileHeader&) = always;  // whether encode() writes the line
+};
+
+// In the order in which encode() writes the lines.
+constexpr Field kFields[] = {
+    {"scheme", &LogFileHeader::scheme},
+    {"device", &LogFileHeader::device},
+    {"log_records", &LogFileHeader::log_records},
+    {"stream", &LogFileHeader::stream},
+    {"streams", &LogFileHeader::streams},
+    {"stripe", &LogFileHeader::stripe},
+    {"stripes", &LogFileHeader::stripes},
+    {"stripe_bytes", &LogFileHeader::stripe_bytes, 10, 1},
+    {"segment_bytes", &LogFileHeader::segment_bytes, 10, 0, has_segments},
+    {"workers", &LogFileHeader::workers},
+    {"run", &LogFileHeader::run, 16},
+    {"ordinal", &LogFileHeader::ordinal, 10, 2, continues},
+    {"first_run", &LogFileHeader::first_run, 16, 0, continues},
+    {"after", &LogFileHeader::after, 16, 0, continues},
+    {"after_bytes", &LogFileHeader::after_bytes, 10, 0, continues},
+    {"revision", &LogFileHeader::revision},
+};
+
+std::string text_of(const std::string& text, const Field&) { return text; }
+std::string text_of(uint64_t number, const Field& field) {
+  return field.base == 16 ? hex(number) : std::to_string(number);
+}
+
+// Reads `text` into a member of the header. Returns false if it is not a number of the field.
+bool read_field(const std::string& text, const Field&, std::string* member) {
+  *member = text;
+  return true;
+}
+template <class Number>
+bool read_field(const std::string& text, const Field& field, Number* member) {
+  return parse_number(text, field.base, member) && *member >= field.least;
+}
 
 }  // namespace
 
 std::vector<std::byte> LogFileHeader::encode() const {
   KeyValues lines;
-  const auto add = [&lines](std::string_view key, const std::string& value) {
-    lines.emplace_back(key, value);
-  };
-  add("scheme", scheme);
-  add("device", device);
-  add("log_records", log_records);
-  add("stream", std::to_string(stream));
-  add("streams", std::to_string(streams));
-  add("stripe", std::to_string(stripe));
-  add("stripes", std::to_string(stripes));
-  add("stripe_bytes", std::to_string(stripe_bytes));
-  if (segment_bytes != 0) add("segment_bytes", std::to_string(segment_bytes));
-  add("workers", std::to_string(workers));
-  add("run", hex(run));
-  if (ordinal != 1) {
-    add("ordinal", std::to_string(ordinal));
-    add("first_run", hex(first_run));
-    add("after", hex(after));
-    add("after_bytes", std::to_string(after_bytes));
+  for (const Field& field : kFields) {
+    if (!field.present(*this)) continue;
+    lines.emplace_back(
+        field.key,
+        std::visit([&](auto member) { return text_of(this->*member, field); }, field.member));
   }
-  add("revision", revision);
-  for (const auto& [name, value] : flags) add(std::string(kFlagPrefix) + name, value);
+  for (const auto& [name, value] : flags)
+    lines.emplace_back(std::string(kFlagPrefix) + name, value);
   const std::string text = encode_text_block(kFirstLine, lines);
   if (text.size() > kLogHeaderBytes) {
     platform::refuse("the flags to be stored in the log's header need " +
@@ -65,53 +99,25 @@ std::string LogFileHeader::origin() const { return "scheme " + scheme + ", run "
 std::string LogFileHeader::decode(std::span<const std::byte> block) {
   const std::string_view text(reinterpret_cast<const char*>(block.data()), block.size());
   KeyValues lines;
-  const std::string why =
-      decode_text_block(text, {kFirstLine, kFirstLineBefore}, "its header", &lines);
+  const std::string why = decode_text_block(text, kFirstLine, "its header", &lines);
   if (!why.empty()) return why;
 
   LogFileHeader read;
   bool good = true;
   for (const auto& [key, value] : lines) {
-    if (key == "scheme") {
-      read.scheme = value;
-    } else if (key == "device") {
-      read.device = value;
-    } else if (key == "log_records") {
-      read.log_records = value;
-    } else if (key == "stream") {
-      good &= parse_number(value, 10, &read.stream);
-    } else if (key == "streams") {
-      good &= parse_number(value, 10, &read.streams);
-    } else if (key == "stripe") {
-      good &= parse_number(value, 10, &read.stripe);
-    } else if (key == "stripes") {
-      good &= parse_number(value, 10, &read.stripes);
-    } else if (key == "stripe_bytes") {
-      good &= parse_number(value, 10, &read.stripe_bytes) && read.stripe_bytes != 0;
-    } else if (key == "segment_bytes") {
-      good &=
-          parse_number(value, 10, &read.segment_bytes) && read.segment_bytes % kLogHeaderBytes == 0;
-    } else if (key == "workers") {
-      good &= parse_number(value, 10, &read.workers);
-    } else if (key == "run") {
-      good &= parse_number(value, 16, &read.run);
-    } else if (key == "ordinal") {
-      good &= parse_number(value, 10, &read.ordinal) && read.ordinal > 1;
-    } else if (key == "first_run") {
-      good &= parse_number(value, 16, &read.first_run);
-    } else if (key == "after") {
-      good &= parse_number(value, 16, &read.after);
-    } else if (key == "after_bytes") {
-      good &= parse_number(value, 10, &read.after_bytes);
-    } else if (key == "revision") {
-      read.revision = value;
+    const auto field = std::ranges::find(kFields, key, &Field::key);
+    if (field != std::end(kFields)) {
+      good &= std::visit([&](auto member) { return read_field(value, *field, &(read.*member)); },
+                         field->member);
     } else if (key.starts_with(kFlagPrefix)) {
       read.flags[key.substr(kFlagPrefix.size())] = value;
     } else {
       return "its header has the unknown key \"" + key + "\"";
     }
   }
-  if (!good) return "a number in its header cannot be read";
+  if (!good || read.segment_bytes % kLogHeaderBytes != 0) {
+    return "a number in its header cannot be read";
+  }
   if (read.stripe >= read.stripes || read.stripes > kMaxStripes) {
     return "its header counts its stripes wrongly";
   }
@@ -128,7 +134,7 @@ std::string read_log_file_header(const std::string& path, LogFileHeader* header)
   const int error = errno;
   close(fd);
   if (n < 0) return "cannot read the log file " + path + ": " + strerror(error);
-  // The block is written as a whole before any record, so a shorter file has lost its end.
+  // The whole block is written before any record, so a shorter file has lost its end.
   const bool whole = static_cast<size_t>(n) == block.size();
   const std::string why = whole ? header->decode(block) : "it is shorter than its header";
   return why.empty() ? "" : path + " is not a log file: " + why;

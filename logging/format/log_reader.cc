@@ -12,18 +12,19 @@ namespace {
 
 constexpr uint64_t kReadBytes = uint64_t{4} << 20;
 constexpr uint64_t kMaxRecordBytes = uint64_t{1} << 30;
-// Behind the end, the reader looks for records that are valid but cannot be used, to tell the
-// operator. Garbage can claim any length, so the bytes that are checksummed are bounded apart.
+// After the end, the reader looks for records that are valid but cannot be used, to tell the
+// operator. Garbage can claim any length, so the number of checksummed bytes has its own bound.
 constexpr uint64_t kLookAheadBytes = uint64_t{64} << 20;
 constexpr uint64_t kLookAheadChecksumBytes = 4 * kLookAheadBytes;
 
-// What the valid records behind the end of a stream say.
-struct Behind {
+// The valid records after the end of a stream.
+struct Unused {
   uint64_t records = 0, bytes = 0;
   uint64_t first = 0;  // the position of the first of them
 };
 
-// Whether `header` can be the header of a record, in a stream that has `room` bytes from there on.
+// Returns whether `header` can be the header of a record, in a stream that has `room` bytes from
+// the header on.
 bool plausible(const RecordHeader& header, uint64_t room) {
   return header.bytes >= sizeof(RecordHeader) && header.bytes % 8 == 0 &&
          header.bytes <= std::min(room, kMaxRecordBytes) && header.kind >= RecordKind::kVoid &&
@@ -48,12 +49,12 @@ struct LogReader::State {
   uint64_t stream_bytes = 0;  // up to the last byte that any of the files has
   uint64_t run = 0;
   uint64_t position = 0;         // the stream position of the next record
-  std::vector<std::byte> carry;  // the bytes from `position` on that are read already
+  std::vector<std::byte> carry;  // the bytes from `position` on that have been read already
   bool ended = false;
 
-  // Reads up to `count` bytes of the stream from `from` on. Returns how many; fewer than `count`
-  // only at the end of the file. If one of several striped files is too short, it has lost bytes
-  // that were written, and these read as zeros.
+  // Reads up to `count` bytes of the stream from position `from` on. Returns how many it has read:
+  // fewer than `count` only at the end of the file. If one of several striped files is too short,
+  // it has lost bytes that were written, and these read as zeros.
   uint64_t read(std::byte* to, uint64_t from, uint64_t count) {
     if (stripes.devices == 1) return read_file(0, to, kLogHeaderBytes + from, count);
     prefetch(from + count);
@@ -66,7 +67,7 @@ struct LogReader::State {
     return count;
   }
 
-  // Asks all devices at once to read ahead what comes behind `from`.
+  // Asks all devices at once to read ahead from position `from` on.
   void prefetch(uint64_t from) {
     const uint64_t each = kReadBytes / stripes.devices;
     for (uint32_t device = 0; device < stripes.devices; ++device) {
@@ -82,11 +83,11 @@ struct LogReader::State {
     return done;
   }
 
-  // Calls `found(header, position)` for the valid records behind `position`.
+  // Calls `found(header, position)` for each valid record after `position`.
   template <class Found>
-  Behind look_ahead(const Found& found) {
-    Behind behind;
-    if (position >= stream_bytes) return behind;
+  Unused look_ahead(const Found& found) {
+    Unused unused;
+    if (position >= stream_bytes) return unused;
     std::vector<std::byte> window(std::min(stream_bytes - position, kLookAheadBytes));
     const uint64_t size = read(window.data(), position, window.size());
     uint64_t checked = 0;
@@ -95,8 +96,8 @@ struct LogReader::State {
       if (plausible(*header, size - at) && checked + header->bytes <= kLookAheadChecksumBytes) {
         checked += header->bytes;
         if (header->checksum == record_checksum(*header, run, position + at)) {
-          if (behind.records++ == 0) behind.first = position + at;
-          behind.bytes += header->bytes;
+          if (unused.records++ == 0) unused.first = position + at;
+          unused.bytes += header->bytes;
           found(*header, position + at);
           at += header->bytes;
           continue;
@@ -104,16 +105,16 @@ struct LogReader::State {
       }
       at += 8;
     }
-    return behind;
+    return unused;
   }
 
-  std::string why_ended(bool zeros, const Behind& behind) const {
-    if (zeros && behind.records == 0) return "end of log";
+  std::string why_ended(bool zeros, const Unused& unused) const {
+    if (zeros && unused.records == 0) return "end of log";
     std::string why = (zeros ? "zeros at byte " : "torn, stale or corrupt record at byte ") +
                       std::to_string(position);
-    if (behind.records != 0) {
-      why += "; " + std::to_string(behind.records) + " valid record(s) of " +
-             std::to_string(behind.bytes) + " bytes behind it are not used";
+    if (unused.records != 0) {
+      why += "; " + std::to_string(unused.records) + " valid record(s) of " +
+             std::to_string(unused.bytes) + " bytes after it are not used";
     }
     return why;
   }
@@ -165,12 +166,13 @@ bool LogReader::next(RecordBatch* batch) {
   uint64_t want = kReadBytes;
   uint64_t at = 0;  // index in memory of the byte at stream position state.position
   while (true) {
-    // Here memory holds the stream from `position` on, and no record of it was taken yet.
+    // Here `memory` holds the stream from `position` on, and none of its records has been taken.
     const uint64_t base = state.position, had = memory->size();
     const uint64_t count = std::min(want, state.stream_bytes - (base + had));
     memory->resize(had + count);
     memory->resize(had + state.read(memory->data() + had, base + had, count));
-    if (memory->size() < had + count) state.stream_bytes = base + memory->size();  // it has shrunk
+    // The file has shrunk since it was opened.
+    if (memory->size() < had + count) state.stream_bytes = base + memory->size();
 
     bool needs_more = false;
     while (memory->size() - at >= sizeof(RecordHeader)) {
@@ -221,7 +223,7 @@ bool LogReader::has_word_for_each_stream(const RecordHeader& header) const {
   return watermark_body(header).size() == header_.streams;
 }
 
-// Called for a watermark record with a body.
+// Adds what the body of a watermark record says of each stream.
 void LogReader::add_vouchers(const RecordHeader& header, uint64_t position) {
   const auto words = watermark_body(header);
   for (size_t s = 0; s < words.size(); ++s) {
@@ -229,10 +231,10 @@ void LogReader::add_vouchers(const RecordHeader& header, uint64_t position) {
   }
 }
 
-// Fills in what tail() says of the end. `rest` begins with the bytes that are not a valid record.
+// Completes tail() at the stream's end. `rest` begins with the bytes that are not a valid record.
 void LogReader::end_stream(std::span<const std::byte> rest) {
   const uint64_t end = tail_.bytes;
-  const Behind behind = state_->look_ahead([&](const RecordHeader& header, uint64_t position) {
+  const Unused unused = state_->look_ahead([&](const RecordHeader& header, uint64_t position) {
     add_voucher(tail_.vouchers, header_.stream,
                 {vouched_position(header, position), position, header_.stream});
     if (header.kind == RecordKind::kWatermark && has_word_for_each_stream(header)) {
@@ -240,19 +242,19 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
     }
   });
   tail_.why = state_->why_ended(
-      all_zero(rest.data(), std::min<uint64_t>(rest.size(), sizeof(RecordHeader))), behind);
+      all_zero(rest.data(), std::min<uint64_t>(rest.size(), sizeof(RecordHeader))), unused);
 
-  // A header that is durable is plausible, and then says where its record ends. Records follow each
-  // other without a gap, so the record also ends before the first valid one behind it.
+  // A durable header is plausible, and says where its record ends. Records follow each other
+  // without a gap, so the record also ends before the next valid one begins.
   tail_.durable_record_end = end + sizeof(RecordHeader);
   if (rest.size() >= sizeof(RecordHeader)) {
     const auto* header = reinterpret_cast<const RecordHeader*>(rest.data());
     if (plausible(*header, kMaxRecordBytes)) tail_.durable_record_end = end + header->bytes;
   }
-  if (behind.records != 0) {
-    tail_.durable_record_end = std::min(tail_.durable_record_end, behind.first);
+  if (unused.records != 0) {
+    tail_.durable_record_end = std::min(tail_.durable_record_end, unused.first);
   }
-  // The log ends where bytes are lost if they are some of its next record's.
+  // Lost bytes ended the stream if they overlap its next record.
   for (uint32_t device = 0; device < state_->files.size(); ++device) {
     const SegmentedFile& file = *state_->files[device];
     if (file.why_lost().empty()) continue;
@@ -265,8 +267,8 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
 namespace {
 
 // Puts the files `found` of one stream into stripe order. `first` is the header of stream 0, or
-// null if `stream` is 0. Returns why the files are not the stream's, in one sentence, or an empty
-// string.
+// null if `stream` is 0. Returns in one sentence why these are not the files of the stream, or an
+// empty string.
 std::string in_stripe_order(uint32_t stream, const std::vector<std::string>& found,
                             const LogFileHeader* first, LogFileHeader* header,
                             std::vector<std::string>* ordered) {
@@ -288,7 +290,7 @@ std::string in_stripe_order(uint32_t stream, const std::vector<std::string>& fou
     std::string& place = (*ordered)[one.stripe];
     if (!place.empty()) {
       return one.stripes == 1
-                 ? name + " is there twice in the log directories"
+                 ? name + " is in the log directories twice"
                  : path + " and " + place + " are both stripe " + std::to_string(one.stripe);
     }
     place = path;
@@ -330,13 +332,14 @@ LogFiles find_complete_log(const std::vector<std::string>& directories) {
 LogFiles find_log_files(const std::vector<std::string>& directories) {
   LogFiles files = find_complete_log(directories);
   LogFileHeader starting;
-  bool same = false;  // the files are those of a log that was starting
+  bool same = false;  // whether the files belong to a log that was starting
   for (const std::string& directory : directories) {
     if (!starting_log(directory, &starting)) return files;
     same = same || (files.error.empty() && starting.run == files.header.run);
   }
   if (directories.empty() || same) return files;
-  // Nothing was written behind headers that may be missing, so all streams are empty.
+  // A header may be missing, and records are written only when all headers exist. So all streams
+  // are empty.
   return {std::vector<std::vector<std::string>>(starting.streams), starting, ""};
 }
 

@@ -1,5 +1,5 @@
-// Reads one stream, from its file or its striped files, from front to back. The reader trusts only
-// what it has checked.
+// Reads one stream from its first record to its end, out of its file or its striped files. The
+// reader trusts only bytes that it has checked.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,9 @@ struct RecordBatch {
 class LogReader {
  public:
   // Opens the stream's files, which `paths` names in stripe order; without files the stream is
-  // empty. error() is then empty, or says in one sentence why they cannot be read. `paces` has the
-  // pace of each file, or is empty; the caller owns the paces, and they outlive the reader. Reading
-  // begins at `start`; of the files, nothing but the header need be there before it.
+  // empty. On failure error() says why in one sentence; otherwise it is empty. `paces` has the pace
+  // of each file, or is empty; the caller owns the paces, and they outlive the reader. Reading
+  // begins at `start`: before it only the files' headers need to exist.
   explicit LogReader(const std::vector<std::string>& paths, std::vector<DevicePace*> paces = {},
                      StreamStart start = {});
   ~LogReader();
@@ -41,8 +41,8 @@ class LogReader {
   const LogFileHeader& header() const { return header_; }  // the first file's
 
   // Reads the next records, some MiB at a time, into `batch`. Returns false at the end of the
-  // usable log; tail() then says what ended it. Void records, watermark records and padding are in
-  // the batch too; the caller skips them. Ends the process if a file cannot be read.
+  // usable log; tail() then says why it ended. The batch also has void records, watermark records
+  // and padding, which the caller skips. Ends the process if a file cannot be read.
   bool next(RecordBatch* batch);
   const StreamTail& tail() const { return tail_; }
 
@@ -61,19 +61,19 @@ class LogReader {
 
 // The log files of one run.
 struct LogFiles {
-  // By stream; the files of a stream in stripe order. A stream without files is empty, which all
-  // are if a crash ended the run before its headers were written.
+  // By stream: the stream's files in stripe order. A stream without files is empty. All streams are
+  // empty if a crash ended the run before its headers were written.
   std::vector<std::vector<std::string>> paths;
   LogFileHeader header;  // of stream 0
   std::string error;     // why the files cannot be used, or empty
-  // By stream, where a recovery begins to read it. Empty: all at their beginning.
+  // By stream: where a recovery begins to read it. Empty: each stream is read from position 0.
   std::vector<StreamStart> starts = {};
 
   StreamStart start(size_t stream) const { return starts.empty() ? StreamStart{} : starts[stream]; }
 };
 // Finds the log files of one run in `directories`, which may be in any order. Sets `error` to one
 // sentence if there is no log file, if a file is missing, or if a file belongs to another run. Any
-// thread.
+// thread may call it.
 LogFiles find_log_files(const std::vector<std::string>& directories);
 
 }  // namespace logjam

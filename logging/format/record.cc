@@ -5,60 +5,8 @@
 #include <xxhash.h>
 
 #include <cstring>
-#include <string>
-
-#include "platform/fatal.h"
 
 namespace logjam {
-
-void too_many_writes() {
-  platform::fatal("a transaction wrote more than 65535 rows, which one log record cannot hold");
-}
-
-std::byte* encode(std::byte* to, const LoggedCommand& command) {
-  const auto bytes = static_cast<uint32_t>(command.input.size());
-  const CommandHeader header{command.type, command.rows, bytes};
-  std::memcpy(to, &header, sizeof header);
-  to += sizeof header;
-  return bytes == 0 ? to : encode_row(to, command.input.data(), bytes);
-}
-
-RecordWriter::RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence,
-                           uint64_t txn, uint8_t flags)
-    : hole_(hole), next_(hole + sizeof(RecordHeader)) {
-  *header() = RecordHeader{0, sequence, txn, bytes, kind, flags, 0};
-}
-
-RecordWriter::RecordWriter(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags)
-    : hole_(hole.hole), next_(hole.hole + sizeof(RecordHeader)) {
-  *header() = header_for(hole, kind, txn, flags);
-}
-
-void RecordWriter::add(const LoggedWrite& write) {
-  if (header()->writes == kMostWrites) too_many_writes();
-  ++header()->writes;
-  next_ = encode(next_, write);
-}
-
-void RecordWriter::add(const LoggedCommand& command) { next_ = encode(next_, command); }
-
-void RecordWriter::add(uint64_t watermark_word) {
-  std::memcpy(next_, &watermark_word, sizeof watermark_word);
-  next_ += sizeof watermark_word;
-}
-
-void RecordWriter::seal(uint64_t run, uint64_t position) {
-  logjam::seal(header(), static_cast<uint64_t>(next_ - hole_), run, position);
-}
-
-void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position) {
-  const bool empty = header->kind == RecordKind::kVoid || header->kind == RecordKind::kPadding;
-  if (!empty && encoded_bytes != header->bytes) {
-    platform::fatal("a log record of " + std::to_string(encoded_bytes) +
-                    " bytes was encoded into a hole of " + std::to_string(header->bytes));
-  }
-  header->checksum = record_checksum(*header, run, position);
-}
 
 uint64_t record_checksum(const RecordHeader& header, uint64_t run, uint64_t position) {
   // The odd factor spreads the positions, so that no two positions of one run share a seed.

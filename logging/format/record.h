@@ -1,7 +1,7 @@
 // The record format, on one page.
 //
-// A stream is a file: one 4096-byte block of text about the run (logging/format/log_file.h), and
-// then one record after the other. The length of a record is a multiple of 8 bytes.
+// A stream is a file: one 4096-byte block of text about the run (logging/format/log_file.h), then
+// the records, each directly after the one before. A record's length is a multiple of 8 bytes.
 //
 //   record  := header (32 bytes) body
 //   body    := write*                                       kinds kTransaction, kOperation
@@ -18,37 +18,35 @@
 // may use these records where other records depend on lost ones (Poplar, section 5).
 //
 // kCommand holds what a transaction was asked to do, not what it wrote: its type and its input, as
-// its workload encodes them. To execute all commands again, in the log's order, writes the same
-// values. `rows` is the number of rows that the transaction changed; recovery compares it, and so
-// notices an execution that went another way.
+// its workload encodes them. Executing all commands again, in the log's order, writes the same
+// values. `rows` is the number of rows that the transaction changed. Recovery compares it with the
+// rows that its own execution changes, and so notices an execution that took another path.
 //
-// kWatermark belongs to no transaction. It is what a scheme with several streams says about one
-// stream. Without a body it says: every record behind it in the stream has a larger sequence
-// number, and every record of the stream with a number up to the watermark's is before it. The
-// body, if any, has a word for each stream (logging/format/durable_lag.h): a position, whose
-// meaning is the scheme's (dlog's tails). kPadding is space that no record needed; its bytes mean
-// nothing.
+// kWatermark belongs to no transaction. A scheme with several streams makes a statement about one
+// stream with it. Without a body, it states that every later record of the stream has a larger
+// sequence number, and that every record of the stream with a number up to the watermark's lies
+// before it. The body, if any, has a word for each stream (logging/format/durable_lag.h): a
+// position, whose meaning the scheme defines (dlog's tails). kPadding is space that no record
+// needed; its bytes mean nothing.
 //
 // The checksum is XXH3-64 over the rest of the record, seeded with the run and the record's
 // position. Bytes of an earlier run, of an earlier lap of the ring buffer, or moved from elsewhere
-// in the file do not pass the check, so the record needs no field for its position (R6).
+// in the file fail the check, so the record needs no field for its position (R6).
 //
-// Any thread may call any function here; each object is used by one thread.
+// logging/format/record_writer.h and staged_record.h write records. Any thread may call any
+// function here. Each object is used by one thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
-#include "logging/commit_point.h"
 #include "logging/format/durable_lag.h"
-#include "platform/copy.h"
 
 namespace logjam {
 
 enum class RecordKind : uint8_t {
-  kVoid = 1,  // a hole that is filled with nothing: recovery skips it
+  kVoid = 1,  // a hole without content: recovery skips it
   kTransaction = 2,
   kBegin = 3,
   kOperation = 4,
@@ -76,7 +74,7 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 32);
 
-// RecordHeader::txn: how far it is shifted to give the worker, and that worker.
+// The worker's number is in the upper 16 bits of RecordHeader::txn.
 inline constexpr unsigned kWorkerShift = 48;
 inline uint32_t worker_of(const RecordHeader& record) {
   return static_cast<uint32_t>(record.txn >> kWorkerShift);
@@ -115,87 +113,32 @@ struct LoggedCommand {
   std::span<const std::byte> input;
 };
 
+// The largest number of writes in a record.
+inline constexpr uint32_t kMostWrites = 65535;
+
 // Returns `row_bytes` rounded up to a multiple of 8.
 constexpr uint32_t padded_row(uint32_t row_bytes) { return (row_bytes + 7) & ~uint32_t{7}; }
 
-// Return how many bytes of a record's body the write or the command takes.
+// Returns how many bytes of a record's body the write takes.
 constexpr uint32_t encoded_bytes(const WriteHeader& header) {
   const uint32_t images = (header.op == WriteOp::kErase ? 0 : 1) +
                           (header.image == WriteImage::kBeforeAndAfter ? 1 : 0);
   return sizeof(WriteHeader) + images * padded_row(header.row_bytes);
 }
 
+// Returns how many bytes of a record's body the command takes.
 constexpr uint64_t encoded_bytes(const LoggedCommand& command) {
   return sizeof(CommandHeader) + ((command.input.size() + 7) & ~uint64_t{7});
 }
 
-// Writes a row image at `to`, padded with zeros to a multiple of 8 bytes. Returns where it ends.
-inline std::byte* encode_row(std::byte* to, const std::byte* row, uint32_t row_bytes) {
-  const uint32_t padded = padded_row(row_bytes);
-  // The last word is written first: it zeroes the padding, and then the copy overwrites its start
-  // with the end of the row.
-  if (padded != row_bytes) std::memset(to + padded - 8, 0, 8);
-  platform::copy_row(to, row, row_bytes);
-  return to + padded;
+// Returns the checksum that the record at stream position `position` of the run must have.
+uint64_t record_checksum(const RecordHeader& header, uint64_t run, uint64_t position);
+
+// Returns the position up to which the record at `position` says that its stream was durable, or 0
+// if it does not say.
+inline uint64_t vouched_position(const RecordHeader& header, uint64_t position) {
+  return vouched_position(position, (header.flags & kLagMask) >> kLagShift);
 }
-
-// Writes encoded_bytes() of the write or the command at `to`. Returns where they end.
-inline std::byte* encode(std::byte* to, const LoggedWrite& write) {
-  // Field by field: the header was just made that way, and a wider load would wait for the stores.
-  auto& header = *reinterpret_cast<WriteHeader*>(to);
-  header.table = write.header.table;
-  header.op = write.header.op;
-  header.image = write.header.image;
-  header.row_bytes = write.header.row_bytes;
-  header.key = write.header.key;
-  to += sizeof(WriteHeader);
-  const uint32_t row_bytes = write.header.row_bytes;
-  if (write.header.op != WriteOp::kErase) to = encode_row(to, write.after, row_bytes);
-  if (write.header.image == WriteImage::kBeforeAndAfter) {
-    to = encode_row(to, write.before, row_bytes);
-  }
-  return to;
-}
-std::byte* encode(std::byte* to, const LoggedCommand& command);
-
-// The most writes of a record; too_many_writes() ends the process and says so.
-inline constexpr uint32_t kMostWrites = 65535;
-[[noreturn]] void too_many_writes();
-
-// The header, without a checksum and writes, of the record for `hole`. It says how far the hole's
-// stream was durable.
-inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint64_t txn,
-                               uint8_t flags) {
-  const uint32_t lag = lag_code(hole.position, hole.durable) << kLagShift;
-  return {0, hole.sequence, txn, hole.bytes, kind, static_cast<uint8_t>(flags | lag), 0};
-}
-
-// Computes the checksum of the record behind `header`, for the run `run` and the stream position
-// `position`. Ends the process if `encoded_bytes`, those of the record that were written, are not
-// all; for kVoid and kPadding records they need not be.
-void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position);
-
-// Fills one hole from front to back: the header fields, then writes or a command, then seal().
-class RecordWriter {
- public:
-  // `hole` has `bytes` bytes and stays the caller's. `sequence` and `txn` go into the header.
-  RecordWriter(std::byte* hole, uint32_t bytes, RecordKind kind, uint64_t sequence, uint64_t txn,
-               uint8_t flags = 0);
-  // Into a hole of a log: the record also carries how far its stream was durable.
-  RecordWriter(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags = 0);
-  // Ends the process if the record has kMostWrites already.
-  void add(const LoggedWrite& write);
-  void add(const LoggedCommand& command);
-  void add(uint64_t watermark_word);
-  // The hole is exactly full, unless the record is void or padding.
-  void seal(uint64_t run, uint64_t position);
-
- private:
-  RecordHeader* header() { return reinterpret_cast<RecordHeader*>(hole_); }
-
-  std::byte* hole_;
-  std::byte* next_;
-};
 
 // Returns the words of a kWatermark record's body. They point into the record.
 inline std::span<const uint64_t> watermark_body(const RecordHeader& header) {
@@ -203,18 +146,10 @@ inline std::span<const uint64_t> watermark_body(const RecordHeader& header) {
           (header.bytes - sizeof(RecordHeader)) / sizeof(uint64_t)};
 }
 
-// Returns up to where the record at `position` says that its stream was durable, 0 if it does not.
-inline uint64_t vouched_position(const RecordHeader& header, uint64_t position) {
-  return vouched_position(position, (header.flags & kLagMask) >> kLagShift);
-}
-
-// Returns the checksum that the record at stream position `position` of the run must have.
-uint64_t record_checksum(const RecordHeader& header, uint64_t run, uint64_t position);
-
 // Walks the body of a record whose checksum has passed.
 class RecordBody {
  public:
-  // The record outlives this object.
+  // Borrows the record, which must outlive this object.
   explicit RecordBody(const RecordHeader& header);
   // Returns true and fills `write`, whose pointers point into the record. Returns false at the end,
   // and also if the body contradicts itself; well_formed() tells the two apart.

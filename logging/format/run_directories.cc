@@ -93,7 +93,7 @@ Runs find_runs(const std::vector<std::string>& directories, uint32_t from, uint6
     }
     const LogFileHeader& header = files.header;
     if (first_run == 0) first_run = header.first_run;
-    // A run that replaced the log was killed before it had removed this run of the earlier one.
+    // A run replaced the log, and was killed before it had removed this run of the earlier log.
     if (header.first_run != first_run && ordinal > from) break;
     if (header.ordinal != ordinal || header.first_run != first_run) {
       found.error = of_run[0] + " has run " + std::to_string(header.ordinal) + " of the log " +
@@ -102,7 +102,7 @@ Runs find_runs(const std::vector<std::string>& directories, uint32_t from, uint6
       return found;
     }
     if (ordinal > from && header.after != found.runs.back().header.run) {
-      found.error = name + " continues run " + hex(header.after) + ", which is not there";
+      found.error = name + " continues run " + hex(header.after) + ", which does not exist";
       return found;
     }
     found.runs.push_back(std::move(files));

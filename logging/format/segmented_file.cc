@@ -23,19 +23,19 @@ SegmentedFile::SegmentedFile(const std::string& path, Segments segments, uint64_
   if (segments_.bytes == 0) return;
   bytes_ = std::min(bytes_, segments_.bytes);
   const uint64_t first = segments_.index(needed);
-  if (first != 0) {  // as if all before it were there
+  if (first != 0) {  // treats all segments before it as complete
     last_ = first - 1;
     bytes_ = first * segments_.bytes;
   }
   for (const SegmentFile& file : segment_files_of(path)) {
     if (file.index < first) continue;
-    const uint64_t whole = (last_ + 1) * segments_.bytes;  // if nothing before `file` is lost
+    const uint64_t whole = (last_ + 1) * segments_.bytes;  // bytes_ if nothing before is lost
     if (why_lost_.empty() && (file.index != last_ + 1 || bytes_ != whole)) {
       lost_from_ = bytes_;
       lost_to_ = file.index * segments_.bytes;
       why_lost_ = bytes_ == whole ? segment_path(path, last_ + 1) + " is missing"
                                   : segment_path(path, last_) + " is too short";
-      why_lost_ += ", and " + segment_path(path, file.index) + " is there";
+      why_lost_ += ", and " + segment_path(path, file.index) + " exists";
     }
     last_ = file.index;
     bytes_ = last_ * segments_.bytes + std::min(file.bytes, segments_.bytes);

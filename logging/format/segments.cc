@@ -10,7 +10,7 @@
 namespace logjam {
 namespace {
 
-// Returns the index in the name of a segment file, and 0 if the name is not one.
+// Returns the index in the name of a segment file, or 0 if `name` is not such a name.
 uint64_t index_in(std::string_view name) {
   const std::string_view digits = name.substr(name.rfind('.') + 1);
   uint64_t index = 0;

@@ -6,7 +6,7 @@
 // Its body is encoded before the hole is reserved. So the encoder knows how many bytes to reserve,
 // and the hole, which holds up its stream's watermark, is open for a shorter time.
 //
-// The bytes are those that a RecordWriter writes. One thread uses the object.
+// One thread uses the object.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,35 @@
 #include <memory>
 
 #include "logging/commit_point.h"
-#include "logging/format/record.h"
+#include "logging/format/record_writer.h"
 
 namespace logjam {
 
 class StagedRecord {
  public:
   StagedRecord() { start(); }
-  // Starts a record without a body, in place of the one before.
+  // Starts a new record without a body. Drops the previous one.
   void start() {
     used_ = sizeof(RecordHeader);
     writes_ = 0;
   }
-  // Ends the process if the record has kMostWrites already.
+  // Appends a write to the body. Ends the process if the record already has kMostWrites.
   void add(const LoggedWrite& write) {
     if (writes_++ == kMostWrites) [[unlikely]]
       too_many_writes();
     encode(take(encoded_bytes(write.header)), write);
   }
+  // Makes `command` the body.
   void add(const LoggedCommand& command) { encode(take(encoded_bytes(command)), command); }
-  // The bytes of the record, as it is now.
+  // Returns the length of the record as it is now.
   uint64_t bytes() const { return used_; }
 
-  // Fills `hole`, which has bytes() bytes, with the record, sealed for the run `run`.
+  // Copies the record into `hole`, which has bytes() bytes, and seals it for the run `run`. Ends
+  // the process if the hole has another length.
   void fill(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags, uint64_t run);
 
  private:
-  // The checksum begins behind its own word, and there the record is aligned for vector loads.
+  // The checksum covers the record from its second word on, which is aligned for vector loads.
   static constexpr size_t kAlign = 64, kLead = kAlign - sizeof(uint64_t);
 
   struct Free {

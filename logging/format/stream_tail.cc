@@ -1,5 +1,7 @@
 #include "logging/format/stream_tail.h"
 
+#include "platform/text.h"
+
 namespace logjam {
 
 uint64_t total_bytes(const StreamTails& tails) {
@@ -20,8 +22,8 @@ std::string find_damage(const StreamTails& tails) {
     const bool vouched = best.durable >= tails[s].durable_record_end;
     const bool started = tails[s].start.durable > tails[s].bytes;
     if (!vouched && !started && tails[s].lost.empty()) continue;
-    damage += (damage.empty() ? "" : "; ") + ("stream " + std::to_string(s)) + " ends at byte " +
-              std::to_string(tails[s].bytes);
+    platform::append_part(&damage, "; ", "stream " + std::to_string(s));
+    damage += " ends at byte " + std::to_string(tails[s].bytes);
     if (!tails[s].lost.empty()) damage += ", because " + tails[s].lost;
     if (started) {
       damage += " and was once durable up to byte " + std::to_string(tails[s].start.durable) +

@@ -5,8 +5,8 @@
 namespace logjam {
 namespace {
 
-// A value may hold any bytes that a flag may hold. A line break in a value must not look like the
-// start of the next key.
+// Escapes `value`, which may hold any bytes that a flag may hold: a line break in it must not look
+// like the start of the next key.
 std::string escape(std::string_view value) {
   std::string out;
   for (char c : value) {
@@ -48,17 +48,12 @@ std::string encode_text_block(std::string_view first_line, const KeyValues& line
   return text + "end " + hex(XXH3_64bits(text.data(), text.size())) + "\n";
 }
 
-std::string decode_text_block(std::string_view text,
-                              std::initializer_list<std::string_view> first_lines,
+std::string decode_text_block(std::string_view text, std::string_view first_line,
                               std::string_view what, KeyValues* lines) {
   const std::string it(what);
-  size_t begin = 0;
-  for (const std::string_view line : first_lines) {
-    if (text.starts_with(line) && text.substr(line.size()).starts_with('\n')) {
-      begin = line.size() + 1;
-    }
+  if (!text.starts_with(std::string(first_line) + '\n')) {
+    return "it does not start with \"" + std::string(first_line) + "\"";
   }
-  if (begin == 0) return "it does not start with \"" + std::string(*first_lines.begin()) + "\"";
   const size_t end = text.find("\nend ");
   const size_t end_line = end == text.npos ? text.npos : text.find('\n', end + 1);
   if (end_line == text.npos) return it + " has no end";
@@ -68,7 +63,7 @@ std::string decode_text_block(std::string_view text,
     return it + " does not match its checksum";
   }
   lines->clear();
-  for (size_t at = begin; at < body.size();) {
+  for (size_t at = first_line.size() + 1; at < body.size();) {
     const size_t stop = body.find('\n', at);
     const std::string_view line = body.substr(at, stop - at);
     at = stop + 1;

@@ -1,5 +1,5 @@
-// Text of `key=value` lines with a checksum at the end: what the header of a log file and the
-// metadata of a checkpoint are made of.
+// Text of `key=value` lines with a checksum at the end: the format of a log file's header and of a
+// checkpoint's metadata.
 //
 //   <first line>
 //   key=value
@@ -11,7 +11,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,20 +20,19 @@ namespace logjam {
 
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
-// Returns the text of `lines` behind `first_line`, which has no line break.
+// Returns the text: `first_line`, which has no line break, then `lines`, then the checksum.
 std::string encode_text_block(std::string_view first_line, const KeyValues& lines);
 
-// Fills `lines` from `text`, which begins with one of `first_lines`, and returns an empty string.
-// Or returns why it cannot, as the words behind "PATH is not a log file: ". `what` names the text:
-// "its header". What follows the last line does not count.
-std::string decode_text_block(std::string_view text,
-                              std::initializer_list<std::string_view> first_lines,
+// Fills `lines` from `text`, which begins with `first_line`, and returns an empty string. On
+// failure returns the reason, worded to follow "PATH is not a log file: "; `what` names the text in
+// it ("its header"). Text after the `end` line is ignored.
+std::string decode_text_block(std::string_view text, std::string_view first_line,
                               std::string_view what, KeyValues* lines);
 
 // Returns `value` in hex, without leading zeros.
 std::string hex(uint64_t value);
 
-// Reads all of `text` as a number. Returns false if it is none, and leaves `*value` undefined.
+// Reads all of `text` as a number. Returns false if it is not a number; `*value` is then undefined.
 template <class Number>
 bool parse_number(std::string_view text, int base, Number* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value, base);

@@ -9,6 +9,7 @@
 
 #include "proof/history/history_files.h"
 #include "proof/history/writes.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/violation.h"
 
 namespace logjam::write_history {
@@ -46,7 +47,7 @@ struct Place {
 
 class Checker {
  public:
-  Checker(Database& database, const HistoryLives& history,
+  Checker(Database& database, const HistoryFiles& history,
           const std::vector<std::string_view>& types)
       : database_(database), history_(history), types_(types) {}
 
@@ -61,7 +62,8 @@ class Checker {
     if (std::string wrong = read_entries(); !wrong.empty()) return wrong;
     sort_places();
     std::string wrong = settle_all();
-    // What a recovery of nothing, or of little, lacks says more than the first row that differs.
+    // If little or nothing was recovered, the lost transactions say more than the first row that
+    // differs.
     const std::string lost = lost_acknowledged();
     if (!lost.empty() && std::ranges::find(changed_, 1) == changed_.end())
       return "nothing of the run is there: " + lost;
@@ -135,7 +137,7 @@ class Checker {
     return hash_of(Table::tuple_of(entry)->row(), table.row_bytes());
   }
 
-  // Settles every row. Returns what is wrong with the first row that is.
+  // Settles every row. Returns a sentence about the first row that is wrong, or an empty string.
   std::string settle_all() {
     const auto settle_part = [this](uint32_t part, uint32_t parts, Violation* found) {
       const size_t end = rows_.size() * (part + 1) / parts;
@@ -146,9 +148,9 @@ class Checker {
     return sum_of_parts(Violation{}, settle_part, rows_.size()).sentence;
   }
 
-  // Sets the fates of the writes of a row, one life after the other, the last one first. What is
-  // there after a life is the row as it is now, and before the first write of a later life, what
-  // that write saw. Returns what is wrong with the row, or an empty string.
+  // Sets the fates of the writes of a row, from the last life to the first. After the last life the
+  // row is as it is now; after an earlier life it is as the first write of the next life saw it.
+  // Returns what is wrong with the row, or an empty string.
   std::string settle(size_t row) {
     const std::span<Place> places = places_of_row(row);
     RowHash now = hash_now(places.front());
@@ -166,17 +168,20 @@ class Checker {
     return wrong;
   }
 
-  // Whether a row that a write left as `left` is the same row that `seen` stands for.
+  // Returns whether a row that a write left as `left` can be the row that another one saw as
+  // `seen`.
   static bool fits(RowHash left, RowHash seen) {
     return seen == kUnknownRow ? left != kAbsentRow : left == seen;
   }
 
-  // Sets the fates of the writes of one life, which are the places from `begin` on; those before
-  // are of earlier lives. `*now` is the row after this life; it becomes what it was before.
+  // Sets the fates of one life's writes, which are the places from `begin` on; the places before
+  // are earlier lives'. `*now` is the row after this life, and becomes the row before it. Returns
+  // what is wrong with the row, or an empty string.
   std::string settle_life(std::span<Place> places, size_t begin, RowHash* now) {
     const RowHash after = *now, begun = places[begin].write->before;
     const bool as_begun = begun == kUnknownRow ? after != kAbsentRow : fits(begun, after);
-    // If the row is not known before this life, an earlier one may have left it as it is after.
+    // If the row before this life is unknown, an earlier life may have left it as it is after this
+    // one.
     size_t alike = after == begun ? 1 : 0, past = begin;
     for (size_t i = begun == kUnknownRow ? 0 : begin; i < places.size(); ++i) {
       if (!fits(places[i].write->after, after)) continue;
@@ -197,8 +202,8 @@ class Checker {
     return strange(places[begin], after);
   }
 
-  // What is wrong with a row that is as none of its writers, nor what was there before, left it
-  // after the life of `first`.
+  // Returns the sentence about a row that, after the life of `first`, is neither as one of its
+  // writers left it nor as it was before.
   std::string strange(const Place& first, RowHash after) const {
     const bool loaded = &first == places_.data() || !(&first)[-1].same_row(first);
     const bool last = first.life + 1 == history_.files.size();
@@ -222,7 +227,7 @@ class Checker {
     return find_write(transaction, Fate::kMissing);
   }
 
-  // Which acknowledged transactions are lost, in one sentence.
+  // Returns which acknowledged transactions are lost, in one sentence, or an empty string.
   std::string lost_acknowledged() const {
     std::map<uint32_t, std::map<uint32_t, uint64_t>> by_worker;  // and by type
     const Recorded* first = nullptr;
@@ -248,7 +253,7 @@ class Checker {
            where_missing(*missing_write(*first));
   }
 
-  // Checks that a life which ended by itself has acknowledged all that it committed.
+  // Returns a sentence if a life that ended by itself has not acknowledged all that it committed.
   std::string unsettled() const {
     for (const Recorded& transaction : transactions_) {
       if (transaction.acknowledged || !history_.files[transaction.life].finished) continue;
@@ -257,7 +262,8 @@ class Checker {
     return "";
   }
 
-  // Follows the transactions that must not be lost to those whose rows they have updated.
+  // Follows the transactions that must not be lost to those whose rows they updated (R4). Returns a
+  // sentence about the first lost one, or an empty string.
   std::string not_closed() const {
     std::vector<bool> required(transactions_.size());
     std::vector<uint32_t> unfollowed;
@@ -294,8 +300,8 @@ class Checker {
     return "";
   }
 
-  // The write whose row this write has seen and changed, or null. The first write of a life has
-  // changed what was recovered before.
+  // Returns the write whose row this write saw and changed, or null. The first write of a life
+  // changed a row that was recovered from an earlier life.
   const Place* updated_by(const Place& place) const {
     if (place.write->before <= kUnknownRow) return nullptr;
     for (const Place* at = &place; at != places_.data() && at[-1].same_row(place); --at) {
@@ -338,8 +344,8 @@ class Checker {
   std::string name_of_row(const Place& place) const {
     return table(place.table)->schema().name + " " + std::to_string(place.key);
   }
-  // "district 17 is not, which is as 1:99 (payment) left it". A write of a life that is not the
-  // last may be overwritten by now: "is not, which was, when life 2 wrote it, as".
+  // Describes the row of a missing write: "district 17 is not, which is as 1:99 (payment) left it".
+  // If a later life has overwritten the row: "is not, which was, when life 2 wrote it, as".
   std::string where_missing(const Place& missing) const {
     const Place* shown = &missing;
     while (shown != places_.data() && shown->fate == Fate::kMissing &&
@@ -359,7 +365,7 @@ class Checker {
   }
 
   Database& database_;
-  const HistoryLives& history_;
+  const HistoryFiles& history_;
   const std::vector<std::string_view>& types_;
   std::vector<Recorded> transactions_;
   std::vector<Place> places_;
@@ -372,7 +378,7 @@ class Checker {
 
 Check check_history(Database& database, const std::string& path, const std::string& workload,
                     const std::vector<std::string_view>& types) {
-  const HistoryLives history = open_history_lives(path);
+  const HistoryFiles history = open_history_files(path);
   std::string error = history.error;
   if (error.empty()) {
     const HistoryFileParameters wanted{workload, static_cast<uint32_t>(types.size()), {}, ""};

@@ -14,11 +14,12 @@
 
 #include "platform/fatal.h"
 
-DEFINE_string(history, "",
-              "file that keeps what transactions wrote and which were acknowledged, for the checks "
-              "of run and recover; the ledger's keeps what they read, too; with --continue the run "
-              "goes on with the history of the file, and writes FILE.2, then FILE.3, ...");
-DEFINE_uint64(history_mb, 256, "size of the file that a run writes; the run ends when it is full");
+DEFINE_string(
+    history, "",
+    "file that keeps what transactions wrote, and which were acknowledged; run and "
+    "recover check it; the ledger's also keeps what they read; a run with --continue adds "
+    "FILE.2, then FILE.3, ...");
+DEFINE_uint64(history_mb, 256, "size of the file of --history; the run ends when it is full");
 
 namespace logjam {
 namespace {
@@ -53,7 +54,7 @@ static_assert(sizeof(EntryHeader) == 24);
 
 EntryHeader& entry_at(std::byte* at) { return *reinterpret_cast<EntryHeader*>(at); }
 
-// The counters have cache lines of their own.
+// Returns the bytes that an area's counters take, in cache lines of their own.
 size_t bytes_of_counters(size_t counters) {
   return (counters * sizeof(uint64_t) + platform::kCacheLine - 1) / platform::kCacheLine *
          platform::kCacheLine;
@@ -66,7 +67,7 @@ void put_text(char* to, size_t size, const std::string& text) {
 
 std::string get_text(const char* from, size_t size) { return {from, strnlen(from, size)}; }
 
-// The flags that were given.
+// Returns the flags that were given to this process, as text.
 std::string given_flags() {
   std::vector<gflags::CommandLineFlagInfo> flags;
   gflags::GetAllFlags(&flags);
@@ -190,8 +191,7 @@ std::string unusable_history(const std::string& path, const std::string& why) {
 
 namespace {
 
-// Appends the entries of one area to the history. Returns what is wrong with the area, or an empty
-// string.
+// Appends the entries of one area to the history. Returns the area's error, or an empty string.
 std::string read_area(const std::byte* area, uint64_t bytes, uint32_t worker,
                       HistoryFile* history) {
   const std::string where = " in the area of worker " + std::to_string(worker);

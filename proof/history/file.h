@@ -1,5 +1,5 @@
-// A file of what each transaction of a run did, and which ones were acknowledged. The file survives
-// SIGKILL. A run that goes on where another one ended has a file of its own (history_files.h).
+// A file that records what each transaction of a run did and which ones were acknowledged. The file
+// survives SIGKILL. A run that continues an earlier one has a file of its own (history_files.h).
 //
 // The file is mapped shared. A store is in the kernel's page cache as soon as the processor has
 // retired it, so a killed process loses none of its stores. A power cut would lose them, but the
@@ -10,13 +10,13 @@
 //            the area
 //   entry := EntryHeader, payload
 //
-// What a payload means is up to the kind of history: the ledger records accesses
-// (proof/ledger/history.h), other workloads the rows that they write (writes.h).
+// The kind of history gives the payload its meaning: the ledger records accesses
+// (proof/ledger/history.h), other workloads record the rows that they write (writes.h).
 //
 // Protocol. An area has one writer, its worker. Readers open the file after the workers have ended,
 // or after the process was killed at any instruction. So an entry's `state` is stored last, with
-// release: it goes from 0 to kIntended when the entry is complete and the next state word is 0,
-// and from kIntended to kAcknowledged later, by one aligned store. The state of an aborted
+// release: it changes from 0 to kIntended when the entry is complete and the next state word is 0,
+// and later from kIntended to kAcknowledged, by one aligned store. The state of an aborted
 // attempt's entry goes back to 0 before its bytes are used again. A payload may be completed until
 // the log record of its attempt is published. So the entries of all transactions that a recovery
 // can find are complete. Counters are stored relaxed. In the header page, any thread may store
@@ -44,7 +44,7 @@ constexpr TransactionId make_id(uint32_t worker, uint64_t count) {
 }
 constexpr uint32_t worker_of(TransactionId id) { return static_cast<uint32_t>(id >> 48); }
 constexpr uint64_t count_of(TransactionId id) { return id & ((uint64_t{1} << 48) - 1); }
-// worker:count, for human readers.
+// Returns "worker:count", for human readers.
 std::string show(TransactionId id);
 
 inline constexpr uint64_t kHistoryHeaderBytes = 4096;
@@ -63,21 +63,21 @@ class HistoryArea {
  public:
   HistoryArea(std::byte* begin, size_t bytes, uint32_t counters);
 
-  // Where the payload of the next entry goes. There is room for the bytes that full_for() was asked
-  // about.
+  // Returns the place for the payload of the next entry. It has room for the bytes that full_for()
+  // was asked about.
   std::byte* next_payload() { return payload_at(used_); }
-  // Records that the attempt `id` is about to commit; the caller has written its payload.
+  // Records that the attempt `id` is about to commit. The caller has written its payload.
   void intend(TransactionId id, size_t payload_bytes);
-  // The payload of the attempt last intended.
+  // Returns the payload of the attempt last intended.
   std::byte* intended_payload() { return payload_at(pending_.back().offset); }
-  // Removes the attempt last intended: its commit was refused.
+  // Removes the attempt last intended, whose commit was refused.
   void retract();
   // Records that `id`, which was intended before, is acknowledged. Ends the process with
-  // kExitViolation if `id` was not intended, or was acknowledged already.
+  // kExitViolation if `id` was not intended or is acknowledged already.
   void acknowledge(TransactionId id);
   // Adds one to a counter.
   void count(uint32_t counter);
-  // Whether an entry with so large a payload does not fit any more.
+  // Returns whether there is no room left for an entry with a payload of `payload_bytes`.
   bool full_for(size_t payload_bytes) const;
 
  private:
@@ -94,22 +94,22 @@ class HistoryArea {
   std::deque<Pending> pending_;
 };
 
-// The name that the file `path` has until its header is complete.
+// Returns the name that the file `path` has until its header is complete.
 std::string unfinished_history(const std::string& path);
 
 // The file of a run. Any thread may call record_start() and record_end().
 class HistoryWriter {
  public:
-  // Creates or replaces the file `path` of about `bytes` bytes, divided among the workers. It gets
-  // its name when its header is complete. If the file cannot be created, the process ends with one
-  // sentence.
+  // Creates or replaces the file `path` of about `bytes` bytes, divided among the workers. The file
+  // gets its name when its header is complete. If the file cannot be created, the process ends with
+  // one sentence.
   HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
                 const HistoryFileParameters& parameters);
   ~HistoryWriter();
   HistoryWriter(const HistoryWriter&) = delete;
   HistoryWriter& operator=(const HistoryWriter&) = delete;
 
-  // The area belongs to this object.
+  // Returns the area of `worker`, which this object owns.
   HistoryArea& area(uint32_t worker) { return areas_[worker]; }
   // Records that transactions run: a crash test may kill the process from now on.
   void record_start();
@@ -125,7 +125,7 @@ class HistoryWriter {
 
 struct HistoryEntry {
   TransactionId id = 0;
-  uint32_t life = 0;  // an index into HistoryLives::files
+  uint32_t life = 0;  // an index into HistoryFiles::files
   bool acknowledged = false;
   std::span<const std::byte> payload;  // 8-byte aligned
 };
@@ -140,14 +140,14 @@ struct HistoryFile {
   std::vector<HistoryEntry> entries;            // sorted by id
   std::vector<std::vector<uint64_t>> counters;  // by worker
 
-  // Whether what the run acknowledged may be missing (R8).
+  // Returns whether transactions that the run acknowledged may be missing (R8).
   bool proves_nothing() const { return !parameters.unsafe.empty() && !finished; }
 
   std::shared_ptr<const void> memory;  // the mapped file
 };
 // Reads a history whose process has ended. Errors are returned in HistoryFile::error.
 HistoryFile open_history_file(const std::string& path);
-// The value of HistoryFile::error for a file that cannot be used because of `why`.
+// Returns the value of HistoryFile::error for a file that cannot be used because of `why`.
 std::string unusable_history(const std::string& path, const std::string& why);
 
 }  // namespace logjam

@@ -8,23 +8,24 @@
 #include <utility>
 
 #include "platform/fatal.h"
+#include "platform/text.h"
 
 DECLARE_uint64(history_mb);
 
 namespace logjam {
 namespace {
 
-bool is_there(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// The number of files, without a gap.
+// Returns how many lives have files, counted from the first up to a gap.
 uint32_t files_there(const std::string& path) {
   uint32_t lives = 0;
-  while (is_there(file_of_life(path, lives + 1))) ++lives;
+  while (exists(file_of_life(path, lives + 1))) ++lives;
   return lives;
 }
 
-// The files of later lives go before the first one is replaced, and the last of them goes first. So
-// a process that is killed meanwhile leaves no file that belongs to no history.
+// Removes the files of later lives, the last one first, before the first life's file is replaced.
+// So a process that is killed meanwhile leaves no file that belongs to no history.
 void remove_later_lives(const std::string& path) {
   for (uint32_t life = files_there(path) + 1; life > 1; --life) {
     const std::string file = file_of_life(path, life);
@@ -33,15 +34,15 @@ void remove_later_lives(const std::string& path) {
   }
 }
 
-// Ids ascend from life to life.
-std::string order_of_ids(const HistoryLives& history) {
+// Checks that ids ascend from life to life. Returns an error, or an empty string.
+std::string order_of_ids(const HistoryFiles& history) {
   for (size_t i = 1; i < history.entries.size(); ++i) {
     const HistoryEntry& before = history.entries[i - 1];
     const HistoryEntry& entry = history.entries[i];
     if (worker_of(before.id) != worker_of(entry.id)) continue;
     if (before.id != entry.id && before.life <= entry.life) continue;
     return "transaction " + show(entry.id) + name_of_life(history.files.size(), entry.life) +
-           " does not come behind " + show(before.id) +
+           " does not come after " + show(before.id) +
            name_of_life(history.files.size(), before.life);
   }
   return "";
@@ -64,19 +65,17 @@ std::string difference(const HistoryFileParameters& has, const HistoryFileParame
   return "";
 }
 
-std::string HistoryLives::unsafe() const {
+std::string HistoryFiles::unsafe() const {
   std::vector<std::string> reasons;
   for (const HistoryFile& life : files) {
     if (!life.proves_nothing()) continue;
     if (std::ranges::find(reasons, life.parameters.unsafe) != reasons.end()) continue;
     reasons.push_back(life.parameters.unsafe);
   }
-  std::string all;
-  for (const std::string& reason : reasons) all += (all.empty() ? "" : ", ") + reason;
-  return all;
+  return platform::join(reasons, ", ");
 }
 
-std::vector<uint64_t> HistoryLives::counts() const {
+std::vector<uint64_t> HistoryFiles::counts() const {
   std::vector<uint64_t> counts;
   for (const HistoryEntry& entry : entries) {  // in ascending order
     counts.resize(worker_of(entry.id) + 1);
@@ -85,8 +84,8 @@ std::vector<uint64_t> HistoryLives::counts() const {
   return counts;
 }
 
-HistoryLives open_history_lives(const std::string& path) {
-  HistoryLives history;
+HistoryFiles open_history_files(const std::string& path) {
+  HistoryFiles history;
   const auto refuse = [&](const std::string& error) {
     history.error = error;
     history.entries.clear();
@@ -116,7 +115,8 @@ HistoryLives open_history_lives(const std::string& path) {
   return wrong.empty() ? history : refuse(unusable_history(path, wrong));
 }
 
-// A life that was killed before it began has a file, too, and may have a run.
+// Looks at the last file even if its life has not started: a life killed before its first
+// transaction may have a run.
 std::string gap_in_history(const std::string& path, uint32_t ordinal) {
   const HistoryFile last = open_history_file(file_of_life(path, std::max(files_there(path), 1u)));
   const uint32_t known = last.parameters.ordinal;
@@ -131,7 +131,7 @@ StartedHistory start_life(const std::string& path, uint32_t workers,
   StartedHistory started;
   uint32_t life = 1;
   if (parameters.ordinal > 1) {
-    const HistoryLives earlier = open_history_lives(path);
+    const HistoryFiles earlier = open_history_files(path);
     std::string error = earlier.error;
     if (error.empty()) error = gap_in_history(path, parameters.ordinal - 1);
     if (error.empty()) {

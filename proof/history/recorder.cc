@@ -1,20 +1,18 @@
 #include "proof/history/recorder.h"
 
-#include <gflags/gflags.h>
-
 #include <algorithm>
 #include <csignal>
 #include <string>
 
 #include "platform/fatal.h"
-
-DEFINE_uint64(history_die_after, 0,
-              "worker 0 kills the process (SIGKILL) right after this many acknowledgements of its "
-              "own, so that a lost commit would be noticed; 0: it does not; the ledger has "
-              "--ledger_die_after");
+#include "platform/test_value.h"
 
 namespace logjam::write_history {
 namespace {
+
+// Worker 0 kills the process (SIGKILL) right after this many acknowledgements of its own, so that a
+// lost commit would be noticed. 0: it does not. The ledger has ledger_die_after.
+const platform::TestValue die_after("history_die_after");
 
 constexpr size_t kMostWrites = 4096;  // of a transaction
 
@@ -23,6 +21,16 @@ size_t payload_bytes(size_t writes) {
 }
 
 }  // namespace
+
+RecordingClient::RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history,
+                                 RowOrder& order, uint32_t worker, uint64_t count)
+    : client_(std::move(client)),
+      history_(history),
+      area_(history.area(worker)),
+      order_(order),
+      worker_(worker),
+      die_after_(die_after.get()),
+      count_(count) {}
 
 void RecordingTransaction::describe(RecordedWrite* to) const {
   for (const Change& change : changes_) {
@@ -44,7 +52,8 @@ Status RecordingTransaction::write(Table& table, Key key, std::byte** row) {
   return status;
 }
 
-// A copy that the client has got before is one change, in the state in which the client leaves it.
+// Notes a copy of a row that the client may change. A copy that the client already has is the same
+// change, in the state in which the client leaves it.
 void RecordingTransaction::note_copy(Table& table, Key key, const std::byte* row, RowHash before) {
   const auto found = std::ranges::find(changes_, row, &Change::row);
   if (found == changes_.end()) changes_.push_back({&table, key, row, before, 0});
@@ -112,7 +121,7 @@ void RecordingClient::acknowledged(uint64_t number) {
   area_.count(found->type);
   client_->acknowledged(found->number);
   pending_.erase(found);
-  if (worker_ == 0 && ++acknowledgements_ == FLAGS_history_die_after) std::raise(SIGKILL);
+  if (worker_ == 0 && ++acknowledgements_ == die_after_) std::raise(SIGKILL);
 }
 
 bool RecordingClient::is_full(const HistoryArea& area) {

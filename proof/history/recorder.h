@@ -1,8 +1,8 @@
-// A client around another client, which records in a history what the other client's transactions
-// write, and which of them are acknowledged. It adds nothing to a run without --history.
+// A client around another client. It records in a history what the other client's transactions
+// write and which of them are acknowledged. Without --history there is no such client.
 //
 // An entry's payload is written when its transaction is about to commit. The entry is intended at
-// the serialization point, where its transaction is sure to commit: so no entry is ever retracted.
+// the serialization point, where its transaction is sure to commit, so no entry is ever retracted.
 // Transactions that write nothing have no entry. A counter for each type counts all that are
 // acknowledged.
 #pragma once
@@ -19,17 +19,17 @@
 
 namespace logjam::write_history {
 
-// Passes the calls of one client on to a transaction, and notes what they change.
+// Forwards a client's calls to a transaction, and notes what they change.
 class RecordingTransaction final : public Transaction {
  public:
-  // Forgets the attempt before; the calls go to `transaction` from now on.
+  // Forgets the previous attempt. Later calls go to `transaction`.
   void begin(Transaction& transaction) {
     transaction_ = &transaction;
     changes_.clear();
   }
   size_t changes() const { return changes_.size(); }
-  // Writes a RecordedWrite for each change to `to`, without its order. Called once the attempt has
-  // made all its changes, and before it ends.
+  // Writes a RecordedWrite without its order to `to` for each change. Called when the attempt has
+  // made all its changes and has not ended yet.
   void describe(RecordedWrite* to) const;
 
   using Transaction::insert;
@@ -66,19 +66,13 @@ class RecordingTransaction final : public Transaction {
   std::vector<Change> changes_;
 };
 
-// Its worker's thread alone calls it.
+// Called by its worker's thread only.
 class RecordingClient final : public Client, private CommitObserver {
  public:
-  // History and order outlive the client. `history` has a counter for each type. `count` is that of
-  // the worker's last id in an earlier life, or 0.
+  // `history` and `order` outlive the client. `history` has a counter for each type. `count` is the
+  // count in the worker's last id in earlier lives, or 0.
   RecordingClient(std::unique_ptr<Client> client, HistoryWriter& history, RowOrder& order,
-                  uint32_t worker, uint64_t count)
-      : client_(std::move(client)),
-        history_(history),
-        area_(history.area(worker)),
-        order_(order),
-        worker_(worker),
-        count_(count) {}
+                  uint32_t worker, uint64_t count);
 
   uint32_t next() override;
   Status execute(Transaction& txn) override;
@@ -91,7 +85,7 @@ class RecordingClient final : public Client, private CommitObserver {
   CommitObserver* commit_observer() override { return this; }
   bool exhausted() const override;
 
-  // Whether a worker's part of the history has no room for one more transaction.
+  // Returns whether a worker's part of the history has no room for one more transaction.
   static bool is_full(const HistoryArea& area);
 
  private:
@@ -110,6 +104,7 @@ class RecordingClient final : public Client, private CommitObserver {
   HistoryArea& area_;
   RowOrder& order_;
   const uint32_t worker_;
+  const uint64_t die_after_;  // --test=history_die_after
   RecordingTransaction transaction_;
   std::deque<Pending> pending_;
   bool committing_ = false;  // the last attempt reached its commit, and may yet be aborted

@@ -32,11 +32,12 @@ class WithHistory final : public Workload {
     workload_->load(database, part, parts, arena);
   }
   void resume(Database& database) override { workload_->resume(database); }
-  std::vector<std::string_view> types() const override { return workload_->types(); }
-  std::vector<SpecifiedMix> specified_mix() const override { return workload_->specified_mix(); }
+  Specification spec() const override {
+    Specification spec = workload_->spec();
+    spec.description += ", history in " + FLAGS_history;
+    return spec;
+  }
   std::vector<Share> shares() const override { return workload_->shares(); }
-  std::optional<Headline> headline() const override { return workload_->headline(); }
-  std::string caution(double tps) const override { return workload_->caution(tps); }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
@@ -44,23 +45,19 @@ class WithHistory final : public Workload {
         workload_->make_client(database, worker, workers, seed), *history_.writer, order_, worker,
         worker < history_.counts.size() ? history_.counts[worker] : 0);
   }
-  // Replay adds nothing to the history, which belongs to the run.
+  // Makes the workload's own client: replay adds nothing to the history, which is the run's.
   std::unique_ptr<Client> make_replayer(Database& database) override {
     return workload_->make_replayer(database);
   }
 
-  void note_unsafe(const std::string& why) override {
-    unsafe_ = why;
-    workload_->note_unsafe(why);
-  }
-  void start_history(uint32_t workers, uint32_t ordinal) override {
-    const auto counters = static_cast<uint32_t>(workload_->types().size());
-    history_ = start_life(FLAGS_history, workers, {name_, counters, {}, unsafe_, ordinal});
+  void start_history(uint32_t workers, uint32_t ordinal, const std::string& unsafe) override {
+    const auto counters = static_cast<uint32_t>(workload_->spec().types.size());
+    history_ = start_life(FLAGS_history, workers, {name_, counters, {}, unsafe, ordinal});
     if (RecordingClient::is_full(history_.writer->area(0))) {
       platform::refuse("--history_mb=" + std::to_string(FLAGS_history_mb) + " is too small for " +
                        std::to_string(workers) + " workers");
     }
-    workload_->start_history(workers, ordinal);
+    workload_->start_history(workers, ordinal, unsafe);
   }
 
   void note_any_order() override { workload_->note_any_order(); }
@@ -68,24 +65,24 @@ class WithHistory final : public Workload {
     std::vector<Check> checks = workload_->verify(database);
     if (history_.writer != nullptr) {  // every committed transaction is acknowledged
       history_.writer->record_end();
-      checks.push_back(check_history(database, FLAGS_history, name_, types()));
+      checks.push_back(check_history(database, FLAGS_history, name_, type_names()));
     }
     return checks;
   }
   std::vector<Check> verify_history(Database& database, const std::string& path) override {
-    return {check_history(database, path, name_, types())};
+    return {check_history(database, path, name_, type_names())};
   }
-
-  std::string describe() const override {
-    return workload_->describe() + ", history in " + FLAGS_history;
-  }
-  uint64_t expected_bytes() const override { return workload_->expected_bytes(); }
 
  private:
+  std::vector<std::string_view> type_names() const {
+    std::vector<std::string_view> names;
+    for (const TypeSpecification& type : workload_->spec().types) names.push_back(type.name);
+    return names;
+  }
+
   const std::string name_;
   const std::unique_ptr<Workload> workload_;
   RowOrder order_;
-  std::string unsafe_;
   StartedHistory history_;
 };
 

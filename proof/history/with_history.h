@@ -7,8 +7,8 @@
 
 namespace logjam {
 
-// Makes the workload. With --history, and unless the workload keeps a history of its own, its
-// clients are RecordingClients, and its checks are joined by that of checker.h.
+// Makes the workload. With --history, unless the workload keeps a history of its own, its clients
+// are RecordingClients, and verify() also makes the check of checker.h.
 std::unique_ptr<Workload> make_with_history(const WorkloadInfo& info);
 
 }  // namespace logjam

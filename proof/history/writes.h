@@ -1,5 +1,5 @@
-// What the history of a workload that is not the ledger records of a transaction: the rows that it
-// wrote, as hashes, and their places in the orders in which rows were overwritten.
+// The payload of a transaction's entry in the history of a workload other than the ledger: the rows
+// that the transaction wrote, as hashes, and the order in which each row was overwritten.
 //
 //   payload of an entry := WritesHeader, writes x RecordedWrite
 //
@@ -47,9 +47,9 @@ static_assert(sizeof(RecordedWrite) == 32);
 // The order in which rows are overwritten, in the memory of a running process.
 //
 // Protocol. A worker calls next() at the serialization point of its transaction, with the row
-// locked (CommitObserver). So the calls for a row come one after the other, in the order in which
-// its writers overwrite each other, and each gets a larger number than the one before: a row always
-// has the same counter, which other rows may share.
+// locked (CommitObserver). So the calls for a row come one at a time, in the order in which its
+// writers overwrite each other. Each call gets a larger number than the call before, because a row
+// always has the same counter. Other rows may share the counter.
 class RowOrder {
  public:
   RowOrder() : counters_(kCounters) {}

@@ -1,10 +1,10 @@
-// Who wrote each cell last, in the memory of a running process: so that a transaction that
+// The last writer of each cell, in the memory of a running process. From it a transaction that
 // overwrites a cell without reading it learns whose write it overwrites.
 //
 // Protocol. A worker calls overwrite() at the serialization point of its transaction, with the cell
 // locked (CommitObserver). So the calls for a cell come in the order in which its writers overwrite
-// each other, whatever the memory order of the exchange. The other calls may come at any time, and
-// only guess.
+// each other, whatever the memory order of the exchange. The other functions may be called at any
+// time, and their results are only hints.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ class CellOrder {
     for (uint64_t cell = 0; cell < cells; ++cell) set_present(cell, cell % 2 == 0);
   }
 
-  // The recovered row of `cell` is that of `writer`. Called before any worker runs.
+  // Sets the last writer of `cell` to `writer`, as recovered. Called before any worker runs.
   void resume(uint64_t cell, TransactionId writer, bool present) {
     last_[cell].store(writer, platform::memory_order_relaxed);
     set_present(cell, present);
   }
 
-  // `writer` overwrites `cell`, and leaves its slot present or absent. Returns the writer whose
-  // write that overwrites; 0: the initial load.
+  // Records that `writer` overwrites `cell` and leaves its slot present or absent. Returns the
+  // writer that is overwritten; 0: the initial load.
   TransactionId overwrite(uint64_t cell, TransactionId writer, bool present) {
     set_present(cell, present);
     changes_.fetch_add(1, platform::memory_order_relaxed);
@@ -40,8 +40,8 @@ class CellOrder {
   bool looks_present(uint64_t cell) const {
     return present_[cell].load(platform::memory_order_relaxed) != 0;
   }
-  // A number that grows slowly: the slot that it names is hot. So a slot is left alone for a while,
-  // until its tuple is reclaimed, and then many workers come at once.
+  // Returns the number of the slot that is hot now, modulo the number of slots. It grows slowly, so
+  // a slot is left alone until its tuple is reclaimed, and then many workers use it at once.
   uint64_t hot() const {
     constexpr uint64_t kChanges = 16;
     return changes_.load(platform::memory_order_relaxed) / kChanges;

@@ -1,4 +1,4 @@
-// What ledger transactions do with cells and slots.
+// The accesses of ledger transactions to cells and slots.
 #include <algorithm>
 #include <cstring>
 
@@ -6,8 +6,8 @@
 
 namespace logjam::ledger {
 
-// Copies the row of `cell` to `*row`, and records its writer as a read of the attempt. kAbort, or
-// kOk; a missing row is recorded as a mismatch.
+// Copies the row of `cell` to `*row`, and records its writer as a read of the attempt. Returns
+// kAbort or kOk; a missing row is recorded as a mismatch.
 Status LedgerClient::read_cell(Transaction& txn, uint64_t cell, CellRow* row) {
   const Key key = keys_.ledger + cell;
   const CellRow* seen = nullptr;
@@ -24,9 +24,9 @@ Status LedgerClient::read_cell(Transaction& txn, uint64_t cell, CellRow* row) {
   return Status::kOk;
 }
 
-// Writes a cell, and its slot if it has one. kAbort, or kOk. If the slot was not as expected, the
-// attempt reads the cell in place of writing it. seal_cells() completes the row later, when all
-// that the attempt reads is known.
+// Writes a cell, and its slot if it has one. Returns kAbort or kOk. If the slot was not as
+// expected, the attempt reads the cell in place of writing it. seal_cells() completes the row
+// later, when all reads of the attempt are known.
 Status LedgerClient::write_cell(Transaction& txn, CellWrite write) {
   const Key key = keys_.ledger + write.cell;
   const bool slot = keys_.has_slot(key);
@@ -67,7 +67,8 @@ Status LedgerClient::write_cell(Transaction& txn, CellWrite write) {
   return Status::kOk;
 }
 
-// Returns what the engine says: kOk, kAbort, kExists to an insert, kNotFound to the others.
+// Changes a slot. Returns the engine's status: kOk, kAbort, kExists for an insert, kNotFound for
+// the others.
 Status LedgerClient::change_slot(Transaction& txn, CellWrite write) {
   if (write.op == Op::kErase) return txn.erase(slots_, write.cell);
   EntryRow row{attempt_.id, write.cell, 0};
@@ -79,13 +80,13 @@ Status LedgerClient::change_slot(Transaction& txn, CellWrite write) {
   return status;
 }
 
-// Waits a while for other transactions to insert the row that the attempt has inserted, and to
-// erase it. Protocols with locks do not let them.
+// Yields the core until other transactions have inserted and erased the row that the attempt has
+// inserted, --ledger_dawdle times at most. Locking protocols do not let them.
 void LedgerClient::dawdle() {
   for (const CellWrite& write : input_.cell_writes) {
     if (write.op != Op::kInsert) continue;
     const TransactionId before = order_.last(write.cell);
-    for (uint64_t yields = 0; yields < FLAGS_ledger_dawdle; ++yields) {
+    for (uint64_t yields = 0; yields < options_.dawdle; ++yields) {
       platform::yield();
       if (order_.last(write.cell) != before && !order_.looks_present(write.cell)) break;
     }
@@ -103,7 +104,7 @@ void LedgerClient::seal_cells() {
   }
 }
 
-// Compares a slot, null if it has no row, with its cell.
+// Compares a slot with its cell. `slot` is null if the slot has no row.
 void LedgerClient::compare_slot(uint64_t cell, const CellRow& row, const EntryRow* slot) {
   const Key key = keys_.ledger + cell;
   if (slot == nullptr) {

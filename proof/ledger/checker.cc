@@ -46,7 +46,7 @@ class Checker {
                            [&](size_t t) { return violation_of(static_cast<uint32_t>(t)); });
   }
 
-  // Checks that the history has only accesses that the workload makes.
+  // Checks that the history contains only accesses that the workload makes.
   std::string sound() const {
     return first_of_transactions([this](uint32_t t) -> std::string {
       const KeySpace& keys = history_.keys;
@@ -101,7 +101,7 @@ class Checker {
   }
 
   // Checks that each row's `seen` follows from what its writers had read (R3). If commands are
-  // replayed in another order than they ran, all other checks may pass, and only this one fails.
+  // replayed in another order than they ran in, this check may be the only one that fails.
   std::string remembered() const {
     const KeySpace& keys = history_.keys;
     return first_violation(keys.all(), [&](size_t key) -> std::string {
@@ -125,9 +125,9 @@ class Checker {
     });
   }
 
-  // Whether the transaction certainly committed: it is required, or it only read and was
-  // acknowledged. An unsafe run may acknowledge a reader too early, so a reader counts only if what
-  // it read is in the database.
+  // Returns whether the transaction certainly committed: it is required, or it only read and was
+  // acknowledged. An unsafe run may acknowledge a reader too early, so a reader counts only if the
+  // versions that it read are in the database.
   bool counts(uint32_t t) const {
     if (required_.contains(t)) return true;
     const Transaction& transaction = transactions_[t];

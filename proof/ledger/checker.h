@@ -1,22 +1,23 @@
 // Proves that a database agrees with its history, or refutes it with one sentence.
 //
-// A key's chain is the last write of its row, the write overwritten by the last one, and so on down
-// to the initial load (versions.h). A write is in the database if it belongs to the chain of its
-// key. A transaction is recovered if one of its writes shows: the last of a chain, or one that was
-// updated by a write that shows. Rows name their writer, so chains are computed from the database
-// and the history, and never from the log, whose correctness is the question.
+// A key's chain is the last write of its row, the write overwritten by it, and so on down to the
+// initial load (versions.h). A write is in the database if it belongs to the chain of its key. A
+// transaction is recovered if one of its writes *shows*: it is the last of a chain, or was updated
+// by a write that shows. Rows name their writer, so chains are computed from the database and the
+// history, and never from the log, whose correctness is the question.
 //
 //   R1  All writes of every acknowledged transaction are in the database, and so are those of every
 //       transaction on which it depends, directly or through others (required.h).
 //   R2  Either all writes of a recovered transaction are in the database, or none. Entries agree
 //       with the rows of the ledger, and slots with their cells.
 //   R3  The writes of each key form one chain, also where they are blind. The row's `seen` follows
-//       from what its writers had read; where the log held commands, they have read the same again.
+//       from what its writers had read; where the log holds commands, recovery has read the same
+//       again.
 //   R4  All writes of each transaction on which a recovered transaction depends, directly or
 //       through others, are in the database.
 //
-// What a transaction overwrites without reading it counts for R3, not for R1 and R4: it does not
-// depend on that. An insert depends on the erase before it.
+// A blind overwrite counts for R3, not for R1 and R4: the transaction does not depend on the
+// version that it overwrites without reading it. An insert depends on the erase before it.
 //
 // The checker also proves that the execution was serializable: the write-write, write-read and
 // read-write precedences among recovered and acknowledged transactions have no cycle (Adya: PL-3),
@@ -57,9 +58,9 @@ struct LedgerRows {
 // Copies all present rows. No transaction may run meanwhile.
 LedgerRows read_rows(Database& database);
 
-// Checks what the rows show without a history: no row is torn, no row is missing, entries agree
-// with the ledger, and slots with their cells. Returns the first violation as a sentence, or an
-// empty string.
+// Checks the rows without a history: no row is torn, no row is missing, entries agree with the
+// ledger, and slots agree with their cells. Returns the first violation as a sentence, or an empty
+// string.
 std::string check_rows(const LedgerRows& rows, const KeySpace& keys);
 
 // Checks all rules above. A history with an `error` is a failed check.

@@ -8,10 +8,6 @@
 
 namespace logjam::ledger {
 
-KeySpace key_space() {
-  return {.ledger = FLAGS_ledger_keys, .cells = FLAGS_ledger_cells, .slots = FLAGS_ledger_slots};
-}
-
 KeyPicker::KeyPicker(uint64_t keys, double theta) {
   double sum = 0;
   for (uint64_t rank = 1; rank <= keys; ++rank) {
@@ -26,24 +22,24 @@ Key KeyPicker::operator()(std::mt19937_64& random) const {
 }
 
 LedgerClient::LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
-                           const KeyPicker& pick, const Beginning& beginning, CellOrder& order,
+                           const KeyPicker& pick, const ResumeState& resume_state, CellOrder& order,
                            Acknowledged& acknowledged, HistoryWriter* history)
     : ledger_(database.table("ledger")),
       entries_(database.table("entries")),
       cells_(database.table("cells")),
       slots_(database.table("slots")),
       worker_(worker),
-      reader_(worker + FLAGS_ledger_readers >= workers),
-      crash_point_(acknowledged, worker == seed % workers ? FLAGS_ledger_die_after : 0,
-                   FLAGS_ledger_die_early),
+      reader_(worker + options_.readers >= workers),
+      crash_point_(acknowledged, worker == seed % workers ? options_.die_after : 0,
+                   options_.die_early),
       pick_(pick),
       order_(order),
       history_(history),
       area_(history == nullptr ? nullptr : &history->area(worker)),
-      random_(mix(seed + 1) ^ mix(worker + 1)),
-      attempts_(beginning.attempts_of(worker)),
-      last_generation_(beginning.generations) {
-  last_generation_.resize(FLAGS_ledger_keys);
+      random_(mix_bits(seed + 1) ^ mix_bits(worker + 1)),
+      attempts_(resume_state.attempts_of(worker)),
+      last_generation_(resume_state.generations) {
+  last_generation_.resize(options_.keys);
 }
 
 // Appends `count` keys that differ from each other and from those in `*keys`. A key that is already
@@ -52,15 +48,15 @@ void LedgerClient::draw_keys(size_t count, std::vector<Key>* keys) {
   for (; count > 0; --count) {
     Key key = pick_(random_);
     while (std::find(keys->begin(), keys->end(), key) != keys->end()) {
-      key = (key + 1) % FLAGS_ledger_keys;
+      key = (key + 1) % options_.keys;
     }
     keys->push_back(key);
   }
 }
 
-// Draws writes to different cells. Most are of slots, and most of these of one that is hot, so rows
-// often come back over an erase. Whether a slot has its row is guessed, and once in eight the guess
-// is turned round.
+// Draws writes to different cells. Most are to slots, and most of these to the hot slot, so rows
+// often return after an erase. Whether a slot has its row is guessed, and one guess in eight is
+// reversed.
 void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   const uint64_t others = keys_.cells - keys_.slots;
   for (; count > 0; --count) {
@@ -86,7 +82,7 @@ void LedgerClient::draw_cell_writes(size_t count, bool write_only) {
   }
 }
 
-// Learns whose writes the attempt overwrites blindly. An insert that others have overtaken since
+// Looks up whose writes the attempt overwrites blindly. An insert that others have overtaken since
 // execute() depends on the erase before it, and on nothing else if the attempt reads nothing.
 void LedgerClient::serialized() {
   auto written = written_cells_.begin();
@@ -121,10 +117,10 @@ uint32_t LedgerClient::next() {
                                : kLookup;
   const bool write_only = input_.type == kBlind && roll(2) == 0;
   std::vector<Key> keys;
-  const size_t reads = input_.type == kLookup ? 1 : write_only ? 0 : roll(FLAGS_ledger_reads + 1);
+  const size_t reads = input_.type == kLookup ? 1 : write_only ? 0 : roll(options_.reads + 1);
   const size_t writes = input_.type == kToggle  ? 1
                         : input_.type == kBlind ? (write_only ? 0 : roll(2))
-                                                : 1 + roll(FLAGS_ledger_writes);
+                                                : 1 + roll(options_.writes);
   draw_keys(reads + writes, &keys);
   const auto split = keys.begin() + static_cast<std::ptrdiff_t>(reads);
   input_.reads.assign(keys.begin(), split);
@@ -175,8 +171,9 @@ Status LedgerClient::execute(Transaction& txn) {
   return Status::kRollback;
 }
 
-// One word each for the attempt's id, for the numbers of keys with the choice of generation, for
-// each key, and for each write of a cell. Recovery takes the commands of transactions that write.
+// Encodes one word for the attempt's id, one for the numbers of keys and the choice of generation,
+// one for each key, and one for each write of a cell. Only commands of transactions that write are
+// logged.
 std::span<const std::byte> LedgerClient::command() {
   const uint64_t reads = input_.reads.size(), writes = input_.writes.size();
   command_ = {attempt_.id, reads | writes << 16 | uint64_t{input_.new_generation} << 32 |
@@ -329,8 +326,8 @@ Status LedgerClient::read_range(Transaction& txn, std::vector<LedgerRow>* rows) 
   return Status::kOk;
 }
 
-// Collects the entries of the range. [*low, *high] are the ledger keys that the scan covered: if it
-// stopped at its limit, the keys up to the last entry.
+// Collects the entries of the range. Sets [*low, *high] to the ledger keys that the scan covered:
+// the keys up to the last entry if it stopped at its limit.
 Status LedgerClient::scan_range(Transaction& txn, std::vector<SeenEntry>* seen, Key* low,
                                 Key* high) {
   *low = input_.low;

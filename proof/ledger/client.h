@@ -9,8 +9,6 @@
 //   lookup    reads a key, its entry, and an entry that does not exist; or a cell and its slot
 #pragma once
 
-#include <gflags/gflags.h>
-
 #include <random>
 #include <vector>
 
@@ -19,30 +17,16 @@
 #include "proof/ledger/cell_order.h"
 #include "proof/ledger/crash_point.h"
 #include "proof/ledger/history.h"
+#include "proof/ledger/options.h"
 #include "proof/ledger/resume_state.h"
 #include "proof/ledger/rows.h"
 
-DECLARE_uint64(ledger_cells);
-DECLARE_uint64(ledger_dawdle);
-DECLARE_uint64(ledger_die_after);
-DECLARE_uint64(ledger_die_early);
-DECLARE_uint64(ledger_keys);
-DECLARE_uint32(ledger_readers);
-DECLARE_uint64(ledger_reads);
-DECLARE_uint64(ledger_slots);
-DECLARE_uint64(ledger_writes);
-DECLARE_uint64(ledger_yield);
-
 namespace logjam::ledger {
 
-inline constexpr uint64_t kMostAccesses = 64;  // limit for the reads, and for the writes
 inline constexpr uint64_t kLongestAudit = 16;  // ledger keys, or cells
 inline constexpr uint64_t kMostCellWrites = 4;
 
 enum Type : uint32_t { kTransfer, kToggle, kBlind, kAudit, kLookup };
-
-// The keys that the flags say.
-KeySpace key_space();
 
 // Draws keys with probability proportional to 1 / rank^theta; key k has rank k + 1. Immutable, so
 // all clients share one.
@@ -55,7 +39,7 @@ class KeyPicker {
   std::vector<double> cumulative_;
 };
 
-// A write of a cell. Unless the cell has no slot, the same is done to the slot.
+// A write to a cell, and to its slot if it has one.
 struct CellWrite {
   Op op = Op::kBlind;
   uint64_t cell = 0;
@@ -70,7 +54,7 @@ struct Input {
   bool dawdles = false;         // before its commit, so that others overtake it
   bool of_cells = false;        // audit, lookup: of cells and slots; `low` and `high` are cells
   Key low = 0, high = 0;        // audit: the range, both included
-  size_t scan_limit = 0;        // audit: the scan stops after so many entries
+  size_t scan_limit = 0;        // audit: the scan stops after this many entries
   bool descending = false;      // audit
   bool ledger_first = false;    // audit, lookup: read the ledger before the entries
   bool new_generation = false;  // toggle: an inserted entry gets a new key
@@ -81,7 +65,7 @@ struct Input {
 class LedgerClient final : public Client, private CommitObserver {
  public:
   LedgerClient(Database& database, uint32_t worker, uint32_t workers, uint64_t seed,
-               const KeyPicker& pick, const Beginning& beginning, CellOrder& order,
+               const KeyPicker& pick, const ResumeState& resume_state, CellOrder& order,
                Acknowledged& acknowledged, HistoryWriter* history);
 
   uint32_t next() override;
@@ -111,7 +95,7 @@ class LedgerClient final : public Client, private CommitObserver {
 
   uint64_t roll(uint64_t sides) { return random_() % sides; }
   void now_and_then_yield() {
-    if (FLAGS_ledger_yield != 0 && ++accesses_ % FLAGS_ledger_yield == 0) platform::yield();
+    if (options_.yield != 0 && ++accesses_ % options_.yield == 0) platform::yield();
   }
   void draw_keys(size_t count, std::vector<Key>* keys);
   void draw_cell_writes(size_t count, bool write_only);
@@ -133,10 +117,10 @@ class LedgerClient final : public Client, private CommitObserver {
   Status lookup_slot(Transaction& txn, uint64_t cell);
   void compare_slot(uint64_t cell, const CellRow& row, const EntryRow* slot);
 
-  // Reads the rows of input_.reads. kAbort, kOk.
+  // Reads the rows of input_.reads. Returns kAbort or kOk.
   Status read_keys(Transaction& txn);
-  // Copies the row of `key` to `*row`, and records its writer as a read of the attempt. kAbort, or
-  // kOk; a missing row is recorded as a mismatch.
+  // Copies the row of `key` to `*row`, and records its writer as a read of the attempt. Returns
+  // kAbort or kOk; a missing row is recorded as a mismatch.
   Status read_ledger(Transaction& txn, Key key, LedgerRow* row);
   // Fetches the row of `key` to be changed, names the attempt as its writer, and records the
   // overwritten writer. The caller seals the row. A missing row is recorded as a mismatch.
@@ -149,9 +133,10 @@ class LedgerClient final : public Client, private CommitObserver {
   Table& entries_;
   Table& cells_;
   Table& slots_;
-  const KeySpace keys_ = key_space();
+  const Options options_ = options_from_flags();
+  const KeySpace keys_ = options_.key_space();
   uint32_t worker_;
-  bool reader_;  // this worker never writes (--ledger_readers)
+  bool reader_;  // this worker never writes (--test=ledger_readers)
   CrashPoint crash_point_;
   const KeyPicker& pick_;
   CellOrder& order_;

@@ -1,9 +1,10 @@
 // The moments at which a worker of the ledger kills its process.
 //
-// A kill from outside comes at any time, and mostly finds everything durable that was acknowledged.
-// A wrong acknowledgement does harm at few moments: a transaction is acknowledged, and another one
-// that it depends on is not durable yet. --ledger_die_early waits for such a moment. A client does
-// not know what is durable, so the moment is that the other transaction is not acknowledged yet.
+// A kill from outside comes at any time, and almost always finds all acknowledged transactions
+// durable. A wrong acknowledgement does harm at few moments: while a transaction is acknowledged
+// and another one that it depends on is not durable yet. --test=ledger_die_early waits for such a
+// moment. A client does not know what is durable, so it waits until the other transaction is not
+// acknowledged yet.
 //
 // Protocol. Each worker writes its own element of Acknowledged, and all workers read it. The order
 // is relaxed, because a value is only a hint: a stale one chooses another moment for the kill.
@@ -25,11 +26,11 @@ namespace logjam::ledger {
 class Acknowledged {
  public:
   explicit Acknowledged(uint32_t workers) : newest_(workers) {}
-  // What `beginning` knows was recovered, and is as good as acknowledged.
-  Acknowledged(uint32_t workers, const Beginning& beginning)
-      : newest_(std::max<size_t>(workers, beginning.attempts.size())) {
-    for (uint32_t worker = 0; worker < beginning.attempts.size(); ++worker) {
-      note(make_id(worker, beginning.attempts[worker]));
+  // Counts the transactions of `resume_state`, which were recovered, as acknowledged.
+  Acknowledged(uint32_t workers, const ResumeState& resume_state)
+      : newest_(std::max<size_t>(workers, resume_state.attempts.size())) {
+    for (uint32_t worker = 0; worker < resume_state.attempts.size(); ++worker) {
+      note(make_id(worker, resume_state.attempts[worker]));
     }
   }
 
@@ -39,7 +40,7 @@ class Acknowledged {
       mine.store(id, platform::memory_order_relaxed);
     }
   }
-  // Whether the worker of `id` has acknowledged neither `id` nor a newer transaction.
+  // Returns whether the worker of `id` has acknowledged neither `id` nor a newer transaction.
   bool looks_pending(TransactionId id) const {
     return id != 0 && newest_[worker_of(id)].load(platform::memory_order_relaxed) < id;
   }
@@ -48,20 +49,20 @@ class Acknowledged {
   std::vector<platform::atomic<TransactionId>> newest_;
 };
 
-// Decides for one worker when it kills the process. Only the worker's thread calls it.
+// Decides for one worker when it kills the process. Called by the worker's thread only.
 class CrashPoint {
  public:
-  // The process dies right after the worker's acknowledgement number `after`, counted from 1, and
+  // Kills the process right after the worker's acknowledgement number `after`, counted from 1, and
   // right after its early acknowledgement number `early`. An acknowledgement is early if it comes
-  // before that of a transaction that it depends on. 0: the process does not die.
+  // before that of a transaction that it depends on. 0: does not kill it.
   CrashPoint(Acknowledged& acknowledged, uint64_t after, uint64_t early)
       : acknowledged_(acknowledged), after_(after), early_(early) {}
 
-  // The transaction `id`, which is about to commit, depends on `other`.
+  // Notes that the transaction `id`, which is about to commit, depends on `other`.
   void depends(TransactionId id, TransactionId other) {
     if (early_ != 0 && worker_of(id) != worker_of(other)) depends_on_[id].push_back(other);
   }
-  // The commit of `id` was refused.
+  // Forgets `id`, whose commit was refused.
   void refused(TransactionId id) { depends_on_.erase(id); }
 
   void acknowledged(TransactionId id) {

@@ -81,7 +81,7 @@ std::string History::name(const RecordedTransaction& transaction) const {
 }
 
 History open_history(const std::string& path) {
-  HistoryLives read = open_history_lives(path);
+  HistoryFiles read = open_history_files(path);
   History history;
   history.error = read.error;
   if (history.error.empty() && read.parameters().workload != kHistoryOf) {

@@ -20,7 +20,7 @@
 
 namespace logjam::ledger {
 
-// What an access did, and what the attempt knew of the row.
+// The kind of an access, and what the attempt knew of the row.
 enum class Op : uint64_t {
   kRead,    // read the row
   kUpdate,  // read the row, and overwrote it
@@ -35,16 +35,15 @@ inline constexpr TransactionId kNotYet = ~TransactionId{0};
 
 // One access of an attempt to a key: a row of the ledger, or a cell with its slot. `writer` is the
 // attempt whose write was read, or was overwritten. The attempt has seen it if reads_row(op);
-// otherwise it is what a lock on the row had shown (CellOrder).
+// otherwise it was looked up while the row was locked (CellOrder).
 struct Access {
   Key key = 0;
   TransactionId writer = 0;
   Op op = Op::kRead;
 };
 
-// An observation that no serial execution allows. It is harmless in an attempt that aborts, since
-// optimistic protocols let attempts run on that will abort. It is a violation in an attempt that
-// commits.
+// An observation that no serial execution allows. It is harmless in an attempt that aborts, because
+// optimistic protocols let doomed attempts continue. It is a violation in an attempt that commits.
 enum class Mismatch : uint32_t {
   kNone,
   kTornRow,         // a row's filler does not follow from its other fields
@@ -54,7 +53,7 @@ enum class Mismatch : uint32_t {
   kForeignEntry,    // the entry is of another generation or writer than its ledger row says
   kDuplicateEntry,  // two entries of one key were found
 };
-// What was seen, in words that follow "having seen".
+// Returns the observation in words that follow "having seen".
 const char* describe(Mismatch mismatch);
 
 // One execution of a transaction, as it goes into the history.
@@ -76,31 +75,31 @@ struct Attempt {
   }
 };
 
-// Which keys there are. The first `slots` cells have a slot.
+// The keys of a history. The first `slots` cells have a slot.
 struct KeySpace {
   uint64_t ledger = 0, cells = 0, slots = 0;
 
   uint64_t all() const { return ledger + cells; }
   bool is_cell(Key key) const { return key >= ledger; }
   bool has_slot(Key key) const { return is_cell(key) && key < ledger + slots; }
-  // The initial load has every slot with an even number.
+  // Returns whether the initial load has the row of a slot: it does for even numbers.
   bool slot_loaded(Key key) const { return (key - ledger) % 2 == 0; }
-  // For human readers: "ledger key 7", "cell 7".
+  // Returns "ledger key 7" or "cell 7", for human readers.
   std::string name(Key key) const;
 };
 
-// What `workload` says in the files of the ledger's histories.
+// The parameter `workload` in the files of the ledger's histories.
 inline constexpr const char* kHistoryOf = "ledger";
 
-// Parameters of a file for the ledger.
+// Returns the parameters of a file for the ledger.
 HistoryFileParameters history_parameters(const KeySpace& keys, const std::string& unsafe,
                                          uint32_t ordinal);
 
-// Records that the attempt is about to commit. The caller has asked full_for() before.
+// Records that the attempt is about to commit. The caller has asked full_for_accesses() before.
 void intend(HistoryArea& area, const Attempt& attempt);
-// Records that the attempt last intended overwrites a write of `writer`, by its write `index`.
+// Records that write `index` of the attempt last intended overwrites a write of `writer`.
 void found_overwritten(HistoryArea& area, size_t index, TransactionId writer);
-// Whether an attempt with so many accesses does not fit any more.
+// Returns whether there is no room left for an attempt with this number of accesses.
 bool full_for_accesses(const HistoryArea& area, size_t accesses);
 
 struct RecordedTransaction {
@@ -122,13 +121,13 @@ struct History {
   std::vector<HistoryFile> lives;
   std::vector<RecordedTransaction> transactions;  // sorted by id
 
-  // Whether transactions of the last life have run.
+  // Returns whether transactions of the last life have run.
   bool started() const { return error.empty() && lives.back().started; }
 
   static constexpr uint32_t kNone = ~uint32_t{0};
-  // The index of `id` in `transactions`, or kNone.
+  // Returns the index of `id` in `transactions`, or kNone.
   uint32_t find(TransactionId id) const;
-  // For human readers: the id, and which life's it is if there are several.
+  // Returns the id, and its life if there are several, for human readers.
   std::string name(const RecordedTransaction& transaction) const;
 };
 // Reads a history whose processes have ended. Errors are returned in History::error.

@@ -8,57 +8,27 @@
 // commit records what it read and overwrote (history.h). checker.h states what must hold then.
 #include <gflags/gflags.h>
 
+#include <cstdio>
+
 #include "platform/mutex.h"
 #include "proof/history/history_files.h"
 #include "proof/ledger/checker.h"
 #include "proof/ledger/client.h"
 #include "proof/ledger/history.h"
 #include "proof/ledger/list_append.h"
+#include "proof/ledger/options.h"
 #include "proof/ledger/resume_state.h"
 
-DEFINE_uint64(ledger_keys, 1000, "ledger: rows");
-DEFINE_uint64(ledger_cells, 64, "ledger: rows that are overwritten without being read");
-DEFINE_uint64(
-    ledger_slots, 16,
-    "ledger: so many of the cells have a row that comes and goes, by erase and insert; few "
-    "come and go often");
-DEFINE_uint64(ledger_reads, 2, "ledger: rows a transfer reads, at most");
-DEFINE_uint64(ledger_writes, 2, "ledger: rows a transfer updates, at most");
-DEFINE_uint32(ledger_readers, 0,
-              "ledger: number of workers that only read; an acknowledgement of theirs waits only "
-              "for writes that the transaction has read");
-DEFINE_double(ledger_theta, 0, "ledger: zipfian skew of the keys, 0 is uniform");
-DEFINE_uint64(ledger_yield, 0,
-              "ledger: number of accesses after which a worker yields its core, so that few cores "
-              "see many interleavings; 0: never");
-DEFINE_uint64(ledger_dawdle, 0,
-              "ledger: how often, at most, a transaction that has inserted and read nothing yields "
-              "its core before it commits, until others have inserted and erased the same row");
-DEFINE_uint64(ledger_die_after, 0,
-              "ledger: one worker kills the process (SIGKILL) right after this many "
-              "acknowledgements of its own, so that a lost commit would be noticed; 0: none does");
-DEFINE_uint64(
-    ledger_die_early, 0,
-    "ledger: a worker kills the process (SIGKILL) right after this many acknowledgements of "
-    "its own that come early: of a blind insert, before that of the erase it follows; 0: "
-    "none does");
 DECLARE_string(history);
-DECLARE_uint64(history_mb);
 
 namespace logjam {
 namespace {
 
 using namespace ledger;
 
-// The value of a flag defined anywhere in the binary, or an empty string if it does not exist.
-std::string flag(const char* name) {
-  std::string value;
-  return gflags::GetCommandLineOption(name, &value) ? value : "";
-}
-
 class Ledger final : public Workload {
  public:
-  Ledger() : pick_(FLAGS_ledger_keys, FLAGS_ledger_theta), order_(FLAGS_ledger_cells) {}
+  Ledger() : pick_(options_.keys, options_.theta), order_(options_.cells) {}
   ~Ledger() override {
     if (history_ != nullptr) history_->record_end();
   }
@@ -67,7 +37,7 @@ class Ledger final : public Workload {
     database.create_table({"ledger",
                            sizeof(LedgerRow),
                            IndexKind::kHash,
-                           FLAGS_ledger_keys,
+                           options_.keys,
                            {},
                            Columns()
                                .key("ledger_key", [](Key key) { return key; })
@@ -79,7 +49,7 @@ class Ledger final : public Workload {
     database.create_table({"entries",
                            sizeof(EntryRow),
                            IndexKind::kOrdered,
-                           FLAGS_ledger_keys,
+                           options_.keys,
                            {},
                            Columns()
                                .key("entry_key", [](Key key) { return key; })
@@ -88,7 +58,7 @@ class Ledger final : public Workload {
     database.create_table({"cells",
                            sizeof(CellRow),
                            IndexKind::kHash,
-                           FLAGS_ledger_cells,
+                           options_.cells,
                            {},
                            Columns()
                                .key("cell", [](Key key) { return key; })
@@ -97,7 +67,7 @@ class Ledger final : public Workload {
     database.create_table({"slots",
                            sizeof(EntryRow),
                            IndexKind::kOrdered,
-                           FLAGS_ledger_slots,
+                           options_.slots,
                            {},
                            Columns()
                                .key("slot", [](Key key) { return key; })
@@ -105,11 +75,11 @@ class Ledger final : public Workload {
                                .field("cell", &EntryRow::key)});
   }
 
-  // Keys with even numbers have an entry, and so have slots.
+  // Loads all tables. Keys with even numbers get an entry, and slots with even numbers a row.
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Table& ledger = database.table("ledger");
     Table& entries = database.table("entries");
-    for (Key key = part; key < FLAGS_ledger_keys; key += parts) {
+    for (Key key = part; key < options_.keys; key += parts) {
       LedgerRow row;
       row.present = key % 2 == 0;
       row.seal(key);
@@ -119,7 +89,7 @@ class Ledger final : public Workload {
       entry.seal();
       entries.load(entry_key(key, 0), &entry, arena);
     }
-    const KeySpace keys = key_space();
+    const KeySpace keys = options_.key_space();
     for (uint64_t cell = part; cell < keys.cells; cell += parts) {
       const Key key = keys.ledger + cell;
       CellRow row;
@@ -133,42 +103,44 @@ class Ledger final : public Workload {
     }
   }
 
-  void resume(Database& database) override { beginning_ = read_beginning(database, &order_); }
+  void resume(Database& database) override { resume_state_ = read_resume_state(database, &order_); }
 
-  std::vector<std::string_view> types() const override {
-    return {"transfer", "toggle", "blind", "audit", "lookup"};
+  Specification spec() const override {
+    return {.description = description(),
+            .expected_bytes = options_.keys * 2 * (sizeof(Tuple) + sizeof(LedgerRow)) +
+                              options_.cells * 2 * (sizeof(Tuple) + sizeof(CellRow)),
+            .types = {{"transfer"}, {"toggle"}, {"blind"}, {"audit"}, {"lookup"}}};
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
     const platform::lock_guard<platform::mutex> guard(making_);
     if (acknowledged_ == nullptr) {
-      acknowledged_ = std::make_unique<Acknowledged>(workers, beginning_);
+      acknowledged_ = std::make_unique<Acknowledged>(workers, resume_state_);
     }
-    return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, beginning_,
+    return std::make_unique<LedgerClient>(database, worker, workers, seed, pick_, resume_state_,
                                           order_, *acknowledged_, history_.get());
   }
 
-  void note_unsafe(const std::string& why) override { unsafe_ = why; }
-  void start_history(uint32_t workers, uint32_t ordinal) override {
+  void start_history(uint32_t workers, uint32_t ordinal, const std::string& unsafe) override {
     if (FLAGS_history.empty()) return;
-    StartedHistory started =
-        start_life(FLAGS_history, workers, history_parameters(key_space(), unsafe_, ordinal));
+    StartedHistory started = start_life(FLAGS_history, workers,
+                                        history_parameters(options_.key_space(), unsafe, ordinal));
     history_ = std::move(started.writer);
     for (uint32_t worker = 0; worker < started.counts.size(); ++worker) {
-      beginning_.raise(worker, started.counts[worker]);
+      resume_state_.raise(worker, started.counts[worker]);
     }
   }
 
-  // Replay adds nothing to the history, which belongs to the run.
+  // Makes a client without a history: replay adds nothing to it, because it is the run's.
   std::unique_ptr<Client> make_replayer(Database& database) override {
-    return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, beginning_, order_, nobody_,
+    return std::make_unique<LedgerClient>(database, 0, 1, 0, pick_, resume_state_, order_, nobody_,
                                           nullptr);
   }
 
   std::vector<Check> verify(Database& database) override {
     const LedgerRows rows = read_rows(database);
-    const std::string wrong = check_rows(rows, key_space());
+    const std::string wrong = check_rows(rows, options_.key_space());
     std::vector<Check> checks{{"ledger rows", wrong.empty(),
                                wrong.empty()
                                    ? std::to_string(rows.ledger.size()) + " rows and " +
@@ -192,71 +164,45 @@ class Ledger final : public Workload {
     return export_list_append(read_rows(database), open_history(path), to);
   }
 
-  std::string describe() const override {
-    std::string line = "ledger: " + std::to_string(FLAGS_ledger_keys) + " keys, up to " +
-                       std::to_string(FLAGS_ledger_reads) + " reads and " +
-                       std::to_string(FLAGS_ledger_writes) + " writes a transfer, " +
-                       std::to_string(FLAGS_ledger_cells) + " cells, " +
-                       std::to_string(FLAGS_ledger_slots) + " with slots";
-    if (FLAGS_ledger_theta != 0) line += ", zipfian " + flag("ledger_theta");
+ private:
+  std::string description() const {
+    std::string line = "ledger: " + std::to_string(options_.keys) + " keys, up to " +
+                       std::to_string(options_.reads) + " reads and " +
+                       std::to_string(options_.writes) + " writes a transfer, " +
+                       std::to_string(options_.cells) + " cells, " +
+                       std::to_string(options_.slots) + " with slots";
+    if (options_.theta != 0) {
+      char theta[32];
+      std::snprintf(theta, sizeof theta, ", zipfian %.4g", options_.theta);
+      line += theta;
+    }
     return line + (FLAGS_history.empty() ? "" : ", history in " + FLAGS_history);
   }
 
-  uint64_t expected_bytes() const override {
-    return FLAGS_ledger_keys * 2 * (sizeof(Tuple) + sizeof(LedgerRow)) +
-           FLAGS_ledger_cells * 2 * (sizeof(Tuple) + sizeof(CellRow));
-  }
-
- private:
   static Check proof(const CheckResult& result) {
     return {"history", result.passed, result.summary()};
   }
 
+  const Options options_ = options_from_flags();
   KeyPicker pick_;
-  Beginning beginning_;
+  ResumeState resume_state_;
   CellOrder order_;
   platform::mutex making_;
   std::unique_ptr<Acknowledged> acknowledged_;
   Acknowledged nobody_{1};  // of replayers: recovery acknowledges nothing
-  std::string unsafe_;
   std::unique_ptr<HistoryWriter> history_;
 };
-
-std::string check_flags() {
-  if (FLAGS_ledger_reads > kMostAccesses) return "--ledger_reads is at most 64";
-  if (FLAGS_ledger_writes < 1 || FLAGS_ledger_writes > kMostAccesses) {
-    return "--ledger_writes is from 1 to 64";
-  }
-  const uint64_t fewest = FLAGS_ledger_reads + FLAGS_ledger_writes;
-  if (FLAGS_ledger_keys < fewest || FLAGS_ledger_keys > 100'000'000) {
-    return "--ledger_keys is from " + std::to_string(fewest) +
-           " (the keys of a transfer) to 100000000";
-  }
-  if (FLAGS_ledger_cells < 1 || FLAGS_ledger_cells > 1'000'000) {
-    return "--ledger_cells is from 1 to 1000000";
-  }
-  if (FLAGS_ledger_slots > FLAGS_ledger_cells) {
-    return "--ledger_slots is at most --ledger_cells: a slot is there if its cell says so";
-  }
-  if (!(FLAGS_ledger_theta >= 0 && FLAGS_ledger_theta <= 2)) return "--ledger_theta is from 0 to 2";
-  if (FLAGS_ledger_die_early != 0 && FLAGS_history.empty()) {
-    return "--ledger_die_early needs a --history, which numbers the transactions";
-  }
-  if (FLAGS_history_mb < 1 || FLAGS_history_mb > 1 << 20) {
-    return "--history_mb is from 1 to 1048576";
-  }
-  return "";
-}
 
 const WorkloadRegistration registration({
     .name = "ledger",
     .what =
         "reads, updates, blind writes, inserts, deletes and scans, to be proved right afterwards",
     .memory = "0.24 kB a key",
-    .load_flags = {"ledger_keys", "ledger_cells", "ledger_slots"},
+    .load_flags = {"ledger"},
     .check_flags = check_flags,
     .make = [] { return std::make_unique<Ledger>(); },
     .keeps_history = true,
+    .has_commands = true,
 });
 
 }  // namespace

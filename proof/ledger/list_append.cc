@@ -36,8 +36,8 @@ class Exporter {
     return history_.transactions[t].acknowledged ? ":ok" : ":fail";
   }
 
-  // The number that stands for a transaction in lists: its index, or a number behind all indexes if
-  // the history does not know it.
+  // Returns the number that stands for a transaction in lists: its index, or a number after all
+  // indexes if the history does not know it.
   uint64_t number_of(TransactionId id) {
     const uint32_t t = history_.find(id);
     if (t != History::kNone) return t;
@@ -45,11 +45,11 @@ class Exporter {
            strangers_.try_emplace(id, strangers_.size()).first->second;
   }
 
-  // A cell's key in histories.
+  // Returns a cell's key in histories.
   Key cell(Key number) const { return history_.keys.ledger + number; }
 
-  // The last write of a key shows in the database, and so does what a write that shows has updated.
-  // What was overwritten blindly does not show.
+  // Notes which transactions show in the database: the last writer of each key, and the writer that
+  // a write that shows has updated. A write that was overwritten blindly does not show.
   void note_what_shows(Key key, TransactionId last) {
     steps_ = 0;
     for (TransactionId id = last; id != 0;) {
@@ -62,9 +62,9 @@ class Exporter {
     }
   }
 
-  // What was overwritten blindly does not show, but has happened if a transaction that happened has
-  // read from it. Only a transaction that wrote cells alone can be hidden so: a write to the ledger
-  // shows.
+  // Notes transactions that were overwritten blindly, so that they do not show, but were read by a
+  // transaction that happened. Only a transaction that wrote nothing but cells can be hidden like
+  // this: a write to the ledger shows.
   void note_what_was_read() {
     std::vector<uint32_t> left;
     for (uint32_t t = 0; t < there_.size(); ++t) {
@@ -90,9 +90,9 @@ class Exporter {
     });
   }
 
-  // The writers of `key`, the first one first, up to `last`. A writer that the history does not
-  // know begins the list. A write that was overwritten blindly is in the list only if its
-  // transaction is there or was acknowledged: otherwise it never happened, and no row tells.
+  // Returns the writers of `key`, in order, up to `last`. A writer that the history does not know
+  // begins the list. A write that was overwritten blindly is in the list only if its transaction
+  // shows or was acknowledged: otherwise it never happened, and no row tells.
   std::vector<TransactionId> list_up_to(Key key, TransactionId last) {
     std::vector<TransactionId> list;
     steps_ = 0;
@@ -112,7 +112,8 @@ class Exporter {
     return list;
   }
 
-  // Whether a walk along the writes of `key` has met no more of them than there are transactions.
+  // Returns whether a walk along the writes of `key` ends, within as many steps as there are
+  // transactions.
   bool in_a_line(Key key) {
     if (++steps_ <= history_.transactions.size() + 2) return true;
     error_ = "the history cannot be exported: the writes of " + history_.keys.name(key) +
@@ -120,14 +121,15 @@ class Exporter {
     return false;
   }
 
-  // Null if the transaction did not write the key.
+  // Returns the transaction's write of the key, or null.
   const Access* write_of(uint32_t t, Key key) const {
     const auto& writes = history_.transactions[t].writes;
     const auto found = std::ranges::find(writes, key, &Access::key);
     return found == writes.end() ? nullptr : &*found;
   }
 
-  // "[:r key [list]]". A read whose result is not known, `seen` is false, has nil for its list.
+  // Returns "[:r key [list]]", with nil for the list if the read's result is unknown (`seen` is
+  // false).
   std::string read(Key key, TransactionId last, bool seen) {
     std::string text = "[:r " + std::to_string(key) + " ";
     if (!seen) return text + "nil]";

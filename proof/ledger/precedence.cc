@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kNone = ~uint32_t{0};
 
-// By `from`, then by `to`.
+// Sorts edges by their first node, then by their second.
 void sort(std::vector<Edge>* edges) {
   std::vector<uint64_t> words;
   words.reserve(edges->size());
@@ -44,9 +44,8 @@ class Graph {
   std::vector<uint32_t> to_;
 };
 
-// Kahn's algorithm: removes nodes without a remaining predecessor until no such node remains.
-// Returns the number of remaining predecessors of each node, which are all 0 if the graph has no
-// cycle.
+// Removes nodes without a remaining predecessor until no such node remains (Kahn's algorithm).
+// Returns the number of remaining predecessors of each node; all are 0 if the graph has no cycle.
 std::vector<uint32_t> predecessors_left(uint32_t nodes, const Graph& graph,
                                         const std::vector<Edge>& edges) {
   std::vector<uint32_t> left(nodes), ready;
@@ -64,7 +63,7 @@ std::vector<uint32_t> predecessors_left(uint32_t nodes, const Graph& graph,
   return left;
 }
 
-// A shortest cycle through `start`, which must be on one, by breadth-first search.
+// Returns a shortest cycle through `start`, which must be on one, found by breadth-first search.
 std::vector<uint32_t> shortest_cycle_through(uint32_t start, uint32_t nodes, const Graph& graph) {
   std::vector<uint32_t> came_from(nodes, kNone), queue{start};
   for (size_t next = 0; next < queue.size() && came_from[start] == kNone; ++next) {

@@ -95,8 +95,8 @@ std::vector<Required::Dependency> Required::dependencies(uint32_t transaction) c
   return found;
 }
 
-// The transaction that inserted the row which `write` erased or overwrote; 0: the initial load. If
-// the history does not lead there, the transaction at which it ends.
+// Returns the transaction that inserted the row which `write` erased or overwrote; 0: the initial
+// load. If the history does not lead there, returns the transaction at which it ends.
 TransactionId Required::inserter(const Access& write) const {
   TransactionId at = write.writer;
   for (size_t steps = 0; at != 0 && steps < history_.transactions.size(); ++steps) {

@@ -1,14 +1,14 @@
-// Which transactions a database must hold, and whether it lacks one of them (R1, R2, R4).
+// The transactions that a database must hold, and whether it lacks one of them (R1, R2, R4).
 //
-// Required are the transactions of which a write shows; unless their life was unsafe, those that
-// were acknowledged; and all on which a required transaction depends. A transaction depends on
+// A transaction is *required* if one of its writes shows, or if it was acknowledged and its life
+// was not unsafe, or if a required transaction depends on it. A transaction depends on
 //
 //   - the writers of what it read, and of what it updated;
-//   - by an insert, on the erase before it;
-//   - by an erase or an overwriting of a slot's row, on the insert that had made the row present.
+//   - the erase before its insert;
+//   - the insert that made a slot's row present, if it erased or overwrote that row.
 //
-// It does not depend on what it overwrites blindly. A required transaction is *lost* if a write of
-// it is missing.
+// It does not depend on the versions that it overwrites blindly. A required transaction is *lost*
+// if one of its writes is missing.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ class Required {
 
   // Checks that transactions are recovered whole or not at all (R2).
   std::string torn() const;
-  // Checks that no acknowledged transaction is lost, nor what it depends on (R1).
+  // Checks that no acknowledged transaction is lost, and none that it depends on (R1).
   std::string lost_acknowledged();
-  // Checks that nothing is lost on which a transaction depends that shows (R4).
+  // Checks that no transaction is lost on which a transaction that shows depends (R4).
   std::string not_closed();
-  // After these: whether the transaction is required.
+  // Returns whether the transaction is required. Called after the checks above.
   bool contains(uint32_t transaction) const { return members_[transaction].required; }
 
  private:
-  // Why a transaction is required.
+  // The reason why a transaction is required.
   struct Member {
     bool required = false, seed = false;
     uint32_t dependent = 0;  // unless `seed`: who depends on it

@@ -1,5 +1,6 @@
-// What the ledger's clients begin with: nothing after a load; after a recovery, what earlier lives
-// have left in the rows and in their history (proof/history/history_files.h).
+// The state with which the ledger's clients resume: empty after a load; after a recovery, the
+// counts and generations that earlier lives left in the rows and in their history
+// (proof/history/history_files.h).
 #pragma once
 
 #include <algorithm>
@@ -12,14 +13,14 @@
 
 namespace logjam::ledger {
 
-struct Beginning {
+struct ResumeState {
   std::vector<uint64_t> attempts;     // by worker: the largest count of its ids
   std::vector<uint32_t> generations;  // by ledger key: that of its entry; empty after a load
 
   uint64_t attempts_of(uint32_t worker) const {
     return worker < attempts.size() ? attempts[worker] : 0;
   }
-  // The worker's ids go on behind `count`.
+  // Makes the worker's ids continue after `count`.
   void raise(uint32_t worker, uint64_t count) {
     if (count == 0) return;
     if (attempts.size() <= worker) attempts.resize(worker + 1);
@@ -28,8 +29,8 @@ struct Beginning {
   void raise(TransactionId id) { raise(worker_of(id), count_of(id)); }
 };
 
-// Reads what the rows say, and tells `order` who wrote the cells last. No transaction may run
+// Reads the state from the rows, and tells `order` who wrote each cell last. No transaction may run
 // meanwhile.
-Beginning read_beginning(Database& database, CellOrder* order);
+ResumeState read_resume_state(Database& database, CellOrder* order);
 
 }  // namespace logjam::ledger

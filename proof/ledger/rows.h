@@ -6,24 +6,20 @@
 // number: the writer of the row that was read.
 //
 // Cells are rows that transactions overwrite without reading them, so a cell names its writer, but
-// not whose write that writer overwrote. A slot is a row that comes and goes; the cell of the same
-// number says whether it is there. In histories and in the checker, keys from 0 are rows of the
+// not the writer before. A slot is a row that is often inserted and erased; the cell of the same
+// number says whether it is present. In histories and in the checker, keys from 0 are rows of the
 // ledger, and the cells' keys follow.
 #pragma once
 
 #include <cstdint>
 
 #include "engine/storage/tuple.h"
+#include "platform/random.h"
 #include "proof/history/file.h"
 
 namespace logjam::ledger {
 
-// splitmix64's finalizer.
-constexpr uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
+using platform::mix_bits;
 
 // The row of a key in table `ledger`. The key has an entry in table `entries` exactly if `present`
 // is 1.
@@ -33,24 +29,24 @@ struct LedgerRow {
   TransactionId toggler = 0;      // the writer that last inserted or erased the entry
   uint32_t generation = 0;        // of the entry, see entry_key()
   uint32_t present = 0;
-  // A hash of everything that the row's writers had read before they wrote. Where the log holds
+  // A hash of everything that the row's writers had read before they wrote. If the log holds
   // commands instead of values, recovery computes the same hash only if each writer reads the same
-  // again.
+  // versions again.
   uint64_t seen = 0;
   static constexpr unsigned kFillers = 7;
   uint64_t filler[kFillers] = {};  // follows from all other fields, so a torn row is noticed
 
-  // Adds to `seen` that the transaction which writes this row has read the row of `key`, as written
-  // by `read`.
+  // Adds to `seen` that the row's writer has read the row of `key`, as written by `read`.
   void remember(Key key, TransactionId read) { seen = remember(seen, key, read); }
   static uint64_t remember(uint64_t seen, Key key, TransactionId read) {
-    return mix(seen + mix(read ^ mix(~key)));
+    return mix_bits(seen + mix_bits(read ^ mix_bits(~key)));
   }
 
   uint64_t expected_filler(Key key, unsigned i) const {
-    const uint64_t all = mix(writer) ^ mix(overwritten + 1) ^ mix(toggler + 2) ^
-                         mix(uint64_t{generation} << 32 | present) ^ mix(seen + 3) ^ mix(~key);
-    return mix(all + i);
+    const uint64_t all = mix_bits(writer) ^ mix_bits(overwritten + 1) ^ mix_bits(toggler + 2) ^
+                         mix_bits(uint64_t{generation} << 32 | present) ^ mix_bits(seen + 3) ^
+                         mix_bits(~key);
+    return mix_bits(all + i);
   }
   void seal(Key key) {
     for (unsigned i = 0; i < kFillers; ++i) filler[i] = expected_filler(key, i);
@@ -64,9 +60,9 @@ struct LedgerRow {
 };
 static_assert(sizeof(LedgerRow) == 96);
 
-// The key of a ledger key's entry, in each generation another one: so inserts keep changing the
-// index. Entries are in the order of their ledger keys, so a range of ledger keys is a range of
-// entries.
+// Returns the key of a ledger key's entry, which differs in each generation, so inserts keep
+// changing the index. Entries are in the order of their ledger keys, so a range of ledger keys is a
+// range of entries.
 inline constexpr unsigned kGenerationBits = 20;
 constexpr Key entry_key(Key key, uint32_t generation) {
   return key << kGenerationBits | (generation & ((1u << kGenerationBits) - 1));
@@ -78,12 +74,12 @@ struct EntryRow {
   Key key = 0;  // in the ledger; of a slot, its number
   uint64_t filler = 0;
 
-  void seal() { filler = mix(writer ^ mix(~key)); }
-  bool intact() const { return filler == mix(writer ^ mix(~key)); }
+  void seal() { filler = mix_bits(writer ^ mix_bits(~key)); }
+  bool intact() const { return filler == mix_bits(writer ^ mix_bits(~key)); }
 };
 
-// The row of a cell. Slot `number` is in table `slots` exactly if `present` is 1. Cells without a
-// slot have 0.
+// The row of a cell. The slot of the same number is in table `slots` exactly if `present` is 1. In
+// cells without a slot `present` is 0.
 struct CellRow {
   TransactionId writer = 0;
   uint64_t present = 0;
@@ -93,7 +89,8 @@ struct CellRow {
   uint64_t filler[kFillers] = {};
 
   uint64_t expected_filler(Key number, unsigned i) const {
-    return mix((mix(writer) ^ mix(present + 1) ^ mix(seen + 2) ^ mix(~number)) + i);
+    return mix_bits(
+        (mix_bits(writer) ^ mix_bits(present + 1) ^ mix_bits(seen + 2) ^ mix_bits(~number)) + i);
   }
   void seal(Key number) {
     for (unsigned i = 0; i < kFillers; ++i) filler[i] = expected_filler(number, i);

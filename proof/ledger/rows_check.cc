@@ -1,4 +1,4 @@
-// What the rows of a database show without a history.
+// The checks that need rows only, no history.
 #include <algorithm>
 #include <cstring>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "proof/ledger/precedence.h"
-#include "workloads/common.h"
+#include "workloads/parallel_sum.h"
 
 namespace logjam::ledger {
 namespace {
@@ -16,12 +16,13 @@ struct Edges {
   void add(const Edges& more) { edges.insert(edges.end(), more.edges.begin(), more.edges.end()); }
 };
 
-// Each writer of a key comes before the next.
+// Adds that each writer of a key comes before the next.
 void add_writers(const std::vector<uint32_t>& chain, std::vector<Edge>* edges) {
   for (size_t i = 0; i + 1 < chain.size(); ++i) edges->emplace_back(chain[i], chain[i + 1]);
 }
 
-// A reader comes after the writer of the version that it read, and before the next version's.
+// Adds that a reader comes after the writer of the version that it read, and before the writer of
+// the next version.
 void add_reads(const History& history, const Versions& versions, uint32_t reader,
                std::vector<Edge>* edges) {
   for (const Access& read : history.transactions[reader].reads) {
@@ -37,7 +38,7 @@ void add_reads(const History& history, const Versions& versions, uint32_t reader
   }
 }
 
-// The reason for the edge between two transactions, as a sentence.
+// Returns the reason for the edge between two transactions, as a sentence.
 std::string why_before(const History& history, uint32_t from, uint32_t to) {
   const RecordedTransaction& before = history.transactions[from];
   const RecordedTransaction& after = history.transactions[to];

@@ -1,5 +1,5 @@
-// Whether the transactions of a history have a serial order: the write-write, write-read and
-// read-write precedences among them have no cycle (Adya: PL-3).
+// Decides whether the transactions of a history have a serial order: whether the write-write,
+// write-read and read-write precedences among them have no cycle (Adya: PL-3).
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct SerialOrder {
   std::string violation;  // a cycle, as a sentence; empty if there is none
 };
 
-// All writers of versions take part, and the readers for which `counts` returns true. Several
-// threads call `counts` at once.
+// Looks for a cycle among all writers of versions and the readers for which `counts` returns true.
+// Several threads call `counts` at once.
 SerialOrder find_serial_order(const History& history, const Versions& versions,
                               const std::function<bool(uint32_t)>& counts);
 

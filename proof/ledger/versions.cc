@@ -36,8 +36,9 @@ std::string Versions::walk() {
   });
 }
 
-// A key's chain and the numbers of its writes are this call's alone. Its writers are not: they
-// wrote other keys too. `last` wrote the row in the database, which may say whom it overwrote.
+// Follows the versions of one key. Only this call changes the key's chain and the numbers of its
+// writes. Calls for other keys also mark its writers, which wrote other keys too. `last` wrote the
+// row in the database, which may say whom it overwrote.
 std::string Versions::walk_key(Key key, TransactionId last, const TransactionId* overwritten) {
   std::vector<uint32_t>& chain = chains_[key];
   TransactionId above = 0, id = last;

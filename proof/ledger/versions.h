@@ -1,4 +1,4 @@
-// Which versions of each key a database holds.
+// The versions of each key that a database holds.
 //
 // Version v of a key is the write of chain(key)[v - 1]; version 0 is the initial load. The last
 // version is the write of the row in the database. Below it come the write that it overwrote, and
@@ -6,8 +6,8 @@
 // *missing*: it is not in the database, and was not overwritten by what is.
 //
 // A version *shows* if the database proves that its writer was recovered: the last version shows,
-// and a version that was updated by a version that shows. What lies below a blind write may have
-// been recovered or not. The database does not show which, and no rule demands either.
+// and so does a version that was updated by a version that shows. A version below a blind write may
+// have been recovered or not. The database does not show which, and no rule demands either.
 #pragma once
 
 #include <cstddef>
@@ -26,23 +26,25 @@ class Versions {
 
   Versions(const LedgerRows& rows, const History& history);
 
-  // Follows the versions of every key down from its row. Returns a violation, if chains are broken
-  // (R3), or if the rows of a slot do not come and go in turn. Called once, before all others.
+  // Follows the versions of every key down from its row. Returns a violation if chains are broken
+  // (R3), or if the rows of a slot are not inserted and erased alternately. Called once, before all
+  // others.
   std::string walk();
 
   const std::vector<uint32_t>& chain(Key key) const { return chains_[key]; }
-  // The version that a read saw, or that an access has overwritten; or kMissing.
+  // Returns the version that a read saw, or that an access has overwritten; or kMissing.
   uint32_t of(const Access& access) const;
-  // Whether one of the transaction's writes shows.
+  // Returns whether one of the transaction's writes shows.
   bool shows(uint32_t transaction) const { return shows_[transaction] != 0; }
   uint64_t showing() const;  // number of transactions
-  // The transaction's first write that is missing, or null; and its first that is not.
+  // Returns the transaction's first write that is missing, or null.
   const Access* missing_write(uint32_t transaction) const;
+  // Returns the transaction's first write that is not missing, or null.
   const Access* present_write(uint32_t transaction) const;
-  // The write of `key` by that transaction, or null.
+  // Returns the transaction's write of `key`, or null.
   const Access* write_of(uint32_t transaction, Key key) const;
-  // What became of a missing write. For example "ledger key 7 over 0:12 is not there, 1:3 overwrote
-  // the same (fork)".
+  // Describes what became of a missing write, for example "ledger key 7 over 0:12 is not there, 1:3
+  // overwrote the same (fork)".
   std::string where_lost(const Access& write) const;
 
  private:

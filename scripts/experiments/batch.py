@@ -20,7 +20,7 @@ import socket
 
 from experiments import store
 from experiments.definition import Point
-from experiments.refused import Refused
+from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused, Runner
 
 FIGURES = pathlib.Path(__file__).resolve().parent.parent / "figures.py"
@@ -28,7 +28,7 @@ OF_PLAN = ("name", "csv", "binary", "wal_dir", "tries", "skip_refused", "jobs")
 
 
 def digest(path):
-    """As Runner names the binary in each row."""
+    """Returns the checksum by which Runner names the binary in each row."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:12]
 
@@ -49,7 +49,7 @@ def _write(path, content):
 
 
 def ranges(numbers):
-    """[1, 2, 3, 7] as "1-3, 7"."""
+    """Writes [1, 2, 3, 7] as "1-3, 7"."""
     spans = []
     for number in sorted(numbers):
         if spans and spans[-1][1] == number - 1:
@@ -114,7 +114,8 @@ class Batch:
         print(f"{self.name_of(index)}: done on {host}", flush=True)
 
     def result(self, index):
-        """What the job's file holds, or None; and why not: "" if there is no file."""
+        """Returns the content of the job's file, or None and the reason ("" if there is no
+        file)."""
         path = self._path(index)
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
@@ -131,11 +132,11 @@ class Batch:
             return None, f"{path} is not whole"
 
     def missing(self):
-        """The indexes of the jobs that have no row."""
+        """Returns the indexes of the jobs that have no row."""
         return [index for index in range(len(self.jobs)) if self.result(index)[0] is None]
 
     def merged(self):
-        """Whether the CSV has all rows of this batch."""
+        """Returns whether the CSV has all rows of this batch."""
         return (self.folder / "merged").exists()
 
     def forget(self, hosts):
@@ -156,7 +157,7 @@ class Batch:
         return lines[-1] if lines else "no log: it did not begin"
 
     def _results(self):
-        """What all jobs' files hold, in order; refuses if one is missing."""
+        """Returns the contents of all jobs' files, in order. Raises Refused if one is missing."""
         results, damaged, missing = [], [], []
         for index in range(len(self.jobs)):
             found, wrong = self.result(index)
@@ -175,7 +176,7 @@ class Batch:
         return results
 
     def _refuse_a_mixture(self, results):
-        """A ratio of rows of different machines would mean nothing."""
+        """Refuses rows of different machines, whose ratios would mean nothing."""
         hosts = {}
         for found in results:
             origin = tuple(found["row"].get(column, "") for column in store.ORIGIN)
@@ -205,8 +206,8 @@ class Batch:
 
 
 def make(folder, experiment, jobs, logjam, rows, *, wal_dir, tries, skip_refused, fresh):
-    """The batch of these (round, point) pairs, for the Store `rows`, in `folder`: a new one, or the
-    one that is there if it is of the same plan, so that its rows count."""
+    """Returns the batch of these (round, point) pairs, for the Store `rows`, in `folder`: a new
+    one, or the one that is there if it is of the same plan, so that its rows count."""
     folder = pathlib.Path(folder).resolve()
     binary = digest(logjam)
     if rows.rows and rows.rows[0].get("binary") != binary:

@@ -1,17 +1,17 @@
 """What has moved between two measurements of the same experiments, beyond the noise.
 
-For each point and column there are the rounds' logarithms of new / old, in pairs of the same round: where
-the two binaries ran in turn (`figures.py run --beside=BINARY`), a pair cancels what disturbed both. A change
-counts if chance makes it in one of a hundred comparisons at most (Bonferroni over all that is compared),
-and if it is large enough.
+For each point and column there are the rounds' logarithms of new / old, in pairs of the same round:
+where the two binaries ran in turn (`figures.py run --beside=BINARY`), a pair cancels what disturbed
+both. A change counts if chance makes it in one of a hundred comparisons at most (Bonferroni over
+all that is compared), and if it is large enough.
 
-Two changes are looked for. Of a point: its noise is how its pairs scatter, and at least how those of all
-points do, because a few rounds of one point say little about their own noise (Student's t). Of an
-experiment as a whole, which finds what is too small to see in any one point: whether the pairs of all
-points lean to one side (Wilcoxon's signed ranks, which a few wild runs do not sway). That supposes
-independent pairs. Where one measurement came after the other they are not: two minutes apart, this
-project's virtual machine is a tenth faster or slower. Then the rounds are compared, each by the
-median of its points, and small changes are not seen.
+Two changes are looked for. Of a point: its noise is how its pairs scatter, and at least how those
+of all points do, because a few rounds of one point say little about their own noise (Student's t).
+Of an experiment as a whole, which finds what is too small to see in any one point: whether the
+pairs of all points lean to one side (Wilcoxon's signed ranks, which a few wild runs do not sway).
+That supposes independent pairs. Where one measurement came after the other they are not: two
+minutes apart, this project's virtual machine is a tenth faster or slower. Then the rounds are
+compared, each by the median of its points, and small changes are not seen.
 """
 
 import dataclasses
@@ -22,11 +22,11 @@ import statistics
 from scipy import stats
 
 from experiments import definition, store, sweep
-from experiments.measured import Measured, NotMeasured
-from experiments.printed import say
-from experiments.refused import Refused
+from experiments.analysis import Measured, NotMeasured
+from experiments.errors import Refused
+from experiments.text_tables import say
 
-# What a reader would call faster or slower: the column, and whether more of it is better.
+# The columns that a reader would call faster or slower, and whether more is better.
 COLUMNS = {"tps": True, "inserts_s": True, "replay_gb_s": True, "cpu_us_txn": False,
            "commit_p50_us": False}
 FALSE_ALARMS = 0.01   # the probability that a comparison of equals finds anything
@@ -67,13 +67,13 @@ class _Change:
 
 
 def in_turn(old, new):
-    """Whether the two were run in turn: each began before the other ended."""
+    """Returns whether the two were run in turn: each began before the other ended."""
     times = [[row["began"] for row in rows if row.get("began")] for rows in (old, new)]
     return all(times) and min(times[0]) < max(times[1]) and min(times[1]) < max(times[0])
 
 
 def _changes(old, new, column):
-    """The changes of one column, of all points that both have."""
+    """Returns the changes of one column at all points that both have."""
     for axes in new.points():
         try:
             ours, theirs = new.column(column, axes), old.column(column, axes)
@@ -87,27 +87,27 @@ def _changes(old, new, column):
 
 
 def _by_round(changes):
-    """The change of all points: the median of the points in each round."""
+    """Returns the change of all points: the median of the points in each round."""
     rounds = min(len(change.logarithms) for change in changes)
     return [statistics.median(change.logarithms[number] for change in changes)
             for number in range(rounds)]
 
 
 def _noise(logarithms, degrees, risk, deviation=0.0):
-    """How large chance makes the mean of these with this risk; they scatter by `deviation` at
-    least."""
+    """Returns the mean that chance alone reaches with this risk, if the values scatter by at least
+    `deviation`."""
     error = max(statistics.stdev(logarithms), deviation) / math.sqrt(len(logarithms))
     return error * stats.t.ppf(1 - risk / 2, degrees)
 
 
 def _leans(logarithms, risk):
-    """Whether these pairs lean to one side more than chance makes them with this risk."""
+    """Returns whether these pairs lean to one side more than chance makes them with this risk."""
     return any(logarithms) and stats.wilcoxon(
         logarithms, zero_method="zsplit", method="approx").pvalue < risk
 
 
 def compare(old, new, apart, count=1):
-    """What moved between two Measured of one experiment: a list of Moved, the largest change first.
+    """Returns what moved between two Measured of one experiment: Moved, the largest change first.
     `apart`: they were not run in turn. `count`: how many experiments are compared in all. Raises
     Refused if no point has enough rounds in both."""
     least = math.log1p(LEAST_APART if apart else LEAST_IN_TURN)
@@ -137,8 +137,8 @@ def compare(old, new, apart, count=1):
 
 
 def pairs_to_compare(args):
-    """Triples of an experiment, its old rows and its new ones. OLD and NEW are directories of results,
-    or two CSV files of a sweep."""
+    """Triples of an experiment, its old rows and its new ones. OLD and NEW are directories of
+    results, or two CSV files of a sweep."""
     old, new = pathlib.Path(args.old), pathlib.Path(args.new)
     if old.is_file() and new.is_file():
         rows = [store.Store(path).rows for path in (old, new)]

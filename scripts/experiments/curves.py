@@ -9,12 +9,12 @@ import dataclasses
 import statistics
 
 from experiments import style
+from experiments.analysis import NotMeasured
 from experiments.definition import text
-from experiments.measured import NotMeasured
 from experiments.store import axes_of
 
-# The fractions of a distribution that are drawn: all percents, and the tail.
-FRACTIONS = [i / 100 for i in range(1, 100)] + [0.995, 0.999]
+# The fractions of a distribution that are drawn: those that logjam writes (cli/cdf.cc).
+FRACTIONS = [*(i / 100 for i in range(2, 95, 2)), 0.95, 0.96, 0.98, 0.99, 0.995, 0.999]
 TRACED = ("cdf", "timeline")
 BY_NAME = ("bars", "stacked")  # x are names in these kinds
 EXTRA_AXES = {"cdf": ("latency_us", "fraction"), "timeline": ("seconds", "tps")}
@@ -52,7 +52,7 @@ def as_list(value):
 
 
 def number(cell):
-    """The number in a cell, or None."""
+    """Returns the number in a cell, or None."""
     try:
         return float(cell)
     except (TypeError, ValueError):
@@ -60,7 +60,7 @@ def number(cell):
 
 
 def facts_of(measured, axes):
-    """What the page filters by, and what says that a row is unsafe."""
+    """Returns the columns that the page filters by, and the one that says that a row is unsafe."""
     found = {}
     for name in ("log", "workload", "commit", "unsafe"):
         try:
@@ -95,12 +95,12 @@ class Names:
 
 
 def label(axis, value):
-    """The name of an axis' value: a number alone says nothing, nor does true."""
+    """Returns the name of an axis' value: a number alone says nothing, nor does true."""
     return f"{axis} {value}" if number(value) is not None or value in ("true", "false") else value
 
 
 def numeric_x(experiment, points):
-    """Whether x is a number: a column, or an axis all of whose values are numbers."""
+    """Returns whether x is a number: a column, or an axis with nothing but numbers."""
     x = experiment.plot.get("x", "")
     if experiment.plot.get("kind", "lines") in BY_NAME:
         return False
@@ -110,15 +110,15 @@ def numeric_x(experiment, points):
 
 
 def columns_of(plot):
-    """The columns of the y axes: one panel each, or the parts of a stack. Both ends of a range are
-    in one panel."""
+    """Returns the columns of the y axes: one panel each, or the parts of a stack. Both ends of a
+    range are in one panel."""
     columns, ends = as_list(plot.get("y")), as_list(plot.get("low_high"))
     ranges = [column for column in columns if column in ends]
     return [column for column in columns if column not in ranges[1:]]
 
 
 def marks(experiment, measured):
-    """The marks of the kinds lines, bars and stacked, in the order of the file."""
+    """Returns the marks of the kinds lines, bars and stacked, in the order of the file."""
     wanted = [*columns_of(experiment.plot), *as_list(experiment.plot.get("low_high"))]
     points = [point for point in measured.points()
               if not all(_is_reference(measured, column, point) for column in wanted)]
@@ -141,7 +141,7 @@ def marks(experiment, measured):
 
 
 def _is_reference(measured, column, point):
-    """Whether the column is a ratio to this very point: 1 says nothing."""
+    """Returns whether the column is a ratio to this very point: 1 says nothing."""
     return (column in measured.experiment.ratios and
             measured.reference(column, point) == point)
 
@@ -157,7 +157,7 @@ def _x_of(measured, names, point, numeric):
 
 
 def traces(experiment, measured, rows):
-    """The traces in the rows of a `cdf` or `timeline` file."""
+    """Returns the traces in the rows of a `cdf` or `timeline` file."""
     kind = experiment.plot["kind"]
     default_x, default_y = EXTRA_AXES[kind]
     x = experiment.plot.get("x", default_x)
@@ -177,7 +177,8 @@ def traces(experiment, measured, rows):
 
 
 def _distribution(rounds, column):
-    """At each fraction the median of the rounds' latencies, the smallest and the largest."""
+    """Returns at each fraction the median of the rounds' latencies, the smallest and the
+    largest."""
     sorted_rounds = [sorted((float(row["fraction"]), float(row[column])) for row in rows)
                      for rows in rounds.values()]
     points = []
@@ -194,7 +195,7 @@ def _series_in_time(rows, x, column):
 
 
 def series_of(drawn):
-    """A map of the series' names, in their order, to what style.styles() wants to know."""
+    """Returns a map of the series' names, in their order, to what style.styles() wants to know."""
     found = {}
     for mark in drawn:
         logs, commits, unsafe = found.setdefault(mark.series, (set(), set(), []))
@@ -206,8 +207,8 @@ def series_of(drawn):
 
 
 def published_points(experiment, panel=None):
-    """The published points of a panel, or of all: dicts of series, panel, column, x, y, from. In a
-    stack a series is a part of it: a column, or its name."""
+    """Returns the published points of a panel, or of all: dicts of series, panel, column, x, y,
+    from. In a stack a series is a part of it: a column, or its name."""
     plot, found = experiment.plot, []
     axes = {"series": as_list(plot.get("series")), "panel": as_list(plot.get("panels"))}
     columns = columns_of(plot) or [""]
@@ -229,8 +230,8 @@ def published_points(experiment, panel=None):
 
 
 def styles_of(experiment, drawn):
-    """A map of the series' names to Styles: ours, and behind them those that only the paper has. If
-    it has one and we have one, they are the same."""
+    """Returns a map of the series' names to Styles: ours, then those that only the paper has. If it
+    has one and we have one, they are the same."""
     found = style.styles(series_of(drawn))
     if experiment.plot.get("kind") == "stacked":
         return found

@@ -1,7 +1,8 @@
 """What an experiment is: a file of config/figures/ or config/experiments/, read and checked.
 
-The format is described in config/figures/README.md. A mistake in a file is refused with one sentence
-before anything runs: an unknown field, an axis that a size narrows to a value that it does not have.
+The format is described in docs/EXPERIMENTS.md. A mistake in a file is refused with one sentence
+before anything runs: an unknown field, an axis that a size narrows to a value that it does not
+have.
 """
 
 import dataclasses
@@ -9,12 +10,11 @@ import itertools
 import pathlib
 import tomllib
 
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 CONFIG = pathlib.Path(__file__).resolve().parent.parent.parent / "config"
 SIZES = {"quick": {"rounds": 3, "seconds": 0.5, "warmup": 0.2},
          "full": {"rounds": 5, "seconds": 5, "warmup": 1}}
-PUBLISHED = 36  # results that logjam is to make again
 COMMANDS = ("run", "micro", "recover", "dump")
 PREPARED = ("recover", "dump")  # these read a log, which another run writes first
 PLOTS = ("lines", "bars", "stacked", "cdf", "timeline", "dependencies")
@@ -45,7 +45,8 @@ class Point:
         return " ".join(f"{axis}={value}" for axis, value in self.axes.items()) or "all"
 
     def command_line(self):
-        """The command and its flags. {dir}, {memory} and {config} stay as they are in the file."""
+        """Returns the command and its flags. {dir}, {memory} and {config} stay as they are in the
+        file."""
         def flags(of):
             return " ".join(f"--{name}" if value is None else f"--{name}={text(value)}"
                             for name, value in of.items())
@@ -81,7 +82,10 @@ class Simulated:
 
 
 def text(value):
-    """A flag's or an axis' value as it stands on the command line and in a CSV."""
+    """Returns a flag's or an axis' value as it stands on the command line and in a CSV. A dict is the
+    value of a flag that is a list: {"txns": 8, "us": 500} is txns:8,us:500."""
+    if isinstance(value, dict):
+        return ",".join(f"{key}:{text(of)}" for key, of in value.items())
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -101,11 +105,20 @@ def _flags_of_axis(axis, values, schemes=None):
     return {text(value): {axis: value} for value in values}
 
 
+def _merged(flags, over):
+    """Returns `flags` with those of `over` in their place. Lists are merged key by key."""
+    merged = dict(flags)
+    for name, value in over.items():
+        both = isinstance(value, dict) and isinstance(merged.get(name), dict)
+        merged[name] = {**merged[name], **value} if both else value
+    return merged
+
+
 def _narrowed(named, wanted):
-    """The values of an axis that a size keeps: those it lists, or the ways of a table, whose flags
-    go over the grid's."""
+    """Returns the values of an axis that a size keeps: those it lists, or the ways of a table,
+    whose flags go over the grid's."""
     if isinstance(wanted, dict):
-        return {name: {**flags, **wanted[name]} for name, flags in named.items() if name in wanted}
+        return {name: _merged(flags, wanted[name]) for name, flags in named.items() if name in wanted}
     kept = {text(value) for value in wanted}
     return {name: flags for name, flags in named.items() if name in kept}
 
@@ -167,14 +180,15 @@ class Experiment:
         self._refuse_if("machine" not in given, "[simulated] names no machine")
         full = {**SIMULATED, **{name: given[name] for name in SIZE_FIELDS if name in given}}
         quick = given.get("quick", {})
-        merged = {name: {**full.get(name, {}), **quick.get(name, {})} for name in ("axes", "flags")}
+        merged = {"axes": {**full.get("axes", {}), **quick.get("axes", {})},
+                  "flags": _merged(full.get("flags", {}), quick.get("flags", {}))}
         sizes = {"full": self._size("simulated", full),
                  "quick": self._size("simulated.quick", {**full, **quick, **merged})}
         return Simulated(given["machine"], given.get("here", ""), given.get("why", ""),
                          given.get("number", self.number), given.get("grid", self.grids), sizes)
 
     def form(self, size, simulated=False):
-        """The Size of this name ("quick", "full"): natively, or on a simulated machine."""
+        """Returns the Size of this name ("quick", "full"): natively, or on a simulated machine."""
         if not simulated:
             return self.sizes[size]
         self._refuse_if(not self.simulated, "does not say, in a table [simulated], how it is run on "
@@ -205,7 +219,7 @@ class Experiment:
                                          "which no grid has")
 
     def axis_names(self):
-        """The axes of all grids, in the order of the file."""
+        """Returns the axes of all grids, in the order of the file."""
         names = {}
         for grid in [*self.grids, *(self.simulated.grids if self.simulated else [])]:
             names.update(dict.fromkeys(grid.get("prepare_axes", {})))
@@ -213,9 +227,9 @@ class Experiment:
         return list(names)
 
     def points(self, size="quick", schemes=None, simulated=False):
-        """The points of all grids in this size (a name), in the order of the file. `schemes` is
-        asked for an axis of every log scheme: a function that returns a dict of their names to
-        their flags."""
+        """Returns the points of all grids in this size (a name), in the order of the file.
+        `schemes` is asked for an axis of every log scheme: a function that returns a dict of their
+        names to their flags."""
         size, points = self.form(size, simulated), []
         for grid in self.simulated.grids if simulated else self.grids:
             command = grid.get("command", "run")
@@ -233,8 +247,8 @@ class Experiment:
         return points
 
     def about_seconds(self, size, schemes=None):
-        """About how long a size takes: its runs, and half a second for the load of each. A run that
-        ends by its flags counts as a second."""
+        """Returns about how long a size takes: its runs, and half a second for the load of each. A
+        run that ends by its flags counts as a second."""
         of_size = self.sizes[size]
         run = (of_size.seconds + of_size.warmup if of_size.seconds else 1) + 0.5
         return len(self.points(size, schemes)) * of_size.rounds * run
@@ -247,9 +261,9 @@ class Experiment:
             flags[timed]["seconds"] = size.seconds
             flags[timed].setdefault("warmup", size.warmup)
         for _, _, kind, of_value in chosen:
-            flags[kind].update(of_value)
-        flags["flags"].update(size.flags)
-        flags["prepare"].update(size.prepare)
+            flags[kind] = _merged(flags[kind], of_value)
+        flags["flags"] = _merged(flags["flags"], size.flags)
+        flags["prepare"] = _merged(flags["prepare"], size.prepare)
         return Point(index, {axis: name for axis, name, _, _ in chosen}, command, flags["flags"],
                      flags["prepare"] if command in PREPARED else None)
 
@@ -268,7 +282,7 @@ def load(path, own=False):
 
 
 def _order(experiment):
-    """A2 before A10: letters, then the number. Our own come last, by name."""
+    """Sorts A2 before A10: letters, then the number. Our own come last, by name."""
     if experiment.own:
         return (True, experiment.id, 0, "")
     head = experiment.id.rstrip("0123456789abcdefghijklmnopqrstuvwxyz")
@@ -278,14 +292,15 @@ def _order(experiment):
 
 
 def load_all(config=CONFIG):
-    """All experiments by id: the published results first, then our own."""
+    """Returns all experiments by id: the published results first, then our own."""
     found = [load(path, own) for folder, own in (("figures", False), ("experiments", True))
              for path in sorted((config / folder).glob("*.toml"))]
     return {experiment.id: experiment for experiment in sorted(found, key=_order)}
 
 
 def find(name, experiments=None):
-    """The experiment of this id, in capitals or not, or of a result that its file also makes."""
+    """Returns the experiment of this id, in capitals or not, or of a result that its file also
+    makes."""
     experiments = experiments or load_all()
     for experiment in experiments.values():
         if name.lower() in (own.lower() for own in (experiment.id, *experiment.also)):

@@ -17,8 +17,8 @@ KINDS = {True: ("vermillion", f"on one of the last {TIGHT} transactions of anoth
 
 
 def panels(experiment, measured, rows):
-    """A map of panels' names to their edges [place of the older transaction, its log, place of the
-    younger one, its log, whether tight]: those of the first round."""
+    """Returns a map of panels' names to their edges [place of the older transaction, its log, place
+    of the younger one, its log, whether tight]: those of the first round."""
     points = measured.points()
     axes = curves.as_list(experiment.plot.get("panels")) or [
         axis for axis in experiment.axis_names()
@@ -42,8 +42,8 @@ def handles():
 
 
 def draw(axes, edges):
-    """A line for each log, with its transactions from left to right in the order of their numbers,
-    and one from each transaction to those of other logs whose rows it overwrites."""
+    """Draws a line for each log, with its transactions from left to right in the order of their
+    numbers, and one from each transaction to those of other logs whose rows it overwrites."""
     streams = sorted({stream for edge in edges for stream in (edge[1], edge[3])})
     for stream in streams:
         axes.axhline(stream, color="#bbbbbb", lw=0.8, zorder=1)

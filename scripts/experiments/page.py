@@ -9,7 +9,7 @@ import html
 import json
 import pathlib
 
-from experiments import curves, dependencies, evidence, report
+from experiments import check_values, curves, dependencies, report
 from experiments.style import SCHEMES, component_colours, component_names
 
 HERE = pathlib.Path(__file__).resolve().parent / "page"
@@ -17,7 +17,7 @@ PROGRAMS = ("errors.js", "scales.js", "plot.js", "page.js")
 
 
 def rounded(value):
-    """Five digits are more than a figure shows, and keep the page small."""
+    """Rounds to five digits: more than a figure shows, and the page stays small."""
     return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
@@ -46,7 +46,7 @@ def _trace(trace):
 
 
 def _published(experiment, series_logs):
-    """The published points, each series with the scheme that it is about, or ""."""
+    """Returns the published points, each series with the scheme that it is about, or ""."""
     found = curves.published_points(experiment)
     for given in found:
         name = given["series"]
@@ -56,7 +56,7 @@ def _published(experiment, series_logs):
 
 
 def _facts(experiment, measured):
-    """What the lines of the table are filtered by."""
+    """Returns the values by which the lines of the table are filtered."""
     points = measured.points()
     names = curves.Names(experiment, points)
     found = []
@@ -93,7 +93,7 @@ def run_of(entry, run):
             "ours": ours, "published": published,
             "command": report.command_of(entry, run),
             "checks": [{"says": check["says"], "verdict": verdict,
-                        "numbers": evidence.of_check(measured, check)}
+                        "numbers": check_values.of_check(measured, check)}
                        for check, verdict in measured.checks()],
             "styles": {name: vars(style)
                        for name, style in curves.styles_of(one, drawn).items()},
@@ -123,7 +123,7 @@ def entry_of(entry):
 
 
 def page(entries, total):
-    """The text of index.html."""
+    """Returns the text of index.html."""
     data = {"counts": total, "schemes": SCHEMES,
             "entries": [entry_of(entry) for entry in entries]}
     # "</script>" inside of a string would end the script.

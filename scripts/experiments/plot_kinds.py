@@ -54,6 +54,53 @@ def lines(axes, marks, styles, plot):
         axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
 
 
+def family(axes, marks, styles, plot, members):
+    """Lines of a figure of very many series: those of the `members` in their looks, and all others
+    thin and grey. Returns the members' last marks, which name_lines() names."""
+    scale_y(axes, plot)
+    scale_x(axes, plot, categories_of(marks))
+    ends = []
+    for series, style in styles.items():
+        own = sorted((m for m in marks if m.series == series), key=lambda m: m.x)
+        if not own:
+            continue
+        x, y = [m.x for m in own], [m.middle for m in own]
+        if series in members:
+            axes.plot(x, y, **line_style(style, 4), zorder=3)
+            ends.append(own[-1])
+        else:
+            axes.plot(x, y, color="#d9d9d9", lw=0.9, zorder=2)
+    values = sorted({m.x for m in marks})
+    low, high = values[0], values[-1]
+    linear = plot.get("x_scale", "linear") == "linear"
+    axes.set_xlim(right=high + 0.6 * (high - low) if linear else high * (high / low) ** 0.6)
+    ticks = []
+    for value in reversed(values):  # the panels are narrow: not all values have a label
+        if not ticks or _apart([value, ticks[-1]], plot.get("x_scale", "linear"), low, high, 0.14):
+            ticks.append(value)
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    return ends
+
+
+def name_lines(axes, ends, styles):
+    """Writes the series' names at the ends of their lines, none over another. The axes must have
+    their final size."""
+    least = 8 * axes.figure.dpi / 72  # pixels from one name to the next
+    heights, last = [], -math.inf
+    placed = sorted((axes.transData.transform((m.x, m.middle))[1], m.series, m) for m in ends)
+    for height, _, _ in placed:
+        last = max(height, last + least)
+        heights.append(last)
+    # Names that were pushed up together move down by half, so that they stay beside their lines.
+    for i in reversed(range(len(placed))):
+        above = heights[i + 1] - least if i + 1 < len(placed) else math.inf
+        heights[i] = min(above, (heights[i] + placed[i][0]) / 2)
+    for (height, series, mark), wanted in zip(placed, heights):
+        axes.annotate(series or "all", (mark.x, mark.middle),
+                      (6, (wanted - height) * 72 / axes.figure.dpi), textcoords="offset points",
+                      va="center", fontsize=7, color=styles[series].rgb, annotation_clip=False)
+
+
 def _groups(marks, styles):
     """Bars and ranges stand side by side at each x. Returns the names of x, the series, and a
     function to the place of one."""
@@ -89,8 +136,8 @@ def bars(axes, marks, styles, plot):
 
 
 def ranges(axes, marks, styles, plot):
-    """A line from one column to another, as from p50 to p99: a tick where it begins, a diamond
-    where it ends, hollow if that end means nothing durable."""
+    """Draws a line from one column to another, as from p50 to p99: a tick where it begins, a
+    diamond where it ends, hollow if nothing is durable then."""
     low, high = plot["low_high"]
     said = words_of(high)
     names, drawn, width, place = _groups(marks, styles)
@@ -124,8 +171,8 @@ def ranges(axes, marks, styles, plot):
 
 
 def stacked(axes, marks, parts, plot):
-    """One bar for each x and series, made of the columns. `parts` maps a column to its name and
-    colour."""
+    """Draws one bar for each x and series, made of the columns. `parts` maps a column to its name
+    and colour."""
     places = list(dict.fromkeys((m.x, m.series) for m in marks))
     total = dict.fromkeys(places, 0.0)
     values = {(m.x, m.series, m.column): m.middle for m in marks}
@@ -174,7 +221,7 @@ def cdf(axes, traces, styles, plot):
 
 
 def scale_latency(axes, plot):
-    """The x axis of a distribution: its labels have their units."""
+    """Sets the x axis of a distribution: its labels have their units."""
     scale_x(axes, {"x_scale": "log", **plot}, [])
     low, high = axes.get_xlim()
     if plot.get("x_scale", "log") == "log":
@@ -206,7 +253,7 @@ def scale_y(axes, plot):
 
 
 def finish_y(axes, plot):
-    """Once all is drawn: a logarithmic axis that spans less than two decades gets more labels."""
+    """Gives a logarithmic axis of less than two decades more labels, once all is drawn."""
     if plot.get("y_scale", "linear") not in ("log", "log2"):
         return
     low, high = axes.get_ylim()
@@ -215,28 +262,30 @@ def finish_y(axes, plot):
 
 
 def scale_x(axes, plot, values):
-    """The scale of x; where few values were measured, these are the ticks."""
+    """Sets the scale of x. If few values were measured, these are the ticks."""
     scale = plot.get("x_scale", "linear")
     if scale != "linear":
         axes.set_xscale("log", base=2 if scale == "log2" else 10)
     axes.xaxis.set_minor_locator(NullLocator())
     numbers = sorted(value for value in values if isinstance(value, float))
-    if 0 < len(numbers) <= 9 and _apart(numbers, scale):
+    if 0 < len(numbers) <= 9 and _apart(numbers, scale, numbers[0], numbers[-1]):
         axes.xaxis.set_major_locator(FixedLocator(numbers))
     elif scale != "linear":
         axes.xaxis.set_major_locator(LogLocator(base=2 if scale == "log2" else 10, numticks=10))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
 
 
-def _apart(numbers, scale):
-    """Whether the labels of these values would not touch."""
-    at = [math.log(n) if scale != "linear" and n > 0 else n for n in numbers]
-    width = (at[-1] - at[0]) or 1
-    return all(b - a > 0.085 * width for a, b in zip(at, at[1:]))
+def _apart(numbers, scale, low, high, share=0.085):
+    """Returns whether labels at these values would not touch: neighbours are farther apart than
+    this share of the way from `low` to `high`."""
+    def at(value):
+        return math.log(value) if scale != "linear" and value > 0 else value
+    width = (at(high) - at(low)) or 1
+    return all(at(b) - at(a) > share * width for a, b in zip(numbers, numbers[1:]))
 
 
 def _inches(axes):
-    """How wide a panel is."""
+    """Returns a panel's width."""
     return axes.figure.figure.get_size_inches()[0] * axes.get_position().width
 
 
@@ -245,7 +294,7 @@ def name_x(axes, names):
 
 
 def _ticks(axes, places, labels):
-    """Categories' names, leaning if they would touch."""
+    """Writes the categories' names, leaning if they would touch."""
     axes.set_xticks(list(places), labels)
     axes.tick_params(axis="x", length=0)
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)

@@ -19,13 +19,14 @@ from matplotlib.patches import Patch
 from PIL import Image
 
 from experiments import curves, dependencies, plot_kinds
-from experiments.measured import OPEN
-from experiments.style import (COLOURS, VERDICTS, component_colours, component_names, name_of,
-                               short_machine)
+from experiments.analysis import OPEN
+from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
+                               component_names, family_of, name_of, schemes_of, short_machine)
 
 UNIT = re.compile(r" \((us|ms)\)$")  # goes where the ticks have units of their own
 WIDTH = 9.0  # inches, at 150 dots: 1350 pixels, and readable at 900
 DOTS = 150
+MOST_LINES = 8  # in one panel; more schemes get a panel for each of their families
 UNKNOWN = {"log": "", "unsafe": ""}  # of what the paper measured
 SETTINGS = {"font.size": 8.5, "font.family": "DejaVu Sans", "axes.spines.top": False,
             "axes.spines.right": False, "axes.edgecolor": "#777777", "axes.labelcolor": "#333333",
@@ -49,8 +50,8 @@ def draw(experiment, measured, path, extras, cores=None):
 
 
 def verdict_words(experiment, measured, cores=None):
-    """The verdict in a few words, as "open: needs 64 cores", a note on checks that are open beside
-    others that are judged, and the key of the verdict's colour."""
+    """Returns the verdict in a few words, as "open: needs 64 cores", a note on checks that are open
+    beside others that are judged, and the key of the verdict's colour."""
     verdict, checks = measured.verdict(cores), measured.checks(cores)
     waiting = [max(experiment.needs_cores, check.get("needs_cores", 1))
                for check, of_check in checks if of_check == OPEN]
@@ -81,13 +82,32 @@ class Figure:
         self.columns = curves.columns_of(self.plot) or [""]
         self.panels = list(dict.fromkeys(d.panel for d in self.drawn)) or list(self.edges) or [""]
         self.styles = curves.styles_of(experiment, self.drawn)
+        self.families = self._families()
+        if self.families:
+            self.families = {f"{panel}: {family}": (panel, members) for panel in self.panels
+                             for family, members in self.families.items()}
+            self.panels = list(self.families)
         self.parts = dict(zip(self.columns, component_names(self.columns)))
         if self.kind == "stacked":
             colours = component_colours(list(self.parts.values()))
             self.parts = {c: (name, colours[name]) for c, name in self.parts.items()}
 
+    def _families(self):
+        """Returns the series of each family, if there are too many for one panel. Without a log is
+        in all."""
+        schemes = schemes_of(curves.series_of(self.drawn))
+        if self.kind != "lines" or len(schemes) <= MOST_LINES or None in schemes.values():
+            return {}
+        families = {}
+        for family in (*FAMILIES, OTHERS):
+            members = {name for name, scheme in schemes.items()
+                       if scheme != "none" and family_of(scheme) == family}
+            if members:
+                families[family] = members | {name for name, of in schemes.items() if of == "none"}
+        return families
+
     def cells(self):
-        """Rows of (panel, column, whether published), or None for an empty place."""
+        """Returns rows of (panel, column, whether published), or None for an empty place."""
         columns = self.columns if self.kind in ("bars", "timeline") else [None]
         have = list(dict.fromkeys(p["panel"] for p in curves.published_points(self.experiment)))
         if len(columns) > 1:
@@ -106,6 +126,7 @@ class Figure:
     def image(self):
         cells = self.cells()
         single = len(cells) == 1
+        self.ends = []  # of the lines whose names stand beside them
         self.fits = int(140 / len(cells[0])) - 4  # letters in a panel's width
         self.lines_of_where = 1 + max((self._where(c[0], c[2]).count("\n")
                                        for row in cells for c in row if c), default=0)
@@ -120,18 +141,20 @@ class Figure:
         grid = body.subplots(len(cells), len(cells[0]), squeeze=False,
                              gridspec_kw={"height_ratios": heights, "width_ratios": shares})
         above = [[None] * len(cells[0]), *cells]
-        for row_axes, row, before, behind in zip(grid, cells, above, [*cells[1:], cells[0]]):
+        for row_axes, row, before, below in zip(grid, cells, above, [*cells[1:], cells[0]]):
             for j, (axes, cell) in enumerate(zip(row_axes, row)):
                 if cell is None:
                     axes.set_axis_off()
                     continue
                 # One column's panels hang together: the first has the title, the last the x axis.
                 self._panel(axes, *cell, left=j == 0, first=not before[j] or before[j][0] != cell[0]
-                            or before[j][2] != cell[2], last=row is cells[-1] or not behind[j] or
-                            behind[j][0] != cell[0] or behind[j][2] != cell[2])
+                            or before[j][2] != cell[2], last=row is cells[-1] or not below[j] or
+                            below[j][0] != cell[0] or below[j][2] != cell[2])
         self._share_scales(grid, cells)
         for _ in range(2):  # the ticks may change with the height, and their width with them
             self._place(body, grid, cells, sum(heights), 0.28 + 0.15 * self.lines_of_where)
+        for axes, ends in self.ends:
+            plot_kinds.name_lines(axes, ends, self.styles)
         written = io.BytesIO()
         figure.savefig(written, dpi=DOTS, facecolor="white")
         plt.close(figure)
@@ -139,7 +162,7 @@ class Figure:
 
     @staticmethod
     def _place(body, grid, cells, inches, words):
-        """Room for the words around the panels, as much as they take."""
+        """Makes room for the words around the panels, as much as they take."""
         same = len(cells) > 1 and all(c and d and c[0] == d[0] for c, d in zip(cells[0], cells[1]))
         body.subplots_adjust(left=0.08, right=0.985, top=1 - words / inches, bottom=0.5 / inches,
                              wspace=0.2, hspace=0.12 if same else 0.5 + words / 2)
@@ -152,8 +175,8 @@ class Figure:
                              bottom=(0.5 * DOTS - bottom + 0.03 * DOTS) / (inches * DOTS))
 
     def _share_scales(self, grid, cells):
-        """Our panels of one column can be compared: they have one scale, unless one of them would
-        be flat. The paper's has its own."""
+        """Gives our panels of one column one scale, so that they can be compared, unless one of
+        them would be flat. The paper's panel has its own."""
         own = {}
         for row_axes, row in zip(grid, cells):
             for axes, cell in zip(row_axes, row):
@@ -172,7 +195,7 @@ class Figure:
         return self._of_column("y_scale", column, "log" if ranges else "linear")
 
     def _of_column(self, field, column, default):
-        """A field of the plot that may be a list, one for each column."""
+        """Returns a field of the plot that may be a list, one for each column."""
         value = self.plot.get(field, default)
         if not isinstance(value, list):
             return value
@@ -195,6 +218,11 @@ class Figure:
             plot_kinds.ranges(axes, drawn, self.styles, plot)
         elif self.kind == "bars":
             plot_kinds.bars(axes, drawn, self.styles, plot)
+        elif panel in self.families:
+            of_panel, members = self.families[panel]
+            ends = plot_kinds.family(axes, [d for d in self.drawn if d.panel == of_panel],
+                                     self.styles, plot, members)
+            self.ends.append((axes, ends))
         else:
             plot_kinds.lines(axes, drawn, self.styles, plot)
             if self.kind == "cdf":
@@ -225,7 +253,9 @@ class Figure:
             axes.tick_params(axis="x", labelbottom=False)
 
     def _where(self, panel, published):
-        """Where a panel's numbers are from, in at most two lines."""
+        """Says where a panel's numbers are from, in at most two lines."""
+        if self.families:
+            return ""  # the foot says it once
         where = "published" if published else self._here()
         of = self.experiment.setting if published else self._machine()
         said = (f"{where} ({of})" if of else where) if panel else of
@@ -240,7 +270,7 @@ class Figure:
                                            self.size) if part)
 
     def _published(self, panel):
-        """The paper's points as marks without a spread."""
+        """Returns the paper's points as marks without a spread."""
         return [curves.Mark(panel, given["series"], x, given["column"], y, y, y, 1, UNKNOWN)
                 for given in curves.published_points(self.experiment, panel)
                 for x, y in zip(given["x"], given["y"])]
@@ -286,7 +316,7 @@ class Header:
             return [Patch(facecolor=COLOURS[colour], label=name)
                     for name, colour in figure.parts.values()]
         named = {name: style for name, style in figure.styles.items() if name}
-        if kind == "bars" and len(named) == 1:
+        if kind == "bars" and len(named) == 1 or figure.families:
             return []
         if kind == "bars":
             return [Patch(facecolor="white" if s.unsafe or s.variant else s.rgb, edgecolor=s.rgb,

@@ -7,16 +7,16 @@ own.
 
 import pathlib
 
-from experiments import evidence
+from experiments import check_values
 from experiments.style import short, short_machine
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
-COLUMNS = ["id", "source", "what", "claim", "ours", "simulated", "published", "verdict", "why",
-           "figure"]
+COLUMNS = ["id", "source", "what", "ours", "simulated", "published", "verdict", "figure"]
+WHY = "What does not hold, and why"
 
 
 def cell(value):
-    """A table's cell, in Markdown."""
+    """Returns a table's cell, in Markdown."""
     if value is None or value != value:
         return ""
     said = value if isinstance(value, str) else short(value, 4)
@@ -35,13 +35,13 @@ def anchor(entry):
 
 
 def with_unit(value, unit):
-    """A number and its unit, as 2.3x, or 25.7 ms."""
+    """Returns a number and its unit, as 2.3x, or 25.7 ms."""
     said = short(value)
     return said if not said or not unit else said + ("" if unit in ("x", "%") else " ") + unit
 
 
 def numbers_of(run, experiment):
-    """Our number and the published one, in words; "" where there is none."""
+    """Returns our number and the published one, in words; "" where there is none."""
     given = run.measured.wanted if run else experiment.number
     unit = given.get("unit", "")
     return (with_unit(run.measured.number() if run else None, unit),
@@ -49,8 +49,8 @@ def numbers_of(run, experiment):
 
 
 def numbers_in_a_line(entry):
-    """What stands in the table of all results: the native number, that of the first simulated
-    machine, the published one. A simulated number of something else says of what it is."""
+    """Returns the numbers in the table of all results: the native one, that of the first simulated
+    machine, the published one. A simulated number of something else says what it measures."""
     one, there = entry.experiment, next(iter(entry.simulated), None)
     ours, published = numbers_of(entry.native, one)
     if not there:
@@ -65,21 +65,25 @@ def numbers_in_a_line(entry):
 
 
 def command_of(entry, run):
-    """The command that makes the rows again."""
+    """Returns the command that makes the rows again."""
     size = f" --{run.size}" if run else " --quick"
     machine = f" --machine={run.profile}" if run and run.simulated else ""
     return f"scripts/figures.py run {entry.experiment.id}{size}{machine} --fresh --plot"
 
 
-def count(number, what):
-    return f"{number} {what}" if number != 1 else f"{number} {what.replace('do not', 'does not')}"
+def _verb(number, one, many):
+    """Returns a number with the verb that it needs."""
+    return f"{number} {one if number == 1 else many}"
 
 
 def summary_lines(total):
-    """The sentences that the report begins with, without markup: the page has the same ones."""
-    said = [f"Of {total['of']} published results, {total['holds']} hold here, {total['fails']} do "
-            f"not hold, {total['open']} are open because they need more cores than this machine "
-            f"has, and {total['missing']} were not run."]
+    """Returns the sentences that the report begins with, without markup: the page has the same
+    ones."""
+    said = [f"Of {total['of']} published results, {_verb(total['holds'], 'holds', 'hold')} here, "
+            f"{_verb(total['fails'], 'does', 'do')} not hold, "
+            + _verb(total["open"], "is open because it needs", "are open because they need")
+            + " more cores than this machine has, and "
+            + f"{_verb(total['missing'], 'was', 'were')} not run."]
     if total["machines"]:
         dates = " to ".join(dict.fromkeys(total["dates"]))
         said.append(f"Measured on {' and '.join(total['machines'])}"
@@ -89,12 +93,13 @@ def summary_lines(total):
                     f"{total['minutes']:.0f} minutes; {total['thrown_away']} more were thrown "
                     "away, because others used the cores.")
     if total["simulated"]:
-        said.append(f"{total['decided_simulated']} of these verdicts are those of a simulated "
-                    "machine, because this one has too few cores for the claim; they say so. "
-                    f"What is marked as simulated, {total['simulated_rows']:,} runs of revision "
-                    f"{', '.join(total['simulated_revisions'])}, comes from "
+        said.append(f"{total['decided_simulated']} of these verdicts "
+                    f"{'comes' if total['decided_simulated'] == 1 else 'come'} from a simulated "
+                    "machine, because this one has too few cores for the claim; the table says "
+                    f"which. The {total['simulated_rows']:,} simulated runs, of revision "
+                    f"{', '.join(total['simulated_revisions'])}, are of "
                     + "; ".join(total["simulated"])
-                    + ". It is never mixed with what this machine measured.")
+                    + ". Simulated rows are never mixed with rows that this machine measured.")
     said.append("A number is the median of the rounds, a ratio the median of the rounds' ratios; "
                 "a spread is from the smallest to the largest round.")
     return said
@@ -108,10 +113,9 @@ def overview(entries, folder):
         linked = (f"[figure]({_relative(run.figure, folder)})"
                   if run and run.figure.exists() else "")
         lines.append([f"[{', '.join(entry.ids)}](#{anchor(entry)})", one.source or "ours",
-                      one.number.get("what", one.title), one.published or one.claim, ours,
-                      simulated, published,
+                      one.number.get("what", one.title), ours, simulated, published,
                       "; ".join(part for part in (f"**{entry.words}**", entry.note) if part),
-                      entry.why, linked])
+                      linked])
     return table(COLUMNS, lines)
 
 
@@ -120,7 +124,7 @@ def _relative(path, folder):
 
 
 def run_lines(entry, run, folder):
-    """What one Run of an experiment has to say."""
+    """Returns the lines about one Run of an experiment."""
     one = entry.experiment
     words, note = run.words
     said = [f"**{words}**{f' ({note})' if note else ''} on {run.machine or 'an unknown machine'}, "
@@ -135,7 +139,7 @@ def run_lines(entry, run, folder):
         said += [f"![{one.id}: {one.title}]({_relative(run.figure, folder)})", ""]
     for check, verdict in run.measured.checks():
         numbers = "; ".join(f"{asked}: {answer}"
-                            for asked, answer in evidence.of_check(run.measured, check))
+                            for asked, answer in check_values.of_check(run.measured, check))
         needs = max(one.needs_cores, check.get("needs_cores", 1))
         of_cores = f" (needs {needs} cores)" if verdict == "open" else ""
         said.append(f"- **{verdict}**{of_cores}: {check['says']}"
@@ -149,14 +153,29 @@ def run_lines(entry, run, folder):
     return said
 
 
+def _said_at_the_top(entry):
+    return entry.verdict == "does not hold" and not entry.experiment.own
+
+
+def _why_in_section(entry):
+    """Returns the reason, or a link to the top if it stands there: each is said once."""
+    if _said_at_the_top(entry):
+        return f"[{WHY}](#{WHY.lower().replace(',', '').replace(' ', '-')})"
+    simulated = entry.experiment.simulated
+    fails_there = any(run.verdict == "does not hold" for run in entry.simulated)
+    return " ".join(part for part in (
+        entry.experiment.why,
+        f"Simulated: {simulated.why}" if simulated and simulated.why and fails_there else "")
+        if part)
+
+
 def section(entry, folder):
     one = entry.experiment
     said = [f'<a id="{anchor(entry)}"></a>', f"### {', '.join(entry.ids)}: {one.title}", ""]
     for what, value in (("Source", one.source), ("Claim", one.claim), ("Published", one.published),
                         ("There", one.setting), ("Here", one.here),
                         ("Simulated", one.simulated.here if one.simulated else ""),
-                        ("Why it does not hold here" if entry.verdict == "does not hold" else "Why",
-                         one.why)):
+                        ("Why", _why_in_section(entry))):
         if value:
             said.append(f"- {what}: {value}")
     said.append("")
@@ -165,21 +184,22 @@ def section(entry, folder):
     for run in entry.runs:
         said += run_lines(entry, run, folder)
     for made in entry.tables:
-        said += [f"**{made.title}**", "", *(f"{line}\n" for line in made.sentences), table(made.columns, made.lines)]
+        said += [f"**{made.title}**", "", *(f"{line}\n" for line in made.sentences),
+                 table(made.columns, made.lines)]
     return said
 
 
 def markdown(entries, total, folder):
-    """The text of REPORT.md, which lies in `folder`, beside the results."""
+    """Returns the text of REPORT.md, which lies in `folder`, beside the results."""
     published = [entry for entry in entries if not entry.experiment.own]
     own = [entry for entry in entries if entry.experiment.own]
     said = [HEAD, "# The published results, made again", "", *summary_lines(total), "",
             "The same with plots to look into: `scripts/figures.py serve`.", ""]
-    failing = [entry for entry in published if entry.verdict == "does not hold"]
+    failing = [entry for entry in published if _said_at_the_top(entry)]
     if failing:
-        said += ["## What does not hold, and why", "",
-                 table(["id", "claim", "why"], [
-                     [f"[{', '.join(entry.ids)}](#{anchor(entry)})", entry.experiment.claim,
+        said += [f"## {WHY}", "",
+                 table(["id", "result", "why"], [
+                     [f"[{', '.join(entry.ids)}](#{anchor(entry)})", entry.experiment.title,
                       entry.why or "no reason was found yet"] for entry in failing])]
     said += ["## All results", "", overview(published, folder), "## Each result", ""]
     for entry in published:
@@ -192,5 +212,18 @@ def markdown(entries, total, folder):
 
 
 def machine_name(run):
-    """As the filters name a machine."""
+    """Returns the machine's name in the filters."""
     return run.label if run.simulated else short_machine(run.machine) or "unknown"
+
+
+def list_of_figures(published):
+    """Returns the table of docs/REFERENCES.md: each published result, its file, what it claims."""
+    lines = []
+    for one in published:
+        more = max((check.get("needs_cores", 1) for check in one.checks), default=1)
+        cores = f"some checks: {more}" if more > 1 else ""
+        if one.needs_cores > 1:
+            cores = str(one.needs_cores)
+        ids, file = ", ".join([one.id, *one.also]), f"{one.id.lower()}.toml"
+        lines.append([f"[{ids}](../config/figures/{file})", one.source, one.title, one.claim, cores])
+    return table(["id", "figure", "result", "claim", "cores"], lines)

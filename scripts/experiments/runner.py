@@ -18,9 +18,9 @@ import shutil
 import subprocess
 import tempfile
 
-from experiments import machine
+from experiments import idle_watch
 from experiments.definition import CONFIG, text
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 BAD_INPUT = 2  # logjam's exit status for what it refuses
 EXTRAS = ("cdf", "timeline", "dependencies")  # flags that name a file, which becomes rows
@@ -40,7 +40,7 @@ class Outcome:
 
 
 def logjam_of(given=None):
-    """The binary: --logjam, $LOGJAM, or build/logjam."""
+    """Returns the binary: --logjam, $LOGJAM, or build/logjam."""
     path = pathlib.Path(given or os.environ.get("LOGJAM") or CONFIG.parent / "build" / "logjam")
     if not os.access(path, os.X_OK):
         raise Refused(f"there is no program {path}; `make` builds it, --logjam names another one")
@@ -48,8 +48,8 @@ def logjam_of(given=None):
 
 
 def schemes_of(logjam):
-    """Maps all schemes that log to the flags that choose them: the scheme, and the device if it needs
-    one."""
+    """Maps all schemes that log to the flags that choose them: the scheme, and the device if it
+    needs one."""
     listed = subprocess.run([logjam, "list", "schemes", "--json"], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, check=False)
     if listed.returncode != 0:
@@ -83,7 +83,8 @@ def _files(folders):
 
 
 def drop_from_page_cache(folders):
-    """So that a recovery reads from the disk."""
+    """Drops the files under `folders` from the page cache, so that a recovery reads from the
+    disk."""
     for path in _files(folders):
         with open(path, "rb") as file:
             os.fsync(file.fileno())
@@ -91,13 +92,13 @@ def drop_from_page_cache(folders):
 
 
 class Runner:
-    """Runs points with one binary. Use it in a `with` statement. `tries`: a disturbed run is
-    repeated until so many have been made; then the last one counts."""
+    """Runs points with one binary. Use it in a `with` statement. A disturbed run is
+    repeated, at most until `tries` runs were made; then the last one counts."""
 
     def __init__(self, logjam, wal_dir, tries=4, cores=None):
         self.logjam, self.tries = logjam, tries
         self.always = []  # flags of all points
-        self._cores = cores or machine.cores()
+        self._cores = cores or idle_watch.cores()
         with open(logjam, "rb") as file:
             self.binary = hashlib.file_digest(file, "sha256").hexdigest()[:12]
         self.thrown_away = 0
@@ -118,13 +119,13 @@ class Runner:
         thrown_away = 0
         while True:
             if self.tries > 1:
-                machine.wait_until_idle()
+                idle_watch.wait_until_idle()
             began = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
-            watch = machine.Watch()
+            watch = idle_watch.Watch()
             outcome = self._run_once(point)
             others, switches = watch.others(), watch.switches()
             earlier = self._switches.setdefault(point.name, [])
-            alone = others <= machine.MOST_OF_OTHERS and not machine.unusual(switches, earlier)
+            alone = others <= idle_watch.MOST_OF_OTHERS and not idle_watch.unusual(switches, earlier)
             if alone or thrown_away + 1 >= self.tries:
                 break
             thrown_away += 1
@@ -181,7 +182,7 @@ class Runner:
         written = [pathlib.Path(self._disk, name + ".csv") for name in ("row", *EXTRAS)]
         for path in written:
             path.unlink(missing_ok=True)
-        # --flagfile first: what stands behind it on the command line overrides it.
+        # --flagfile first: flags after it on the command line override it.
         ordered = sorted(flags.items(), key=lambda flag: flag[0] != "flagfile")
         line = [self.logjam, command, *self.always, *(self._flag(*flag) for flag in ordered)]
         status, why = self._ended(line)

@@ -1,6 +1,6 @@
 """Which claims survive when a simulated machine's constants are halved and doubled, one at a time.
 
-A profile's numbers are measured, read in the literature or assumed; a claim that hangs on one of
+A profile's numbers are measured, read in the literature or assumed; a claim that depends on one of
 them is worth no more than that number. Each variant is run at the points that the checks look at. A
 variant whose rows of the first seed are those of the unchanged machine, which a deterministic
 simulation makes equal to the last digit, has no effect here, and its other seeds are not run. A
@@ -9,20 +9,20 @@ first one: a third of the work, which finds what a constant decides, and misses 
 some seeds only.
 
 The rows of each variant are a file of their own in results/<id>/sensitivity-<machine>/, so that a
-run that was stopped goes on.
+stopped run continues.
 """
 
 import dataclasses
 import pathlib
 
-from experiments import local, needed, simulated, store
-from experiments.measured import HOLDS, OPEN, Measured
-from experiments.refused import Refused
+from experiments import points_of_checks, round_loop, sim_runner, store
+from experiments.analysis import HOLDS, OPEN, Measured
+from experiments.errors import Refused
 
 UNCHANGED = "unchanged"
 LEAST = {"overlap": 1.0}  # misses that do not overlap at all
 MOST = {"context_share": 1.0, "occupancy": 1.0}  # shares: there is no more than all
-# What differs between two runs that did the same.
+# The columns that differ between two runs that did the same.
 OF_THE_RUN = {"given", "began", "host_seconds", "flags", "machine", "binary", "profile"}
 
 
@@ -48,7 +48,7 @@ class Survival:
 
 
 def variants(profile, only=()):
-    """The unchanged machine, then each constant halved and doubled."""
+    """Returns the unchanged machine, then each constant halved and doubled."""
     constants = profile.constants()
     unknown = sorted(set(only) - set(constants))
     if unknown:
@@ -75,15 +75,15 @@ def folder_of(results, experiment, profile_name):
 
 
 def _jobs(points, seeds, variant, rows):
-    """The jobs of a variant that have no row yet, of seeds 1 to `seeds`."""
+    """Returns the jobs of a variant that have no row yet, of seeds 1 to `seeds`."""
     own = [dataclasses.replace(point, flags={**point.flags, **(
         {"set": variant.setting} if variant.setting else {})}) for point in points]
-    return [simulated.Job(rows, number, point)
-            for number, point in local.jobs_left(own, seeds, rows)]
+    return [sim_runner.Job(rows, number, point)
+            for number, point in round_loop.jobs_left(own, seeds, rows)]
 
 
 def _done(rows):
-    """What the rows of the first seed say: all that a deterministic run repeats."""
+    """Returns the columns that a deterministic run repeats, of the rows of the first seed."""
     return {store.key_of(row): {name: value for name, value in row.items()
                                 if name not in OF_THE_RUN and value != ""}
             for row in rows.rows if row["round"] == "1"}
@@ -92,7 +92,7 @@ def _done(rows):
 def run(experiment, points, of_machine, folder, made, progress, seeds, screen=False):
     """Runs what is missing with the SimulatedRunners `made`. `of_machine` are its variants. Returns
     what the simulation refused: a dict of variants' names to sentences."""
-    points = needed.points_of_checks(experiment, points)
+    points = points_of_checks.select(experiment, points)
     rows = {one.name: store.Store(folder / f"{one.name}.csv") for one in of_machine}
     refused = {}
 
@@ -100,7 +100,7 @@ def run(experiment, points, of_machine, folder, made, progress, seeds, screen=Fa
         jobs = [job for one in of_machine if one.name not in refused
                 for job in _jobs(points, number_of(one), one, rows[one.name])]
         progress.total = progress.done + len(jobs)
-        for job, why in simulated.run_jobs(experiment.id, jobs, made, progress, skip_refused=True):
+        for job, why in sim_runner.run_jobs(experiment.id, jobs, made, progress, skip_refused=True):
             refused[job.rows.path.stem] = why
 
     run_all(lambda one: seeds if one.name == UNCHANGED else 1)
@@ -120,20 +120,21 @@ def run(experiment, points, of_machine, folder, made, progress, seeds, screen=Fa
 
 
 def _verdicts(experiment, rows):
-    """For each seed the verdicts of all checks, in the file's order."""
+    """Returns for each seed the verdicts of all checks, in the file's order."""
     seeds = sorted({row["round"] for row in rows}, key=int)
     return [[verdict for _, verdict in Measured(
         experiment, [row for row in rows if row["round"] == seed]).checks()] for seed in seeds]
 
 
 def _usual(of_seeds):
-    """The verdict of each check that most seeds have; of two that as many have, the first seed's."""
+    """Returns the verdict of each check that most seeds have; of two that as many have, the first
+    seed's."""
     return [max(verdicts, key=verdicts.count) for verdicts in zip(*of_seeds)]
 
 
 def survivals(experiment, folder):
-    """A Survival for each check, from the rows in `folder`; [] if there are none. A check that is
-    open on the machine is left out."""
+    """Returns a Survival for each check, from the rows in `folder`; [] if there are none. A check
+    that is open on the machine is left out."""
     base = store.Store(folder / f"{UNCHANGED}.csv").rows
     if not base:
         return []
@@ -160,6 +161,6 @@ COLUMNS = ["check", "unchanged", "variants", "comes out otherwise with"]
 
 
 def lines(found):
-    """The lines of a table of Survivals."""
+    """Returns the lines of a table of Survivals."""
     return [[one.says, f"holds in {one.holds} of {one.seeds} seeds", str(one.variants),
              "; ".join(one.otherwise) or "none: it survives all"] for one in found]

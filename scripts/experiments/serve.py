@@ -4,7 +4,7 @@ import functools
 import http.server
 import webbrowser
 
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -13,7 +13,8 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def server(folder, port):
-    """An HTTP server of the files in `folder`, on 127.0.0.1 only; port 0 takes a free one."""
+    """Returns an HTTP server of the files in `folder`, on 127.0.0.1 only; port 0 takes a
+    free one."""
     handler = functools.partial(Quiet, directory=str(folder))
     try:
         return http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)

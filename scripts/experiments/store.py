@@ -1,7 +1,7 @@
 """The rows of one experiment in one size: a CSV file, and one beside it for each kind of extra row.
 
 A point and a round have one row. The file is rewritten under another name, synced and renamed for
-each new row, so a killed run leaves whole rows, and the next run goes on behind them. Rows of
+each new row, so a killed run leaves whole rows, and the next run continues after them. Rows of
 different revisions, binaries or machines are never in one file: a ratio of such rows would mean
 nothing.
 """
@@ -11,7 +11,7 @@ import os
 import pathlib
 import re
 
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 ORIGIN = ("revision", "binary", "machine", "profile")  # profile: of a simulated machine
 SEED = re.compile(r", seed \d+")
@@ -47,13 +47,14 @@ def write_rows(path, rows):
 
 
 def axes_of(row):
-    """The axes of a row: a dict of names to values."""
+    """Returns the axes of a row: a dict of names to values."""
     return {name[len("axis_"):]: value for name, value in row.items()
             if name.startswith("axis_") and value != ""}
 
 
 def machine_of(row):
-    """The machine that a row comes from. The rounds of a simulated one differ in their seeds."""
+    """Returns the machine that a row comes from. The rounds of a simulated one differ in their
+    seeds."""
     return SEED.sub("", row.get("machine") or "")
 
 
@@ -66,7 +67,7 @@ def _origin(row, column):
 
 
 def key_of(row):
-    """What tells a row from all others: the round and the axes."""
+    """Returns the key that tells a row from all others: the round and the axes."""
     return int(row["round"]), tuple(sorted(axes_of(row).items()))
 
 
@@ -86,7 +87,7 @@ class Store:
                 line for line in _read(extra) if key_of(line) in set(keys)]
 
     def done(self):
-        """The keys of the rows that are here."""
+        """Returns the keys of the rows that are here."""
         return {key_of(row) for row in self.rows}
 
     def refuse_other_flags(self, points):

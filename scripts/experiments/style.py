@@ -1,29 +1,45 @@
 """The colours, markers and numbers of all figures, in the PNGs and on the page.
 
-A scheme looks the same in every figure. The colours are Okabe and Ito's, which colour-blind readers
-can tell apart; no two schemes that one published figure compares have the same one, and markers
-differ too.
+A scheme has one colour and one marker, the same in every figure, and no other scheme has both. No
+two schemes that one published figure compares, and no two of one family, have the same colour. A
+scheme that the table does not know yet is cyan, with a marker that follows from its name, so it
+changes no other's. The first seven colours are Okabe and Ito's, which colour-blind readers can tell
+apart.
 """
 
 import dataclasses
+import zlib
 
 # The names of the colours, for the page, which has others on a dark background.
 COLOURS = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "vermillion": "#D55E00",
-           "purple": "#CC79A7", "sky": "#56B4E9", "black": "#222222", "grey": "#9a9a9a"}
-PALETTE = [name for name in COLOURS if name != "grey"]
+           "purple": "#CC79A7", "sky": "#56B4E9", "black": "#222222", "olive": "#8a8a00",
+           "brown": "#7f4f24", "navy": "#332288", "wine": "#882255", "cyan": "#00b4b4",
+           "grey": "#9a9a9a"}
+PALETTE = list(COLOURS)[:7]  # of series that are not schemes
+UNKNOWN_SCHEME = "cyan"
 # Matplotlib's names of the markers; the page has the same forms.
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 SCHEMES = {
     "none": ("grey", "X"), "centr": ("blue", "o"), "centr-faa": ("sky", "s"),
-    "centr-lockflush": ("black", "v"), "command": ("purple", "P"),
-    "aether-c": ("orange", "^"), "aether-d": ("sky", "v"), "aether-cd": ("green", "s"),
+    "centr-lockflush": ("black", "v"), "command": ("olive", "P"),
+    "aether-c": ("orange", "v"), "aether-d": ("sky", "v"), "aether-cd": ("green", "s"),
     "aether-cde": ("purple", "D"), "aether-cd-socket": ("vermillion", "P"),
-    "dlog-s": ("orange", "v"), "dlog-r": ("black", "^"),
-    "eleda": ("vermillion", "D"), "eleda-crawl": ("orange", "^"), "eleda-bitmap": ("purple", "X"),
+    "dlog-s": ("wine", "v"), "dlog-r": ("navy", "^"),
+    "eleda": ("vermillion", "D"), "eleda-crawl": ("brown", "^"), "eleda-bitmap": ("purple", "X"),
     "scm": ("black", "*"),
     "poplar": ("green", "D"), "silo": ("orange", "^"), "nvmd": ("purple", "v"),
-    "nvlog": ("black", "P"), "pwal": ("vermillion", "s"),
+    "nvlog": ("brown", "P"), "pwal": ("vermillion", "s"),
 }
+# A figure of very many schemes has a panel for each of these.
+FAMILIES = {
+    "one mutex": ("centr", "centr-lockflush"),
+    "Aether, one buffer": ("aether-c", "aether-d", "aether-cd", "aether-cde"),
+    "Aether, sockets": ("aether-cd-socket", "dlog-s", "dlog-r"),
+    "fetch-add, ELEDA": ("centr-faa", "command", "eleda", "eleda-crawl", "eleda-bitmap"),
+    "log streams": ("poplar", "silo", "pwal"),
+    "NVM": ("nvlog", "nvmd", "scm"),
+}
+OTHERS = "other schemes"
 POLICIES = {"sync": ("blue", "o"), "pipelined": ("green", "D"), "async": ("orange", "^")}
 COMPONENTS = {"work": "green", "lock wait": "orange", "log contention": "vermillion",
               "log work": "blue", "flush wait": "purple", "space wait": "sky", "idle": "grey"}
@@ -46,32 +62,48 @@ class Style:
         return COLOURS[self.colour]
 
 
+def look_of(scheme):
+    """Returns the colour and marker of a scheme."""
+    if scheme in SCHEMES:
+        return SCHEMES[scheme]
+    return UNKNOWN_SCHEME, MARKERS[zlib.crc32(scheme.encode()) % len(MARKERS)]
+
+
+def family_of(scheme):
+    return next((family for family, members in FAMILIES.items() if scheme in members), OTHERS)
+
+
+def schemes_of(series):
+    """Returns the scheme that each series measures, by the series' name; None for one of
+    several."""
+    return {name: _only(logs) or None for name, (logs, _, _) in series.items()}
+
+
 def styles(series):
-    """`series` maps names, in their order, to (schemes, commit policies, whether unsafe): what
-    their rows have. Returns a map of names to Styles. Series that measure one scheme each have the
-    schemes' colours, those that differ only in the commit policy have the policies', and others
-    have those of their places."""
-    logs = {name: _only(logs) for name, (logs, _, _) in series.items()}
+    """Returns a map of the series' names to Styles. `series` maps the names, in their order, to the
+    schemes, the commit policies and the safety of their rows. If the figure compares schemes, each
+    series has its scheme's look. Series of one scheme that differ only in the commit policy have
+    the policies' looks, and all others have those of their places."""
+    logs = schemes_of(series)
     commits = {name: _only(commits) for name, (_, commits, _) in series.items()
                if logs[name] != "none"}
     if set(logs.values()) == {"none"}:
         logs = dict.fromkeys(logs)  # the figure is not about logs
     of_logs = [log for log in logs.values() if log != "none"]
-    most = max((of_logs.count(log) for log in of_logs), default=0)
-    if len(set(of_logs)) == 1 and most > 1 and len(set(commits.values())) == most and all(
+    schemes = set(of_logs) - {None}
+    if len(set(of_logs)) == 1 < len(of_logs) == len(set(commits.values())) and all(
             commit in POLICIES for commit in commits.values()):
         look = {name: POLICIES[commit] for name, commit in commits.items()}
-    elif all(log in SCHEMES for log in of_logs) and most <= 3 and (
-            len(set(of_logs)) > 1 or len(of_logs) == 1):
-        look = {name: SCHEMES[log] for name, log in logs.items()}
     else:
         look = {name: _place(i)
                 for i, name in enumerate(name for name in logs if logs[name] != "none")}
+        if len(schemes) > 1 or len(of_logs) == 1:
+            look.update({name: look_of(log) for name, log in logs.items() if log})
     found, seen = {}, {}
     for name, (_, _, unsafe) in series.items():
-        colour, marker = look.get(name, SCHEMES["none"])
-        found[name] = Style(colour, marker, seen.get(colour, 0), unsafe)
-        seen[colour] = seen.get(colour, 0) + 1
+        of_series = look.get(name, SCHEMES["none"])
+        found[name] = Style(*of_series, seen.get(of_series, 0), unsafe)
+        seen[of_series] = seen.get(of_series, 0) + 1
     return found
 
 
@@ -80,36 +112,36 @@ def _place(i):
 
 
 def at_place(name, place):
-    """The Style of a series that only the paper has: a scheme's own, or that of its place."""
+    """Returns the Style of a series that only the paper has: a scheme's own, or that of its
+    place."""
     return Style(*SCHEMES.get(name, _place(place)))
 
 
 def of_bar(style, x):
-    """The Style of one bar in a figure of one series: where x are the schemes, each has its own."""
-    if x not in SCHEMES:
-        return style
-    return Style(*SCHEMES[x], style.variant, style.unsafe)
+    """Returns the Style of one bar in a figure of one series: where x are the schemes, each has its
+    own."""
+    return Style(*SCHEMES[x], style.variant, style.unsafe) if x in SCHEMES else style
 
 
 def name_of(series, style):
-    """A series' name in a legend."""
+    """Returns a series' name in a legend."""
     return series if not style.unsafe or "unsafe" in series.lower() else f"{series} (unsafe)"
 
 
 def _only(values):
-    """The one member of a set, or None."""
+    """Returns the one member of a set, or None."""
     return next(iter(values)) if len(values) == 1 else None
 
 
 def duration(us, digits=3):
-    """A time, given in microseconds, with the unit that suits it."""
+    """Returns a time, given in microseconds, with the unit that suits it."""
     size, unit = next(((size, unit) for size, unit in ((1e6, "s"), (1e3, "ms")) if us >= size),
                       (1, "\u00b5s"))
     return f"{float(f'{us / size:.{digits}g}'):g} {unit}"
 
 
 def short(value, digits=3):
-    """A number as people write it: 1.23M, 350k, 12.5, 0.023."""
+    """Returns a number as people write it: 1.23M, 350k, 12.5, 0.023."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -123,7 +155,7 @@ def short(value, digits=3):
 
 
 def _digits(value, digits):
-    """Significant digits, but never in the 1e+03 notation, and no digit of an integer is lost."""
+    """Writes significant digits, never in the 1e+03 notation; an integer keeps all its digits."""
     if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}"
     text = f"{value:.{digits}g}"
@@ -131,7 +163,7 @@ def _digits(value, digits):
 
 
 def words_of(column):
-    """The function that writes this column's values: times get the unit that suits them."""
+    """Returns the function that writes this column's values: times get the unit that suits them."""
     for end, micros in (("_us", 1), ("_ms", 1000)):
         if column.endswith(end):
             return lambda value, digits=3: duration(value * micros, digits)
@@ -139,8 +171,8 @@ def words_of(column):
 
 
 def component_names(columns):
-    """Names for the parts of a stack: the columns' without the words that all of them begin or end
-    with."""
+    """Returns names for the parts of a stack: the columns' names without the words with which all
+    of them begin or end."""
     words = [column.split("_") for column in columns]
     while len(words) > 1 and all(len(w) > 1 and w[0] == words[0][0] for w in words):
         words = [w[1:] for w in words]
@@ -150,7 +182,8 @@ def component_names(columns):
 
 
 def component_colours(names):
-    """A map of parts of a stack to colours' names: the usual ones, or else those left over."""
+    """Returns a map of parts of a stack to colours' names: the usual ones, or else those left
+    over."""
     left = [colour for colour in COLOURS
             if colour not in {COMPONENTS[name] for name in names if name in COMPONENTS}]
     return {name: COMPONENTS[name] if name in COMPONENTS else left.pop(0) if left else "grey"
@@ -158,7 +191,7 @@ def component_colours(names):
 
 
 def short_machine(machine):
-    """The machine's name without what all of them have: "Intel Xeon, 2 cores"."""
+    """Returns the machine's name without what all of them have: "Intel Xeon, 2 cores"."""
     for noise in ("(R)", "(TM)", " Processor", " CPU"):
         machine = machine.replace(noise, "")
     return ", ".join(part for part in machine.split(", ") if not part.startswith("Linux"))

@@ -18,8 +18,8 @@ import sys
 import time
 
 from experiments import batch as batches
-from experiments import local, store
-from experiments.refused import Refused
+from experiments import round_loop, store
+from experiments.errors import Refused
 
 SLURM, PARALLEL = "slurm", "parallel"
 MAX_ARRAY = 1001  # Slurm's default
@@ -50,7 +50,7 @@ exec {figures} merge {batch} >{logs}/merge.log 2>&1
 
 
 def add_arguments(parser):
-    made = parser.add_argument_group("on other machines (docs/CLUSTER.md)")
+    made = parser.add_argument_group("on other machines (docs/EXPERIMENTS.md)")
     made.add_argument("--submit", choices=[SLURM, PARALLEL],
                       help="run each point and round there; again: what is missing of it")
     made.add_argument("--batch", metavar="DIR",
@@ -89,7 +89,7 @@ def submit(args, experiment, points, rounds, csv, logjam, skip_refused=False):
     rows = store.Store(csv)
     if args.fresh:
         rows.remove()
-    jobs = local.jobs_left(points, rounds, rows)
+    jobs = round_loop.jobs_left(points, rounds, rows)
     if not jobs:
         print(f"{experiment.id}: {csv} has all rows")
         return True
@@ -136,7 +136,8 @@ def _call(*line):
 
 
 def _refuse_if_running(folder):
-    """A task that is submitted twice would be run twice: no harm, but the nodes' time."""
+    """Refuses if tasks of the batch are queued: they would run twice, which costs the nodes'
+    time."""
     ids = folder / "slurm_jobs"
     if not ids.exists() or not shutil.which("squeue"):
         return
@@ -152,7 +153,7 @@ def _refuse_if_running(folder):
 
 
 def max_array():
-    """How many tasks an array may have here."""
+    """Returns how many tasks an array may have here."""
     for line in _call("scontrol", "show", "config").splitlines():
         name, _, value = line.partition("=")
         if name.strip() == "MaxArraySize" and value.strip().isdigit():
@@ -194,8 +195,8 @@ def _to_slurm(made, missing, options):
 
 @contextlib.contextmanager
 def _alone(folder):
-    """One GNU parallel at a time works for a batch: it inherits the file that is locked, and keeps
-    the lock if this process is killed."""
+    """Lets one GNU parallel at a time work for a batch. It inherits the locked file, and keeps the
+    lock if this process is killed."""
     with open(folder / "parallel.lock", "w", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,19 +2,19 @@
 
     scripts/sweep.sh --out=x.csv workload=tpcc,ycsb log=centr,eleda threads=1,2 rounds=3 -- --seconds=5
 
-Every flag of logjam can be an axis. `log=every` stands for all schemes, each on the device it needs.
-A point that logjam refuses is left out, and the refusal is printed.
+Every flag of logjam can be an axis. `log=every` stands for all schemes, each on the device it
+needs. A point that logjam refuses is left out, and the refusal is printed.
 """
 
 import shlex
 
 from experiments.definition import Experiment
-from experiments.refused import Refused
+from experiments.errors import Refused
 from experiments.store import axes_of
 
 
 def of_rows(rows):
-    """The Experiment of a sweep's rows: its axes, and nothing about how it was run."""
+    """Returns the Experiment of a sweep's rows: its axes, and nothing about how it was run."""
     axes = {}
     for row in rows:
         for axis, value in axes_of(row).items():
@@ -26,19 +26,20 @@ def of_rows(rows):
 
 
 def flags_of(words):
-    """A dict of flags from `--name=value` words; a flag without a value has the value None."""
+    """Returns a dict of flags from `--name=value` words; a flag without a value has the value
+    None."""
     flags = {}
     for word in words:
         name, equals, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or not name:
-            raise Refused(f"{word} is not a flag of logjam: behind `--` stand flags, --NAME=VALUE")
+            raise Refused(f"{word} is not a flag of logjam: after `--` come flags, --NAME=VALUE")
         flags[name] = value if equals else None
     return flags
 
 
 def sweep(words, flags, command="run"):
-    """The Experiment of `words` (NAME=VALUE,VALUE,...) and `flags` (--NAME=VALUE, of all points).
-    `rounds=N` is not an axis but how often every point runs."""
+    """Returns the Experiment of `words` (NAME=VALUE,VALUE,...) and `flags` (--NAME=VALUE, of all
+    points). `rounds=N` is not an axis but how often every point runs."""
     axes, rounds = {}, 3
     for word in words:
         name, equals, values = word.partition("=")

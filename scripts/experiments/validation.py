@@ -8,8 +8,8 @@ says so too.
 import dataclasses
 import itertools
 
-from experiments.measured import NotMeasured
-from experiments.refused import Refused
+from experiments.analysis import NotMeasured
+from experiments.errors import Refused
 
 NEAR = 0.2  # a ratio within it is near; schemes that differ by more are told apart
 RANKED = "log"  # the axis whose values are ranked
@@ -31,8 +31,8 @@ class Cell:
 
 
 def cells(native, there):
-    """The Cells of the points that both have (two Measured of one experiment). A native rate of 0
-    is none: the run was too short."""
+    """Returns the Cells of the points that both have (two Measured of one experiment). A native
+    rate of 0 is none: the run was too short."""
     columns = native.experiment.table_columns
     if not columns:
         raise Refused(f"{native.experiment.where} has no table, so nothing to set side by side")
@@ -74,7 +74,7 @@ def _to(fast, slow):
 
 
 def summary(found):
-    """What the table says, in sentences."""
+    """Returns what the table says, in sentences."""
     near = sum(cell.near for cell in found)
     wrong, clear = misranked(found)
     said = [f"Of {len(found)} points, {near} ({100 * near / len(found):.0f} %) are simulated "
@@ -89,7 +89,7 @@ def summary(found):
 
 
 def lines(found):
-    """The lines of a table: a point each, its axes first."""
+    """Returns the lines of a table: a point each, its axes first."""
     return [[*cell.axes.values(), cell.native, cell.simulated, round(cell.ratio, 3)]
             for cell in found]
 

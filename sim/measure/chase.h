@@ -1,5 +1,6 @@
-// A ring of cache lines in random order, each of which has the address of the next. A load waits
-// for the one before it, and no prefetcher knows the way. One thread at a time may use a ring.
+// A ring of cache lines in random order, each with the address of the next line. Each load waits
+// for the load before it, and no prefetcher can guess the order. One thread at a time may use a
+// ring.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +24,8 @@ struct alignas(kCacheLine) RingLine {
 
 class Ring {
  public:
-  // `lines` lines, one in each `stride` bytes, which are a multiple of a line. The calling thread
-  // touches the memory first.
+  // Makes a ring of `lines` lines, one in each `stride` bytes, a multiple of a line. The calling
+  // thread touches the memory first.
   Ring(size_t lines, size_t stride) : bytes_(lines * stride), lines_(lines), stride_(stride) {
     memory_ = static_cast<std::byte*>(map_huge(bytes_));
     std::vector<uint32_t> order(lines);
@@ -40,7 +41,7 @@ class Ring {
   static constexpr size_t kStarts = 4;
 
   size_t size() const { return lines_; }
-  // Lines that divide the way around into equal parts.
+  // Returns lines that divide the ring into equal parts.
   const std::array<const RingLine*, kStarts>& starts() const { return starts_; }
   RingLine& line(size_t place) const {
     return *reinterpret_cast<RingLine*>(memory_ + place * stride_);
@@ -52,7 +53,7 @@ class Ring {
     full_fence();
   }
 
-  // The nanoseconds a line of one way around the ring.
+  // Follows the whole ring once. Returns the nanoseconds per line.
   double chase_ns() const {
     const RingLine* at = starts_[0];
     return ns_of_a_step(lines_, [&at](size_t lines) {

@@ -12,9 +12,9 @@
 namespace logjam::platform {
 namespace {
 
-// A chain of additions takes a cycle each. Both operands are registers: cores that fold additions
-// of constants would be faster than their clock. It is unrolled: a short loop may take longer than
-// the additions in it.
+// Returns the time of an addition in a chain, which is a cycle. Both operands are registers,
+// because cores that fold additions of constants would seem faster than their clock. The chain is
+// unrolled, because a short loop may take longer than its additions.
 double add_ns() {
   constexpr uint64_t kRounds = 5'000, kAddsInARound = 64;
   uint64_t sum = 1, addend = 3;
@@ -29,7 +29,7 @@ double add_ns() {
   return ns / (kRounds * kAddsInARound);
 }
 
-// A hash (xorshift) of a key, a load from the place that it names, a store beside it.
+// Hashes a key (xorshift), loads from the place that the hash names, and stores beside it.
 #define LOGJAM_HASH_LOAD_STORE              \
   "mov %[key], %[place]\n\t"                \
   "shl $13, %[place]\n\t"                   \
@@ -45,10 +45,10 @@ double add_ns() {
   "mov (%[table],%[place],8), %[found]\n\t" \
   "mov %[rounds], 8(%[table],%[place],8)\n\t"
 
-// What code of ours does most, all in the L1; a branch in 16 goes the other way, at random. In the
-// first half a round's key comes from the round before by an addition. In the second it hangs on
-// what was loaded, as in a search: so much of ours can overlap, and so much cannot.
 constexpr uint64_t kInstructionsInARound = 2 + 13 + 2 + 1 + 13 + 4 + 3;
+// Runs a loop that resembles the engine's code: all loads hit the L1, and one branch in 16 is
+// unpredictable. In the first half of a round the iterations are independent; in the second half
+// each depends on the load before, as in an index search. Returns the nanoseconds per instruction.
 double instruction_ns() {
   constexpr uint64_t kRounds = 10'000;
   alignas(kCacheLine) std::array<uint64_t, 1024> table;
@@ -91,7 +91,7 @@ double operation_ns(Operation&& operation) {
          kOperations;
 }
 
-// Both words are alone in a line.
+// Returns the time of an increment of a word that is alone in its line; so does fetch_add_ns().
 double increment_ns() {
   Padded<volatile uint64_t> word;
   return operation_ns([&] { *word = *word + 1; });
@@ -111,7 +111,8 @@ double clock_read_ns(uint64_t (*read)()) {
   return ns;
 }
 
-// Pieces of 32 to 144 bytes, 64 at a time, as a transaction makes and drops them.
+// Returns the time of a malloc() or free(). Uses pieces of 32 to 144 bytes, 64 at a time, as a
+// transaction does.
 double malloc_or_free_ns() {
   constexpr uint32_t kRounds = 50;
   std::array<void*, 64> pieces;
@@ -133,7 +134,7 @@ CoreCosts core_costs(int core, uint32_t repetitions) {
   CoreCosts costs{};
   run_on(core, [&] {
     const auto median = [&](double (*measure)()) { return median_of(10 * repetitions, measure); };
-    // Not the median: what disturbs the chain makes it slower, and the clock never ticks faster.
+    // The fastest, not the median: a disturbance only slows the chain down.
     double fastest = add_ns();
     for (uint32_t i = 1; i < 10 * repetitions; ++i) fastest = std::min(fastest, add_ns());
     costs.ghz = 1 / fastest;

@@ -1,4 +1,4 @@
-// What one core does in a given time, alone and beside another.
+// The speed of one core, alone and beside another core.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct CoreCosts {
 // Measures core number `core` of pin_to_core().
 CoreCosts core_costs(int core, uint32_t repetitions);
 
-// How much longer the loop of instructions_per_cycle takes on one of two cores (or contexts of a
-// core) while it runs on both: 1 if they have nothing in common.
+// Returns how many times longer the loop of instructions_per_cycle takes on one of two cores (or
+// contexts of a core) while it runs on both: 1 if they share nothing.
 double slowdown_beside(int core, int other, uint32_t repetitions);
 
 }  // namespace logjam::platform

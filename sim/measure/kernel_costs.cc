@@ -11,7 +11,7 @@
 namespace logjam::platform {
 namespace {
 
-// The processor time of a thread since it began, of the calling one by default.
+// Returns the processor time of a thread since it started, by default of the calling thread.
 uint64_t processor_ns(clockid_t thread_clock = CLOCK_THREAD_CPUTIME_ID) {
   timespec used{};
   clock_gettime(thread_clock, &used);
@@ -33,8 +33,8 @@ double yield_ns() {
          kYields;
 }
 
-// Two threads of one core yield to each other. The kernel does not switch at every yield, so it is
-// asked how often it did.
+// Returns the time of a switch between two threads of one core, which yield to each other. The
+// kernel does not switch at every yield, so the kernel's count of switches is used.
 double switch_ns(int core, double lone_yield_ns) {
   atomic<uint32_t> begun{0};
   atomic<uint64_t> switched{0};
@@ -58,7 +58,8 @@ struct SleepCosts {
   double wait_ns, wake_ns, latency_ns;
 };
 
-// One thread sleeps, the other gives it time to fall asleep, and wakes it; `kSleeps` times.
+// Measures `kSleeps` times: one thread sleeps, the other gives it time to fall asleep, and wakes
+// it.
 SleepCosts sleep_costs(int waker_core, int sleeper_core) {
   constexpr uint32_t kSleeps = 40;
   constexpr uint64_t kFallAsleepNs = 100'000;

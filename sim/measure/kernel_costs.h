@@ -1,4 +1,4 @@
-// What the operating system takes for a thread to give its core away, to sleep and to wake.
+// The operating system's prices: to give a core away, to sleep and to wake.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ struct KernelCosts {
   double context_switch_ns;  // yield() to another thread of the same core, less that
   double futex_wait_ns;      // a sleeper's processor time, until it has left its core
   double futex_wake_ns;      // wake_one() of a sleeper on another core, for the caller
-  double wake_latency_ns;    // from the begin of wake_one() to the sleeper's first instruction
+  double wake_latency_ns;    // from the start of wake_one() to the sleeper's first instruction
   double timer_late_ns;      // how late sleep_ns(100 us) of a log thread returns
 };
 

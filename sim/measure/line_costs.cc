@@ -1,7 +1,7 @@
 // Protocol. Two threads take turns with a Step: the one whose turn it is works on the lines and
 // raises the step (release), the other waits for that (acquire), so that it sees the lines as they
 // were left. `turn` and `word` of the last two measurements are meant to be contended. `stop` and
-// the count `theirs` order nothing: both threads' results are read behind join().
+// the count `theirs` order nothing: both threads' results are read after join().
 #include "sim/measure/line_costs.h"
 
 #include "platform/spin.h"
@@ -34,8 +34,8 @@ void write_all(const Ring& ring) {
   for (size_t i = 0; i < ring.size(); ++i) ring.line(i).word.store(i, memory_order_relaxed);
 }
 
-// A fetch-add of each line waits for the one before it: the way to the next line hangs on what it
-// returned. The fence keeps what came before out of the time.
+// Returns the time of a fetch-add of each line. Each waits for the one before it, because the next
+// address depends on its result. The fence keeps earlier work out of the time.
 double fetch_add_ns(const Ring& ring) {
   auto at = reinterpret_cast<uintptr_t>(ring.starts()[0]);
   uintptr_t nothing = 0;
@@ -52,7 +52,8 @@ double fetch_add_ns(const Ring& ring) {
   return ns / static_cast<double>(ring.size());
 }
 
-// `other` prepares the lines, then `core` measures; so in turns.
+// Returns the median of `repetitions` measurements. In turn, `other` prepares the lines and `core`
+// measures.
 template <class Prepare, class Measure>
 double prepared_ns(int core, int other, uint32_t repetitions, Prepare&& prepare,
                    Measure&& measure) {
@@ -109,8 +110,9 @@ double hand_off_ns(int core, int other, uint32_t repetitions) {
   return ns;
 }
 
-// A window in which the other thread did not run would show an uncontended line; it is left out. On
-// a machine so busy that the two never run together nothing remains, and the answer is 0.
+// Returns the time of an addition while both add to one line. Leaves out windows in which the other
+// thread did not run, because the line was not contended then. Returns 0 if no window is left: on a
+// machine so busy that the two never run together.
 double contended_fetch_add_ns(int core, int other, uint32_t repetitions) {
   constexpr uint64_t kAdds = 5'000;
   Padded<atomic<uint64_t>> word;

@@ -1,4 +1,4 @@
-// What it costs that two cores use the same cache line.
+// The prices of a cache line that two cores use.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@ namespace logjam::platform {
 struct LineCosts {
   double clean_ns;     // load of a line that the other core has read
   double dirty_ns;     // load of a line that the other core has written
-  double upgrade_ns;   // fetch-add of a line that both have read, less one of a line of the own
+  double upgrade_ns;   // fetch-add of a line that both have read, less that of an own line
   double hand_off_ns;  // half the round trip of a line between two compare-and-swaps
-  // Both add to one line: the time for each addition of either. 0: they never ran together.
+  // The time of each addition while both add to one line. 0: they never ran together.
   double contended_fetch_add_ns;
 };
 

@@ -10,6 +10,7 @@
 #include "platform/fatal.h"
 #include "platform/kernel_files.h"
 #include "platform/persist.h"
+#include "platform/text.h"
 #include "platform/thread.h"
 #include "sim/measure/core_costs.h"
 #include "sim/measure/kernel_costs.h"
@@ -22,14 +23,9 @@ namespace {
 
 using platform::LineCosts;
 using platform::MachineShape;
+using platform::with_decimals;
 
-std::string with_decimals(double value, int decimals) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
-}
-
-// Lines `key = value  # source`, the sources one below the other.
+// Collects lines `key = value  # source`, with the sources in one column.
 class ProfileText {
  public:
   explicit ProfileText(double ghz) : ghz_(ghz) {}
@@ -47,7 +43,7 @@ class ProfileText {
   void told(const std::string& key, int value, const std::string& where) {
     measured(key, value, 0, where);
   }
-  // A cache as the kernel describes it, under the keys NAME_kib and NAME_ways. Some virtual
+  // Writes a cache as the kernel describes it, under the keys NAME_kib and NAME_ways. Some virtual
   // machines describe none.
   void cache(const std::string& name, const platform::CacheShape& shape) {
     const bool known = shape.kib != 0 && shape.ways != 0;
@@ -76,7 +72,7 @@ class ProfileText {
   std::string text_;
 };
 
-// Far enough from the L3 that the next socket's must be meant. It is an assumption.
+// The assumed price of another socket, as a multiple of the own socket's price.
 constexpr double kAssumedHop = 2.5;
 
 struct SocketCosts {
@@ -100,7 +96,6 @@ void write_sockets(ProfileText& profile, const MachineShape& shape, const Socket
     } else {
       profile.assumed_cycles("hop_" + key, ns, "one socket here; a multiple of its own number");
     }
-    profile.assumed_cycles("two_hop_" + key, ns, "all sockets one hop apart");
   };
   hop("clean_cycles", far.clean_ns, near.clean_ns);
   hop("dirty_cycles", far.dirty_ns, near.dirty_ns);
@@ -110,9 +105,8 @@ void write_sockets(ProfileText& profile, const MachineShape& shape, const Socket
 }
 
 void write_context_share(ProfileText& profile, const MachineShape& shape, uint32_t repetitions) {
-  if (shape.contexts == 1) {
-    profile.assumed("context_share", 1, 1, "one context a core: without effect");
-  } else if (shape.sibling < 0) {
+  if (shape.contexts == 1) return;
+  if (shape.sibling < 0) {
     profile.assumed("context_share", 0.7, 1, "the other contexts may not be used here");
   } else {
     const double slowdown = platform::slowdown_beside(0, shape.sibling, repetitions);
@@ -121,7 +115,8 @@ void write_context_share(ProfileText& profile, const MachineShape& shape, uint32
   }
 }
 
-// Cores that read together as fast as each reads alone have not met the memory's limit.
+// Writes the memory's bandwidth. If all cores together read as fast as each alone, they have not
+// reached the limit, and the number is assumed.
 void write_bandwidth(ProfileText& profile, const platform::MemoryCosts& memory) {
   constexpr double kMetALimit = 0.8, kAssumedRest = 4;
   const double alone_gb_s = platform::kCacheLine / memory.stream_ns * memory.readers;
@@ -144,7 +139,7 @@ void write_time_slice(ProfileText& profile) {
   }
 }
 
-// What a reader of the file should know beside its numbers.
+// Writes, for readers of the file, notes about the measurement.
 void write_comments(ProfileText& profile, const MachineShape& shape, const LineCosts& lines,
                     double slowdown, bool undisturbed) {
   constexpr double kSharedCore = 1.3;  // two cores have nothing in common that this loop uses
@@ -197,14 +192,13 @@ std::string measured_profile(uint32_t repetitions) {
   write_context_share(profile, shape, repetitions);
 
   profile.cache("l1", shape.l1);
+  const std::string chase = "chase of pointers through a part";
   if (shape.l2.kib != 0) {
     profile.cache("l2", shape.l2);
+    profile.cycles("l2_cycles", memory.l2_ns, chase);
   } else {
     profile.assumed("l2_kib", 0, 0, "the kernel tells of no L2");
-    profile.assumed("l2_ways", 1, 0, "the kernel tells of no L2");
   }
-  const std::string chase = "chase of pointers through a part";
-  profile.cycles("l2_cycles", memory.l2_ns, chase);
   profile.measured("l3_mib", static_cast<double>(memory.l3_mib), 0,
                    "slower beyond; the kernel says " + std::to_string(shape.l3.kib >> 10));
   profile.measured("l3_ways", std::max(shape.l3.ways, 1u), 0, "the kernel's list of caches");
@@ -230,11 +224,8 @@ std::string measured_profile(uint32_t repetitions) {
   profile.measured("overlap", memory.overlap, 1, "four independent chases against one");
   profile.cycles("stream_cycles", memory.stream_ns, "evicted lines read in order");
   profile.cycles("stream_store_cycles", memory.stream_store_ns, "256 MiB written in order");
-  if (shape.l3.kib != 0) {
-    profile.cycles("l3_stream_cycles", memory.l3_stream_ns, "lines of the L3 read in order");
-  } else {
-    profile.cycles("l3_stream_cycles", memory.stream_ns, "no L3: as stream_cycles");
-  }
+  profile.cycles("l3_stream_cycles", shape.l3.kib != 0 ? memory.l3_stream_ns : memory.stream_ns,
+                 shape.l3.kib != 0 ? "lines of the L3 read in order" : "no L3: as stream_cycles");
   profile.assumed("lines_ahead", 2, 0, "calibrated once, for config/machines/this.toml");
   profile.measured("clock_ns", core.clock_ns, 1, "now_ns() in a loop");
   profile.measured("allocation_ns", core.allocation_ns, 1, "pairs of malloc and free");

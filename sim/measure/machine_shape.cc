@@ -11,7 +11,7 @@ namespace {
 
 std::string cpu(int number) { return "/sys/devices/system/cpu/cpu" + std::to_string(number); }
 
-// How many numbers a list like "0-3,8" has.
+// Returns how many numbers a list like "0-3,8" has.
 int numbers_in(const std::string& list) {
   int count = 0;
   std::istringstream parts(list);
@@ -23,7 +23,7 @@ int numbers_in(const std::string& list) {
   return std::max(count, 1);
 }
 
-// The value of the first line "key : value" of a text.
+// Returns the value of the first line "key : value" of a text.
 std::string value_of(const std::string& text, const std::string& key) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

@@ -1,4 +1,4 @@
-// Which cores and caches this machine has, as the kernel tells it.
+// The cores and caches of this machine, as the kernel describes them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace logjam::platform {
 
-// What the kernel does not tell is 0.
+// 0 stands for a number that the kernel does not tell.
 struct CacheShape {
   uint64_t kib = 0;
   uint32_t ways = 0;
@@ -19,10 +19,11 @@ struct MachineShape {
   std::string name;  // of the processor
   std::string kernel;
   int sockets = 1;
-  int cores = 1;     // of the first allowed core's socket, as far as they are allowed
+  int cores = 1;     // the allowed cores of the first allowed core's socket
   int contexts = 1;  // hardware contexts of the first allowed core
   CacheShape l1, l2, l3;
-  // Places in the list of allowed cores, the numbers of pin_to_core(), beside place 0. -1: none.
+  // The partners of the first allowed core, by their places in the list of allowed cores (the
+  // numbers of pin_to_core()). -1: none.
   int same_socket = -1;   // another core of the same socket
   int sibling = -1;       // another context of the same core
   int other_socket = -1;  // a core of another socket

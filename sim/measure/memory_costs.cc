@@ -10,16 +10,17 @@ namespace logjam::platform {
 namespace {
 
 constexpr size_t kEvictedBytes = 8 << 20;  // evicted before use: it need not exceed the L3
-// As large as tables are. A look into little memory finds its translation near by: on a virtual
-// machine a line came in 120 to 135 ns from 8 MiB and in 172 from 256, with huge pages in both.
+// As large as tables. In a small memory the processor finds the translations of addresses nearby:
+// on a virtual machine a line came in 120 to 135 ns from 8 MiB and in 172 from 256, both with huge
+// pages.
 constexpr size_t kTableBytes = 256 << 20;
 
 constexpr size_t kWrittenBack = 64;  // lines in a call
 
 Ring dense_ring(size_t bytes) { return Ring(bytes / kCacheLine, kCacheLine); }
 
-// A ring of more bytes than the cache before holds always misses there: it comes back to a line
-// only after all others.
+// Returns the time of a load from a cache. A ring larger than the cache before always misses there,
+// because it returns to a line only after all others.
 double cached_ns(size_t bytes, uint32_t repetitions) {
   const Ring ring = dense_ring(bytes);
   ring.chase_ns();
@@ -57,17 +58,18 @@ double written_in_order_ns(const Ring& ring) {
   });
 }
 
-// All lines of the ring have been in the cache once, where they still are if they have room.
+// Returns the time of a line that is read in order, after all lines of the ring were read once:
+// they are still in the cache if they fit.
 double cached_in_order_ns(size_t bytes, uint32_t repetitions) {
   const Ring ring = dense_ring(bytes);
   in_order_ns(ring);
   return median_of(repetitions, [&] { return in_order_ns(ring); });
 }
 
-// Doubles `bytes` as long as reading them in order takes less than `limit_ns` a line; returns the
-// last size for which it did. Where that has no end before 256 MiB, the kernel's number is
-// believed. A chase would not do: where other virtual machines use the cache too, a line that is
-// not used for some 18 ms has left it, and a chase through 32 MiB takes longer.
+// Doubles `bytes` as long as reading them in order takes less than `limit_ns` a line, and returns
+// the last such size in MiB. If that finds no limit up to 256 MiB, returns the kernel's number. A
+// chase would not do: where other virtual machines use the cache too, a line that is not used for
+// some 18 ms has left it, and a chase through 32 MiB takes longer.
 uint64_t usable_mib(size_t bytes, size_t told_bytes, double limit_ns) {
   constexpr size_t kMostBytes = 256 << 20;
   constexpr uint32_t kRepetitions = 5;
@@ -87,7 +89,8 @@ std::vector<int> cores_of_the_socket() {
   return cores;
 }
 
-// Every thread reads memory of its own; they begin together.
+// Returns the bandwidth of all `cores` together. Each thread reads its own memory; all start
+// together.
 double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
   constexpr size_t kBytesOfAThread = 8 << 20;
   atomic<uint64_t> ready{0};
@@ -113,7 +116,7 @@ double bandwidth_gb_s(const std::vector<int>& cores, uint32_t repetitions) {
   return sum;
 }
 
-// The nanoseconds a line, where each call has `together` lines that were written.
+// Returns the nanoseconds per line of write_back() calls with `together` written lines each.
 double write_back_ns(size_t together) {
   const Ring ring = dense_ring(256 << 10);
   for (size_t i = 0; i < ring.size(); ++i) ring.line(i).word.store(i, memory_order_relaxed);

@@ -1,5 +1,5 @@
-// Measuring on a machine that others may disturb: the median of several repetitions, each short
-// enough that most of them run undisturbed. Any thread may call any function of this file.
+// Measuring on a machine that other programs may disturb: the median of several repetitions, each
+// short enough that most of them run undisturbed. Any thread may call any function of this file.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace logjam::platform {
 
-// The median; of an even number of values the upper of the two. 0 if there are none.
+// Returns the median; of an even number of values the upper of the two in the middle; 0 of none.
 inline double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -20,7 +20,7 @@ inline double median_of(std::vector<double> values) {
   return *middle;
 }
 
-// Calls body() `repetitions` times; returns the median of what it returned.
+// Calls body() `repetitions` times, and returns the median of its results.
 template <class Body>
 double median_of(uint32_t repetitions, Body&& body) {
   std::vector<double> values;
@@ -28,7 +28,7 @@ double median_of(uint32_t repetitions, Body&& body) {
   return median_of(std::move(values));
 }
 
-// The nanoseconds that body() takes.
+// Returns the nanoseconds that body() takes.
 template <class Body>
 double ns_of(Body&& body) {
   const uint64_t begun = now_ns();
@@ -36,9 +36,9 @@ double ns_of(Body&& body) {
   return static_cast<double>(now_ns() - begun);
 }
 
-// The nanoseconds of one of `total` like steps. body(n) makes the next n of them; it is called for
-// parts of 1024, a fraction of a millisecond each, of which the median counts: a long way is
-// interrupted somewhere, most of its parts are not.
+// Returns the nanoseconds of one of `total` equal steps. body(n) makes the next n steps. It is
+// called for parts of 1024 steps, a fraction of a millisecond each, and the median of the parts
+// counts: a long run is interrupted somewhere, but most of its parts are not.
 template <class Body>
 double ns_of_a_step(size_t total, Body&& body) {
   constexpr size_t kPart = 1024;
@@ -60,7 +60,7 @@ void run_on(int core, Body&& body) {
   runner.join();
 }
 
-// Keeps the compiler from knowing a value, and so from leaving out or folding what made it.
+// Hides a value from the compiler, which then cannot leave out or fold the computation.
 template <class T>
 inline void opaque(T& value) {
   asm volatile("" : "+r"(value));

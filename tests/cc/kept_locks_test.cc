@@ -6,7 +6,7 @@
 namespace logjam {
 namespace {
 
-// --elr=false: locks are kept until the transaction is durable.
+// --locks=write: locks are kept until the transaction is durable.
 class KeepsLocks : public testing::TestWithParam<std::string> {
  protected:
   KeepsLocks() : world(GetParam(), {}, LogRecords::kTransaction, false) {
@@ -48,7 +48,7 @@ TEST_P(KeepsLocks, LocksAreKeptUntilReleased) {
 }
 
 // The rows and index nodes that a transaction only read stay locked until it is durable only with
-// --keep_locks=all. OCC has no read locks.
+// --locks=all. OCC has no read locks.
 TEST_P(KeepsLocks, ReadLocksAreKeptOnlyIfAskedFor) {
   for (const bool all : {false, true}) {
     SCOPED_TRACE(all);

@@ -17,13 +17,29 @@ constexpr char kRun[] =
     "\"$LOGJAM\" run --workload=ycsb --ycsb_records=1000 --device=null --threads=1 --warmup=0 "
     "--v=1 ";
 
-TEST(Binary, EveryWayToAskForHelpPrintsTheSame) {
+TEST(Binary, HelpIsAboutTheCommandsAndThatOfACommandAboutItsFlags) {
   const Ended help = shell("\"$LOGJAM\" help 2>&1");
   EXPECT_EQ(help.status, 0);
   EXPECT_EQ(help.output.find("logjam run "), 0u);
-  EXPECT_LT(help.output.find("    -wal_dir ("), help.output.find("    -log_dir ("));
   EXPECT_EQ(shell("\"$LOGJAM\" --help 2>&1").output, help.output);
-  EXPECT_EQ(shell("\"$LOGJAM\" run --help 2>&1").output, help.output);
+  const Ended run = shell("\"$LOGJAM\" run --help 2>&1");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.output.find("logjam run: "), 0u);
+  EXPECT_EQ(shell("\"$LOGJAM\" help run 2>&1").output, run.output);
+  const Ended all = shell("\"$LOGJAM\" run --help=all 2>&1");
+  EXPECT_EQ(all.status, 0);
+  EXPECT_LT(all.output.find("\n  --wal_dir="), all.output.find("\n  --log_dir="));
+  EXPECT_EQ(shell("\"$LOGJAM\" fly --help 2>&1").status, 2);
+}
+
+TEST(Binary, AMisplacedFlagIsRefusedBeforeAnythingIsDone) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path_of("flags"), row = directory.path_of("row.csv");
+  std::ofstream(file) << "--floor=copy\n";
+  const Ended refused = shell(std::string(kRun) + "--csv=" + row + " --flagfile=" + file + " 2>&1");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.output, "logjam: --floor is a flag of micro, not of run\n");
+  EXPECT_FALSE(std::ifstream(row).is_open());
 }
 
 TEST(Binary, ARefusalIsOneSentence) {
@@ -49,7 +65,7 @@ TEST(Binary, DiagnosticsSayHowSevereAndWhenOnStderr) {
 TEST(Binary, RecoverEndsWithStatusFourOnADamagedLogUnlessToldToAcceptIt) {
   const TemporaryDirectory directory;
   const std::string log = " --wal_dir=" + directory.path() + " ";
-  ASSERT_EQ(shell("\"$LOGJAM\" run --workload=ledger --ledger_keys=50 --log=nvmd --threads=1 "
+  ASSERT_EQ(shell("\"$LOGJAM\" run --workload=ledger --ledger=keys:50 --log=nvmd --threads=1 "
                   "--device=sync --log_prealloc_mb=1 --transactions=200 --seconds=60 --warmup=0" +
                   log + ">/dev/null 2>&1")
                 .status,
@@ -105,11 +121,11 @@ TEST(CrashSignals, CtrlCEndsARunInOrder) {
 TEST(CrashLiveLog, ARefusedCommandDoesNotHarmTheLogOfARunningOne) {
   const std::string output = shell(R"(
 exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
-"$LOGJAM" run --workload=ledger --ledger_keys=500 --log=pwal --threads=4 --commit=sync --warmup=0 \
+"$LOGJAM" run --workload=ledger --ledger=keys:500 --log=pwal --threads=4 --commit=sync --warmup=0 \
   --seconds=100 --device=sync --log_prealloc_mb=1 --wal_dir="$d/log" --history="$d/history" \
   --v=1 2>"$d/said" & pid=$!
 until grep -q 'measure: ' "$d/said"; do kill -0 $pid || break; sleep 0.02; done
-other="--ycsb_records=1000 --device=sync --threads=1 --wal_dir=$d/log"
+other="--device=sync --threads=1 --wal_dir=$d/log"
 for overwrite in false true; do
   "$LOGJAM" run --log=centr $other --overwrite=$overwrite 2>&1; echo "refused: status $?"
 done
@@ -139,7 +155,7 @@ sleep 0.1; kill -9 $pid; wait $pid; echo "killed: status $?"
 TEST(CrashOverwrite, ARefusedCommandLeavesTheLogThatItWasToReplace) {
   const std::string output = shell(R"(
 exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
-run="$LOGJAM run --workload=ledger --ledger_keys=500 --device=sync --log_prealloc_mb=1 --threads=2"
+run="$LOGJAM run --workload=ledger --ledger=keys:500 --device=sync --log_prealloc_mb=1 --threads=2"
 run="$run --transactions=500 --warmup=0 --history_mb=1 --wal_dir=$d/log"
 $run --log=pwal --history="$d/history" >"$d/said"; echo "first: status $?"
 $run --log=centr --overwrite --history="$d/none/history" 2>&1; echo "refused: status $?"

@@ -55,8 +55,8 @@ TEST_F(DumpDependencies, TheFileAndTheRowAgree) {
 
 TEST_F(DumpDependencies, AWindowIsAPartOfTheFile) {
   const Ended ended = after("silo", std::string(kDump) + "--dependencies=all >/dev/null; " + kDump +
-                                        "--dependencies=part --dump_from=100 "
-                                        "--dump_transactions=50 | grep -E "
+                                        "--dependencies=part "
+                                        "--range=from:100,count:50 | grep -E "
                                         "'^(dump_from|transactions|longest_path)'; "
                                         "awk -F, 'NR == 1 || ($3 >= 100 && $6 < 150)' all | "
                                         "cmp - part && wc -l < part");
@@ -70,8 +70,8 @@ TEST_F(DumpDependencies, RefusesALogOfCommandsAndWhatIsBeyondTheLog) {
   EXPECT_EQ(after("command", std::string(kDump) + "--dependencies=e.csv 2>&1; echo $?; ls").output,
             "logjam: the log of scheme command holds commands, which do not say what rows they "
             "wrote: it has no dependencies to dump\n2\nlog\n");
-  EXPECT_EQ(after("centr", std::string(kDump) + "--json --dump_from=800 2>&1; echo $?").output,
-            "logjam: --dump_from=800 is beyond the log, of 800 transactions\n2\n");
+  EXPECT_EQ(after("centr", std::string(kDump) + "--json --range=from:800 2>&1; echo $?").output,
+            "logjam: --range=from:800 is beyond the log, of 800 transactions\n2\n");
   EXPECT_EQ(after("centr", std::string(kDump) + "--dependencies=no/e 2>&1; echo $?").output,
             "logjam: cannot write --dependencies=no/e: No such file or directory\n2\n");
 }

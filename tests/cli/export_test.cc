@@ -21,7 +21,7 @@ class Export : public testing::Test {
                  workload + " >/dev/null 2>&1 && " + script);
   }
   static constexpr char kTpcb[] = "--workload=tpcb --tpcb_branches=1 --tpcb_accounts=500";
-  static constexpr char kLedger[] = "--workload=ledger --ledger_keys=20 --history=history";
+  static constexpr char kLedger[] = "--workload=ledger --ledger=keys:20 --history=history";
   static constexpr char kRecover[] = "\"$LOGJAM\" recover --wal_dir=log --threads=1 ";
 };
 

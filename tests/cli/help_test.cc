@@ -1,60 +1,166 @@
+// Which flags belong to which commands, and what the commands' help shows of them.
 #include "cli/help.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "cli/flag_text.h"
+#include "cli/old_flags.h"
+#include "tests/scoped_flags.h"
+#include "tests/shell.h"
+
+DEFINE_bool(planted, false, "a flag that belongs to no command");
 
 namespace logjam {
 namespace {
 
-gflags::CommandLineFlagInfo flag(const char* name, const char* file) {
-  gflags::CommandLineFlagInfo info{};
-  info.name = name;
-  info.type = "bool";
-  info.description = "planted";
-  info.default_value = info.current_value = "false";
-  info.is_default = true;
-  info.filename = file;
-  return info;
+constexpr Commands kEach[] = {kRun, kRecover, kMicro, kDump, kMachine, kList};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
 }
 
-TEST(Help, OwnFlagsComeInGroupsBeforeTheLibraries) {
-  std::vector<gflags::CommandLineFlagInfo> flags = {
-      flag("minloglevel", "./src/logging.cc"),
-      flag("flagfile", "/build/gflags-x/gflags-2.2.2/src/gflags.cc"),
-      flag("ycsb_ops", "workloads/ycsb/options.cc"),
-      flag("cdf", "cli/micro.cc"),
-      flag("new_knob", "logging/schemes/new_scheme.cc"),
-      flag("paranoid", "engine/run/run.cc"),
-      flag("threads", "cli/settings.cc"),
-      flag("wal_dir", "cli/settings.cc"),
-  };
-  const std::string text = describe_flags(flags);
-  size_t at = 0;
-  for (const char* next :
-       {"all commands (cli/settings.cc)\n", "-threads (planted)", "-wal_dir (planted)",
-        "logjam micro (cli/micro.cc)\n", "-cdf ", "schemes (logging/schemes/new_scheme.cc)\n",
-        "-new_knob ", "engine/run (engine/run/run.cc)\n", "-paranoid ",
-        "workload ycsb (workloads/ycsb/options.cc)\n", "-ycsb_ops ", "library glog\n",
-        "-minloglevel ", "library gflags\n", "-flagfile "}) {
-    const size_t found = text.find(next, at);
-    ASSERT_NE(found, std::string::npos) << next << " is not behind position " << at << "\n" << text;
-    at = found;
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Flags, EachBelongsToACommand) {
+  std::vector<std::string> without;
+  for (const auto& flag : own_flags()) {
+    if (commands_of(flag) == 0) without.push_back(flag.name);
+  }
+  EXPECT_EQ(without, std::vector<std::string>{"planted"});
+}
+
+TEST(Flags, ThereAreAtMostNinety) {
+  // Those of this program of tests are not logjam's.
+  const auto flags = own_flags();
+  EXPECT_LE(std::ranges::count_if(
+                flags, [](const auto& flag) { return !flag.filename.starts_with("tests/"); }),
+            90);
+}
+
+TEST(Flags, ThoseOfTheTableAreDefined) {
+  for (const FlagGroup& group : flag_groups()) {
+    for (const auto& [name, commands] : group.flags) {
+      gflags::CommandLineFlagInfo info;
+      EXPECT_TRUE(gflags::GetCommandLineFlagInfo(std::string(name).c_str(), &info)) << name;
+    }
   }
 }
 
-TEST(Help, EveryFlagIsShownOnceAndOnlyLibrariesAreUnknownFiles) {
-  std::vector<gflags::CommandLineFlagInfo> flags;
-  gflags::GetAllFlags(&flags);
-  const std::string text = describe_flags(flags);
-  const size_t libraries = text.find("\nlibrary glog\n");
-  ASSERT_NE(libraries, std::string::npos);
-  for (const auto& each : flags) {
-    const std::string line = "\n    -" + each.name + " (";
-    const size_t at = text.find(line);
-    ASSERT_NE(at, std::string::npos) << each.name;
-    EXPECT_EQ(text.find(line, at + 1), std::string::npos) << each.name;
-    const bool own = access(each.filename.c_str(), F_OK) == 0;
-    EXPECT_EQ(at < libraries, own) << each.name << " of " << each.filename;
+TEST(Flags, NoneHasTheNameOfAnOldOne) {
+  for (const auto& flag : own_flags()) EXPECT_EQ(what_became_of(flag.name), "") << flag.name;
+}
+
+TEST(Flags, BelongToTheCommandsThatReadThem) {
+  const auto commands = [](const char* name) {
+    return commands_of(gflags::GetCommandLineFlagInfoOrDie(name));
+  };
+  EXPECT_EQ(commands("silo_epoch_ms"), kRun | kMicro);
+  EXPECT_EQ(commands("pwal_ack"), kRun | kMicro | kRecover) << "a log's header stores it";
+  EXPECT_EQ(commands("tpcc_mix"), kRun);
+  EXPECT_EQ(commands("tpcc_warehouses"), kRun | kRecover);
+  EXPECT_EQ(commands("topology"), kList);
+  EXPECT_EQ(commands("vmodule"), kAllCommands);
+}
+
+void use(Commands command, const std::vector<std::pair<const char*, const char*>>& flags) {
+  for (const auto& [name, value] : flags) gflags::SetCommandLineOption(name, value);
+  refuse_misplaced_flags(command);
+  apply_preset();
+  std::exit(0);
+}
+
+TEST(FlagsDeathTest, AMisplacedOneIsRefusedByEachCommand) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto refused = testing::ExitedWithCode(2);
+  EXPECT_EXIT(use(kRun, {{"fill", "local"}}), refused,
+              "^logjam: --fill is a flag of micro, not of run\n$");
+  EXPECT_EXIT(use(kRecover, {{"tpcc_mix", "np"}}), refused, "is a flag of run, not of recover");
+  EXPECT_EXIT(use(kMicro, {{"rate", "5"}}), refused, "is a flag of run, not of micro");
+  EXPECT_EXIT(use(kDump, {{"threads", "2"}}), refused,
+              "--threads is a flag of run, recover, micro and list, not of dump");
+  EXPECT_EXIT(use(kMachine, {{"csv", "x"}}), refused, "not of machine");
+  EXPECT_EXIT(use(kList, {{"log", "silo"}}), refused, "is a flag of run and micro, not of list");
+  EXPECT_EXIT(use(kHelp, {{"seed", "2"}}), refused, "not of help");
+  EXPECT_EXIT(use(kRun, {{"silo_epoch_ms", "5"}, {"tpcc_mix", "np"}, {"v", "1"}}),
+              testing::ExitedWithCode(0), "");
+}
+
+// A flag that was given with its default value was given, too.
+TEST(FlagsDeathTest, AMisplacedDefaultIsRefused) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(use(kRun, {{"fill", "bytes"}}), testing::ExitedWithCode(2), "not of run");
+}
+
+TEST(FlagsDeathTest, APresetThatThereIsNotIsRefused) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(use(kRun, {{"as", "film"}}), testing::ExitedWithCode(2), "=film is not a preset");
+}
+
+TEST(Flags, APresetChangesDefaultsOnly) {
+  ScopedFlags flags;
+  flags.set("as", "paper");
+  flags.set("io_depth", 8);
+  apply_preset();
+  const auto value = [](const char* name) {
+    return gflags::GetCommandLineFlagInfoOrDie(name).current_value;
+  };
+  EXPECT_EQ(value("io_depth"), "8");
+  EXPECT_EQ(value("flush_gap_us"), "0");
+  EXPECT_EQ(value("worker_class"), "normal");
+  EXPECT_EQ(value("silo_epoch_ms"), "40");
+  EXPECT_EQ(changed_flags(), "--as=paper --io_depth=8");
+}
+
+TEST(Help, OfEachCommandFitsOnAScreen) {
+  for (const Commands command : kEach) {
+    const auto lines = lines_of(help_of(command));
+    EXPECT_LE(lines.size(), 30u) << names_of(command);
+    for (const std::string& line : lines) EXPECT_LE(line.size(), 100u) << line;
+  }
+  const std::string run = help_of(kRun);
+  EXPECT_GE(lines_of(run).size(), 24u);
+  EXPECT_EQ(run.find("logjam run: "), 0u);
+  EXPECT_LT(run.find("  --workload=ycsb "), run.find("  --log=centr "));
+  EXPECT_TRUE(has(run, "--help=all"));
+  EXPECT_FALSE(has(run, "--tpcc_mix"));
+}
+
+TEST(Help, OfAllShowsEachFlagOfTheCommandOnce) {
+  for (const Commands command : kEach) {
+    const std::string text = full_help_of(command);
+    for (const std::string& line : lines_of(text)) EXPECT_LE(line.size(), 100u) << line;
+    for (const auto& flag : own_flags()) {
+      const bool shown = (commands_of(flag) & command) != 0 && flag.name != "test";
+      const std::string line = "\n  --" + flag.name + "=";
+      const size_t at = text.find(line);
+      EXPECT_EQ(at != std::string::npos, shown) << flag.name << " of " << names_of(command);
+      if (!shown) continue;
+      EXPECT_EQ(text.find(line, at + 1), std::string::npos) << flag.name;
+    }
+  }
+}
+
+TEST(Help, OfAllHasAHeadingForEachSchemeAndWorkload) {
+  const std::string text = full_help_of(kRun);
+  for (const char* heading :
+       {"\nThe run\n  --workload=", "\nFlushing\n  --flush=", "\nWorkload ycsb\n  --ycsb_",
+        "\nWorkload ledger\n  --ledger=", "\nLog scheme (logging/schemes/silo/silo.cc)\n"}) {
+    EXPECT_TRUE(has(text, heading)) << heading;
+  }
+  EXPECT_TRUE(has(text, "\n  --flagfile="));
+}
+
+TEST(Help, OverviewNamesTheCommands) {
+  for (const Commands command : kEach) {
+    EXPECT_TRUE(has(overview(), "logjam " + names_of(command))) << names_of(command);
   }
 }
 

@@ -57,15 +57,17 @@ TEST(ListPlacement, RefusesWhatIsNoMachineAndWhatIsNoPolicy) {
   EXPECT_EQ(shell("\"$LOGJAM\" list placement --topology=square 2>&1; echo $?").output,
             "logjam: --topology=\"square\" is not a synthetic topology of hwloc; \"pack:4 numa:1 "
             "core:16 pu:2\" is\n2\n");
-  EXPECT_EQ(shell("\"$LOGJAM\" list placement --placement=tight 2>&1; echo $?").output,
-            "logjam: --placement=tight is not a placement; compact, scatter and smt are\n2\n");
+  EXPECT_EQ(
+      shell("\"$LOGJAM\" list placement --placement=tight 2>&1; echo $?").output,
+      "logjam: --placement=tight is not a placement; compact, scatter, smt and none are\n2\n");
 }
 
 // The row of a run says where its workers were.
 TEST(ListPlacement, IsInTheRowOfARun) {
-  const Ended ended = shell(R"(for flags in "" --placement=smt --pin=false; do
-  "$LOGJAM" micro --device=discard --threads=1 --inserts=10 --first_core=$(
-    "$LOGJAM" list placement --threads=1 --placement=smt | awk 'NR == 2 { print $5 }') $flags \
+  const Ended ended = shell(R"(
+core=$("$LOGJAM" list placement --threads=1 --placement=smt | awk 'NR == 2 { print $5 }')
+for placement in compact:$core smt:$core none; do
+  "$LOGJAM" micro --device=discard --threads=1 --transactions=10 --placement=$placement \
     2>/dev/null | sed -n 's/^placement *//; s/socket [0-9]* core [0-9]*/its core/p; /^none/p'
 done)");
   EXPECT_EQ(ended.output,

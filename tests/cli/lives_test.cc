@@ -63,8 +63,8 @@ TEST_F(Lives, ARunGoesOnWithAnotherScheme) {
   EXPECT_TRUE(has(recovered, "run 1                  scheme centr")) << recovered;
   EXPECT_TRUE(has(recovered, "run 2                  scheme silo")) << recovered;
   EXPECT_TRUE(has(recovered, "recovered              2000 transactions")) << recovered;
-  EXPECT_TRUE(has(logjam({"dump", "--dump_records=1"}), "scheme silo"));
-  EXPECT_TRUE(has(logjam({"dump", "--dump_records=1", "--dump_run=1"}), "scheme centr"));
+  EXPECT_TRUE(has(logjam({"dump", "--range=count:1"}), "scheme silo"));
+  EXPECT_TRUE(has(logjam({"dump", "--range=run:1,count:1"}), "scheme centr"));
 }
 
 TEST_F(Lives, ACheckpointOfWhatIsRecoveredStandsForTheLog) {
@@ -106,7 +106,7 @@ TEST_F(Lives, ARunThatGoesOnDrawsItsOwnInputsFromTheSameSeed) {
   logjam(run({"--threads=1", "--transactions=10"}));
   logjam(run({"--threads=1", "--transactions=10", "--continue"}));
   const auto writes = [&](int ordinal) {
-    std::istringstream dumped(logjam({"dump", "--dump_run=" + std::to_string(ordinal)}));
+    std::istringstream dumped(logjam({"dump", "--range=run:" + std::to_string(ordinal)}));
     std::string all;
     for (std::string line; std::getline(dumped, line);) {
       if (has(line, "update table")) all += line + "\n";
@@ -143,7 +143,7 @@ TEST_F(Lives, ARunThatHasLostItsEndSinceIsDamaged) {
 }
 
 TEST_F(Lives, ALogOfCommandsGoesOnAndTakesNoCheckpointBesideTransactions) {
-  const std::string why = refused(run({"--log=command", "--checkpoint_s=1"}));
+  const std::string why = refused(run({"--log=command", "--checkpoint=s:1"}));
   EXPECT_TRUE(has(why, "recover --checkpoint")) << why;
   logjam(run({"--log=command"}));
   logjam(run({"--log=command", "--continue"}));
@@ -158,9 +158,9 @@ TEST_F(Lives, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_TRUE(has(refused(run({"--continue", "--overwrite"})), "--overwrite drops"));
   EXPECT_TRUE(has(refused(run({"--continue", "--ycsb_records=7"})), "contradicts the log"));
   EXPECT_TRUE(has(refused(run({"--continue", "--device=null"})), "cannot go on with a log"));
-  EXPECT_TRUE(has(refused(run({"--overwrite", "--device=null", "--checkpoint_s=1"})), "has none"));
-  EXPECT_TRUE(has(refused(run({"--overwrite", "--checkpoint_s=-1"})), "--checkpoint_s"));
-  EXPECT_TRUE(has(refused({"dump", "--dump_run=4"}), "no run 4 of the log"));
+  EXPECT_TRUE(has(refused(run({"--overwrite", "--device=null", "--checkpoint=s:1"})), "has none"));
+  EXPECT_TRUE(has(refused(run({"--overwrite", "--checkpoint=s:-1"})), "s needs a number from 0"));
+  EXPECT_TRUE(has(refused({"dump", "--range=run:4"}), "no run 4 of the log"));
 }
 
 TEST_F(Lives, AnOverwrittenLogLeavesNoRunAndNoCheckpoint) {

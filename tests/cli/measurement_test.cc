@@ -98,8 +98,6 @@ struct Script : Workload {
       if (txn.read(table, 0, &row) == Status::kAbort) return Status::kAbort;
       return place.now().outcome;
     }
-    std::span<const std::byte> command() override { return {}; }
-    bool take(uint32_t, std::span<const std::byte>) override { return false; }
     bool exhausted() const override { return place.step + 1 == most_steps; }
 
     Place& place;
@@ -111,17 +109,17 @@ struct Script : Workload {
     database.create_table({"table", 8, IndexKind::kHash, 1, {}});
   }
   void load(Database&, uint32_t, uint32_t, Arena&) override {}
-  std::vector<std::string_view> types() const override { return {"one", "other"}; }
+  Specification spec() const override {
+    return {
+        .description = "scripted",
+        .types = {{"one"}, {"other"}},
+        .headline = Headline{"ended well a minute", headline_type, 60, headline_with_rollbacks}};
+  }
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t) override {
     return std::make_unique<Worker>(places[worker], database.table("table"), most_steps);
   }
-  std::optional<Headline> headline() const override {
-    return Headline{"ended well a minute", headline_type, 60, headline_with_rollbacks};
-  }
   std::vector<Check> verify(Database&) override { return {}; }
-  std::string describe() const override { return "scripted"; }
-  uint64_t expected_bytes() const override { return 0; }
 
   std::array<Place, 2> places;
   std::optional<uint32_t> headline_type = 1;
@@ -237,7 +235,7 @@ class Overloaded : public testing::Test {
   Measured measure_at_1000(double seconds, uint64_t transactions) {
     ScopedFlags flags;
     flags.set("ycsb_records", 1000);
-    flags.set("ycsb_read_ratio", 0);
+    flags.set("ycsb_ratios", "read:0");
     flags.set("ycsb_ops", 1);
     LogOptions options = log_options(*find_scheme("centr"), directory_, "sim:20000", 1);
     Log log(options);

@@ -16,7 +16,7 @@ std::map<std::string, std::string> row_of(const std::string& flags) {
   const TemporaryDirectory directory;
   const std::string csv = directory.path_of("rows.csv");
   const Ended ended = shell(
-      "\"$LOGJAM\" micro --device=discard --threads=4 --inserts=500 "
+      "\"$LOGJAM\" micro --device=discard --threads=4 --transactions=500 "
       "--seconds=60 --record_bytes=48 --csv=" +
       csv + " " + flags + " >/dev/null && cat " + csv);
   EXPECT_EQ(ended.status, 0) << flags;
@@ -41,7 +41,7 @@ TEST(Micro, GroupsPerInsertFollowFromTheSizesOfGroups) {
   const double size = std::stod(row["mean_group_size"]);
   EXPECT_NEAR(std::stod(row["groups_per_insert"]), 1 - share + (size > 0 ? share / size : 0), 0.01);
 
-  row = row_of("--log=aether-c --carray_force=1");
+  row = row_of("--log=aether-c --test=aether_force:1");
   EXPECT_EQ(row["consolidated_pct"], "100.00");
   EXPECT_NEAR(std::stod(row["groups_per_insert"]) * std::stod(row["mean_group_size"]), 1, 0.02);
 }

@@ -21,13 +21,6 @@ void with(const std::vector<std::pair<const char*, const char*>>& flags) {
   std::exit(0);
 }
 
-void read_a_log(const char* device) {
-  gflags::SetCommandLineOption("device", device);
-  gflags::SetCommandLineOption("wal_dir", "log");
-  wal_directories();
-  std::exit(0);
-}
-
 void given(const std::vector<std::string>& arguments) {
   refuse_bad_flags(arguments);
   std::exit(0);
@@ -41,14 +34,18 @@ TEST(SettingsDeathTest, RefusalsNameTheAllowedValues) {
   EXPECT_EXIT(with({{"log", "paper"}}), refused, "paper is not a scheme; .*centr.* are");
   EXPECT_EXIT(with({{"commit", "never"}}), refused, "sync, pipelined and async are");
   EXPECT_EXIT(with({{"log_records", "page"}}), refused, "txn and op are");
-  EXPECT_EXIT(with({{"keep_locks", "read"}}), refused, "write and all are");
+  EXPECT_EXIT(with({{"locks", "read"}}), refused, "early, write and all are");
   EXPECT_EXIT(with({{"device", "tape"}}), refused, "tape");
   EXPECT_EXIT(with({{"device", "sim:fast"}}), refused, "sim");
   EXPECT_EXIT(with({{"threads", "0"}}), refused, "outside 1 to");
   EXPECT_EXIT(with({{"seconds", "0"}}), refused, "more than 0");
-  EXPECT_EXIT(with({{"first_core", "4096"}}), refused, "is not a core that this process may use");
-  EXPECT_EXIT(with({{"placement", "tight"}}), refused, "compact, scatter and smt are");
-  EXPECT_EXIT(with({{"segment_mb", "1025"}}), refused, "segment_mb=1025 is outside 1 to 1024");
+  EXPECT_EXIT(with({{"placement", "smt:4096"}}), refused, "this process may not use core 4096");
+  EXPECT_EXIT(with({{"placement", "smt:x"}}), refused,
+              "the number of a core comes after the colon");
+  EXPECT_EXIT(with({{"placement", "tight"}}), refused, "compact, scatter, smt and none are");
+  EXPECT_EXIT(with({{"log_prealloc_mb", "256:1025"}}), refused, "segments are of 1 to 1024 MiB");
+  EXPECT_EXIT(with({{"log_prealloc_mb", "1x"}}), refused, "=1x is not a whole number, or two");
+  EXPECT_EXIT(with({{"device", "null"}, {"test", "luck:1"}}), refused, "luck. is not a key");
 }
 
 TEST(SettingsDeathTest, RefusesCombinationsThatCannotWork) {
@@ -57,16 +54,13 @@ TEST(SettingsDeathTest, RefusesCombinationsThatCannotWork) {
   EXPECT_EXIT(with({{"log", "centr"}, {"device", "sync"}}), refused, "needs --wal_dir");
   EXPECT_EXIT(with({{"log", "scm"}, {"device", "sync"}, {"wal_dir", "/tmp"}}), refused,
               "needs --device=nvm.:NS., not --device=sync");
-  EXPECT_EXIT(with({{"segment_mb", "8"}, {"device", "sim:10"}}), refused,
-              "segment_mb needs --device=file or sync");
-  EXPECT_EXIT(with({{"segment_mb", "8"}, {"log_prealloc_mb", "0"}}), refused,
-              "segment_mb needs --device=file or sync, and --log_prealloc_mb");
+  EXPECT_EXIT(with({{"log_prealloc_mb", "32:8"}, {"device", "sim:10"}}), refused,
+              "on --device=sim:10: only a log that is preallocated on device file or sync");
+  EXPECT_EXIT(with({{"log_prealloc_mb", "0:8"}}), refused, "only a log that is preallocated");
   EXPECT_EXIT(with({{"device", "discard"}}), refused,
               "discard never makes a commit durable: only `logjam micro` takes it");
-  EXPECT_EXIT(read_a_log("discard"), refused, "discard leaves no log to read");
-  EXPECT_EXIT(read_a_log("file"), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(with({{"device", "null"}, {"flush_bytes", "4096"}}), refused, "need --flush_us");
-  EXPECT_EXIT(with({{"device", "null"}, {"flush_bytes", "4096"}, {"flush_us", "100"}}),
+  EXPECT_EXIT(with({{"device", "null"}, {"flush", "bytes:4096"}}), refused, "needs us:N as well");
+  EXPECT_EXIT(with({{"device", "null"}, {"flush", "bytes:4096,us:100"}}),
               testing::ExitedWithCode(0), "");
 }
 
@@ -82,24 +76,24 @@ TEST(SettingsDeathTest, RefusesBadSizesOfTheLog) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto refused = testing::ExitedWithCode(2);
   for (const char* slots : {"0", "1025"}) {
-    EXPECT_EXIT(with({{"device", "null"}, {"log", "aether-c"}, {"carray_slots", slots}}), refused,
-                "carray_slots=.* is outside 1 to 1024");
+    EXPECT_EXIT(with({{"device", "null"}, {"log", "aether-c"}, {"aether_slots", slots}}), refused,
+                "aether_slots=.* is outside 1 to 1024");
   }
-  EXPECT_EXIT(with({{"device", "null"}, {"log", "eleda"}, {"hop_bytes", "3000"}}), refused,
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "eleda"}, {"eleda_hop_bytes", "3000"}}), refused,
               "not a power of two");
-  EXPECT_EXIT(with({{"device", "null"}, {"log", "poplar"}, {"io_unit_bytes", "512"}}), refused,
-              "not a power of two");
-  EXPECT_EXIT(with({{"device", "null"}, {"log", "aether-c"}, {"carray_slots", "1024"}}),
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "poplar"}, {"poplar_segment_bytes", "512"}}),
+              refused, "not a power of two");
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "aether-c"}, {"aether_slots", "1024"}}),
               testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(with({{"device", "null"}, {"log", "centr-lockflush"}, {"lockflush_ngroup", "0"}}),
-              refused, "must be at least 1");
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "eleda"}, {"eleda_io_bytes", "512"}}), refused,
+              "not a power of two");
   EXPECT_EXIT(with({{"device", "null"}, {"log", "pwal"}, {"pwal_ack", "soon"}}), refused,
               "safe and unsafe are");
 }
 
 void micro(std::vector<std::pair<const char*, const char*>> flags) {
   for (const auto& [name, value] :
-       {std::pair{"device", "null"}, std::pair{"inserts", "100"}, std::pair{"threads", "1"}}) {
+       {std::pair{"device", "null"}, std::pair{"transactions", "100"}, std::pair{"threads", "1"}}) {
     gflags::SetCommandLineOption(name, value);
   }
   for (const auto& [name, value] : flags) gflags::SetCommandLineOption(name, value);
@@ -147,10 +141,11 @@ TEST(SettingsDeathTest, RefusesBadFlagsOfMicro) {
   EXPECT_EXIT(micro({{"record_bytes", "12"}}), refused, "not a multiple of 8");
   EXPECT_EXIT(micro({{"record_bytes", "large"}}), refused, "neither a number of bytes nor dist:");
   EXPECT_EXIT(micro({{"outlier_bytes", "9"}}), refused, "outlier_bytes: 9 is not a multiple");
+  EXPECT_EXIT(micro({{"fill", "sand"}}), refused, "bytes, records and local are");
   EXPECT_EXIT(micro({{"floor", "sea"}}), refused, "copy and fetch-add are");
   EXPECT_EXIT(micro({{"log", "none"}}), refused, "has no buffer to insert into");
   EXPECT_EXIT(micro({{"commit", "async"}}), refused, "nothing would be acknowledged");
-  EXPECT_EXIT(micro({{"seal", "true"}, {"record_bytes", "40"}}), refused, "at least 48");
+  EXPECT_EXIT(micro({{"fill", "records"}, {"record_bytes", "40"}}), refused, "at least 48");
   EXPECT_EXIT(micro({{"cdf", "x"}}), refused, "needs --logs_per_commit");
   EXPECT_EXIT(micro({{"record_bytes", "1048576"}, {"log_buffer_mb", "1"}}), refused,
               "raise --log_buffer_mb");
@@ -167,7 +162,22 @@ TEST(SettingsDeathTest, RefusesBadFlagsOfMicro) {
 TEST(SettingsDeathTest, UnknownFlagsGetTheNearestName) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(given({"--thread=4"}), testing::ExitedWithCode(2), "did you mean --threads");
-  EXPECT_EXIT(given({"--threads=4", "--noelr", "--log-dir=/tmp"}), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(given({"--threads=4", "--nobreakdown", "--log-dir=/tmp"}), testing::ExitedWithCode(0),
+              "");
+}
+
+TEST(SettingsDeathTest, OldFlagsAreRefusedWithTheirNewNames) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto refused = testing::ExitedWithCode(2);
+  EXPECT_EXIT(given({"run", "--hop_bytes=4"}), refused,
+              "^logjam: --hop_bytes is --eleda_hop_bytes now\n$");
+  EXPECT_EXIT(given({"--noelr"}), refused, "^logjam: --elr is --locks=early, or for false ");
+  EXPECT_EXIT(given({"--ycsb_prefetch"}), refused, "^logjam: --ycsb_prefetch is gone: ");
+  EXPECT_EXIT(given({"--cores=4"}), refused, "is a flag of build-sim/logjam, which `make sim`");
+  const TemporaryDirectory directory;
+  const std::string file = directory.path_of("flags");
+  std::ofstream(file) << "--epoch_ms=40\n";
+  EXPECT_EXIT(given({"--flagfile", file}), refused, "--epoch_ms is --silo_epoch_ms now");
 }
 
 TEST(SettingsDeathTest, MalformedValuesAreRefusedInOneSentence) {
@@ -178,8 +188,8 @@ TEST(SettingsDeathTest, MalformedValuesAreRefusedInOneSentence) {
   EXPECT_EXIT(given({"--seconds", "1s"}), refused, "--seconds=1s is not a number");
   EXPECT_EXIT(given({"--threads=-1"}), refused, "--threads=-1 is not a whole number from 0 to 42");
   EXPECT_EXIT(given({"--threads=5000000000"}), refused, "--threads=5000000000 is not a whole");
-  EXPECT_EXIT(given({"--elr=perhaps"}), refused, "--elr=perhaps is not true or false");
-  EXPECT_EXIT(given({"--elr", "--seed"}), refused, "--seed needs a value");
+  EXPECT_EXIT(given({"--verify=perhaps"}), refused, "--verify=perhaps is not true or false");
+  EXPECT_EXIT(given({"--verify", "--seed"}), refused, "--seed needs a value");
   EXPECT_EXIT(given({"--flagfile=/no/such/file"}), refused, "cannot read --flagfile=/no/such/file");
   EXPECT_EXIT(with({{"device", "null"}, {"seconds", "1e300"}}), refused, "at most 1e9");
   const TemporaryDirectory directory;
@@ -190,8 +200,8 @@ TEST(SettingsDeathTest, MalformedValuesAreRefusedInOneSentence) {
   EXPECT_EXIT(given({"--flagfile", file}), refused, "did you mean --threads");
   std::ofstream(file) << "--flagfile=" << file << "\n";
   EXPECT_EXIT(given({"--flagfile", file}), refused, "is nested too deeply");
-  std::ofstream(file) << "--threads=2\n\n--noelr\n--wal_dir=a b\n";
-  EXPECT_EXIT(given({"--flagfile", file, "--seconds", "-0.5", "--elr", "--csv=", "--", "--x"}),
+  std::ofstream(file) << "--threads=2\n\n--nobreakdown\n--wal_dir=a b\n";
+  EXPECT_EXIT(given({"--flagfile", file, "--seconds", "-0.5", "--verify", "--csv=", "--", "--x"}),
               testing::ExitedWithCode(0), "");
 }
 

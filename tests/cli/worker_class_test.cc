@@ -66,8 +66,8 @@ TEST(WorkerClassFlag, AnUnknownClassIsRefused) {
 }
 
 TEST(WorkerClassFlag, IsInTheRowOfMicroToo) {
-  const Ended ran =
-      shell("\"$LOGJAM\" micro --device=null --inserts=100 --threads=2 --worker_class=batch 2>&1");
+  const Ended ran = shell(
+      "\"$LOGJAM\" micro --device=null --transactions=100 --threads=2 --worker_class=batch 2>&1");
   EXPECT_EQ(ran.status, 0) << ran.output;
   EXPECT_TRUE(std::regex_search(ran.output, std::regex("\nworker_class +batch\n"))) << ran.output;
 }

@@ -70,7 +70,6 @@ class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {
              key / 2},
             reinterpret_cast<const std::byte*>(&kRow)};
   }
-  static constexpr uint32_t kWriteBytes = sizeof(WriteHeader) + sizeof(uint64_t);
 
   // Returns the largest version that the transaction overwrites.
   uint64_t overwritten(const std::vector<uint64_t>& keys) const {
@@ -92,12 +91,12 @@ class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {
 
   CommitPoint log_transaction(Log& log, uint32_t worker, uint64_t txn,
                               const std::vector<uint64_t>& keys) {
-    const auto bytes = static_cast<uint32_t>(sizeof(RecordHeader) + keys.size() * kWriteBytes);
-    const LogReservation hole =
-        log.scheme().reserve(worker, {.max_overwritten = overwritten(keys), .reads = true}, bytes);
-    RecordWriter record(hole, RecordKind::kTransaction, txn);
+    StagedRecord record;
     for (const uint64_t key : keys) record.add(write_of(key));
-    record.seal(log.run(), hole.position);
+    const LogReservation hole =
+        log.scheme().reserve(worker, {.max_overwritten = overwritten(keys), .reads = true},
+                             static_cast<uint32_t>(record.bytes()));
+    record.fill(hole, RecordKind::kTransaction, txn, 0, log.run());
     written(txn, keys, hole.sequence);
     return log.scheme().publish(worker, hole, RecordRole::kCommit);
   }
@@ -110,16 +109,15 @@ class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {
       const bool begins = i == 0, commits = i == keys.size() + 1;
       Dependencies of_record = deps;
       of_record.commits = commits;
-      const bool writes = !begins && !commits;
-      const LogReservation hole = log.scheme().reserve(
-          worker, of_record, sizeof(RecordHeader) + (writes ? kWriteBytes : 0));
-      RecordWriter record(hole,
-                          begins    ? RecordKind::kBegin
-                          : commits ? RecordKind::kCommit
-                                    : RecordKind::kOperation,
-                          txn);
-      if (writes) record.add(write_of(keys[i - 1]));
-      record.seal(log.run(), hole.position);
+      StagedRecord record;
+      if (!begins && !commits) record.add(write_of(keys[i - 1]));
+      const LogReservation hole =
+          log.scheme().reserve(worker, of_record, static_cast<uint32_t>(record.bytes()));
+      record.fill(hole,
+                  begins    ? RecordKind::kBegin
+                  : commits ? RecordKind::kCommit
+                            : RecordKind::kOperation,
+                  txn, 0, log.run());
       point = log.scheme().publish(worker, hole, commits ? RecordRole::kCommit : RecordRole::kPart);
       if (commits) written(txn, keys, hole.sequence);
     }

@@ -46,8 +46,6 @@ struct Inserts : Workload {
       return 0;
     }
     Status execute(Transaction& txn) override { return txn.insert(table, key, key); }
-    std::span<const std::byte> command() override { return {}; }
-    bool take(uint32_t, std::span<const std::byte>) override { return false; }
 
     Table& table;
     Key key = 0;
@@ -57,13 +55,11 @@ struct Inserts : Workload {
     database.create_table({"rows", sizeof(uint64_t), IndexKind::kHash, kTransactions, {}});
   }
   void load(Database&, uint32_t, uint32_t, Arena&) override {}
-  std::vector<std::string_view> types() const override { return {"insert"}; }
+  Specification spec() const override { return {.description = "inserts", .types = {{"insert"}}}; }
   std::unique_ptr<Client> make_client(Database& database, uint32_t, uint32_t, uint64_t) override {
     return std::make_unique<Worker>(database);
   }
   std::vector<Check> verify(Database&) override { return {}; }
-  std::string describe() const override { return "inserts"; }
-  uint64_t expected_bytes() const override { return 0; }
 };
 
 TEST(Pipeline, AWorkerGoesOnUntilPipelineDepthIsExceeded) {

@@ -57,8 +57,6 @@ struct Queue : Workload {
       const uint64_t* nothing;
       return txn.read(table, step % kRows, &nothing);
     }
-    std::span<const std::byte> command() override { return {}; }
-    bool take(uint32_t, std::span<const std::byte>) override { return false; }
     bool exhausted() const override { return step == 4 * kRows; }
 
     size_t entries() {
@@ -76,13 +74,11 @@ struct Queue : Workload {
     database.create_table({"queue", sizeof(uint64_t), IndexKind::kOrdered, kRows, {}});
   }
   void load(Database&, uint32_t, uint32_t, Arena&) override {}
-  std::vector<std::string_view> types() const override { return {"step"}; }
+  Specification spec() const override { return {.description = "queue", .types = {{"step"}}}; }
   std::unique_ptr<Client> make_client(Database& database, uint32_t, uint32_t, uint64_t) override {
     return std::make_unique<Worker>(*this, database);
   }
   std::vector<Check> verify(Database&) override { return {}; }
-  std::string describe() const override { return "queue"; }
-  uint64_t expected_bytes() const override { return 0; }
 
   HeldBack& log;
   size_t entries_held_back = 0, entries_durable = kRows;

@@ -11,7 +11,7 @@
 
 #include "engine/recovery/recover.h"
 #include "engine/storage/database.h"
-#include "logging/format/record.h"
+#include "logging/format/staged_record.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {
@@ -37,21 +37,21 @@ class HandWrittenLog {
 
   void add(RecordKind kind, uint64_t sequence, uint64_t txn, const std::vector<Write>& writes,
            uint32_t stream = 0, uint8_t flags = 0) {
-    std::vector<std::byte>& log = logs_[stream];
-    uint32_t bytes = sizeof(RecordHeader);
-    std::vector<LoggedWrite> logged;
+    StagedRecord record;
     for (const Write& write : writes) {
       LoggedWrite out;
       out.header = {write.table, write.op, WriteImage::kAfter, sizeof(Row), write.key};
       out.after = reinterpret_cast<const std::byte*>(&write.value);
-      bytes += encoded_bytes(out.header);
-      logged.push_back(out);
+      record.add(out);
     }
+    std::vector<std::byte>& log = logs_[stream];
     const size_t position = log.size();
-    log.resize(position + bytes);
-    RecordWriter writer(log.data() + position, bytes, kind, sequence, txn, flags);
-    for (const LoggedWrite& write : logged) writer.add(write);
-    writer.seal(kRun, position);
+    log.resize(position + record.bytes());
+    record.fill({.sequence = sequence,
+                 .position = position,
+                 .hole = log.data() + position,
+                 .bytes = static_cast<uint32_t>(record.bytes())},
+                kind, txn, flags, kRun);
   }
 
   LogFiles files() const {

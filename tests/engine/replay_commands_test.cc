@@ -67,7 +67,7 @@ TEST_F(ReplayCommands, RebuildsTheDatabaseUnderAnyProtocol) {
 // Nearly every command overwrites what the one before it has read.
 TEST_F(ReplayCommands, ThreadsThatKeepConflictingRebuildTheDatabase) {
   const std::vector<std::pair<std::string, Flags>> few_rows = {
-      {"ledger", {{"ledger_keys", "4"}, {"ledger_cells", "8"}, {"ledger_slots", "4"}}},
+      {"ledger", {{"ledger", "keys:4,cells:8,slots:4"}}},
       {"tpcb", {{"tpcb_branches", "1"}, {"tpcb_accounts", "5"}}},
       {"tpcc", {{"tpcc_warehouses", "1"}, {"tpcc_items", "20"}, {"tpcc_customers", "10"}}},
       {"ycsb", {{"ycsb_records", "8"}, {"ycsb_value_bytes", "100"}, {"ycsb_workload", "D"}}},
@@ -155,15 +155,16 @@ class ChangedLog : public ReplayCommands {
     out.write(reinterpret_cast<const char*>(block.data()), static_cast<long>(block.size()));
     uint64_t position = 0;
     for (const Command& command : commands_) {
-      const LoggedCommand logged{command.type, command.rows, command.input};
-      const auto bytes = static_cast<uint32_t>(sizeof(RecordHeader) + encoded_bytes(logged));
-      std::vector<uint64_t> record(bytes / sizeof(uint64_t));
-      RecordWriter writer(reinterpret_cast<std::byte*>(record.data()), bytes, command.kind,
-                          command.sequence, 1);
-      writer.add(logged);
-      writer.seal(files_.header.run, position);
-      out.write(reinterpret_cast<const char*>(record.data()), bytes);
-      position += bytes;
+      StagedRecord record;
+      record.add(LoggedCommand{command.type, command.rows, command.input});
+      std::vector<std::byte> hole(record.bytes());
+      record.fill({.sequence = command.sequence,
+                   .position = position,
+                   .hole = hole.data(),
+                   .bytes = static_cast<uint32_t>(hole.size())},
+                  command.kind, 1, 0, files_.header.run);
+      out.write(reinterpret_cast<const char*>(hole.data()), static_cast<long>(hole.size()));
+      position += hole.size();
     }
     out.close();
     return replay(workload, database, files_, *find_protocol("occ"), threads);
@@ -236,9 +237,9 @@ TEST_F(ChangedLog, ALogThatCannotBeOpenedIsAnError) {
 TEST_F(ChangedLog, CommandsOutOfOrderContradictTheHistory) {
   const TemporaryDirectory directory;
   const std::string history = directory.path_of("history");
-  set({{"ledger_keys", "16"}, {"history", history}, {"history_mb", "4"}, {"commit", "pipelined"}});
+  set({{"ledger", "keys:16"}, {"history", history}, {"history_mb", "4"}, {"commit", "pipelined"}});
   run_one("ledger", 60);
-  set({{"history", ""}, {"ledger_die_after", "3"}});  // which recovery must survive
+  set({{"history", ""}, {"test", "ledger_die_after:3"}});  // which recovery must survive
   const auto proof_of = [&] {
     const auto workload = make_workload("ledger");
     const auto database = load(*workload, 1);

@@ -90,15 +90,13 @@ class ScriptWorkload final : public Workload {
   void load(Database& database, uint32_t, uint32_t, Arena& arena) override {
     for (Key key = 0; key < 2; ++key) database.table("rows").load(key, &key, arena);
   }
-  std::vector<std::string_view> types() const override {
-    return {"add", "copy", "insert", "update"};
+  Specification spec() const override {
+    return {.description = "a script", .types = {{"add"}, {"copy"}, {"insert"}, {"update"}}};
   }
   std::unique_ptr<Client> make_client(Database& database, uint32_t, uint32_t, uint64_t) override {
     return std::make_unique<ScriptClient>(script_, database);
   }
   std::vector<Check> verify(Database&) override { return {}; }
-  std::string describe() const override { return "a script"; }
-  uint64_t expected_bytes() const override { return 0; }
 
  private:
   Script& script_;

@@ -27,12 +27,11 @@ CommitPoint log_write(Log& log, uint32_t worker, Key key, uint64_t value, uint64
   write.header = {0, erase ? WriteOp::kErase : WriteOp::kUpdate, WriteImage::kAfter, sizeof(Row),
                   key};
   write.after = reinterpret_cast<const std::byte*>(&value);
-  const uint32_t bytes = sizeof(RecordHeader) + encoded_bytes(write.header);
-  const LogReservation reservation =
-      log.scheme().reserve(worker, {.max_overwritten = *version, .reads = true}, bytes);
-  RecordWriter record(reservation, RecordKind::kTransaction, value);
+  StagedRecord record;
   record.add(write);
-  record.seal(log.run(), reservation.position);
+  const LogReservation reservation = log.scheme().reserve(
+      worker, {.max_overwritten = *version, .reads = true}, static_cast<uint32_t>(record.bytes()));
+  record.fill(reservation, RecordKind::kTransaction, value, 0, log.run());
   *version = reservation.sequence;
   return log.scheme().publish(worker, reservation, RecordRole::kCommit);
 }

@@ -28,7 +28,7 @@ class TimelineOfARun : public testing::Test {
  protected:
   TimelineOfARun() {
     flags_.set("ycsb_records", 20);
-    flags_.set("ycsb_read_ratio", "0.5");
+    flags_.set("ycsb_ratios", "read:0.5");
     flags_.set("ycsb_ops", 2);
   }
 

@@ -35,7 +35,7 @@ class AetherTest : public testing::TestWithParam<const SchemeInfo*> {
     LogOptions tiny = log_options(*GetParam(), directory_, device, kWorkers);
     tiny.config.buffer_bytes = buffer_bytes;
     tiny.config.sockets = 2;
-    flags_.set("carray_slots", 2);
+    flags_.set("aether_slots", 2);
     tiny.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;  // a lost wake-up would hang
     tiny.preallocate_bytes = uint64_t{1} << 20;
     return tiny;
@@ -130,7 +130,7 @@ TEST_P(AetherTest, InsertsForcedThroughTheArrayAreInTheLog) {
   constexpr uint32_t kEach = 400;
   for (const uint32_t nth : {1u, 3u}) {
     const LogOptions forced = options("sim:300", 8192);
-    flags_.set("carray_force", nth);
+    flags_.set("test", "aether_force:" + std::to_string(nth));
     const auto counters = publish_and_check(
         forced, {.each = kEach, .small_bytes = 200, .large_every = 0, .sleep_every = 64});
     EXPECT_EQ(counters.value("inserts"), kWorkers * kEach);
@@ -170,7 +170,7 @@ TEST_P(AetherTest, WorkersThatFindTheLockHeldFormGroups) {
 
 TEST_P(AetherTest, LargeRecordsAmongSmallOnesAreInTheLog) {
   const LogOptions skewed = options("sim:20", uint64_t{256} << 10);
-  flags_.set("carray_force", 7);
+  flags_.set("test", "aether_force:7");
   publish_and_check(skewed, {.each = 250, .small_bytes = 48, .large_every = 60, .sleep_every = 32});
 }
 

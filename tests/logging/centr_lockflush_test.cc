@@ -18,7 +18,7 @@ class LockFlushTest : public ScriptedLog {
     options_ = log_options(*find_scheme("centr-lockflush"), directory_, device, 4);
     options_.config.flush_us = 1'000'000'000;
     options_.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;
-    flags_.set("lockflush_ngroup", kGroup);
+    flags_.set("pwal_ngroup", kGroup);
     ScriptedLog::open();
   }
   Watchdog watchdog_{"a worker waits for a group that nobody flushes"};

@@ -165,8 +165,8 @@ TEST_F(Damage, ASyncRecordVouchesForOtherLogs) {
       << damage();
 }
 
-// Once, watermarks alone said which records survive. A reader in log 1 survived the writer in log 0
-// that was lost.
+// If watermarks alone decided which transactions survive, a reader in log 1 would survive although
+// the writer in log 0 is lost.
 TEST_F(Damage, AWatermarkIsNotMetIfALogHasLostRecords) {
   for (const char* scheme : {"nvmd", "nvlog"}) {
     open(scheme, 2);

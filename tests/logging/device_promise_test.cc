@@ -13,7 +13,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "logging/device/device.h"
+#include "logging/device/device_registry.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
 #include "platform/memory.h"
@@ -78,7 +78,7 @@ const io_uring_sqe* submission_entries() {
   return nullptr;
 }
 
-// What the device asks the kernel for, read from the queue that it shares with the kernel.
+// The request is read from the queue that the device shares with the kernel.
 TEST(FileDevice, AnAsynchronousWriteAsksForItsSync) {
   const LogDirectory directory;
   const platform::MirroredMemory memory(kBytes);

@@ -1,14 +1,14 @@
 // Devices alone, and R1 and R7 for a log on a device that loses, tears or refuses writes.
-#include "logging/device/device.h"
-
 #include <sys/resource.h>
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <thread>
 
+#include "logging/device/device_registry.h"
 #include "logging/device/faulty_device.h"
 #include "platform/clock.h"
 #include "platform/memory.h"
@@ -53,9 +53,39 @@ TEST(DeviceSpec, RefusalsNameTheAllowedDevices) {
                           "faulty:",
                           "faulty:faulty:sync",
                           "faulty:discard"}) {
-    EXPECT_NE(check_device_spec(bad).find("is not a device: allowed are file, sync, sim:"),
-              std::string::npos)
-        << bad;
+    EXPECT_EQ(check_device_spec(bad),
+              "\"" + std::string(bad) +
+                  "\" is not a device: allowed are discard, faulty:<spec>, file, null, nvm[:NS], "
+                  "sim:LATENCY_US[:MB_S], sync");
+  }
+}
+
+TEST(DeviceSpec, AnOpenDeviceHasTheTraitsOfItsSpecAndFaultyThoseOfItsInnerDevice) {
+  struct Expected {
+    const char* spec;
+    bool keeps, is_memory, has_segments, discards;
+  };
+  for (const Expected& expected : {Expected{"file", true, false, true, false},
+                                   {"sync", true, false, true, false},
+                                   {"sim:5", true, false, false, false},
+                                   {"nvm:5", true, true, false, false},
+                                   {"null", false, false, false, false},
+                                   {"discard", false, false, false, true}}) {
+    for (const std::string faulty : {"", "faulty:"}) {
+      const std::string spec = faulty + expected.spec;
+      if (spec == "faulty:discard") continue;
+      SCOPED_TRACE(spec);
+      const LogDirectory directory;
+      const auto device = open_device(spec, {directory.file(), 0, 1});
+      for (const DeviceTraits& traits : {device->traits(), device_traits(spec)}) {
+        EXPECT_EQ(traits.keeps, expected.keeps);
+        EXPECT_EQ(traits.is_memory, expected.is_memory);
+        EXPECT_EQ(traits.has_segments, expected.has_segments);
+        EXPECT_EQ(traits.discards, expected.discards);
+      }
+      EXPECT_EQ(device->memory() != nullptr, expected.is_memory);
+      EXPECT_EQ(std::filesystem::exists(directory.file()), expected.keeps);
+    }
   }
 }
 
@@ -85,7 +115,7 @@ TEST(Device, WritesArriveAtTheirOffsetsAlsoBeyondThePreallocation) {
   }
 }
 
-// Writes in different slots finish in any order, each at its place.
+// Writes in different slots finish in any order, each at its own offset.
 TEST(Device, SeveralWritesAreUnderWayAtOnce) {
   for (const char* spec :
        {"file", "sim:2000", "sim:100:50", "null", "faulty:sync", "faulty:file", "faulty:sim:50"}) {
@@ -108,7 +138,7 @@ TEST(Device, SeveralWritesAreUnderWayAtOnce) {
             ++ended;
           }
           if (!busy[slot] && begun < kPieces) {
-            // The last pieces first, so that they lie behind a gap for a while.
+            // The last pieces first, so that for a while there is a gap before them.
             const uint64_t at = (kPieces - 1 - begun++) * kPiece;
             device->start(at, {memory.data() + at, kPiece}, Sync::kData, slot);
             busy[slot] = true;
@@ -126,7 +156,7 @@ TEST(Device, SeveralWritesAreUnderWayAtOnce) {
   }
 }
 
-// Their response times overlap, so eight of them take about as long as one, not eight times.
+// The response times overlap, so eight writes take about as long as one, not eight times as long.
 TEST(SimDevice, TheResponseTimesOfWritesUnderWayOverlap) {
   const LogDirectory directory;
   constexpr uint32_t kDepth = 8;
@@ -191,7 +221,7 @@ TEST(FaultyDevice, KeepsSyncedBytesAndMayLoseOthers) {
   EXPECT_GT(torn_rounds, 10u);
 }
 
-// After a cut a later write may be there when an earlier one is not.
+// After a cut a later write may be on the disk although an earlier one is not.
 TEST(FaultyDevice, WritesUnderWayReachTheDiskInAnyOrder) {
   uint64_t gaps = 0;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
@@ -341,97 +371,6 @@ TEST(NullDevice, ALogOnTheNullDeviceNeedsNoDirectoryAndTouchesNone) {
     log.scheme().wait_durable(0, publish_record(log, 0, 1, 64).point);
   }
   EXPECT_EQ(read_log(directory.file()).error, "");
-}
-
-// R7: a failure ends the process and names the file and the reason, whether a worker or the daemon
-// flushes.
-TEST(FailureDeathTest, AFailedWriteEndsTheProcess) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  for (const int error : {EIO, ENOSPC}) {
-    for (const bool help : {true, false}) {
-      LogDirectory directory;
-      LogOptions options = log_options(*find_scheme("centr"), directory, "faulty:sync", 1);
-      options.config.flush_help = help;
-      EXPECT_EXIT(
-          {
-            Log log(options);
-            log.start();
-            for (Device* one : log.devices()) {
-              dynamic_cast<FaultyDevice&>(*one).fail_next_write(error);
-            }
-            const Published one = publish_record(log, 0, 1, 64);
-            log.scheme().wait_durable(0, one.point);
-            std::_Exit(0);  // acknowledged
-          },
-          testing::ExitedWithCode(3),
-          "cannot write the log file .*stream-0.log.db: .*nothing is acknowledged after this");
-    }
-  }
-}
-
-void limit_file_size(uint64_t bytes) {
-  const rlimit limit{bytes, bytes};
-  setrlimit(RLIMIT_FSIZE, &limit);
-}
-
-TEST(FailureDeathTest, APreallocationThatDoesNotFitIsRefused) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  for (const char* device : {"file", "sync", "nvm"}) {
-    LogDirectory directory;
-    LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);
-    options.preallocate_bytes = uint64_t{64} << 20;
-    EXPECT_EXIT(
-        {
-          limit_file_size(uint64_t{3} << 20);
-          const Log log(options);
-        },
-        testing::ExitedWithCode(2),
-        "cannot preallocate 64 MiB for the log file .*: File too large");
-  }
-}
-
-TEST(FailureDeathTest, ADiskThatFillsUpDuringTheRunEndsTheProcess) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  for (const char* device : {"file", "sync", "sim:10", "nvm"}) {
-    for (const uint64_t preallocate : {uint64_t{0}, uint64_t{1} << 20}) {
-      // The limit is each file's; a segment that cannot be made is in segments_test.cc.
-      if (device_has_segments(device) && preallocate != 0) continue;
-      LogDirectory directory;
-      LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);
-      options.preallocate_bytes = preallocate;
-      EXPECT_EXIT(
-          {
-            limit_file_size(uint64_t{3} << 20);
-            Log log(options);
-            log.start();
-            for (uint64_t i = 0;; ++i) {
-              log.scheme().wait_durable(0, publish_record(log, 0, i, 100'000).point);
-            }
-          },
-          testing::ExitedWithCode(3), "cannot .* the log file .*stream-0.log.db: File too large");
-    }
-  }
-}
-
-TEST(FailureDeathTest, DirectoriesThatCannotBeUsedAreRefused) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  LogDirectory directory;
-  LogOptions options = log_options(*find_scheme("centr"), directory, "sync", 1);
-  options.directories = {"/proc/no/such/place"};
-  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
-              "cannot create the log directory");
-  options.directories = {directory.path(), directory.path() + "/."};
-  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2), "are the same log directory");
-  SchemeInfo in_place = *options.scheme;
-  in_place.traits.in_place = true;
-  options.scheme = &in_place;
-  options.device = "nvm";
-  options.directories = {directory.path(), directory.path() + "/b"};
-  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
-              "writes 1 stream\\(s\\), not striped: name no more log directories than that");
-  options.directories = {directory.path()};
-  const Log first(options);
-  EXPECT_EXIT(const Log second(options), testing::ExitedWithCode(2), "in use by another process");
 }
 
 }  // namespace

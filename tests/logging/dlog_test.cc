@@ -208,7 +208,7 @@ TEST_P(DlogCut, IsClosedWhereverEachLogEnds) {
   constexpr uint32_t kSockets = 3;
   constexpr uint64_t kEach = 400;
   options_ = log_options_of_many(*find_scheme(GetParam()), directory_, "sync", kWorkers, kSockets);
-  flags_.set("carray_force", 3);
+  flags_.set("test", "aether_force:3");
   log_ = std::make_unique<Log>(options_);
   log_->start();
   // The last committed transaction: txn << 32 | sequence number.

@@ -211,8 +211,8 @@ class FetchAddTest : public testing::TestWithParam<const char*> {
   LogOptions options(const char* device, uint64_t buffer_bytes) {
     LogOptions options = log_options(*find_scheme(GetParam()), directory_, device, 8);
     options.config.buffer_bytes = buffer_bytes;
-    flags_.set("hop_bytes", kHopBytes);
-    flags_.set("io_unit_bytes", kHopBytes);
+    flags_.set("eleda_hop_bytes", kHopBytes);
+    flags_.set("eleda_io_bytes", kHopBytes);
     options.preallocate_bytes = uint64_t{1} << 20;
     return options;
   }
@@ -284,7 +284,7 @@ TEST_F(EledaPipeline, OnlyAGivenIoUnitLimitsTheWrites) {
   open(true);
   flush(1);
   EXPECT_EQ(counter("flushes"), 1);
-  flags_.set("io_unit_bytes", 64 << 10);
+  flags_.set("eleda_io_bytes", 64 << 10);
   open(true);
   for (int i = 0; i < 5; ++i) flush(1);
   EXPECT_EQ(counter("flushes"), 5);

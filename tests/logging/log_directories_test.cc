@@ -1,4 +1,4 @@
-// The effect of a run on its directories: R1 for the log that they already hold.
+// A run's effect on its directories: R1 for the log that they already hold.
 #include "logging/log_directories.h"
 
 #include <sys/resource.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kRecords = 20;
 
-// Every file below the directory, with its bytes. Zeros at the end of a file are no bytes of a log.
+// Returns every file below the directory with its bytes, without the zeros at its end.
 std::map<std::string, std::string> contents(const std::string& directory) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
@@ -33,7 +33,7 @@ std::map<std::string, std::string> contents(const std::string& directory) {
   return files;
 }
 
-// A log of `scheme`, in as many of the directories as the scheme can use.
+// Returns options for a log of `scheme` in as many of the directories as the scheme can use.
 LogOptions options_of(const char* scheme, const LogDirectory& directory, const std::string& device,
                       uint32_t directories) {
   LogOptions options = log_options(*find_scheme(scheme), directory, device, 3);
@@ -57,7 +57,7 @@ uint64_t write_log(const LogOptions& options) {
   return log.run();
 }
 
-// Returns what recovery finds: "records N of run R", or why nothing can be used.
+// Returns what a recovery finds, "N records of scheme S, run R", or why nothing can be used.
 std::string found(const std::vector<std::string>& directories) {
   const LogFiles files = find_log_files(directories);
   if (!files.error.empty()) return files.error;
@@ -71,7 +71,7 @@ std::string found(const std::vector<std::string>& directories) {
   return std::to_string(records) + " records of " + files.header.origin();
 }
 
-// Opens a log in a child process that crashes at that step of it. Returns whether it came so far.
+// Opens a log in a child process that crashes at step `step`. Returns whether it reached that step.
 bool crashes_at(int step, LogOptions options) {
   const pid_t child = fork();
   if (child == 0) {
@@ -87,7 +87,7 @@ bool crashes_at(int step, LogOptions options) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 1;
 }
 
-// Directories that can be put back to how they were when the object was made.
+// Restores a directory to its state at the time when the object was made.
 class Saved {
  public:
   explicit Saved(const LogDirectory& directory) : directory_(directory.path()) {
@@ -143,8 +143,8 @@ TEST(LogDirectories, ACrashAtAnyStepLeavesTheOldLogOrTheNewOne) {
   }
 }
 
-// The second run meets what the first one has left. Half of the steps are enough.
-TEST(LogDirectories, ACrashBehindACrashLeavesALogToo) {
+// The second run finds what the first one has left. Half of the steps are enough.
+TEST(LogDirectories, ACrashAfterACrashLeavesALogToo) {
   LogDirectory directory;
   LogOptions one = options_of("eleda", directory, "sync", 2);
   LogOptions other = options_of("centr", directory, "sync", 2);
@@ -189,7 +189,7 @@ TEST(LogDirectoriesDeathTest, ALogIsReplacedOnlyWhenToldTo) {
   std::ofstream(log_file_path(path, 7)) << std::string(8192, '\0') << "record";
   EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
               "holds a log that cannot be read \\(.*stream-7.log.db is not a log file");
-  // A file of zeros is what a refused or crashed run may leave.
+  // A refused or crashed run may leave a file of zeros.
   std::ofstream(log_file_path(path, 7)) << std::string(1 << 21, '\0');
   write_log(options);
 }
@@ -252,7 +252,7 @@ TEST(LogDirectoriesDeathTest, ARunHoldsItsDirectoriesAloneAndRecoveriesShareThem
   const DirectoryLocks another({both[1], both[0]}, DirectoryUse::kRead);
 }
 
-// A recycled file that another device made may end anywhere.
+// A recycled file that another device made may have any length.
 TEST(DeviceFile, PreallocationKeepsTheBytesOfARecycledFile) {
   LogDirectory directory;
   const std::string bytes((3 << 19) + 123, 'x');

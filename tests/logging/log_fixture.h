@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "logging/format/log_reader.h"
-#include "logging/format/record.h"
+#include "logging/format/staged_record.h"
 #include "logging/log.h"
 #include "tests/logging/usable_device.h"
 #include "tests/temporary_directory.h"
@@ -27,14 +27,14 @@ class LogDirectory : public TemporaryDirectory {
 // Fills and seals a record of one update, whose key and row are computed from `txn`. The
 // reservation has at least 48 bytes, a multiple of 8.
 inline void fill_record(const LogReservation& reservation, uint64_t run, uint64_t txn) {
-  RecordWriter writer(reservation, RecordKind::kTransaction, txn);
   const auto row_bytes =
       static_cast<uint32_t>(reservation.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
   std::vector<std::byte> row(row_bytes + 1);  // not empty: memcpy() takes no null pointer
   for (size_t i = 0; i < row_bytes; ++i) row[i] = static_cast<std::byte>(txn * 31 + i * 7);
-  writer.add(
+  StagedRecord record;
+  record.add(
       {.header = {1, WriteOp::kUpdate, WriteImage::kAfter, row_bytes, txn}, .after = row.data()});
-  writer.seal(run, reservation.position);
+  record.fill(reservation, RecordKind::kTransaction, txn, 0, run);
 }
 
 inline bool filled_rightly(const RecordHeader& header) {

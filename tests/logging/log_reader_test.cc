@@ -74,8 +74,8 @@ TEST_F(LogReaderTest, ALogCutAtAnyByteEndsAtTheLastCompleteRecord) {
     auto bytes = whole;
     bytes.resize(kLogHeaderBytes + cut);
     // Without zeros the end of the file is lost, with zeros a write is lost.
-    for (const bool zeros_behind : {false, true}) {
-      if (zeros_behind) bytes.resize(whole.size());
+    for (const bool zeros_after : {false, true}) {
+      if (zeros_after) bytes.resize(whole.size());
       write_file(directory_.file(), bytes);
       const ReadLog log = read_log(directory_.file());
       size_t complete = 0;
@@ -85,7 +85,7 @@ TEST_F(LogReaderTest, ALogCutAtAnyByteEndsAtTheLastCompleteRecord) {
       // A record that ends in zeros is complete if only these were cut and zeros follow the cut.
       const size_t found = expect_prefix(log, published);
       EXPECT_GE(found, complete) << "cut at " << cut;
-      if (!zeros_behind) {
+      if (!zeros_after) {
         EXPECT_EQ(found, complete) << "cut at " << cut;
       }
     }
@@ -158,24 +158,24 @@ TEST_F(LogReaderTest, RandomFilesAreRefused) {
   }
 }
 
-TEST_F(LogReaderTest, ReportsTheValidRecordsBehindTheDamage) {
+TEST_F(LogReaderTest, ReportsTheValidRecordsAfterTheDamage) {
   const auto published = write_log(20, 5);
   auto bytes = read_file(directory_.file());
   bytes[kLogHeaderBytes + published[10].position + 40] ^= 1;
   write_file(directory_.file(), bytes);
-  uint64_t behind = 0;
-  for (size_t i = 11; i < 20; ++i) behind += published[i].bytes;
+  uint64_t bytes_after = 0;
+  for (size_t i = 11; i < 20; ++i) bytes_after += published[i].bytes;
   EXPECT_EQ(read_log(directory_.file()).tail.why,
             "torn, stale or corrupt record at byte " + std::to_string(published[10].position) +
-                "; 9 valid record(s) of " + std::to_string(behind) +
-                " bytes behind it are not used");
+                "; 9 valid record(s) of " + std::to_string(bytes_after) +
+                " bytes after it are not used");
 
   std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(kLogHeaderBytes + published[10].position),
               published[10].bytes, '\0');
   write_file(directory_.file(), bytes);
   EXPECT_EQ(read_log(directory_.file()).tail.why,
             "zeros at byte " + std::to_string(published[10].position) + "; 9 valid record(s) of " +
-                std::to_string(behind) + " bytes behind it are not used");
+                std::to_string(bytes_after) + " bytes after it are not used");
 }
 
 TEST_F(LogReaderTest, RecordsOfAnEarlierRunInARecycledFileAreNotUsed) {
@@ -188,7 +188,7 @@ TEST_F(LogReaderTest, RecordsOfAnEarlierRunInARecycledFileAreNotUsed) {
   EXPECT_EQ(expect_prefix(log, published), 10u);
   EXPECT_EQ(log.tail.why, "end of log");
 
-  // As after a crash: the watermark record behind the last record is lost, and the earlier run's
+  // As after a crash: the watermark record after the last record is lost, and the earlier run's
   // bytes are in its place.
   const auto end = static_cast<ptrdiff_t>(kLogHeaderBytes + log.tail.bytes);
   std::copy(earlier.begin() + end, earlier.end(), bytes.begin() + end);

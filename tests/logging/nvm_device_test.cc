@@ -32,18 +32,6 @@ uint64_t file_bytes(const std::string& path) {
   return stat(path.c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
 }
 
-TEST(NvmDevice, OnlyNvmIsMemory) {
-  LogDirectory directory;
-  for (const char* spec : {"file", "sync", "sim:10", "null", "faulty:sync", "faulty:null"}) {
-    EXPECT_FALSE(device_is_memory(spec)) << spec;
-    EXPECT_EQ(open_device(spec, {directory.file(), 0, 1})->memory(), nullptr) << spec;
-  }
-  for (const char* spec : {"nvm", "nvm:100", "faulty:nvm"}) {
-    EXPECT_TRUE(device_is_memory(spec)) << spec;
-    EXPECT_NE(open_device(spec, {directory.file(), 0, 1})->memory(), nullptr) << spec;
-  }
-}
-
 // Several threads fill and persist neighbouring chunks of the file, far beyond its first size.
 TEST(NvmDevice, PersistedBytesAreInTheFileHoweverFarItGrows) {
   constexpr uint32_t kThreads = 4;

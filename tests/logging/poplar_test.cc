@@ -104,7 +104,7 @@ TEST_F(PoplarTest, LookingForWorkClosesNoSegment) {
 }
 
 TEST_F(PoplarTest, ARecordThatReachesTheIoUnitClosesItsSegment) {
-  flags_.set("io_unit_bytes", "4096");
+  flags_.set("poplar_segment_bytes", "4096");
   options_.config.flush_us = 1'000'000'000;
   open();
   for (int i = 0; i < 10 * 4096 / 64; ++i) publish(0);

@@ -76,12 +76,6 @@ TEST(RecoveryRule, TheLastWatermarkVouchesForAllStreamsThatBearItOut) {
   EXPECT_EQ(rule.cut(tails).sequence, 0u);
 }
 
-// In a log of format version 1 the watermarks have no positions.
-TEST(RecoveryRule, AWatermarkWithoutABodyCounts) {
-  const RecoveryRule rule = watermarks_cut("GSN");
-  EXPECT_EQ(rule.cut({tail(100, 50, 0), tail(200, 60, 0), tail(64, 40, 40)}).sequence, 40u);
-}
-
 TEST(RecoveryRule, AWatermarkIsMetIfAllItsPositionsAreThere) {
   const RecoveryRule rule = last_met_cut("sync record");
   StreamTail first = tail(300, 0, 0), second = tail(150, 0, 0);

@@ -1,5 +1,5 @@
-// Logs whose beginning is released while they are written: their files are removed and made again,
-// and the log still holds all records after a StreamStart.
+// Logs whose beginning is released while they are written: their files are removed or used again,
+// and every record after a StreamStart is still read.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -8,9 +8,9 @@
 
 #include <atomic>
 #include <filesystem>
-#include <set>
-#include <thread>
+#include <fstream>
 
+#include "logging/device/free_segments.h"
 #include "logging/format/segments.h"
 #include "platform/memory.h"
 #include "tests/logging/log_fixture.h"
@@ -21,8 +21,6 @@ namespace {
 
 constexpr uint64_t kSegment = uint64_t{64} << 10, kMiB = uint64_t{1} << 20;
 constexpr uint32_t kRecordBytes = 1000;
-// The grower makes a MiB and a segment ahead; as many are kept that are free.
-constexpr uint64_t kMostFiles = 2 * kMiB / kSegment + 8;
 
 LogOptions with_segments(LogOptions options) {
   options.config.buffer_bytes = kSegment;
@@ -31,28 +29,17 @@ LogOptions with_segments(LogOptions options) {
   return options;
 }
 
-std::vector<struct stat> files_in(const LogOptions& options) {
-  std::vector<struct stat> files;
-  for (const std::string& directory : options.directories) {
-    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-      struct stat status;
-      if (stat(entry.path().c_str(), &status) == 0) files.push_back(status);
-    }
-  }
-  return files;
-}
-
-// Writes `count` records, and releases now and then all but what the last `kKept` records have.
-// `released(txn, position)` is called when a release follows: from record `txn` on, which begins at
-// `position`, all stays.
-constexpr uint64_t kKept = 150;
+// Writes `count` records. After every `kEach` records it releases all bytes before the last `kKept`
+// records. Calls `released(txn, position)` before a release: record `txn`, which begins at
+// `position`, and all later ones are kept.
+constexpr uint64_t kEach = 50, kKept = 150;
 template <class Released>
 void write_and_release(Log& log, uint64_t count, const Released& released) {
   std::vector<uint64_t> positions;
   for (uint64_t i = 0; i < count; ++i) {
     const Published one = publish_record(log, 0, i, kRecordBytes);
     positions.push_back(one.position);
-    if (i % 50 != 49) continue;
+    if (i % kEach != kEach - 1) continue;
     log.scheme().wait_durable(0, one.point);
     if (i < kKept) continue;
     released(i - kKept, positions[i - kKept]);
@@ -76,47 +63,100 @@ void expect_records_from(const LogOptions& options, uint64_t position, uint64_t 
   EXPECT_EQ(find_damage({reader.tail()}), "");
 }
 
+// Returns the largest number of files that a released log has in each of its directories.
+uint64_t most_files(uint64_t directories) {
+  // Before a release the log has the records that the previous release kept, and those written
+  // since then. They may begin and end anywhere in a segment, and writes are padded to whole
+  // blocks.
+  const uint64_t live_bytes = (kKept + 1 + kEach) * kRecordBytes / directories + kLogHeaderBytes;
+  const uint64_t live = live_bytes / kSegment + 2;
+  // The grower makes as many segments as are preallocated, one, and a burst of 1 MiB.
+  const uint64_t ahead = 1 + kMiB / kSegment;
+  // As many released segments are kept as the grower makes at once, and two more.
+  const uint64_t free = ahead + 2;
+  const uint64_t log_file = 1;  // is never released
+  return log_file + free + live + ahead;
+}
+
 TEST(Release, ALogThatIsReleasedUsesFewFilesAndIsReadFromItsStart) {
   constexpr uint64_t kRecords = 8000;
   for (const char* device : {"file", "sync", "faulty:file", "faulty:sync"}) {
-    for (const uint32_t directories : {1, 2}) {
+    for (const uint64_t directories : {1, 2}) {
       SCOPED_TRACE(std::string(device) + " " + std::to_string(directories));
+      ASSERT_GT(kRecords * kRecordBytes / directories / kSegment, most_files(directories))
+          << "a log that is never released has more files";
       const LogDirectory directory;
       LogOptions options = with_segments(log_options(*find_scheme("centr"), directory, device, 1));
-      if (directories == 2) {
-        options.directories = {directory.path() + "/0", directory.path() + "/1"};
-        options.preallocate_bytes *= 2;
+      options.preallocate_bytes *= directories;
+      options.directories.clear();
+      for (uint64_t i = 0; i < directories; ++i) {
+        options.directories.push_back(directory.path() + "/" + std::to_string(i));
       }
+      // A second name of each directory's first segment shows whether that file is used again.
+      const auto second_name = [&](const std::string& of) { return of + "-first-segment"; };
       uint64_t first = 0, start = 0;
-      size_t most_files = 0;
-      std::set<ino_t> inodes;
       {
         Log log(options);
         log.start();
         write_and_release(log, kRecords, [&](uint64_t txn, uint64_t position) {
+          for (const std::string& one : options.directories) {
+            if (first == 0) {
+              std::filesystem::create_hard_link(segment_path(log_file_path(one, 0), 1),
+                                                second_name(one));
+            }
+            const auto files = segment_files_in(one);
+            EXPECT_LE(1 + files.size(), most_files(directories));
+            for (const SegmentFile& file : files) EXPECT_LE(file.bytes, kSegment);
+          }
           first = txn;
           start = position;
-          size_t files = 0, bytes = 0;
-          for (const struct stat& file : files_in(options)) {
-            inodes.insert(file.st_ino);
-            bytes += static_cast<size_t>(file.st_blocks) * 512;
-            ++files;
-          }
-          most_files = std::max(most_files, files);
-          EXPECT_LE(bytes, directories * (kMostFiles + kKept * kRecordBytes / kSegment) * kSegment);
         });
       }
-      const uint64_t segments = kRecords * kRecordBytes / kSegment;
-      EXPECT_LE(most_files, directories * (kMostFiles + kKept * kRecordBytes / kSegment));
-      EXPECT_GT(segments, 2 * (kMostFiles + kKept * kRecordBytes / kSegment));
-      EXPECT_LT(inodes.size(), segments) << "segments do not come back";
-      EXPECT_GT(first, kRecords - kKept - 60);
+      for (const std::string& one : options.directories) {
+        EXPECT_EQ(std::filesystem::hard_link_count(second_name(one)), 2u) << "it was removed";
+        EXPECT_FALSE(std::filesystem::exists(segment_path(log_file_path(one, 0), 1)));
+      }
+      EXPECT_EQ(first, kRecords - 1 - kKept);
       expect_records_from(options, start, first, kRecords);
     }
   }
 }
 
-// Bytes of a segment that is used again are not taken for the log.
+TEST(FreeSegments, BecomeTheNextSegmentsAndAreRemovedBeyondABound) {
+  const LogDirectory directory;
+  const auto write = [&](uint64_t index, const std::string& text) {
+    std::ofstream(segment_path(directory.file(), index)) << text;
+  };
+  // Returns what the files of segments 0 to 11 hold, "-" for one that is missing.
+  const auto files = [&] {
+    std::string all;
+    for (uint64_t index = 0; index < 12; ++index) {
+      std::ifstream in(segment_path(directory.file(), index));
+      std::string text;
+      all += in >> text ? text : "-";
+    }
+    return all;
+  };
+  for (uint64_t index = 0; index < 8; ++index) write(index, std::string(1, char('a' + index)));
+  FreeSegments free(directory.file());
+  EXPECT_EQ(free.become(8), 0);
+  EXPECT_EQ(files(), "abcdefgh----") << "none is free";
+  EXPECT_EQ(free.release(3, 4), 0);
+  EXPECT_EQ(free.released(), 3u);
+  EXPECT_EQ(files(), "abcdefgh----");
+  EXPECT_EQ(free.become(8), 0);
+  EXPECT_EQ(files(), "a-cdefghb---");
+  EXPECT_EQ(free.become(8), 0);
+  EXPECT_EQ(files(), "a-cdefghb---") << "there is a file of that name";
+  EXPECT_EQ(free.release(6, 2), 0);
+  EXPECT_EQ(files(), "a---efghb---") << "segments 2 and 3 are too many";
+  EXPECT_EQ(free.release(5, 0), 0);
+  EXPECT_EQ(free.released(), 6u) << "a release is not taken back";
+  for (uint64_t index = 9; index < 12; ++index) EXPECT_EQ(free.become(index), 0);
+  EXPECT_EQ(files(), "a-----ghbef-");
+}
+
+// The earlier bytes of a segment that is used again are not read as records.
 TEST(Release, ALogThatEndsInASegmentThatWasUsedBeforeEndsThere) {
   const LogDirectory directory;
   const LogOptions options =
@@ -143,7 +183,7 @@ TEST(Release, ALogThatEndsInASegmentThatWasUsedBeforeEndsThere) {
 // Every scheme, also those with several streams, and devices without segments.
 class ReleaseEvery : public testing::TestWithParam<const SchemeInfo*> {};
 
-TEST_P(ReleaseEvery, StreamIsTheSameBehindItsStart) {
+TEST_P(ReleaseEvery, StreamIsTheSameAfterItsStart) {
   constexpr uint32_t kWorkers = 3;
   for (const char* device : {"file", "sim:0", "faulty:sync", "nvm"}) {
     SCOPED_TRACE(device);
@@ -201,7 +241,8 @@ TEST_P(ReleaseEvery, StreamIsTheSameBehindItsStart) {
 
 INSTANTIATE_TEST_SUITE_P(All, ReleaseEvery, testing::ValuesIn(logging_schemes()), scheme_test_name);
 
-// The first record that stays, says a run that ends in the middle of a release; 0 before one.
+// The first record that is kept by the last release of a run that ends during a release; 0 before
+// the first release.
 std::atomic<uint64_t>* first_kept;
 int syncs_to_come;  // before that run ends
 
@@ -295,7 +336,7 @@ TEST(Release, AFileWithoutSegmentsGivesItsBlocksBack) {
     EXPECT_EQ(after.st_size, before.st_size);
     EXPECT_LE(static_cast<uint64_t>(after.st_blocks) * 512 + 5 * kMiB,
               static_cast<uint64_t>(before.st_blocks) * 512);
-    // The header, and what was not released, is there.
+    // The header and the bytes that were not released are still there.
     std::string bytes(8 * kMiB, '\0');
     const int fd = open(directory.file().c_str(), O_RDONLY);
     EXPECT_EQ(pread(fd, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
@@ -306,7 +347,7 @@ TEST(Release, AFileWithoutSegmentsGivesItsBlocksBack) {
   }
 }
 
-// A recovery from a start does not miss what lies before it, and nothing else.
+// A recovery needs no file before its start, and every file after it.
 TEST(Release, OnlySegmentsBeforeTheStartMayBeMissing) {
   const LogDirectory directory;
   const LogOptions options =

@@ -82,7 +82,7 @@ TEST_F(RunDirectories, ARunThatIsMissingInBetweenIsRefused) {
   EXPECT_NE(find_runs(directories_, 1, 0).error.find("run 2 of the log cannot be used"),
             std::string::npos);
   write_run(2, 21, 1);
-  EXPECT_NE(find_runs(directories_, 1, 0).error.find("continues run 16, which is not there"),
+  EXPECT_NE(find_runs(directories_, 1, 0).error.find("continues run 16, which does not exist"),
             std::string::npos);
 }
 

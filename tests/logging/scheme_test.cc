@@ -136,7 +136,7 @@ TEST_P(SchemeTest, AFullBufferIsFlushedUnderAnyFlushPolicy) {
 }
 
 TEST_P(SchemeTest, FlushUsHoldsWhenNothingMoreIsPublished) {
-  const Watchdog watchdog("a flush that was due by --flush_us was never made");
+  const Watchdog watchdog("a flush that was due by --flush=us:N was never made");
   LogOptions timed = options("sync", 1);
   timed.config.flush_txns = 1000;
   timed.config.flush_us = 3000;

@@ -165,7 +165,7 @@ TEST(Scm, ARecordNeverWaitsForALaterRecord) {
   LogOptions options = log_options(*find_scheme("scm"), directory, "nvm", kWorkers);
   options.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;
   ScopedFlags flags;
-  flags.set("scm_stale_bounds", "true");
+  flags.set("test", "scm_stale_bounds:1");
   Log log(options);
   log.start();
   std::vector<std::thread> threads;
@@ -202,9 +202,8 @@ TEST(Scm, RecoveryStopsAtTheFirstHole) {
   EXPECT_EQ(found.error, "");
   EXPECT_EQ(found.records.size(), 1u);
   EXPECT_EQ(found.tail.bytes, before.position + before.bytes);
-  EXPECT_NE(
-      found.tail.why.find("corrupt record at byte 8192; 1 valid record(s) of 64 bytes behind"),
-      std::string::npos)
+  EXPECT_NE(found.tail.why.find("corrupt record at byte 8192; 1 valid record(s) of 64 bytes after"),
+            std::string::npos)
       << found.tail.why;
   EXPECT_EQ(options.scheme->recovery.cut({found.tail}).bytes, std::vector<uint64_t>{8192});
 

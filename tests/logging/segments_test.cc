@@ -1,4 +1,4 @@
-// Logs whose files go on in segment files: how they are written, made ahead, read and recycled.
+// Logs whose files continue in segment files: how they are written, made ahead, read and recycled.
 #include "logging/format/segments.h"
 
 #include <sys/stat.h>
@@ -11,7 +11,6 @@
 #include <mutex>
 #include <set>
 
-#include "logging/device/device_file.h"
 #include "platform/memory.h"
 #include "tests/logging/log_fixture.h"
 
@@ -36,7 +35,7 @@ void write_records(const LogOptions& options, uint64_t count) {
   }
 }
 
-// Every record is there, in order, and is as it was published.
+// Expects every record in order, as it was published.
 void expect_records(const std::string& path, uint64_t count) {
   const ReadLog log = read_log(path);
   EXPECT_EQ(log.error, "");
@@ -63,7 +62,7 @@ TEST(Segments, RecordsThatLieInTwoSegmentsAreReadBack) {
   }
 }
 
-// What a power cut now would leave of the names and lengths of files.
+// The names and lengths of files that a power cut would leave now.
 struct Durable {
   static int sync(int fd) {
     const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd));
@@ -168,25 +167,24 @@ TEST_F(ReadSegments, ASegmentThatWasBeingMadeIsTheEndOfTheLog) {
   }
 }
 
-TEST_F(ReadSegments, AMissingSegmentIsDamageIfTheNextOneIsThere) {
+TEST_F(ReadSegments, AMissingSegmentIsDamageIfTheNextOneExists) {
   std::filesystem::remove(segment(3));
-  EXPECT_NE(damage().find("because " + segment(3) + " is missing, and " + segment(4) + " is there"),
+  EXPECT_NE(damage().find("because " + segment(3) + " is missing, and " + segment(4) + " exists"),
             std::string::npos)
       << damage();
 }
 
-TEST_F(ReadSegments, AShortSegmentIsDamageIfTheNextOneIsThere) {
+TEST_F(ReadSegments, AShortSegmentIsDamageIfTheNextOneExists) {
   std::filesystem::resize_file(segment(3), kSegment / 2);
-  EXPECT_NE(
-      damage().find("because " + segment(3) + " is too short, and " + segment(4) + " is there"),
-      std::string::npos)
+  EXPECT_NE(damage().find("because " + segment(3) + " is too short, and " + segment(4) + " exists"),
+            std::string::npos)
       << damage();
-  // Also if only the bytes that the log has not reached are gone, there is nothing to report.
+  // There is nothing to report if only bytes that the log has not reached are lost.
   const LogDirectory other;
   write_records(options_of(other, "sync"), 20);
-  const uint64_t behind = (kLogHeaderBytes + 22 * kRecordBytes) / kSegment + 1;
-  std::filesystem::remove(segment_path(other.file(), behind));
-  std::ofstream(segment_path(other.file(), behind + 1)) << std::string(kSegment, '\0');
+  const uint64_t unused = (kLogHeaderBytes + 22 * kRecordBytes) / kSegment + 1;
+  std::filesystem::remove(segment_path(other.file(), unused));
+  std::ofstream(segment_path(other.file(), unused + 1)) << std::string(kSegment, '\0');
   expect_records(other.file(), 20);
 }
 
@@ -201,7 +199,7 @@ TEST(Segments, ALogBeforeSegmentsIsRead) {
   expect_records(directory.file(), 100);
 }
 
-TEST(Segments, ANewLogGoesOnInTheSegmentFilesOfTheEarlierOne) {
+TEST(Segments, ANewLogUsesTheSegmentFilesOfTheEarlierOne) {
   const LogDirectory directory;
   LogOptions options = options_of(directory, "file");
   write_records(options, 200);

@@ -10,7 +10,7 @@ class SiloTest : public ScriptedLog {
 
   SiloTest() {
     options_ = log_options_of_many(*find_scheme("silo"), directory_, "sync", 4, kStreams);
-    flags_.set("epoch_ms", "0.001");
+    flags_.set("silo_epoch_ms", "0.001");
     open();
   }
 

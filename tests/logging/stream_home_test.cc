@@ -12,6 +12,7 @@
 
 #include "logging/log.h"
 #include "platform/clock.h"
+#include "platform/text.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/with_placement.h"
 
@@ -36,9 +37,9 @@ std::string homes(const LogConfig& config, Writers writers) {
   std::string text;
   for (uint32_t stream = 0; stream < config.devices.size() / config.stripes; ++stream) {
     const StreamHome home = home_of(config, stream, writers);
-    text += (text.empty() ? "" : " ") +
-            (home.socket == kNoSocket ? "-" : std::to_string(home.socket)) + "." +
-            (home.node == kEveryNode ? "-" : std::to_string(home.node));
+    platform::append_part(&text, " ",
+                          (home.socket == kNoSocket ? "-" : std::to_string(home.socket)) + "." +
+                              (home.node == kEveryNode ? "-" : std::to_string(home.node)));
   }
   return text;
 }

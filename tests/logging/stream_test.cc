@@ -365,7 +365,7 @@ TEST_F(StreamTest, TheLeadIsNotHandedToAWorkerThatDoesNotLead) {
   asleep.join();
 }
 
-// --flush_txns=X: a flush when X commits are filled. Its T is an hour.
+// --flush=txns:X: a flush when X commits are filled. Its T is an hour.
 class FlushPolicy : public StreamTest {
  protected:
   FlushPolicy() { config_.flush_us = kHourNs / 1000; }

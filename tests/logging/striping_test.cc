@@ -149,8 +149,8 @@ class StripingTest : public testing::TestWithParam<const SchemeInfo*> {
       options.directories.push_back(directory_.path() + "/" + std::to_string(device));
     }
     options.config.stripe_bytes = stripe_bytes;
-    flags_.set("hop_bytes", 4096);
-    flags_.set("io_unit_bytes", 4096);
+    flags_.set("eleda_hop_bytes", 4096);
+    flags_.set("eleda_io_bytes", 4096);
     return options;
   }
 
@@ -219,7 +219,7 @@ TEST_P(StripingTest, EveryByteArrivesInLargeStripesUnderFlushPolicies) {
     LogOptions whole = options("file", 2, kStripeBytes);
     whole.preallocate_bytes = uint64_t{2} << 20;
     whole.config.buffer_bytes = uint64_t{2} << 20;
-    flags_.set("io_unit_bytes", 65536);
+    flags_.set("eleda_io_bytes", 65536);
     whole.config.flush_us = flush_us;
     whole.config.flush_bytes = flush_us == 0 ? 0 : 200'000;
     publish_and_find(whole, 50, 60'000);
@@ -283,7 +283,7 @@ TEST_F(StripedFiles, TheLogEndsAtALostStripe) {
       const ReadLog log = read();
       EXPECT_TRUE(log.filled_rightly);
       EXPECT_EQ(log.records.size(), before(stripe * kStripe)) << "stripe " << stripe;
-      EXPECT_NE(log.tail.why.find("behind it are not used"), std::string::npos) << log.tail.why;
+      EXPECT_NE(log.tail.why.find("after it are not used"), std::string::npos) << log.tail.why;
     }
   }
 }

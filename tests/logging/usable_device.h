@@ -5,13 +5,13 @@
 
 #include <string>
 
-#include "logging/device/device.h"
+#include "logging/device/device_registry.h"
 #include "logging/scheme_registry.h"
 
 namespace logjam {
 
 inline std::string usable_device(const SchemeInfo& scheme, const std::string& device) {
-  if (!scheme.traits.in_place || device_is_memory(device)) return device;
+  if (!scheme.traits.in_place || device_traits(device).is_memory) return device;
   return device.starts_with("faulty:") ? "faulty:nvm" : "nvm";
 }
 

@@ -1,4 +1,4 @@
-// What the kernel is asked for. The machine may have one node, so the nodes are named here.
+// The requests to the kernel. The machine may have one node, so the nodes are named here.
 #include "platform/memory_node.h"
 
 #include <gtest/gtest.h>

@@ -176,7 +176,7 @@ TEST(Placement, BeginsOrEndsAtAContext) {
   }
 }
 
-// Two fast cores with siblings behind two slow cores without.
+// Two fast cores with siblings, numbered after two slow cores without siblings.
 TEST(Placement, NoSiblingComesBeforeAFreeCoreWhereverItBegins) {
   Placement placement(*Topology::described("pack:1 core:4 pu:2", std::vector{0, 2, 4, 5, 6, 7}),
                       PlacementPolicy::kCompact);

@@ -1,4 +1,4 @@
-// What is read from hwloc, on machines that hwloc makes of a description.
+// Topologies read from hwloc, on machines that hwloc makes of a description.
 #include "platform/topology.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/text.h"
 #include "tests/with_placement.h"
 
 namespace logjam::platform {
@@ -19,9 +20,10 @@ namespace {
 std::string text_of(const Topology& machine) {
   std::string text;
   for (const HardwareContext& context : machine.contexts()) {
-    text += (text.empty() ? "" : " ") + std::to_string(context.number) + ":" +
-            std::to_string(context.socket) + "." + std::to_string(context.node) + "." +
-            std::to_string(context.core) + "." + std::to_string(context.sibling);
+    append_part(&text, " ",
+                std::to_string(context.number) + ":" + std::to_string(context.socket) + "." +
+                    std::to_string(context.node) + "." + std::to_string(context.core) + "." +
+                    std::to_string(context.sibling));
   }
   return text;
 }
@@ -48,7 +50,7 @@ TEST(Topology, KnowsOfEachContextWhereItIs) {
   EXPECT_EQ(text_of(machine_of("pack:1 numa:2 core:1 pu:1")), "0:0.0.0.0 1:0.1.1.0");
 }
 
-// The kernel of many machines with two sockets lists their contexts by turns.
+// The kernel of many machines with two sockets lists the contexts of each in turn.
 TEST(Topology, DoesNotRelyOnTheKernelsNumbers) {
   EXPECT_EQ(text_of(machine_of("pack:2 numa:1 core:2 pu:2(indexes=pack)")),
             "0:0.0.0.0 2:0.0.0.1 4:0.0.1.0 6:0.0.1.1 1:1.1.2.0 3:1.1.2.1 5:1.1.3.0 7:1.1.3.1");

@@ -28,7 +28,7 @@ struct Joined {
   bool in_group;  // the worker's number is in a group of workers
 };
 
-// What a worker thread is in after it has joined.
+// Returns the scheduling class and group of a worker thread after it has joined.
 Joined join(const WorkerClass& workers, const FakeCgroups& cgroups, const std::string& group) {
   Joined joined{};
   thread worker([&] {

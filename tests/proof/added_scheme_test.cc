@@ -22,7 +22,7 @@ constexpr char kScheme[] = R"scheme(// `spin`: `centr` with a latch that pauses 
 #include "logging/scheme_registry.h"
 #include "platform/spin.h"
 
-DEFINE_uint32(spin_pauses, 10, "spin: pauses between two tries at the latch");
+DEFINE_uint32(spin_pauses, 10, "pauses between two tries at the latch");
 
 namespace logjam {
 namespace {
@@ -80,10 +80,11 @@ std::string build_with_scheme(const TemporaryDirectory& tree) {
   const char* given = std::getenv("LOGJAM");
   const std::string build = fs::path(given == nullptr ? "build/logjam" : given).parent_path();
   const std::string name = fs::path(build).filename();
-  const Ended copied = shell("cp -a Makefile platform logging engine cc workloads cli '" +
-                             tree.path() + "' && mkdir '" + tree.path_of(name) + "' && cd '" +
-                             build + "' && cp -a platform logging engine cc workloads cli '" +
-                             tree.path_of(name) + "' 2>&1");
+  const Ended copied =
+      shell("cp -a Makefile platform sim logging engine cc workloads proof cli '" + tree.path() +
+            "' && mkdir '" + tree.path_of(name) + "' && cd '" + build +
+            "' && cp -a platform sim logging engine cc workloads proof cli '" + tree.path_of(name) +
+            "' 2>&1");
   EXPECT_EQ(copied.status, 0) << copied.output;
   std::ofstream(tree.path_of("logging/schemes/spin.cc")) << kScheme;
   // build-thread is what SAN=thread built; another name was given to make.
@@ -102,7 +103,8 @@ TEST(CrashOfAnAddedScheme, OneFileIsListedCheckedRunKilledAndRecovered) {
   ASSERT_NE(program, "");
 
   EXPECT_NE(shell("'" + program + "' list schemes").output.find("\nspin "), std::string::npos);
-  EXPECT_NE(shell("'" + program + "' help").output.find("-spin_pauses ("), std::string::npos);
+  EXPECT_NE(shell("'" + program + "' run --help=all").output.find("--spin_pauses=10"),
+            std::string::npos);
   const Ended refused =
       shell("'" + program + "' run --log=spin --spin_pauses=0 --device=null 2>&1");
   EXPECT_EQ(refused.status, 2);

@@ -27,12 +27,6 @@ inline std::string binary_under_test() {
   return std::filesystem::absolute(path == nullptr ? "build/logjam" : path);
 }
 
-inline std::string join(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-  return line;
-}
-
 inline std::string last_lines(const std::string& path, size_t bytes = 3000) {
   std::ifstream in(path, std::ios::binary);
   const std::string all{std::istreambuf_iterator<char>(in), {}};

@@ -10,6 +10,7 @@
 #include "engine/protocol.h"
 #include "logging/scheme_registry.h"
 #include "platform/clock.h"
+#include "platform/text.h"
 #include "proof/ledger/history.h"
 #include "tests/logging/usable_device.h"
 #include "tests/proof/child.h"
@@ -92,8 +93,19 @@ std::vector<uint64_t> seeds_of_each_scheme_and_protocol() {
   return seeds;
 }
 
+std::vector<std::string> as_flags(const KeyLists& lists) {
+  std::vector<std::string> flags;
+  for (const auto& [flag, keys] : lists) {
+    std::string list;
+    for (const auto& [key, value] : keys) list += (list.empty() ? "" : ",") + key + ":" + value;
+    flags.push_back("--" + flag + "=" + list);
+  }
+  return flags;
+}
+
 CrashRound derive_round(uint64_t seed) {
   CrashRound round;
+  auto &ledger = round.lists["ledger"], &test = round.lists["test"];
   round.seed = seed;
   uint64_t combination = seed % crash_combinations();
   const auto take = [&combination](size_t choices) {
@@ -117,7 +129,7 @@ CrashRound derive_round(uint64_t seed) {
       "--cc=" + round.protocol,
       "--commit=" + round.commit,
       "--log_records=" + round.log_records,
-      "--elr=" + random.one_of({"true", "true", "false"}),
+      "--locks=" + random.one_of({"early", "early", "write", "all"}),
       "--device=" +
           usable_device(*find_scheme(round.scheme),
                         random.one_of({"sync", "file", "faulty:sync", "faulty:file", "sim:200",
@@ -129,12 +141,6 @@ CrashRound derive_round(uint64_t seed) {
       "--flush_help=" + random.one_of({"true", "false"}),
       "--io_depth=" + random.one_of({"1", "4", "4", "8"}),
       "--flush_gap_us=" + random.one_of({"0", "0", "200"}),
-      "--ledger_keys=" + keys,
-      "--ledger_reads=" + std::to_string(random.below(5)),
-      "--ledger_writes=" + random.one_of({"1", "2", "4", keys == "16" ? "8" : "40"}),
-      "--ledger_readers=" + std::to_string(random.below(std::min<uint64_t>(threads, 3))),
-      "--ledger_theta=" + random.one_of({"0", "0.9"}),
-      "--ledger_yield=" + random.one_of({"0", "7"}),
       "--history_mb=256",
       "--seed=" + std::to_string(seed),
       "--seconds=20",
@@ -142,25 +148,30 @@ CrashRound derive_round(uint64_t seed) {
       // core for a given time.
       round.ends_by_itself ? "--transactions=300" : "--warmup=0",
   };
+  ledger["keys"] = keys;
+  ledger["reads"] = std::to_string(random.below(5));
+  ledger["writes"] = random.one_of({"1", "2", "4", keys == "16" ? "8" : "40"});
+  ledger["theta"] = random.one_of({"0", "0.9"});
+  test["ledger_readers"] = std::to_string(random.below(std::min<uint64_t>(threads, 3)));
+  test["ledger_yield"] = random.one_of({"0", "7"});
   // A kill from outside usually finds the workers waiting, above all on a loaded machine. A kill
   // from inside, right after an acknowledgement, finds work that is not yet durable.
   if (!round.ends_by_itself && random.below(2) == 0) {
     const uint64_t magnitude = uint64_t{1} << random.below(14);
-    round.run_flags.push_back("--ledger_die_after=" +
-                              std::to_string(magnitude + random.below(magnitude)));
+    test["ledger_die_after"] = std::to_string(magnitude + random.below(magnitude));
   }
   switch (random.below(5)) {
     case 0:
-      round.run_flags.insert(round.run_flags.end(), {"--flush_txns=8", "--flush_us=500"});
+      round.run_flags.emplace_back("--flush=txns:8,us:500");
       break;
     case 1:
-      round.run_flags.insert(round.run_flags.end(), {"--flush_bytes=65536", "--flush_us=2000"});
+      round.run_flags.emplace_back("--flush=bytes:65536,us:2000");
       break;
     case 2:
-      round.run_flags.emplace_back("--flush_us=300");
+      round.run_flags.emplace_back("--flush=us:300");
       break;
     case 3:  // rare flushes leave much that is not yet durable
-      round.run_flags.emplace_back("--flush_us=20000");
+      round.run_flags.emplace_back("--flush=us:20000");
       break;
     default:
       break;  // flush whenever the device is idle
@@ -173,7 +184,7 @@ CrashRound derive_round(uint64_t seed) {
   config.sockets = static_cast<uint32_t>(2 + random.below(2));
   round.run_flags.push_back("--sockets=" + std::to_string(config.sockets));
   const uint32_t streams = find_scheme(round.scheme)->stream_count(kMostDirectories, config);
-  round.run_flags.push_back("--epoch_ms=" + random.one_of({"1", "5"}));
+  round.run_flags.push_back("--silo_epoch_ms=" + random.one_of({"1", "5"}));
   round.directories = 1 + static_cast<uint32_t>(random.below(std::min(streams, kMostDirectories)));
   // In one round of three, a single stream is striped over several directories.
   const bool in_place = find_scheme(round.scheme)->traits.in_place;
@@ -191,25 +202,24 @@ CrashRound derive_round(uint64_t seed) {
   round.replay = random.one_of({"parallel", "merge"});
   if (find_scheme(round.scheme)->traits.commands) round.replay = "parallel";
   round.run_flags.push_back("--pwal_ngroup=" + random.one_of({"0", "2", "16"}));
-  round.run_flags.push_back("--lockflush_ngroup=" + random.one_of({"2", "16"}));
-  round.run_flags.push_back("--keep_locks=" + random.one_of({"write", "all"}));
   // With few slots rows come and go at once, with many their tuples are reclaimed in between.
-  const std::string slots = random.one_of({"8", "64", "1000"});
-  round.run_flags.push_back("--ledger_slots=" + slots);
-  round.run_flags.push_back("--ledger_cells=" + std::to_string(std::stoul(slots) + 56));
-  round.run_flags.push_back("--ledger_dawdle=" + random.one_of({"0", "100"}));
+  ledger["slots"] = random.one_of({"8", "64", "1000"});
+  ledger["cells"] = std::to_string(std::stoul(ledger["slots"]) + 56);
+  test["ledger_dawdle"] = random.one_of({"0", "100"});
   // One round in three, where there are several streams, kills the process when an acknowledgement
   // has come early, for then a wrong one does harm. Slow devices and short transactions give many
   // such moments.
   if (streams > 1 && !in_place && !round.ends_by_itself && random.below(3) == 0) {
     round.directories = std::min(streams, kMostDirectories);
     round.kill_after_ms = 3000;
-    round.run_flags.insert(
-        round.run_flags.end(),
-        {"--ledger_die_early=1", "--ledger_die_after=0", "--ledger_dawdle=1000", "--threads=4",
-         "--ledger_readers=0", "--ledger_yield=7", "--ledger_keys=200", "--ledger_writes=1",
-         "--ledger_slots=8", "--ledger_cells=64", "--device=faulty:sim:100:20", "--flush_us=2000",
-         "--elr=true", "--pipeline_depth=1024"});
+    round.run_flags.insert(round.run_flags.end(),
+                           {"--threads=4", "--device=faulty:sim:100:20", "--flush=us:2000",
+                            "--locks=early", "--pipeline_depth=1024"});
+    ledger.insert_or_assign("keys", "200");
+    ledger.insert_or_assign("writes", "1");
+    ledger.insert_or_assign("slots", "8");
+    ledger.insert_or_assign("cells", "64");
+    test = {{"ledger_die_early", "1"}, {"ledger_dawdle", "1000"}, {"ledger_yield", "7"}};
   }
   return round;
 }
@@ -228,12 +238,14 @@ CrashResult play(const CrashRound& round, const std::string& binary) {
   }
   std::vector<std::string> run = {binary, "run", "--wal_dir=" + log, "--history=" + history};
   run.insert(run.end(), round.run_flags.begin(), round.run_flags.end());
+  const std::vector<std::string> lists = as_flags(round.lists);
+  run.insert(run.end(), lists.begin(), lists.end());
   const std::vector<std::string> recover = {
       binary,     "recover",     "--wal_dir=" + log_reversed, "--history=" + history,
       "--verify", "--threads=2", "--replay=" + round.replay};
 
   CrashResult result;
-  result.commands = "  " + join(run) + "\n  " + join(recover) + "\n";
+  result.commands = "  " + platform::join(run, " ") + "\n  " + platform::join(recover, " ") + "\n";
   std::string wrong, ending;
   wrong = run_and_kill(round, run, history, run_output, &ending);
   if (!wrong.empty()) {

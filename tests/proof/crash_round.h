@@ -6,10 +6,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace logjam {
+
+// Flags that are lists: their keys and values.
+using KeyLists = std::map<std::string, std::map<std::string, std::string>>;
+// Returns the lists as --FLAG=KEY:VALUE,...
+std::vector<std::string> as_flags(const KeyLists& lists);
 
 struct CrashRound {
   uint64_t seed = 0;
@@ -18,7 +24,8 @@ struct CrashRound {
   uint32_t kill_after_ms = 0;
   uint32_t directories = 1;            // of the log; recovery gets them in another order
   std::string replay;                  // recovery's --replay
-  std::vector<std::string> run_flags;  // all flags of the run but the paths
+  std::vector<std::string> run_flags;  // all flags of the run, except the paths and `lists`
+  KeyLists lists;                      // --ledger and --test
 
   std::string name() const;  // in messages and test names: centr_occ_sync_txn
 };

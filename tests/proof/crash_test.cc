@@ -104,6 +104,7 @@ TEST(CrashRound, SeedsCoverEveryCombinationAndAreRepeatable) {
     const CrashRound round = derive_round(seed);
     names.insert(round.name());
     EXPECT_EQ(round.run_flags, derive_round(seed).run_flags);
+    EXPECT_EQ(round.lists, derive_round(seed).lists);
   }
   EXPECT_EQ(names.size(), crash_combinations());
 }

@@ -109,7 +109,7 @@ TEST(LedgerLives, NoTwoTransactionsHaveTheSameId) {
   world.next_life();
   world.record(id, {}, {{2, 0}});
   world.expect("cannot use the history " + world.path() +
-               ": transaction 0:1 of life 2 does not come behind 0:1 of life 1");
+               ": transaction 0:1 of life 2 does not come after 0:1 of life 1");
 }
 
 class LedgerLivesRun : public testing::Test {
@@ -118,12 +118,14 @@ class LedgerLivesRun : public testing::Test {
     flags_.set("history", path_);
     flags_.set("history_mb", 16);
     flags_.set("commit", "pipelined");
-    flags_.set("ledger_yield", 7);
-    flags_.set("ledger_slots", 4);
+    flags_.set("test", "ledger_yield:7");
   }
 
+  void set_keys(uint64_t keys, const std::string& more = "") {
+    flags_.set("ledger", "slots:4,keys:" + std::to_string(keys) + more);
+  }
   void load_keys(uint64_t keys) {
-    flags_.set("ledger_keys", keys);
+    set_keys(keys);
     workload_ = find_workload("ledger")->make();
     load(*workload_, database_, 1);
   }
@@ -131,12 +133,12 @@ class LedgerLivesRun : public testing::Test {
   // Runs the next life, and expects the checks of all lives to pass.
   void live(uint32_t workers, bool early_kills = false) {
     SCOPED_TRACE("life " + std::to_string(++lives_));
-    if (early_kills) flags_.set("ledger_die_early", 1'000'000);
+    if (early_kills) flags_.set("test", "ledger_yield:7,ledger_die_early:1000000");
     if (lives_ > 1) {
       workload_ = find_workload("ledger")->make();
       workload_->resume(database_);
     }
-    workload_->start_history(workers, lives_);
+    workload_->start_history(workers, lives_, "");
     RunOptions options;
     options.threads = workers;
     options.pin = false;
@@ -177,7 +179,7 @@ TEST_F(LedgerLivesRun, AnAcknowledgedWriteOfTheFirstIsMissed) {
   constexpr uint64_t kKeysOfRun = 400;
   load_keys(kKeysOfRun);
   live(3);
-  flags_.set("ledger_theta", "2");  // later lives leave some keys alone
+  set_keys(kKeysOfRun, ",theta:2");  // later lives leave some keys alone
   live(2);
   live(2);
   const History history = open_history(path_);

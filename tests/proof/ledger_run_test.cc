@@ -47,7 +47,7 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
     set_flag("history", path_);
     set_flag("history_mb", "16");
     set_flag("commit", "pipelined");
-    set_flag("ledger_yield", "7");
+    set_flag("test", "ledger_yield:7");
   }
 
   // Runs the ledger, and expects its own check and the check of its history to pass.
@@ -65,7 +65,7 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
     const auto workload = info->make();
     load(*workload, database, options.threads);
     Dawdler scheme(options.threads);
-    workload->start_history(options.threads, 1);
+    workload->start_history(options.threads, 1, "");
     run(*workload, database, *find_protocol(GetParam()), scheme, options);
     const auto checks = workload->verify(database);
     ASSERT_EQ(checks.size(), 2u);
@@ -81,18 +81,18 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
 };
 
 TEST_P(LedgerRun, IsSerializableOnFewKeys) {
-  set_flag("ledger_keys", "16");
+  set_flag("ledger", "keys:16");
   run_and_verify(true, kTransactions);
 }
 
 TEST_P(LedgerRun, IsSerializableWithLocksKeptUntilDurable) {
-  set_flag("ledger_keys", "16");
+  set_flag("ledger", "keys:16");
   run_and_verify(false, kTransactions);
 }
 
 // A checker proves nothing about what does not happen.
 TEST_P(LedgerRun, RowsComeBackOverAnEraseOften) {
-  set_flag("ledger_slots", "4");
+  set_flag("ledger", "slots:4");
   run_and_verify(true, kTransactions / 2);
   uint64_t over_an_erase = 0, write_only = 0;
   const ledger::History history = ledger::open_history(path_);
@@ -110,10 +110,7 @@ TEST_P(LedgerRun, RowsComeBackOverAnEraseOften) {
 }
 
 TEST_P(LedgerRun, IsSerializableWithManyReadsAndWrites) {
-  set_flag("ledger_keys", "500");
-  set_flag("ledger_reads", "8");
-  set_flag("ledger_writes", "20");
-  set_flag("ledger_theta", "0.9");
+  set_flag("ledger", "keys:500,reads:8,writes:20,theta:0.9");
   run_and_verify(true, kTransactions / 2);
 }
 
@@ -134,19 +131,21 @@ TEST(Ledger, RefusesBadFlagsInOneSentence) {
   const gflags::FlagSaver saver;
   const WorkloadInfo* info = find_workload("ledger");
   EXPECT_EQ(info->check_flags(), "");
-  set_flag("ledger_keys", "3");
-  EXPECT_EQ(info->check_flags(), "--ledger_keys is from 4 (the keys of a transfer) to 100000000");
-  set_flag("ledger_keys", "4");
-  set_flag("ledger_writes", "0");
-  EXPECT_EQ(info->check_flags(), "--ledger_writes is from 1 to 64");
-  set_flag("ledger_writes", "1");
-  set_flag("ledger_theta", "9");
-  EXPECT_EQ(info->check_flags(), "--ledger_theta is from 0 to 2");
-  set_flag("ledger_slots", "65");
+  const auto refusal = [&](const char* list) {
+    set_flag("ledger", list);
+    return info->check_flags();
+  };
+  EXPECT_EQ(refusal("keys:4"), "");
+  EXPECT_EQ(refusal("keys:3"),
+            "--ledger needs at least as many keys as a transfer reads and writes: 4");
+  EXPECT_EQ(refusal("writes:0"), "--ledger=writes:0: writes needs a whole number from 1 to 64");
+  EXPECT_EQ(refusal("theta:9"), "--ledger=theta:9: theta needs a number from 0 to 2");
+  EXPECT_EQ(refusal("slots:65"), "--ledger needs a cell for each of its slots");
+  EXPECT_EQ(refusal("cells:0"), "--ledger=cells:0: cells needs a whole number from 1 to 1000000");
+  set_flag("ledger", "");
+  set_flag("test", "ledger_die_early:1");
   EXPECT_EQ(info->check_flags(),
-            "--ledger_slots is at most --ledger_cells: a slot is there if its cell says so");
-  set_flag("ledger_cells", "0");
-  EXPECT_EQ(info->check_flags(), "--ledger_cells is from 1 to 1000000");
+            "--test=ledger_die_early needs a --history, which numbers the transactions");
 }
 
 }  // namespace

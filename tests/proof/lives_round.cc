@@ -5,18 +5,13 @@
 #include <random>
 
 #include "logging/scheme_registry.h"
+#include "platform/text.h"
 #include "proof/ledger/history.h"
 #include "tests/proof/child.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {
 namespace {
-
-// The tables are the first life's. A history takes the flags of the log.
-bool shapes_tables(const std::string& flag) {
-  return flag.starts_with("--ledger_keys=") || flag.starts_with("--ledger_cells=") ||
-         flag.starts_with("--ledger_slots=");
-}
 
 // How many directories a scheme can have, with the threads of its life.
 uint32_t most_directories(const SchemeInfo& scheme, uint32_t threads) {
@@ -42,21 +37,20 @@ uint32_t threads_of(const std::vector<std::string>& flags) {
 Life derive_life(uint64_t seed, std::mt19937_64& random) {
   const auto below = [&random](uint64_t limit) { return random() % limit; };
   const CrashRound round = derive_round(seed);
-  Life life{.scheme = round.scheme, .run_flags = round.run_flags};
+  Life life{.scheme = round.scheme, .run_flags = round.run_flags, .lists = round.lists};
   life.ends_by_itself = round.ends_by_itself;
   life.kill_after_ms = static_cast<uint32_t>(below(4) == 0 ? 1 + below(100) : 50 + below(800));
   // Nothing dies by an early acknowledgement here: that needs a round of its own.
-  std::erase_if(life.run_flags, [](const std::string& flag) {
-    return flag.starts_with("--ledger_die_early") || flag.starts_with("--history_mb");
-  });
+  life.lists["test"].erase("ledger_die_early");
+  std::erase_if(life.run_flags,
+                [](const std::string& flag) { return flag.starts_with("--history_mb"); });
   life.run_flags.emplace_back("--history_mb=64");
   const bool commands = find_scheme(life.scheme)->traits.commands;
   if (!commands && below(8) != 0) {
-    const std::vector<std::string> often = {"--checkpoint_s=0.02", "--checkpoint_s=0.1",
-                                            "--checkpoint_mb=1"};
-    life.run_flags.push_back(often[below(often.size())]);
-    life.run_flags.push_back("--checkpoint_files=" + std::to_string(1 + below(3)));
-    if (below(3) == 0) life.run_flags.emplace_back("--checkpoint_mb_s=2");
+    const std::vector<std::string> often = {"s:0.02", "s:0.1", "mb:1"};
+    std::string checkpoints = often[below(often.size())];
+    if (below(3) == 0) checkpoints += ",mb_s:2";
+    life.run_flags.push_back("--checkpoint=" + checkpoints);
   }
   if (below(4) == 0) life.checkpoint_for_ms = static_cast<uint32_t>(1 + below(400));
   return life;
@@ -89,17 +83,14 @@ LivesRound derive_lives(uint64_t seed) {
   for (uint32_t i = 0; i < kLives; ++i) {
     round.lives.push_back(derive_life(i == 0 ? seed : random() % (uint64_t{1} << 32), random));
   }
-  // The last value of a flag counts: later lives repeat what shapes the tables.
-  std::vector<std::string> tables;
-  for (const std::string& flag : round.lives[0].run_flags) {
-    if (shapes_tables(flag)) tables.push_back(flag);
-  }
+  // The tables, and so --ledger, are the first life's, whose flags the log has. Any life's
+  // transfers must find enough keys.
+  auto ledger = round.lives[0].lists.at("ledger");
+  ledger.insert_or_assign("reads", "2");
+  ledger.insert_or_assign("writes", "4");
   uint32_t most = 3;
   for (Life& life : round.lives) {
-    std::erase_if(life.run_flags, shapes_tables);
-    life.run_flags.insert(life.run_flags.end(), tables.begin(), tables.end());
-    // Few keys may be fewer than a transfer of this life wants.
-    life.run_flags.insert(life.run_flags.end(), {"--ledger_reads=2", "--ledger_writes=4"});
+    life.lists["ledger"] = ledger;
     life.run_flags.emplace_back("--sockets=2");
     most = std::min(most, most_directories(*find_scheme(life.scheme), threads_of(life.run_flags)));
   }
@@ -120,7 +111,7 @@ CrashResult play(const LivesRound& round, const std::string& binary) {
   CrashResult result;
   const auto run = [&](const std::vector<std::string>& command, uint64_t kill_after_ms,
                        const std::string& begins = "") {
-    result.commands += "  " + join(command) + "\n";
+    result.commands += "  " + platform::join(command, " ") + "\n";
     const std::string wrong = run_child(command, output, kill_after_ms, begins);
     if (!wrong.empty()) result.report = command[1] + " " + wrong + ":\n" + last_lines(output);
     return wrong.empty();
@@ -131,6 +122,8 @@ CrashResult play(const LivesRound& round, const std::string& binary) {
   for (const Life& life : round.lives) {
     std::vector<std::string> command = {binary, "run", "--wal_dir=" + log, "--history=" + history};
     command.insert(command.end(), life.run_flags.begin(), life.run_flags.end());
+    const std::vector<std::string> lists = as_flags(life.lists);
+    command.insert(command.end(), lists.begin(), lists.end());
     // The first life is killed when there is a log. Later ones are killed at any time.
     const bool first = &life == &round.lives.front();
     if (!first) command.emplace_back("--continue");

@@ -19,7 +19,8 @@ inline constexpr uint32_t kLives = 3;
 
 struct Life {
   std::string scheme;
-  std::vector<std::string> run_flags;  // all but the paths
+  std::vector<std::string> run_flags;  // all flags of the run, except the paths and `lists`
+  KeyLists lists;                      // --ledger and --test
   uint32_t kill_after_ms = 0;          // from the start of the process
   bool ends_by_itself = false;
   // Afterwards: `recover --checkpoint`, killed after so many milliseconds; 0: it is not run.

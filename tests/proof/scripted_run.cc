@@ -43,8 +43,8 @@ class Script {
  public:
   explicit Script(const ScriptOptions& options)
       : options_(options), random_(options.seed * 2654435761 + 17) {
-    flags_.set("epoch_ms", "0.1");
-    flags_.set("carray_force", "3");
+    flags_.set("silo_epoch_ms", "0.1");
+    flags_.set("test", "aether_force:3");
     TableSchema schema;
     schema.name = "rows";
     schema.row_bytes = sizeof(Row);

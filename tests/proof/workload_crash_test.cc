@@ -10,6 +10,7 @@
 
 #include "engine/protocol.h"
 #include "logging/scheme_registry.h"
+#include "platform/text.h"
 #include "proof/history/file.h"
 #include "tests/logging/usable_device.h"
 #include "tests/proof/child.h"
@@ -74,11 +75,11 @@ TEST_P(WorkloadCrash, LosesNothing) {
       "--warmup=0",
       "--log_prealloc_mb=1",
       "--log_buffer_mb=4",
-      "--history_die_after=" + std::to_string(300 + 17 * round.number)};
+      "--test=history_die_after:" + std::to_string(300 + 17 * round.number)};
   for (const auto& [name, value] : round.flags) run.push_back("--" + name + "=" + value);
   const std::vector<std::string> recover = {binary_under_test(),    "recover",  "--wal_dir=" + log,
                                             "--history=" + history, "--verify", "--threads=2"};
-  std::cout << join(run) << "\n" << join(recover) << std::endl;
+  std::cout << platform::join(run, " ") << "\n" << platform::join(recover, " ") << std::endl;
   Child running(run, directory.path_of("run.out"));
   ASSERT_TRUE(running.ended(kPatienceMs)) << "the run did not die";
   ASSERT_TRUE(running.was_killed()) << running.how() << last_lines(directory.path_of("run.out"));

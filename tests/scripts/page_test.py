@@ -11,9 +11,9 @@ import unittest
 
 import synthetic
 from PIL import Image
-from planned import InADirectory
+from fixtures import InADirectory
 
-from experiments import collected, page, serve, store
+from experiments import page, report_data, serve, store
 
 CHROMIUM = shutil.which("chromium")
 EXPERIMENTS = {"LINES": False, "STACKED": False, "CDF": False, "DEPENDENCIES": False,
@@ -38,8 +38,8 @@ def write_page(folder):
     store.write_rows(folder / "p5" / "quick-xeon.csv",
                      synthetic.rows(lines, machine="simulated Xeon, 64 cores"))
     experiments["P6"] = synthetic.experiment(synthetic.LINES.replace('"P5"', '"P6"'))
-    entries = collected.collect(folder, experiments)
-    return page.page(entries, collected.summary(entries))
+    entries = report_data.collect(folder, experiments)
+    return page.page(entries, report_data.summary(entries))
 
 
 @unittest.skipUnless(CHROMIUM, "chromium is not installed: the page is not looked at")
@@ -139,8 +139,8 @@ class PlainFile(InADirectory):
 
     def test_a_text_in_an_experiment_cannot_end_the_page_s_script(self):
         one = synthetic.experiment(synthetic.LINES.replace("bandwidth:", "</script><b>:"))
-        entries = collected.collect(self.directory, {one.id: one})
-        text = page.page(entries, collected.summary(entries))
+        entries = report_data.collect(self.directory, {one.id: one})
+        text = page.page(entries, report_data.summary(entries))
         self.assertNotIn("</script><b>", text)
 
     def test_the_server_refuses_a_port_that_cannot_be_used(self):

@@ -1,4 +1,4 @@
-"""The tables of results/placement.md are what the program says today."""
+"""The tables of tests/golden/placement.md are what the program says today."""
 
 import os
 import pathlib
@@ -14,4 +14,4 @@ class PlacementTest(unittest.TestCase):
         logjam = os.environ.get("LOGJAM", ROOT / "build/logjam")
         made = subprocess.run([sys.executable, ROOT / "scripts/placement.py", f"--logjam={logjam}"],
                               stdout=subprocess.PIPE, text=True, check=True).stdout
-        self.assertEqual(made, (ROOT / "results/placement.md").read_text(encoding="utf-8"))
+        self.assertEqual(made, (ROOT / "tests/golden/placement.md").read_text(encoding="utf-8"))

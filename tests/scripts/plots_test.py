@@ -8,7 +8,7 @@ import synthetic
 from PIL import Image
 
 from experiments import curves, dependencies, plots, style
-from experiments.measured import Measured
+from experiments.analysis import Measured
 
 MOST_BYTES = 60000
 
@@ -120,8 +120,25 @@ class Styles(unittest.TestCase):
         with_pwal = styles_of(pwal=("pwal", "pipelined"), ours=("poplar", "pipelined"))
         self.assertEqual(with_silo["poplar"], with_pwal["ours"])
 
-    def test_schemes_of_one_paper_have_different_colours(self):
-        for paper in (("centr", "silo", "nvmd", "poplar"),
+    def test_no_two_schemes_look_alike(self):
+        self.assertEqual(len(set(style.SCHEMES.values())), len(style.SCHEMES))
+
+    def test_the_page_has_each_colour_on_light_and_on_dark(self):
+        css = (synthetic.ROOT / "scripts/experiments/page/page.css").read_text(encoding="utf-8")
+        for colour in style.COLOURS:
+            self.assertEqual((colour, css.count(f"--{colour}:"), css.count(f".c-{colour} ")),
+                             (colour, 2, 1))
+
+    def test_a_new_scheme_changes_no_other(self):
+        before = styles_of(silo=("silo", "pipelined"), poplar=("poplar", "pipelined"))
+        after = styles_of(silo=("silo", "pipelined"), mine=("mine", "pipelined"),
+                          poplar=("poplar", "pipelined"))
+        self.assertEqual({name: after[name] for name in before}, before)
+        self.assertEqual(after["mine"].colour, style.UNKNOWN_SCHEME)
+        self.assertNotIn(style.UNKNOWN_SCHEME, {colour for colour, _ in style.SCHEMES.values()})
+
+    def test_schemes_of_one_paper_or_family_have_different_colours(self):
+        for paper in (*style.FAMILIES.values(), ("centr", "silo", "nvmd", "poplar"),
                       ("centr", "aether-c", "aether-d", "aether-cd", "aether-cde"),
                       ("centr-lockflush", "centr", "pwal"),
                       ("eleda", "eleda-crawl", "eleda-bitmap"),
@@ -153,6 +170,17 @@ class Styles(unittest.TestCase):
 
 
 class Frame(unittest.TestCase):
+    def test_very_many_schemes_have_a_panel_for_each_family(self):
+        logs = ["none", "centr", "aether-c", "aether-d", "aether-cd", "silo", "poplar", "pwal", "mine"]
+        figure = drawn_figure(synthetic.LINES.replace('"centr", "silo", "poplar"',
+                                                      ", ".join(f'"{log}"' for log in logs)))
+        self.assertEqual([name for name in figure.panels if name.startswith("tpcc")],
+                         [f"tpcc: {family}" for family in ("one mutex", "Aether, one buffer",
+                                                           "log streams", style.OTHERS)])
+        self.assertEqual(figure.families["tpcc: log streams"],
+                         ("tpcc", {"none", "poplar", "pwal", "silo"}))
+        self.assertGreater(figure.image().width, 1000)
+
     def test_the_published_panel_is_at_the_left_of_ours(self):
         self.assertEqual(drawn_figure(synthetic.LINES).cells(),
                          [[("ycsb", None, True), ("ycsb", None, False), ("tpcc", None, False)]])

@@ -7,9 +7,9 @@ import unittest
 import urllib.request
 
 import synthetic
-from planned import FIGURES, InADirectory
+from fixtures import FIGURES, ROOT, InADirectory
 
-from experiments import collected, definition, evidence, report, store
+from experiments import check_values, definition, report, report_data, store
 
 SIMULATED = "simulated Intel Xeon, 64 cores"
 
@@ -25,11 +25,11 @@ class Written(InADirectory):
         store.write_rows(path, synthetic.rows(one, **columns))
 
     def markdown(self, *experiments):
-        entries = collected.collect(self.directory, {one.id: one for one in experiments})
-        return report.markdown(entries, collected.summary(entries), self.directory)
+        entries = report_data.collect(self.directory, {one.id: one for one in experiments})
+        return report.markdown(entries, report_data.summary(entries), self.directory)
 
     def entry(self, one):
-        return collected.collect(self.directory, {one.id: one})[0]
+        return report_data.collect(self.directory, {one.id: one})[0]
 
     def test_our_number_and_the_verdict_come_from_the_rows(self):
         self.put(self.lines)
@@ -45,10 +45,10 @@ class Written(InADirectory):
         self.put(stacked)
         own = synthetic.experiment(synthetic.BARS, own=True)
         self.put(own)
-        total = collected.summary(collected.collect(
+        total = report_data.summary(report_data.collect(
             self.directory, {one.id: one for one in (self.lines, stacked, own)}))
         self.assertEqual([total[name] for name in ("of", "holds", "fails", "open", "missing")],
-                         [definition.PUBLISHED, 1, 0, 1, definition.PUBLISHED - 2])
+                         [2, 1, 0, 1, 0])
 
     def test_what_was_not_run_is_said_to_be_not_run(self):
         text = self.markdown(self.lines)
@@ -62,6 +62,8 @@ class Written(InADirectory):
         text = self.markdown(one)
         begin = text.index("## What does not hold, and why")
         self.assertIn("Two cores run no eight threads.", text[begin:text.index("## All results")])
+        self.assertEqual(text.count("Two cores run no eight threads."), 1)
+        self.assertIn("- Why: [What does not hold, and why](#what-does-not-hold-and-why)", text)
 
     def test_simulated_rows_are_a_run_of_their_own(self):
         self.put(self.lines)
@@ -71,7 +73,7 @@ class Written(InADirectory):
         self.assertEqual(entry.verdict, "holds")
         self.assertEqual(entry.runs[1].verdict, "does not hold")
         text = self.markdown(self.lines)
-        self.assertIn(f"comes from {SIMULATED}", text)
+        self.assertIn(f"are of {SIMULATED}", text)
         self.assertIn("never mixed", text)
 
     def test_an_open_claim_has_the_verdict_of_the_simulated_machine_labelled_so(self):
@@ -82,7 +84,7 @@ class Written(InADirectory):
         self.assertEqual((entry.verdict, entry.words, entry.note),
                          ("holds", "holds, simulated xeon", "here open: needs 16 cores"))
         text = self.markdown(one)
-        self.assertIn("1 of these verdicts are those of a simulated machine", text)
+        self.assertIn("1 of these verdicts comes from a simulated machine", text)
 
     def test_a_claim_that_is_decided_here_has_the_simulated_verdict_beside_it(self):
         self.put(self.lines)
@@ -121,7 +123,7 @@ why = "There it is otherwise."
     def test_simulated_runs_are_counted_apart(self):
         self.put(self.lines)
         self.put(self.lines, "quick-xeon", machine=SIMULATED, revision="def")
-        total = collected.summary([self.entry(self.lines)])
+        total = report_data.summary([self.entry(self.lines)])
         self.assertEqual((total["rows"], total["simulated_rows"]), (72, 72))
         self.assertEqual((total["revisions"], total["simulated_revisions"]),
                          (["0123456789ab"], ["def"]))
@@ -164,7 +166,7 @@ why = "There it is otherwise."
         check = {"says": "", "holds": "all(x > 2 for x in ratios('tps', {'log': 'poplar'}, "
                                       "{'log': 'centr'}, workload='ycsb')) and "
                                       "value('tps', log='silo', threads=8, workload='tpcc') > 1"}
-        found = evidence.of_check(synthetic.measured(self.lines), check)
+        found = check_values.of_check(synthetic.measured(self.lines), check)
         self.assertEqual(found, [
             ("tps, log=poplar over log=centr, workload=ycsb", "2.25, 2.25, 2.25, 2.25"),
             ("tps, log=silo threads=8 workload=tpcc", "640k")])
@@ -174,6 +176,12 @@ why = "There it is otherwise."
 
 
 class Command(InADirectory):
+    def test_the_references_have_the_list_of_published_results(self):
+        page = (ROOT / "docs" / "REFERENCES.md").read_text(encoding="utf-8")
+        made = self.run_figures("list", "--markdown").stdout
+        self.assertIn(f"\n{made}", page)
+        self.assertIn("| [A2](../config/figures/a2.toml) | Aether, Fig. 2 |", made)
+
     def test_report_writes_all_ids_without_a_single_row(self):
         self.run_figures("report", f"--results={self.directory}")
         text = (self.directory / "REPORT.md").read_text(encoding="utf-8")

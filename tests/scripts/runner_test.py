@@ -6,7 +6,7 @@ import unittest
 
 from experiments.definition import Point
 from experiments.runner import Runner, logjam_of
-from planned import InADirectory
+from fixtures import InADirectory
 
 WRITE = {"workload": "ycsb", "ycsb_records": 1000, "device": "sim:0", "threads": 1, "seconds": 60,
          "verify": False, "wal_dir": "{dir}/0"}

@@ -2,11 +2,11 @@
 
 import unittest
 
-from planned import experiment, row
-from simulated_test import FAKE, WithAMachine, of_machine, two_by_two
+from fixtures import experiment, row
+from sim_runner_test import FAKE, WithAMachine, of_machine, two_by_two
 
-from experiments import local, needed, sensitivity, simulated, store
-from experiments.refused import Refused
+from experiments import points_of_checks, round_loop, sensitivity, sim_runner, store
+from experiments.errors import Refused
 
 GAINS = {"says": "poplar gains from threads",
          "holds": "ratio('tps', {'threads': 4}, {'threads': 1}, log='poplar') > 1.5"}
@@ -21,7 +21,7 @@ def names(points):
 class Needed(unittest.TestCase):
     def needed(self, *holds, **fields):
         one = experiment(check=[{"says": "so", "holds": each} for each in holds], **fields)
-        return names(needed.points_of_checks(one, one.points()))
+        return names(points_of_checks.select(one, one.points()))
 
     def test_only_the_points_that_a_check_looks_at_are_run(self):
         self.assertEqual(self.needed("value('tps', log='eleda', threads=2) > 3"),
@@ -50,7 +50,7 @@ class Needed(unittest.TestCase):
                 points = one.points("full", lambda: {name: {"log": name} for name in
                                                      ("centr", "silo")}, simulated=True)
                 with self.subTest(id=one.id):
-                    self.assertTrue(0 < len(needed.points_of_checks(one, points)) <= len(points))
+                    self.assertTrue(0 < len(points_of_checks.select(one, points)) <= len(points))
 
 
 class Sensitivity(WithAMachine):
@@ -59,14 +59,10 @@ class Sensitivity(WithAMachine):
         self.folder = self.directory / "t1" / "sensitivity-niagara2"
 
     def vary(self, one, seeds=2, only=(), screen=False):
-        made = simulated.runners(str(FAKE), self.directory, self.profile(), 2)
-        try:
+        with sim_runner.runners(str(FAKE), self.directory, self.profile(), 2) as made:
             return sensitivity.run(one, one.points(simulated=True),
                                    sensitivity.variants(self.profile(), only), self.folder, made,
-                                   local.Progress(0), seeds, screen)
-        finally:
-            for runner in made:
-                runner.__exit__()
+                                   round_loop.Progress(0), seeds, screen)
 
     def test_each_constant_is_halved_and_doubled_within_what_it_can_be(self):
         self.assertEqual([one.setting for one in sensitivity.variants(self.profile())],
@@ -77,7 +73,7 @@ class Sensitivity(WithAMachine):
         with self.assertRaises(Refused):
             sensitivity.variants(self.profile(), ["l2_cycles"])
 
-    def test_a_claim_that_hangs_on_a_constant_is_found(self):
+    def test_a_claim_that_depends_on_a_constant_is_found(self):
         one = two_by_two(check=[GAINS, CENTR])
         self.vary(one)
         gains, centr = sensitivity.survivals(one, self.folder)

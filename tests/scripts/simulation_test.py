@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import unittest
 
-from planned import ROOT, InADirectory
+from fixtures import ROOT, InADirectory
 
 LOGJAM_SIM = pathlib.Path(os.environ.get("LOGJAM_SIM", ROOT / "build-sim" / "logjam"))
 LONGEST_SECONDS = 240

@@ -3,10 +3,10 @@
 import os
 from unittest import mock
 
-from planned import InADirectory, experiment, outcome
+from fixtures import InADirectory, experiment, outcome
 
-from experiments import local, store
-from experiments.refused import Refused
+from experiments import round_loop, store
+from experiments.errors import Refused
 from experiments.runner import Outcome, PointRefused
 
 
@@ -32,8 +32,9 @@ class Rows(InADirectory):
 
     def run_all(self, runner, rounds=2, **more):
         rows = store.Store(self.path)
-        jobs = local.jobs_left(self.points, rounds, rows)
-        return local.run_jobs("T1", jobs, [(runner, rows)], local.Progress(len(jobs)), **more)
+        jobs = round_loop.jobs_left(self.points, rounds, rows)
+        return round_loop.run_jobs("T1", jobs, [(runner, rows)], round_loop.Progress(len(jobs)),
+                                   **more)
 
     def test_rounds_are_interleaved(self):
         runner = FakeRunner()
@@ -72,10 +73,10 @@ class Rows(InADirectory):
     def test_rows_made_with_other_flags_are_refused(self):
         rows = store.Store(self.path)
         rows.add(self.points[0], 1, outcome())
-        local.jobs_left(self.points, 1, rows)
+        round_loop.jobs_left(self.points, 1, rows)
         self.points[0].flags["seed"] = 7
         with self.assertRaises(Refused) as refused:
-            local.jobs_left(self.points, 1, rows)
+            round_loop.jobs_left(self.points, 1, rows)
         self.assertIn("--seed=7", str(refused.exception))
 
     def test_a_file_that_holds_other_things_is_refused_and_kept(self):
@@ -146,8 +147,8 @@ class Rows(InADirectory):
 
     def test_a_second_binary_has_rows_of_its_own_in_turn(self):
         ours, theirs = store.Store(self.path), store.Store(self.directory / "other.csv")
-        jobs = local.jobs_left(self.points, 1, ours)
+        jobs = round_loop.jobs_left(self.points, 1, ours)
         runners = FakeRunner(), FakeRunner()
-        local.run_jobs("T1", jobs, list(zip(runners, (ours, theirs))), local.Progress(4))
+        round_loop.run_jobs("T1", jobs, list(zip(runners, (ours, theirs))), round_loop.Progress(4))
         self.assertEqual(runners[0].ran, runners[1].ran)
         self.assertEqual(ours.done(), theirs.done())

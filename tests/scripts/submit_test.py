@@ -14,13 +14,13 @@ import unittest
 
 import local_hosts
 import local_slurm
-from planned import FIGURES, InADirectory
+from fixtures import FIGURES, InADirectory
 from processes import wait_until
 
 LARGE = bool(os.environ.get("LOGJAM_TEST_ALL"))
 LOGS = "aether-c,aether-cde,aether-d,centr,centr-faa,dlog-r,eleda,poplar,pwal,silo"
 AXES = ["workload=ycsb,tpcb", "threads=1,2", "rounds=1",
-        *([f"log={LOGS}", "flush_us=0,50,100,200,400"] if LARGE else ["log=centr,silo"])]
+        *([f"log={LOGS}", "flush=us:0,us:50,us:100,us:200,us:400"] if LARGE else ["log=centr,silo"])]
 JOBS = 200 if LARGE else 8
 SHORT = ["--seconds=0.1" if LARGE else "--seconds=0.05", "--warmup=0", "--device=null",
          "--ycsb_records=1000", "--tpcb_accounts=1000", "--noverify"]
@@ -87,9 +87,7 @@ class Submitted(InADirectory):
 class Slurm(Submitted):
     def setUp(self):
         super().setUp()
-        self.slurm = local_slurm.LocalSlurm(nodes=4 if LARGE else 2)
-        self.slurm.__enter__()
-        self.addCleanup(self.slurm.__exit__)
+        self.slurm = self.enterContext(local_slurm.LocalSlurm(nodes=4 if LARGE else 2))
         self.environment = self.slurm.environment
 
     def logs(self):
@@ -136,9 +134,7 @@ class Slurm(Submitted):
 class Parallel(Submitted):
     def setUp(self):
         super().setUp()
-        self.hosts = local_hosts.LocalHosts(["one", "two"])
-        self.hosts.__enter__()
-        self.addCleanup(self.hosts.__exit__)
+        self.hosts = self.enterContext(local_hosts.LocalHosts(["one", "two"]))
         self.environment = self.hosts.environment
 
     def logs(self):

@@ -12,9 +12,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from experiments import definition  # noqa: E402
-from experiments.measured import Measured  # noqa: E402
+from experiments.analysis import Measured  # noqa: E402
 
-RATES = {"centr": 40000, "poplar": 90000, "silo": 80000, "none": 150000, "aether-cd": 70000}
+RATES = {"centr": 40000, "poplar": 90000, "silo": 80000, "none": 150000, "aether-cd": 70000,
+         "aether-c": 50000, "aether-d": 60000, "pwal": 65000, "mine": 45000}
 NOISE = {1: 0.95, 2: 1.0, 3: 1.1}
 MACHINE = "AMD EPYC 7R13 Processor, 2 cores, Linux 6.18.44"
 ORIGIN = {"revision": "0123456789ab", "binary": "feed", "machine": MACHINE, "unsafe": ""}

@@ -2,11 +2,11 @@
 
 import unittest
 
-from planned import experiment, row
+from fixtures import experiment, row
 
 from experiments import validation
-from experiments.measured import Measured
-from experiments.refused import Refused
+from experiments.analysis import Measured
+from experiments.errors import Refused
 
 NATIVE = {("centr", 1): 100, ("eleda", 1): 150, ("centr", 2): 100, ("eleda", 2): 110}
 TABLE = {"columns": ["tps"]}

@@ -47,7 +47,7 @@ class TestCaches {
     TagStore l2 = caches_.core(core).l2;
     return !l2.holds_nothing() && l2.touch(line, write);
   }
-  // Stores to so many other lines that the line leaves the core's caches.
+  // Stores to enough other lines to drive the line out of the core's caches.
   void evict(uint32_t core, uint32_t line) {
     const uint32_t others = line_of_new_page() + line % 64;
     line_of_new_page(), line_of_new_page();

@@ -1,4 +1,4 @@
-// What `logjam machine` asks the kernel, and that it can measure every cost.
+// `logjam machine`: its questions to the kernel, and that it can measure every cost.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "platform/fatal.h"
@@ -148,6 +149,48 @@ TEST_F(ProfileReaderDeathTest, AMissingKeyIsNamed) {
                  "FILE: interconnect is \"full\" or \"square\"");
 }
 
+std::string without(std::string text, const std::string& keys) {
+  std::istringstream list(keys);
+  for (std::string key; list >> key;) {
+    const size_t at = text.find("\n" + key + " = ") + 1;
+    EXPECT_NE(at, 0U) << key;
+    text.erase(at, text.find('\n', at) + 1 - at);
+  }
+  return text;
+}
+
+TEST_F(ProfileReaderDeathTest, AMachineWithoutAPrefetcherNeedNotSaySo) {
+  const Profile profile = read(without(
+      kWhole, "stream_cycles stream_store_cycles l3_stream_cycles lines_ahead write_back_line_ns"));
+  EXPECT_EQ(profile.stream_cycles, 220);
+  EXPECT_EQ(profile.stream_store_cycles, 220);
+  EXPECT_EQ(profile.l3_stream_cycles, 45);
+  EXPECT_EQ(profile.lines_ahead, 0);
+  EXPECT_EQ(profile.write_back_line_ns, 60);
+}
+
+TEST_F(ProfileReaderDeathTest, AMachineNeedNotPriceWhatItDoesNotHave) {
+  const std::string hops =
+      "hop_clean_cycles hop_dirty_cycles hop_upgrade_cycles hop_memory_cycles ";
+  const std::string two_hops =
+      "two_hop_clean_cycles two_hop_dirty_cycles two_hop_upgrade_cycles two_hop_memory_cycles";
+  const std::string small = without(kWhole, hops + two_hops + " context_share l2_ways l2_cycles");
+  const Profile profile = read(small, "sockets=1,contexts=1,l2_kib=0");
+  EXPECT_EQ(profile.context_share, 1);
+  EXPECT_EQ(profile.l2_ways, 1);
+  EXPECT_EQ(profile.l2_cycles, 0);
+  EXPECT_EQ(profile.two_hop_clean_cycles, 45);
+  EXPECT_EQ(profile.two_hop_dirty_cycles, 110);
+  EXPECT_EQ(profile.two_hop_upgrade_cycles, 80);
+  EXPECT_EQ(profile.two_hop_memory_cycles, 220);
+  EXPECT_EQ(read(without(kWhole, two_hops), "sockets=8").two_hop_memory_cycles, 330);
+  expect_refusal(small, "FILE has no key context_share", "sockets=1,l2_kib=0");
+  expect_refusal(small, "FILE has no key l2_ways", "sockets=1,contexts=1");
+  expect_refusal(small, "FILE has no key hop_clean_cycles", "contexts=1,l2_kib=0");
+  const std::string square = with("\"full\"", "\"square\"");
+  expect_refusal(without(square, two_hops), "FILE has no key two_hop_clean_cycles", "sockets=4");
+}
+
 TEST_F(ProfileReaderDeathTest, AnUnknownKeyIsNamed) {
   expect_refusal(with("sockets = 2", "socket = 2"),
                  "FILE:5: \"socket\" is not a key of a machine's profile");
@@ -160,7 +203,7 @@ TEST_F(ProfileReaderDeathTest, AKeyComesOnce) {
 }
 
 TEST_F(ProfileReaderDeathTest, ANumberWithoutASourceIsRefused) {
-  const std::string sentence = "FILE:4: ghz has no source behind it (\"# source\")";
+  const std::string sentence = "FILE:4: ghz has no source after it (\"# source\")";
   expect_refusal(with("ghz = 2.5  # measured: here", "ghz = 2.5"), sentence);
   expect_refusal(with("ghz = 2.5  # measured: here", "ghz = 2.5  # "), sentence);
 }

@@ -26,13 +26,13 @@ class Region : public testing::Test {
 
 TEST_F(Region, TheSecondHalfOfARingHasTheLinesOfTheFirst) {
   char* ring = take_pages(2 * kPages, 0);
-  char* behind = take_pages(1, 0);
+  char* next = take_pages(1, 0);
   alias(ring, ring + kBytes, kBytes);
   for (size_t at = 0; at < kBytes; at += kLineBytes) {
     EXPECT_EQ(resolve_alias(line_of(ring + at)), line_of(ring + at));
     EXPECT_EQ(resolve_alias(line_of(ring + kBytes + at)), line_of(ring + at));
   }
-  EXPECT_EQ(resolve_alias(line_of(behind)), line_of(behind));
+  EXPECT_EQ(resolve_alias(line_of(next)), line_of(next));
 }
 
 TEST_F(Region, MemoryIsAtHomeOnTheSocketItWasTakenFor) {

@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kSets = 4, kWays = 3;
 constexpr uint64_t kBytes = kSets * kWays * kLineBytes;
 
-// What a TagStore is: in each set a list of lines, the most recent one first.
+// A TagStore written plainly: in each set a list of lines, the most recent one first.
 class Reference {
  public:
   bool touch(uint32_t line, bool write) {

@@ -162,6 +162,20 @@ class Checker {
     }
   }
 
+  // A flag of a higher floor is a dependency upwards that no #include shows.
+  void flags(const Floors& floors, const Flags& flags) {
+    static const std::regex declared(R"(^\s*DECLARE_\w+\((\w+)\))");
+    const auto lines = lines_of(text_);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      std::cmatch match;
+      if (!std::regex_search(lines[i].begin(), lines[i].end(), match, declared)) continue;
+      const auto flag = flags.find(match[1]);
+      if (flag != flags.end() && floor_of(flag->second, floors) > floor_of(path_, floors)) {
+        add(i + 1, "uses --" + flag->first + " of " + flag->second + ", which is on a floor above");
+      }
+    }
+  }
+
   // A scheme composes shared parts and adds only what is its own, so it is short. Its proofs are
   // comments, which do not count.
   void short_scheme() {
@@ -292,12 +306,23 @@ Floors read_floors(const std::string& text) {
   return floors;
 }
 
+void find_flags(const std::string& path, const std::string& text, const Floors& floors,
+                Flags* flags) {
+  static const std::regex defined(R"((^|\n)DEFINE_\w+\(\s*(\w+),)");
+  for (std::sregex_iterator at(text.begin(), text.end(), defined), end; at != end; ++at) {
+    const auto [flag, added] = flags->emplace((*at)[2], path);
+    if (floor_of(path, floors) < floor_of(flag->second, floors)) flag->second = path;
+  }
+}
+
 std::vector<Finding> check(const std::string& path, const std::string& text,
-                           const std::vector<std::string_view>& schemes, const Floors& floors) {
+                           const std::vector<std::string_view>& schemes, const Floors& floors,
+                           const Flags& flags) {
   Checker checker(path, text);
   checker.layout();
   if (is_cpp(path)) {
     checker.includes(floors);
+    checker.flags(floors, flags);
     if (path.starts_with("logging/schemes/") && text.find("SchemeRegistration") != text.npos) {
       checker.short_scheme();
     }

@@ -2,6 +2,7 @@
 // be tested on planted lines.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +25,17 @@ std::string strip(std::string_view code, Literals literals);
 using Floors = std::vector<std::vector<std::string>>;
 Floors read_floors(const std::string& text);
 
+// The flags of gflags, by name, with the path of the file that defines each. Of several, the one on
+// the lowest floor.
+using Flags = std::map<std::string, std::string>;
+// Adds the flags that `text` defines.
+void find_flags(const std::string& path, const std::string& text, const Floors& floors,
+                Flags* flags);
+
 // Checks `text` against all rules that apply to `path` (relative to the root, "cc/occ.cc").
 // `schemes`: the names of schemes, which engine/ and cc/ must not contain.
 std::vector<Finding> check(const std::string& path, const std::string& text,
-                           const std::vector<std::string_view>& schemes, const Floors& floors);
+                           const std::vector<std::string_view>& schemes, const Floors& floors,
+                           const Flags& flags);
 
 }  // namespace logjam::lint

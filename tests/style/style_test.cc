@@ -3,50 +3,22 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "logging/scheme_registry.h"
 #include "tests/style/lint.h"
+#include "tests/style/tree.h"
 
 namespace logjam {
 namespace {
 
-namespace fs = std::filesystem;
-
-fs::path root() {
-  const char* given = std::getenv("LOGJAM_ROOT");
-  return given == nullptr ? fs::current_path() : fs::path(given);
-}
-
-const std::set<std::string>& extensions() {
-  static const std::set<std::string> known = {".cc", ".h", ".py", ".sh"};
-  return known;
-}
-
 // The relative paths of all files to which the rules apply.
-std::vector<std::string> sources() {
-  std::vector<std::string> found = {"Makefile", ".ci/run"};
-  for (const char* room : {"platform", "sim", "engine", "cc", "logging", "workloads", "proof",
-                           "cli", "scripts", "config", "tests"}) {
-    if (!fs::exists(root() / room)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(root() / room)) {
-      if (entry.is_regular_file() && extensions().contains(entry.path().extension())) {
-        found.push_back(fs::relative(entry.path(), root()).string());
-      }
-    }
-  }
+std::set<std::string> sources() {
+  std::set<std::string> found = lint::files({".cc", ".h", ".py", ".sh"});
+  found.insert({"Makefile", ".ci/run"});
   return found;
-}
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path);
-  EXPECT_TRUE(in) << "cannot read " << path;
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 std::vector<std::string_view> scheme_names() {
@@ -56,25 +28,30 @@ std::vector<std::string_view> scheme_names() {
 }
 
 const lint::Floors& floors() {
-  static const lint::Floors read = lint::read_floors(read_file(root() / "tests/style/floors.txt"));
+  static const lint::Floors read = lint::read_floors(lint::read_file("tests/style/floors.txt"));
   return read;
 }
 
 TEST(Style, RulesHoldEverywhere) {
-  ASSERT_TRUE(fs::exists(root() / "logging/log_scheme.h"))
-      << root() << " is not the source tree: run from its root or set LOGJAM_ROOT";
   const auto names = scheme_names();
   ASSERT_FALSE(names.empty());
   ASSERT_GT(sources().size(), 30u);
+  lint::Flags flags;
   for (const std::string& path : sources()) {
-    for (const auto& finding : lint::check(path, read_file(root() / path), names, floors())) {
+    if (path.ends_with(".cc")) {
+      lint::find_flags(path, lint::read_file(path), floors(), &flags);
+    }
+  }
+  ASSERT_GT(flags.size(), 30u);
+  for (const std::string& path : sources()) {
+    for (const auto& finding : lint::check(path, lint::read_file(path), names, floors(), flags)) {
       ADD_FAILURE() << lint::to_string(finding);
     }
   }
 }
 
 TEST(Style, Formatted) {
-  std::string command = "cd '" + root().string() + "' && clang-format --dry-run -Werror";
+  std::string command = "cd '" + lint::root() + "' && clang-format --dry-run -Werror";
   for (const std::string& path : sources()) {
     if (path.ends_with(".cc") || path.ends_with(".h")) command += " " + path;
   }
@@ -100,7 +77,12 @@ class Lint : public testing::TestWithParam<Planted> {};
 
 TEST_P(Lint, ReportsExactlyThePlantedViolation) {
   const Planted& planted = GetParam();
-  const auto findings = lint::check(planted.path, planted.text, {"centr", "aether-cd"}, floors());
+  lint::Flags flags;
+  lint::find_flags("cli/a.cc", "DEFINE_uint32(sockets, 0, \"\");\nDEFINE_string(\n    machine,",
+                   floors(), &flags);
+  lint::find_flags("platform/a.cc", "DEFINE_string(machine, \"\", \"\");", floors(), &flags);
+  const auto findings =
+      lint::check(planted.path, planted.text, {"centr", "aether-cd"}, floors(), flags);
   if (planted.finding == nullptr) {
     for (const auto& finding : findings) ADD_FAILURE() << lint::to_string(finding);
   } else {
@@ -181,6 +163,14 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"tests/a_test.cc", "# include <oneapi/tbb/task_group.h>", "includes oneTBB"},
         Planted{"platform/a.cc", "#include <oneapi/tbb/task_group.h>", nullptr},
         Planted{"tests/cc/a_test.cc", "#include \"logging/schemes/centr.h\"", nullptr}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Flags, Lint,
+    testing::Values(Planted{"sim/a.cc", "int x;\nDECLARE_uint32(sockets);  // of cli/",
+                            "sim/a.cc:2: uses --sockets of cli/a.cc"},
+                    Planted{"cli/b.cc", "DECLARE_uint32(sockets);", nullptr},
+                    Planted{"sim/a.cc", "DECLARE_string(machine);\nDECLARE_bool(help);", nullptr},
+                    Planted{"sim/a.cc", "// DECLARE_uint32(sockets);", nullptr}));
 
 INSTANTIATE_TEST_SUITE_P(
     Layout, Lint,

@@ -1,5 +1,4 @@
-// YCSB's and sysbench's distributions, beside their exact probabilities. The tables of
-// results/distributions.md are what these tests print.
+// YCSB's and sysbench's distributions, beside their exact probabilities. The tests print both.
 #include "workloads/oltp/distribution.h"
 
 #include <gtest/gtest.h>

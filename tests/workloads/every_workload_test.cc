@@ -32,13 +32,16 @@ TEST_F(EveryWorkload, DescribesItselfAndItsMemory) {
   for_each([](const WorkloadInfo& info, Workload& workload) {
     EXPECT_FALSE(info.what.empty());
     EXPECT_FALSE(info.memory.empty());
-    EXPECT_FALSE(workload.types().empty());
-    EXPECT_TRUE(workload.describe().starts_with(info.name)) << workload.describe();
-    const auto specified_mix = workload.specified_mix();
-    if (specified_mix.empty()) return;
-    EXPECT_EQ(specified_mix.size(), workload.types().size());
+    const Specification spec = workload.spec();
+    EXPECT_FALSE(spec.types.empty());
+    EXPECT_TRUE(spec.description.starts_with(info.name)) << spec.description;
     double share = 0;
-    for (const SpecifiedMix& specified : specified_mix) share += specified.share_pct;
+    size_t specified = 0;
+    for (const TypeSpecification& type : spec.types) {
+      if (type.specified) share += type.specified->share_pct, ++specified;
+    }
+    if (specified == 0) return;
+    EXPECT_EQ(specified, spec.types.size());
     EXPECT_DOUBLE_EQ(share, 100);
   });
 }
@@ -61,8 +64,8 @@ TEST_F(EveryWorkload, ExpectedBytesAreNearTheBytesAllocated) {
     workload.create_tables(database);
     workload.load(database, 0, 1, arena);
     const auto taken = static_cast<double>(arena.allocated_bytes());
-    EXPECT_GT(static_cast<double>(workload.expected_bytes()), 0.9 * taken);
-    EXPECT_LT(static_cast<double>(workload.expected_bytes()), 1.6 * taken);
+    EXPECT_GT(static_cast<double>(workload.spec().expected_bytes), 0.9 * taken);
+    EXPECT_LT(static_cast<double>(workload.spec().expected_bytes), 1.6 * taken);
   });
 }
 

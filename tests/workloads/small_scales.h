@@ -11,7 +11,7 @@ namespace logjam {
 
 // The workload's default transactions on few rows.
 inline Flags small_scale(std::string_view workload) {
-  if (workload == "ledger") return {{"ledger_keys", "200"}};
+  if (workload == "ledger") return {{"ledger", "keys:200"}};
   if (workload == "micro-update") {
     return {{"micro_update_rows", "60"}, {"micro_update_row_bytes", "100"}};
   }
@@ -50,8 +50,7 @@ inline std::vector<Flags> small_scales(std::string_view workload) {
     also({{"ycsb_ops", "16"},
           {"ycsb_index", "ordered"},
           {"ycsb_scan_length", "9"},
-          {"ycsb_scan_ratio", "0.2"},
-          {"ycsb_insert_ratio", "0.2"},
+          {"ycsb_ratios", "scan:0.2,insert:0.2"},
           {"ycsb_distribution", "latest"}});
   }
   return all;

@@ -40,7 +40,7 @@ TEST_F(TatpTest, RefusesBadFlagsInOneSentence) {
 }
 
 TEST_F(TatpTest, ItsHeadlineIsTheRateOfAllThatCommit) {
-  const auto headline = make_workload("tatp")->headline();
+  const auto headline = make_workload("tatp")->spec().headline;
   ASSERT_TRUE(headline);
   EXPECT_EQ(headline->name, "MQTh");
   EXPECT_FALSE(headline->type);
@@ -48,10 +48,10 @@ TEST_F(TatpTest, ItsHeadlineIsTheRateOfAllThatCommit) {
 }
 
 TEST_F(TatpTest, ItsRowSaysHowItDrawsAndWhoseEndTimesItHas) {
-  EXPECT_EQ(make_workload("tatp")->describe(),
+  EXPECT_EQ(make_workload("tatp")->spec().description,
             "tatp: 100 subscribers, drawn by NURand, the standard mix, end times of the kit");
-  set({{"tatp_uniform", "true"}, {"tatp_end_times", "text"}, {"tatp_only", "GetAccessData"}});
-  EXPECT_EQ(make_workload("tatp")->describe(),
+  set({{"test", "tatp_uniform:1"}, {"tatp_end_times", "text"}, {"tatp_only", "GetAccessData"}});
+  EXPECT_EQ(make_workload("tatp")->spec().description,
             "tatp: 100 subscribers, drawn uniformly, GetAccessData only, end times of the text");
 }
 
@@ -193,8 +193,8 @@ TEST_F(TatpTest, SubscribersAreDrawnByNuRandOrUniformly) {
     for (uint64_t x = 1; x <= kSubscribers; ++x) exact[(a | x) % kSubscribers] += 1;
   }
   for (double& probability : exact) probability /= static_cast<double>((kA + 1) * kSubscribers);
-  for (const char* uniform : {"false", "true"}) {
-    set({{"tatp_uniform", uniform}});
+  for (const char* uniform : {"0", "1"}) {
+    set({{"test", std::string("tatp_uniform:") + uniform}});
     std::vector<uint64_t> drawn(kSubscribers), forwarded_to(kSubscribers);
     draw<std::tuple<Digits>>("UpdateLocation", kDraws,
                              [&](const Digits& sub_nbr) { ++drawn.at(number_of(sub_nbr) - 1); });
@@ -203,7 +203,7 @@ TEST_F(TatpTest, SubscribersAreDrawnByNuRandOrUniformly) {
         [&](const Digits&, uint32_t, uint32_t, uint8_t, const Digits& numberx) {
           ++forwarded_to.at(number_of(numberx) - 1);
         });
-    if (uniform == std::string("true")) {
+    if (uniform == std::string("1")) {
       expect_uniform(drawn, "s_id");
       expect_uniform(forwarded_to, "numberx");
     } else {
@@ -276,7 +276,7 @@ double destinations(Tables& tables, uint64_t subscribers) {
 // the population: the specification's 62.5 and 31.25 %.
 TEST_F(TatpTest, SuccessRatesFollowFromTheTables) {
   constexpr uint64_t kSubscribers = 5000, kDraws = 20'000;
-  set({{"tatp_subscribers", "5000"}, {"tatp_uniform", "true"}});
+  set({{"tatp_subscribers", "5000"}, {"test", "tatp_uniform:1"}});
   for (uint32_t type = 0; type < kTypeInfos.size(); ++type) {
     const std::string name(kTypeInfos[type].name);
     set({{"tatp_only", name}});
@@ -319,7 +319,7 @@ TEST_F(TatpTest, SuccessOfGetNewDestinationFollowsFromTheEndTimes) {
     Tables tables(*database);
     EXPECT_NEAR(destinations(tables, 20'000), exact, 0.006) << name;
   }
-  set({{"tatp_subscribers", "500"}, {"tatp_uniform", "true"}, {"tatp_end_times", "kit"}});
+  set({{"tatp_subscribers", "500"}, {"test", "tatp_uniform:1"}, {"tatp_end_times", "kit"}});
   const auto workload = make_workload("tatp");
   const auto database = load(*workload, 1);
   Tables tables(*database);

@@ -61,18 +61,18 @@ TEST_F(TpcbTest, RefusesBadFlagsInOneSentence) {
 }
 
 TEST_F(TpcbTest, ItsRowSaysWhatIsSkewed) {
-  EXPECT_EQ(make_workload("tpcb")->describe(),
+  EXPECT_EQ(make_workload("tpcb")->spec().description,
             "tpcb: 3 branches, 30 tellers, 150 accounts, uniform");
   set({{"tpcb_theta", "0.85"}});
-  EXPECT_EQ(make_workload("tpcb")->describe(),
+  EXPECT_EQ(make_workload("tpcb")->spec().description,
             "tpcb: 3 branches, 30 tellers, 150 accounts, branches, their tellers and their "
             "accounts zipfian, theta 0.85");
 }
 
 TEST_F(TpcbTest, WarnsWhenTheRateWantsMoreBranches) {
   const auto workload = make_workload("tpcb");
-  EXPECT_EQ(workload->caution(3), "");
-  EXPECT_EQ(workload->caution(3.6),
+  EXPECT_EQ(workload->spec().caution(3), "");
+  EXPECT_EQ(workload->spec().caution(3.6),
             "TPC-B wants a branch for each transaction a second (clause 4): 4 branches for this "
             "rate, and --tpcb_branches=3");
 }

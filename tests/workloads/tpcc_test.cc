@@ -95,8 +95,8 @@ TEST_F(TpccTest, ExpectedBytesAreNearTheRows) {
   const auto database = load(*workload, 1);
   uint64_t rows = 0;
   for (const auto& table : database->tables()) rows += table->count_rows() * table->row_bytes();
-  EXPECT_GT(workload->expected_bytes(), rows);
-  EXPECT_LT(workload->expected_bytes(), 2 * rows);
+  EXPECT_GT(workload->spec().expected_bytes, rows);
+  EXPECT_LT(workload->spec().expected_bytes, 2 * rows);
 }
 
 TEST_F(TpccTest, LoadDoesNotDependOnTheNumberOfParts) {
@@ -170,10 +170,10 @@ TEST_F(TpccTest, DrawsTheSharesOfTheSpecification) {
     const auto client = workload->make_client(*database, 0, 1, 3);
     for (int i = 0; i < 100'000; ++i) drawn[client->next()] += 0.001;
   }
-  const auto specified_mix = workload->specified_mix();
+  const Specification spec = workload->spec();
   const uint32_t standard[] = {45, 43, 4, 4, 4};
   for (uint32_t type = 0; type < 5; ++type) {
-    EXPECT_EQ(specified_mix[type].share_pct, standard[type]);
+    EXPECT_EQ(spec.types[type].specified->share_pct, standard[type]);
     EXPECT_NEAR(drawn[type], standard[type], 0.6);
   }
   for (const Share& share : workload->shares()) {
@@ -182,8 +182,8 @@ TEST_F(TpccTest, DrawsTheSharesOfTheSpecification) {
                 share.specified_pct, 0.6)
         << share.name;
   }
-  EXPECT_EQ(workload->headline()->name, "NewOrders a minute");
-  EXPECT_TRUE(workload->headline()->with_rollbacks);
+  EXPECT_EQ(spec.headline->name, "NewOrders a minute");
+  EXPECT_TRUE(spec.headline->with_rollbacks);
 }
 
 // The same seed gives the same database, even if every transaction is executed twice, where the

@@ -52,7 +52,8 @@ TEST_F(YcsbOptionsTest, PapersMixesHaveNamesOfTheirOwn) {
   for (const ycsb::Variant& variant : ycsb::variants()) {
     set({{"ycsb_workload", std::string(variant.name)}});
     EXPECT_EQ(ycsb::check_flags(), "");
-    EXPECT_TRUE(make_workload("ycsb")->describe().starts_with("ycsb " + std::string(variant.name)));
+    EXPECT_TRUE(
+        make_workload("ycsb")->spec().description.starts_with("ycsb " + std::string(variant.name)));
   }
 }
 
@@ -85,21 +86,19 @@ TEST_F(YcsbOptionsTest, RefusesBadFlagsInOneSentence) {
        std::vector<Flags>{{{"ycsb_records", "0"}},
                           {{"ycsb_value_bytes", "3"}},
                           {{"ycsb_ops", "1025"}},
-                          {{"ycsb_read_ratio", "1.5"}},
-                          {{"ycsb_read_ratio", "nan"}},
+                          {{"ycsb_ratios", "read:1.5"}},
+                          {{"ycsb_ratios", "read:nan"}},
                           {{"ycsb_theta", "1"}},
                           {{"ycsb_theta", "-0.1"}},
                           {{"ycsb_distribution", "normal"}},
-                          {{"ycsb_insert_order", "sorted"}},
                           {{"ycsb_update", "cell"}},
                           {{"ycsb_read", "cell"}},
                           {{"ycsb_scan_length", "5"}},
                           {{"ycsb_workload", "a"}},
                           {{"ycsb_workload", "E"}, {"ycsb_index", "hash"}},
-                          {{"ycsb_insert_ratio", "-0.5"}},
-                          {{"ycsb_insert_ratio", "0.6"}},
-                          {{"ycsb_records", "9"}, {"ycsb_expected_inserts", "1000"}},
-                          {{"ycsb_index", "ordered"}, {"ycsb_scan_ratio", "0.1"}},
+                          {{"ycsb_ratios", "insert:-0.5"}},
+                          {{"ycsb_ratios", "insert:0.6"}},
+                          {{"ycsb_index", "ordered"}, {"ycsb_ratios", "scan:0.1"}},
                           {{"ycsb_records", "8"}, {"ycsb_ops", "9"}},
                           {{"ycsb_workload", "poplar-hybrid"}, {"ycsb_index", "hash"}},
                           {{"ycsb_read", "field"}, {"ycsb_update", "row"}},
@@ -139,34 +138,28 @@ TEST_F(YcsbOptionsTest, CoreWorkloadsAreThoseOfYcsb) {
 
 TEST_F(YcsbOptionsTest, AnInsertRatioOfZeroIsNotThatOfTheMix) {
   for (const char* name : {"D", "E"}) {
-    set({{"ycsb_workload", name}, {"ycsb_insert_ratio", "0"}});
+    set({{"ycsb_workload", name}, {"ycsb_ratios", "insert:0"}});
     EXPECT_EQ(ycsb::check_flags(), "");
     EXPECT_EQ(ycsb::options_from_flags().insert_ratio, 0);
     // What the header of a log says where the flag was not given.
-    set({{"ycsb_insert_ratio", "-1"}});
+    set({{"ycsb_ratios", ""}});
     EXPECT_EQ(ycsb::options_from_flags().insert_ratio, 0.05);
   }
-  const Flags reads = {{"ycsb_workload", "D"}, {"ycsb_read_ratio", "1"}};
-  EXPECT_EQ(refusal(reads),
-            "--ycsb_read_ratio, --ycsb_insert_ratio and --ycsb_scan_ratio (100 %, 5 % and 0 %) add "
-            "up to more than 1");
-  EXPECT_EQ(refusal({reads[0], reads[1], {"ycsb_insert_ratio", "0"}}), "");
+  EXPECT_EQ(
+      refusal({{"ycsb_workload", "D"}, {"ycsb_ratios", "read:1"}}),
+      "the shares of reads, inserts and scans (100 %, 5 % and 0 %), those of --ycsb_ratios or "
+      "else the mix's, add up to more than 1");
+  EXPECT_EQ(refusal({{"ycsb_workload", "D"}, {"ycsb_ratios", "read:1,insert:0"}}), "");
 }
 
 // Recovery sets only the flags that are in the log's header. It must not refuse the values with
 // which a run was accepted, and describes the run.
 TEST_F(YcsbOptionsTest, LoadFlagsAloneAreAcceptedAndSayWhatTheRunWas) {
   const auto& load_flags = find_workload("ycsb")->load_flags;
-  const Flags mix = {{"ycsb_workload", "E"},
-                     {"ycsb_read_ratio", "0.2"},
-                     {"ycsb_insert_ratio", "0.3"},
-                     {"ycsb_scan_ratio", "0.4"},
-                     {"ycsb_scan_length", "7"},
-                     {"ycsb_update", "read-row"},
-                     {"ycsb_ops", "3"},
-                     {"ycsb_theta", "0.5"},
-                     {"ycsb_index", "ordered"},
-                     {"ycsb_distribution", "latest"}};
+  const Flags mix = {{"ycsb_workload", "E"},    {"ycsb_ratios", "read:0.2,insert:0.3,scan:0.4"},
+                     {"ycsb_scan_length", "7"}, {"ycsb_update", "read-row"},
+                     {"ycsb_ops", "3"},         {"ycsb_theta", "0.5"},
+                     {"ycsb_index", "ordered"}, {"ycsb_distribution", "latest"}};
   for (const auto& [name, value] : mix) {
     EXPECT_NE(std::find(load_flags.begin(), load_flags.end(), name), load_flags.end()) << name;
   }
@@ -175,7 +168,7 @@ TEST_F(YcsbOptionsTest, LoadFlagsAloneAreAcceptedAndSayWhatTheRunWas) {
   EXPECT_EQ(refusal({{"ycsb_records", "5"}, {"ycsb_workload", "poplar-hybrid"}}), "");
   EXPECT_EQ(refusal({{"ycsb_records", "5"}, {"ycsb_workload", "rows-16"}}), "");
   EXPECT_EQ(refusal({{"ycsb_records", "5"}, {"ycsb_workload", "E"}}), "");
-  EXPECT_EQ(refusal({{"ycsb_insert_ratio", "0.4"}}), "");
+  EXPECT_EQ(refusal({{"ycsb_ratios", "insert:0.4"}}), "");
 }
 
 }  // namespace

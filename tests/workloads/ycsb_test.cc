@@ -159,7 +159,7 @@ TEST_F(YcsbTest, KeysOfATransactionAreDistinctInASmallTable) {
   set({{"ycsb_workload", "rows-16"},
        {"ycsb_records", "16"},
        {"ycsb_theta", "0.99"},
-       {"ycsb_read_ratio", "1"}});
+       {"ycsb_ratios", "read:1"}});
   const Recorder recorder = record(1, 50);
   ASSERT_EQ(recorder.reads.size(), 800u);
   for (size_t i = 0; i < 800; i += 16) {
@@ -167,28 +167,15 @@ TEST_F(YcsbTest, KeysOfATransactionAreDistinctInASmallTable) {
   }
 }
 
-TEST_F(YcsbTest, KeysMayRepeatWithoutDistinct) {
-  set({{"ycsb_workload", "rows-16"},
-       {"ycsb_records", "100"},
-       {"ycsb_distinct", "false"},
-       {"ycsb_read_ratio", "1"}});
-  const Recorder recorder = record(1, 50);
-  size_t distinct = 0;
-  for (size_t i = 0; i < 800; i += 16) {
-    distinct += std::set<Key>(&recorder.reads[i], &recorder.reads[i] + 16).size();
-  }
-  EXPECT_LT(distinct, 800u);
-}
-
 TEST_F(YcsbTest, DrawsTheReadRatioAndTheUpdateKind) {
-  set({{"ycsb_workload", "rows-16"}, {"ycsb_records", "10000"}, {"ycsb_read_ratio", "0.8"}});
+  set({{"ycsb_workload", "rows-16"}, {"ycsb_records", "10000"}, {"ycsb_ratios", "read:0.8"}});
   Recorder recorder = record(1, 1000);
   EXPECT_NEAR(static_cast<double>(recorder.reads.size()) / 16'000, 0.8, 0.02);
   EXPECT_EQ(recorder.reads.size() + recorder.writes.size(), 16'000u);
   set({{"ycsb_update", "read-row"}});
   recorder = record(1, 1000);
   EXPECT_EQ(recorder.reads.size() + recorder.updates.size(), 16'000u);
-  set({{"ycsb_workload", "poplar-hybrid"}, {"ycsb_update", "auto"}, {"ycsb_read_ratio", "-1"}});
+  set({{"ycsb_workload", "poplar-hybrid"}, {"ycsb_update", "auto"}, {"ycsb_ratios", ""}});
   recorder = record(1, 100);
   EXPECT_EQ(recorder.updates.size(), 100u);
   ASSERT_EQ(recorder.scans.size(), 100u);
@@ -213,10 +200,10 @@ TEST_F(YcsbTest, InputIsAFunctionOfTheSeedAndTheSameOnRetry) {
 }
 
 TEST_F(YcsbTest, ACommandTakenByAnotherClientDoesAndCountsTheSame) {
-  for (const Flags& mix : std::vector<Flags>{
-           {{"ycsb_workload", "A"}, {"ycsb_ops", "4"}},
-           {{"ycsb_workload", "E"}, {"ycsb_insert_ratio", "0.5"}, {"ycsb_scan_ratio", "0.5"}},
-           {{"ycsb_workload", "poplar-hybrid"}}}) {
+  for (const Flags& mix :
+       std::vector<Flags>{{{"ycsb_workload", "A"}, {"ycsb_ops", "4"}},
+                          {{"ycsb_workload", "E"}, {"ycsb_ratios", "insert:0.5,scan:0.5"}},
+                          {{"ycsb_workload", "poplar-hybrid"}}}) {
     const gflags::FlagSaver saver;
     set({{"ycsb_records", "1000"}, {"ycsb_value_bytes", "100"}});
     set(mix);
@@ -256,7 +243,6 @@ TEST_F(YcsbTest, RowsStayWholeUnderEveryProtocol) {
   set({{"ycsb_records", "64"}, {"ycsb_value_bytes", "200"}, {"ycsb_ops", "8"}});
   const std::vector<Flags> shapes = {
       {{"ycsb_update", "field"}},
-      {{"ycsb_update", "field"}, {"ycsb_distinct", "false"}},
       {{"ycsb_update", "row"}},
       {{"ycsb_update", "read-row"}},
       {{"ycsb_update", "read-field"}, {"ycsb_index", "ordered"}, {"ycsb_scan_length", "10"}}};

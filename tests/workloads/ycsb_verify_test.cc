@@ -90,7 +90,7 @@ TEST_F(YcsbVerifyTest, FindsALostUpdate) {
 
 // Without knowing what was acknowledged.
 TEST_F(YcsbVerifyTest, FindsAHalfAppliedTransaction) {
-  run_mix({{"ycsb_ops", "4"}, {"ycsb_read_ratio", "0"}, {"ycsb_value_bytes", "1000"}});
+  run_mix({{"ycsb_ops", "4"}, {"ycsb_ratios", "read:0"}, {"ycsb_value_bytes", "1000"}});
   const ycsb::Fields fields(ycsb::options_from_flags());
   EXPECT_EQ(verify_as_recovered().back().detail, "stamps add up to 500 transactions");
   const auto [key, field] = an_updated_field(fields);

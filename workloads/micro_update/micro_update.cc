@@ -13,16 +13,19 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/ack_counter.h"
+#include "workloads/broken_rows.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
+#include "workloads/expect_row.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/previous_update.h"
 #include "workloads/random.h"
 #include "workloads/ycsb/row.h"
 
 DEFINE_string(micro_update_kind, "update-1",
-              "micro-update: update-1, update-5-read-5 or update-10");
-DEFINE_uint64(micro_update_rows, 65'536, "micro-update: rows in the table");
-DEFINE_uint32(micro_update_row_bytes, 512, "micro-update: bytes of a row, at least 32");
+              "the transaction: update-1, update-5-read-5 or update-10");
+DEFINE_uint64(micro_update_rows, 65'536, "rows in the table");
+DEFINE_uint32(micro_update_row_bytes, 512, "bytes of a row, at least 32");
 
 namespace logjam {
 namespace {
@@ -45,11 +48,11 @@ const Kind* find_kind(std::string_view name) {
   return found == kKinds.end() ? nullptr : found;
 }
 
-// The first bytes of a row: how often the row was updated, a balance, and which update its last
-// writer had made before. The rest of the row follows from these and the key, so verify() notices a
+// The first bytes of a row: how often the row was updated, a balance, and the update that its last
+// writer made before. The rest of the row follows from these and the key, so verify() notices a
 // torn or misplaced row. The updates of a transaction change balances by amounts that add up to 0,
-// and each but the first names the one before, so verify() also notices a transaction of which only
-// a part was recovered, and a lost update.
+// and each except the first names the one before, so verify() also notices a lost update and a
+// transaction that was recovered in part.
 struct Head {
   uint64_t updates;
   int64_t balance;
@@ -105,7 +108,8 @@ class UpdateClient : public Client {
     last_ = before_;
     for (uint32_t i = 0; i < kind_.updates; ++i) {
       std::byte* row;
-      if (!there(txn.update(table_, keys_[i], &row), "micro-update: a row")) return Status::kAbort;
+      if (!found_or_die(txn.update(table_, keys_[i], &row), "micro-update: a row"))
+        return Status::kAbort;
       Head head = head_of(row);
       ++head.updates;
       head.balance += deltas_[i];
@@ -115,14 +119,15 @@ class UpdateClient : public Client {
     }
     for (uint32_t i = kind_.updates; i < kind_.updates + kind_.reads; ++i) {
       const std::byte* row;
-      if (!there(txn.read(table_, keys_[i], &row), "micro-update: a row")) return Status::kAbort;
+      if (!found_or_die(txn.read(table_, keys_[i], &row), "micro-update: a row"))
+        return Status::kAbort;
       sum_ += ycsb::sum_field(row, scale_.row_bytes);
     }
     return Status::kOk;
   }
 
-  // The command: the numbers of updates and reads, the update before the first, the keys, and the
-  // deltas of the updates.
+  // Encodes the numbers of updates and reads, the update before the first, the keys, and the deltas
+  // of the updates.
   std::span<const std::byte> command() override {
     command_ = {uint64_t{kind_.reads} << 32 | kind_.updates,
                 uint64_t{before_.key} << 32 | before_.updates};
@@ -192,7 +197,13 @@ class MicroUpdate : public Workload {
         database.table(kTable), [](Key, const std::byte* row) { return head_of(row).updates; }));
   }
 
-  std::vector<std::string_view> types() const override { return {kind_.name}; }
+  Specification spec() const override {
+    return {.description = "micro-update: " + std::string(kind_.name) + " on " +
+                           std::to_string(scale_.rows) + " rows of " +
+                           std::to_string(scale_.row_bytes) + " B, uniform and distinct",
+            .expected_bytes = table_bytes(scale_.rows, scale_.row_bytes),
+            .types = {{kind_.name}}};
+  }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {
@@ -231,15 +242,8 @@ class MicroUpdate : public Workload {
     return checks;
   }
 
-  std::string describe() const override {
-    return "micro-update: " + std::string(kind_.name) + " on " + std::to_string(scale_.rows) +
-           " rows of " + std::to_string(scale_.row_bytes) + " B, uniform and distinct";
-  }
-
-  uint64_t expected_bytes() const override { return table_bytes(scale_.rows, scale_.row_bytes); }
-
  private:
-  // By verify().
+  // The result of verify()'s scan.
   struct Found {
     uint64_t rows = 0, updates = 0;
     int64_t balance = 0;
@@ -286,6 +290,7 @@ const WorkloadRegistration registration({
           const Scale scale{FLAGS_micro_update_rows, FLAGS_micro_update_row_bytes};
           return std::make_unique<MicroUpdate>(scale, *find_kind(FLAGS_micro_update_kind));
         },
+    .has_commands = true,
 });
 
 }  // namespace

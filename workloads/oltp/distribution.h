@@ -1,4 +1,4 @@
-// How sysbench draws ids.
+// The distributions from which sysbench draws ids.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,12 @@
 
 namespace logjam::oltp {
 
-// An id in [1, n]: uniform, or as sysbench's --rand-type=special, the default of its version 1.0,
-// with its defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12. A quarter of the
-// draws is the mean of twelve, which are densest in the middle. The others are spread over a range
-// in the middle. sysbench maps [0, 1) to that range and uses the draw that chose the branch, which
-// is 1/4 or more here: so the lowest quarter of the range gets none of these.
+// Draws an id in [1, n]: uniformly, or like sysbench's --rand-type=special, the default of its
+// version 1.0, with its defaults --rand-spec-res=75, --rand-spec-pct=1 and --rand-spec-iter=12. A
+// quarter of these draws are the mean of twelve uniform ones, so they are densest in the middle.
+// The others are spread over a range in the middle. sysbench maps [0, 1) to that range and uses the
+// draw that chose the branch, which is 1/4 or more here, so the lowest quarter of the range gets
+// none of them.
 inline uint64_t draw_id(Random& random, uint64_t n, bool special) {
   if (!special) return 1 + random.below(n);
   const auto span = static_cast<double>(n - 1);

@@ -9,43 +9,36 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/ack_counter.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
+#include "workloads/expect_row.h"
 #include "workloads/oltp/distribution.h"
 #include "workloads/oltp/range_select.h"
 #include "workloads/oltp/rows.h"
 #include "workloads/oltp/verify.h"
 #include "workloads/random.h"
 
-DEFINE_uint32(oltp_tables, 1, "oltp: tables");
-DEFINE_uint64(oltp_rows, 10'000, "oltp: rows of a table");
+DEFINE_uint32(oltp_tables, 1, "tables");
+DEFINE_uint64(oltp_rows, 10'000, "rows of a table");
 DEFINE_string(oltp_distribution, "special",
-              "oltp: how ids are drawn: special (75 % of them in the middle hundredth, the others "
-              "around it; as sysbench 1.0 draws by default) or uniform");
-DEFINE_uint32(oltp_point_selects, 10, "oltp: point selects in a transaction");
-DEFINE_uint32(oltp_ranges, 1,
-              "oltp: range queries of each kind in a transaction: select, sum, order by, distinct");
-DEFINE_uint32(oltp_range_size, 100, "oltp: rows of a range");
-DEFINE_uint32(oltp_index_updates, 1, "oltp: updates of the indexed column in a transaction");
-DEFINE_uint32(oltp_non_index_updates, 1, "oltp: updates of another column in a transaction");
-DEFINE_uint32(oltp_delete_inserts, 1, "oltp: deletes, each with an insert, in a transaction");
+              "how ids are drawn; special: 75 % of them in the middle hundredth, the others around "
+              "it, as sysbench 1.0 draws by default; or uniform");
+DEFINE_uint32(oltp_range_size, 100, "rows of a range query");
 
 namespace logjam::oltp {
 namespace {
 
 constexpr uint32_t kMaxTables = 1000;
 constexpr uint64_t kMaxRows = 1'000'000'000;
-constexpr uint32_t kMaxStatements = 1000;
+// Statements of a transaction, as sysbench has them by default; of ranges, those of each kind.
+constexpr uint32_t kPointSelects = 10, kRanges = 1, kIndexUpdates = 1, kNonIndexUpdates = 1,
+                   kDeleteInserts = 1;
 constexpr uint64_t kLoadSeed = 0x5b7e57;
 
 struct Options {
   Scale scale;
   bool special = true;
-  uint32_t point_selects = 0, ranges = 0, range_size = 0;
-  uint32_t index_updates = 0, non_index_updates = 0, delete_inserts = 0;
-
-  bool changes_c() const { return non_index_updates + delete_inserts > 0; }
-  bool changes() const { return index_updates > 0 || changes_c(); }
+  uint32_t range_size = 0;
 };
 
 enum Kind : uint8_t {
@@ -74,28 +67,28 @@ class OltpClient : public Client {
   }
   ~OltpClient() override { ack_counter_.add(acknowledged_); }
 
-  // The statements of a group access one table, which is drawn for each group.
+  // Draws the statements, in groups. All statements of a group access one table.
   uint32_t next() override {
     statements_.clear();
-    draw_group(kPoint, options_.point_selects);
+    draw_group(kPoint, kPointSelects);
     for (const Kind range : {kSimpleRange, kSumRange, kOrderRange, kDistinctRange}) {
-      draw_group(range, options_.ranges);
+      draw_group(range, kRanges);
     }
-    draw_group(kIndexUpdate, options_.index_updates);
-    draw_group(kNonIndexUpdate, options_.non_index_updates);
-    draw_group(kDeleteInsert, options_.delete_inserts);
-    if (options_.changes_c()) even_out();
+    draw_group(kIndexUpdate, kIndexUpdates);
+    draw_group(kNonIndexUpdate, kNonIndexUpdates);
+    draw_group(kDeleteInsert, kDeleteInserts);
+    even_out();
     return 0;
   }
 
   Status execute(Transaction& txn) override {
     for (const Statement& statement : statements_) {
-      if (!there(execute(txn, statement), "oltp: a row")) return Status::kAbort;
+      if (!found_or_die(execute(txn, statement), "oltp: a row")) return Status::kAbort;
     }
     return Status::kOk;
   }
 
-  // The command contains the selects too: recovery executes the whole procedure again.
+  // Encodes all statements, also the selects: recovery executes the whole procedure again.
   std::span<const std::byte> command() override {
     command_.clear();
     CommandFields fields(&command_);
@@ -118,7 +111,7 @@ class OltpClient : public Client {
     return true;
   }
 
-  uint64_t committing() override { return options_.changes() ? 1 : 0; }
+  uint64_t committing() override { return 1; }
   void acknowledged(uint64_t number) override { acknowledged_ += number; }
 
  private:
@@ -147,8 +140,8 @@ class OltpClient : public Client {
   }
   uint64_t draw_id() { return oltp::draw_id(random_, options_.scale.rows, options_.special); }
 
-  // What a transaction adds to the numbers in c is 1 in all. A change that is missing changes that
-  // sum to anything.
+  // Makes the transaction's changes of the numbers in c add up to 1. If one of its changes is lost,
+  // the rest add up to an arbitrary number.
   void even_out() {
     uint64_t sum = 0;
     for (const Statement& statement : statements_) sum += statement.delta;
@@ -201,7 +194,7 @@ class OltpClient : public Client {
 
   const Options& options_;
   AckCounter& ack_counter_;
-  uint64_t acknowledged_ = 0;  // transactions that change something
+  uint64_t acknowledged_ = 0;
   uint32_t range_size_;
   Random random_;
   std::vector<Table*> tables_;
@@ -245,11 +238,13 @@ class Oltp : public Workload {
     }
   }
 
-  void resume(Database& database) override {
-    ack_counter_.resume(transactions_there(database, changes()));
-  }
+  void resume(Database& database) override { ack_counter_.resume(transactions_there(database)); }
 
-  std::vector<std::string_view> types() const override { return {"read-write"}; }
+  Specification spec() const override {
+    return {.description = description(),
+            .expected_bytes = table_bytes(scale().tables * scale().rows, sizeof(Row), 1),
+            .types = {{"read-write"}}};
+  }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {
@@ -257,51 +252,36 @@ class Oltp : public Workload {
   }
 
   std::vector<Check> verify(Database& database) override {
-    return oltp::verify(database, scale(), changes(), ack_counter_);
-  }
-
-  std::string describe() const override {
-    char text[400];
-    // What the rows of a transaction add to the log, and how much of that has changed.
-    const size_t row_bytes = sizeof(Row) * (options_.index_updates + options_.non_index_updates +
-                                            options_.delete_inserts);
-    const size_t written = sizeof(Row::k) * options_.index_updates +
-                           sizeof(Row::c) * options_.non_index_updates +
-                           sizeof(Row) * options_.delete_inserts;
-    std::snprintf(
-        text, sizeof text,
-        "oltp: %u table%s of %llu rows, %s ids, %u point selects, %u of each range (%u "
-        "rows), %u index updates, %u other updates, %u deletes with inserts; %zu B of rows "
-        "a transaction, of which it writes %zu B",
-        scale().tables, scale().tables == 1 ? "" : "s",
-        static_cast<unsigned long long>(scale().rows), options_.special ? "special" : "uniform",
-        options_.point_selects, options_.ranges, options_.range_size, options_.index_updates,
-        options_.non_index_updates, options_.delete_inserts, row_bytes, written);
-    return text;
-  }
-
-  uint64_t expected_bytes() const override {
-    return table_bytes(scale().tables * scale().rows, sizeof(Row), 1);
+    return oltp::verify(database, scale(), kIndexUpdates, ack_counter_);
   }
 
  private:
-  const Scale& scale() const { return options_.scale; }
-  Changes changes() const {
-    return {.changes_c = options_.changes_c(), .index_updates = options_.index_updates};
+  std::string description() const {
+    char text[400];
+    // The bytes of the rows that a transaction logs, and how many of these bytes it changes.
+    const size_t row_bytes = sizeof(Row) * (kIndexUpdates + kNonIndexUpdates + kDeleteInserts);
+    const size_t written = sizeof(Row::k) * kIndexUpdates + sizeof(Row::c) * kNonIndexUpdates +
+                           sizeof(Row) * kDeleteInserts;
+    std::snprintf(
+        text, sizeof text,
+        "oltp: %u table%s of %lu rows, %s ids, %u point selects, %u of each range (%u "
+        "rows), %u index updates, %u other updates, %u deletes with inserts; %zu B of rows "
+        "a transaction, of which it writes %zu B",
+        scale().tables, scale().tables == 1 ? "" : "s", scale().rows,
+        options_.special ? "special" : "uniform", kPointSelects, kRanges, options_.range_size,
+        kIndexUpdates, kNonIndexUpdates, kDeleteInserts, row_bytes, written);
+    return text;
   }
+
+  const Scale& scale() const { return options_.scale; }
   const Options options_;
-  AckCounter ack_counter_;  // transactions that change something
+  AckCounter ack_counter_;
 };
 
 Options options_from_flags() {
   return {.scale = {.tables = FLAGS_oltp_tables, .rows = FLAGS_oltp_rows},
           .special = FLAGS_oltp_distribution == "special",
-          .point_selects = FLAGS_oltp_point_selects,
-          .ranges = FLAGS_oltp_ranges,
-          .range_size = FLAGS_oltp_range_size,
-          .index_updates = FLAGS_oltp_index_updates,
-          .non_index_updates = FLAGS_oltp_non_index_updates,
-          .delete_inserts = FLAGS_oltp_delete_inserts};
+          .range_size = FLAGS_oltp_range_size};
 }
 
 std::string check_flags() {
@@ -315,17 +295,6 @@ std::string check_flags() {
     return "--oltp_distribution is special or uniform, not \"" + FLAGS_oltp_distribution + "\"";
   }
   if (FLAGS_oltp_range_size < 1) return "--oltp_range_size is at least 1";
-  const Options options = options_from_flags();
-  uint64_t statements = 0;
-  for (const uint32_t count : {options.point_selects, options.ranges, options.index_updates,
-                               options.non_index_updates, options.delete_inserts}) {
-    statements += count;
-  }
-  if (statements < 1 || statements > kMaxStatements) {
-    return "--oltp_point_selects, _ranges, _index_updates, _non_index_updates and _delete_inserts "
-           "add up to 1 to " +
-           std::to_string(kMaxStatements);
-  }
   return "";
 }
 
@@ -333,11 +302,10 @@ const WorkloadRegistration registration({
     .name = "oltp",
     .what = "sysbench's oltp_read_write: points, ranges, updates, a delete and an insert",
     .memory = "0.3 kB a row; 0.06 kB more for each index update that finds a new k",
-    // The last three are for verify().
-    .load_flags = {"oltp_tables", "oltp_rows", "oltp_distribution", "oltp_index_updates",
-                   "oltp_non_index_updates", "oltp_delete_inserts"},
+    .load_flags = {"oltp_tables", "oltp_rows", "oltp_distribution"},
     .check_flags = check_flags,
     .make = [] { return std::make_unique<Oltp>(options_from_flags()); },
+    .has_commands = true,
 });
 
 }  // namespace

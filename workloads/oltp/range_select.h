@@ -18,7 +18,8 @@ enum class Range : uint8_t {
   kDistinct,  // SELECT DISTINCT c ... ORDER BY c
 };
 
-// A client's own, used again and again, so that queries allocate nothing.
+// Executes the range queries of one client. Reused for all of them, so that queries allocate
+// nothing.
 class RangeSelect {
  public:
   explicit RangeSelect(uint32_t expected_rows) { rows_.reserve(expected_rows); }
@@ -46,10 +47,10 @@ class RangeSelect {
     return status;
   }
 
-  // The rows whose c the last query has returned, in its order. They stay valid until the
+  // Returns the rows whose c the last query returned, in its order. They stay valid until the
   // transaction ends.
   const std::vector<const Row*>& rows() const { return rows_; }
-  // What a kSum query has returned.
+  // Returns the result of a kSum query.
   uint64_t sum() const { return sum_; }
 
  private:

@@ -21,7 +21,7 @@ void fill_groups(char* text, size_t bytes, const Digit& digit) {
   text[bytes - 1] = 0;
 }
 
-// The number with which the c of row `id` begins when it is loaded.
+// Returns the number with which c of row `id` begins after the load.
 uint64_t loaded(uint64_t id) { return mix64(id); }
 
 // Fills pad so that updates_of_k() is `updates` with the row's k. The upper half of its number only
@@ -41,7 +41,7 @@ Columns columns() {
       .field("pad", &Row::pad);
 }
 
-// The seed has up to 20 decimal digits, and fills the first two groups.
+// Writes the seed, which has up to 20 decimal digits, into the first two groups.
 void fill_text(char* text, size_t bytes, uint64_t owner, uint64_t seed) {
   Random random(seed, owner);
   uint64_t bits = 0;

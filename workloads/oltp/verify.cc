@@ -2,6 +2,9 @@
 
 #include <string>
 
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
+
 namespace logjam::oltp {
 namespace {
 
@@ -25,7 +28,7 @@ struct Found {
 
 const Row& row_of(const std::byte* bytes) { return *reinterpret_cast<const Row*>(bytes); }
 
-// Whether the index has a posting that leads from the row's k to the row.
+// Returns whether the index has a posting that leads from the row's k to the row.
 bool is_posted(Table& table, Key id, const Row& row) {
   bool found = false;
   table.secondary(kByK).find_all(row.k, [&](NodeVersion, std::span<Keyed* const> entries) {
@@ -49,9 +52,9 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
     found->broken.note(
         [&] { return "; first: " + table.schema().name + " " + std::to_string(id); });
   });
-  // Of a row's postings one is under its key of now; the others are left from earlier keys. The
-  // index has (k, id) only once. So if as many postings as rows lead to the row of their id, under
-  // its k, then each row has one.
+  // One of a row's postings is under its present key; the others are left from earlier keys. The
+  // index has each (k, id) only once. So if the number of postings that lead to the row of their
+  // id, under its k, is the number of rows, then each row has one.
   table.secondary(kByK).for_each(part, parts, [&](Keyed* entry) {
     const auto& posting = *static_cast<Posting*>(entry);
     const Tuple& tuple = *posting.tuple;
@@ -60,7 +63,7 @@ void find_part(Table& table, const Scale& scale, uint32_t part, uint32_t parts, 
   });
 }
 
-// The rows that the index does not lead to.
+// Counts the rows that the index does not lead to.
 BrokenRows unposted_rows(Database& database) {
   BrokenRows rows;
   for (const auto& table : database.tables()) {
@@ -74,18 +77,16 @@ BrokenRows unposted_rows(Database& database) {
 
 }  // namespace
 
-uint64_t transactions_there(Database& database, const Changes& changes) {
+uint64_t transactions_there(Database& database) {
   uint64_t sum = 0;
   for (const auto& table : database.tables()) {
-    sum += sum_of_rows(*table, [&](Key id, const std::byte* row) {
-      return changes.changes_c ? added_to_c(row_of(row), id)
-                               : static_cast<uint64_t>(int64_t{updates_of_k(row_of(row))});
-    });
+    sum += sum_of_rows(*table,
+                       [](Key id, const std::byte* row) { return added_to_c(row_of(row), id); });
   }
-  return changes.changes_c || changes.index_updates == 0 ? sum : sum / changes.index_updates;
+  return sum;
 }
 
-std::vector<Check> verify(Database& database, const Scale& scale, const Changes& changes,
+std::vector<Check> verify(Database& database, const Scale& scale, uint32_t index_updates,
                           const AckCounter& transactions) {
   Found found;
   for (const auto& table : database.tables()) {
@@ -107,21 +108,13 @@ std::vector<Check> verify(Database& database, const Scale& scale, const Changes&
            std::to_string(found.misled) + " to another; " + std::to_string(unposted.count) +
            " of " + std::to_string(found.rows) + " rows have none" + unposted.first},
   };
-  // What the updates of k say, the changes of c say, too: a transaction has changed both, or none.
-  if (changes.changes_c) {
-    const uint64_t expected = changes.index_updates * found.added_to_c;
-    checks.push_back({"every transaction is whole", found.updates_of_k == expected,
-                      "c says " + std::to_string(found.added_to_c) + " transactions, k " +
-                          std::to_string(found.updates_of_k) + " updates, of which each has " +
-                          std::to_string(changes.index_updates)});
-    transactions.check("every transaction is there, and once", found.added_to_c, &checks);
-  } else if (changes.index_updates > 0) {
-    const uint64_t times = changes.index_updates;
-    checks.push_back({"every transaction is whole", found.updates_of_k % times == 0,
-                      std::to_string(found.updates_of_k) + " updates of k, of which each has " +
-                          std::to_string(times)});
-    transactions.check("every transaction is there, and once", found.updates_of_k / times, &checks);
-  }
+  // The updates of k and the changes of c say the same: a transaction has changed both, or none.
+  const uint64_t expected = index_updates * found.added_to_c;
+  checks.push_back({"every transaction is whole", found.updates_of_k == expected,
+                    "c says " + std::to_string(found.added_to_c) + " transactions, k " +
+                        std::to_string(found.updates_of_k) + " updates, of which each has " +
+                        std::to_string(index_updates)});
+  transactions.check("every transaction is there, and once", found.added_to_c, &checks);
   return checks;
 }
 

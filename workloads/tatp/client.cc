@@ -2,10 +2,13 @@
 
 #include <utility>
 
+#include "workloads/expect_row.h"
+
 namespace logjam::tatp {
 namespace {
 
-// The end of a transaction whose write returned `status`: it rolls back if that is `failed`.
+// Returns the end of a transaction whose write returned `status`: it rolls back if that is
+// `failed`.
 Status rolled_back_if(Status failed, Status status) {
   return status == failed ? Status::kRollback : status;
 }
@@ -28,14 +31,14 @@ TatpClient::~TatpClient() {
   acknowledged_.updates.add(of[kUpdateSubscriberData] + of[kUpdateLocation]);
 }
 
-// The specification's "Key value distribution": NURand(A, 1, P).
+// Draws from the specification's "Key value distribution": NURand(A, 1, P).
 uint64_t TatpClient::draw_subscriber() {
   const uint64_t p = options_.population.subscribers;
   if (options_.uniform) return 1 + random_.below(p);
   return (random_.below(a_ + 1) | (1 + random_.below(p))) % p + 1;
 }
 
-// The fields that most types need are drawn for all types, which costs less than a distinction.
+// Draws the fields that most types need for all types, which costs less than a distinction.
 uint32_t TatpClient::next() {
   before_ = last_;
   if (options_.only) {
@@ -126,7 +129,7 @@ bool TatpClient::take(uint32_t type, std::span<const std::byte> command) {
 
 Status TatpClient::get_subscriber_data(Transaction& txn) {
   const Subscriber* row;
-  if (!there(txn.read(tables_.subscriber, s_id_, &row), "tatp: a subscriber")) {
+  if (!found_or_die(txn.read(tables_.subscriber, s_id_, &row), "tatp: a subscriber")) {
     return Status::kAbort;
   }
   shown_ += row->vlr_location + row->byte2[9];
@@ -162,7 +165,7 @@ Status TatpClient::get_access_data(Transaction& txn) {
 
 Status TatpClient::update_subscriber_data(Transaction& txn) {
   Subscriber* subscriber;
-  if (!there(txn.update(tables_.subscriber, s_id_, &subscriber), "tatp: a subscriber")) {
+  if (!found_or_die(txn.update(tables_.subscriber, s_id_, &subscriber), "tatp: a subscriber")) {
     return Status::kAbort;
   }
   subscriber->bit[0] = bit_;
@@ -185,7 +188,7 @@ Status TatpClient::update_location(Transaction& txn) {
   Key s_id;
   Subscriber* subscriber;
   if (!find_by_number(txn, &s_id) ||
-      !there(txn.update(tables_.subscriber, s_id, &subscriber), "tatp: a subscriber")) {
+      !found_or_die(txn.update(tables_.subscriber, s_id, &subscriber), "tatp: a subscriber")) {
     return Status::kAbort;
   }
   subscriber->vlr_location = location_;
@@ -200,8 +203,8 @@ void TatpClient::sign(Key s_id, Subscriber* row) {
   last_ = {static_cast<uint32_t>(s_id), row->updates};
 }
 
-// The specification asks for a select of the facilities' types. One of them must be the type to
-// which the new row refers (its foreign key).
+// Selects the types of the subscriber's facilities, as the specification asks, and inserts the row.
+// One of them must be the type to which the new row refers (its foreign key).
 Status TatpClient::insert_call_forwarding(Transaction& txn) {
   Key s_id;
   if (!find_by_number(txn, &s_id)) return Status::kAbort;
@@ -235,8 +238,8 @@ bool TatpClient::find_by_number(Transaction& txn, Key* s_id) {
         found = true;
         return false;
       });
-  return there(status == Status::kOk && !found ? Status::kNotFound : status,
-               "tatp: a subscriber, by number,");
+  return found_or_die(status == Status::kOk && !found ? Status::kNotFound : status,
+                      "tatp: a subscriber, by number,");
 }
 
 }  // namespace logjam::tatp

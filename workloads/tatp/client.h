@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "workloads/ack_counter.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
 #include "workloads/random.h"
 #include "workloads/tatp/rows.h"
 
@@ -47,19 +47,19 @@ struct Options {
   std::optional<Type> only;  // run this type alone; if empty, the standard mix
 };
 
-// What the clients of a run had acknowledged.
+// The acknowledged changes of all clients of a run.
 struct Acknowledged {
   AckCounter forwardings;  // inserted, minus deleted
   AckCounter updates;      // of subscribers
 };
 
 // A read that finds no row is a miss: it commits. A write that finds no row, or finds its key
-// taken, rolls back, with what it had written before (TATP's kit, client.c, runTransaction). So the
-// rate of the transactions that commit is what the kit reports as MQTh, which counts failed reads
-// and no failed writes.
+// taken, rolls back with all earlier writes of the transaction (TATP's kit, client.c,
+// runTransaction). So the rate of commits is the kit's MQTh, which counts failed reads and no
+// failed writes.
 //
-// Options, counters and database must outlive the client. The worker's thread calls all functions
-// but the constructor and the destructor.
+// Options, counters and database must outlive the client. All functions except the constructor and
+// the destructor are called by the worker's thread only.
 class TatpClient : public Client {
  public:
   TatpClient(const Options& options, Acknowledged& acknowledged, Database& database,
@@ -72,7 +72,8 @@ class TatpClient : public Client {
   std::span<const std::byte> command() override;
   bool take(uint32_t type, std::span<const std::byte> input) override;
 
-  // The number of a transaction is its type: those that write and commit have all done the same.
+  // Returns the type as the transaction's number: all transactions of a type that commit have made
+  // the same kind of changes.
   uint64_t committing() override { return type_; }
   void acknowledged(uint64_t type) override { ++acknowledged_types_[type]; }
 

@@ -19,9 +19,9 @@ namespace logjam::tatp {
 
 using Digits = std::array<char, 15>;  // a number in decimal, padded with zeros
 
-// Rows have no columns for their keys. In that room they carry what verify() needs, in the members
-// that the description does not name: counts of their updates, the update of a subscriber that the
-// worker had made before, and a seal, which is a hash of the key and of all that changes.
+// Rows have no columns for their keys. The members that the description does not name use that
+// room, and serve verify(): counts of the row's updates, the update of a subscriber that the worker
+// made before, and a seal, which is a hash of the key and of everything that changes.
 struct Subscriber {
   uint32_t msc_location;
   uint32_t vlr_location;
@@ -70,13 +70,13 @@ constexpr uint32_t type_of(Key typed) { return static_cast<uint32_t>(typed & 3) 
 constexpr Key facility_of(Key forwarding) { return forwarding >> 2; }
 constexpr uint32_t start_of(Key forwarding) { return static_cast<uint32_t>(forwarding & 3) * 8; }
 
-// Columns for exports, by the names of the description.
+// Returns the columns, for exports, under the names of the description.
 Columns subscriber_columns();
 Columns access_info_columns();
 Columns special_facility_columns();
 Columns call_forwarding_columns();
 
-// Keeps the last 15 digits of `number`.
+// Returns the last 15 digits of `number`.
 Digits digits_of(uint64_t number);
 
 // The secondary index of table subscriber. Its keys are hashes, so readers must also compare the
@@ -89,7 +89,7 @@ inline Key sub_nbr_key(const Digits& sub_nbr) {
   return mix64(low ^ mix64(high));
 }
 
-// The row's seal, if the row lies under `key`.
+// Returns the seal that the row must have under `key`.
 uint16_t seal_of(Key key, const Subscriber& row);
 uint16_t seal_of(Key key, const SpecialFacility& row);
 uint16_t seal_of(Key key, const CallForwarding& row);
@@ -100,7 +100,7 @@ enum class EndTimes : uint8_t {
   kText,  // start_time + [1, 8], as TATP's description says
 };
 
-// What shapes the initial rows.
+// The parameters of the initial rows.
 struct Population {
   uint64_t subscribers = 100'000;
   EndTimes end_times = EndTimes::kKit;

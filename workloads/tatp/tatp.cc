@@ -7,21 +7,24 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "platform/test_value.h"
+#include "platform/text.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/tatp/client.h"
 #include "workloads/tatp/verify.h"
 
-DEFINE_uint64(tatp_subscribers, 100'000, "tatp: subscribers");
-DEFINE_bool(tatp_uniform, false,
-            "tatp: subscribers are drawn uniformly, not by the specification's NURand");
+DEFINE_uint64(tatp_subscribers, 100'000, "subscribers");
 DEFINE_string(tatp_end_times, "kit",
-              "tatp: end times of the initial call forwardings: kit, start_time + [1, 24], which "
-              "TATP's program draws, or text, start_time + [1, 8], which its description says");
+              "end times of the initial call forwardings; kit: start_time + [1, 24], which TATP's "
+              "program draws; text: start_time + [1, 8], which its description says");
 DEFINE_string(tatp_only, "",
-              "tatp: one transaction type instead of the mix, like UpdateLocation or "
-              "GetSubscriberData");
+              "one transaction type instead of the mix, like UpdateLocation or GetSubscriberData");
 
 namespace logjam::tatp {
 namespace {
+
+// 1: subscribers are drawn uniformly, not by the specification's NURand.
+const platform::TestValue drawn_uniformly("tatp_uniform");
 
 constexpr uint64_t kMaxSubscribers = 1'000'000'000;
 
@@ -43,11 +46,8 @@ std::string check_flags() {
     return "--tatp_subscribers is 1 to " + std::to_string(kMaxSubscribers);
   }
   if (!FLAGS_tatp_only.empty() && !type_named(FLAGS_tatp_only)) {
-    std::string names;
-    for (const TypeInfo& type : kTypeInfos) {
-      names += (names.empty() ? "" : ", ") + std::string(type.name);
-    }
-    return "--tatp_only is one of " + names + ", not \"" + FLAGS_tatp_only + "\"";
+    return "--tatp_only is one of " + platform::join(kTypeInfos, ", ", &TypeInfo::name) +
+           ", not \"" + FLAGS_tatp_only + "\"";
   }
   if (!end_times_named(FLAGS_tatp_end_times)) {
     return "--tatp_end_times is kit or text, not \"" + FLAGS_tatp_end_times + "\"";
@@ -63,8 +63,8 @@ class Tatp : public Workload {
  public:
   explicit Tatp(const Options& options) : options_(options) {}
 
-  // A subscriber has two and a half rows of access_info and of special_facility on average. Each
-  // special facility has one and a half rows of call_forwarding.
+  // Creates the tables. On average a subscriber has two and a half rows of access_info and of
+  // special_facility, and a special facility has one and a half rows of call_forwarding.
   void create_tables(Database& database) override {
     const uint64_t n = options_.population.subscribers;
     database.create_table({"subscriber",
@@ -112,24 +112,22 @@ class Tatp : public Workload {
     }
   }
 
-  std::vector<std::string_view> types() const override {
-    std::vector<std::string_view> names;
-    for (const TypeInfo& type : kTypeInfos) names.push_back(type.name);
-    return names;
-  }
-
-  std::vector<SpecifiedMix> specified_mix() const override {
-    std::vector<SpecifiedMix> specified_mix;
+  Specification spec() const override {
+    const uint64_t n = options_.population.subscribers;
+    Specification spec{.description = description(),
+                       .expected_bytes = table_bytes(n, sizeof(Subscriber), 1) +
+                                         table_bytes(n * 5 / 2, sizeof(AccessInfo)) +
+                                         table_bytes(n * 5 / 2, sizeof(SpecialFacility)) +
+                                         table_bytes(n * 15 / 4, sizeof(CallForwarding)),
+                       // Failed writes roll back. With them the rate is achieved_s.
+                       .headline = Headline{.name = "MQTh"}};
     for (const TypeInfo& type : kTypeInfos) {
-      const double share = options_.only ? (*options_.only == specified_mix.size() ? 100 : 0)
+      const double share = options_.only ? (*options_.only == spec.types.size() ? 100 : 0)
                                          : static_cast<double>(type.share_pct);
-      specified_mix.push_back({share, type.success_pct});
+      spec.types.push_back({type.name, {{share, type.success_pct}}});
     }
-    return specified_mix;
+    return spec;
   }
-
-  // Failed writes roll back. With them the rate is achieved_s.
-  std::optional<Headline> headline() const override { return Headline{"MQTh", {}, 1}; }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
                                       uint64_t seed) override {
@@ -148,7 +146,8 @@ class Tatp : public Workload {
     return tatp::verify(database, options_.population, acknowledged_);
   }
 
-  std::string describe() const override {
+ private:
+  std::string description() const {
     return "tatp: " + std::to_string(options_.population.subscribers) + " subscribers, drawn " +
            (options_.uniform ? "uniformly" : "by NURand") + ", " +
            (options_.only ? std::string(kTypeInfos[*options_.only].name) + " only"
@@ -157,14 +156,6 @@ class Tatp : public Workload {
            (options_.population.end_times == EndTimes::kKit ? "kit" : "text");
   }
 
-  uint64_t expected_bytes() const override {
-    const uint64_t n = options_.population.subscribers;
-    return table_bytes(n, sizeof(Subscriber), 1) + table_bytes(n * 5 / 2, sizeof(AccessInfo)) +
-           table_bytes(n * 5 / 2, sizeof(SpecialFacility)) +
-           table_bytes(n * 15 / 4, sizeof(CallForwarding));
-  }
-
- private:
   const Options options_;
   Acknowledged acknowledged_;
 };
@@ -181,9 +172,10 @@ const WorkloadRegistration registration({
         [] {
           return std::make_unique<Tatp>(Options{
               .population = {FLAGS_tatp_subscribers, *end_times_named(FLAGS_tatp_end_times)},
-              .uniform = FLAGS_tatp_uniform,
+              .uniform = drawn_uniformly.get() != 0,
               .only = type_named(FLAGS_tatp_only)});
         },
+    .has_commands = true,
 });
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
+
 namespace logjam::tatp {
 namespace {
 
@@ -63,8 +66,8 @@ bool same(Key key, const SpecialFacility& now, const SpecialFacility& loaded) {
   return std::memcmp(&now, &expected, sizeof now) == 0;
 }
 
-// Checks that the row under `key` is as loaded but for what transactions change, or that there is
-// none if none was loaded. Returns the row, or null.
+// Checks that the row under `key` is as loaded, except in the columns that transactions change, or
+// that it does not exist if none was loaded. Returns the row, or null.
 template <class Row>
 const Row* compare(Table& table, Key key, bool loaded, const Row& as_loaded, Finding* finding) {
   finding->expect(loaded);
@@ -84,10 +87,10 @@ bool is_number_of_one(const Digits& digits, uint64_t subscribers) {
 }
 
 struct Findings {
-  Finding people{"subscribers are those loaded, but for bit_1 and vlr_location"};
+  Finding people{"subscribers are those loaded, except bit_1 and vlr_location"};
   Finding numbers{"each subscriber is found by sub_nbr"};
   Finding access{"access_info is as loaded"};
-  Finding facilities{"special facilities are those loaded, but for data_a"};
+  Finding facilities{"special facilities are those loaded, except data_a"};
   Finding pairs{"UpdateSubscriberData updated both of its rows"};
   Finding calls{"call forwardings have a special facility, and times of a day"};
   uint64_t forwardings_loaded = 0, forwardings = 0;
@@ -149,7 +152,8 @@ class Checker {
   }
 
  private:
-  // There is one posting of the subscriber, under its number, and it leads to the subscriber's row.
+  // Checks that the subscriber has one posting, under its number, which leads to the subscriber's
+  // row.
   void check_posting(Key s_id, const Digits& number, Findings* found) const {
     found->numbers.expect(true);
     Keyed* row = tables_.subscriber.primary().find(s_id, nullptr);
@@ -171,7 +175,7 @@ class Checker {
     }
   }
 
-  // A call forwarding is as loaded, or was inserted by a transaction.
+  // Checks that a call forwarding is as loaded, or was inserted by a transaction.
   void check_forwarding(Key key, bool has_facility, const CallForwarding* loaded,
                         Findings* found) const {
     const auto* row = present<CallForwarding>(tables_.call_forwarding, key);

@@ -1,6 +1,6 @@
-// Checks TATP's tables: the columns that no transaction changes are as loaded, the others as their
+// Checks TATP's tables: columns that no transaction changes are as loaded, the others are as
 // transactions wrote them, the counts of updates fit together, and each reference between tables
-// and each posting leads where it should.
+// and each posting leads to the right row.
 #pragma once
 
 #include <vector>

@@ -55,7 +55,7 @@ constexpr Key history_key(uint32_t worker, uint64_t count) {
 constexpr uint64_t worker_of(Key history) { return history >> kCountBits; }
 constexpr uint64_t count_of(Key history) { return history & ((Key{1} << kCountBits) - 1); }
 
-// Columns for exports. An id is the row's key, in a member of its own.
+// Returns the columns, for exports. An id is the row's key, in a member of its own.
 inline Columns branch_columns() {
   return Columns().field("b_id", &Branch::id).field("b_balance", &Branch::balance);
 }

@@ -9,20 +9,22 @@
 #include <vector>
 
 #include "engine/workload.h"
+#include "platform/text.h"
+#include "workloads/ack_counter.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
+#include "workloads/expect_row.h"
 #include "workloads/last_keys.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/random.h"
 #include "workloads/tpcb/rows.h"
 #include "workloads/tpcb/verify.h"
 #include "workloads/zipf.h"
 
-DEFINE_uint64(tpcb_branches, 10, "tpcb: branches, of ten tellers each");
-DEFINE_uint64(tpcb_accounts, 100'000,
-              "tpcb: accounts of a branch (the specification's 100000, or fewer for tests)");
+DEFINE_uint64(tpcb_branches, 10, "branches, of ten tellers each");
+DEFINE_uint64(tpcb_accounts, 100'000, "accounts of a branch; the specification has 100000");
 DEFINE_double(tpcb_theta, 0,
-              "tpcb: zipfian skew of the branches, of a branch's tellers and of a branch's "
-              "accounts, as in Aether's experiments; 0 (the specification: uniform) to 5");
+              "zipfian skew of branches, tellers and accounts, 0 to 5, as in Aether's experiments; "
+              "0 is uniform, as in the specification");
 
 namespace logjam::tpcb {
 namespace {
@@ -46,7 +48,7 @@ struct Choosers {
 
 class TpcbClient : public Client {
  public:
-  // `last_history` is the key of the worker's row of history before.
+  // Makes a client whose worker's last history row, in earlier lives, has the key `last_history`.
   TpcbClient(const Scale& scale, const Choosers& choose, AckCounter& ack_counter,
              Database& database, uint32_t worker, uint64_t seed, Key last_history)
       : scale_(scale),
@@ -57,7 +59,7 @@ class TpcbClient : public Client {
         last_history_(last_history) {}
   ~TpcbClient() override { ack_counter_.add(acknowledged_); }
 
-  // Clause 5.3: any teller. In 85 of 100 cases, and if there is only one branch, the account
+  // Draws any teller (clause 5.3). In 85 of 100 cases, and if there is only one branch, the account
   // belongs to the teller's branch. Otherwise it belongs to any other branch.
   uint32_t next() override {
     const uint64_t home = choose_.branches.draw(random_);
@@ -73,10 +75,10 @@ class TpcbClient : public Client {
     return branch == home ? kHome : kAway;
   }
 
-  // Clause 1.2.
+  // Executes the transaction profile (clause 1.2).
   Status execute(Transaction& txn) override {
     Account* account;
-    if (!there(txn.update(tables_.account, input_.account, &account), "tpcb: an account")) {
+    if (!found_or_die(txn.update(tables_.account, input_.account, &account), "tpcb: an account")) {
       return Status::kAbort;
     }
     account->balance += input_.delta;
@@ -89,18 +91,19 @@ class TpcbClient : public Client {
                     .branch = static_cast<uint32_t>(branch_number),
                     .delta = input_.delta,
                     .filler = {}};
-    if (!inserted(txn.insert(tables_.history, input_.history, history), "tpcb: a history row")) {
+    if (!inserted_or_die(txn.insert(tables_.history, input_.history, history),
+                         "tpcb: a history row")) {
       return Status::kAbort;
     }
 
     Teller* teller;
-    if (!there(txn.update(tables_.teller, input_.teller, &teller), "tpcb: a teller")) {
+    if (!found_or_die(txn.update(tables_.teller, input_.teller, &teller), "tpcb: a teller")) {
       return Status::kAbort;
     }
     teller->balance += input_.delta;
 
     Branch* branch;
-    if (!there(txn.update(tables_.branch, branch_number, &branch), "tpcb: a branch")) {
+    if (!found_or_die(txn.update(tables_.branch, branch_number, &branch), "tpcb: a branch")) {
       return Status::kAbort;
     }
     branch->balance += input_.delta;
@@ -151,7 +154,7 @@ class Tpcb : public Workload {
         {"history", sizeof(History), IndexKind::kOrdered, 1024, {}, history_columns()});
   }
 
-  // All balances are 0, and the history is empty.
+  // Loads all rows with balances of 0. The history is empty.
   void load(Database& database, uint32_t part, uint32_t parts, Arena& arena) override {
     Tables tables(database);
     for (Key b = part; b < scale_.branches; b += parts) {
@@ -174,10 +177,13 @@ class Tpcb : public Workload {
     ack_counter_.resume(count_rows(history));
   }
 
-  std::vector<std::string_view> types() const override { return {"home-account", "away-account"}; }
-  std::vector<SpecifiedMix> specified_mix() const override {
+  Specification spec() const override {
     const double away = scale_.branches > 1 ? 15 : 0;
-    return {{100 - away, 100}, {away, 100}};
+    return {.description = description(),
+            .expected_bytes =
+                table_bytes(scale_.branches * (1 + kTellers) + accounts(), sizeof(Account)),
+            .types = {{"home-account", {{100 - away, 100}}}, {"away-account", {{away, 100}}}},
+            .caution = [this](double tps) { return caution(tps); }};
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t,
@@ -192,42 +198,32 @@ class Tpcb : public Workload {
     return tpcb::verify(database, scale_, ack_counter_);
   }
 
-  std::string describe() const override {
+ private:
+  std::string description() const {
     char text[200];
-    std::snprintf(
-        text, sizeof text, "tpcb: %llu branch%s, %llu tellers, %llu accounts, %s",
-        static_cast<unsigned long long>(scale_.branches), scale_.branches == 1 ? "" : "es",
-        static_cast<unsigned long long>(scale_.branches * kTellers),
-        static_cast<unsigned long long>(accounts()),
-        theta_ == 0 ? "uniform"
-                    : ("branches, their tellers and their accounts zipfian, theta " + show(theta_))
-                          .c_str());
+    std::snprintf(text, sizeof text, "tpcb: %lu branch%s, %lu tellers, %lu accounts, %s",
+                  scale_.branches, scale_.branches == 1 ? "" : "es", scale_.branches * kTellers,
+                  accounts(),
+                  theta_ == 0 ? "uniform"
+                              : ("branches, their tellers and their accounts zipfian, theta " +
+                                 platform::short_number(theta_))
+                                    .c_str());
     return text;
   }
 
-  // Clause 4, scaling: the database has a branch, with its tellers and accounts, for each
-  // transaction a second that is reported.
-  std::string caution(double tps) const override {
+  // Returns a sentence if the run breaks clause 4, scaling: the database has a branch, with its
+  // tellers and accounts, for each transaction a second that is reported.
+  std::string caution(double tps) const {
     if (tps <= static_cast<double>(scale_.branches)) return "";
     char text[160];
     std::snprintf(text, sizeof text,
                   "TPC-B wants a branch for each transaction a second (clause 4): %.0f "
-                  "branches for this rate, and --tpcb_branches=%llu",
-                  tps, static_cast<unsigned long long>(scale_.branches));
+                  "branches for this rate, and --tpcb_branches=%lu",
+                  tps, scale_.branches);
     return text;
   }
 
-  uint64_t expected_bytes() const override {
-    return table_bytes(scale_.branches * (1 + kTellers) + accounts(), sizeof(Account));
-  }
-
- private:
   uint64_t accounts() const { return scale_.branches * scale_.accounts; }
-  static std::string show(double number) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", number);
-    return text;
-  }
 
   const Scale scale_;
   const double theta_;
@@ -258,6 +254,7 @@ const WorkloadRegistration registration({
           const Scale scale{.branches = FLAGS_tpcb_branches, .accounts = FLAGS_tpcb_accounts};
           return std::make_unique<Tpcb>(scale, FLAGS_tpcb_theta);
         },
+    .has_commands = true,
 });
 
 }  // namespace

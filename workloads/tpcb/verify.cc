@@ -5,13 +5,15 @@
 #include <string>
 
 #include "platform/atomic.h"
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
 
 namespace logjam::tpcb {
 namespace {
 
 using Sums = std::vector<int64_t>;
 
-// Threads fill different rows' places, or add to one place atomically.
+// The balances, by row. Threads fill different rows' places, or add to one place atomically.
 struct Books {
   explicit Books(const Scale& scale)
       : branches(scale.branches),
@@ -125,8 +127,8 @@ Check same(const std::string& name, const Sums& balances, const Sums& sums, cons
                            " differ" + first};
 }
 
-// Each worker has written the rows 1, 2, 3, ..., so a count that is missing was lost while a later
-// one was not. After a recovery too: workloads/previous_update.h says why.
+// Checks that each worker's rows are 1, 2, 3, ... without a gap: a missing row was lost although a
+// later one was not. This holds after a recovery too (workloads/previous_update.h says why).
 Check consecutive(const HistoryCounts& history) {
   BrokenRows gaps;
   for (const auto& [worker, counted] : history.by_worker) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/workload.h"
-#include "workloads/common.h"
+#include "workloads/ack_counter.h"
 #include "workloads/tpcb/rows.h"
 
 namespace logjam::tpcb {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint32_t kCentDigits = 2, kBasisPointDigits = 4;
 
-// Parts of keys. Those of a line's key are preceded by order_of_line().
+// Returns the whole key as a column. The functions below return parts of keys.
 uint64_t whole(Key key) { return key; }
 uint64_t warehouse_in_district(Key key) { return warehouse_of_district(key); }
 uint64_t district_in_district(Key key) { return number_of_district(key); }
@@ -78,7 +78,7 @@ Columns customer_columns() {
   return columns;
 }
 
-// TPC-C's HISTORY has no key; ours is left out.
+// Returns HISTORY's columns without our key, because TPC-C's HISTORY has none.
 Columns history_columns() {
   Columns columns;
   columns.field("h_c_id", &History::customer)

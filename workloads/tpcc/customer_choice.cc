@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "workloads/expect_row.h"
+
 namespace logjam::tpcc {
 
 void CustomerChoice::draw(uint32_t warehouse, uint32_t district) {
@@ -17,8 +19,8 @@ void CustomerChoice::draw(uint32_t warehouse, uint32_t district) {
   }
 }
 
-// Clause 2.5.2.2: of the customers with that last name, sorted by first name, the customer in the
-// middle, rounded up.
+// Takes the middle one, rounded up, of the customers with that last name, sorted by first name
+// (clause 2.5.2.2).
 bool CustomerChoice::find(Transaction& txn) {
   if (!by_name_) return true;
   namesakes_.clear();
@@ -33,8 +35,8 @@ bool CustomerChoice::find(Transaction& txn) {
         return true;
       });
   // Every district has a customer with each last name that is drawn (load.cc).
-  if (!found(status == Status::kOk && namesakes_.empty() ? Status::kNotFound : status,
-             "customer")) {
+  if (!found_or_die(status == Status::kOk && namesakes_.empty() ? Status::kNotFound : status,
+                    "tpcc: a row of customer")) {
     return false;
   }
   const auto middle = namesakes_.begin() + static_cast<ptrdiff_t>((namesakes_.size() - 1) / 2);

@@ -9,8 +9,8 @@
 
 namespace logjam::tpcc {
 
-// One choice, reused for every transaction of a terminal. `terminal` must outlive it. Only the
-// terminal's worker may call it.
+// One choice, reused for every transaction of a terminal. `terminal` must outlive it. Called by the
+// terminal's worker only.
 class CustomerChoice {
  public:
   explicit CustomerChoice(Terminal& terminal) : terminal_(terminal) { namesakes_.reserve(64); }
@@ -31,7 +31,8 @@ class CustomerChoice {
   // must abort.
   bool find(Transaction& txn);
 
-  // The customer chosen. number() and key() are valid after find() has returned true.
+  // Returns the key of the chosen customer. number() and key() are valid after find() has returned
+  // true.
   Key key() const { return customer_key(warehouse_, district_, number_); }
   uint32_t warehouse() const { return warehouse_; }
   uint32_t district() const { return district_; }

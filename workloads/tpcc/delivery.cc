@@ -1,5 +1,6 @@
 // Delivery (clause 2.7) delivers the oldest undelivered order of each district. Clause 2.7.4.2
 // leaves open how many of the ten deliveries are one database transaction: here all of them are.
+#include "workloads/expect_row.h"
 #include "workloads/tpcc/terminal.h"
 
 namespace logjam::tpcc {
@@ -9,7 +10,7 @@ class DeliveryType : public TransactionType {
  public:
   explicit DeliveryType(Terminal& terminal) : terminal_(terminal), tables_(terminal.tables) {}
 
-  // Clause 2.7.1.
+  // Draws the carrier (clause 2.7.1).
   void draw() override {
     warehouse_ = terminal_.draw_warehouse();
     carrier_ = static_cast<uint8_t>(terminal_.draw_number(10));
@@ -33,7 +34,7 @@ class DeliveryType : public TransactionType {
   void input(CommandFields& fields) override { fields(warehouse_, carrier_, date_); }
 
  private:
-  // Deletes the oldest row of NEW-ORDER. kNotFound: the district has none, and is skipped.
+  // Deletes the oldest row of NEW-ORDER. Returns kNotFound if the district has none and is skipped.
   Status take_oldest(Transaction& txn, uint32_t district, Key* order) {
     bool any = false;
     const Status status =
@@ -45,21 +46,22 @@ class DeliveryType : public TransactionType {
                  });
     if (status != Status::kOk) return status;
     // Under OCC, another transaction may delete the row after the scan. The erase then returns
-    // kNotFound, the transaction runs on, and its commit is refused, since the scan is no longer
+    // kNotFound, the transaction continues, and its commit is refused because the scan is no longer
     // valid. Under 2PL the scan's lock excludes this.
     return any ? txn.erase(tables_.new_order, *order) : Status::kNotFound;
   }
 
-  // Clause 2.7.4.2. Returns false if the transaction must abort.
+  // Delivers an order (clause 2.7.4.2). Returns false if the transaction must abort.
   bool deliver(Transaction& txn, uint32_t district, Key key) {
     Order* order;
-    if (!found(txn.update(tables_.order, key, &order), "order")) return false;
+    if (!found_or_die(txn.update(tables_.order, key, &order), "tpcc: a row of order")) return false;
     order->carrier = carrier_;
 
     Cents amount = 0;
     for (uint32_t number = 1; number <= order->lines; ++number) {
       OrderLine* line;
-      if (!found(txn.update(tables_.order_line, line_key(key, number), &line), "order_line")) {
+      if (!found_or_die(txn.update(tables_.order_line, line_key(key, number), &line),
+                        "tpcc: a row of order_line")) {
         return false;
       }
       line->delivered = date_;
@@ -67,9 +69,9 @@ class DeliveryType : public TransactionType {
     }
 
     Customer* customer;
-    if (!found(txn.update(tables_.customer, customer_key(warehouse_, district, order->customer),
-                          &customer),
-               "customer")) {
+    if (!found_or_die(txn.update(tables_.customer,
+                                 customer_key(warehouse_, district, order->customer), &customer),
+                      "tpcc: a row of customer")) {
       return false;
     }
     customer->balance += amount;

@@ -1,4 +1,4 @@
-// Which warehouses a worker works for.
+// The warehouses that a worker works for.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Home {
     switch (policy) {
       case HomePolicy::kSplit:
         if (warehouses > workers) {
-          // The last worker takes what the division leaves.
+          // The last worker also takes the remainder of the division.
           const uint32_t each = warehouses / workers, first = worker * each + 1;
           return {first, worker + 1 == workers ? warehouses - first + 1 : each, 0};
         }
@@ -37,7 +37,7 @@ struct Home {
     return {};
   }
 
-  // One of the workers that work for that warehouse under kSplit; `turn` chooses among several.
+  // Returns a worker that works for that warehouse under kSplit; `turn` chooses among several.
   static uint32_t worker_of(uint32_t warehouse, uint32_t turn, uint32_t workers,
                             uint32_t warehouses) {
     if (warehouses > workers) {

@@ -19,32 +19,34 @@ struct NuRandConstants {
   uint32_t customer;
   uint32_t item;
 
-  // The constants of the initial population, the same for every load.
+  // Returns the constants of the initial population, which are the same for every load.
   static NuRandConstants of_load();
-  // The constants of a run, a function of its seed. Clause 2.1.6.1: the constant for last names
-  // differs from that of the load by 65 to 119, but not by 96 or 112.
+  // Returns the constants of a run, a function of its seed. The constant for last names differs
+  // from the load's by 65 to 119, but not by 96 or 112 (clause 2.1.6.1).
   static NuRandConstants of_run(uint64_t seed);
 };
-// Whether two constants for last names differ as clause 2.1.6.1 asks.
+// Returns whether two constants for last names differ as clause 2.1.6.1 demands.
 bool last_name_constants_differ_enough(uint32_t load, uint32_t run);
 
-// NURand(a, low, high) of clause 2.1.6, with the constant `c`: a non-uniform number in [low, high].
+// Draws NURand(a, low, high) of clause 2.1.6 with the constant `c`: a non-uniform number in [low,
+// high].
 inline uint32_t nu_rand(Random& random, uint32_t a, uint32_t c, uint32_t low, uint32_t high) {
   const uint64_t mixed = random.below(uint64_t{a} + 1) | (low + random.below(high - low + 1));
   return static_cast<uint32_t>((mixed + c) % (high - low + 1) + low);
 }
 
-// Clause 4.3.2.3: the last name of a number below 1000, which is three syllables.
+// Writes the last name of a number below 1000, which is three syllables (clause 4.3.2.3).
 void make_last_name(uint32_t number, char (&name)[16]);
 
-// Clause 4.3.2.2: `low` to `high` random letters and digits, in a field of `field_bytes`.
+// Fills a field of `field_bytes` with `low` to `high` random letters and digits (clause 4.3.2.2).
 void fill_alphanumeric(Random& random, char* field, size_t field_bytes, size_t low, size_t high);
-// Clause 4.3.2.2: a field of random digits.
+// Fills a field with random digits (clause 4.3.2.2).
 void fill_digits(Random& random, char* field, size_t bytes);
-// Clause 4.3.3.1: 26 to 50 characters. One row in ten, at random, has "ORIGINAL" among them.
+// Fills `data` with 26 to 50 characters (clause 4.3.3.1). One row in ten, at random, has "ORIGINAL"
+// among them.
 void fill_brand_data(Random& random, char (&data)[50]);
 
-// The contents of a field without its padding. The view points into the field.
+// Returns the contents of a field without its padding. The view points into the field.
 template <size_t N>
 std::string_view text(const char (&field)[N]) {
   return {field, strnlen(field, N)};

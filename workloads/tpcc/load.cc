@@ -55,8 +55,8 @@ class Unit {
     });
   }
 
-  // W_YTD and D_YTD are the sums of the customers' first payments: 300,000.00 and 30,000.00 with
-  // 3000 customers.
+  // Makes a warehouse's row. W_YTD and D_YTD are the sums of the customers' first payments:
+  // 300,000.00 and 30,000.00 with 3000 customers.
   void warehouse(uint32_t w) {
     Warehouse row{};
     row.ytd = kFirstPayment * scale_.customers * kDistricts;
@@ -103,8 +103,8 @@ class Unit {
     std::memcpy(row.credit, random_.percent(10) ? "BC" : "GC", sizeof row.credit);
     std::memcpy(row.middle, "OE", sizeof row.middle);
     fill_alphanumeric(random_, row.first, sizeof row.first, 8, 16);
-    // Clause 4.3.3.1: the first thousand customers of a district have one of the 1000 last names
-    // each.
+    // The first thousand customers of a district have one of the 1000 last names each (clause
+    // 4.3.3.1).
     make_last_name(c <= 1000 ? c - 1 : nu_rand(random_, 255, constants.last_name, 0, 999),
                    row.last);
     fill_address(random_, row.address);

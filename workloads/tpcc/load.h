@@ -24,15 +24,15 @@ class PopulationVisitor {
 };
 
 // Makes part `part` of `parts` of the population, and shows it to `visitor`. The rows do not depend
-// on `parts`. A part has the rows of some units in full: a district with its customers and their
-// orders, a warehouse's row, some of its stock, or some items. Part p has the warehouses of worker
-// p of so many workers, or some units of one that several workers share (Home). Parts may be made
-// by several threads at once, each with a visitor of its own.
+// on `parts`. A part consists of whole units: a district with its customers and their orders, a
+// warehouse's row, a chunk of its stock, or a chunk of the items. Part p has the warehouses of
+// worker p of `parts` workers, or some units of a warehouse that several workers share (Home).
+// Several threads may make parts at once, each with a visitor of its own.
 void visit_population(const Scale& scale, uint32_t part, uint32_t parts,
                       PopulationVisitor& visitor);
 
-// Loads part `part` of `parts`. Parts may be loaded by several threads at once. Rows are allocated
-// from `arena`, which one thread uses at a time.
+// Loads part `part` of `parts`. Rows are allocated from `arena`, which one thread uses at a time.
+// Several threads may load parts at once.
 void load(Database& database, const Scale& scale, uint32_t part, uint32_t parts, Arena& arena);
 
 }  // namespace logjam::tpcc

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "workloads/expect_row.h"
 #include "workloads/tpcc/terminal.h"
 
 namespace logjam::tpcc {
@@ -18,7 +19,7 @@ class NewOrderType : public TransactionType {
  public:
   explicit NewOrderType(Terminal& terminal) : terminal_(terminal), tables_(terminal.tables) {}
 
-  // Clause 2.4.1.
+  // Draws the order (clause 2.4.1).
   void draw() override {
     Random& random = terminal_.random;
     warehouse_ = terminal_.draw_warehouse();
@@ -36,29 +37,31 @@ class NewOrderType : public TransactionType {
       all_local_ &= lines_[i].supply_warehouse == warehouse_;
       terminal_.drawn.remote_lines.count(lines_[i].supply_warehouse != warehouse_);
     }
-    // Clause 2.4.1.4: one NewOrder in a hundred has an unused item number, and is rolled back.
+    // One NewOrder in a hundred has an unused item number, and is rolled back (clause 2.4.1.4).
     const bool unused = random.percent(1);
     if (unused) lines_[line_count_ - 1].item = terminal_.scale.items + 1;
     terminal_.drawn.unused_items.count(unused);
   }
 
-  // Clause 2.4.2.2. An insert that returns kExists shows that this transaction read the district
-  // before another NewOrder changed it. The transaction runs on, and its commit is refused.
+  // Executes the transaction profile (clause 2.4.2.2). An insert that returns kExists shows that
+  // this transaction read the district before another NewOrder changed it. The transaction
+  // continues, and its commit is refused.
   Status execute(Transaction& txn) override {
     const Warehouse* warehouse;
-    if (!found(txn.read(tables_.warehouse, warehouse_key(warehouse_), &warehouse), "warehouse")) {
+    if (!found_or_die(txn.read(tables_.warehouse, warehouse_key(warehouse_), &warehouse),
+                      "tpcc: a row of warehouse")) {
       return Status::kAbort;
     }
     District* district;
-    if (!found(txn.update(tables_.district, district_key(warehouse_, district_), &district),
-               "district")) {
+    if (!found_or_die(txn.update(tables_.district, district_key(warehouse_, district_), &district),
+                      "tpcc: a row of district")) {
       return Status::kAbort;
     }
     const uint32_t number = district->next_order++;
     const Customer* customer;
-    if (!found(
+    if (!found_or_die(
             txn.read(tables_.customer, customer_key(warehouse_, district_, customer_), &customer),
-            "customer")) {
+            "tpcc: a row of customer")) {
       return Status::kAbort;
     }
 
@@ -98,8 +101,9 @@ class NewOrderType : public TransactionType {
     if (status != Status::kOk) return status;
 
     Stock* stock;
-    if (!found(txn.update(tables_.stock, stock_key(line.supply_warehouse, line.item), &stock),
-               "stock")) {
+    if (!found_or_die(
+            txn.update(tables_.stock, stock_key(line.supply_warehouse, line.item), &stock),
+            "tpcc: a row of stock")) {
       return Status::kAbort;
     }
     const auto quantity = static_cast<int32_t>(line.quantity);
@@ -127,8 +131,8 @@ class NewOrderType : public TransactionType {
            text(stock.data).find("ORIGINAL") != std::string_view::npos;
   }
 
-  // The total is sum * (1 - discount) * (1 + both taxes), rounded to cents. Rates are in basis
-  // points; the product of the largest order is below 2^49.
+  // Displays the total: sum * (1 - discount) * (1 + both taxes), rounded to cents. Rates are in
+  // basis points; the product for the largest order is below 2^49.
   void display(Cents sum, const Warehouse& warehouse, const District& district,
                const Customer& customer) {
     constexpr int64_t kOne = 10'000;

@@ -1,4 +1,5 @@
 // Order-Status (clause 2.6) reads the latest order of a customer and the order's lines.
+#include "workloads/expect_row.h"
 #include "workloads/tpcc/customer_choice.h"
 #include "workloads/tpcc/terminal.h"
 
@@ -10,24 +11,25 @@ class OrderStatusType : public TransactionType {
   explicit OrderStatusType(Terminal& terminal)
       : terminal_(terminal), tables_(terminal.tables), customer_(terminal) {}
 
-  // Clause 2.6.1.
+  // Draws the customer (clause 2.6.1).
   void draw() override {
     const uint32_t warehouse = terminal_.draw_warehouse();
     customer_.draw(warehouse, terminal_.draw_district());
   }
 
-  // Clause 2.6.2.2.
+  // Executes the transaction profile (clause 2.6.2.2).
   Status execute(Transaction& txn) override {
     if (!customer_.find(txn)) return Status::kAbort;
     const Customer* customer;
-    if (!found(txn.read(tables_.customer, customer_.key(), &customer), "customer")) {
+    if (!found_or_die(txn.read(tables_.customer, customer_.key(), &customer),
+                      "tpcc: a row of customer")) {
       return Status::kAbort;
     }
     terminal_.screen.text += static_cast<uint64_t>(customer->balance);
 
     // The load gives every customer one order.
     Key key = 0;
-    if (!found(find_latest(txn, &key), "order")) return Status::kAbort;
+    if (!found_or_die(find_latest(txn, &key), "tpcc: a row of order")) return Status::kAbort;
     terminal_.screen.customer = customer_.key();
     terminal_.screen.order = number_of_order(key);
     terminal_.screen.lines = 0;

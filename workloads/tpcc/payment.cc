@@ -1,4 +1,5 @@
 // Payment (clause 2.5) books a customer's payment at the customer, the district and the warehouse.
+#include "workloads/expect_row.h"
 #include "workloads/tpcc/customer_choice.h"
 #include "workloads/tpcc/payment_text.h"
 #include "workloads/tpcc/terminal.h"
@@ -11,7 +12,7 @@ class PaymentType : public TransactionType {
   explicit PaymentType(Terminal& terminal)
       : terminal_(terminal), tables_(terminal.tables), customer_(terminal) {}
 
-  // Clause 2.5.1.
+  // Draws the payment (clause 2.5.1).
   void draw() override {
     Random& random = terminal_.random;
     warehouse_ = terminal_.draw_warehouse();
@@ -25,24 +26,26 @@ class PaymentType : public TransactionType {
     history_ = history_key(terminal_.worker, terminal_.payments++);
   }
 
-  // Clause 2.5.2.2.
+  // Executes the transaction profile (clause 2.5.2.2).
   Status execute(Transaction& txn) override {
     Warehouse* warehouse;
-    if (!found(txn.update(tables_.warehouse, warehouse_key(warehouse_), &warehouse), "warehouse")) {
+    if (!found_or_die(txn.update(tables_.warehouse, warehouse_key(warehouse_), &warehouse),
+                      "tpcc: a row of warehouse")) {
       return Status::kAbort;
     }
     warehouse->ytd += amount_;
 
     District* district;
-    if (!found(txn.update(tables_.district, district_key(warehouse_, district_), &district),
-               "district")) {
+    if (!found_or_die(txn.update(tables_.district, district_key(warehouse_, district_), &district),
+                      "tpcc: a row of district")) {
       return Status::kAbort;
     }
     district->ytd += amount_;
 
     if (!customer_.find(txn)) return Status::kAbort;
     Customer* customer;
-    if (!found(txn.update(tables_.customer, customer_.key(), &customer), "customer")) {
+    if (!found_or_die(txn.update(tables_.customer, customer_.key(), &customer),
+                      "tpcc: a row of customer")) {
       return Status::kAbort;
     }
     customer->balance -= amount_;

@@ -29,7 +29,7 @@ class Note {
   char* end_ = bytes_;
 };
 
-// Takes the notes off C_DATA from the left, which is from the latest payment on.
+// Removes the notes from C_DATA from the left, so the latest payment's comes first.
 class Reader {
  public:
   Reader(std::span<const NotedPayment> payments, std::string_view loaded, std::string_view data)
@@ -40,8 +40,8 @@ class Reader {
     }
   }
 
-  // Whether the rest of C_DATA, from `at` on, is explained by the payments that are left. Payments
-  // of two workers may have equal notes, so both are tried.
+  // Returns whether the remaining payments explain the rest of C_DATA from `at` on. Payments of two
+  // workers may have equal notes, so it tries both.
   bool explained_from(size_t at) {
     bool any_left = false;
     for (Left& left : workers_) {

@@ -1,5 +1,5 @@
 // The texts that Payment writes (clause 2.5.2.2): H_DATA, and C_DATA of customers with bad credit,
-// where each payment puts a note before the text that is there.
+// where each payment inserts a note at the beginning.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,11 @@ struct NotedPayment {
 };
 // Sorts by customer, then by key.
 void sort_payments(std::vector<NotedPayment>* payments);
-// Those of one customer, out of sorted ones.
+// Returns the payments of one customer out of sorted ones.
 std::span<const NotedPayment> payments_of(size_t customer, std::span<const NotedPayment> sorted);
 
-// Whether the payments of one customer, in any order that keeps each worker's own, make `data` of
-// the text that was loaded.
+// Returns whether the payments of one customer turn `loaded` into `data`, in any order that keeps
+// each worker's payments in theirs.
 bool payments_explain(std::span<const NotedPayment> payments, const char (&loaded)[500],
                       const char (&data)[500]);
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/table_checks.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/load.h"
@@ -11,7 +13,7 @@
 namespace logjam::tpcc {
 namespace {
 
-// By the tables' ids, which are their places in Database::tables().
+// The broken rows, by the tables' ids, which are their places in Database::tables().
 struct Findings {
   std::array<BrokenRows, 9> broken;
 
@@ -20,8 +22,9 @@ struct Findings {
   }
 };
 
-// S_QUANTITY falls by each quantity ordered, and rises by 91 where it would fall below 10 (clause
-// 2.4.2.2). It stays within [10, 100], so only the sum of the quantities matters.
+// Returns S_QUANTITY after orders. It falls by each quantity ordered, and rises by 91 where it
+// would fall below 10 (clause 2.4.2.2). It stays within [10, 100], so only the sum of the
+// quantities matters.
 int32_t quantity_after(int32_t loaded, int64_t ordered) {
   const int64_t rest = (loaded - ordered - 10) % 91;
   return static_cast<int32_t>(10 + (rest < 0 ? rest + 91 : rest));

@@ -1,5 +1,5 @@
-// Compares the tables with the initial population: a row that the load made is as the load made it,
-// but for the columns that transactions change, and these are as the inserted rows say.
+// Compares the tables with the initial population: loaded rows are unchanged except in the columns
+// that transactions change, and these columns agree with the inserted rows.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace logjam::tpcc {
 
-// Returns one result for each table, which also tells what `totals` has found wrong in rows that
-// transactions inserted. No transaction may run meanwhile.
+// Returns one result for each table, which includes the errors that `totals` has found in inserted
+// rows. No transaction may run meanwhile.
 std::vector<Check> check_rows(Database& database, const Scale& scale, const Totals& totals);
 
 }  // namespace logjam::tpcc

@@ -2,8 +2,8 @@
 //
 // Identifiers that make up a row's key are not repeated in the row. Money is in cents, and taxes
 // and discounts are in basis points. A date is a number: 0 is null, kLoadDate is the date of the
-// load, and each terminal of a run counts on from there, so that a run is a function of its seed.
-// Rows have no padding, so they can be hashed and logged as bytes.
+// load, and each terminal of a run counts from there, so a run is a function of its seed. Rows have
+// no padding, so they can be hashed and logged as bytes.
 #pragma once
 
 #include <cstddef>
@@ -145,8 +145,8 @@ constexpr Key line_key(Key order, uint32_t line) { return order << kLineBits | l
 constexpr Key item_key(uint32_t i) { return i; }
 constexpr Key stock_key(uint32_t w, uint32_t i) { return Key{w} << kItemBits | i; }
 inline constexpr uint32_t kHistoryBits = 40;  // of the number among a worker's payments
-// TPC-C gives HISTORY no key. Here the rows of a run are numbered by worker, and the rows of the
-// load by customer.
+// Returns the key of a row of HISTORY, to which TPC-C gives none. The rows of a run are numbered by
+// worker, and the rows of the load by customer.
 constexpr Key history_key(uint32_t worker, uint64_t count) {
   return Key{worker} << kHistoryBits | count;
 }
@@ -155,7 +155,7 @@ constexpr Key loaded_history_key(Key customer) { return kFirstLoadedHistory | cu
 constexpr bool is_loaded_history(Key key) { return key >= kFirstLoadedHistory; }
 constexpr uint64_t worker_of_history(Key key) { return key >> kHistoryBits; }
 
-// Parts of keys.
+// Returns the lowest bits of a key. The functions below return parts of keys.
 constexpr uint64_t low_bits(Key key, uint32_t bits) { return key & ((Key{1} << bits) - 1); }
 constexpr Key district_of_order(Key order) { return order >> kOrderBits; }
 constexpr Key district_of_customer(Key customer) { return customer >> kCustomerBits; }
@@ -171,7 +171,7 @@ constexpr uint32_t warehouse_of_stock(Key stock) {
 }
 constexpr uint64_t number_of_order(Key order) { return low_bits(order, kOrderBits); }
 
-// Keys of the secondary indexes. Last names are hashed, so readers must also compare the name.
+// Returns a key of a secondary index. Last names are hashed, so readers must also compare the name.
 Key last_name_key(Key district, const char (&last)[16]);
 constexpr Key customer_order_key(Key customer, uint64_t order) {
   return customer << kOrderBits | order;
@@ -185,9 +185,9 @@ struct Scale {
   uint32_t items = 100'000;
   uint32_t customers = 3000;  // of a district, which has as many initial orders
 
-  // Initial orders of a district that are not delivered yet: the last 900 of 3000.
+  // Returns how many initial orders of a district are not delivered yet: the last 900 of 3000.
   uint32_t undelivered() const { return customers * 3 / 10; }
-  // Last names that occur in every district.
+  // Returns how many last names occur in every district.
   uint32_t names() const { return customers < 1000 ? customers : 1000; }
 };
 
@@ -205,7 +205,8 @@ struct Tables {
 };
 
 void create_tables(Database& database, const Scale& scale);
-// The bytes that the tables of create_tables() take after the load, with tuple headers and indexes.
+// Returns the bytes that the tables of create_tables() take after the load, with tuple headers and
+// indexes.
 uint64_t loaded_bytes(const Scale& scale);
 
 }  // namespace logjam::tpcc

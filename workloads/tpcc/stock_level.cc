@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "workloads/expect_row.h"
 #include "workloads/tpcc/terminal.h"
 
 namespace logjam::tpcc {
@@ -14,19 +15,19 @@ class StockLevelType : public TransactionType {
     items_.reserve(kOrders * kMaxLines);
   }
 
-  // Clause 2.8.1: the district of a terminal never changes. A worker without a district of its own
-  // stands for many terminals.
+  // Draws the threshold, and the district unless the worker has one. A terminal's district never
+  // changes (clause 2.8.1), but a worker without a district of its own stands for many terminals.
   void draw() override {
     warehouse_ = terminal_.draw_warehouse();
     district_ = terminal_.home.district != 0 ? terminal_.home.district : terminal_.draw_district();
     threshold_ = static_cast<int32_t>(terminal_.random.between(10, 20));
   }
 
-  // Clause 2.8.2.2.
+  // Executes the transaction profile (clause 2.8.2.2).
   Status execute(Transaction& txn) override {
     const District* district;
-    if (!found(txn.read(tables_.district, district_key(warehouse_, district_), &district),
-               "district")) {
+    if (!found_or_die(txn.read(tables_.district, district_key(warehouse_, district_), &district),
+                      "tpcc: a row of district")) {
       return Status::kAbort;
     }
     const uint64_t next = district->next_order, first = next > kOrders ? next - kOrders : 1;
@@ -45,7 +46,8 @@ class StockLevelType : public TransactionType {
     uint32_t low = 0;
     for (const uint32_t item : items_) {
       const Stock* stock;
-      if (!found(txn.read(tables_.stock, stock_key(warehouse_, item), &stock), "stock")) {
+      if (!found_or_die(txn.read(tables_.stock, stock_key(warehouse_, item), &stock),
+                        "tpcc: a row of stock")) {
         return Status::kAbort;
       }
       low += stock->quantity < threshold_;

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "engine/transaction.h"
-#include "platform/fatal.h"
 #include "workloads/command.h"
 #include "workloads/random.h"
 #include "workloads/tpcc/home.h"
@@ -18,7 +17,7 @@
 
 namespace logjam::tpcc {
 
-// How often a draw had a certain outcome (`hits`), out of how many draws (`all`).
+// The number of draws with a certain outcome (`hits`), and of all draws (`all`).
 struct Tries {
   uint64_t hits = 0;
   uint64_t all = 0;
@@ -77,7 +76,7 @@ struct Terminal {
   uint32_t draw_warehouse() {
     return home.count == 1 ? home.first : home.first - 1 + draw_number(home.count);
   }
-  // A warehouse other than `home`, or `home` if it is the only one.
+  // Draws a warehouse other than `home`, or returns `home` if it is the only one.
   uint32_t draw_remote_warehouse(uint32_t home) {
     if (scale.warehouses == 1) return home;
     const uint32_t other = draw_number(scale.warehouses - 1);
@@ -89,7 +88,7 @@ struct Terminal {
   void draw_last_name(char (&name)[16]) {
     make_last_name(nu_rand(random, 255, constants.last_name, 0, scale.names() - 1), name);
   }
-  // In [1, n].
+  // Draws a number in [1, n].
   uint32_t draw_number(uint32_t n) { return static_cast<uint32_t>(random.below(n)) + 1; }
   Date draw_date() { return ++clock; }
 
@@ -112,9 +111,10 @@ class TransactionType {
   // Draws the input of the next transaction.
   virtual void draw() = 0;
   // Executes the transaction with the input last drawn; may be called several times for one input.
-  // kOk: commit it. kAbort: the transaction must abort. kRollback: NewOrder with an unused item.
+  // Returns kOk to commit, kAbort if the transaction must abort, or kRollback for a NewOrder with
+  // an unused item.
   virtual Status execute(Transaction& txn) = 0;
-  // Encodes the part of the input that decides what is written into a command, or decodes it.
+  // Encodes the part of the input that determines the writes into a command, or decodes it.
   virtual void input(CommandFields& fields) = 0;
 };
 
@@ -138,17 +138,5 @@ inline constexpr std::array<TypeInfo, 5> kTypes = {{
     {"delivery", make_delivery, 4},
     {"stock-level", make_stock_level, 4},
 }};
-
-// For the status of an access to a row that the load created and no transaction deletes. Returns
-// true for kOk, and false for kAbort: the transaction must return at once. Any other status means
-// that the engine lost the row, and ends the process with kExitViolation.
-inline bool found(Status status, const char* table) {
-  if (status == Status::kAbort) return false;
-  if (status != Status::kOk) {
-    platform::fatal(std::string("tpcc: a loaded row of table ") + table + " is missing",
-                    platform::kExitViolation);
-  }
-  return true;
-}
 
 }  // namespace logjam::tpcc

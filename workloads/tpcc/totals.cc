@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "platform/atomic.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/table_checks.h"
 #include "workloads/tpcc/input.h"
 #include "workloads/tpcc/written_rows.h"
@@ -11,7 +12,7 @@
 namespace logjam::tpcc {
 namespace {
 
-// Parts of a table are read at the same time, and add to the same places.
+// Adds to a sum atomically: parts of a table are read at the same time, and add to the same sums.
 template <class Value, class Amount>
 void add(Value& sum, Amount amount) {
   platform::atomic_ref<Value>(sum).fetch_add(static_cast<Value>(amount),
@@ -28,7 +29,7 @@ void replace_if(int64_t& place, int64_t value, const Replaces& replaces) {
 void lower(int64_t& least, int64_t value) { replace_if(least, value, std::less()); }
 void raise(int64_t& most, int64_t value) { replace_if(most, value, std::greater()); }
 
-// What a part of HISTORY holds.
+// The result of reading a part of HISTORY.
 struct PaymentsFound {
   RowsFound rows;
   std::vector<NotedPayment> noted;
@@ -59,15 +60,15 @@ class Adder {
  private:
   static constexpr const char* kFine = nullptr;
 
-  // Rows under keys outside the scale are counted in Totals::strays. Their values go into sums that
-  // are never read.
+  // Returns a warehouse's sums. Rows under keys outside the scale are counted in Totals::strays,
+  // and their values go into sums that are never read.
   WarehouseSums& at_warehouse(uint64_t w) {
     if (w >= 1 && w <= scale_.warehouses) return totals_.warehouses[w - 1];
     add(totals_.strays, 1);
     return stray_warehouse_;
   }
-  // The district's index in Totals::districts, or the size of that vector if there is no such
-  // district.
+  // Returns the district's index in Totals::districts, or the size of that vector if the district
+  // does not exist.
   size_t place_of(Key district) const {
     const uint64_t w = district >> kDistrictBits, d = low_bits(district, kDistrictBits);
     const bool exists = w >= 1 && w <= scale_.warehouses && d >= 1 && d <= kDistricts;
@@ -79,7 +80,8 @@ class Adder {
     add(totals_.strays, 1);
     return stray_district_;
   }
-  // The customer's index in Totals::customers, or the size of that vector.
+  // Returns the customer's index in Totals::customers, or the size of that vector if the customer
+  // does not exist.
   size_t place_of_customer(Key customer) const {
     const size_t district = place_of(district_of_customer(customer));
     const uint64_t c = low_bits(customer, kCustomerBits);
@@ -100,7 +102,7 @@ class Adder {
     return stray_stock_;
   }
 
-  // Visits all rows, on all cores. `visit` returns what is wrong in a row, or kFine.
+  // Visits all rows, on all cores. `visit` returns a row's error, or kFine.
   template <class Row, class Visit>
   static RowsFound each(Table& table, const Visit& visit) {
     return sum_of_parts(RowsFound{}, [&](uint32_t part, uint32_t parts, RowsFound* sum) {
@@ -148,7 +150,7 @@ class Adder {
           const History* row_before = nullptr;
           tables_.history.for_each_row(part, parts, [&](Key key, const std::byte* bytes) {
             const auto& row = *reinterpret_cast<const History*>(bytes);
-            // A part's first row looks for the payment before in the part before.
+            // The first row of a part has its predecessor in the previous part.
             if (before + 1 != key) row_before = find_row<History>(tables_.history, key - 1);
             note(tables_.history, key, read_payment(key, row, row_before, &sum->noted), &sum->rows);
             before = key;

@@ -1,13 +1,13 @@
-// What one look at each table finds: sums by warehouse, district, customer and stock, for the
+// The results of one pass over each table: sums by warehouse, district, customer and stock, for the
 // consistency conditions of clause 3.3.2 and for the columns that transactions change; and the
-// inserted rows that are wrong in themselves.
+// inserted rows that contradict themselves.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "workloads/common.h"
+#include "workloads/broken_rows.h"
 #include "workloads/tpcc/payment_text.h"
 #include "workloads/tpcc/schema.h"
 

@@ -20,18 +20,18 @@
 #include "workloads/tpcc/terminal.h"
 #include "workloads/tpcc/verify.h"
 
-DEFINE_uint32(tpcc_warehouses, 1, "tpcc: warehouses");
-DEFINE_uint32(tpcc_items, 100'000, "tpcc: items (the specification's 100000, or fewer for tests)");
-DEFINE_uint32(tpcc_customers, 3000,
-              "tpcc: customers of a district (the specification's 3000, or fewer for tests)");
+DEFINE_uint32(tpcc_warehouses, 1, "warehouses");
+DEFINE_uint32(tpcc_items, 100'000, "items; the specification has 100000");
+DEFINE_uint32(tpcc_customers, 3000, "customers of a district; the specification has 3000");
 DEFINE_string(
     tpcc_home, "split",
-    "tpcc: split (the warehouses are split among all workers, as in Silo), fixed (worker w "
-    "works for warehouse w modulo their number alone, and others may have no worker) or "
-    "any (drawn anew from all for every transaction)");
-DEFINE_string(tpcc_mix, "standard",
-              "tpcc: standard (45,43,4,4,4), np (50,50,0,0,0), neworder (100,0,0,0,0), or weights "
-              "of NewOrder, Payment, Order-Status, Delivery and Stock-Level");
+    "which warehouses a worker works for; split: its share of all, as in Silo; fixed: worker w for "
+    "warehouse w modulo their number, so that a warehouse may have no worker; any: drawn from all "
+    "for every transaction");
+DEFINE_string(
+    tpcc_mix, "standard",
+    "transaction types; standard (45,43,4,4,4), np (50,50,0,0,0), neworder (100,0,0,0,0), "
+    "or weights of NewOrder, Payment, Order-Status, Delivery and Stock-Level");
 
 namespace logjam::tpcc {
 namespace {
@@ -55,7 +55,7 @@ Mix standard_mix() {
   return mix;
 }
 
-// `text` is the name of a preset, or five weights separated by commas.
+// Parses a mix: the name of a preset, or five weights separated by commas.
 std::optional<Mix> parse_mix(std::string_view text) {
   if (text == "standard") return standard_mix();
   if (text == "np") return Mix{50, 50};     // Poplar, ELEDA
@@ -119,13 +119,13 @@ class DrawnByAll {
   Drawn sum_;
 };
 
-// What terminals count themselves. NewOrders are counted by DISTRICT's rows.
+// The numbers that terminals count themselves. DISTRICT's rows count the NewOrders.
 struct Counted {
   std::map<uint64_t, Key> last_payments;  // keys of HISTORY, by worker
   Date clock = kLoadDate;
 
-  // What the terminals of an earlier process have counted. All clocks go on from the latest date
-  // that a worker's last payment has.
+  // Returns the counts of an earlier process's terminals. All clocks continue from the latest date
+  // among the workers' last payments.
   static Counted in(Database& database) {
     Table& history = Tables(database).history;
     Counted counted;
@@ -200,19 +200,19 @@ class Tpcc : public Workload {
   }
   void resume(Database& database) override { counted_ = Counted::in(database); }
 
-  std::vector<std::string_view> types() const override {
-    std::vector<std::string_view> names;
-    for (const TypeInfo& type : kTypes) names.push_back(type.name);
-    return names;
-  }
-
-  // Clause 2.4.1.4 has one NewOrder in a hundred rolled back.
-  std::vector<SpecifiedMix> specified_mix() const override {
-    std::vector<SpecifiedMix> specified_mix;
-    for (const uint32_t weight : mix_) {
-      specified_mix.push_back({100.0 * weight / total(mix_), specified_mix.empty() ? 99.0 : 100.0});
+  Specification spec() const override {
+    Specification spec{.description = description(), .expected_bytes = loaded_bytes(scale_)};
+    // Clause 2.4.1.4 has one NewOrder in a hundred rolled back.
+    for (size_t type = 0; type < kTypes.size(); ++type) {
+      spec.types.push_back(
+          {kTypes[type].name, {{100.0 * mix_[type] / total(mix_), type == 0 ? 99.0 : 100.0}}});
     }
-    return specified_mix;
+    // The rate serves to compare log schemes. It is not called tpmC, which the specification defines
+    // with keying times, think times and a price. Like tpmC it counts the NewOrders that clause
+    // 2.4.1.4 has rolled back: the specification calls these completed, too.
+    spec.headline = {
+        .name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
+    return spec;
   }
 
   std::vector<Share> shares() const override {
@@ -227,13 +227,6 @@ class Tpcc : public Workload {
         {"districts skipped by Delivery, at most", drawn.skipped.hits, drawn.skipped.all, 1}};
   }
 
-  // The rate serves to compare log schemes. It is not called tpmC, which the specification defines
-  // with keying times, think times and a price. Like tpmC it counts the NewOrders that clause
-  // 2.4.1.4 has rolled back: the specification calls these completed, too.
-  std::optional<Headline> headline() const override {
-    return Headline{.name = "NewOrders a minute", .type = 0, .seconds = 60, .with_rollbacks = true};
-  }
-
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
     const Home home = Home::of(home_, worker, workers, scale_.warehouses);
@@ -243,7 +236,8 @@ class Tpcc : public Workload {
 
   std::vector<Check> verify(Database& database) override { return tpcc::verify(database, scale_); }
 
-  std::string describe() const override {
+ private:
+  std::string description() const {
     char text[256];
     std::snprintf(
         text, sizeof text, "tpcc: %u warehouse%s, %u items, %u customers a district, %s; ",
@@ -260,9 +254,6 @@ class Tpcc : public Workload {
     return said;
   }
 
-  uint64_t expected_bytes() const override { return loaded_bytes(scale_); }
-
- private:
   const Scale scale_;
   const HomePolicy home_;
   const Mix mix_;
@@ -284,6 +275,7 @@ const WorkloadRegistration registration({
                                         parse_home(FLAGS_tpcc_home).value_or(HomePolicy::kSplit),
                                         parse_mix(FLAGS_tpcc_mix).value_or(standard_mix()));
         },
+    .has_commands = true,
 });
 
 }  // namespace

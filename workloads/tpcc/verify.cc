@@ -130,8 +130,9 @@ class Verifier {
                 " rows that belong nowhere"};
   }
 
-  // The specification states the number of delivered orders right after the load, 2100 in each
-  // district. Each later delivery adds one, and is counted in the customer's C_DELIVERY_CNT.
+  // Checks the number of delivered orders. The specification states the number right after the
+  // load, 2100 in each district. Each later delivery adds one, and is counted in the customer's
+  // C_DELIVERY_CNT.
   Check condition_11() const {
     const auto loaded = static_cast<int64_t>(scale_.customers - scale_.undelivered());
     std::vector<DistrictSums> sums = totals_.districts;

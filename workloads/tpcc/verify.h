@@ -1,8 +1,8 @@
 // Checks the twelve consistency conditions of clause 3.3.2; every column of every row, against the
 // initial population and the rows that transactions inserted; and the secondary indexes.
 //
-// What cannot follow from the tables is checked for its range alone: O_ENTRY_D and O_C_ID's choice,
-// O_CARRIER_ID and OL_DELIVERY_D of orders that the run delivered, H_DATE.
+// Columns that do not follow from the tables are only checked for their range: O_ENTRY_D, the
+// choice of O_C_ID, O_CARRIER_ID and OL_DELIVERY_D of orders that the run delivered, and H_DATE.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// What is known of rows that transactions inserted: their columns follow from each other, and from
-// the rows that they name.
+// The checks of rows that transactions inserted: their columns follow from each other, and from the
+// rows that they name.
 #pragma once
 
 #include <vector>
@@ -19,14 +19,13 @@ struct LinesFound {
   Cents amount = 0;        // of the delivered lines
 };
 
-// Each function returns what is wrong in a row, or null. Any thread may call them while no
-// transaction runs.
+// Each function returns a row's error, or null. Any thread may call them while no transaction runs.
 class WrittenRows {
  public:
   // Reads the names of warehouses and districts.
   WrittenRows(Database& database, const Scale& scale);
 
-  // `before` is the row of the same worker's payment before, or null.
+  // Checks a row of HISTORY. `before` is the row of the same worker's previous payment, or null.
   const char* wrong(const History& row, const History* before) const;
   const char* wrong(Key key, const NewOrder& row) const;
   const char* wrong(const Order& row, const LinesFound& lines) const;

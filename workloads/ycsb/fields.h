@@ -1,11 +1,11 @@
-// How a YCSB row is divided, and what its stamps mean.
+// The fields of a YCSB row, and their stamps.
 //
-// A field is loaded with the stamp 0; the stamps of a row that is inserted add up to 0. An update
-// adds a number to a stamp: 1 where a transaction has one update, and else numbers that look random
-// and add up to 1. So the stamps of all fields add up to the number of transactions that have
-// updated something, and the sum shows a lost update, a lost transaction, and a transaction of
-// which only a part was recovered. Only blind updates (--ycsb_update=row) cannot add: they write a
-// stamp of their own.
+// A field is loaded with the stamp 0; the stamps of an inserted row add up to 0. An update adds a
+// number to a stamp: 1 if its transaction has only one update, otherwise a number that looks
+// random, and the transaction's numbers add up to 1. So the stamps of all fields add up to the
+// number of transactions that updated something, and the sum shows a lost update, a lost
+// transaction, and a transaction that was recovered in part. Only blind updates (--ycsb_update=row)
+// cannot add: they write a stamp of their own.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace logjam::ycsb {
 
-// Where in a row an update works: the row itself, or one field of it.
+// The places that updates change: the row as a whole, or one of its fields.
 struct Fields {
   explicit Fields(const Options& options)
       : count(options.by_field() ? kFields : 1), bytes(options.value_bytes / count) {}
@@ -28,7 +28,7 @@ struct Fields {
   void add(std::byte* row, Key key, uint32_t field, uint64_t delta) const {
     write(row, key, field, stamp_of(row + size_t{field} * bytes, bytes) + delta);
   }
-  // Writes the row as it is loaded.
+  // Writes the row as the load does.
   void load(std::byte* row, Key key) const {
     for (uint32_t field = 0; field < count; ++field) write(row, key, field, 0);
   }

@@ -1,12 +1,12 @@
-// Which rows a YCSB table has. Rows have numbers: those of the load are 0 to records - 1, and the
-// n-th row that worker w inserts, from 0, has the number records + n * 1024 + w. A row's key is its
-// number, or YCSB's hash of it.
+// The rows of a YCSB table. Rows have numbers: loaded rows have 0 to records - 1, and the n-th row
+// that worker w inserts, from 0, has the number records + n * 1024 + w. A row's key is its number,
+// or YCSB's hash of it.
 //
 // So each worker numbers its own inserts 0, 1, 2, ... A number that is missing below a later number
 // of the same worker is a lost insert. YCSB draws the numbers of all threads from one counter.
 //
-// A run that goes on with recovered rows takes up the numbers that are missing before it goes on
-// behind the largest one. So the rows that a worker is said to have inserted are always there.
+// A run that continues with recovered rows uses the missing numbers first, and then the numbers
+// after the largest one. So all rows below a worker's count exist.
 #pragma once
 
 #include <algorithm>
@@ -31,21 +31,21 @@ struct KeySpace {
   uint64_t inserted(uint64_t n, uint32_t worker) const {
     return records + n * kMaxWorkers + worker;
   }
-  // By chance, two of 10^9 rows may have the same hash (with a million: once in 10^7 loads). The
-  // load then ends with one sentence.
+  // Returns the key of a row. Two of 10^9 rows may have the same hash by chance (with a million
+  // rows: in one of 10^7 loads); the load then ends with one sentence.
   Key key_of(uint64_t number) const { return hashed ? ycsb_hash(number) : number; }
 };
 
-// Which numbers of one worker's inserts are free.
+// The numbers that one worker's inserts have not used yet.
 class FreeNumbers {
  public:
   FreeNumbers() = default;
-  // `missing` are the free numbers below `end`, ascending; all from `end` on are free.
+  // Takes the free numbers below `end`, ascending. All numbers from `end` on are free.
   FreeNumbers(std::vector<uint64_t> missing, uint64_t end)
       : missing_(std::move(missing)), end_(end) {}
 
-  // The free number with this place among all of them, from 0. All below it are taken once those at
-  // the places before are.
+  // Returns the free number with index `place`, from 0. When the free numbers before it are used,
+  // all numbers below it are.
   uint64_t at(uint64_t place) const {
     return place < missing_.size() ? missing_[place] : end_ + place - missing_.size();
   }
@@ -55,12 +55,12 @@ class FreeNumbers {
   uint64_t end_ = 0;
 };
 
-// How many rows each worker has inserted, without a gap.
+// The number of rows that each worker has inserted, without a gap.
 //
 // Protocol. A worker stores its count (relaxed) after the transactions that inserted those rows
 // have committed. Other workers load the count (relaxed) to draw inserted rows. The count publishes
-// no other memory: the rows are reached through the index. What free() and workers() say is set
-// before any worker runs.
+// no other memory: the rows are reached through the index. The results of free() and workers() are
+// set before any worker runs.
 class Inserted {
  public:
   Inserted() : counts_(kMaxWorkers) {}
@@ -75,7 +75,7 @@ class Inserted {
     const auto found = free_.find(worker);
     return found == free_.end() ? all : found->second;
   }
-  // The number of workers, from 0, that had inserted rows before this process.
+  // Returns the number of workers, from 0, that inserted rows before this process.
   uint32_t workers() const { return workers_; }
   void publish(uint32_t worker, uint64_t count) {
     counts_[worker]->store(count, platform::memory_order_relaxed);
@@ -90,9 +90,9 @@ class Inserted {
   uint32_t workers_ = 0;
 };
 
-// The number of the row with this age, given how many rows each worker has inserted. The newest row
-// has age 0. Workers' rows take turns, as if they had been inserted in turn, until a worker has no
-// more. Behind all inserted rows come the loaded ones.
+// Returns the number of the row with this age, given how many rows each worker has inserted. The
+// newest row has age 0. Workers' rows alternate, as if they had been inserted in turn, until a
+// worker has no more. Loaded rows are older than all inserted rows.
 inline uint64_t newest(const KeySpace& space, const std::vector<uint64_t>& counts, uint64_t age) {
   uint64_t dealt = 0;  // rows of each worker that are younger
   while (true) {

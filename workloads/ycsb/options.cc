@@ -6,50 +6,37 @@
 #include <array>
 #include <cstdio>
 
-// A flag that is not given has a value that no variant has (-1, 0 bytes, "auto"), and stands for
-// the variant's. So what a flag means depends on its value alone: recovery sets the flags of the
-// log's header.
+#include "platform/flag_list.h"
+#include "platform/text.h"
+
+// A flag that is not given has a value that no variant has (-1, 0 bytes, "auto", an empty list), and
+// stands for the variant's. So the meaning of a flag depends on its value alone: recovery sets the
+// flags of the log's header.
 DEFINE_string(
     ycsb_workload, "A",
-    "ycsb: the mix, by its name in `logjam list variants`: A to F are YCSB's own, with its "
-    "rows, fields and distributions; papers' mixes have other names; the flags below "
-    "override what the mix says");
-DEFINE_uint64(ycsb_records, 1'000'000, "ycsb: rows in the table");
-DEFINE_uint32(ycsb_value_bytes, 0, "ycsb: bytes of a row, at least 4; 0: the mix's (A: 1000)");
-DEFINE_uint32(ycsb_ops, 0, "ycsb: point operations in a transaction; 0: the mix's (A: 1)");
-DEFINE_double(ycsb_read_ratio, -1,
-              "ycsb: share of the point operations that only read; -1: the mix's");
-DEFINE_double(ycsb_insert_ratio, -1,
-              "ycsb: share of the operations that insert a row; -1: the mix's");
-DEFINE_double(
-    ycsb_scan_ratio, -1,
-    "ycsb: share of the operations that scan 1 to --ycsb_scan_length rows; -1: the mix's");
-DEFINE_double(ycsb_theta, -1,
-              "ycsb: zipfian skew, 0 (uniform) to less than 1; -1: the mix's (A: 0.99)");
-DEFINE_string(ycsb_distribution, "auto",
-              "ycsb: zipf (row = rank, Gray et al.), scrambled (row = hash of one of 10^10 ranks, "
-              "as YCSB draws), latest (the newest row is the most popular), uniform, or auto: the "
-              "mix's");
-DEFINE_int64(ycsb_expected_inserts, -1,
-             "ycsb: scrambled rows are the loaded ones and this many later ones, where these are "
-             "there; -1: as for YCSB's operationcount of --ycsb_records, twice the inserts that it "
-             "expects");
-DEFINE_string(ycsb_index, "auto", "ycsb: hash or ordered primary index, or auto: the mix's");
+    "the mix, by its name in `logjam list variants`; A to F are YCSB's own; papers' mixes "
+    "have other names; the flags below override a part of the mix");
+DEFINE_uint64(ycsb_records, 1'000'000, "rows in the table");
+DEFINE_uint32(ycsb_value_bytes, 0, "bytes of a row, at least 4; 0: the mix's (A: 1000)");
+DEFINE_uint32(ycsb_ops, 0, "point operations in a transaction; 0: the mix's (A: 1)");
 DEFINE_string(
-    ycsb_insert_order, "auto",
-    "ycsb: hashed (a row's key is the hash of its number, as YCSB's insertorder), ordered (it is "
-    "the number), or auto: the mix's");
+    ycsb_ratios, "",
+    "shares of the operations, read:0.5,insert:0.05,scan:0.1; the rest are updates; scans "
+    "are of 1 to --ycsb_scan_length rows; a share that is not given is the mix's");
+DEFINE_double(ycsb_theta, -1, "zipfian skew, 0 (uniform) to less than 1; -1: the mix's (A: 0.99)");
+DEFINE_string(ycsb_distribution, "auto",
+              "how rows are drawn; zipf: row = rank, Gray et al.; scrambled: row = hash of one of "
+              "10^10 ranks, as YCSB draws; latest: the newest row is the most popular; uniform; "
+              "auto: the mix's");
+DEFINE_string(ycsb_index, "auto", "the primary index; hash, ordered, or auto: the mix's");
 DEFINE_string(ycsb_update, "auto",
-              "ycsb: an update changes a field (one of ten), reads the row and changes a field "
-              "(read-field), overwrites the row unread (row), reads the row and writes all of it "
-              "(read-row), or auto: the mix's");
-DEFINE_string(ycsb_read, "auto", "ycsb: reads and scans look at the row, a field, or auto");
+              "what an update does; field: changes one of ten fields; read-field: reads the row "
+              "first; row: overwrites the row unread; read-row: reads the row, and writes all of "
+              "it; auto: the mix's");
+DEFINE_string(ycsb_read, "auto", "what reads and scans look at; row, field, or auto: the mix's");
 DEFINE_int32(ycsb_scan_length, -1,
-             "ycsb: rows of a scan at the end of every transaction, or with --ycsb_scan_ratio of "
-             "the longest scan; needs the ordered index; -1: the mix's");
-DEFINE_bool(ycsb_distinct, true, "ycsb: the rows of one transaction differ");
-DEFINE_bool(ycsb_prefetch, true,
-            "ycsb: prefetch the index entries of a transaction's keys, which are known up front");
+             "rows of a scan at the end of every transaction; of the longest scan if the mix has "
+             "scans; needs the ordered index; -1: the mix's");
 
 namespace logjam::ycsb {
 namespace {
@@ -73,7 +60,6 @@ constexpr std::array kDistributions = {
     Named{"zipf", Distribution::kZipf}, Named{"scrambled", Distribution::kScrambled},
     Named{"latest", Distribution::kLatest}, Named{"uniform", Distribution::kUniform}};
 constexpr std::array kIndexes = {Named{"hash", false}, Named{"ordered", true}};
-constexpr std::array kOrders = {Named{"ordered", false}, Named{"hashed", true}};
 constexpr std::array kUpdates = {Named{"field", Update::kField},
                                  Named{"read-field", Update::kReadField},
                                  Named{"row", Update::kRow}, Named{"read-row", Update::kReadRow}};
@@ -86,7 +72,7 @@ Value value_of(const std::array<Named<Value>, kCount>& table, std::string_view n
   return found == table.end() ? of_variant : found->value;
 }
 
-// Why `given` is no value of the flag; empty if it is one.
+// Returns why `given` is not a value of the flag, or an empty string if it is one.
 template <class Value, size_t kCount>
 std::string refuse_unless_in(const std::array<Named<Value>, kCount>& table, const char* flag,
                              const std::string& given) {
@@ -98,51 +84,38 @@ std::string refuse_unless_in(const std::array<Named<Value>, kCount>& table, cons
   return std::string("--") + flag + " is " + values + "or auto, not \"" + given + "\"";
 }
 
-// Whether a flag has a value of its own.
-bool given(double ratio) { return ratio != -1; }
+// Returns whether --ycsb_theta has a value of its own.
+bool given(double theta) { return theta != -1; }
 
-std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g %%", share * 100);
-  return text;
+std::string percent(double share) { return platform::short_number(share * 100) + " %"; }
+
+std::string check_ratios() {
+  constexpr platform::ListKey kRatios[] = {
+      {"read", 0, 1, false}, {"insert", 0, 1, false}, {"scan", 0, 1, false}};
+  return platform::check_list("ycsb_ratios", FLAGS_ycsb_ratios, kRatios);
 }
 
-std::string quantity(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", number);
-  return text;
-}
-
-std::string check_ratios(const Options& options) {
-  if (!(options.read_ratio >= 0 && options.read_ratio <= 1)) return "--ycsb_read_ratio is 0 to 1";
-  if (!(options.insert_ratio >= 0 && options.insert_ratio <= 1)) {
-    return "--ycsb_insert_ratio is 0 to 1";
-  }
-  if (!(options.scan_ratio >= 0 && options.scan_ratio <= 1)) return "--ycsb_scan_ratio is 0 to 1";
+std::string check_sum_of_ratios(const Options& options) {
   if (options.read_ratio + options.insert_ratio + options.scan_ratio > 1 + 1e-9) {
-    return "--ycsb_read_ratio, --ycsb_insert_ratio and --ycsb_scan_ratio (" +
-           percent(options.read_ratio) + ", " + percent(options.insert_ratio) + " and " +
-           percent(options.scan_ratio) + ") add up to more than 1";
+    return "the shares of reads, inserts and scans (" + percent(options.read_ratio) + ", " +
+           percent(options.insert_ratio) + " and " + percent(options.scan_ratio) +
+           "), those of --ycsb_ratios or else the mix's, add up to more than 1";
   }
   if (options.scan_ratio > 0 && options.scan_length == 0) {
-    return "--ycsb_scan_ratio needs a --ycsb_scan_length";
+    return "--ycsb_ratios=scan:... needs a --ycsb_scan_length";
   }
   return "";
 }
 
-// The flags whose values have names.
+// Checks the flags whose values have names. Returns an error, or an empty string.
 std::string check_names() {
   if (find_variant(FLAGS_ycsb_workload) == nullptr) {
-    std::string names;
-    for (const Variant& variant : variants()) {
-      names += (names.empty() ? "" : ", ") + std::string(variant.name);
-    }
-    return "--ycsb_workload is one of " + names + ", not \"" + FLAGS_ycsb_workload + "\"";
+    return "--ycsb_workload is one of " + platform::join(variants(), ", ", &Variant::name) +
+           ", not \"" + FLAGS_ycsb_workload + "\"";
   }
   for (const std::string& why :
        {refuse_unless_in(kDistributions, "ycsb_distribution", FLAGS_ycsb_distribution),
         refuse_unless_in(kIndexes, "ycsb_index", FLAGS_ycsb_index),
-        refuse_unless_in(kOrders, "ycsb_insert_order", FLAGS_ycsb_insert_order),
         refuse_unless_in(kUpdates, "ycsb_update", FLAGS_ycsb_update),
         refuse_unless_in(kReads, "ycsb_read", FLAGS_ycsb_read)}) {
     if (!why.empty()) return why;
@@ -150,20 +123,21 @@ std::string check_names() {
   return "";
 }
 
-// What the rows of a transaction add to the log, on average, and how much of that has changed.
+// Returns how many bytes of rows a transaction logs on average, and how many of them it changes, as
+// text.
 std::string row_bytes(const Options& options) {
   const double updates = 1 - options.read_ratio - options.insert_ratio - options.scan_ratio;
   const double field = options.by_field() ? options.value_bytes / kFields : options.value_bytes;
   const auto bytes = [&](double of_update) {
-    return quantity(options.ops * (std::max(0.0, updates) * of_update +
-                                   options.insert_ratio * options.value_bytes));
+    return platform::short_number(options.ops * (std::max(0.0, updates) * of_update +
+                                                 options.insert_ratio * options.value_bytes));
   };
   return bytes(options.value_bytes) + " B of rows a transaction, of which it writes " +
          bytes(field) + " B";
 }
 
 std::string skew(const Options& options) {
-  const std::string theta = " theta " + quantity(options.theta);
+  const std::string theta = " theta " + platform::short_number(options.theta);
   switch (options.distribution) {
     case Distribution::kUniform:
       return "uniform rows";
@@ -182,25 +156,25 @@ std::string skew(const Options& options) {
 Options options_from_flags() {
   const Variant* found = find_variant(FLAGS_ycsb_workload);
   const Variant& variant = found != nullptr ? *found : variants()[0];
-  const auto ratio = [](double flag, double of_variant) { return given(flag) ? flag : of_variant; };
+  const auto ratio = [](const char* of, double of_variant) {
+    return platform::listed(FLAGS_ycsb_ratios, of, of_variant);
+  };
   Options options{
       .variant = variant.name,
       .records = FLAGS_ycsb_records,
       .value_bytes = FLAGS_ycsb_value_bytes != 0 ? FLAGS_ycsb_value_bytes : variant.value_bytes,
       .ops = FLAGS_ycsb_ops != 0 ? FLAGS_ycsb_ops : variant.ops,
-      .read_ratio = ratio(FLAGS_ycsb_read_ratio, variant.read_ratio),
-      .insert_ratio = ratio(FLAGS_ycsb_insert_ratio, variant.insert_ratio),
-      .scan_ratio = ratio(FLAGS_ycsb_scan_ratio, variant.scan_ratio),
-      .theta = ratio(FLAGS_ycsb_theta, variant.theta),
+      .read_ratio = ratio("read", variant.read_ratio),
+      .insert_ratio = ratio("insert", variant.insert_ratio),
+      .scan_ratio = ratio("scan", variant.scan_ratio),
+      .theta = given(FLAGS_ycsb_theta) ? FLAGS_ycsb_theta : variant.theta,
       .distribution = value_of(kDistributions, FLAGS_ycsb_distribution, variant.distribution),
       .ordered = value_of(kIndexes, FLAGS_ycsb_index, variant.ordered),
-      .hashed = value_of(kOrders, FLAGS_ycsb_insert_order, variant.hashed),
+      .hashed = variant.hashed,
       .update = value_of(kUpdates, FLAGS_ycsb_update, variant.update),
       .read = value_of(kReads, FLAGS_ycsb_read, variant.read),
       .scan_length = FLAGS_ycsb_scan_length < 0 ? variant.scan_length
-                                                : static_cast<uint32_t>(FLAGS_ycsb_scan_length),
-      .distinct = FLAGS_ycsb_distinct,
-      .prefetch = FLAGS_ycsb_prefetch};
+                                                : static_cast<uint32_t>(FLAGS_ycsb_scan_length)};
   // A table with inserts has an ordered index, since the hash index never grows.
   if (FLAGS_ycsb_index == kAuto && options.insert_ratio > 0) options.ordered = true;
   // A mix of uniform rows becomes skewed by either flag alone.
@@ -214,26 +188,23 @@ Options options_from_flags() {
   }
   if (options.theta == 0) options.distribution = Distribution::kUniform;
   if (options.distribution == Distribution::kUniform) options.theta = 0;
-  options.expected_inserts = FLAGS_ycsb_expected_inserts >= 0
-                                 ? static_cast<uint64_t>(FLAGS_ycsb_expected_inserts)
-                                 : static_cast<uint64_t>(2 * std::max(0.0, options.insert_ratio) *
-                                                         static_cast<double>(options.records));
+  // As with YCSB's operationcount of --ycsb_records: twice the inserts that it expects.
+  options.expected_inserts = static_cast<uint64_t>(2 * std::max(0.0, options.insert_ratio) *
+                                                   static_cast<double>(options.records));
   // A mix's transactions must be valid with any number of records.
-  if (FLAGS_ycsb_ops == 0 && options.distinct) {
+  if (FLAGS_ycsb_ops == 0) {
     options.ops = static_cast<uint32_t>(std::min<uint64_t>(options.ops, options.records));
   }
   return options;
 }
 
 std::string check_flags() {
-  if (const std::string why = check_names(); !why.empty()) return why;
+  for (const std::string& why : {check_names(), check_ratios()}) {
+    if (!why.empty()) return why;
+  }
   const Options options = options_from_flags();
   if (options.records < 1 || options.records > kMaxRecords) {
     return "--ycsb_records is 1 to " + std::to_string(kMaxRecords);
-  }
-  // Rows that are expected, but not there, are drawn again.
-  if (options.expected_inserts / 100 > options.records) {
-    return "--ycsb_expected_inserts is at most a hundred times --ycsb_records";
   }
   if (options.value_bytes < 4 || options.value_bytes > kMaxValueBytes) {
     return "--ycsb_value_bytes is 4 to " + std::to_string(kMaxValueBytes);
@@ -241,10 +212,10 @@ std::string check_flags() {
   if (options.ops < 1 || options.ops > kMaxOps) {
     return "--ycsb_ops is 1 to " + std::to_string(kMaxOps);
   }
-  if (options.distinct && options.ops > options.records) {
-    return "--ycsb_ops cannot exceed --ycsb_records while --ycsb_distinct=true";
+  if (options.ops > options.records) {
+    return "--ycsb_ops cannot exceed --ycsb_records: the rows of a transaction differ";
   }
-  if (const std::string why = check_ratios(options); !why.empty()) return why;
+  if (const std::string why = check_sum_of_ratios(options); !why.empty()) return why;
   const double theta = given(FLAGS_ycsb_theta) ? FLAGS_ycsb_theta : options.theta;
   if (!(theta >= 0 && theta < 1)) {
     return "--ycsb_theta is at least 0 and less than 1 (Gray's method has no skew of 1 or more)";
@@ -279,7 +250,7 @@ std::string describe(const Options& options) {
       " reads of " + (options.read == Read::kField ? "a field" : "the row");
   if (options.updates()) line += std::string(", update=") + update;
   line += "), " + skew(options);
-  if (options.ops > 1 && options.distinct) line += ", distinct in a transaction";
+  if (options.ops > 1) line += ", distinct in a transaction";
   if (options.insert_ratio > 0) line += ", " + percent(options.insert_ratio) + " inserts";
   if (options.scan_ratio > 0) {
     line += ", " + percent(options.scan_ratio) + " scans of up to " +
@@ -287,7 +258,6 @@ std::string describe(const Options& options) {
   } else if (options.scan_length > 0) {
     line += ", then a scan of " + std::to_string(options.scan_length) + " rows";
   }
-  if (!options.prefetch) line += ", no prefetch";
   return line + "; " + row_bytes(options);
 }
 

@@ -19,29 +19,27 @@ struct Options {
   double scan_ratio = 0;    // scans of 1 to scan_length rows
   double theta = 0;
   Distribution distribution = Distribution::kUniform;
-  uint64_t expected_inserts = 0;  // scrambled keys are those of loaded rows, and of so many others
+  uint64_t expected_inserts = 0;  // rows beside the loaded ones that scrambled keys stand for
   bool ordered = false;           // the primary index
   bool hashed = false;            // keys are hashes of the rows' numbers, and else these numbers
   Update update = Update::kField;
   Read read = Read::kRow;
   uint32_t scan_length = 0;  // rows of the scan that ends every transaction (0: no scan); with a
                              // scan_ratio, rows of the longest scan
-  bool distinct = true;      // the rows of a transaction differ
-  bool prefetch = true;
 
   bool by_field() const { return update == Update::kField || update == Update::kReadField; }
-  // Updates that do not look at what they overwrite.
+  // Returns whether updates overwrite rows without reading them.
   bool blind() const { return update == Update::kRow; }
   bool updates() const { return read_ratio + insert_ratio + scan_ratio < 1 - 1e-9; }
 };
 
 inline constexpr uint32_t kFields = 10;
 
-// The options that the flags describe now.
+// Returns the options that the flags describe now.
 Options options_from_flags();
 // Returns why the flags cannot be used, in one sentence, or an empty string.
 std::string check_flags();
-// One line for the summary and the output row of a run.
+// Returns one line for the summary and the output row of a run.
 std::string describe(const Options& options);
 
 }  // namespace logjam::ycsb

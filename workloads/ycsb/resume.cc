@@ -1,5 +1,5 @@
-// A row's key may be a hash of its number, so numbers are not read from keys: the rows that workers
-// may have inserted are looked up, until as many are found as there are.
+// A row's key may be a hash of its number, so numbers cannot be read from keys. Instead the rows
+// that workers may have inserted are looked up, until all inserted rows are found.
 #include "workloads/ycsb/resume.h"
 
 #include <string>
@@ -7,22 +7,22 @@
 #include <vector>
 
 #include "platform/fatal.h"
-#include "workloads/common.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/table_checks.h"
 #include "workloads/ycsb/fields.h"
 
 namespace logjam::ycsb {
 namespace {
 
-// The inserts of one worker: how many there are without a gap, and the numbers behind the gap.
+// The inserts of one worker: how many there are without a gap, and the numbers after the gap.
 struct Worker {
   uint64_t ordered = 0;
-  std::vector<uint64_t> behind;
+  std::vector<uint64_t> after_gap;
 
   FreeNumbers free() const {
     std::vector<uint64_t> missing;
     uint64_t end = ordered;
-    for (const uint64_t number : behind) {
+    for (const uint64_t number : after_gap) {
       while (end < number) missing.push_back(end++);
       end = number + 1;
     }
@@ -42,23 +42,24 @@ struct Workers {
 };
 
 Workers find_inserts(Table& table, const KeySpace& space, uint64_t inserted) {
-  const auto there = [&](uint64_t n, uint32_t worker) {
+  const auto exists = [&](uint64_t n, uint32_t worker) {
     return find_row<std::byte>(table, space.key_of(space.inserted(n, worker))) != nullptr;
   };
   Workers workers = sum_of_parts(Workers{}, [&](uint32_t part, uint32_t parts, Workers* found) {
     for (uint32_t worker = part; worker < kMaxWorkers; worker += parts) {
       uint64_t& n = found->all[worker].ordered;
-      while (there(n, worker)) ++n;
+      while (exists(n, worker)) ++n;
       found->found += n;
     }
   });
-  // What a recovery has lost between rows that it has found is what was in flight.
+  // A row lost between recovered rows was in flight, so gaps are no longer than the transactions in
+  // flight.
   constexpr uint64_t kFurthest = 100'000;
   for (uint64_t step = 1; workers.found < inserted && step <= kFurthest; ++step) {
     for (uint32_t w = 0; w < kMaxWorkers; ++w) {
       Worker& worker = workers.all[w];
-      if (!there(worker.ordered + step, w)) continue;
-      worker.behind.push_back(worker.ordered + step);
+      if (!exists(worker.ordered + step, w)) continue;
+      worker.after_gap.push_back(worker.ordered + step);
       ++workers.found;
     }
   }

@@ -1,4 +1,4 @@
-// What clients need to go on with the rows of an earlier process.
+// The state from which clients continue with the rows of an earlier process.
 #pragma once
 
 #include "engine/storage/database.h"
@@ -8,8 +8,8 @@
 
 namespace logjam::ycsb {
 
-// Finds the inserts of each worker, and what the acknowledged ones are to be added to. On all
-// cores, while no transaction runs.
+// Finds the inserts of each worker, and the counts to which acknowledged changes are added. Works
+// on all cores; no transaction may run meanwhile.
 void resume(Table& table, const Options& options, Inserted* inserted, Acknowledged* acknowledged);
 
 }  // namespace logjam::ycsb

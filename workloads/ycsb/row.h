@@ -4,10 +4,10 @@
 //
 // Words have 8 bytes; they have 4 in fields below 16 bytes, and 2 in fields below 8 bytes. If the
 // size of a field is not a multiple of the word size, the check overlaps the word before it. The
-// writer chooses the stamp, and the check is a hash of the stamp and the field's owner, which is a
-// number of key and field. So all bytes are new with each stamp, as YCSB's are, and a field that
-// two writers have torn, or that was written under another key, does not verify. To write a field
-// costs as much as a memset.
+// writer chooses the stamp. The check is a hash of the stamp and of the field's owner, a number
+// made of key and field. So each stamp changes all bytes, as in YCSB, and verification fails for a
+// field torn by two writers or written under another key. Writing a field costs as much as a
+// memset.
 #pragma once
 
 #include <cstddef>
@@ -42,20 +42,20 @@ inline void fill_field(std::byte* field, size_t bytes, uint64_t owner, uint64_t 
   }
 }
 
-// The bytes of a stamp in a field of `bytes`; a small field has the low bytes only.
+// Returns the bytes of a stamp in a field of `bytes`; a small field has only the stamp's low bytes.
 inline size_t stamp_bytes(size_t bytes) { return bytes >= 16 ? 8 : bytes >= 8 ? 4 : 2; }
-// The part of a stamp that fields of `bytes` have.
+// Returns a mask of the part of a stamp that fields of `bytes` have.
 inline uint64_t stamp_mask(size_t bytes) { return ~uint64_t{0} >> (64 - 8 * stamp_bytes(bytes)); }
 
-// The stamp of a field. The rest of a whole field follows from its stamp and its owner.
+// Returns the stamp of a field. The rest of a whole field follows from its stamp and its owner.
 inline uint64_t stamp_of(const std::byte* field, size_t bytes) {
   uint64_t stamp = 0;
   std::memcpy(&stamp, field, stamp_bytes(bytes));
   return stamp;
 }
 
-// The index of the first byte that contradicts the field's stamp, or `bytes` if the field is whole.
-// `scratch` has room for `bytes`.
+// Returns the index of the first byte that contradicts the field's stamp, or `bytes` if the field
+// is whole. `scratch` has room for `bytes`.
 inline size_t first_wrong_byte(const std::byte* field, size_t bytes, uint64_t owner,
                                std::byte* scratch) {
   fill_field(scratch, bytes, owner, stamp_of(field, bytes));
@@ -65,7 +65,7 @@ inline size_t first_wrong_byte(const std::byte* field, size_t bytes, uint64_t ow
   return i;
 }
 
-// A sum over the field, which reads each of its bytes.
+// Returns a sum over the field, which reads each of its bytes.
 inline uint64_t sum_field(const std::byte* field, size_t bytes) {
   uint64_t sum = 0, word = 0;
   size_t at = 0;

@@ -1,4 +1,4 @@
-// Draws the numbers of rows that are there: of loaded rows, and as YCSB does, of inserted ones.
+// Draws the numbers of existing rows: of loaded rows and, as YCSB does, of inserted ones.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace logjam::ycsb {
 
-// A client's own. `inserted` is that of all clients. Rows that workers of an earlier process have
-// inserted are drawn like those of the `workers` that there are now.
+// Draws for one client. All clients share `inserted`. Rows that workers of an earlier process
+// inserted are drawn like those of the present `workers`.
 class RowChooser {
  public:
   RowChooser(const Options& options, const KeySpace& space, const Zipf& ranks,
@@ -21,12 +21,12 @@ class RowChooser {
       : space_(space),
         inserted_(inserted),
         distribution_(options.distribution),
-        // YCSB's upper bound is one more than the last number, and is never there.
+        // YCSB's upper bound is one more than the last number, so this row never exists.
         slots_(options.records + options.expected_inserts + 1),
         zipf_(ranks),
         counts_(std::max(workers, inserted.workers())) {}
 
-  // The ranks from which all clients begin to draw.
+  // Returns the ranks from which all clients begin to draw.
   static Zipf ranks(const Options& options) {
     const bool scrambled = options.distribution == Distribution::kScrambled;
     return Zipf(scrambled ? kScrambledRanks : options.records, options.theta);
@@ -47,12 +47,12 @@ class RowChooser {
   }
 
  private:
-  // YCSB draws ranks of so many items, whatever the number of rows
+  // YCSB draws ranks among this many items, whatever the number of rows
   // (ScrambledZipfianGenerator.ITEM_COUNT): otherwise the popular rows would change with inserts.
   static constexpr uint64_t kScrambledRanks = 10'000'000'000;
 
-  // The rows are the loaded ones, and those expected to be inserted, dealt to the workers in turn.
-  // A row that is not there yet is drawn again (CoreWorkload.nextKeynum).
+  // Draws from the loaded rows and the rows expected to be inserted, which belong to the workers in
+  // turn. A row that does not exist yet is drawn again (CoreWorkload.nextKeynum).
   uint64_t draw_scrambled(Random& random) {
     const uint64_t workers = counts_.size();
     while (true) {

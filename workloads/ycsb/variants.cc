@@ -8,7 +8,7 @@ namespace {
 
 // A to F are Cooper et al., "Benchmarking Cloud Serving Systems with YCSB" (SoCC 2010), table 2,
 // with the numbers of YCSB's workloads/workload[a-f]. Tables with inserts have an ordered index,
-// since the hash index never grows. The rows of the papers are those of docs/REFERENCES.md.
+// because the hash index never grows. docs/REFERENCES.md cites the papers of the other variants.
 constexpr std::array kVariants = {
     Variant{.name = "A",
             .what = "YCSB's A: half reads of rows, half updates of one of ten fields of 100 B; "

@@ -1,4 +1,4 @@
-// The mixes of YCSB: YCSB's own six, and those of papers under names of their own.
+// The mixes of YCSB: YCSB's own six, and the mixes of papers under names of their own.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace logjam::ycsb {
 
 enum class Distribution : uint8_t { kUniform, kZipf, kScrambled, kLatest };
 
-// What an update does. YCSB's changes one of ten fields.
+// The kinds of updates. YCSB's own changes one of ten fields.
 enum class Update : uint8_t {
   kField,
   kReadField,  // reads the row before that: YCSB's read-modify-write
@@ -18,7 +18,7 @@ enum class Update : uint8_t {
 };
 enum class Read : uint8_t { kRow, kField };
 
-// A value of --ycsb_workload, and what the other flags are where they are not given.
+// A value of --ycsb_workload, and the values of the other flags that are not given.
 struct Variant {
   std::string_view name;
   std::string_view what;                                    // for `logjam list`
@@ -35,7 +35,7 @@ struct Variant {
 };
 
 std::span<const Variant> variants();
-// The variant with this name, or null.
+// Returns the variant with this name, or null.
 const Variant* find_variant(std::string_view name);
 
 }  // namespace logjam::ycsb

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "workloads/broken_rows.h"
+#include "workloads/parallel_sum.h"
 #include "workloads/ycsb/fields.h"
 #include "workloads/ycsb/key_space.h"
 
@@ -38,7 +40,7 @@ class Verifier {
     look_at_rows(part, parts, &found);
     const uint64_t end = options_.records * (part + 1) / parts;
     for (uint64_t number = options_.records * part / parts; number < end; ++number) {
-      if (there(number)) {
+      if (exists(number)) {
         ++found.loaded;
       } else {
         found.missing.note([&] { return "; missing: row " + std::to_string(number); });
@@ -52,7 +54,7 @@ class Verifier {
   }
 
  private:
-  bool there(uint64_t number) {
+  bool exists(uint64_t number) {
     Keyed* entry = table_.primary().find(space_.key_of(number), nullptr);
     return entry != nullptr && !Table::tuple_of(entry)->load_version().absent();
   }
@@ -76,14 +78,14 @@ class Verifier {
   }
 
   // Counts the rows that the worker has inserted up to its first gap. Looks a little further, so
-  // that the first lost insert has a name.
+  // that it can name the first lost insert.
   void follow_inserts(uint32_t worker, Found* found) {
     constexpr uint64_t kFurther = 1000;
     uint64_t n = 0;
-    while (there(space_.inserted(n, worker))) ++n;
+    while (exists(space_.inserted(n, worker))) ++n;
     found->ordered += n;
     for (uint64_t later = n + 1; later <= n + kFurther; ++later) {
-      if (!there(space_.inserted(later, worker))) continue;
+      if (!exists(space_.inserted(later, worker))) continue;
       found->gaps.note([&] {
         return "; missing: insert " + std::to_string(n) + " of worker " + std::to_string(worker) +
                ", whose insert " + std::to_string(later) + " is there";
@@ -98,8 +100,9 @@ class Verifier {
   const KeySpace space_;
 };
 
-// After a recovery it is not known how many transactions there were. But the stamps of a
-// transaction of which a part is missing add up to anything (fields.h).
+// Checks that the sum of the stamps can be a number of transactions. After a recovery the number is
+// unknown, but the stamps of a transaction that was recovered in part add up to an arbitrary number
+// (fields.h).
 Check plausible_updates(uint64_t count, uint64_t mask) {
   constexpr uint64_t kMost = uint64_t{1} << 48;
   return {"every update is whole", mask < kMost || count < kMost,
@@ -125,7 +128,7 @@ std::vector<Check> verify(Table& table, const Options& options, const Acknowledg
            std::to_string(found.rows) + " rows" + found.broken.first},
   };
   if (options.insert_ratio > 0) {
-    // Transactions of one insert and nothing else have no other order than their worker's.
+    // Transactions of a single insert are ordered only by their worker.
     const bool in_order = !any_order && options.ops == 1;
     checks.push_back({"no insert is missing before a later one of its worker",
                       found.ordered == inserted || !in_order,

@@ -1,17 +1,17 @@
-// That all rows are there, each field of them whole and under its own key, all inserts of each
-// worker, and all updates.
+// Checks that all rows exist, that each field is whole and under its own key, and that no insert
+// and no update is lost.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "engine/workload.h"
-#include "workloads/common.h"
+#include "workloads/ack_counter.h"
 #include "workloads/ycsb/options.h"
 
 namespace logjam::ycsb {
 
-// What the clients of a run have been told. add() may be called from any thread.
+// The acknowledged changes of a run's clients. Any thread may call add().
 struct Acknowledged {
   struct Counts {
     uint64_t inserts = 0;   // rows
@@ -24,8 +24,9 @@ struct Acknowledged {
   AckCounter inserts, updating;
 };
 
-// On all cores, while no transaction runs. `any_order`: the database was recovered, and a worker's
-// insert may be there without an earlier one of that worker.
+// Returns one result for each check. With `any_order`, the database was recovered, and a worker's
+// insert may have survived without an earlier one of that worker. Works on all cores; no
+// transaction may run meanwhile.
 std::vector<Check> verify(Table& table, const Options& options, const Acknowledged& acknowledged,
                           bool any_order);
 

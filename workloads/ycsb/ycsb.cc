@@ -6,7 +6,6 @@
 #include "engine/workload.h"
 #include "platform/fatal.h"
 #include "workloads/command.h"
-#include "workloads/common.h"
 #include "workloads/random.h"
 #include "workloads/ycsb/fields.h"
 #include "workloads/ycsb/key_space.h"
@@ -65,7 +64,7 @@ class YcsbClient : public Client {
     bool has[4] = {};
     for (uint32_t i = 0; i < options_.ops; ++i) {
       Operation& operation = operations_[i];
-      operation.row = options_.distinct ? draw_distinct(i) : rows_.draw(random_);
+      operation.row = draw_distinct(i);
       const uint64_t bits = random_.next();
       operation.kind = kind_of(bits >> 32);
       operation.field = static_cast<uint32_t>((bits & 0xffff) * fields_.count >> 16);
@@ -104,9 +103,9 @@ class YcsbClient : public Client {
     return scan(txn, shared_.space.key_of(scan_from_), scan_length_, operations_[0].field);
   }
 
-  // The words of a command: the stamp; the number of operations; the first row and the length of
-  // the scan at the end; for each operation its kind, field and row in one word, and for a scan its
-  // length in another word.
+  // Encodes the stamp; the number of operations; the first row and the length of the scan at the
+  // end; for each operation its kind, field and row in one word, and for a scan its length in
+  // another word.
   std::span<const std::byte> command() override {
     command_ = {stamp_, operations_.size(), scan_from_, scan_length_};
     for (const Operation& operation : operations_) {
@@ -135,7 +134,7 @@ class YcsbClient : public Client {
     return words.ended() && !operations_.empty();
   }
 
-  // Packed: the rows inserted, and above them whether the transaction updates.
+  // Returns the number of inserted rows and, in a higher bit, whether the transaction updates.
   uint64_t committing() override { return drawn_inserts_ | (updates_ ? kUpdated : 0); }
   void acknowledged(uint64_t number) override {
     acknowledged_.inserts += number & ~kUpdated;
@@ -147,7 +146,7 @@ class YcsbClient : public Client {
   struct Operation {
     uint64_t row;     // its number
     Key key;          // of the row
-    uint64_t delta;   // for the stamp of an update; what an inserted row follows from
+    uint64_t delta;   // added to the stamp by an update; the seed of an inserted row
     uint32_t field;   // of the row
     uint32_t length;  // of a scan
     Kind kind;
@@ -168,8 +167,8 @@ class YcsbClient : public Client {
                                    : kUpdate;
   }
 
-  // What follows from the input, drawn or taken: keys, what the updates add to stamps (fields.h),
-  // and what the transaction counts for.
+  // Derives from the input, drawn or decoded: keys, the numbers that the updates add to stamps
+  // (fields.h), and the transaction's counts.
   void complete() {
     Operation* last = nullptr;
     uint64_t sum = 0;
@@ -204,7 +203,6 @@ class YcsbClient : public Client {
   }
 
   void prefetch(uint32_t from, uint32_t to) {
-    if (!options_.prefetch) return;
     for (uint32_t i = from; i < std::min<size_t>(to, operations_.size()); ++i) {
       table_.primary().prefetch(operations_[i].key);
     }
@@ -225,8 +223,8 @@ class YcsbClient : public Client {
     return Status::kOk;
   }
 
-  // Reads what reads are said to look at. The sum goes into a member, so that the compiler cannot
-  // drop the reads.
+  // Reads the row or the field. The sum goes into a member, so that the compiler cannot drop the
+  // reads.
   void look_at(const std::byte* row, uint32_t field) {
     sum_ += options_.read == Read::kRow
                 ? sum_field(row, options_.value_bytes)
@@ -320,21 +318,20 @@ class Ycsb : public Workload {
     ycsb::resume(database.table(kTable), options_, &shared_.inserted, &shared_.acknowledged);
   }
 
-  std::vector<std::string_view> types() const override {
-    if (options_.insert_ratio == 0 && options_.scan_ratio == 0) return {"read-write", "read-only"};
-    return {"read-write", "read-only", "insert", "scan"};
-  }
-
-  // The shares are known where a transaction is one operation.
-  std::vector<SpecifiedMix> specified_mix() const override {
-    if (options_.ops > 1) return {};
+  Specification spec() const override {
+    Specification spec{.description = ycsb::describe(options_),
+                       .expected_bytes = table_bytes(options_.records, options_.value_bytes),
+                       .types = {{"read-write"}, {"read-only"}, {"insert"}, {"scan"}}};
+    if (options_.insert_ratio == 0 && options_.scan_ratio == 0) spec.types.resize(2);
+    // The shares are known where a transaction is one operation.
+    if (options_.ops > 1) return spec;
     const double reads = 100 * options_.read_ratio, inserts = 100 * options_.insert_ratio,
                  scans = 100 * options_.scan_ratio;
-    const double changes = std::max(0.0, 100 - reads - inserts - scans);
-    std::vector<SpecifiedMix> specified_mix = {
-        {changes, 100}, {reads, 100}, {inserts, 100}, {scans, 100}};
-    specified_mix.resize(types().size());
-    return specified_mix;
+    const double shares[] = {std::max(0.0, 100 - reads - inserts - scans), reads, inserts, scans};
+    for (size_t type = 0; type < spec.types.size(); ++type) {
+      spec.types[type].specified = {{.share_pct = shares[type]}};
+    }
+    return spec;
   }
 
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
@@ -347,12 +344,6 @@ class Ycsb : public Workload {
   }
 
   void note_any_order() override { any_order_ = true; }
-
-  std::string describe() const override { return ycsb::describe(options_); }
-
-  uint64_t expected_bytes() const override {
-    return table_bytes(options_.records, options_.value_bytes);
-  }
 
  private:
   Shared shared_;
@@ -375,13 +366,13 @@ const WorkloadRegistration registration({
     .memory = "1.06 kB a row of 1000 B",
     // All that --ycsb_workload stands for, so that a recovery describes the run, and verify() knows
     // what its transactions did.
-    .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_workload", "ycsb_index",
-                   "ycsb_insert_order", "ycsb_ops", "ycsb_read_ratio", "ycsb_insert_ratio",
-                   "ycsb_scan_ratio", "ycsb_scan_length", "ycsb_update", "ycsb_read",
+    .load_flags = {"ycsb_records", "ycsb_value_bytes", "ycsb_workload", "ycsb_index", "ycsb_ops",
+                   "ycsb_ratios", "ycsb_scan_length", "ycsb_update", "ycsb_read",
                    "ycsb_distribution", "ycsb_theta"},
     .check_flags = check_flags,
     .make = [] { return std::make_unique<Ycsb>(options_from_flags()); },
     .variants = table_of_variants(),
+    .has_commands = true,
 });
 
 }  // namespace

@@ -77,7 +77,7 @@ SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view
       .recovery = first_gap(),
       .stream_count = one_stream,
       .construct = construct<Aether<Release, consolidate>>,
-      .check_flags = check_carray_flags,
+      .check_flags = check_aether_flags,
   };
 }
 

@@ -3,20 +3,21 @@
 #include <gflags/gflags.h>
 
 #include "logging/flag_checks.h"
+#include "platform/test_value.h"
 
-DEFINE_uint32(carray_slots, 4, "aether-c*, dlog-*: slots of a consolidation array");
-DEFINE_uint32(
-    carray_force, 0,
-    "aether-c*, dlog-*, for tests: each worker consolidates every so manyth insert although "
-    "the lock is free; 0: none");
+DEFINE_uint32(aether_slots, 4, "slots of a consolidation array, of aether-c* and dlog-*");
 
 namespace logjam {
 
-uint32_t carray_slots() { return FLAGS_carray_slots; }
-uint32_t carray_force() { return FLAGS_carray_force; }
-std::string check_carray_flags() {
+namespace {
+const platform::TestValue forced_inserts("aether_force");
+}
+
+uint32_t aether_slots() { return FLAGS_aether_slots; }
+uint32_t aether_force() { return static_cast<uint32_t>(forced_inserts.get()); }
+std::string check_aether_flags() {
   constexpr uint32_t kMaxSlots = 1024;
-  return check_range("carray_slots", FLAGS_carray_slots, 1, kMaxSlots);
+  return check_range("aether_slots", FLAGS_aether_slots, 1, kMaxSlots);
 }
 
 }  // namespace logjam

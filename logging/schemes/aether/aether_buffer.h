@@ -25,26 +25,26 @@
 #include "logging/counters.h"
 #include "logging/log_config.h"
 #include "logging/schemes/aether/consolidation_array.h"
-#include "logging/schemes/aether/lcg.h"
 #include "logging/schemes/aether/release.h"
 #include "logging/schemes/aether/release_queue.h"
 #include "logging/schemes/common/handoff_lock.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
 #include "platform/counter.h"
+#include "platform/random.h"
 
 namespace logjam {
 
 enum class Consolidate : uint8_t { kNever, kTogether, kBySocket };
 
-// Returns --carray_slots: the number of slots of each consolidation array. Any thread may call it.
-uint32_t carray_slots();
-// Returns --carray_force: with the value n, every n-th insert of a worker joins a group even if the
-// lock is free, so that tests see groups. 0 forces no insert. Any thread may call it.
-uint32_t carray_force();
-// Returns why the value of --carray_slots cannot be used, in one sentence, or an empty string if it
+// Returns --aether_slots: the number of slots of each consolidation array. Any thread may call it.
+uint32_t aether_slots();
+// Returns the value of --test=aether_force:n: with it, every n-th insert of a worker joins a group
+// even if the lock is free, so that tests see groups. 0 forces no insert. Any thread may call it.
+uint32_t aether_force();
+// Returns why the value of --aether_slots cannot be used, in one sentence, or an empty string if it
 // can be used. For SchemeInfo::check_flags.
-std::string check_carray_flags();
+std::string check_aether_flags();
 
 // `Release` is ReleaseUnderLock, ReleaseInOrder or ReleaseQueue.
 template <class Release>
@@ -57,15 +57,15 @@ class AetherBuffer {
 
   // `stream` is the log stream whose ring the regions lie in; it outlives the buffer.
   AetherBuffer(const LogConfig& config, Consolidate consolidate, Stream& stream)
-      : stream_(stream), force_(carray_force()), workers_(config.workers), lock_(config.workers) {
+      : stream_(stream), force_(aether_force()), workers_(config.workers), lock_(config.workers) {
     if (consolidate == Consolidate::kNever) return;
     const bool by_socket = consolidate == Consolidate::kBySocket;
     for (uint32_t socket = 0; socket < (by_socket ? config.sockets : 1); ++socket) {
-      arrays_.push_back(std::make_unique<ConsolidationArray>(carray_slots(), config.workers,
+      arrays_.push_back(std::make_unique<ConsolidationArray>(aether_slots(), config.workers,
                                                              stream.ring().max_record_bytes()));
     }
     for (uint32_t worker = 0; worker < config.workers; ++worker) {
-      workers_[worker].random = Lcg(worker + 1);
+      workers_[worker].random = platform::Lcg(worker + 1);
       workers_[worker].array = arrays_[by_socket ? config.socket_of(worker) : 0].get();
     }
   }
@@ -142,7 +142,7 @@ class AetherBuffer {
     Region region;
 
     ConsolidationArray* array = nullptr;
-    Lcg random;
+    platform::Lcg random;
     platform::Counter inserts, consolidated, groups, delegated;
   };
 

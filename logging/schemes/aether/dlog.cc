@@ -54,6 +54,7 @@
 #include "logging/schemes/aether/dependency_queue.h"
 #include "logging/schemes/aether/gsn_clock.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
+#include "platform/random.h"
 
 namespace logjam {
 namespace {
@@ -71,7 +72,7 @@ class Dlog final : public MultiStreamScheme {
     }
     for (uint32_t worker = 0; worker < config.workers; ++worker) {
       WorkerState& me = workers_[worker];
-      me.random = Lcg(worker + 1);
+      me.random = platform::Lcg(worker + 1);
       me.home = placement == Placement::kSocket ? config.socket_of(worker) : pick_log(me);
       me.tails.resize(streams());
       me.goal.resize(streams());
@@ -162,7 +163,7 @@ class Dlog final : public MultiStreamScheme {
   };
   struct WorkerState {
     uint32_t home = 0;  // the log of this transaction
-    Lcg random;
+    platform::Lcg random;
     // The next four are valid between reserve() and publish().
     bool commits = false;
     uint32_t bytes = 0;
@@ -207,7 +208,7 @@ SchemeInfo info(std::string_view name, std::string_view streams) {
       .recovery = last_met_cut("sync record"),
       .stream_count = [](uint32_t, const LogConfig& config) { return config.sockets; },
       .construct = construct<Dlog<placement>>,
-      .check_flags = check_carray_flags,
+      .check_flags = check_aether_flags,
   };
 }
 

@@ -67,7 +67,7 @@ class ReleaseInOrder {
     filled_.store(region.end, platform::memory_order_release);
     return true;
   }
-  void after_published() { turn_.notify_behind_fence(); }
+  void after_published() { turn_.notify_after_fence(); }
 
  private:
   static constexpr uint64_t kPausesATurn = 2, kMostTurns = 256;

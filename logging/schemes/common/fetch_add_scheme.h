@@ -70,7 +70,7 @@ class FetchAddScheme : public SingleStreamScheme {
                       RecordRole role) override {
     tracker_.publish(worker, reservation.position, reservation.sequence);
     stream().published(commits(role));
-    if (!helped()) tracking_.notify_behind_fence();
+    if (!helped()) tracking_.notify_after_fence();
     return commit_point(reservation.sequence);
   }
 

@@ -1,6 +1,7 @@
 #include "logging/schemes/common/multi_stream_scheme.h"
 
 #include "logging/format/durable_lag.h"
+#include "logging/format/record_writer.h"
 
 namespace logjam {
 

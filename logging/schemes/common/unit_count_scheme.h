@@ -4,14 +4,15 @@
 
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/common/unit_counts.h"
-#include "logging/stream/io_unit.h"
 
 namespace logjam {
 
 class UnitCountScheme final : public FetchAddScheme<UnitCounts> {
+  static constexpr uint64_t kUnitBytes = uint64_t{64} << 10;
+
  public:
   explicit UnitCountScheme(const LogConfig& config)
-      : FetchAddScheme(config, Stream::kMaxWriteBytes, io_unit_bytes()) {}
+      : FetchAddScheme(config, Stream::kMaxWriteBytes, kUnitBytes) {}
 };
 
 }  // namespace logjam

@@ -32,8 +32,8 @@ class UnitCounts {
  public:
   static constexpr bool kOwnThread = false;  // each thread that asks for the watermark advances it
 
-  UnitCounts(uint32_t, const Ring& ring, uint64_t io_unit_bytes)
-      : unit_bytes_(std::min(io_unit_bytes, ring.capacity() / kLeastUnits)),
+  UnitCounts(uint32_t, const Ring& ring, uint64_t unit_bytes)
+      : unit_bytes_(std::min(unit_bytes, ring.capacity() / kLeastUnits)),
         counts_(unit_bytes_, ring.capacity()) {}
 
   // Returns whether the worker may publish one more record: always.

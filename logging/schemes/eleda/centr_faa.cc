@@ -24,7 +24,6 @@ const SchemeRegistration registration({
     .recovery = first_gap(),
     .stream_count = one_stream,
     .construct = construct<UnitCountScheme>,
-    .check_flags = check_io_unit,
 });
 
 }  // namespace

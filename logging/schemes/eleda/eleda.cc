@@ -26,28 +26,27 @@
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/eleda/bitmap.h"
 #include "logging/schemes/eleda/grasshopper.h"
-#include "logging/stream/io_unit.h"
 
-DEFINE_uint64(hop_bytes, 4 << 20,
-              "eleda*: how far the end of the filled log may hop; a power of 2");
+DEFINE_uint64(eleda_hop_bytes, 4 << 20, "how far the end of the filled log may hop; a power of 2");
+DEFINE_uint64(eleda_io_bytes, logjam::Stream::kMaxWriteBytes,
+              "largest write; a power of 2; the paper's are 65536 and 524288");
 
 namespace logjam {
 namespace {
 
-uint64_t largest_write() { return io_unit_bytes(Stream::kMaxWriteBytes); }
-
 template <bool kHops>
 std::unique_ptr<LogScheme> with_grasshopper(const LogConfig& config) {
-  return std::make_unique<FetchAddScheme<Grasshopper<kHops>>>(config, largest_write(),
-                                                              FLAGS_hop_bytes);
+  return std::make_unique<FetchAddScheme<Grasshopper<kHops>>>(config, FLAGS_eleda_io_bytes,
+                                                              FLAGS_eleda_hop_bytes);
 }
 std::unique_ptr<LogScheme> with_bitmap(const LogConfig& config) {
-  return std::make_unique<FetchAddScheme<Bitmap>>(config, largest_write());
+  return std::make_unique<FetchAddScheme<Bitmap>>(config, FLAGS_eleda_io_bytes);
 }
 
 std::string check_flags() {
-  const std::string why = check_power_of_two("hop_bytes", FLAGS_hop_bytes, 1 << 10);
-  return why.empty() ? check_io_unit() : why;
+  const std::string why = check_power_of_two("eleda_hop_bytes", FLAGS_eleda_hop_bytes, 1 << 10);
+  if (!why.empty()) return why;
+  return check_power_of_two("eleda_io_bytes", FLAGS_eleda_io_bytes, 4 << 10);
 }
 
 SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view flushed_by,

@@ -28,8 +28,6 @@
 // the log is filled raises durable_ (release) after a fence. If several threads do so at the same
 // time, the last one sees the stores of all (OpenHoles). A thread that has raised durable_ wakes
 // the waiters.
-#include <gflags/gflags.h>
-
 #include <cstring>
 
 #include "logging/device/device.h"
@@ -40,19 +38,20 @@
 #include "logging/schemes/nvm/open_holes.h"
 #include "platform/counter.h"
 #include "platform/fatal.h"
-
-DEFINE_bool(scm_stale_bounds, false,
-            "scm, for tests: a worker that reserves shows for a while a place that is not its own");
+#include "platform/test_value.h"
 
 namespace logjam {
 namespace {
+
+// Shows, with 1, a place that is not its own while a worker reserves.
+const platform::TestValue stale_bounds("scm_stale_bounds");
 
 class Scm final : public LogScheme {
  public:
   explicit Scm(const LogConfig& config)
       : LogScheme(config),
         memory_(config.devices[0]->memory()),
-        open_holes_(config.workers, FLAGS_scm_stale_bounds),
+        open_holes_(config.workers, stale_bounds.get() != 0),
         persisted_(config.workers),
         max_record_bytes_(config.buffer_bytes) {
     if (memory_ == nullptr) platform::refuse("--log=scm needs one log directory on --device=nvm");

@@ -39,13 +39,17 @@
 // Protocol. The buffer's is in logging/schemes/poplar/segmented_buffer.h. Only its worker uses a
 // WorkerState. A publisher raises `wanted_`, fills its segment, then fences and loads whether the
 // daemon sleeps (Stream::published). The daemon stores that it sleeps, fences, and calls filled().
+#include <gflags/gflags.h>
+
 #include <algorithm>
 
+#include "logging/flag_checks.h"
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
 #include "logging/schemes/common/wanted_watermark.h"
 #include "logging/schemes/poplar/segmented_buffer.h"
-#include "logging/stream/io_unit.h"
+
+DEFINE_uint64(poplar_segment_bytes, 64 << 10, "length of a segment of the buffer; a power of 2");
 
 namespace logjam {
 namespace {
@@ -66,7 +70,7 @@ class Poplar final : public MultiStreamScheme {
       : MultiStreamScheme(config), workers_(config.workers), wanted_(streams()) {
     for (uint32_t s = 0; s < streams(); ++s) {
       buffers_.push_back(
-          std::make_unique<SegmentedBuffer>(stream(s), io_unit_bytes(), config.workers));
+          std::make_unique<SegmentedBuffer>(stream(s), FLAGS_poplar_segment_bytes, config.workers));
     }
   }
 
@@ -167,7 +171,10 @@ const SchemeRegistration registration({
     .recovery = up_to_rsne_and_write_only(),
     .stream_count = stream_per_directory,
     .construct = construct<Poplar>,
-    .check_flags = check_io_unit,
+    .check_flags =
+        [] {
+          return check_power_of_two("poplar_segment_bytes", FLAGS_poplar_segment_bytes, 4 << 10);
+        },
 });
 
 }  // namespace

@@ -31,12 +31,12 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     uint64_t waited_ticks;  // how long the worker waited for room in the ring
   };
 
-  // Makes a buffer in the ring of `stream`, for `workers` workers. A segment of `io_unit_bytes` is
+  // Makes a buffer in the ring of `stream`, for `workers` workers. A segment of `segment_bytes` is
   // closed at once.
-  SegmentedBuffer(Stream& stream, uint64_t io_unit_bytes, uint32_t workers)
+  SegmentedBuffer(Stream& stream, uint64_t segment_bytes, uint32_t workers)
       : stream_(stream),
-        io_unit_bytes_(io_unit_bytes),
-        segments_(stream.ring().capacity() / io_unit_bytes),
+        segment_bytes_(segment_bytes),
+        segments_(stream.ring().capacity() / segment_bytes),
         latch_(workers) {}
 
   // Returns the SSN of the last record that got its place. Any thread may call it.
@@ -47,7 +47,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   Hole reserve(uint64_t above, uint32_t bytes) {
     const uint64_t waited = stream_.lock_with_space(latch_, offset_, bytes);
     const Hole hole = take(std::max(above, sequence()) + 1, bytes, waited);
-    if (open_bytes() >= io_unit_bytes_) close_if_possible();
+    if (open_bytes() >= segment_bytes_) close_if_possible();
     latch_.unlock();
     return hole;
   }
@@ -114,7 +114,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   }
 
   Stream& stream_;
-  const uint64_t io_unit_bytes_;
+  const uint64_t segment_bytes_;
   SegmentIndex segments_;
 
   alignas(platform::kCacheLine) [[no_unique_address]] HandoffLock latch_;

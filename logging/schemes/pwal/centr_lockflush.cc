@@ -4,7 +4,7 @@
 // waits for the device, and no other worker inserts meanwhile.
 //
 // The paper does not say who flushes a group that does not fill. Here the daemon flushes it after 1
-// ms, or --flush_us, without the mutex. A worker that waits for its commit waits for the group or
+// ms, or --flush=us, without the mutex. A worker that waits for its commit waits for the group or
 // for that time. With --flush_help=false the daemon makes all writes, and the NGROUPth worker waits
 // for it under the mutex.
 //
@@ -13,13 +13,10 @@
 //
 // Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers. The mutex
 // guards `commits_`. The daemon takes no mutex, so a worker may wait for it under the mutex.
-#include <gflags/gflags.h>
-
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/single_stream_scheme.h"
+#include "logging/schemes/pwal/ngroup.h"
 #include "platform/mutex.h"
-
-DEFINE_uint64(lockflush_ngroup, 16, "centr-lockflush: commits that are flushed together");
 
 namespace logjam {
 namespace {
@@ -28,14 +25,14 @@ constexpr uint64_t kIdleDelayUs = 1000;
 
 LogConfig with_delay(LogConfig config) {
   if (config.flush_us == 0) config.flush_us = kIdleDelayUs;
-  if (!config.flush_help && config.flush_txns == 0) config.flush_txns = FLAGS_lockflush_ngroup;
+  if (!config.flush_help && config.flush_txns == 0) config.flush_txns = pwal_ngroup();
   return config;
 }
 
 class CentrLockFlush final : public SingleStreamScheme {
  public:
   explicit CentrLockFlush(const LogConfig& config)
-      : SingleStreamScheme(with_delay(config)), group_(FLAGS_lockflush_ngroup) {}
+      : SingleStreamScheme(with_delay(config)), group_(pwal_ngroup()) {}
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     mutex_.lock();
@@ -77,15 +74,13 @@ const SchemeRegistration registration({
     .streams = "1",
     .buffer = "one mutex around acquire, fill, release, flush",
     .sequence = "byte offset (LSN)",
-    .flushed_by = "every --lockflush_ngroupth committer",
+    .flushed_by = "every N-th committer",
     .safe_when = "LSN <= durable",
     .cut = "first gap",
     .source = "P-WAL Alg. 1",
     .recovery = first_gap(),
     .stream_count = one_stream,
     .construct = construct<CentrLockFlush>,
-    .check_flags =
-        [] { return FLAGS_lockflush_ngroup == 0 ? "--lockflush_ngroup must be at least 1" : ""; },
 });
 
 }  // namespace

@@ -20,7 +20,7 @@
 // are smaller, the records of all that it has read from or overwritten, transitively (R1).
 //
 // The paper acknowledges after the worker's flush of its buffer (--pwal_ack=unsafe). That is enough
-// if locks are kept until then (--elr=false). Under early lock release, a transaction can be
+// if locks are kept until then (--locks=write). Under early lock release, a transaction can be
 // acknowledged and recovered although its predecessor is lost: R1 and R4 break. Every output row
 // says `unsafe`, whatever the locks.
 //
@@ -50,32 +50,32 @@
 
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
+#include "logging/schemes/pwal/ngroup.h"
 #include "logging/schemes/pwal/private_buffer.h"
 #include "platform/spin.h"
 
-DEFINE_uint64(pwal_ngroup, 0,
-              "pwal: commits that a worker flushes together; 0: 16, but one that waits flushes at "
-              "once, and none does where log threads preempt workers");
+DECLARE_uint64(pwal_ngroup);
 DEFINE_string(pwal_ack, "safe",
-              "pwal: acknowledge when all that a transaction may have read from is durable (safe), "
-              "or after its worker's own flush, as in the paper (unsafe)");
+              "when pwal acknowledges; safe: all that a transaction may have read from is durable; "
+              "unsafe: after its worker's own flush, as in the paper");
 
 namespace logjam {
+
 namespace {
 
 using platform::memory_order_acquire, platform::memory_order_relaxed,
     platform::memory_order_release;
 
 constexpr uint64_t kIdleDelayUs = 1000;
-constexpr uint64_t kGroup = 16, kNoGroup = ~uint64_t{0};
+constexpr uint64_t kNoGroup = ~uint64_t{0};
 
 bool unsafe() { return FLAGS_pwal_ack == "unsafe"; }
 
 // Returns how many commits a worker flushes together. Where log threads preempt workers, they alone
 // decide when to flush, unless --pwal_ngroup is given.
 uint64_t group(const LogConfig& config) {
-  if (FLAGS_pwal_ngroup != 0) return FLAGS_pwal_ngroup;
-  return config.preemptible_workers ? kNoGroup : kGroup;
+  const bool flushers_alone = FLAGS_pwal_ngroup == 0 && config.preemptible_workers;
+  return flushers_alone ? kNoGroup : pwal_ngroup();
 }
 
 LogConfig grouped(LogConfig config) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "logging/format/record_writer.h"
+
 namespace logjam {
 namespace {
 

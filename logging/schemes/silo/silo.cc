@@ -47,7 +47,7 @@
 #include "logging/schemes/silo/epoch_tids.h"
 #include "platform/clock.h"
 
-DEFINE_double(epoch_ms, 1, "silo: how long an epoch lasts; the paper's is 40");
+DEFINE_double(silo_epoch_ms, 1, "milliseconds of an epoch; the paper's is 40");
 
 namespace logjam {
 namespace {
@@ -60,7 +60,7 @@ class Silo final : public MultiStreamScheme {
  public:
   explicit Silo(const LogConfig& config)
       : MultiStreamScheme(config),
-        epoch_ticks_(platform::ns_to_ticks(FLAGS_epoch_ms * 1e6)),
+        epoch_ticks_(platform::ns_to_ticks(FLAGS_silo_epoch_ms * 1e6)),
         buffers_(config.workers),
         tids_(config.workers) {
     const uint32_t owners = config.workers / streams();
@@ -197,7 +197,8 @@ const SchemeRegistration registration({
     .recovery = min_cut(&StreamTail::last_watermark, "persisted epoch up to TID"),
     .stream_count = stream_per_directory,
     .construct = construct<Silo>,
-    .check_flags = [] { return check_range("epoch_ms", FLAGS_epoch_ms, 0.1, 10'000); },
+    .check_flags = [] { return check_range("silo_epoch_ms", FLAGS_silo_epoch_ms, 0.1, 10'000); },
+    .published_flags = {{"silo_epoch_ms", "40"}},
 });
 
 }  // namespace

@@ -1,6 +1,6 @@
 "use strict";
 // The page around the plots: filters, the table of all results, and a section for each. The state
-// is in the address, behind the #: `#log=poplar&verdict=holds` can be shared. `#p7` leads to a
+// is in the address, after the #: `#log=poplar&verdict=holds` can be shared. `#p7` leads to a
 // section.
 
 const data = JSON.parse(document.getElementById("data").textContent);

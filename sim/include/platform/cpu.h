@@ -5,7 +5,7 @@
 
 namespace logjam::platform {
 
-// The cycles of the simulated clock. They cost what reading a time-stamp counter costs.
+// Returns the cycles of the simulated clock. Costs the price of reading a time-stamp counter.
 uint64_t ticks();
 void pause();
 void yield();

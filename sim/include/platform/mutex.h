@@ -1,4 +1,4 @@
-// platform/mutex.h of the simulated machine: a mutex as glibc's is, one word and a futex (U.
+// platform/mutex.h of the simulated machine: a mutex like glibc's, one word and a futex (U.
 // Drepper, "Futexes Are Tricky", mutex 2). Its atomics are instrumented like all others.
 #pragma once
 

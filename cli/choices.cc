@@ -1,0 +1,84 @@
+#include "cli/choices.h"
+
+#include <gflags/gflags.h>
+
+#include <sstream>
+
+#include "logging/flag_checks.h"
+#include "platform/fatal.h"
+#include "platform/text.h"
+
+DEFINE_string(workload, "ycsb", "what the clients do (`logjam list workloads`)");
+DEFINE_string(cc, "occ", "concurrency control (`logjam list protocols`)");
+DEFINE_string(log, "centr", "how the log is written (`logjam list schemes`)");
+DEFINE_uint32(threads, 2,
+              "workers, or threads of a recovery; a log of commands is replayed by all of them if "
+              "--cc is optimistic, else by one");
+DEFINE_string(wal_dir, "",
+              "directories for the log, separated by commas, one device each; a scheme's only "
+              "stream is striped over them, several streams are dealt out");
+DEFINE_string(
+    commit, "pipelined",
+    "when to acknowledge: sync, pipelined or async; sync: the worker waits for each "
+    "commit; pipelined: it continues, and acknowledges when the commit is durable; async: "
+    "it acknowledges at once (UNSAFE)");
+
+namespace logjam {
+namespace {
+
+using platform::refuse;
+
+template <class Infos>
+std::string names_in(const Infos& infos) {
+  return platform::join(infos, ", ", [](const auto& info) { return info.name; });
+}
+
+}  // namespace
+
+const WorkloadInfo& workload_named(const std::string& name) {
+  if (const WorkloadInfo* info = find_workload(name)) return *info;
+  refuse("--workload=" + name + " is not a workload; " + names_in(all_workloads()) + " are");
+}
+
+const ProtocolInfo& protocol_named() {
+  if (const ProtocolInfo* info = find_protocol(FLAGS_cc)) return *info;
+  refuse("--cc=" + FLAGS_cc + " is not a protocol; " + names_in(all_protocols()) + " are");
+}
+
+const SchemeInfo& scheme_named(const std::string& name) {
+  if (const SchemeInfo* info = find_scheme(name)) return *info;
+  refuse("--log=" + name + " is not a scheme; " + names_in(all_schemes()) + " are");
+}
+
+CommitPolicy commit_policy() {
+  if (FLAGS_commit == "sync") return CommitPolicy::kSync;
+  if (FLAGS_commit == "pipelined") return CommitPolicy::kPipelined;
+  if (FLAGS_commit == "async") return CommitPolicy::kAsync;
+  refuse("--commit=" + FLAGS_commit + " is not a policy; sync, pipelined and async are");
+}
+
+void refuse_thread_count() {
+  constexpr uint32_t kMaxWorkers = 1024;  // a worker's number is 16 bits of a transaction's id
+  refuse_if(check_range("threads", FLAGS_threads, 1, kMaxWorkers));
+}
+
+std::vector<std::string> given_directories() {
+  std::vector<std::string> directories;
+  std::istringstream in(FLAGS_wal_dir);
+  for (std::string part; std::getline(in, part, ',');) {
+    if (!part.empty()) directories.push_back(part);
+  }
+  return directories;
+}
+
+std::vector<std::string> wal_directories() {
+  auto directories = given_directories();
+  if (directories.empty()) refuse("which log? name its directory with --wal_dir=DIR[,DIR...]");
+  return directories;
+}
+
+void refuse_if(const std::string& why) {
+  if (!why.empty()) refuse(why);
+}
+
+}  // namespace logjam

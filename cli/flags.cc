@@ -1,0 +1,186 @@
+#include "cli/flags.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "engine/workload.h"
+#include "logging/scheme_registry.h"
+#include "platform/fatal.h"
+
+DEFINE_string(as, "",
+              "a preset; paper: defaults as the papers have them: one write of a stream at a time, "
+              "the next one begins at once, workers in the normal class, Silo's epochs of 40 ms");
+
+namespace logjam {
+namespace {
+
+constexpr Commands kLogging = kRun | kMicro;
+
+constexpr std::array<std::pair<std::string_view, Commands>, 7> kCommands = {{{"run", kRun},
+                                                                             {"recover", kRecover},
+                                                                             {"micro", kMicro},
+                                                                             {"dump", kDump},
+                                                                             {"machine", kMachine},
+                                                                             {"list", kList},
+                                                                             {"help", kHelp}}};
+
+constexpr std::pair<const char*, const char*> kPublished[] = {
+    {"io_depth", "1"}, {"flush_gap_us", "0"}, {"worker_class", "normal"}};
+
+// Returns whether the header of some log stores the flag, for its recovery.
+bool in_headers(std::string_view name) {
+  const auto has = [name](const auto& names) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  return std::ranges::any_of(all_workloads(), [&](const auto& w) { return has(w.load_flags); }) ||
+         std::ranges::any_of(all_schemes(), [&](const auto& s) { return has(s.recovery_flags); });
+}
+
+// Returns whether the file is one of this tree. Debian's gflags and glog name their files by paths
+// that begin with a slash or a dot.
+bool is_own(const std::string& file) { return !file.starts_with('/') && !file.starts_with('.'); }
+
+}  // namespace
+
+Commands command_named(std::string_view name) {
+  for (const auto& [each, command] : kCommands) {
+    if (each == name) return command;
+  }
+  return 0;
+}
+
+std::string names_of(Commands commands) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, command] : kCommands) {
+    if ((commands & command) != 0) names.push_back(name);
+  }
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == names.size() ? " and " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+std::span<const FlagGroup> flag_groups() {
+  static const std::vector<FlagGroup> groups = {
+      {"The run",
+       {{"workload", kRun | kRecover},
+        {"log", kLogging},
+        {"cc", kRun | kRecover},
+        {"commit", kLogging},
+        {"threads", kLogging | kRecover | kList},
+        {"seconds", kLogging},
+        {"warmup", kLogging},
+        {"transactions", kLogging},
+        {"rate", kRun},
+        {"as", kLogging},
+        {"locks", kRun},
+        {"pipeline_depth", kLogging},
+        {"seed", kLogging},
+        {"breakdown", kRun}}},
+      {"The log",
+       {{"wal_dir", kLogging | kRecover | kDump},
+        {"device", kLogging},
+        {"overwrite", kLogging},
+        {"continue", kRun},
+        {"log_records", kRun},
+        {"log_buffer_mb", kLogging},
+        {"log_prealloc_mb", kLogging},
+        {"stripe_kb", kLogging},
+        {"checkpoint", kRun | kRecover}}},
+      {"Flushing",
+       {{"flush", kLogging},
+        {"flush_gap_us", kLogging},
+        {"flush_help", kLogging},
+        {"io_depth", kLogging}}},
+      {"Threads and cores",
+       {{"placement", kLogging | kList},
+        {"worker_class", kLogging},
+        {"sockets", kLogging},
+        {"topology", kList}}},
+      {"Recovery and checks",
+       {{"verify", kRun | kRecover},
+        {"history", kRun | kRecover},
+        {"history_mb", kRun},
+        {"replay", kRun | kRecover},
+        {"read_mb_s", kRun | kRecover},
+        {"accept_damage", kRun | kRecover}}},
+      {"Log inserts",
+       {{"record_bytes", kMicro},
+        {"outlier_bytes", kMicro},
+        {"fill", kMicro},
+        {"logs_per_commit", kMicro},
+        {"sync_every", kMicro},
+        {"floor", kMicro}}},
+      {"Output",
+       {{"csv", kLogging | kRecover | kDump},
+        {"json", kLogging | kRecover | kDump | kList},
+        {"cdf", kLogging},
+        {"timeline", kRun},
+        {"timeline_ms", kRun},
+        {"export", kRecover},
+        {"export_history", kRecover},
+        {"range", kDump},
+        {"dependencies", kDump}}},
+      {"", {{"test", kLogging | kMachine}}},  // no help shows these
+  };
+  return groups;
+}
+
+std::vector<gflags::CommandLineFlagInfo> own_flags() {
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  std::erase_if(flags, [](const auto& flag) { return !is_own(flag.filename); });
+  return flags;
+}
+
+Commands commands_of(const gflags::CommandLineFlagInfo& flag) {
+  for (const FlagGroup& group : flag_groups()) {
+    for (const auto& [name, commands] : group.flags) {
+      if (name == flag.name) return commands;
+    }
+  }
+  const std::string& file = flag.filename;
+  if (!is_own(file) || file.starts_with("sim/")) return kAllCommands;
+  const Commands recover = in_headers(flag.name) ? kRecover : 0;
+  // `list` says whether a scheme is safe with its flags.
+  if (file.starts_with("logging/")) return kLogging | kList | recover;
+  if (file.starts_with("workloads/") || file.starts_with("proof/")) return kRun | recover;
+  return 0;
+}
+
+void refuse_misplaced_flags(Commands command) {
+  for (const auto& flag : own_flags()) {
+    const Commands commands = commands_of(flag);
+    if (flag.is_default || (commands & command) != 0) continue;
+    platform::refuse("--" + flag.name + " is a flag of " + names_of(commands) + ", not of " +
+                     names_of(command));
+  }
+}
+
+void apply_preset() {
+  if (FLAGS_as.empty()) return;
+  if (FLAGS_as != "paper") platform::refuse("--as=" + FLAGS_as + " is not a preset; paper is");
+  const auto set = [](const char* flag, const char* value) {
+    gflags::SetCommandLineOptionWithMode(flag, value, gflags::SET_FLAGS_DEFAULT);
+  };
+  for (const auto& [flag, value] : kPublished) set(flag, value);
+  for (const SchemeInfo& scheme : all_schemes()) {
+    for (const auto& [flag, value] : scheme.published_flags) set(flag, value);
+  }
+}
+
+std::string changed_flags() {
+  std::vector<gflags::CommandLineFlagInfo> all;
+  gflags::GetAllFlags(&all);
+  std::string text;
+  for (const auto& flag : all) {
+    if (flag.is_default || flag.name == "flagfile") continue;
+    text += (text.empty() ? "--" : " --") + flag.name + "=" + flag.current_value;
+  }
+  return text;
+}
+
+}  // namespace logjam

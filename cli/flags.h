@@ -1,0 +1,53 @@
+// Which flags belong to which commands, and what --as=paper makes of them. The main thread calls
+// these functions.
+//
+// flags.cc has one table of the commands' flags. A flag of a log scheme or a workload is in no
+// table: its file's directory says what it belongs to. Such a flag belongs to the commands that
+// make a log, and to recover if a log's header stores it.
+#pragma once
+
+#include <gflags/gflags.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace logjam {
+
+// A set of commands, one bit each.
+using Commands = unsigned;
+inline constexpr Commands kRun = 1, kRecover = 2, kMicro = 4, kDump = 8, kMachine = 16, kList = 32,
+                          kHelp = 64, kAllCommands = 127;
+
+// Returns the command of that name, or 0 if there is none.
+Commands command_named(std::string_view name);
+// Returns the names of the commands, as "run, micro and list".
+std::string names_of(Commands commands);
+
+// Flags that one heading of the help shows together.
+struct FlagGroup {
+  struct Entry {
+    std::string_view name;
+    Commands commands;
+  };
+  std::string_view heading;
+  std::vector<Entry> flags;
+};
+std::span<const FlagGroup> flag_groups();
+
+// Returns all flags of the program that some help shows, without those of its libraries.
+std::vector<gflags::CommandLineFlagInfo> own_flags();
+// Returns the commands that a flag belongs to. 0: its definition is in no table and in no directory
+// that decides for it.
+Commands commands_of(const gflags::CommandLineFlagInfo& flag);
+
+// Refuses a flag that was given, in a flag file or elsewhere, and does not belong to the command.
+void refuse_misplaced_flags(Commands command);
+// Changes the defaults of flags to those of --as. Refuses a preset that there is not.
+void apply_preset();
+
+// Returns the flags that were given, as "--a=b --c=d", for an output row.
+std::string changed_flags();
+
+}  // namespace logjam

@@ -1,0 +1,199 @@
+#include "cli/log_settings.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cli/choices.h"
+#include "cli/placement.h"
+#include "cli/revision.h"
+#include "logging/flag_checks.h"
+#include "platform/fatal.h"
+#include "platform/flag_list.h"
+#include "platform/memory.h"
+#include "platform/test_value.h"
+#include "platform/thread.h"
+
+DEFINE_string(device, "file", "where the log goes (`logjam list devices`)");
+DEFINE_bool(overwrite, false, "replace the log that the --wal_dir directories hold");
+DEFINE_uint64(stripe_kb, 512, "stripes of a log that several --wal_dir share; a power of 2");
+DEFINE_uint32(sockets, 0,
+              "sockets of the machine, and logs of dlog-*; 0: as many as there are; another number "
+              "is pretended");
+DEFINE_string(
+    worker_class, "auto",
+    "scheduling class of workers: auto, idle, normal or batch; idle: the kernel's workers "
+    "and all other threads preempt workers at once, so that a busy worker never delays a "
+    "write; normal, batch: they share the cores; auto: idle if it is possible and helps, "
+    "and other programs leave the machine idle, else normal");
+DEFINE_uint32(log_buffer_mb, 64, "log buffer of each stream");
+DEFINE_string(log_prealloc_mb, "256",
+              "zeroed before the run starts, for each stream; 256:16: on devices file and sync the "
+              "log then continues in segment files of 16 MiB, zeroed in advance or recycled; "
+              "without the second number, of a quarter of the first one, 1 to 64 MiB; 0: one file, "
+              "which the log itself makes longer");
+DEFINE_string(flush, "",
+              "reasons to flush, txns:8,bytes:65536,us:500; this number of commits waits, or of "
+              "bytes, or the oldest waits so long in microseconds; txns and bytes need us; none: "
+              "whenever the device can take a write and --flush_gap_us has passed");
+DEFINE_uint64(flush_gap_us, 200,
+              "least time between two writes of a stream that busy workers fill; each write costs "
+              "them some 30 us; not used with --flush");
+DEFINE_uint32(io_depth, 4,
+              "writes that may be under way at once, for each log file; devices sync and nvm take "
+              "one");
+DEFINE_bool(flush_help, true,
+            "waiting and polling workers may do a late flusher's step; false: only its thread");
+DECLARE_string(log);
+DECLARE_uint64(seed);
+DECLARE_uint32(threads);
+
+namespace logjam {
+namespace {
+
+using platform::refuse;
+
+// Sets the reasons to flush.
+void set_flush(LogConfig* config) {
+  constexpr double kMost = 1e12;
+  constexpr platform::ListKey kReasons[] = {
+      {"txns", 0, kMost}, {"bytes", 0, kMost}, {"us", 0, kMost}};
+  refuse_if(platform::check_list("flush", FLAGS_flush, kReasons));
+  const auto number = [](const char* key) {
+    return static_cast<uint64_t>(platform::listed(FLAGS_flush, key));
+  };
+  config->flush_txns = number("txns");
+  config->flush_bytes = number("bytes");
+  config->flush_us = number("us");
+  if ((config->flush_txns != 0 || config->flush_bytes != 0) && config->flush_us == 0) {
+    refuse("--flush=" + FLAGS_flush +
+           " needs us:N as well, or the last transactions would wait "
+           "for ever");
+  }
+}
+
+LogConfig log_config() {
+  if (FLAGS_log_buffer_mb == 0) refuse("--log_buffer_mb must be at least 1");
+  refuse_if(check_power_of_two("stripe_kb", FLAGS_stripe_kb, 4));
+  constexpr uint32_t kMaxSockets = 64;
+  refuse_if(check_range("sockets", FLAGS_sockets, 0, kMaxSockets));
+  constexpr uint64_t kMostGapUs = 1'000'000;
+  refuse_if(check_range("flush_gap_us", FLAGS_flush_gap_us, 0, kMostGapUs));
+  LogConfig config;
+  set_flush(&config);
+  config.workers = FLAGS_threads;
+  config.sockets =
+      FLAGS_sockets != 0 ? FLAGS_sockets : static_cast<uint32_t>(platform::socket_count());
+  config.buffer_bytes = uint64_t{FLAGS_log_buffer_mb} << 20;
+  config.flush_help = FLAGS_flush_help;
+  config.pinned_workers = workers_are_pinned();
+  config.flush_gap_us = FLAGS_flush_gap_us;
+  config.stripe_bytes = FLAGS_stripe_kb << 10;
+  return config;
+}
+
+// Returns the number that the whole of `text` is, none if it is not a number of 32 bits.
+std::optional<uint32_t> number_in(std::string_view text) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Sets what --log_prealloc_mb says.
+void set_preallocation(LogOptions* log) {
+  const std::string_view given = FLAGS_log_prealloc_mb;
+  const size_t colon = given.find(':');
+  const auto preallocated = number_in(given.substr(0, colon));
+  const auto segment = colon == given.npos ? 0 : number_in(given.substr(colon + 1));
+  if (!preallocated || !segment) {
+    refuse("--log_prealloc_mb=" + FLAGS_log_prealloc_mb +
+           " is not a whole number, or two with a colon between them, such as 256:16");
+  }
+  log->preallocate_bytes = uint64_t{*preallocated} << 20;
+  if (colon == given.npos) return;
+  constexpr uint32_t kMostSegmentMb = 1024;
+  if (*segment < 1 || *segment > kMostSegmentMb) {
+    refuse("--log_prealloc_mb=" + FLAGS_log_prealloc_mb + ": segments are of 1 to 1024 MiB");
+  }
+  if (!device_traits(FLAGS_device).has_segments || *preallocated == 0) {
+    refuse("--log_prealloc_mb=" + FLAGS_log_prealloc_mb + " on --device=" + FLAGS_device +
+           ": only a log that is preallocated on device file or sync has segment files");
+  }
+  log->segment_bytes = uint64_t{*segment} << 20;
+}
+
+}  // namespace
+
+// Asks for preemption where it helps: workers are busy while commits wait for a device. That is not
+// so under --commit=sync, nor if the device is memory or nothing.
+platform::WorkerClass::Request worker_class(const LogOptions& log) {
+  using Wanted = platform::WorkerClass::Wanted;
+  static const std::map<std::string, Wanted> classes = {{"auto", Wanted::kAuto},
+                                                        {"normal", Wanted::kNormal},
+                                                        {"batch", Wanted::kBatch},
+                                                        {"idle", Wanted::kIdle}};
+  const auto found = classes.find(FLAGS_worker_class);
+  if (found == classes.end()) {
+    refuse("--worker_class=" + FLAGS_worker_class +
+           " is not a class; auto, normal, batch and idle are");
+  }
+  const bool helps = commit_policy() == CommitPolicy::kPipelined && log.scheme->traits.logs &&
+                     device_traits(log.device).keeps && !device_traits(log.device).is_memory;
+  return {found->second, FLAGS_threads, helps};
+}
+
+LogOptions log_options(const SchemeInfo& scheme) {
+  refuse_if(platform::check_test_values());
+  LogOptions log;
+  log.scheme = &scheme;
+  log.config = log_config();
+  log.device = FLAGS_device;
+  set_preallocation(&log);
+  constexpr uint32_t kMostDepth = 64;
+  refuse_if(check_range("io_depth", FLAGS_io_depth, 1, kMostDepth));
+  log.io_depth = FLAGS_io_depth;
+  log.seed = FLAGS_seed;
+  log.overwrite = FLAGS_overwrite;
+  refuse_if(scheme.check_flags());
+  refuse_if(check_device_spec(FLAGS_device));
+  refuse_if(check_scheme_on_device(scheme, FLAGS_device));
+  log.directories = given_directories();
+  place_threads(log.directories, commit_policy() == CommitPolicy::kSync);
+  if (scheme.stream_count(1, log.config) > 0 && device_traits(FLAGS_device).keeps &&
+      log.directories.empty()) {
+    refuse("--log=" + FLAGS_log + " on --device=" + FLAGS_device + " needs --wal_dir=DIR[,DIR...]");
+  }
+  log.header.device = FLAGS_device;
+  log.header.log_records = "txn";
+  log.header.workers = FLAGS_threads;
+  log.header.revision = revision();
+  return log;
+}
+
+LogBuffers log_buffers(const LogOptions& log) {
+  if (log.scheme->traits.in_place) return {};  // records lie in the device's own memory
+  const auto directories = static_cast<uint32_t>(log.directories.size());
+  return {log.scheme->stream_count(std::max(directories, 1u), log.config), log.config.buffer_bytes};
+}
+
+void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
+  const auto mib = [](uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  const uint64_t available = platform::available_bytes();
+  if (table_bytes + buffers.bytes() <= available) return;
+  std::string needed;
+  if (table_bytes != 0) needed = "this scale needs about " + mib(table_bytes);
+  if (buffers.count != 0) {
+    needed += (needed.empty() ? "" : ", and ") + std::string("the log needs ") +
+              mib(buffers.bytes()) + " (" + std::to_string(buffers.count) +
+              " buffer(s) of --log_buffer_mb)";
+  }
+  refuse(needed + ", and " + mib(available) + " of memory are available");
+}
+
+}  // namespace logjam

@@ -1,0 +1,36 @@
+// `sync`: synced writes through the page cache, in the caller's thread. It works on every file
+// system.
+#include "logging/device/device_file.h"
+#include "logging/device/device_registry.h"
+
+namespace logjam {
+namespace {
+
+class SyncDevice final : public Device {
+ public:
+  explicit SyncDevice(const DeviceOptions& options) : file_(options, 0) {}
+
+  uint32_t block_bytes() const override { return 1; }
+  void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync, uint32_t) override {
+    file_.make_room(offset + bytes.size());
+    file_.write(offset, bytes, sync);
+  }
+  bool finished(uint32_t) override { return true; }
+  void release(uint64_t before) override { file_.release(before); }
+  void wait(uint64_t) override {}
+  bool start_blocks() const override { return true; }
+
+ private:
+  DeviceFile file_;
+};
+
+const DeviceRegistration sync_device({
+    .name = "sync",
+    .parameters = "",
+    .what = "synced writes through the page cache",
+    .traits = {.has_segments = true, .needs_disk = true},
+    .open = open_plain<SyncDevice>,
+});
+
+}  // namespace
+}  // namespace logjam

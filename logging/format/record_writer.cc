@@ -1,0 +1,44 @@
+#include "logging/format/record_writer.h"
+
+#include <string>
+
+#include "platform/fatal.h"
+
+namespace logjam {
+
+void too_many_writes() {
+  platform::fatal("a transaction wrote more than 65535 rows, which one log record cannot hold");
+}
+
+void encode(std::byte* to, const LoggedCommand& command) {
+  const auto bytes = static_cast<uint32_t>(command.input.size());
+  const CommandHeader header{command.type, command.rows, bytes};
+  std::memcpy(to, &header, sizeof header);
+  if (bytes != 0) encode_row(to + sizeof header, command.input.data(), bytes);
+}
+
+void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position) {
+  const bool empty = header->kind == RecordKind::kVoid || header->kind == RecordKind::kPadding;
+  if (!empty && encoded_bytes != header->bytes) {
+    platform::fatal("a log record of " + std::to_string(encoded_bytes) +
+                    " bytes was encoded into a hole of " + std::to_string(header->bytes));
+  }
+  header->checksum = record_checksum(*header, run, position);
+}
+
+RecordWriter::RecordWriter(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags)
+    : hole_(hole.hole), next_(hole.hole + sizeof(RecordHeader)) {
+  *reinterpret_cast<RecordHeader*>(hole_) = header_for(hole, kind, txn, flags);
+}
+
+void RecordWriter::add(uint64_t watermark_word) {
+  std::memcpy(next_, &watermark_word, sizeof watermark_word);
+  next_ += sizeof watermark_word;
+}
+
+void RecordWriter::seal(uint64_t run, uint64_t position) {
+  logjam::seal(reinterpret_cast<RecordHeader*>(hole_), static_cast<uint64_t>(next_ - hole_), run,
+               position);
+}
+
+}  // namespace logjam

@@ -1,0 +1,69 @@
+#include "platform/flag_list.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+namespace logjam::platform {
+namespace {
+
+// Returns the keys of a list and their numbers, as texts. The number of a key alone is empty.
+std::vector<std::pair<std::string, std::string>> split(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> parts;
+  std::istringstream in{std::string(text)};
+  for (std::string part; std::getline(in, part, ',');) {
+    const size_t colon = std::min(part.find(':'), part.size());
+    parts.emplace_back(part.substr(0, colon), part.substr(std::min(colon + 1, part.size())));
+  }
+  return parts;
+}
+
+bool is_in(const std::string& number, const ListKey& key) {
+  if (number.empty()) return key.least == 1 && key.most == 1;
+  char* end = nullptr;
+  const double value = std::strtod(number.c_str(), &end);
+  if (*end != '\0' || (key.whole && value != std::floor(value))) return false;
+  return value >= key.least && value <= key.most;  // false for NaN
+}
+
+std::string range_of(const ListKey& key) {
+  std::ostringstream text;
+  text.precision(12);
+  text << (key.whole ? "a whole number" : "a number") << " from " << key.least << " to "
+       << key.most;
+  return text.str();
+}
+
+}  // namespace
+
+std::string check_list(std::string_view flag, std::string_view text,
+                       std::span<const ListKey> keys) {
+  const std::string given = "--" + std::string(flag) + "=" + std::string(text);
+  std::set<std::string> seen;
+  for (const auto& [name, number] : split(text)) {
+    const auto key = std::ranges::find(keys, name, &ListKey::name);
+    if (key == keys.end()) {
+      std::string known;
+      for (const ListKey& each : keys) {
+        known += (known.empty() ? "" : ", ") + std::string(each.name);
+      }
+      return given + ": \"" + name + "\" is not a key of the list; " + known + " are";
+    }
+    if (!seen.insert(name).second) return given + ": " + name + " stands twice in the list";
+    if (!is_in(number, *key)) return given + ": " + name + " needs " + range_of(*key);
+  }
+  return "";
+}
+
+double listed(std::string_view text, std::string_view key, double otherwise) {
+  for (const auto& [name, number] : split(text)) {
+    if (name == key) return number.empty() ? 1 : std::strtod(number.c_str(), nullptr);
+  }
+  return otherwise;
+}
+
+}  // namespace logjam::platform

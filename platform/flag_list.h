@@ -1,0 +1,27 @@
+// Flags whose value is a list of keys with numbers, such as --flush=txns:8,us:500. A key of the
+// list that may only be 1 stands without its number, as in --checkpoint=end. Any thread may call
+// these functions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace logjam::platform {
+
+// A key that a list may have, and the numbers that it may take.
+struct ListKey {
+  std::string_view name;
+  double least = 0, most = 0;
+  bool whole = true;  // whole numbers only
+};
+
+// Returns why `text` cannot be the value of --`flag`, in one sentence, or an empty string if it can
+// be: an empty list, or some of `keys`, each once, with a number that it may take.
+std::string check_list(std::string_view flag, std::string_view text, std::span<const ListKey> keys);
+
+// Returns the number of `key` in a list that check_list() accepts, or `otherwise` if the list does
+// not have the key.
+double listed(std::string_view text, std::string_view key, double otherwise = 0);
+
+}  // namespace logjam::platform

@@ -1,0 +1,41 @@
+// The registry of one kind of choice: schemes, protocols, workloads.
+//
+// Static objects fill a registry before main() begins, in an order that the linker chooses. From
+// then on the registry does not change, so any thread may read it.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace logjam::platform {
+
+// `Info` has a member `name`.
+template <class Info>
+class Registry {
+ public:
+  // Registers `info`. The file of a choice holds one static Registration for each of its names.
+  struct Registration {
+    explicit Registration(Info info) {
+      entries().insert(std::ranges::upper_bound(entries(), info.name, {}, &Info::name),
+                       std::move(info));
+    }
+  };
+
+  // Returns all entries, in the order of their names.
+  static const std::vector<Info>& all() { return entries(); }
+  // Returns the entry `name`, or null if there is none.
+  static const Info* find(std::string_view name) {
+    const auto found = std::ranges::find(entries(), name, &Info::name);
+    return found == entries().end() ? nullptr : &*found;
+  }
+
+ private:
+  static std::vector<Info>& entries() {
+    static std::vector<Info> entries;
+    return entries;
+  }
+};
+
+}  // namespace logjam::platform

@@ -1,0 +1,241 @@
+"""What the rows of an experiment say: medians, spreads, ratios, and whether the claim holds.
+
+A ratio of two points is the median of the rounds' ratios, because the rounds are interleaved: a
+slow phase of the machine then affects both sides. The functions that a file's expressions may use
+are listed in docs/EXPERIMENTS.md.
+"""
+
+import math
+import statistics
+
+from experiments.definition import text
+from experiments.errors import Refused
+from experiments.store import axes_of, machine_of, simulated
+
+HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "open", "not measured"
+PLAIN = {"all": all, "any": any, "min": min, "max": max, "abs": abs, "sum": sum, "len": len,
+         "sorted": sorted, "zip": zip, "range": range, "round": round, "float": float,
+         "list": list, "set": set, "enumerate": enumerate, "log2": math.log2, "True": True,
+         "False": False, "None": None}
+
+
+def rising(values, slack=0.05):
+    """Returns whether no value is smaller than the one before it by more than that share."""
+    return all(b >= a * (1 - slack) for a, b in zip(values, values[1:]))
+
+
+def falling(values, slack=0.05):
+    return all(b <= a * (1 + slack) for a, b in zip(values, values[1:]))
+
+
+class NotMeasured(Exception):
+    """An expression asks for a point that has no row, or for a column that is empty."""
+
+
+def _value_of(cell):
+    try:
+        return float(cell)
+    except ValueError:
+        return cell if cell != "" else None
+
+
+def _counters(row):
+    return dict(pair.split("=") for pair in (row.get("scheme_counters") or "").split())
+
+
+def cores_of(row):
+    """Returns the cores of the machine that a row comes from."""
+    words = row.get("machine", "").split(", ")
+    return next((int(word.split()[0]) for word in words if word.endswith(" cores")), 1)
+
+
+def _with_columns(experiment, row, columns):
+    """Returns a row with numbers in place of texts, and the experiment's own columns. `columns` are
+    those of all rows: what this row does not have is None."""
+    values = {name: _value_of(row.get(name) or "") for name in columns}
+    counters = _counters(row)
+    for name, expression in experiment.columns.items():
+        names = {**PLAIN, **values, "cores": cores_of(row),
+                 "counter": lambda counter: float(counters[counter])}
+        try:
+            values[name] = eval(expression, {"__builtins__": {}}, names)  # the repository's own text
+        except (TypeError, KeyError, ZeroDivisionError):
+            values[name] = None  # a column that this row does not fill
+        except Exception as error:
+            raise Refused(f"{experiment.where}: column {name}: {error}") from error
+    return values
+
+
+class Measured:
+    """The rows (dicts of texts, as Store has them) of an experiment."""
+
+    def __init__(self, experiment, rows):
+        self.experiment, self.rows = experiment, rows
+        self.origin = {**rows[0], "machine": machine_of(rows[0])} if rows else {}
+        self.simulated = bool(rows) and simulated(rows[0])
+        self.wanted = experiment.number_of(self.simulated)  # the file's [number]
+        self._points = {}  # axes -> round -> values
+        columns = dict.fromkeys(name for row in rows for name in row)
+        for row in rows:
+            axes = tuple(sorted(axes_of(row).items()))
+            self._points.setdefault(axes, {})[int(row["round"])] = _with_columns(
+                experiment, row, columns)
+        self.rounds = max((len(rounds) for rounds in self._points.values()), default=0)
+        self.thrown_away = sum(int(row.get("thrown_away") or 0) for row in rows)
+
+    def points(self, **axes):
+        """Returns the axes (dicts) of all points that have these values of the axes, in the order
+        in which they were run."""
+        wanted = {name: text(value) for name, value in axes.items()}
+        unknown = set(wanted) - set(self.experiment.axis_names())
+        if unknown:
+            raise Refused(f"{self.experiment.where}: there is no axis {', '.join(sorted(unknown))}")
+        return [dict(point) for point in self._points
+                if all(dict(point).get(name) == value for name, value in wanted.items())]
+
+    def reference(self, ratio, axes):
+        """Returns the point that one of the table's ratios compares this point with."""
+        to = self.experiment.ratios[ratio]["to"]
+        return {**axes, **{axis: text(value) for axis, value in to.items()}}
+
+    def column(self, name, axes):
+        """Returns the values of a column, or of one of the table's ratios, in the rounds of one
+        point: a dict of rounds to values."""
+        if name in self.experiment.ratios:
+            of = self.experiment.ratios[name]["of"]
+            return self._ratio_of_rounds(of, axes, self.reference(name, axes))
+        rounds = self._points.get(tuple(sorted(axes.items())), {})
+        found = {number: values[name] for number, values in rounds.items()
+                 if values.get(name) is not None}
+        if not found:
+            raise NotMeasured(f"{name} of {axes}")
+        return found
+
+    def _median(self, column, axes):
+        values = list(self.column(column, axes).values())
+        if any(isinstance(value, str) for value in values):
+            return values[0]
+        return statistics.median(values)
+
+    def _one(self, axes):
+        found = self.points(**axes)
+        if len(found) > 1:
+            raise Refused(f"{self.experiment.where}: {axes} are {len(found)} points, not one")
+        if not found:
+            raise NotMeasured(str(axes))
+        return found[0]
+
+    def value(self, column, **axes):
+        return self._median(column, self._one(axes))
+
+    def values(self, column, **axes):
+        found = self.points(**axes)
+        if not found:
+            raise NotMeasured(str(axes))
+        return [self._median(column, point) for point in found]
+
+    def low_high(self, column, **axes):
+        """Returns the smallest and the largest value of the rounds."""
+        values = self.column(column, self._one(axes)).values()
+        return min(values), max(values)
+
+    def spread(self, column, **axes):
+        low, high = self.low_high(column, **axes)
+        middle = self.value(column, **axes)
+        return (high - low) / middle if middle else 0.0
+
+    def _ratio_of_rounds(self, column, one, other):
+        ours, theirs = self.column(column, one), self.column(column, other)
+        both = {number: ours[number] / theirs[number] if theirs[number] else math.inf
+                for number in ours if number in theirs}
+        if not both:
+            raise NotMeasured(f"{column} of {one} and {other} in the same round")
+        return both
+
+    def _ratio(self, column, one, other):
+        return statistics.median(self._ratio_of_rounds(column, one, other).values())
+
+    def ratio(self, column, a, b, **axes):
+        return self._ratio(column, self._one({**axes, **a}), self._one({**axes, **b}))
+
+    def ratios(self, column, a, b, **axes):
+        found = []
+        for point in self.points(**{**axes, **a}):
+            other = {**point, **{name: text(value) for name, value in b.items()}}
+            if tuple(sorted(other.items())) in self._points:
+                found.append(self._ratio(column, point, other))
+        if not found:
+            raise NotMeasured(f"{a} and {b}")
+        return found
+
+    def evaluate(self, expression):
+        names = {**PLAIN, "rising": rising, "falling": falling,
+                 **{name: getattr(self, name)
+                    for name in ("value", "values", "ratio", "ratios", "spread")}}
+        # One dict for both: a comprehension in an expression sees only the globals.
+        return eval(expression, {"__builtins__": {}, **names})  # the repository's own text
+
+    def _evaluated(self, expression, what):
+        try:
+            return self.evaluate(expression)
+        except (NotMeasured, Refused):
+            raise
+        except Exception as error:
+            raise Refused(f"{self.experiment.where}: {what}: {expression}: {error}") from error
+
+    def cores(self):
+        """Returns the cores of the machine that the rows come from."""
+        return cores_of(self.origin)
+
+    def checks(self, cores=None):
+        """Returns a list of (check, verdict), in the order of the file. A check that needs more
+        cores than the machine has is open; one whose points are not measured is not measured."""
+        cores = cores or self.cores()
+        found = []
+        for check in self.experiment.checks:
+            try:
+                verdict = HOLDS if self._evaluated(check["holds"], check["says"]) else FAILS
+            except NotMeasured:
+                verdict = MISSING
+            if max(self.experiment.needs_cores, check.get("needs_cores", 1)) > cores:
+                verdict = OPEN
+            found.append((check, verdict))
+        return found
+
+    def verdict(self, cores=None):
+        """Returns the verdict on the claim: that of its worst check."""
+        verdicts = [verdict for _, verdict in self.checks(cores)]
+        for worst in (MISSING, FAILS):
+            if worst in verdicts:
+                return worst
+        judged = [verdict for verdict in verdicts if verdict == HOLDS]
+        return HOLDS if judged else OPEN
+
+    def number(self):
+        """Returns the figure beside the published one, or None."""
+        if not self.wanted:
+            return None
+        try:
+            return self._evaluated(self.wanted["ours"], "number")
+        except NotMeasured:
+            return None
+
+    def table(self):
+        """Returns a DataFrame: the axes, the medians of the table's columns and the ratios of each
+        point, and how far the rounds of the first column spread, in percent of the median."""
+        import pandas  # takes half a second to load
+        lines = []
+        for point in self.points():
+            line = {axis: point.get(axis, "") for axis in self.experiment.axis_names()}
+            for column in (*self.experiment.table_columns, *self.experiment.ratios):
+                try:
+                    line[column] = self._median(column, point)
+                except NotMeasured:
+                    line[column] = None
+            if self.experiment.table_columns and self.rounds > 1:
+                try:
+                    line["spread_pct"] = 100 * self.spread(self.experiment.table_columns[0], **point)
+                except (NotMeasured, Refused, TypeError):
+                    line["spread_pct"] = None
+            lines.append(line)
+        return pandas.DataFrame(lines)

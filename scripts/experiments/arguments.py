@@ -1,0 +1,56 @@
+"""What a command line selects: experiments, the machine they run on, where their rows are."""
+
+import pathlib
+
+from experiments import analysis, definition, machine_profile, store
+from experiments.errors import Refused
+from experiments.text_tables import say
+
+
+def chosen(args):
+    """Returns the experiments that the command line names; --all: all published results."""
+    experiments = definition.load_all()
+    if args.all and args.ids:
+        raise Refused("--all and ids exclude each other")
+    if args.all:
+        return [one for one in experiments.values() if not one.own and
+                (one.simulated or not is_simulated(args))]
+    if not args.ids:
+        raise Refused("name a result, like P7, or --all; `figures.py list` shows them")
+    return [definition.find(name, experiments) for name in args.ids]
+
+
+def is_simulated(args):
+    return bool(args.machine or args.simulated)
+
+
+def profile_of(args, experiment):
+    """Returns the Profile of the machine that --machine or the experiment's own file names."""
+    experiment.form(args.size, simulated=True)
+    return machine_profile.find(args.machine or experiment.simulated.machine)
+
+
+def native_csv_of(args, experiment):
+    return pathlib.Path(args.results) / experiment.id.lower() / f"{args.size}.csv"
+
+
+def csv_of(args, experiment):
+    path = native_csv_of(args, experiment)
+    if is_simulated(args):
+        path = path.with_stem(f"{path.stem}-{profile_of(args, experiment).name}")
+    return path
+
+
+def read(path, experiment):
+    rows = store.Store(path)
+    if not rows.rows:
+        raise Refused(f"there are no rows {rows.path}: figures.py run {experiment.id} makes them")
+    return analysis.Measured(experiment, rows.rows), rows
+
+
+def draw(args, experiment):
+    from experiments import plots  # matplotlib takes a second to load
+    found, rows = read(csv_of(args, experiment), experiment)
+    path = rows.path.with_suffix(".png")
+    plots.draw(experiment, found, path, rows.extras)
+    say(f"drawn: {path}")

@@ -1,0 +1,71 @@
+"""Whose the cores are while a run is measured.
+
+A measurement is worth something only if the cores were its own. Others show in three ways: in the
+time that other programs and the host (steal) take from the cores, which the kernel counts; in load
+before the run begins; and in the run's involuntary context switches, compared with those of the
+same point's other rounds. The kernel's own threads are not counted: they work for the run.
+"""
+
+import os
+import resource
+import statistics
+import time
+
+MOST_OF_OTHERS = 0.03  # of the cores' time
+PROBE_SECONDS = 0.2
+LONGEST_WAIT_SECONDS = 20
+
+
+def cores():
+    """Returns the cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _taken_seconds():
+    """Returns the time that programs, and the host, have taken from all cores since the machine
+    started."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        user, nice, _, _, _, _, _, steal = map(int, stat.readline().split()[1:9])
+    return (user + nice + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def _own_seconds():
+    times = os.times()
+    return times.user + times.children_user
+
+
+class Watch:
+    """From its making on, counts what others take from the cores."""
+
+    def __init__(self):
+        self._taken, self._own, self._begun = _taken_seconds(), _own_seconds(), time.monotonic()
+        self._switches = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nivcsw
+
+    def others(self):
+        """Returns the share of the cores' time that others have taken."""
+        seconds = (time.monotonic() - self._begun) * os.cpu_count()
+        taken = _taken_seconds() - self._taken - (_own_seconds() - self._own)
+        return max(0, taken / seconds)
+
+    def switches(self):
+        """Returns the involuntary context switches of ended children, for each second."""
+        counted = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nivcsw - self._switches
+        return counted / (time.monotonic() - self._begun)
+
+
+def unusual(switches, of_other_rounds):
+    """Returns whether a run was interrupted far more often than the other rounds of its point."""
+    if len(of_other_rounds) < 2:
+        return False
+    return switches > 4 * statistics.median(of_other_rounds) + 500
+
+
+def wait_until_idle():
+    """Waits until others leave the cores alone, but not for ever: the run itself notices
+    them, too."""
+    end = time.monotonic() + LONGEST_WAIT_SECONDS
+    while time.monotonic() < end:
+        watch = Watch()
+        time.sleep(PROBE_SECONDS)
+        if watch.others() <= MOST_OF_OTHERS:
+            return

@@ -1,0 +1,119 @@
+"""Runs points on a simulated machine: several at once, because virtual time is not disturbed.
+
+A simulated run takes one core of this machine, however many the simulated one has; so there is a
+runner for each core here. Native runs still run one at a time. A round is a seed of the
+simulation.
+"""
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import datetime
+import os
+import pathlib
+import queue
+import subprocess
+import time
+
+from experiments import idle_watch
+from experiments.definition import CONFIG
+from experiments.errors import Refused
+from experiments.runner import PointRefused, Runner
+
+
+@dataclasses.dataclass
+class Job:
+    """A point, the seed of its run, and the Store that its row goes to."""
+
+    rows: object
+    number: int
+    point: object
+
+
+def logjam_of(given=None):
+    """Returns the simulated binary: --logjam, $LOGJAM_SIM, or build-sim/logjam."""
+    path = pathlib.Path(given or os.environ.get("LOGJAM_SIM") or
+                        CONFIG.parent / "build-sim" / "logjam")
+    if not os.access(path, os.X_OK):
+        raise Refused(f"there is no simulated program {path}; `make sim` builds it, --logjam names "
+                      "another one")
+    return str(path.resolve())
+
+
+class SimulatedRunner(Runner):
+    """Runs points on the machine of a Profile. One thread at a time uses it."""
+
+    def __init__(self, logjam, wal_dir, profile):
+        super().__init__(logjam, wal_dir, tries=1, cores=profile.cores)
+        self._profile, self._child, self._stopped = profile, None, False
+
+    def run(self, point, seed=1):
+        """Returns the Outcome of one run with this seed. `host_seconds` is how long it took
+        here."""
+        self.always = [f"--machine={self._profile.path}", f"--sim_seed={seed}"]
+        began, begun = datetime.datetime.now(datetime.timezone.utc), time.monotonic()
+        outcome = self._run_once(point)
+        outcome.row = {"began": began.isoformat(timespec="milliseconds"),
+                       "host_seconds": f"{time.monotonic() - begun:.2f}", "binary": self.binary,
+                       "profile": self._profile.fingerprint, **outcome.row}
+        if not outcome.row.get("machine", "").startswith("simulated"):
+            raise Refused(f"{self.logjam} made a row of the machine {outcome.row.get('machine')}: "
+                          "it is no simulated one")
+        return outcome
+
+    def _ended(self, line):
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as self._child:
+            if self._stopped:
+                self._child.kill()
+            said, why = self._child.communicate()
+        return self._child.returncode, (why.strip() or said.strip()).splitlines()
+
+    def stop(self):
+        """Ends what is running, and whatever is begun after it."""
+        self._stopped = True
+        if self._child is not None:
+            self._child.kill()
+
+
+@contextlib.contextmanager
+def runners(logjam, wal_dir, profile, number=None):
+    """Gives a SimulatedRunner for each core of this machine, or `number` of them."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(SimulatedRunner(logjam, wal_dir, profile))
+               for _ in range(number or idle_watch.cores())]
+
+
+def run_jobs(name, jobs, made, progress, skip_refused=False):
+    """Runs each Job with one of the SimulatedRunners `made`; its row is stored when it has ended.
+    Returns what was refused: a list of (Job, sentence). Unless `skip_refused`, a refusal ends
+    everything."""
+    free, refused = queue.SimpleQueue(), []
+    for runner in made:
+        free.put(runner)
+
+    def run(job):
+        runner = free.get()
+        try:
+            return runner.run(job.point, job.number)
+        finally:
+            free.put(runner)
+
+    with concurrent.futures.ThreadPoolExecutor(len(made)) as pool:
+        try:
+            waiting = {pool.submit(run, job): job for job in jobs}
+            for ended in concurrent.futures.as_completed(waiting):
+                job = waiting[ended]
+                progress.step(f"{name}, seed {job.number}: {job.point.name}")
+                try:
+                    job.rows.add(job.point, job.number, ended.result())
+                except PointRefused as error:
+                    if not skip_refused:
+                        raise
+                    refused.append((job, str(error)))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for runner in made:
+                runner.stop()
+            raise
+    return refused

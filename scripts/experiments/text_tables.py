@@ -1,0 +1,47 @@
+"""What the commands print of rows: tables, numbers beside the published ones, verdicts."""
+
+from experiments import analysis
+
+
+def say(text="", end="\n"):
+    print(text, end=end, flush=True)
+
+
+def shown(value):
+    """Returns a value as a reader wants it: four digits, or whole numbers of thousands."""
+    if value is None or value != value:
+        return "-"
+    if isinstance(value, str):
+        return value
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def print_table(table):
+    print_lines(list(table.columns), table.values.tolist())
+
+
+def print_lines(columns, values):
+    lines = [columns] + [[shown(value) for value in line] for line in values]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    left = [all(isinstance(line[i], str) for line in values) for i in range(len(columns))]
+    for line in lines:
+        say("  ".join(text.ljust(width) if to_left else text.rjust(width)
+                      for text, width, to_left in zip(line, widths, left)).rstrip())
+
+
+def print_measured(experiment, found):
+    """Returns the table and the checks of what was measured. Returns whether no check fails."""
+    say(f"\n{experiment.id}: {experiment.title}"
+        + (f" ({experiment.source})" if experiment.source else ""))
+    print_table(found.table())
+    number = found.number()
+    if number is not None:
+        wanted = found.wanted
+        unit = wanted.get("unit", "")
+        unit = unit if unit in ("x", "%") else " " + unit
+        say(f"{wanted['what']}: {shown(number)}{unit}"
+            + (f", published {shown(wanted['published'])}{unit}" if "published" in wanted else ""))
+    checks = found.checks()
+    for check, verdict in checks:
+        say(f"{verdict}: {check['says']}")
+    return all(verdict in (analysis.HOLDS, analysis.OPEN) for _, verdict in checks)

@@ -1,0 +1,115 @@
+// Devices that fail, or that cannot be opened: one sentence, and the exit status of R7.
+#include <sys/resource.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "logging/device/device_registry.h"
+#include "logging/device/faulty_device.h"
+#include "platform/clock.h"
+#include "platform/memory.h"
+#include "platform/spin.h"
+#include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
+#include "tests/scoped_flags.h"
+
+namespace logjam {
+namespace {
+
+// R7: a failure ends the process and names the file and the reason, whether a worker or the daemon
+// flushes.
+TEST(FailureDeathTest, AFailedWriteEndsTheProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const int error : {EIO, ENOSPC}) {
+    for (const bool help : {true, false}) {
+      LogDirectory directory;
+      LogOptions options = log_options(*find_scheme("centr"), directory, "faulty:sync", 1);
+      options.config.flush_help = help;
+      EXPECT_EXIT(
+          {
+            Log log(options);
+            log.start();
+            for (Device* one : log.devices()) {
+              dynamic_cast<FaultyDevice&>(*one).fail_next_write(error);
+            }
+            const Published one = publish_record(log, 0, 1, 64);
+            log.scheme().wait_durable(0, one.point);
+            std::_Exit(0);  // acknowledged
+          },
+          testing::ExitedWithCode(3),
+          "cannot write the log file .*stream-0.log.db: .*nothing is acknowledged after this");
+    }
+  }
+}
+
+void limit_file_size(uint64_t bytes) {
+  const rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+TEST(FailureDeathTest, APreallocationThatDoesNotFitIsRefused) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const char* device : {"file", "sync", "nvm"}) {
+    LogDirectory directory;
+    LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);
+    options.preallocate_bytes = uint64_t{64} << 20;
+    EXPECT_EXIT(
+        {
+          limit_file_size(uint64_t{3} << 20);
+          const Log log(options);
+        },
+        testing::ExitedWithCode(2),
+        "cannot preallocate 64 MiB for the log file .*: File too large");
+  }
+}
+
+TEST(FailureDeathTest, ADiskThatFillsUpDuringTheRunEndsTheProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const char* device : {"file", "sync", "sim:10", "nvm"}) {
+    for (const uint64_t preallocate : {uint64_t{0}, uint64_t{1} << 20}) {
+      // The limit is each file's; a segment that cannot be made is in segments_test.cc.
+      if (device_traits(device).has_segments && preallocate != 0) continue;
+      LogDirectory directory;
+      LogOptions options = log_options(*find_scheme("centr"), directory, device, 1);
+      options.preallocate_bytes = preallocate;
+      EXPECT_EXIT(
+          {
+            limit_file_size(uint64_t{3} << 20);
+            Log log(options);
+            log.start();
+            for (uint64_t i = 0;; ++i) {
+              log.scheme().wait_durable(0, publish_record(log, 0, i, 100'000).point);
+            }
+          },
+          testing::ExitedWithCode(3), "cannot .* the log file .*stream-0.log.db: File too large");
+    }
+  }
+}
+
+TEST(FailureDeathTest, DirectoriesThatCannotBeUsedAreRefused) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  LogDirectory directory;
+  LogOptions options = log_options(*find_scheme("centr"), directory, "sync", 1);
+  options.directories = {"/proc/no/such/place"};
+  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
+              "cannot create the log directory");
+  options.directories = {directory.path(), directory.path() + "/."};
+  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2), "are the same log directory");
+  SchemeInfo in_place = *options.scheme;
+  in_place.traits.in_place = true;
+  options.scheme = &in_place;
+  options.device = "nvm";
+  options.directories = {directory.path(), directory.path() + "/b"};
+  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
+              "writes 1 stream\\(s\\), not striped: name no more log directories than that");
+  options.directories = {directory.path()};
+  const Log first(options);
+  EXPECT_EXIT(const Log second(options), testing::ExitedWithCode(2), "in use by another process");
+}
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,97 @@
+"""Medians, ratios and verdicts come from the rows, and from nothing else."""
+
+import unittest
+
+from fixtures import experiment, row
+
+from experiments.analysis import FAILS, HOLDS, MISSING, OPEN, Measured
+from experiments.errors import Refused
+
+
+def measured(rows=None, **fields):
+    rows = rows or [row(number, value * number, log=log, threads=threads)
+                    for number in (1, 2, 3)
+                    for log, value in (("centr", 10), ("eleda", 30)) for threads in (1, 2)]
+    return Measured(experiment(**fields), rows)
+
+
+def check(holds, **fields):
+    return {"says": "so", "holds": holds, **fields}
+
+
+class MeasuredRows(unittest.TestCase):
+    def test_a_value_is_the_median_of_the_rounds(self):
+        self.assertEqual(measured().value("tps", log="centr", threads=1), 20)
+
+    def test_a_ratio_is_the_median_of_the_rounds_ratios_and_not_the_ratio_of_medians(self):
+        rows = [row(1, 10, log="centr"), row(1, 20, log="eleda"), row(2, 100, log="centr"),
+                row(2, 400, log="eleda"), row(3, 1000, log="centr"), row(3, 1000, log="eleda")]
+        found = measured(rows, grid=[{"axes": {"log": ["centr", "eleda"]}}])
+        self.assertEqual(found.ratio("tps", {"log": "eleda"}, {"log": "centr"}), 2)
+        self.assertEqual(found.value("tps", log="eleda") / found.value("tps", log="centr"), 4)
+
+    def test_a_ratio_uses_only_rounds_that_both_have(self):
+        rows = [row(1, 10, log="centr"), row(2, 10, log="eleda"), row(3, 10, log="centr"),
+                row(3, 30, log="eleda")]
+        found = measured(rows, grid=[{"axes": {"log": ["centr", "eleda"]}}])
+        self.assertEqual(found.ratio("tps", {"log": "eleda"}, {"log": "centr"}), 3)
+
+    def test_a_ratio_of_the_table_is_a_column_of_the_points(self):
+        rows = [row(1, 10, log="centr"), row(1, 20, log="eleda"), row(2, 100, log="centr"),
+                row(2, 400, log="eleda"), row(3, 1000, log="centr"), row(3, 1000, log="eleda")]
+        found = measured(rows, grid=[{"axes": {"log": ["centr", "eleda"]}}],
+                         table={"ratios": {"x": {"of": "tps", "to": {"log": "centr"}}}})
+        self.assertEqual(found.value("x", log="eleda"), 2)
+        self.assertEqual(found.low_high("x", log="eleda"), (1, 4))
+
+    def test_ratios_pair_the_points_that_differ_only_so(self):
+        self.assertEqual(measured().ratios("tps", {"log": "eleda"}, {"log": "centr"}), [3, 3])
+
+    def test_several_points_are_not_one_value(self):
+        with self.assertRaises(Refused):
+            measured().value("tps", log="centr")
+        self.assertEqual(measured().values("tps", log="centr"), [20, 20])
+
+    def test_columns_are_computed_in_order_from_numbers_and_counters(self):
+        found = measured(columns={"ktps": "tps / 1000", "more": "ktps + counter('segments')"})
+        self.assertAlmostEqual(found.value("more", log="centr", threads=1), 3.02)
+
+    def test_a_check_holds_or_does_not_by_the_rows(self):
+        found = measured(check=[check("ratio('tps', {'log': 'eleda'}, {'log': 'centr'}, threads=2) > 2"),
+                                check("all(v > 50 for v in values('tps', log='eleda'))"),
+                                check("value('tps', log='eleda', threads=1) > 100")])
+        self.assertEqual([verdict for _, verdict in found.checks()], [HOLDS, HOLDS, FAILS])
+        self.assertEqual(found.verdict(), FAILS)
+
+    def test_a_check_is_open_on_fewer_cores_than_it_needs(self):
+        found = measured(check=[check("False", needs_cores=4), check("True")])
+        self.assertEqual([verdict for _, verdict in found.checks()], [OPEN, HOLDS])
+        self.assertEqual([verdict for _, verdict in found.checks(cores=4)], [FAILS, HOLDS])
+        self.assertEqual(found.verdict(), HOLDS)
+        self.assertEqual(measured(needs_cores=3, check=[check("False")]).verdict(), OPEN)
+
+    def test_what_has_no_rows_is_not_measured(self):
+        rows = [row(1, 10, log="centr", threads=1)]
+        found = measured(rows, check=[check("value('tps', log='eleda', threads=1) > 0")],
+                         number={"what": "x", "ours": "value('tps', log='eleda', threads=1)"})
+        self.assertEqual(found.verdict(), MISSING)
+        self.assertIsNone(found.number())
+
+    def test_a_mistake_in_an_expression_is_refused_with_the_file_s_name(self):
+        for expression in ("valeu('tps')", "value('tps', logs='centr')", "1 +"):
+            with self.subTest(expression=expression), self.assertRaises(Refused) as refused:
+                measured(check=[check(expression)]).checks()
+            self.assertIn("t1.toml", str(refused.exception))
+
+    def test_rising_allows_a_little_noise(self):
+        found = measured(check=[check("rising([100, 96, 120])"), check("rising([100, 90, 120])"),
+                                check("falling([100, 104, 80])"), check("falling([100, 110])")])
+        self.assertEqual([verdict for _, verdict in found.checks()], [HOLDS, FAILS, HOLDS, FAILS])
+
+    def test_the_table_has_medians_ratios_and_the_spread(self):
+        found = measured(table={"columns": ["tps"], "ratios": {
+            "x_centr": {"of": "tps", "to": {"log": "centr"}}}})
+        last = found.table().iloc[-1]
+        self.assertEqual((last["log"], last["threads"], last["tps"], last["x_centr"]),
+                         ("eleda", "2", 60, 3))
+        self.assertEqual(last["spread_pct"], 100)

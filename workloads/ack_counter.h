@@ -1,0 +1,56 @@
+// The count of acknowledged changes, which Workload::verify() compares with the tables.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/workload.h"
+#include "platform/atomic.h"
+
+namespace logjam {
+
+// Counts the acknowledged changes of a run, so that Workload::verify() can compare the sum with the
+// contents of the tables.
+//
+// Each client counts for itself, and adds its count once, in its destructor at the end of the run.
+// verify() reads the sum after that. Any thread may call add(). Relaxed atomics are enough, because
+// the run's threads are joined before verify() reads.
+class AckCounter {
+ public:
+  // Adds one client's count. A client whose deletes exceed its inserts adds a negative number,
+  // modulo 2^64.
+  void add(uint64_t acknowledged) {
+    acknowledged_.fetch_add(acknowledged, platform::memory_order_relaxed);
+    clients_.fetch_add(1, platform::memory_order_relaxed);
+  }
+
+  // Starts again from `recovered` things in the tables, for Workload::resume(). They replace the
+  // loaded things and the things that clients counted while they replayed commands.
+  void resume(uint64_t recovered) {
+    recovered_ = recovered;
+    acknowledged_.store(0, platform::memory_order_relaxed);
+    clients_.store(0, platform::memory_order_relaxed);
+  }
+
+  // Appends the check `name`: the `found` things in the tables are the `loaded` and the
+  // acknowledged ones. Only the bits in `mask` are compared. Appends nothing if no client has run,
+  // because after a recovery alone the expected number is unknown.
+  void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
+             uint64_t loaded = 0, uint64_t mask = ~uint64_t{0}) const {
+    if (clients_.load(platform::memory_order_relaxed) == 0) return;
+    const uint64_t before = recovered_.value_or(loaded);
+    const uint64_t expected = (before + acknowledged_.load(platform::memory_order_relaxed)) & mask;
+    checks->push_back({name, found == expected,
+                       std::to_string(found) + " found, " + std::to_string(expected) +
+                           (recovered_ ? " recovered" : " loaded") + " and acknowledged"});
+  }
+
+ private:
+  platform::atomic<uint64_t> acknowledged_{0};
+  platform::atomic<uint32_t> clients_{0};
+  std::optional<uint64_t> recovered_;
+};
+
+}  // namespace logjam

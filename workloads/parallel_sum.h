@@ -1,0 +1,61 @@
+// Sums over tables and other large collections, computed on all cores, for Workload::verify().
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "engine/storage/database.h"
+#include "platform/parallel.h"
+#include "platform/thread.h"
+
+namespace logjam {
+
+// Computes a sum on all cores: count_part(part, parts, &sum) adds part `part` of `parts` to a Sum
+// of its own, which starts as `nothing`. Sum::add joins the parts in their order, so the result is
+// the one that a single thread would find. One thread does all the work if there are few `items` to
+// count, because forking would cost more than counting.
+template <class Sum, class CountPart>
+Sum sum_of_parts(const Sum& nothing, const CountPart& count_part, uint64_t items = ~uint64_t{0}) {
+  constexpr uint32_t kPartsPerCore = 4;  // so that a slow part does not hold up the rest
+  constexpr uint64_t kFewItems = 1000;
+  if (items < kFewItems) {
+    Sum sum = nothing;
+    count_part(0, 1, &sum);
+    return sum;
+  }
+  const auto cores = static_cast<uint32_t>(platform::core_count());
+  std::vector<Sum> sums(size_t{cores} * kPartsPerCore, nothing);
+  const auto parts = static_cast<uint32_t>(sums.size());
+  platform::parallel_for_parts(parts, cores, [&](uint32_t part) {
+    Sum sum = nothing;
+    count_part(part, parts, &sum);
+    sums[part] = std::move(sum);
+  });
+  Sum all = nothing;
+  for (const Sum& sum : sums) all.add(sum);
+  return all;
+}
+
+// Returns the sum, modulo 2^64, of number_of(key, row) over all present rows. Works on all cores,
+// and must not be called while transactions run.
+template <class NumberOf>
+uint64_t sum_of_rows(Table& table, const NumberOf& number_of) {
+  struct Sum {
+    uint64_t value = 0;
+    void add(const Sum& other) { value += other.value; }
+  };
+  const auto add_part = [&](uint32_t part, uint32_t parts, Sum* sum) {
+    table.for_each_row(part, parts, [&](Key key, const std::byte* row) {
+      sum->value += static_cast<uint64_t>(number_of(key, row));
+    });
+  };
+  return sum_of_parts(Sum{}, add_part).value;
+}
+
+// Returns the number of present rows. Works on all cores, like sum_of_rows().
+inline uint64_t count_rows(Table& table) {
+  return sum_of_rows(table, [](Key, const std::byte*) { return 1; });
+}
+
+}  // namespace logjam
