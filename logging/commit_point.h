@@ -37,6 +37,7 @@ enum class RecordRole : uint8_t {
   kCommit,  // the record commits the transaction
   kVoid,    // recovery skips the record: the validation failed after the hole was reserved
 };
+constexpr bool commits(RecordRole role) { return role == RecordRole::kCommit; }
 
 // The point in the log that an acknowledgement waits for. The scheme makes it, the worker keeps it,
 // and the same scheme says whether it is durable (LogScheme::is_durable).

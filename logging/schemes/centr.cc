@@ -24,7 +24,7 @@ class Centr final : public SingleStreamScheme {
   CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override {
     sbl_.store(reservation.sequence, platform::memory_order_release);
     mutex_.unlock();
-    stream().published(role == RecordRole::kCommit);
+    stream().published(commits(role));
     return commit_point(reservation.sequence);
   }
 

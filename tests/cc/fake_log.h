@@ -105,7 +105,7 @@ class FakeLog final : public ForwardingScheme {
     open_[worker]->role = role;
     if (options_.keep) entries.push_back(std::move(*open_[worker]));
     open_[worker] = nullptr;
-    if (role == RecordRole::kCommit) drawn_[worker] = 0;
+    if (commits(role)) drawn_[worker] = 0;
     return CommitPoint::in_stream(0, reservation.sequence);
   }
 

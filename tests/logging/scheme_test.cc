@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "platform/clock.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
 
@@ -229,6 +230,23 @@ TEST_P(SchemeTest, SynchronousCommitsFromManyThreadsLoseNoWakeUp) {
       EXPECT_EQ(not_durable.load(), 0u);
     }
   }
+}
+
+// `scm` has no buffer, and in `centr-lockflush` a worker that finds the buffer full flushes it.
+TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
+  LogOptions small = options("sim:2000", 4);
+  small.config.buffer_bytes = 8192;
+  Log log(small);
+  log.start();
+  uint64_t waited = 0;
+  for (uint64_t i = 0; i < 20; ++i) {
+    const LogReservation reservation = log.scheme().reserve(0, {}, 2048);
+    waited += reservation.waited_ticks;
+    fill_record(reservation, log.run(), i);
+    log.scheme().publish(0, reservation, RecordRole::kCommit);
+  }
+  const bool waits = !GetParam()->traits.in_place && GetParam()->name != "centr-lockflush";
+  EXPECT_EQ(waited >= platform::ns_to_ticks(1'000'000), waits);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SchemeTest, testing::ValuesIn(logging_schemes()), scheme_test_name);

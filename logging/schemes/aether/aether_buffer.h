@@ -110,7 +110,7 @@ class AetherBuffer {
       me.array->free(*me.slot);
       release(me);
     }
-    stream_.published(role == RecordRole::kCommit);
+    stream_.published(commits(role));
     release_.after_published();
   }
 

@@ -104,9 +104,8 @@ class Dlog final : public MultiStreamScheme {
                       RecordRole role) override {
     WorkerState& me = workers_[worker];
     const CommitPoint point =
-        role == RecordRole::kCommit
-            ? CommitPoint::in_dependency_queue(worker, me.queue->push(me.tails, me.bound))
-            : CommitPoint::in_stream(me.home, me.tails[me.home]);
+        commits(role) ? CommitPoint::in_dependency_queue(worker, me.queue->push(me.tails, me.bound))
+                      : CommitPoint::in_stream(me.home, me.tails[me.home]);
     logs_[reservation.stream]->buffer.publish(worker, me.bytes, role);
     if (me.commits && placement == Placement::kRandom) me.home = pick_log(me);
     return point;

@@ -69,7 +69,7 @@ class FetchAddScheme : public SingleStreamScheme {
   CommitPoint publish(uint32_t worker, const LogReservation& reservation,
                       RecordRole role) override {
     tracker_.publish(worker, reservation.position, reservation.sequence);
-    stream().published(role == RecordRole::kCommit);
+    stream().published(commits(role));
     if (!helped()) tracking_.notify_after_fence();
     return commit_point(reservation.sequence);
   }

@@ -15,13 +15,12 @@ PerWorkerScheme::PerWorkerScheme(const LogConfig& config)
 CommitPoint PerWorkerScheme::publish(uint32_t worker, const LogReservation& reservation,
                                      RecordRole role) {
   WorkerState& log = logs_[worker];
-  const bool commits = role == RecordRole::kCommit;
-  if (commits) wanted_.raise(worker, reservation.sequence);
+  if (commits(role)) wanted_.raise(worker, reservation.sequence);
   const uint64_t end = reservation.position + reservation.bytes;
   record_durable_sequence(worker, end, reservation.sequence);
   log.filled.store(end, memory_order_release);
   log.place.store(kNone, memory_order_release);
-  stream(worker).published(commits);
+  stream(worker).published(commits(role));
   return CommitPoint::in_every_stream(reservation.sequence);
 }
 

@@ -86,10 +86,9 @@ class Poplar final : public MultiStreamScheme {
                       RecordRole role) override {
     const WorkerState& me = workers_[worker];
     const uint32_t home_stream = reservation.stream;
-    const bool commits = role == RecordRole::kCommit;
-    if (commits && me.reads) wanted_.raise(home_stream, reservation.sequence);
+    if (commits(role) && me.reads) wanted_.raise(home_stream, reservation.sequence);
     buffers_[home_stream]->publish(me.segment, reservation.bytes);
-    stream(home_stream).published(commits);
+    stream(home_stream).published(commits(role));
     return me.reads ? CommitPoint::in_every_stream(reservation.sequence, kQwr)
                     : CommitPoint::in_stream(home_stream, reservation.sequence, kQww);
   }

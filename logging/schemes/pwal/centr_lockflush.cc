@@ -45,9 +45,8 @@ class CentrLockFlush final : public SingleStreamScheme {
   CommitPoint publish(uint32_t worker, const LogReservation& reservation,
                       RecordRole role) override {
     sbl_.store(reservation.sequence, platform::memory_order_release);
-    const bool commits = role == RecordRole::kCommit;
-    stream().published(commits);
-    if (commits && ++commits_ >= group_) flush_buffer(worker);
+    stream().published(commits(role));
+    if (commits(role) && ++commits_ >= group_) flush_buffer(worker);
     mutex_.unlock();
     return commit_point(reservation.sequence);
   }

@@ -98,8 +98,7 @@ class Pwal final : public MultiStreamScheme {
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     PrivateBuffer& records = buffers_[worker]->records;
-    uint64_t waited = 0;
-    while (true) {
+    for (uint64_t waited = 0;;) {
       waited += stream(worker).wait_for_space(records.place().end + bytes);
       const uint64_t lsn = records.open();
       const uint64_t begin = records.place().end;
@@ -113,12 +112,11 @@ class Pwal final : public MultiStreamScheme {
                       RecordRole role) override {
     Buffer& buffer = *buffers_[worker];
     buffer.records.publish({reservation.position + reservation.bytes, reservation.sequence});
-    const bool commits = role == RecordRole::kCommit;
-    if (commits) {
+    if (commits(role)) {
       ++buffer.commits;
       buffer.committed = reservation.sequence;
     }
-    stream(worker).published(commits);
+    stream(worker).published(commits(role));
     return unsafe_ ? CommitPoint::in_stream(worker, reservation.sequence)
                    : CommitPoint::in_every_stream(reservation.sequence);
   }

@@ -88,11 +88,10 @@ class Silo final : public MultiStreamScheme {
 
   CommitPoint publish(uint32_t worker, const LogReservation& reservation,
                       RecordRole role) override {
-    const bool commits = role == RecordRole::kCommit;
     wanted_.raise(0, EpochTids::epoch_of(reservation.sequence));
     loggers_[reservation.stream]->chunks.publish(buffers_[worker], reservation.bytes);
-    tids_.published(worker, commits);
-    stream(reservation.stream).published(commits);
+    tids_.published(worker, commits(role));
+    stream(reservation.stream).published(commits(role));
     return CommitPoint::in_every_stream(reservation.sequence);
   }
 
