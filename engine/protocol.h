@@ -46,8 +46,8 @@ struct WorkerContext {
 // One transaction object of one worker, used again and again. Only the worker's thread calls it.
 //
 // The worker calls begin(), then the workload calls the Transaction API, then the worker calls
-// commit() or abort(). If a commit keeps its locks (--locks=write), the worker calls release_locks()
-// once the commit point is durable.
+// commit() or abort(). If a commit keeps its locks (--locks=write), the worker calls
+// release_locks() once the commit point is durable.
 class ProtocolTransaction : public Transaction {
  public:
   // Starts a transaction. `retry`: the transaction is repeated after an abort, and keeps its age

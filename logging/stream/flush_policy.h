@@ -1,4 +1,5 @@
-// When a stream is flushed: what --flush_txns, --flush_bytes, --flush_us and --flush_gap_us ask for.
+// When a stream is flushed: what --flush_txns, --flush_bytes, --flush_us and --flush_gap_us ask
+// for.
 //
 // The first three are Aether's X, L and T ("every X transactions, L bytes logged, or T time
 // elapsed", section 4.1). T counts from the oldest publish that no flush covers yet. X and L need a
@@ -7,11 +8,11 @@
 //
 // The gap belongs to the immediate policy. While workers are busy, a write begins at least
 // --flush_gap_us after the one before it, because each write costs them some 30 us of processor
-// time. Bytes that are filled meanwhile become one larger write. No thread that waits for durability
-// waits for the gap (Flush::kNow, and workers that rely on the daemon: stream.h).
+// time. Bytes that are filled meanwhile become one larger write. No thread that waits for
+// durability waits for the gap (Flush::kNow, and workers that rely on the daemon: stream.h).
 //
-// A FlushPolicy is a value. It reads no clock and no memory of other threads: the stream loads these
-// and passes them on (stream.h).
+// A FlushPolicy is a value. It reads no clock and no memory of other threads: the stream loads
+// these and passes them on (stream.h).
 #pragma once
 
 #include <cstdint>

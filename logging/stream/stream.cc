@@ -152,8 +152,8 @@ bool Stream::step(Flush flush, bool may_block) {
   return advanced;
 }
 
-// Looks how far the ring is filled, unless the next write will be as large as a write may be without
-// a look. A look may take long: ELEDA crawls over the bytes that were filled.
+// Looks how far the ring is filled, unless the next write will be as large as a write may be
+// without a look. A look may take long: ELEDA crawls over the bytes that were filled.
 const Progress& Stream::look_to_write() {
   const StripedDevices::Member* next = devices_.ready(seen_.position);
   if (next == nullptr || seen_.position - next->next < max_write_bytes_) seen_ = look();
@@ -208,9 +208,9 @@ bool Stream::write(const Progress& filled, Flush flush, bool may_block) {
   return true;
 }
 
-// Returns the goal of a write that begins on `member`. The next write on a device waits for one that
-// ends inside a block (StripedDevices). So where several writes may be under way, and this one is
-// large, the last block waits for the next write.
+// Returns the goal of a write that begins on `member`. The next write on a device waits for one
+// that ends inside a block (StripedDevices). So where several writes may be under way, and this one
+// is large, the last block waits for the next write.
 uint64_t Stream::goal_of(const Progress& filled, const StripedDevices::Member& member,
                          Flush flush) {
   const uint64_t goal = owner_.filled_to_write(index_, filled.position);
@@ -311,8 +311,8 @@ void Stream::give_up_lead() {
 
 // The daemon ---------------------------------------------------------------------------------
 
-// Returns for how long the daemon sleeps on the device at most, before it looks whether it can start
-// another write. A publisher does not wake it meanwhile.
+// Returns for how long the daemon sleeps on the device at most, before it looks whether it can
+// start another write. A publisher does not wake it meanwhile.
 uint64_t Stream::next_start_ns() const {
   if (!policy_.immediate() || policy_.gap_ticks == 0) return FlushDaemon::kMostSleepNs;
   const uint64_t left = policy_.ticks_until_asked(policy_clock(), platform::ticks());
@@ -341,8 +341,8 @@ void Stream::flush(Flush flush) {
 }
 
 // Takes the daemon's step, unless a worker leads or takes a step. Returns whether it took it. If
-// workers may not poll, the daemon leads: it sleeps on the device under the latch. If they may poll,
-// the daemon sleeps without the latch, so that they can take it.
+// workers may not poll, the daemon leads: it sleeps on the device under the latch. If they may
+// poll, the daemon sleeps without the latch, so that they can take it.
 bool Stream::take_turn(Flush flush) {
   const bool leads = !pollable_;
   if (leads ? !lead_.take() : !latch_.try_lock()) return false;

@@ -14,7 +14,8 @@ std::string root();
 // source tree.
 std::set<std::string> files(const std::set<std::string>& endings);
 
-// Returns the text of a file. `path` is relative to the root. Ends the process if it cannot be read.
+// Returns the text of a file. `path` is relative to the root. Ends the process if it cannot be
+// read.
 std::string read_file(const std::string& path);
 
 }  // namespace logjam::lint

@@ -9,9 +9,9 @@
 #include "platform/flag_list.h"
 #include "platform/text.h"
 
-// A flag that is not given has a value that no variant has (-1, 0 bytes, "auto", an empty list), and
-// stands for the variant's. So the meaning of a flag depends on its value alone: recovery sets the
-// flags of the log's header.
+// A flag that is not given has a value that no variant has (-1, 0 bytes, "auto", an empty list),
+// and stands for the variant's. So the meaning of a flag depends on its value alone: recovery sets
+// the flags of the log's header.
 DEFINE_string(
     ycsb_workload, "A",
     "the mix, by its name in `logjam list variants`; A to F are YCSB's own; papers' mixes "

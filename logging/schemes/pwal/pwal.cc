@@ -74,8 +74,7 @@ bool unsafe() { return FLAGS_pwal_ack == "unsafe"; }
 // Returns how many commits a worker flushes together. Where log threads preempt workers, they alone
 // decide when to flush, unless --pwal_ngroup is given.
 uint64_t group(const LogConfig& config) {
-  const bool flushers_alone = FLAGS_pwal_ngroup == 0 && config.preemptible_workers;
-  return flushers_alone ? kNoGroup : pwal_ngroup();
+  return FLAGS_pwal_ngroup == 0 && config.preemptible_workers ? kNoGroup : pwal_ngroup();
 }
 
 LogConfig grouped(LogConfig config) {
@@ -91,9 +90,7 @@ class Pwal final : public MultiStreamScheme {
       : MultiStreamScheme(grouped(config), FLAGS_pwal_ngroup <= 1 ? Flush::kNow : Flush::kByPolicy),
         unsafe_(unsafe()),
         group_(group(config)) {
-    for (uint32_t s = 0; s < streams(); ++s) {
-      buffers_.push_back(std::make_unique<Buffer>(counter_));
-    }
+    for (uint32_t s = 0; s < streams(); ++s) buffers_.push_back(std::make_unique<Buffer>(counter_));
   }
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
