@@ -11,6 +11,7 @@
 #include "engine/protocol.h"
 #include "logging/scheme_registry.h"
 #include "platform/clock.h"
+#include "platform/text.h"
 #include "proof/ledger/history.h"
 #include "tests/logging/usable_device.h"
 #include "tests/proof/child.h"
@@ -239,7 +240,7 @@ CrashResult play(const CrashRound& round, const std::string& binary) {
       "--verify", "--threads=2", "--replay=" + round.replay};
 
   CrashResult result;
-  result.commands = "  " + join(run) + "\n  " + join(recover) + "\n";
+  result.commands = "  " + platform::join(run, " ") + "\n  " + platform::join(recover, " ") + "\n";
   std::string wrong, ending;
   wrong = run_and_kill(round, run, history, run_output, &ending);
   if (!wrong.empty()) {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "logging/scheme_registry.h"
+#include "platform/text.h"
 #include "proof/ledger/history.h"
 #include "tests/proof/child.h"
 #include "tests/temporary_directory.h"
@@ -98,7 +99,7 @@ CrashResult play(const LivesRound& round, const std::string& binary) {
   CrashResult result;
   const auto run = [&](const std::vector<std::string>& command, uint64_t kill_after_ms,
                        const std::string& begins = "") {
-    result.commands += "  " + join(command) + "\n";
+    result.commands += "  " + platform::join(command, " ") + "\n";
     const std::string wrong = run_child(command, output, kill_after_ms, begins);
     if (!wrong.empty()) result.report = command[1] + " " + wrong + ":\n" + last_lines(output);
     return wrong.empty();
