@@ -33,9 +33,10 @@ struct LedgerFlags {
   uint64_t die_after = 0, die_early = 0;  // acknowledgements
   uint32_t history_mb = 256;
 
-  // Takes the flags that shape the tables, which the first life of a log decides.
+  // Takes --ledger, whose one value shapes the tables, from the first life of a log.
   void take_tables_of(const LedgerFlags& first) {
     keys = first.keys, cells = first.cells, slots = first.slots;
+    reads = first.reads, writes = first.writes, theta = first.theta;
   }
 
   std::vector<std::string> arguments() const {
