@@ -56,7 +56,7 @@ endif
 # Tests are compiled more often than they are run.
 $(BUILD)/tests/%.o: CXXFLAGS := $(subst -O3,-O0,$(CXXFLAGS))
 # The lints look at every line of the tree: too slow without any optimization.
-$(BUILD)/tests/style/lint.o $(BUILD)/tests/style/prose.o: private CXXFLAGS += -O1
+$(BUILD)/tests/style/docs.o $(BUILD)/tests/style/lint.o $(BUILD)/tests/style/prose.o: private CXXFLAGS += -O1
 
 CLI := $(sort $(wildcard cli/*.cc))
 INSTRUMENTED := logging engine cc workloads proof
