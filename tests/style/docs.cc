@@ -15,6 +15,13 @@ namespace fs = std::filesystem;
 constexpr std::array kSourceEndings = {".h",  ".cc",  ".py",    ".sh", ".toml",
                                        ".md", ".sql", ".flags", ".js", ".txt"};
 
+// Flags of libraries and of programs that pages tell readers to run.
+constexpr std::array kOthersFlags = {"constraint",    "exclude",   "exclusive", "flagfile",
+                                     "gtest_filter",  "help",      "log_dir",   "user",
+                                     "nologtostderr", "partition", "scope",     "slice",
+                                     "sshloginfile",  "time",      "v",         "vmodule",
+                                     "wrap"};
+
 bool is_cpp(const std::string& path) { return path.ends_with(".cc") || path.ends_with(".h"); }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_path(char c) {
@@ -25,6 +32,13 @@ std::string word_at(std::string_view text, size_t at) {
   size_t end = at;
   while (end < text.size() && is_word(text[end])) ++end;
   return std::string(text.substr(at, end - at));
+}
+
+// Returns the name of the flag at `at`, without its dashes.
+std::string flag_at(std::string_view text, size_t at) {
+  size_t end = at + 2;
+  while (end < text.size() && (is_word(text[end]) || text[end] == '-')) ++end;
+  return std::string(text.substr(at + 2, end - at - 2));
 }
 
 // Returns the paths that `word` stands for: `a.{h,cc}` for two, `a.h,b.h` for two.
@@ -50,6 +64,7 @@ TreeNames::TreeNames(std::map<std::string, std::string> files) : files_(std::mov
       folders_.insert(path.substr(0, end));
     }
     if (is_cpp(path)) find_types(path);
+    if (path.ends_with(".py") || path.ends_with(".sh")) find_arguments(text);
   }
 }
 
@@ -66,6 +81,7 @@ void TreeNames::find_types(const std::string& path) {
     if (word == "alignas" || word == "nodiscard") continue;  // the type's name follows
     const bool declares = before == "class" || before == "struct" || before == "enum" ||
                           before == "union" || before == "using";
+    if (before.starts_with("DEFINE_")) flags_.insert(word);
     before = word;
     if (!declares || word == "class") continue;
     const size_t end = code.find_first_of("{;:=>(,", at);
@@ -80,6 +96,14 @@ void TreeNames::find_types(const std::string& path) {
         bases_[word].insert(word_at(code, base));
       }
     }
+  }
+}
+
+void TreeNames::find_arguments(const std::string& script) {
+  for (size_t at = script.find("--"); at != script.npos; at = script.find("--", at + 1)) {
+    const std::string flag = flag_at(script, at);
+    const char after = script[std::min(at + 2 + flag.size(), script.size() - 1)];
+    if (after == '"' || after == ')') flags_.insert(flag);  // an argument's name, a case of a shell
   }
 }
 
@@ -155,6 +179,14 @@ std::string TreeNames::why_no_test(const std::string& suite, const std::string& 
   return "there is no test " + suite + "." + test;
 }
 
+std::string TreeNames::why_no_flag(const std::string& page_text, const std::string& flag) const {
+  if (flags_.contains(flag) || std::ranges::find(kOthersFlags, flag) != kOthersFlags.end() ||
+      page_text.find("(" + flag + ",") != page_text.npos) {
+    return "";
+  }
+  return "there is no flag --" + flag;
+}
+
 std::vector<Finding> TreeNames::check(const std::string& page, const std::string& text) {
   std::vector<Finding> findings;
   size_t line = 1;
@@ -172,6 +204,11 @@ std::vector<Finding> TreeNames::check(const std::string& page, const std::string
       const size_t end = std::min(text.find(')', at), text.size());
       add(why_no_link(page, text.substr(at + 2, end - at - 2)));
       at = end;
+    } else if (text.compare(at, 2, "--") == 0 && text[at - (at > 0)] != '-') {
+      const std::string flag = flag_at(text, at);
+      const bool placeholder = text[std::min(at + 2 + flag.size(), text.size() - 1)] == '*';
+      if (!flag.empty() && is_word(flag[0]) && !placeholder) add(why_no_flag(text, flag));
+      at += 1 + flag.size();
     } else if (is_path(text[at])) {
       size_t end = at;
       while (end < text.size() && is_path(text[end])) ++end;

@@ -1,4 +1,4 @@
-// Rules for what pages (*.md) name: paths, links, types with their members, and tests must exist.
+// Rules for what pages (*.md) name: paths, links, types with their members, tests and flags must exist.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace logjam::lint {
 class TreeNames {
  public:
   // `files` maps the path of each file, relative to the root, to its text. Only the texts of C++
-  // files count.
+  // files and scripts count.
   explicit TreeNames(std::map<std::string, std::string> files);
 
   // Returns a finding for each name on a page that the tree does not have:
@@ -24,7 +24,8 @@ class TreeNames {
   //   - the target of a link, relative to the page's folder;
   //   - in backticks, `Type::member`: the file that declares the type, or one that declares a base
   //     of it, names the member;
-  //   - in backticks, `Suite.Test`: a file of tests/ names both.
+  //   - in backticks, `Suite.Test`: a file of tests/ names both;
+  //   - `--flag`: a C++ file or the page defines it, a script takes it, or another program has it.
   std::vector<Finding> check(const std::string& page, const std::string& text);
 
  private:
@@ -34,11 +35,14 @@ class TreeNames {
   std::string why_no_link(const std::string& page, std::string target) const;
   std::string why_no_member(const std::string& type, const std::string& member);
   std::string why_no_test(const std::string& suite, const std::string& test);
+  std::string why_no_flag(const std::string& page_text, const std::string& flag) const;
   bool names(const std::string& path, const std::string& word);
   void find_types(const std::string& path);
+  void find_arguments(const std::string& script);
 
   std::map<std::string, std::string> files_;
   std::set<std::string> folders_;
+  std::set<std::string> flags_;
   std::map<std::string, std::set<std::string>> words_;  // of a file without comments and literals
   std::map<std::string, std::set<std::string>> declared_in_;  // the files of each type
   std::map<std::string, std::set<std::string>> bases_;

@@ -14,8 +14,7 @@ namespace {
 TEST(Docs, PagesNameOnlyWhatExists) {
   std::map<std::string, std::string> tree;
   for (const std::string& path : lint::files({})) {
-    const bool cpp = path.ends_with(".cc") || path.ends_with(".h");
-    tree[path] = cpp ? lint::read_file(path) : "";
+    tree[path] = path.starts_with("results/") ? "" : lint::read_file(path);
   }
   lint::TreeNames names(std::move(tree));
   for (const std::string& page : lint::files({".md"})) {
@@ -35,6 +34,8 @@ std::string findings(const std::string& line) {
                           "  int commit();  // and abort()\n};"},
                          {"engine/run/run.h", "enum class Phase : int { kLoad };"},
                          {"platform/park.h", "namespace platform { class Parker {}; }"},
+                         {"cli/flags.cc", "DEFINE_bool(\n    verify, true, \"\");"},
+                         {"scripts/run.py", "add_argument(\"--dry-run\")  # not --wet"},
                          {"tests/cc/occ_test.cc", "TEST(OccTest, Commits) {}"}});
   std::string all;
   for (const auto& finding : names.check("docs/A.md", "First.\n" + line + "\n")) {
@@ -47,7 +48,7 @@ TEST(Docs, FindsWrongNames) {
   const std::map<std::string, std::string> planted = {
       {"See cc/oc.h.", "docs/A.md:2: there is no cc/oc.h\n"},
       {"`cc/{occ,oc}.h`", "docs/A.md:2: there is no cc/oc.h\n"},
-      {"    engine/walk/run.py --x", "docs/A.md:2: there is no engine/walk/run.py\n"},
+      {"    engine/walk/run.py x", "docs/A.md:2: there is no engine/walk/run.py\n"},
       {"`oc.h` has it", "docs/A.md:2: there is no oc.h\n"},
       {"`walk/`", "docs/A.md:2: there is no walk\n"},
       {"[x](README.md)", "docs/A.md:2: links to docs/README.md, which does not exist\n"},
@@ -55,6 +56,8 @@ TEST(Docs, FindsWrongNames) {
       {"`Oc::commit()`", "docs/A.md:2: no file declares a type Oc\n"},
       {"`platform::Park`", "docs/A.md:2: platform/ names no Park\n"},
       {"`OccTest.Aborts`", "docs/A.md:2: there is no test OccTest.Aborts\n"},
+      {"`--elr`", "docs/A.md:2: there is no flag --elr\n"},
+      {"    x --verify --wet=1", "docs/A.md:2: there is no flag --wet\n"},
   };
   for (const auto& [line, finding] : planted) EXPECT_EQ(findings(line), finding) << line;
 }
@@ -65,7 +68,8 @@ TEST(Docs, KnowsNamesThatExist) {
         "[x](../README.md#top), [y](https://a.b/c.h), [z](#top), [cc](../cc/)",
         "`Occ::commit()`, `Occ::left`, `Phase::kLoad`, `std::string`, `platform::Parker`",
         "`OccTest.Commits`", "`results/<id>/a.md`, `cc/*.h`, `build/a.md`, oc.h, either/or",
-        "    cp cc/occ.h > cc/mine.h"}) {
+        "    cp cc/occ.h > cc/mine.h", "|---|--|", "`--verify=false`, `--dry-run`, `--pwal_*`",
+        "DEFINE_bool(mine, true, \"\") makes --mine"}) {
     EXPECT_EQ(findings(line), "") << line;
   }
 }
