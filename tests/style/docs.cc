@@ -107,10 +107,6 @@ void TreeNames::find_arguments(const std::string& script) {
   }
 }
 
-bool TreeNames::names(const std::string& path, const std::string& word) {
-  return words_[path].contains(word);
-}
-
 bool TreeNames::has_path(const std::string& path) const {
   return files_.contains(path) || folders_.contains(path);
 }
@@ -135,12 +131,10 @@ std::string TreeNames::why_no_path(const std::string& word, bool in_code) const 
       return path.ends_with(ending) && path.size() > std::string_view(ending).size();
     });
     const bool names_folder = folder && path.find('.') == path.npos;
-    if (from_root ? has_path(path)
-                  : !in_code || path.starts_with("build") || path.starts_with('/') ||
-                        !(has_ending || names_folder) || has_end_of_path(path)) {
-      continue;
-    }
-    return "there is no " + path;
+    const bool is_end = in_code && (has_ending || names_folder) && !path.starts_with("build") &&
+                        !path.starts_with('/');
+    const bool exists = from_root ? has_path(path) : !is_end || has_end_of_path(path);
+    if (!exists) return "there is no " + path;
   }
   return "";
 }
@@ -161,15 +155,17 @@ std::string TreeNames::why_no_member(const std::string& type, const std::string&
     }
     return type + "/ names no " + member;
   }
-  const auto declared = declared_in_.find(type);
-  if (declared == declared_in_.end()) return "no file declares a type " + type;
-  for (const std::string& path : declared->second) {
-    if (names(path, member)) return "";
+  if (declared_in_[type].empty()) return "no file declares a type " + type;
+  std::vector<std::string> types = {type};  // and its bases, each once
+  for (size_t i = 0; i < types.size(); ++i) {
+    for (const std::string& path : declared_in_[types[i]]) {
+      if (words_[path].contains(member)) return "";
+    }
+    for (const std::string& base : bases_[types[i]]) {
+      if (std::ranges::find(types, base) == types.end()) types.push_back(base);
+    }
   }
-  for (const std::string& base : bases_[type]) {
-    if (declared_in_.contains(base) && why_no_member(base, member).empty()) return "";
-  }
-  return *declared->second.begin() + " declares " + type + ", but no member " + member;
+  return *declared_in_[type].begin() + " declares " + type + ", but no member " + member;
 }
 
 std::string TreeNames::why_no_test(const std::string& suite, const std::string& test) {

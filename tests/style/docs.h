@@ -1,4 +1,5 @@
-// Rules for what pages (*.md) name: paths, links, types with their members, tests and flags must exist.
+// Rules for pages (*.md): the paths, links, types with their members, tests and flags that they name
+// must exist.
 #pragma once
 
 #include <map>
@@ -36,7 +37,6 @@ class TreeNames {
   std::string why_no_member(const std::string& type, const std::string& member);
   std::string why_no_test(const std::string& suite, const std::string& test);
   std::string why_no_flag(const std::string& page_text, const std::string& flag) const;
-  bool names(const std::string& path, const std::string& word);
   void find_types(const std::string& path);
   void find_arguments(const std::string& script);
 

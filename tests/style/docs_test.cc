@@ -30,7 +30,7 @@ std::string findings(const std::string& line) {
                          {"README.md", ""},
                          {"cc/occ.h", "class Occ;\nstruct Base { int left; };"},
                          {"cc/base.h",
-                          "class alignas(64) Occ final : public Base {\n"
+                          "class alignas(64) Occ final : public Base<Occ> {\n"
                           "  int commit();  // and abort()\n};"},
                          {"engine/run/run.h", "enum class Phase : int { kLoad };"},
                          {"platform/park.h", "namespace platform { class Parker {}; }"},
