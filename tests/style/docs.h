@@ -1,5 +1,5 @@
-// Rules for pages (*.md): the paths, links, types with their members, tests and flags that they name
-// must exist.
+// Rules for pages (*.md): the paths, links, members of types, tests and flags that they name must
+// exist.
 #pragma once
 
 #include <map>
