@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from PIL import Image
 
-from experiments import curves, dependencies, plot_kinds
+from experiments import curves, dependencies, labels, plot_kinds
 from experiments.analysis import OPEN
 from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
                                component_names, family_of, name_of, schemes_of, short_machine)
@@ -127,10 +127,12 @@ class Figure:
         cells = self.cells()
         single = len(cells) == 1
         self.ends = []  # of the lines whose names stand beside them
+        self.named = []  # panels whose points have names beside them
         self.fits = int(140 / len(cells[0])) - 4  # letters in a panel's width
         self.lines_of_where = 1 + max((self._where(c[0], c[2]).count("\n")
                                        for row in cells for c in row if c), default=0)
-        heights = [3.1 if single else 2.15 if i else 2.5 for i in range(len(cells))]
+        first = 3.6 if self.kind == "points" else 2.5
+        heights = [3.1 if single else 2.15 if i else first for i in range(len(cells))]
         header = Header(self)
         top, bottom = header.inches, 0.42
         figure = plt.figure(figsize=(WIDTH, top + sum(heights) + bottom), dpi=DOTS)
@@ -155,6 +157,8 @@ class Figure:
             self._place(body, grid, cells, sum(heights), 0.28 + 0.15 * self.lines_of_where)
         for axes, ends in self.ends:
             plot_kinds.name_lines(axes, ends, self.styles)
+        for axes, marks in self.named:
+            labels.name_points(axes, marks, self.styles)
         written = io.BytesIO()
         figure.savefig(written, dpi=DOTS, facecolor="white")
         plt.close(figure)
@@ -218,6 +222,9 @@ class Figure:
             plot_kinds.ranges(axes, drawn, self.styles, plot)
         elif self.kind == "bars":
             plot_kinds.bars(axes, drawn, self.styles, plot)
+        elif self.kind == "points":
+            plot_kinds.points(axes, drawn, self.styles, plot)
+            self.named.append((axes, drawn))
         elif panel in self.families:
             of_panel, members = self.families[panel]
             ends = plot_kinds.family(axes, [d for d in self.drawn if d.panel == of_panel],
@@ -316,7 +323,7 @@ class Header:
             return [Patch(facecolor=COLOURS[colour], label=name)
                     for name, colour in figure.parts.values()]
         named = {name: style for name, style in figure.styles.items() if name}
-        if kind == "bars" and len(named) == 1 or figure.families:
+        if kind == "points" or kind == "bars" and len(named) == 1 or figure.families:
             return []
         if kind == "bars":
             return [Patch(facecolor="white" if s.unsafe or s.variant else s.rgb, edgecolor=s.rgb,
