@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONGEST_SECONDS = 120
@@ -24,8 +25,10 @@ SHORTER = (
     (r"\bbuild/logjam (run|micro)\b", r"\g<0> --warmup=0.05 --log_prealloc_mb=16"),
     (r"--seconds=\d+(?= |$)", "--seconds=0.2"),
     (r"--seconds=0\.00\d+", "--seconds=0.0005"),
-    (r"--flagfile=config/ycsb-a\.flags", r"\g<0> --ycsb_records=20000"),
+    (r"--flagfile=config/ycsb-a\.flags",
+     r"\g<0> --ycsb_records=20000 --warmup=0.05 --seconds=0.2"),
     (r"--ycsb_records=100000\b", "--ycsb_records=2000"),
+    (r"--checkpoint=s:2\b", "--checkpoint=s:0.05"),
     (r"--workload=tpcb\b", r"\g<0> --tpcb_accounts=1000"),
     (r"--workload=tpcc\b", r"\g<0> --tpcc_items=1000"),
     (r"sweep\.sh (.*) log=every threads=1,2 rounds=3 -- ",
@@ -64,7 +67,7 @@ def _is_executable(command, tree):
 
 # Commands that are not run: (pattern, check, reason).
 OTHERWISE = (
-    (r"make\b", _targets, "minutes: `make -n` finds the target and all that it needs"),
+    (r"make\b", _targets, "may take minutes: `make -n` finds the target and all that it needs"),
     (r"\.ci/run$", _is_executable, "runs `make test`: it must be executable"),
     (r"(LOGJAM=\S+ )?(build/tests/all|tests/scripts/main\.py) --gtest_filter", _filter_finds_tests,
      "`make test` runs these tests: the filter must find one"),
@@ -164,8 +167,9 @@ def check(command, tree):
         if re.match(pattern, text):
             how(text, tree)
             return f"checked     {text}  [{reason}]"
+    start = time.monotonic()
     tree.run(text)
-    return f"ran         {text}"
+    return f"ran {time.monotonic() - start:5.1f} s {text}"
 
 
 def check_page(page, text, tree):

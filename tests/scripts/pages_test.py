@@ -20,6 +20,8 @@ def text_of(page):
 
 
 class OfAPage(InADirectory):
+    maxDiff = None
+
     def faults(self, page, text=None):
         """Returns the faults of a page's commands, or of another text's in its place."""
         tree = pages.Tree(self.directory / "tree", LOGJAM, LOGJAM_SIM)
