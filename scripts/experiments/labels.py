@@ -1,19 +1,20 @@
 """Writes the names of points beside them, none over another name or a point.
 
-Every name tries places around its point, near ones first, and takes the cheapest. The names in the
-densest regions choose first. Then all choose again, because they know now where the others are. A
-name that is not next to its point has a thin line to it.
+Every name tries places around its point, and takes the cheapest. Then all choose again, because
+they know now where the others are. Of several orders in which names choose, the cheapest result is
+taken. A name that is not next to its point has a thin line to it.
 """
 
 import math
 
 ANGLES = 24
-RADII = (9, 13, 18, 24, 31, 39, 48, 58, 69, 81, 94)  # points from the mark to the name's nearest edge
-ROUNDS = 6
-MARKER = 4.5  # half of a marker's width, with some room
+RADII = (9, 13, 18, 24, 31, 39, 48, 58, 69, 81, 94)  # points from the mark to the name's edge
+ROUNDS = 5
+MARKER = 5.5  # half of a marker's width, with some room
 NEAR = 14  # a name no farther than this needs no line
 # Costs of a name or its line that covers something, in points of distance.
-OVER_NAME, OVER_MARKER, THROUGH_NAME, LINES_CROSS, THROUGH_MARKER = 400, 150, 120, 90, 40
+OVER_NAME, OVER_MARKER, THROUGH_NAME, LINES_CROSS, THROUGH_MARKER = 400, 300, 200, 90, 40
+NEAR_ANOTHER = 60  # the name is about as near to another point as to its own
 
 
 def name_points(axes, marks, styles):
@@ -23,7 +24,7 @@ def name_points(axes, marks, styles):
     texts, points, sizes = [], [], []
     for mark in marks:
         text = axes.annotate(mark.series, (mark.x, mark.middle), (0, 0), ha="center", va="center",
-                             textcoords="offset points", fontsize=7.5, zorder=5,
+                             textcoords="offset points", fontsize=8.5, zorder=5,
                              color=styles[mark.series].rgb, annotation_clip=False)
         box = text.get_window_extent(renderer)
         texts.append(text)
@@ -46,15 +47,34 @@ def places(points, sizes, frame):
     """Returns the middle of each point's name, all in one unit. `sizes` are the names' widths and
     heights; `frame` is (left, bottom, right, top)."""
     crowd = [sum(1 / (20 + math.dist(p, q)) for q in points) for p in points]
-    order = sorted(range(len(points)), key=lambda i: (-crowd[i], i))
-    chosen = [None] * len(points)
+    count = range(len(points))
+    orders = (sorted(count, key=lambda i: -crowd[i]), sorted(count, key=lambda i: crowd[i]),
+              sorted(count, key=lambda i: points[i]), sorted(count, key=lambda i: points[i][::-1]))
+    found = [_in_order(order, points, sizes, frame) for order in orders]
+    return min(found, key=lambda of: of[0])[1]
+
+
+def _in_order(order, points, sizes, frame):
+    """Lets the names choose in this order, again and again. Returns the cost of all, and their
+    places."""
+    chosen, costs = [None] * len(points), [0.0] * len(points)
     for _ in range(ROUNDS):
         for i in order:
             others = [(points[j], chosen[j], sizes[j]) for j in order if j != i and chosen[j]]
             markers = [p for j, p in enumerate(points) if j != i]
-            chosen[i] = min(_around(points[i], sizes[i], frame), key=lambda at, i=i, o=others,
-                            m=markers: _cost(points[i], at, sizes[i], o, m), default=points[i])
-    return chosen
+            chosen[i], costs[i] = _cheapest(points[i], sizes[i], frame, others, markers)
+    return sum(costs), chosen
+
+
+def _cheapest(point, size, frame, others, markers):
+    """Returns the best place of a name, and its cost."""
+    best, least = point, math.inf
+    for at in _around(point, size, frame):
+        if math.dist(point, _nearest(point, _box(at, size))) < least:  # else it costs more
+            cost = _cost(point, at, size, others, markers)
+            if cost < least:
+                best, least = at, cost
+    return best, least
 
 
 def _around(point, size, frame):
@@ -72,11 +92,14 @@ def _around(point, size, frame):
 def _cost(point, at, size, others, markers):
     box = _box(at, size)
     end = _nearest(point, box)
-    cost = math.dist(point, end)
+    cost = distance = math.dist(point, end)
     for marker in markers:
-        if math.dist(marker, _nearest(marker, box)) < MARKER:
+        away = math.dist(marker, _nearest(marker, box))
+        if away < MARKER:
             cost += OVER_MARKER
-        elif cost > NEAR and _distance(marker, point, end) < MARKER:
+        elif away < 1.8 * distance and distance <= NEAR:
+            cost += NEAR_ANOTHER
+        elif distance > NEAR and _distance(marker, point, end) < MARKER:
             cost += THROUGH_MARKER
     for other, other_at, other_size in others:
         other_box = _box(other_at, other_size)
@@ -113,10 +136,11 @@ def _distance(point, a, b):
 
 
 def _passes(a, b, box):
-    """Returns whether the line from a to b meets the box, nearly enough: nine points of it."""
-    steps = [i / 8 for i in range(9)]
-    return any(box[0] < a[0] + (b[0] - a[0]) * s < box[2] and
-               box[1] < a[1] + (b[1] - a[1]) * s < box[3] for s in steps)
+    """Returns whether the line from a to b meets the box: it begins there or crosses a diagonal."""
+    left, bottom, right, top = box
+    return (left < a[0] < right and bottom < a[1] < top or
+            _cross(a, b, (left, bottom), (right, top)) or
+            _cross(a, b, (left, top), (right, bottom)))
 
 
 def _cross(a, b, c, d):

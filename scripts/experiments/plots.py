@@ -44,7 +44,7 @@ def draw(experiment, measured, path, extras, cores=None):
         image = figure.image()
     # A palette makes the file three times smaller. This method keeps rare colours as they are, so a
     # scheme has the same in every figure.
-    colours = 64 if figure.kind == "dependencies" else 128
+    colours = {"dependencies": 64, "points": 255}.get(figure.kind, 128)
     image.quantize(colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
         path, optimize=True)
 
@@ -131,8 +131,8 @@ class Figure:
         self.fits = int(140 / len(cells[0])) - 4  # letters in a panel's width
         self.lines_of_where = 1 + max((self._where(c[0], c[2]).count("\n")
                                        for row in cells for c in row if c), default=0)
-        first = 3.6 if self.kind == "points" else 2.5
-        heights = [3.1 if single else 2.15 if i else first for i in range(len(cells))]
+        tall = {"points": 4.0}.get(self.kind, 3.1 if single else 2.5)
+        heights = [2.15 if i else tall for i in range(len(cells))]
         header = Header(self)
         top, bottom = header.inches, 0.42
         figure = plt.figure(figsize=(WIDTH, top + sum(heights) + bottom), dpi=DOTS)
@@ -223,8 +223,7 @@ class Figure:
         elif self.kind == "bars":
             plot_kinds.bars(axes, drawn, self.styles, plot)
         elif self.kind == "points":
-            plot_kinds.points(axes, drawn, self.styles, plot)
-            self.named.append((axes, drawn))
+            self.named.append((axes, plot_kinds.points(axes, drawn, self.styles, plot)))
         elif panel in self.families:
             of_panel, members = self.families[panel]
             ends = plot_kinds.family(axes, [d for d in self.drawn if d.panel == of_panel],
@@ -255,7 +254,8 @@ class Figure:
             axes.set_ylabel(UNIT.sub("", words) if ranges else words, fontsize=8.5)
         if last:
             words = self.plot.get("x_label", "")
-            axes.set_xlabel(UNIT.sub("", words) if self.kind == "cdf" else words, fontsize=8.5)
+            words = UNIT.sub("", words) if self.kind in ("cdf", "points") else words
+            axes.set_xlabel(words, fontsize=8.5)
         else:
             axes.tick_params(axis="x", labelbottom=False)
 

@@ -47,8 +47,8 @@ class Commands(OfAPage):
     def test_wrong_commands_are_found_and_named(self):
         wrong = ["build/logjam list schemas", "build/logjam run --log_file=x", "no-such-program",
                  "make no-such-target", "build/logjam list schemes | grep no-such-scheme",
-                 "build/tests/all --gtest_filter='NoSuch.*'", "proof/corruptions.py --corruption=few",
-                 "cat config/no-such.flags"]
+                 "build/tests/all --gtest_filter='NoSuch.*'",
+                 "proof/corruptions.py --corruption=few", "cat config/no-such.flags"]
         text = "\n\n".join(f"    {line}   # said to work" for line in wrong)
         found = self.faults("README.md", text + "\n\n    build/logjam list devices | head -n 1\n")
         self.assertEqual([fault.partition(":")[2].partition(":")[0] for fault in found],
