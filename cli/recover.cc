@@ -34,7 +34,7 @@ double seconds_since(uint64_t start_ns) {
   return static_cast<double>(platform::now_ns() - start_ns) * 1e-9;
 }
 
-// With how many threads the log's records were replayed.
+// Returns the number of threads that replay the log's records.
 uint32_t replaying_threads(bool commands) {
   return commands ? logjam::replaying_threads(protocol_named(), FLAGS_threads) : FLAGS_threads;
 }
@@ -48,8 +48,8 @@ std::string how_replayed(bool commands) {
   return how;
 }
 
-// A row's columns are those of `logjam run` where they mean the same. `verified` says as there
-// whether all checks have passed; that the log can be recovered from is the first of them.
+// Returns the row. A column with the same meaning has the same name as in `logjam run`. `verified`
+// is the result of all checks; the first check is that the log can be recovered.
 Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::string& scale,
              const std::string& verified) {
   const SchemeInfo& scheme = scheme_named(files.header.scheme);
@@ -94,7 +94,7 @@ Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::
 bool check(Workload& workload, Database& database, size_t streams) {
   const uint64_t start = platform::now_ns();
   print_row_counts(database);
-  // One stream has a worker's transactions in their order, and is cut at one place.
+  // A single stream has each worker's transactions in their order, and is cut at one position.
   if (streams > 1) workload.note_any_order();
   bool good = true;
   if (FLAGS_verify) good = print_checks(workload.verify(database));
@@ -105,7 +105,7 @@ bool check(Workload& workload, Database& database, size_t streams) {
   return good;
 }
 
-// Writes a checkpoint of the recovered database, which holds all that the log does.
+// Writes a checkpoint of the recovered database.
 void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   if (recovered.runs.empty()) {
     std::printf("checkpoint             %lu holds all of the log already\n",
@@ -128,7 +128,8 @@ void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
               taken.rows(), taken.bytes(), seconds_since(start));
 }
 
-// The files of the newest run that is read; what the checkpoint knows of it, if none is.
+// Returns the files of the newest run that the recovery reads. If it reads none, the checkpoint
+// holds everything: returns what the checkpoint knows of its run.
 LogFiles newest_files(const LogChain& chain) {
   const RecoveryStart& best = chain.starts.front();
   if (!best.runs.empty()) return best.runs.back();
@@ -144,7 +145,7 @@ LogFiles newest_files(const LogChain& chain) {
 
 int recover_command() {
   if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
-    platform::refuse("--export_history needs the --history that it is to export");
+    platform::refuse("--export_history exports the file of --history, which is missing");
   }
   const std::vector<std::string> directories = wal_directories();
   const bool checkpoints = checkpoint_at_end_wanted();

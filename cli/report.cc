@@ -125,9 +125,10 @@ void add_cost(bool breakdown, const RunResult& result, Row* row) {
   }
 }
 
-// A worker under pipelined commit waits for the log only when its pipeline is full. Then commit
-// latency is the time in which the log makes a pipeline of transactions durable. Schemes that
-// acknowledge late, Silo's epochs above all, go as fast as the pipeline is deep.
+// Warns of a commit latency that --pipeline_depth sets. A worker under pipelined commit waits for
+// the log only when its pipeline is full, and then commit latency is the time in which the log
+// makes one pipeline of transactions durable. Under schemes that acknowledge late, above all under
+// Silo's with its epochs, the pipeline's depth then also limits the throughput.
 void note_full_pipelines(const RunOptions& options, const RunResult& result) {
   constexpr double kWorthANote = 10;
   const double full_pct = result.pipeline_full_pct;

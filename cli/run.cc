@@ -25,15 +25,15 @@
 
 DEFINE_string(
     timeline, "",
-    "file for a CSV row of each interval, as soon as it is known; what was acknowledged, "
-    "latency, aborts, log, and how far the log lags; also of the warm-up, whose times are "
-    "negative, and of the drain");
-DEFINE_uint64(timeline_ms, 100, "length of the intervals of --timeline");
+    "file for a CSV row of each interval; it has the acknowledged transactions, their "
+    "latency, aborts, bytes of log, and the log's lag, and is written when the interval ends; "
+    "warm-up, at negative times, and drain have rows, too");
+DEFINE_uint64(timeline_ms, 100, "milliseconds of an interval of --timeline");
 DEFINE_bool(continue, false,
             "recover the log in the --wal_dir directories, and continue it; with the same --log, "
             "--cc and device or with others");
 DECLARE_bool(overwrite);
-DEFINE_bool(verify, true, "the workload's own checks afterwards");
+DEFINE_bool(verify, true, "run the workload's own checks afterwards");
 
 namespace logjam {
 namespace {
@@ -89,7 +89,7 @@ class Steps {
 
 void Steps::settle() {
   if (FLAGS_continue) {
-    if (FLAGS_overwrite) platform::refuse("--continue goes on with the log that --overwrite drops");
+    if (FLAGS_overwrite) platform::refuse("--continue needs the log that --overwrite drops");
     continued_.emplace(wal_directories());
   }
   settings_ = run_settings();
@@ -97,7 +97,7 @@ void Steps::settle() {
   checkpoints_ = checkpoint_options(directories_);
   if (checkpoints_.any()) refuse_checkpoints_of(settings_);
   if (continued_ && !device_traits(settings_.log.device).keeps) {
-    platform::refuse("--device=" + settings_.log.device + " cannot go on with a log");
+    platform::refuse("--device=" + settings_.log.device + " cannot continue a log");
   }
   workload_ = make_with_history(*settings_.workload);
   refuse_outputs(make_row(settings_, *workload_, RunResult{}, ""));
@@ -183,8 +183,8 @@ int Steps::report(const RunResult& result) {
   if (verified == "FAILED") return platform::kExitViolation;
   if (result.out_of_memory) {
     platform::fatal(
-        "the run ended early, because hardly any memory was left: a shorter one, or a "
-        "slower (--rate), would fit");
+        "the run ended early, because hardly any memory was left: a shorter run, or a "
+        "slower one (--rate), would fit");
   }
   return 0;
 }

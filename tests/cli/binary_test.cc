@@ -1,4 +1,4 @@
-// What build/logjam prints where, and how it ends: help, refusals, diagnostics, signals.
+// The output and the exit status of build/logjam: help, refusals, diagnostics, signals.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -13,7 +13,7 @@ class DumpDependencies : public testing::Test {
  protected:
   const TemporaryDirectory directory_;
 
-  // Runs `script` in the directory, behind a run of 800 transactions, each of which updates the row
+  // Runs `script` in the directory after a run of 800 transactions. Each of these updates the row
   // of the only branch.
   Ended after(const std::string& log, const std::string& script) {
     return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +

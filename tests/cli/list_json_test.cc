@@ -1,4 +1,4 @@
-// What `logjam list --json` says of schemes, and that it says all that `logjam list` does.
+// `logjam list --json` describes the schemes, and leaves out nothing that `logjam list` prints.
 #include "cli/list_json.h"
 
 #include <gtest/gtest.h>

@@ -157,7 +157,7 @@ TEST_F(Lives, WhatDoesNotFitIsRefusedInOneSentence) {
   logjam(run({"--log=centr"}));
   EXPECT_TRUE(has(refused(run({"--continue", "--overwrite"})), "--overwrite drops"));
   EXPECT_TRUE(has(refused(run({"--continue", "--ycsb_records=7"})), "contradicts the log"));
-  EXPECT_TRUE(has(refused(run({"--continue", "--device=null"})), "cannot go on with a log"));
+  EXPECT_TRUE(has(refused(run({"--continue", "--device=null"})), "cannot continue a log"));
   EXPECT_TRUE(has(refused(run({"--overwrite", "--device=null", "--checkpoint=s:1"})), "has none"));
   EXPECT_TRUE(has(refused(run({"--overwrite", "--checkpoint=s:-1"})), "s needs a number from 0"));
   EXPECT_TRUE(has(refused({"dump", "--range=run:4"}), "no run 4 of the log"));

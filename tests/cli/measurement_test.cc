@@ -1,5 +1,5 @@
-// What a run counts, and what its row says of it: a scripted workload whose outcomes are known, and
-// an open loop far above what its device can do.
+// A run's counts, and its row: of a scripted workload whose outcomes are known, and of an open loop
+// far above the rate of its device.
 #include <gtest/gtest.h>
 
 #include "cli/report.h"

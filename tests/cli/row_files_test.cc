@@ -110,7 +110,8 @@ print("same", latencies[0] > 0)
             "same True\n");
 }
 
-// What became durable is what the log holds, but for the last flushes: those of the drain.
+// The durable bytes are the bytes of the log, except for the last flushes, which belong to the
+// drain.
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {
   const Ended ended = in_directory(
       "\"$LOGJAM\" run --log=dlog-r --sockets=3 --wal_dir=log --threads=1 --warmup=0 --seconds=0.5 "
@@ -128,7 +129,7 @@ print(len(streams), all(0.2 * whole < one < 0.5 * whole for one in streams),
   EXPECT_EQ(ended.output, "3 True True\n");
 }
 
-// What a script asks of a recovery's row.
+// Returns a script that prints columns of a recovery's row.
 std::string columns(const std::string& names) {
   return "; python3 -c '\nimport csv\nrows = "
          "list(csv.DictReader(open(\"r.csv\")))\nprint(len(rows), "

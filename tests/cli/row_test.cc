@@ -1,4 +1,4 @@
-// What the columns of a row hold, and how a CSV file holds them.
+// The values in the columns of a row, and in a CSV file.
 #include <gtest/gtest.h>
 
 #include <cmath>
