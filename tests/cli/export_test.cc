@@ -1,4 +1,4 @@
-// `logjam recover --export` and `--export_history`: what they write, and what they refuse.
+// `logjam recover --export` and `--export_history`: their files, and their refusals.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -44,7 +44,7 @@ TEST_F(Export, RefusesADirectoryThatHoldsSomething) {
   EXPECT_EQ(ended.output, "logjam: cannot export to tables, which is not empty\n2\nmine\n");
 }
 
-// The shell's limit stands for a full disk: a write beyond it fails.
+// A limit of the shell plays the full disk: a write beyond it fails.
 TEST_F(Export, AFullDiskIsOneSentence) {
   const Ended ended = after(kTpcb, std::string("trap '' XFSZ; ulimit -f 8; ") + kRecover +
                                        "--export=tables 2>&1 >/dev/null; echo $?");

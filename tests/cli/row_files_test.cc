@@ -86,7 +86,7 @@ TEST_F(RowFiles, RowsOfOtherColumnsAreRefused) {
             "logjam: --csv=a.csv holds rows with other columns; name a new file\n2\n2\n");
 }
 
-// The percentiles of the row are points of the curve.
+// The percentiles of the row lie on the curve that --cdf writes.
 TEST_F(RowFiles, TheDistributionIsThatOfTheRow) {
   const std::string check = R"( >/dev/null 2>&1 && python3 -c '
 import csv
@@ -164,7 +164,7 @@ TEST_F(RowFiles, ARecoveryIsARow) {
             numbers + "\n1 tpcb pwal txn file 2 1 2 1 merge 0.0 0 0 passed - - -\n");
 }
 
-// A bit of the first record is flipped, for which later records vouch.
+// Flips a bit of the first record, for which later records vouch.
 TEST_F(RowFiles, ARecoveryWhoseChecksFailIsARowToo) {
   const std::string recover = "\"$LOGJAM\" recover --wal_dir=log --csv=r.csv >/dev/null 2>&1 ";
   const Ended ended = in_directory(

@@ -63,7 +63,7 @@ TEST(Charge, ARequestWaitsUntilItsOwnerHasTheLineItself) {
   EXPECT_EQ(taken - owned, 110 * kCycle);
 }
 
-TEST(Charge, APrefetchHidesOnlyTheTimeThatPassesBehindIt) {
+TEST(Charge, APrefetchHidesOnlyTheTimeThatPassesAfterIt) {
   RunningMachine machine(small_profile(), 1);
   const uint32_t soon = line_of_new_page(), late = line_of_new_page(), atomic = line_of_new_page();
   machine.run_pinned({[&] {
