@@ -31,7 +31,7 @@ CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-poin
 # g++ 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651), and
 # uninitialized values in its own AVX-512 intrinsics (105593) and, with sanitizers, in std::regex
 # (105562); copies beyond the end of a std::string, where there are none.
-CXXFLAGS += $(if $(CLANG),,-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow)
+CXXFLAGS += $(if $(CLANG),,-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
 LDLIBS := -lglog -lgflags -luring -lnuma -lhwloc -ltbb -lxxhash -lpthread
 ifneq ($(SIM),)
 LDLIBS += -lboost_context
