@@ -129,9 +129,11 @@ LogFiles run_to_dump(const std::vector<std::string>& directories, uint64_t wante
   for (auto run = start.runs.rbegin(); run != start.runs.rend(); ++run) {
     if (wanted == 0 || run->header.ordinal == wanted) return *run;
   }
-  platform::refuse("a recovery reads no run " + (wanted == 0 ? "" : std::to_string(wanted) + " ") +
-                   "of the log" +
-                   (start.checkpoint ? ": " + start.checkpoint->name() + " has it" : ""));
+  std::string why = wanted == 0
+                        ? "a recovery reads no run of the log"
+                        : "a recovery does not read run " + std::to_string(wanted) + " of the log";
+  if (start.checkpoint) why += ": " + start.checkpoint->name() + " has it";
+  platform::refuse(why);
 }
 
 }  // namespace

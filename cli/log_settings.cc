@@ -21,7 +21,8 @@
 
 DEFINE_string(device, "file", "where the log goes (`logjam list devices`)");
 DEFINE_bool(overwrite, false, "replace the log that the --wal_dir directories hold");
-DEFINE_uint64(stripe_kb, 512, "stripes of a log that several --wal_dir share; a power of 2");
+DEFINE_uint64(stripe_kb, 512,
+              "KiB of a stripe, where one stream has several --wal_dir; a power of 2");
 DEFINE_uint32(sockets, 0,
               "sockets of the machine, and logs of dlog-*; 0: as many as this machine has; with "
               "another number the schemes behave as if it had that many");
@@ -29,9 +30,9 @@ DEFINE_string(
     worker_class, "auto",
     "scheduling class of workers: auto, idle, normal or batch; idle: the kernel's workers "
     "and all other threads preempt workers at once, so that a busy worker never delays a "
-    "write; normal, batch: they share the cores; auto: idle if it is possible and helps, "
-    "and other programs leave the machine idle, else normal");
-DEFINE_uint32(log_buffer_mb, 64, "log buffer of each stream");
+    "write; normal, batch: workers and other threads share the cores; auto: idle if it is "
+    "possible and helps, and other programs leave the machine idle, else normal");
+DEFINE_uint32(log_buffer_mb, 64, "MiB of each stream's log buffer");
 DEFINE_string(log_prealloc_mb, "256",
               "MiB zeroed before the run starts, for each stream; 256:16: on devices file and sync "
               "the log then continues in segment files of 16 MiB, zeroed in advance or recycled; "

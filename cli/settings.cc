@@ -7,7 +7,7 @@
 #include "engine/recovery/commands/replay_commands.h"
 #include "platform/fatal.h"
 
-DEFINE_double(seconds, 5, "measured time");
+DEFINE_double(seconds, 5, "seconds of the measured time");
 DEFINE_double(warmup, 1, "seconds before the measured time");
 DEFINE_uint64(transactions, 0,
               "transactions of each worker, all measured: no warm-up; of micro: inserts; 0: "
@@ -19,10 +19,11 @@ DEFINE_uint32(
     "commit latency is this number divided by the worker's throughput");
 DEFINE_string(
     locks, "early",
-    "when locks are released: early, write or all; early: at pre-commit; write: those of "
-    "written rows when the commit is durable; all: under 2PL also those of rows only read");
+    "when locks are released: early, write or all; early: all at pre-commit; write: write "
+    "locks when the commit is durable; all: under 2PL read locks then, too");
 DEFINE_string(log_records, "txn",
-              "records of a transaction; txn: one; op: begin, each write, commit");
+              "records of a transaction: txn or op; txn: one; op: one for its begin, one for each "
+              "write, one for its commit");
 DEFINE_uint64(seed, 1,
               "seed of all random numbers; a run that continues a log draws other numbers from the "
               "same seed");
