@@ -105,6 +105,25 @@ bool check(Workload& workload, Database& database, size_t streams) {
   return good;
 }
 
+// Returns the column `verified`. It is empty if the database is good and was not checked.
+std::string verdict(bool good) {
+  if (!good) return "FAILED";
+  return FLAGS_verify || !FLAGS_history.empty() ? "passed" : "";
+}
+
+// Returns the description of the workload's scale. Refuses tables that do not fit in memory.
+std::string scale_of(const ChainOptions& options) {
+  const Specification spec = options.make_workload()->spec();
+  refuse_too_large(spec.expected_bytes, {});
+  return spec.description;
+}
+
+void print_log(const LogFileHeader& log) {
+  std::printf("log                    scheme %s, device %s, records %s, run %016lx, revision %s\n",
+              log.scheme.c_str(), log.device.c_str(), log.log_records.c_str(), log.run,
+              log.revision.c_str());
+}
+
 // Writes a checkpoint of the recovered database.
 void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   if (recovered.runs.empty()) {
@@ -152,11 +171,7 @@ int recover_command() {
   if (checkpoints) checkpoint_at_end_options(directories);
   const DirectoryLocks locks(directories, checkpoints ? DirectoryUse::kWrite : DirectoryUse::kRead);
   const LogChain chain = open_log(directories);
-  if (const std::string why =
-          FLAGS_history.empty() ? "" : gap_in_history(FLAGS_history, chain.ordinal);
-      !why.empty()) {
-    platform::refuse(why);
-  }
+  if (!FLAGS_history.empty()) refuse_if(gap_in_history(FLAGS_history, chain.ordinal));
   ChainOptions options = chain_options(chain, directories);
   options.goes_on = checkpoints;
   options.before_run = take_recovery_flags;
@@ -164,16 +179,9 @@ int recover_command() {
   for (const LogFiles& run : chain.starts.front().runs) refuse_contradictions(run.header);
   take_recovery_flags(files.header);
   refuse_export_directory(FLAGS_export);
-  std::string scale;
-  {
-    const Specification spec = options.make_workload()->spec();
-    refuse_too_large(spec.expected_bytes, {});
-    scale = spec.description;
-  }
+  const std::string scale = scale_of(options);
   refuse_row_files(make_row({}, files, scale, ""));
-  std::printf("log                    scheme %s, device %s, records %s, run %016lx, revision %s\n",
-              files.header.scheme.c_str(), files.header.device.c_str(),
-              files.header.log_records.c_str(), files.header.run, files.header.revision.c_str());
+  print_log(files.header);
   RecoveredChain recovered = recover_chain(chain, options);
   std::printf("workload               %s; loaded in %.1f s\n", scale.c_str(),
               recovered.load_seconds);
@@ -182,13 +190,7 @@ int recover_command() {
   const bool commands = options.protocol != nullptr;
   const bool usable = print_recovered(recovered, how_replayed(commands));
   const bool good = usable && check(*recovered.workload, database, files.paths.size());
-  std::string verified;
-  if (!good) {
-    verified = "FAILED";
-  } else if (FLAGS_verify || !FLAGS_history.empty()) {
-    verified = "passed";
-  }
-  append_row(make_row(recovered, files, scale, verified));
+  append_row(make_row(recovered, files, scale, verdict(good)));
   if (usable) {
     export_tables(database, FLAGS_export);
     export_history(*recovered.workload, database, FLAGS_history, FLAGS_export_history);
