@@ -161,7 +161,7 @@ TEST_F(Lives, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_TRUE(
       has(refused(run({"--overwrite", "--device=null", "--checkpoint=s:1"})), "keeps none"));
   EXPECT_TRUE(has(refused(run({"--overwrite", "--checkpoint=s:-1"})), "s needs a number from 0"));
-  EXPECT_TRUE(has(refused({"dump", "--range=run:4"}), "no run 4 of the log"));
+  EXPECT_TRUE(has(refused({"dump", "--range=run:4"}), "does not read run 4 of the log"));
 }
 
 TEST_F(Lives, AnOverwrittenLogLeavesNoRunAndNoCheckpoint) {
