@@ -146,7 +146,7 @@ Commands commands_of(const gflags::CommandLineFlagInfo& flag) {
   const std::string& file = flag.filename;
   if (!is_own(file) || file.starts_with("sim/")) return kAllCommands;
   const Commands recover = in_headers(flag.name) ? kRecover : 0;
-  // `list` says whether a scheme is safe with its flags.
+  // `list` takes the flags of schemes, because it says whether a scheme is safe with them.
   if (file.starts_with("logging/")) return kLogging | kList | recover;
   if (file.starts_with("workloads/") || file.starts_with("proof/")) return kRun | recover;
   return 0;

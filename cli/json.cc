@@ -18,7 +18,7 @@ size_t utf8_length(std::string_view text) {
   for (size_t i = 1; i < length; ++i) {
     if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
   }
-  // Refuse characters in more bytes than they need, surrogates, and numbers above the last
+  // These are no characters: more bytes than needed, surrogates, numbers above the last
   // character's.
   if (length > 2) {
     const unsigned second = byte(1);

@@ -111,7 +111,7 @@ std::optional<uint32_t> number_in(std::string_view text) {
   return value;
 }
 
-// Sets what --log_prealloc_mb says.
+// Sets the lengths of --log_prealloc_mb.
 void set_preallocation(LogOptions* log) {
   const std::string_view given = FLAGS_log_prealloc_mb;
   const size_t colon = given.find(':');

@@ -18,7 +18,7 @@ namespace {
 
 double per(double value, double count) { return count > 0 ? value / count : 0; }
 
-// Appends what was run, and on what.
+// Appends the choices of the run: workload, protocol, scheme, device and so on.
 void add_choices(const Settings& settings, const Specification& spec, Row* row) {
   const RunOptions& options = settings.run;
   const Row choices = {

@@ -62,14 +62,14 @@ class Steps {
   // Reads the flags and checks them against each other, the log that the run continues, and the
   // memory of this machine.
   void settle();
-  // Puts the workers into their scheduling class.
+  // Chooses the scheduling class of the workers.
   void choose_worker_class();
   // Makes the database and the log: recovers the database if the run continues a log, else loads
   // it. A log that cannot be used is refused before tables are loaded.
   void open();
-  // Tells checkpoints which log they belong to.
+  // Completes the options of checkpoints, now that the log is open.
   void prepare_checkpoints();
-  // Runs the transactions until all are durable, and writes --timeline meanwhile.
+  // Runs warm-up, measured phase and drain, and writes --timeline meanwhile.
   RunResult measure();
   // Checks the database, prints and appends the row. Returns the exit status.
   int report(const RunResult& result);

@@ -81,7 +81,7 @@ RunOptions run_options() {
   return options;
 }
 
-// Completes the log's header with what a recovery needs to know.
+// Completes the log's header with the flags that a recovery needs.
 void describe_run(const Settings& settings, LogFileHeader* header) {
   header->log_records = settings.scheme->traits.commands ? "command" : FLAGS_log_records;
   header->flags["workload"] = FLAGS_workload;
