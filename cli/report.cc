@@ -41,7 +41,7 @@ void add_choices(const Settings& settings, const Specification& spec, Row* row) 
 void add_throughput(double rate, const RunResult& result, Row* row) {
   // An aborted attempt is followed by another one, but a rolled back transaction has ended.
   const auto ended = static_cast<double>(result.transactions + result.rollbacks);
-  const auto open_loop = [&](Value value) { return rate > 0 ? value : Value(); };
+  const auto open_loop = [&](const Value& value) { return rate > 0 ? value : Value(); };
   row->emplace_back("seconds", number(result.seconds, 3));
   row->emplace_back("transactions", result.transactions);
   row->emplace_back("tps", number(per(static_cast<double>(result.transactions), result.seconds)));
