@@ -9,7 +9,7 @@ namespace logjam::platform {
 
 struct KernelFiles {
   // Is put before every path. A test sets a directory of its own.
-  std::string root = "";
+  std::string root;
   // Tests set these to behave as the kernel would. changed() is called after a directory was made
   // or a file was written; removing() is called before a directory is removed, so that it can
   // remove the files that the kernel has put there. Both get the path without `root`.
