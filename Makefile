@@ -45,13 +45,15 @@ else ifeq ($(SAN),)
 LDLIBS += -ljemalloc
 else ifneq ($(filter $(SAN),thread address undefined),)
 CXXFLAGS := $(subst -O3,-O1,$(CXXFLAGS)) -fsanitize=$(SAN) -fno-sanitize-recover=all
+# The sources look for g++'s macro.
+CXXFLAGS += $(if $(CLANG),-D__SANITIZE_$(shell echo $(SAN) | tr a-z A-Z)__)
 LDFLAGS += -fsanitize=$(SAN)
 else
 $(error SAN is thread, address or undefined, not "$(SAN)")
 endif
 ifeq ($(SAN),thread)
 # Stand-alone fences are modelled by platform/atomic.h's full_fence() in this build.
-CXXFLAGS += $(if $(CLANG),-D__SANITIZE_THREAD__,-Wno-tsan)
+CXXFLAGS += $(if $(CLANG),,-Wno-tsan)
 # oneTBB's own code, in its library and in its headers, is not instrumented: platform/tbb_tasks.h.
 $(BUILD)/platform/tbb_tasks.o: CXXFLAGS += -fno-sanitize=thread
 endif
