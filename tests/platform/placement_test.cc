@@ -163,7 +163,7 @@ TEST(Placement, BeginsOrEndsAtAContext) {
       const std::vector<int> all = numbers_of(placement);
       for (size_t i = 0; i < all.size(); ++i) {
         std::vector<int> rotated = all;
-        std::ranges::rotate(rotated, rotated.begin() + static_cast<ptrdiff_t>(i));
+        std::rotate(rotated.begin(), rotated.begin() + static_cast<ptrdiff_t>(i), rotated.end());
         placement = placement_on(machine, policy);
         ASSERT_TRUE(placement.begin_at(all[i]));
         EXPECT_EQ(numbers_of(placement), rotated) << machine;

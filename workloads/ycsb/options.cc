@@ -215,7 +215,7 @@ std::string check_flags() {
   if (options.ops > options.records) {
     return "--ycsb_ops cannot exceed --ycsb_records: the rows of a transaction differ";
   }
-  if (const std::string why = check_sum_of_ratios(options); !why.empty()) return why;
+  if (std::string why = check_sum_of_ratios(options); !why.empty()) return why;
   const double theta = given(FLAGS_ycsb_theta) ? FLAGS_ycsb_theta : options.theta;
   if (!(theta >= 0 && theta < 1)) {
     return "--ycsb_theta is at least 0 and less than 1 (Gray's method has no skew of 1 or more)";

@@ -44,7 +44,7 @@ std::unique_ptr<LogScheme> with_bitmap(const LogConfig& config) {
 }
 
 std::string check_flags() {
-  const std::string why = check_power_of_two("eleda_hop_bytes", FLAGS_eleda_hop_bytes, 1 << 10);
+  std::string why = check_power_of_two("eleda_hop_bytes", FLAGS_eleda_hop_bytes, 1 << 10);
   if (!why.empty()) return why;
   return check_power_of_two("eleda_io_bytes", FLAGS_eleda_io_bytes, 4 << 10);
 }
