@@ -23,6 +23,9 @@ SIM ?=
 BUILD := build$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))$(if $(SIM),-sim)
 
 ifneq ($(SIM),)
+ifneq ($(CLANG),)
+$(error the simulated machine needs g++: only its instrumentation is known to sim/hooks.cc)
+endif
 # The same instructions on every host, so that the same flags give the same rows.
 CXXFLAGS := -O3 -march=x86-64-v3 -fno-pie -Isim/include
 endif
@@ -31,7 +34,7 @@ CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-poin
 # g++ 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651), and
 # uninitialized values in its own AVX-512 intrinsics (105593) and, with sanitizers, in std::regex
 # (105562); copies beyond the end of a std::string, where there are none.
-CXXFLAGS += $(if $(CLANG),,-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow)
+CXXFLAGS += $(if $(CLANG),-Wreserved-identifier,-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
 LDLIBS := -lglog -lgflags -luring -lnuma -lhwloc -ltbb -lxxhash -lpthread
 ifneq ($(SIM),)
 LDLIBS += -lboost_context
@@ -42,21 +45,24 @@ else ifeq ($(SAN),)
 LDLIBS += -ljemalloc
 else ifneq ($(filter $(SAN),thread address undefined),)
 CXXFLAGS := $(subst -O3,-O1,$(CXXFLAGS)) -fsanitize=$(SAN) -fno-sanitize-recover=all
+# The sources look for g++'s macro.
+CXXFLAGS += $(if $(CLANG),-D__SANITIZE_$(shell echo $(SAN) | tr a-z A-Z)__)
 LDFLAGS += -fsanitize=$(SAN)
 else
 $(error SAN is thread, address or undefined, not "$(SAN)")
 endif
 ifeq ($(SAN),thread)
 # Stand-alone fences are modelled by platform/atomic.h's full_fence() in this build.
-CXXFLAGS += $(if $(CLANG),-D__SANITIZE_THREAD__,-Wno-tsan)
+CXXFLAGS += $(if $(CLANG),,-Wno-tsan)
 # oneTBB's own code, in its library and in its headers, is not instrumented: platform/tbb_tasks.h.
 $(BUILD)/platform/tbb_tasks.o: CXXFLAGS += -fno-sanitize=thread
 endif
 
 # Tests are compiled more often than they are run.
-$(BUILD)/tests/%.o: CXXFLAGS := $(subst -O3,-O0,$(CXXFLAGS))
+$(BUILD)/tests/%.o: CXXFLAGS := $(patsubst -O%,-O0,$(CXXFLAGS))
 # The lints look at every line of the tree: too slow without any optimization.
-$(BUILD)/tests/style/lint.o $(BUILD)/tests/style/prose.o: private CXXFLAGS += -O1
+OPTIMIZED_TESTS := $(foreach rule,docs lint prose,$(BUILD)/tests/style/$(rule).o)
+$(OPTIMIZED_TESTS): private CXXFLAGS += -O1
 
 CLI := $(sort $(wildcard cli/*.cc))
 INSTRUMENTED := logging engine cc workloads proof
@@ -127,27 +133,27 @@ $(BUILD)/%.o: %.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
 
-# g++ reads some headers precompiled: every test's tests/precompiled.h, every other file's
-# platform/precompiled.h. A compiler cache cannot look into that form, and clang's tools want a header
-# that is always there: the tests' they take as text.
+# Some headers are read precompiled: most tests' tests/precompiled.h, every other file's
+# platform/precompiled.h. A compiler cache cannot look into that form.
 COMPILER := $(CXX) $(realpath $(shell command -v $(firstword $(CXX))))
 PRECOMPILED := tests/precompiled.h
-ifeq ($(or $(findstring ccache,$(COMPILER)),$(findstring clang,$(COMPILER))),)
-PRECOMPILED := $(BUILD)/tests/precompiled.h
-$(TEST_OBJECTS): $(PRECOMPILED).gch
 # Only files with the flags of the precompiled form can use it.
+PRECOMPILING_TESTS := $(filter-out $(OPTIMIZED_TESTS),$(TEST_OBJECTS))
+ifeq ($(findstring ccache,$(COMPILER)),)
+PRECOMPILED := $(BUILD)/tests/precompiled.h
+$(PRECOMPILING_TESTS): $(PRECOMPILED).gch
 PRECOMPILING := $(if $(SIM),$(filter-out $(BUILD)/platform/% $(BUILD)/sim/%,$(OBJECTS)),$(OBJECTS)) $(CLI_OBJECTS)
 PRECOMPILING := $(filter-out $(BUILD)/platform/tbb_tasks.o,$(PRECOMPILING))
 $(PRECOMPILING): $(BUILD)/platform/precompiled.h.gch
 $(PRECOMPILING): private CXXFLAGS += -include $(BUILD)/platform/precompiled.h
 endif
-$(TEST_OBJECTS): private CXXFLAGS += -include $(PRECOMPILED)
-$(BUILD)/tests/precompiled.h.gch: private CXXFLAGS := $(subst -O3,-O0,$(CXXFLAGS))
+$(PRECOMPILING_TESTS): private CXXFLAGS += -include $(PRECOMPILED)
+$(BUILD)/tests/precompiled.h.gch: private CXXFLAGS := $(patsubst -O%,-O0,$(CXXFLAGS))
 
 $(BUILD)/%.h.gch: %.h
 	@mkdir -p $(@D)
 	cp $< $(@:.gch=)
-	$(CXX) $(CXXFLAGS) -x c++-header -o $@ $(@:.gch=)
+	$(CXX) $(CXXFLAGS) $(if $(CLANG),-fpch-instantiate-templates) -x c++-header -o $@ $(@:.gch=)
 
 $(TEST_BINARY).units/%.o: $(TEST_BINARY).units/%.cc
 	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
@@ -205,7 +211,7 @@ compile_commands.json: FORCE
 
 # Of one file: clang-tidy cli/run.cc
 tidy: compile_commands.json
-	run-clang-tidy -quiet -j2 '^((?!/tests/).)*$$'
+	run-clang-tidy -quiet -j$$(nproc) '^((?!/tests/).)*$$'
 
 clean:
 	rm -rf build build-*

@@ -17,7 +17,7 @@ case ${1:-} in
   --test)
     packages+=(slurmctld slurmd slurm-client munge parallel openssh-server openssh-client chromium)
     ;;
-  --developer) packages+=(clang clang-tidy) ;;
+  --developer) packages+=(clang clang-tidy libclang-rt-dev) ;;
   *) echo "usage: scripts/install_deps.sh [--test | --developer]" >&2; exit 2 ;;
 esac
 

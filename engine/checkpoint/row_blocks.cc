@@ -87,7 +87,7 @@ std::string read_blocks(const RowFile& file, DevicePace* pace,
           block.checksum != block_checksum(block, file.id, offset + at)) {
         return file.path + " is corrupt at byte " + std::to_string(offset + at);
       }
-      if (const std::string wrong = visit(block); !wrong.empty()) return wrong;
+      if (std::string wrong = visit(block); !wrong.empty()) return wrong;
       at += block.bytes;
     }
     if (at == 0) return file.path + " ends at byte " + std::to_string(offset + have);

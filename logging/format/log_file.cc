@@ -99,7 +99,7 @@ std::string LogFileHeader::origin() const { return "scheme " + scheme + ", run "
 std::string LogFileHeader::decode(std::span<const std::byte> block) {
   const std::string_view text(reinterpret_cast<const char*>(block.data()), block.size());
   KeyValues lines;
-  const std::string why = decode_text_block(text, kFirstLine, "its header", &lines);
+  std::string why = decode_text_block(text, kFirstLine, "its header", &lines);
   if (!why.empty()) return why;
 
   LogFileHeader read;
@@ -107,8 +107,11 @@ std::string LogFileHeader::decode(std::span<const std::byte> block) {
   for (const auto& [key, value] : lines) {
     const auto field = std::ranges::find(kFields, key, &Field::key);
     if (field != std::end(kFields)) {
-      good &= std::visit([&](auto member) { return read_field(value, *field, &(read.*member)); },
-                         field->member);
+      // Clang 14 lets a lambda capture a structured binding only by a name of its own.
+      const auto read_text = [&, &text = value](auto member) {
+        return read_field(text, *field, &(read.*member));
+      };
+      good &= std::visit(read_text, field->member);
     } else if (key.starts_with(kFlagPrefix)) {
       read.flags[key.substr(kFlagPrefix.size())] = value;
     } else {

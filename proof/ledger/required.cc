@@ -15,15 +15,14 @@ std::string Required::torn() const {
 }
 
 std::string Required::lost_acknowledged() {
-  const std::string lost =
-      first_violation(history_.transactions.size(), [this](size_t i) -> std::string {
-        const auto t = static_cast<uint32_t>(i);
-        const Access* missing =
-            history_.transactions[t].promised ? versions_.missing_write(t) : nullptr;
-        if (missing == nullptr) return "";
-        return "R1: " + id(t) + " was acknowledged and is lost: its write of " +
-               versions_.where_lost(*missing);
-      });
+  std::string lost = first_violation(history_.transactions.size(), [this](size_t i) -> std::string {
+    const auto t = static_cast<uint32_t>(i);
+    const Access* missing =
+        history_.transactions[t].promised ? versions_.missing_write(t) : nullptr;
+    if (missing == nullptr) return "";
+    return "R1: " + id(t) + " was acknowledged and is lost: its write of " +
+           versions_.where_lost(*missing);
+  });
   if (!lost.empty()) return lost;
   for (uint32_t t = 0; t < members_.size(); ++t) {
     if (history_.transactions[t].promised) add(t);
@@ -43,7 +42,7 @@ std::string Required::follow(const std::string& rule, const char* what_seeds_are
     const uint32_t transaction = unfollowed_.back();
     unfollowed_.pop_back();
     for (const Dependency& dependency : dependencies(transaction)) {
-      const std::string wrong = follow(transaction, dependency, rule, what_seeds_are);
+      std::string wrong = follow(transaction, dependency, rule, what_seeds_are);
       if (!wrong.empty()) return wrong;
     }
   }

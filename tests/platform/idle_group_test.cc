@@ -157,7 +157,7 @@ class RealIdleGroup : public testing::Test {
     return kernel_.read("/proc/self/task/" + own_thread() + "/cgroup");
   }
 
-  const KernelFiles kernel_;
+  const KernelFiles kernel_{};
   std::unique_ptr<IdleGroup> group_;
 };
 

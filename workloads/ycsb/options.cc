@@ -15,7 +15,7 @@
 DEFINE_string(
     ycsb_workload, "A",
     "the mix, by its name in `logjam list variants`; A to F are YCSB's own; papers' mixes "
-    "have other names; the flags below override a part of the mix");
+    "have other names; the other --ycsb flags replace parts of the mix");
 DEFINE_uint64(ycsb_records, 1'000'000, "rows in the table");
 DEFINE_uint32(ycsb_value_bytes, 0, "bytes of a row, at least 4; 0: the mix's (A: 1000)");
 DEFINE_uint32(ycsb_ops, 0, "point operations in a transaction; 0: the mix's (A: 1)");
@@ -215,7 +215,7 @@ std::string check_flags() {
   if (options.ops > options.records) {
     return "--ycsb_ops cannot exceed --ycsb_records: the rows of a transaction differ";
   }
-  if (const std::string why = check_sum_of_ratios(options); !why.empty()) return why;
+  if (std::string why = check_sum_of_ratios(options); !why.empty()) return why;
   const double theta = given(FLAGS_ycsb_theta) ? FLAGS_ycsb_theta : options.theta;
   if (!(theta >= 0 && theta < 1)) {
     return "--ycsb_theta is at least 0 and less than 1 (Gray's method has no skew of 1 or more)";
