@@ -21,7 +21,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const auto aborts = static_cast<double>(result.abort_count());
   // Aborted attempts are followed by others; these have ended.
   const auto ended = transactions + static_cast<double>(result.rollbacks);
-  const auto open_loop = [&](Value value) { return options.rate > 0 ? value : Value(); };
+  const auto open_loop = [&](const Value& value) { return options.rate > 0 ? value : Value(); };
   const double log_bytes =
       static_cast<double>(result.log_bytes) + result.counters.value("padding_bytes");
   const bool pipelined = options.commit == CommitPolicy::kPipelined;
