@@ -13,10 +13,10 @@
 DEFINE_string(
     checkpoint, "",
     "take checkpoints, and remove the log that no recovery needs; run: s:30,mb:1024,"
-    "mb_s:100, every 30 seconds and whenever the log has grown by 1024 MiB, beside the "
-    "transactions, with at most 100 MB/s for all directories together; recover: "
-    "--checkpoint or end,mb_s:100, one of the recovered database, which the next recovery "
-    "loads instead of the log before it");
+    "mb_s:100 takes one every 30 seconds and whenever the log has grown by 1024 MiB, while "
+    "transactions run, and writes at most 100 MB/s to all directories together; recover: "
+    "--checkpoint or end,mb_s:100 takes one of the recovered database, which the next "
+    "recovery loads instead of the log before it");
 
 namespace logjam {
 namespace {
@@ -30,7 +30,7 @@ CheckpointOptions options_for(const std::vector<std::string>& directories,
   options.every_seconds = number("s");
   options.every_bytes = static_cast<uint64_t>(number("mb")) << 20;
   options.bytes_per_second = number("mb_s") * 1e6;
-  // Recovery loads each file with a thread of its own.
+  // Recovery loads each file on one thread.
   const auto cores = static_cast<uint32_t>(platform::core_count());
   const auto writers = static_cast<uint32_t>(std::max<size_t>(directories.size(), 1));
   options.files = std::max(1u, (cores + writers - 1) / writers);
@@ -59,14 +59,14 @@ void refuse_checkpoints_of(const Settings& settings) {
   const std::string log = "--log=" + std::string(settings.scheme->name);
   if (settings.scheme->traits.commands) {
     platform::refuse(log +
-                     " logs commands, whose replay needs the tables as they were between two "
-                     "transactions, and a checkpoint beside running ones is not that; "
+                     " logs commands, and their replay needs the tables as they were between two "
+                     "transactions, which a checkpoint of a running database does not have; "
                      "`recover --checkpoint` takes one of the recovered database");
   }
   if (settings.log.directories.empty() || !device_traits(settings.log.device).keeps ||
       !settings.scheme->traits.logs) {
-    platform::refuse("a checkpoint is of a log that is kept: " + log +
-                     " on --device=" + settings.log.device + " has none");
+    platform::refuse("a checkpoint needs a log that is kept, and " + log +
+                     " on --device=" + settings.log.device + " keeps none");
   }
   if (platform::is_simulated()) {
     platform::refuse("a simulated machine has no disk for checkpoints");
@@ -80,7 +80,7 @@ void add_checkpoints(bool any, const RunResult& result, Row* row) {
   };
   const auto completed = static_cast<double>(stats.completed);
   const double megabytes = 1e-6 * static_cast<double>(stats.bytes);
-  // Two rates say what transactions lose: while a checkpoint is taken, and the rest of the time.
+  // The difference between these two rates is what a checkpoint costs the transactions.
   const double between = result.seconds - stats.seconds;
   const double inside_tps =
       stats.seconds > 0 ? static_cast<double>(stats.transactions) / stats.seconds : 0;

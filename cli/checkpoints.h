@@ -11,19 +11,20 @@
 
 namespace logjam {
 
-// Returns the checkpoints that a run is to take, of a log in `directories`. Refuses values that
-// cannot be used. `about` and `release_log` are for the caller to set.
+// Returns the options of a run's checkpoints, of a log in `directories`. Refuses values that cannot
+// be used. The caller sets `about`, `sockets` and `release_log`.
 CheckpointOptions checkpoint_options(const std::vector<std::string>& directories);
 
-// Returns whether a recovery is to take a checkpoint, and with which options, as above.
+// Returns whether a recovery shall take a checkpoint.
 bool checkpoint_at_end_wanted();
+// Returns the options of that checkpoint. Refuses values that cannot be used.
 CheckpointOptions checkpoint_at_end_options(const std::vector<std::string>& directories);
 
-// Refuses checkpoints of a run for which none can be taken.
+// Refuses a run whose log, device or machine has no checkpoints. A run with --checkpoint calls it.
 void refuse_checkpoints_of(const Settings& settings);
 
-// Appends what the checkpoints of a run did, and what they cost; empty columns unless `any` were
-// asked for.
+// Appends the columns about a run's checkpoints: how many, how large, and their cost. Leaves the
+// columns empty unless `any`, that is, unless the run was asked for checkpoints.
 void add_checkpoints(bool any, const RunResult& result, Row* row);
 
 }  // namespace logjam

@@ -14,9 +14,10 @@ DEFINE_string(log, "centr", "how the log is written (`logjam list schemes`)");
 DEFINE_uint32(threads, 2,
               "workers, or threads of a recovery; a log of commands is replayed by all of them if "
               "--cc is optimistic, else by one");
-DEFINE_string(wal_dir, "",
-              "directories for the log, separated by commas, one device each; a scheme's only "
-              "stream is striped over them, several streams are dealt out");
+DEFINE_string(
+    wal_dir, "",
+    "directories for the log, separated by commas, each on its own device; a scheme with one "
+    "stream stripes it over them, other schemes divide their streams among them");
 DEFINE_string(
     commit, "pipelined",
     "when to acknowledge: sync, pipelined or async; sync: the worker waits for each "

@@ -27,10 +27,10 @@ void refuse_thread_count();
 
 // Returns the directories of --wal_dir; none if the flag is empty.
 std::vector<std::string> given_directories();
-// Returns the directories of --wal_dir, of which a log is read. Refuses an empty list.
+// Returns the directories of --wal_dir, for a command that reads a log. Refuses an empty list.
 std::vector<std::string> wal_directories();
 
-// Refuses `why` unless it is empty.
+// Refuses with the sentence `why`. Does nothing if it is empty.
 void refuse_if(const std::string& why);
 
 }  // namespace logjam

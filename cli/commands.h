@@ -12,8 +12,8 @@ int recover_command();
 int micro_command();
 int dump_command();
 int machine_command();
-// `what` is schemes, protocols, workloads, variants or devices; empty lists all five. Or it is
-// machine or placement: what this machine has, and which contexts workers get.
+// Lists schemes, protocols, workloads, variants or devices, as `what` says; all five if `what` is
+// empty. "machine" lists the cores of this machine, "placement" the cores that workers get.
 int list_command(const std::string& what);
 
 }  // namespace logjam

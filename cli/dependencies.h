@@ -8,13 +8,14 @@
 
 namespace logjam {
 
-// What --range says: which run, 0 for the last one; how many records or transactions are left out,
-// and how many follow at most.
+// The part of the log that --range asks for.
 struct DumpRange {
-  uint64_t run = 0, from = 0, count = 0;
+  uint64_t run = 0;    // 0: the last run
+  uint64_t from = 0;   // records or transactions to leave out first
+  uint64_t count = 0;  // the most records or transactions after these
 };
 
-// Returns whether a flag asks for dependencies, or for the row that sums them up, instead of the
+// Returns whether the flags ask for dependencies, or for the row with their counts, instead of
 // records.
 bool dependencies_wanted();
 // Writes the file of --dependencies, and prints and appends the row. Refuses a log of commands.

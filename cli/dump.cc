@@ -14,15 +14,15 @@
 #include "platform/text.h"
 
 DEFINE_string(dependencies, "",
-              "write how transactions depend on others to this file; instead of the records, as "
-              "CSV: which ones overwrote rows of which others; --csv and --json take a row that "
-              "sums it up");
+              "write the dependencies between transactions to this file; as CSV, instead of the "
+              "records: which transaction overwrote rows of which earlier one; --csv and --json "
+              "take a row with the counts");
 DEFINE_string(
     range, "",
-    "which part of the log, run:2,from:1000,count:100; run: that one of a log with "
-    "several, without it the last; from: after this number of records of each stream, or "
-    "with --dependencies of transactions in the order of their sequence numbers; count: at "
-    "most as many; what lies before the latest checkpoint is not printed");
+    "the part of the log to print, such as run:2,from:1000,count:100; run: the number of a "
+    "run, without it the last run; from: the records of each stream to leave out first, or "
+    "with --dependencies the transactions, in the order of their sequence numbers; count: the "
+    "most to print; the log before the latest checkpoint is not printed");
 
 namespace logjam {
 namespace {
@@ -70,7 +70,7 @@ void print_image(const char* name, const std::byte* image, uint32_t bytes) {
   if (shown < bytes) std::printf("...");
 }
 
-// How far a stream was durable for certain, if that is known.
+// Prints the position up to which a stream was certainly durable, if it is known.
 void print_durable(uint64_t position) {
   if (position != 0) std::printf(", durable %lu", position);
 }
@@ -120,8 +120,8 @@ DumpRange range_or_refuse() {
   return {number("run", 0), number("from", 0), number("count", kMostRecords)};
 }
 
-// Returns the files of the run that --range names, or of the last one, of those that a recovery
-// would read.
+// Returns the files of run `wanted`, or of the last run if `wanted` is 0. Refuses a run that a
+// recovery would not read.
 LogFiles run_to_dump(const std::vector<std::string>& directories, uint64_t wanted) {
   const LogChain chain = find_log_chain(directories);
   if (!chain.error.empty()) platform::refuse(chain.error);
@@ -129,9 +129,11 @@ LogFiles run_to_dump(const std::vector<std::string>& directories, uint64_t wante
   for (auto run = start.runs.rbegin(); run != start.runs.rend(); ++run) {
     if (wanted == 0 || run->header.ordinal == wanted) return *run;
   }
-  platform::refuse("a recovery reads no run " + (wanted == 0 ? "" : std::to_string(wanted) + " ") +
-                   "of the log" +
-                   (start.checkpoint ? ": " + start.checkpoint->name() + " has it" : ""));
+  std::string why = wanted == 0
+                        ? "a recovery reads no run of the log"
+                        : "a recovery does not read run " + std::to_string(wanted) + " of the log";
+  if (start.checkpoint) why += ": " + start.checkpoint->name() + " has it";
+  platform::refuse(why);
 }
 
 }  // namespace

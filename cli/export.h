@@ -1,4 +1,5 @@
-// What `logjam recover` writes for other programs: tables as CSV, histories for public checkers.
+// The files that `logjam recover` writes for other programs: tables as CSV, histories for public
+// checkers. In all of these functions an empty name means that this export is not wanted.
 #pragma once
 
 #include <string>
@@ -7,15 +8,15 @@
 
 namespace logjam {
 
-// Ends the process (kExitBadInput) unless tables can be exported to this directory, which is made.
-// An empty name means that no export is wanted, here and below.
+// Makes the directory. Ends the process (kExitBadInput) unless tables can be exported to it.
 void refuse_export_directory(const std::string& directory);
 // Ends the process (kExitBadInput) if the columns of a table are not known.
 void refuse_undescribed_tables(Database& database, const std::string& directory);
 
-// Write the tables, and the history. End the process if the files cannot be written (kExitFailed),
-// or if the history cannot be exported (kExitBadInput).
+// Writes the tables. Ends the process (kExitFailed) if the files cannot be written.
 void export_tables(Database& database, const std::string& directory);
+// Writes the history, as export_tables() writes tables. Ends the process (kExitBadInput) if it
+// cannot be exported.
 void export_history(Workload& workload, Database& database, const std::string& history,
                     const std::string& file);
 

@@ -15,7 +15,7 @@ namespace {
 
 using platform::refuse;
 
-constexpr int kMostFlagFiles = 16;  // nested; a file that names itself would never end
+constexpr int kMostFlagFiles = 16;  // inside each other: a file that names itself must end, too
 
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
@@ -72,7 +72,7 @@ void refuse_bad_value(const gflags::CommandLineFlagInfo& flag, const std::string
     return;
   }
   if (flag.type == "string") return;
-  // gflags knows best which values it takes: the flag is set, and put back.
+  // gflags itself decides which values it takes: this sets the flag, and FlagSaver restores it.
   const gflags::FlagSaver saver;
   if (gflags::SetCommandLineOption(flag.name.c_str(), value.c_str()).empty()) {
     refuse("--" + flag.name + "=" + value + " is not " + words_for(flag.type));

@@ -9,8 +9,9 @@
 #include "platform/fatal.h"
 
 DEFINE_string(as, "",
-              "a preset; paper: defaults as the papers have them: one write of a stream at a time, "
-              "the next one begins at once, workers in the normal class, Silo's epochs of 40 ms");
+              "a preset of defaults; paper: as the papers describe, with one write at a time for "
+              "each stream, no pause between writes, workers in the normal class, and Silo's "
+              "epochs of 40 ms");
 
 namespace logjam {
 namespace {
@@ -28,7 +29,7 @@ constexpr std::array<std::pair<std::string_view, Commands>, 7> kCommands = {{{"r
 constexpr std::pair<const char*, const char*> kPublished[] = {
     {"io_depth", "1"}, {"flush_gap_us", "0"}, {"worker_class", "normal"}};
 
-// Returns whether the header of some log stores the flag, for its recovery.
+// Returns whether logs store the flag in their headers, because a recovery needs it.
 bool in_headers(std::string_view name) {
   const auto has = [name](const auto& names) {
     return std::ranges::find(names, name) != names.end();
@@ -37,7 +38,7 @@ bool in_headers(std::string_view name) {
          std::ranges::any_of(all_schemes(), [&](const auto& s) { return has(s.recovery_flags); });
 }
 
-// Returns whether the file is one of this tree. Debian's gflags and glog name their files by paths
+// Returns whether the file is in this tree. Debian's gflags and glog were built with file names
 // that begin with a slash or a dot.
 bool is_own(const std::string& file) { return !file.starts_with('/') && !file.starts_with('.'); }
 
@@ -145,7 +146,7 @@ Commands commands_of(const gflags::CommandLineFlagInfo& flag) {
   const std::string& file = flag.filename;
   if (!is_own(file) || file.starts_with("sim/")) return kAllCommands;
   const Commands recover = in_headers(flag.name) ? kRecover : 0;
-  // `list` says whether a scheme is safe with its flags.
+  // `list` takes the flags of schemes, because it says whether a scheme is safe with them.
   if (file.starts_with("logging/")) return kLogging | kList | recover;
   if (file.starts_with("workloads/") || file.starts_with("proof/")) return kRun | recover;
   return 0;

@@ -1,9 +1,8 @@
-// Which flags belong to which commands, and what --as=paper makes of them. The main thread calls
-// these functions.
+// The flags of each command, and the preset --as=paper. The main thread calls these functions.
 //
-// flags.cc has one table of the commands' flags. A flag of a log scheme or a workload is in no
-// table: its file's directory says what it belongs to. Such a flag belongs to the commands that
-// make a log, and to recover if a log's header stores it.
+// flags.cc has a table of the commands' flags. It does not list the flags of log schemes and
+// workloads: the directory of the file that defines such a flag says what the flag belongs to. Its
+// commands are those that make a log, and recover if a log's header stores it.
 #pragma once
 
 #include <gflags/gflags.h>
@@ -36,15 +35,15 @@ struct FlagGroup {
 };
 std::span<const FlagGroup> flag_groups();
 
-// Returns all flags of the program that some help shows, without those of its libraries.
+// Returns all flags of the program, without those of its libraries.
 std::vector<gflags::CommandLineFlagInfo> own_flags();
-// Returns the commands that a flag belongs to. 0: its definition is in no table and in no directory
-// that decides for it.
+// Returns the commands that a flag belongs to; 0 if the flag is in no table, and the directory of
+// its file does not decide either.
 Commands commands_of(const gflags::CommandLineFlagInfo& flag);
 
-// Refuses a flag that was given, in a flag file or elsewhere, and does not belong to the command.
+// Refuses each flag that was given, in a flag file or elsewhere, unless it belongs to the command.
 void refuse_misplaced_flags(Commands command);
-// Changes the defaults of flags to those of --as. Refuses a preset that there is not.
+// Changes the defaults of flags to those of --as. Refuses an unknown preset.
 void apply_preset();
 
 // Returns the flags that were given, as "--a=b --c=d", for an output row.

@@ -25,15 +25,15 @@ constexpr About kAbout[] = {
     {kHelp, "help", "[COMMAND] this text, or the flags of a command"},
 };
 
-// The flags that help_of() shows, most used first. It also shows the flags that no other command
-// has, except those of run.
+// The flags that help_of() shows, most used first. For each command but run, help_of() also shows
+// the flags that no other command has.
 constexpr std::string_view kMostUsed[] = {
     "workload", "log",     "cc",       "commit",       "threads",   "seconds",
     "warmup",   "wal_dir", "device",   "overwrite",    "continue",  "checkpoint",
     "as",       "locks",   "rate",     "transactions", "placement", "csv",
     "json",     "cdf",     "timeline", "verify",       "history",   "seed"};
 
-// Flags of gflags and glog that are of use here.
+// Flags of gflags and glog that are useful here.
 constexpr std::string_view kOfLibraries[] = {"flagfile", "v", "vmodule", "logtostderr", "log_dir"};
 
 gflags::CommandLineFlagInfo info_of(std::string_view name) {
@@ -49,7 +49,7 @@ std::string with_default(const gflags::CommandLineFlagInfo& flag) {
   return "  --" + flag.name + "=" + flag.default_value;
 }
 
-// Returns a flag's line of one screen: its text ends at the first semicolon.
+// Returns the one line of help_of() about a flag: its text up to the first semicolon.
 std::string line_of(const gflags::CommandLineFlagInfo& flag) {
   constexpr size_t kIndent = 26;
   return padded(with_default(flag), kIndent) +

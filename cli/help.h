@@ -7,13 +7,13 @@
 
 namespace logjam {
 
-// Returns what the commands do.
+// Returns a line about each command.
 std::string overview();
-// Returns the flags of a command that are used most, a line each: one screen.
+// Returns the flags of a command that are used most, a line for each. They fit on one screen.
 std::string help_of(Commands command);
-// Returns all flags of a command, in groups under headings: the commands', then those of each log
-// scheme and each workload, then those of the libraries that are of use. A scheme's or a workload's
-// group follows from the path of its file, so a new one is listed nowhere.
+// Returns all flags of a command, in groups under headings: first the groups of flag_groups(), then
+// one for each log scheme and each workload, then the useful flags of the libraries. The path of a
+// flag's file gives the group, so a new scheme or workload needs no entry in a table.
 std::string full_help_of(Commands command);
 
 }  // namespace logjam

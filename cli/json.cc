@@ -18,7 +18,8 @@ size_t utf8_length(std::string_view text) {
   for (size_t i = 1; i < length; ++i) {
     if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
   }
-  // Too long forms, surrogates, and what is beyond the last character.
+  // These are no characters: more bytes than needed, surrogates, numbers above the last
+  // character's.
   if (length > 2) {
     const unsigned second = byte(1);
     const bool bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||

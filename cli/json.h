@@ -8,11 +8,12 @@
 
 namespace logjam {
 
-// `text` as a JSON string, with its quotes. Bytes that are no UTF-8 become question marks, because
-// a JSON file must be UTF-8 as a whole.
+// Returns `text` as a JSON string, with its quotes. Bytes that are not UTF-8 become question marks,
+// because the whole of a JSON file must be UTF-8.
 std::string json_text(std::string_view text);
-// An object and an array. The members' values, and the items, are JSON already; names are not.
+// Returns a JSON object. The values of its members are JSON already; their names are not.
 std::string json_object(const std::vector<std::pair<std::string, std::string>>& members);
+// Returns a JSON array. Its items are JSON already.
 std::string json_array(const std::vector<std::string>& items);
 
 }  // namespace logjam

@@ -1,4 +1,5 @@
-// `logjam list --json`: what can be combined, for scripts, so that no script names a scheme.
+// `logjam list --json`: the schemes, workloads and so on that a script can combine. A script reads
+// them here, so that it need not change when a scheme is added.
 #pragma once
 
 #include <functional>
@@ -15,8 +16,8 @@ struct StreamCount {
 };
 StreamCount stream_count_of(const SchemeInfo& scheme);
 
-// An object with an array for each of "schemes", "protocols", "workloads", "variants" and "devices"
-// that is `wanted`. Any thread may call it.
+// Returns an object with an array for each of "schemes", "protocols", "workloads", "variants" and
+// "devices" that is `wanted`. Any thread may call it.
 std::string list_as_json(const std::function<bool(const char*)>& wanted);
 
 }  // namespace logjam

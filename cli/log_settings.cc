@@ -21,34 +21,40 @@
 
 DEFINE_string(device, "file", "where the log goes (`logjam list devices`)");
 DEFINE_bool(overwrite, false, "replace the log that the --wal_dir directories hold");
-DEFINE_uint64(stripe_kb, 512, "stripes of a log that several --wal_dir share; a power of 2");
+DEFINE_uint64(stripe_kb, 512,
+              "KiB of a stripe, where one stream has several --wal_dir; a power of 2");
 DEFINE_uint32(sockets, 0,
-              "sockets of the machine, and logs of dlog-*; 0: as many as there are; another number "
-              "is pretended");
+              "sockets of the machine, and logs of dlog-*; 0: as many as this machine has; with "
+              "another number the schemes behave as if it had that many");
 DEFINE_string(
     worker_class, "auto",
     "scheduling class of workers: auto, idle, normal or batch; idle: the kernel's workers "
     "and all other threads preempt workers at once, so that a busy worker never delays a "
-    "write; normal, batch: they share the cores; auto: idle if it is possible and helps, "
-    "and other programs leave the machine idle, else normal");
-DEFINE_uint32(log_buffer_mb, 64, "log buffer of each stream");
+    "write; normal, batch: workers and other threads share the cores; auto: idle if it is "
+    "possible and helps, and other programs leave the machine idle, else normal");
+DEFINE_uint32(log_buffer_mb, 64, "MiB of each stream's log buffer");
 DEFINE_string(log_prealloc_mb, "256",
-              "zeroed before the run starts, for each stream; 256:16: on devices file and sync the "
-              "log then continues in segment files of 16 MiB, zeroed in advance or recycled; "
-              "without the second number, of a quarter of the first one, 1 to 64 MiB; 0: one file, "
-              "which the log itself makes longer");
-DEFINE_string(flush, "",
-              "reasons to flush, txns:8,bytes:65536,us:500; this number of commits waits, or of "
-              "bytes, or the oldest waits so long in microseconds; txns and bytes need us; none: "
-              "whenever the device can take a write and --flush_gap_us has passed");
-DEFINE_uint64(flush_gap_us, 200,
-              "least time between two writes of a stream that busy workers fill; each write costs "
-              "them some 30 us; not used with --flush");
-DEFINE_uint32(io_depth, 4,
-              "writes that may be under way at once, for each log file; devices sync and nvm take "
-              "one");
+              "MiB zeroed before the run starts, for each stream; 256:16: on devices file and sync "
+              "the log then continues in segment files of 16 MiB, zeroed in advance or recycled; "
+              "without a second number the segments are a quarter of the first one, 1 to 64 MiB; "
+              "0: one file, which the log extends as it writes");
+DEFINE_string(
+    flush, "",
+    "reasons to flush, such as txns:8,bytes:65536,us:500; this one flushes when 8 commits "
+    "or 65536 bytes wait, or when the oldest commit has waited for 500 microseconds; txns "
+    "and bytes need us; without --flush, a stream is flushed whenever its device can take "
+    "a write and --flush_gap_us has passed");
+DEFINE_uint64(
+    flush_gap_us, 200,
+    "least microseconds between two writes of a stream that busy workers fill; each write "
+    "costs the workers some 30 us; not used with --flush");
+DEFINE_uint32(
+    io_depth, 4,
+    "writes that may be under way at once, for each log file; devices sync and nvm do one "
+    "at a time");
 DEFINE_bool(flush_help, true,
-            "waiting and polling workers may do a late flusher's step; false: only its thread");
+            "workers that wait or poll may flush when the flusher is late; false: only the "
+            "flusher's thread flushes");
 DECLARE_string(log);
 DECLARE_uint64(seed);
 DECLARE_uint32(threads);
@@ -58,7 +64,7 @@ namespace {
 
 using platform::refuse;
 
-// Sets the reasons to flush.
+// Sets the reasons to flush from --flush.
 void set_flush(LogConfig* config) {
   constexpr double kMost = 1e12;
   constexpr platform::ListKey kReasons[] = {
@@ -97,7 +103,7 @@ LogConfig log_config() {
   return config;
 }
 
-// Returns the number that the whole of `text` is, none if it is not a number of 32 bits.
+// Returns `text` as a number, or nothing if it is not a number of 32 bits and only that.
 std::optional<uint32_t> number_in(std::string_view text) {
   uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -105,7 +111,7 @@ std::optional<uint32_t> number_in(std::string_view text) {
   return value;
 }
 
-// Sets what --log_prealloc_mb says.
+// Sets the lengths of --log_prealloc_mb.
 void set_preallocation(LogOptions* log) {
   const std::string_view given = FLAGS_log_prealloc_mb;
   const size_t colon = given.find(':');
@@ -130,8 +136,9 @@ void set_preallocation(LogOptions* log) {
 
 }  // namespace
 
-// Asks for preemption where it helps: workers are busy while commits wait for a device. That is not
-// so under --commit=sync, nor if the device is memory or nothing.
+// Asks for preemption where it helps: where busy workers can delay a log that commits wait for.
+// Under --commit=sync workers sleep until the log is durable, under --commit=async no commit waits,
+// and a device in memory, or one that keeps nothing, has no writes to delay.
 platform::WorkerClass::Request worker_class(const LogOptions& log) {
   using Wanted = platform::WorkerClass::Wanted;
   static const std::map<std::string, Wanted> classes = {{"auto", Wanted::kAuto},
@@ -193,7 +200,7 @@ void refuse_too_large(uint64_t table_bytes, const LogBuffers& buffers) {
               mib(buffers.bytes()) + " (" + std::to_string(buffers.count) +
               " buffer(s) of --log_buffer_mb)";
   }
-  refuse(needed + ", and " + mib(available) + " of memory are available");
+  refuse(needed + ", but only " + mib(available) + " of memory are available");
 }
 
 }  // namespace logjam

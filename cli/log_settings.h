@@ -16,7 +16,7 @@ LogOptions log_options(const SchemeInfo& scheme);
 // Returns how workers are to be scheduled, for a log with these options. Refuses unknown names.
 platform::WorkerClass::Request worker_class(const LogOptions& log);
 
-// The buffers of a log, which are in memory from the start: one for each stream.
+// The buffers of a log, one for each stream. They are allocated before the log starts.
 struct LogBuffers {
   uint64_t count = 0;
   uint64_t bytes_each = 0;

@@ -16,7 +16,7 @@ const platform::TestValue repetitions("machine_repetitions");
 
 int machine_command() {
   if (platform::is_simulated()) {
-    platform::refuse("a simulated machine is not measured; build/logjam measures the one it is on");
+    platform::refuse("`logjam machine` measures a real machine: use build/logjam");
   }
   refuse_if(platform::check_test_values());
   constexpr uint32_t kRepetitions = 9;  // of each measurement; the median counts

@@ -21,18 +21,18 @@ DEFINE_string(record_bytes, "dist:",
 DEFINE_uint32(outlier_bytes, 0, "bytes of one record in 60, a random one; 0: none differs");
 DEFINE_string(
     fill, "bytes",
-    "what is filled: bytes, records or local; bytes: the log's buffer; records: the same, "
-    "with headers and checksums; local: memory of the thread's own, which stays in its L1 "
-    "cache");
+    "what an insert fills: bytes, records or local; bytes: its space in the log's buffer; "
+    "records: the same, with headers and checksums; local: a buffer of its thread, which "
+    "stays in the L1 cache");
 DEFINE_uint64(sync_every, 0,
-              "every N-th insert of a thread depends on the latest such one; that of any thread, "
-              "as if both wrote one tuple; 0: none");
+              "every N-th insert of a thread depends on an earlier one; on the latest such insert "
+              "of any thread, as if both wrote one tuple; 0: none");
 DEFINE_uint32(logs_per_commit, 0,
-              "records before each commit record; it is acknowledged as --commit says; 0: nothing "
-              "commits");
+              "records before each commit record; commits are acknowledged as --commit says; 0: "
+              "nothing commits");
 DEFINE_string(floor, "",
-              "no log: copy or fetch-add; copy: to a ring of the thread's own; fetch-add: on a "
-              "counter that all share, then a copy");
+              "without a log: copy or fetch-add; copy: each thread copies to its own ring; "
+              "fetch-add: threads add to a shared counter, then copy to a shared ring");
 DECLARE_uint32(threads);
 DECLARE_double(seconds);
 DECLARE_double(warmup);
@@ -115,8 +115,9 @@ log_insert::Result insert_into_log(LogOptions log_options, log_insert::Options o
   return result;
 }
 
-// How often the threads of a consolidating scheme went for the log's lock, for each insert: once
-// for a group, and once for an insert that found the lock free. Empty for other schemes.
+// Returns how often the threads of a consolidating scheme tried to take the log's lock, for each
+// insert: once for a group, and once for an insert that found the lock free. Returns an empty value
+// for other schemes.
 Value groups_per_insert(const Counters& counters) {
   const double inserts = counters.value("inserts"),
                together = counters.value("consolidated_inserts");

@@ -1,4 +1,4 @@
-// Names that flags had in earlier versions, and names of flags that only the other build has.
+// The names that flags had in earlier versions, and the flags that only the simulated build has.
 #pragma once
 
 #include <string>

@@ -12,13 +12,13 @@
 
 DEFINE_string(
     placement, "compact",
-    "cores of workers: compact, scatter, smt or none; compact: those of a socket, then "
-    "those of the next; scatter: one of each socket in turn; both take a core's second "
-    "context when no core is free; smt: the contexts of a core next to each other; none: "
-    "workers are not pinned; compact:5 begins at core 5, and without a number at the core "
-    "that the log's device interrupts if --commit=sync, where a write's end wakes its "
-    "worker soonest, else after it, so that busy workers come to that core last; flushers "
-    "and writers of checkpoints keep to the socket of their stream");
+    "cores of workers: compact, scatter, smt or none; compact: the cores of one socket, then "
+    "those of the next; scatter: a core of each socket in turn; both use second contexts of "
+    "cores only when no core is free; smt: both contexts of a core, then those of the next; "
+    "none: workers are not pinned; compact:5 begins at core 5; without a number the core that "
+    "the log's device interrupts is the first one under --commit=sync, because the end of a "
+    "write wakes a worker there soonest, and else the last one, because the kernel finishes "
+    "writes there; flushers and writers of checkpoints keep to the socket of their stream");
 DECLARE_uint32(threads);
 
 namespace logjam {
@@ -33,7 +33,7 @@ struct Wanted {
   std::optional<int> first_core;
 };
 
-// Returns what --placement says: POLICY, POLICY:CORE or none. Refuses what it cannot say.
+// Reads --placement: POLICY, POLICY:CORE or none. Refuses other values.
 Wanted wanted_placement() {
   Wanted wanted;
   wanted.pinned = FLAGS_placement != "none";
@@ -61,9 +61,9 @@ Wanted wanted_placement() {
 platform::PlacementPolicy placement_policy() { return wanted_placement().policy; }
 bool workers_are_pinned() { return wanted_placement().pinned; }
 
-// A busy worker should not run on the core that the device interrupts, because the kernel finishes
-// writes there. A worker that waits for each write should: when its write ends, no core has to
-// interrupt another core to wake it.
+// Keeps busy workers off the core that the device interrupts, because the kernel finishes writes
+// there. Puts a worker that waits for each write on that very core: when its write ends, no core
+// has to interrupt another core to wake it.
 void place_threads(const std::vector<std::string>& directories, bool workers_wait) {
   const Wanted wanted = wanted_placement();
   platform::Placement chosen(platform::this_machine(), wanted.policy, FLAGS_threads);

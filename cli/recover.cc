@@ -34,7 +34,7 @@ double seconds_since(uint64_t start_ns) {
   return static_cast<double>(platform::now_ns() - start_ns) * 1e-9;
 }
 
-// With how many threads the log's records were replayed.
+// Returns the number of threads that replay the log's records.
 uint32_t replaying_threads(bool commands) {
   return commands ? logjam::replaying_threads(protocol_named(), FLAGS_threads) : FLAGS_threads;
 }
@@ -48,8 +48,8 @@ std::string how_replayed(bool commands) {
   return how;
 }
 
-// A row's columns are those of `logjam run` where they mean the same. `verified` says as there
-// whether all checks have passed; that the log can be recovered from is the first of them.
+// Returns the row. A column with the same meaning has the same name as in `logjam run`. `verified`
+// is the result of all checks; the first check is that the log can be recovered.
 Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::string& scale,
              const std::string& verified) {
   const SchemeInfo& scheme = scheme_named(files.header.scheme);
@@ -94,7 +94,7 @@ Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::
 bool check(Workload& workload, Database& database, size_t streams) {
   const uint64_t start = platform::now_ns();
   print_row_counts(database);
-  // One stream has a worker's transactions in their order, and is cut at one place.
+  // A single stream has each worker's transactions in their order, and is cut at one position.
   if (streams > 1) workload.note_any_order();
   bool good = true;
   if (FLAGS_verify) good = print_checks(workload.verify(database));
@@ -105,7 +105,26 @@ bool check(Workload& workload, Database& database, size_t streams) {
   return good;
 }
 
-// Writes a checkpoint of the recovered database, which holds all that the log does.
+// Returns the column `verified`. It is empty if the database is good and was not checked.
+std::string verdict(bool good) {
+  if (!good) return "FAILED";
+  return FLAGS_verify || !FLAGS_history.empty() ? "passed" : "";
+}
+
+// Returns the description of the workload's scale. Refuses tables that do not fit in memory.
+std::string scale_of(const ChainOptions& options) {
+  const Specification spec = options.make_workload()->spec();
+  refuse_too_large(spec.expected_bytes, {});
+  return spec.description;
+}
+
+void print_log(const LogFileHeader& log) {
+  std::printf("log                    scheme %s, device %s, records %s, run %016lx, revision %s\n",
+              log.scheme.c_str(), log.device.c_str(), log.log_records.c_str(), log.run,
+              log.revision.c_str());
+}
+
+// Writes a checkpoint of the recovered database.
 void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
   if (recovered.runs.empty()) {
     std::printf("checkpoint             %lu holds all of the log already\n",
@@ -128,7 +147,8 @@ void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
               taken.rows(), taken.bytes(), seconds_since(start));
 }
 
-// The files of the newest run that is read; what the checkpoint knows of it, if none is.
+// Returns the files of the newest run that the recovery reads. If it reads none, the checkpoint
+// holds everything: returns what the checkpoint knows of its run.
 LogFiles newest_files(const LogChain& chain) {
   const RecoveryStart& best = chain.starts.front();
   if (!best.runs.empty()) return best.runs.back();
@@ -144,18 +164,14 @@ LogFiles newest_files(const LogChain& chain) {
 
 int recover_command() {
   if (!FLAGS_export_history.empty() && FLAGS_history.empty()) {
-    platform::refuse("--export_history needs the --history that it is to export");
+    platform::refuse("--export_history exports the file of --history, which is missing");
   }
   const std::vector<std::string> directories = wal_directories();
   const bool checkpoints = checkpoint_at_end_wanted();
   if (checkpoints) checkpoint_at_end_options(directories);
   const DirectoryLocks locks(directories, checkpoints ? DirectoryUse::kWrite : DirectoryUse::kRead);
   const LogChain chain = open_log(directories);
-  if (const std::string why =
-          FLAGS_history.empty() ? "" : gap_in_history(FLAGS_history, chain.ordinal);
-      !why.empty()) {
-    platform::refuse(why);
-  }
+  if (!FLAGS_history.empty()) refuse_if(gap_in_history(FLAGS_history, chain.ordinal));
   ChainOptions options = chain_options(chain, directories);
   options.goes_on = checkpoints;
   options.before_run = take_recovery_flags;
@@ -163,16 +179,9 @@ int recover_command() {
   for (const LogFiles& run : chain.starts.front().runs) refuse_contradictions(run.header);
   take_recovery_flags(files.header);
   refuse_export_directory(FLAGS_export);
-  std::string scale;
-  {
-    const Specification spec = options.make_workload()->spec();
-    refuse_too_large(spec.expected_bytes, {});
-    scale = spec.description;
-  }
+  const std::string scale = scale_of(options);
   refuse_row_files(make_row({}, files, scale, ""));
-  std::printf("log                    scheme %s, device %s, records %s, run %016lx, revision %s\n",
-              files.header.scheme.c_str(), files.header.device.c_str(),
-              files.header.log_records.c_str(), files.header.run, files.header.revision.c_str());
+  print_log(files.header);
   RecoveredChain recovered = recover_chain(chain, options);
   std::printf("workload               %s; loaded in %.1f s\n", scale.c_str(),
               recovered.load_seconds);
@@ -181,13 +190,7 @@ int recover_command() {
   const bool commands = options.protocol != nullptr;
   const bool usable = print_recovered(recovered, how_replayed(commands));
   const bool good = usable && check(*recovered.workload, database, files.paths.size());
-  std::string verified;
-  if (!good) {
-    verified = "FAILED";
-  } else if (FLAGS_verify || !FLAGS_history.empty()) {
-    verified = "passed";
-  }
-  append_row(make_row(recovered, files, scale, verified));
+  append_row(make_row(recovered, files, scale, verdict(good)));
   if (usable) {
     export_tables(database, FLAGS_export);
     export_history(*recovered.workload, database, FLAGS_history, FLAGS_export_history);

@@ -17,10 +17,11 @@ DEFINE_string(
     "merge: one thread, all streams' records in the order of their sequence numbers, as "
     "in P-WAL");
 DEFINE_double(read_mb_s, 0,
-              "limit for reading each log directory, as of a paper's device; 0: none");
+              "limit in MB/s for reading each log directory; as if it were on a paper's device; 0: "
+              "none");
 DEFINE_bool(accept_damage, false,
-            "use what is left of a log that has lost durable bytes; a closed set of transactions "
-            "is recovered, and acknowledged ones may be missing");
+            "use what is left of a log that has lost durable bytes; no recovered transaction "
+            "depends on a lost one, but acknowledged ones may be missing");
 DECLARE_uint32(threads);
 
 namespace logjam {
@@ -30,7 +31,7 @@ void refuse_contradiction(const std::string& name, const std::string& value) {
   gflags::CommandLineFlagInfo info;
   if (!gflags::GetCommandLineFlagInfo(name.c_str(), &info)) {
     platform::refuse("the log was written with --" + name + "=" + value +
-                     ", a flag this logjam does not have");
+                     ", which this logjam does not have");
   }
   if (!info.is_default && info.current_value != value) {
     platform::refuse("--" + name + "=" + info.current_value +
@@ -58,7 +59,6 @@ void print_run(const RecoveredRun& run, bool one_of_several) {
 
 }  // namespace
 
-// The initial load is deterministic from the flags in the log's header.
 LogChain open_log(const std::vector<std::string>& directories) {
   LogChain chain = find_log_chain(directories);
   if (!chain.error.empty()) platform::refuse(chain.error);
@@ -88,13 +88,13 @@ ChainOptions chain_options(const LogChain& chain, const std::vector<std::string>
   if (FLAGS_replay != "parallel" && FLAGS_replay != "merge") {
     platform::refuse("--replay=" + FLAGS_replay + " is not an order; parallel and merge are");
   }
-  if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s is a bandwidth, or 0 for no limit");
+  if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s must not be negative; 0: no limit");
   const auto order = FLAGS_replay == "merge" ? ReplayOrder::kMerged : ReplayOrder::kParallel;
   const WorkloadInfo& workload = workload_named(chain.flags.at("workload"));
   const ProtocolInfo* protocol = nullptr;
   for (const RecoveryStart& start : chain.starts) {
     for (const LogFiles& run : start.runs) {
-      // Values are applied, commands executed.
+      // Values are applied without a protocol, commands are executed under one.
       if (!scheme_named(run.header.scheme).traits.commands) continue;
       protocol = &protocol_named();
       if (order != ReplayOrder::kMerged) continue;

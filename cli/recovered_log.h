@@ -1,4 +1,4 @@
-// What `recover` and `run --continue` have in common: they recover what the log directories hold.
+// The recovery of a log, as `recover` and `run --continue` both do it.
 #pragma once
 
 #include <string>
@@ -8,24 +8,24 @@
 
 namespace logjam {
 
-// Finds the log in `directories`, and takes the flags from it that shape the workload's tables.
-// Refuses if there is no log, or if the command line contradicts it. The caller has locked the
-// directories.
+// Finds the log in `directories`, and sets the flags that shape the workload's tables as the log's
+// header says: the initial load follows from them. Refuses if there is no log, or if the command
+// line contradicts it. The caller has locked the directories.
 LogChain open_log(const std::vector<std::string>& directories);
 
-// The options of a recovery of that log, as the flags say. Refuses flags that cannot be used.
+// Returns the options of a recovery of that log from the flags. Refuses values that cannot be used.
 ChainOptions chain_options(const LogChain& chain, const std::vector<std::string>& directories);
 
-// Refuses a command line that contradicts the flags on which the recovery of a run depends, which
-// are in its header.
+// Refuses a command line that contradicts the flags in the run's header, on which its recovery
+// depends.
 void refuse_contradictions(const LogFileHeader& header);
-// Sets these flags as the header says.
+// Sets the flags in the run's header to their values there.
 void take_recovery_flags(const LogFileHeader& header);
 
-// Prints what was recovered, and returns whether the database may be used.
+// Prints a report of the recovery. Returns whether the database may be used.
 bool print_recovered(const RecoveredChain& recovered, const std::string& replay);
 
-// What all runs together had.
+// The counts of all runs together.
 struct RecoveredSums {
   uint64_t transactions = 0, records = 0, bytes = 0, beyond_cut = 0, incomplete = 0;
   double seconds = 0;
@@ -33,6 +33,7 @@ struct RecoveredSums {
     return seconds > 0 ? 1e-9 * static_cast<double>(bytes) / seconds : 0;
   }
 };
+// Adds up the counts of the runs.
 RecoveredSums sums_of(const RecoveredChain& recovered);
 
 }  // namespace logjam

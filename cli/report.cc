@@ -3,6 +3,7 @@
 #include <gflags/gflags.h>
 
 #include <cstdio>
+#include <optional>
 
 #include "cli/checkpoints.h"
 #include "cli/placement.h"
@@ -13,29 +14,14 @@ DECLARE_string(log_records);
 
 namespace logjam {
 
-Row make_row(const Settings& settings, const Workload& workload, const RunResult& result,
-             const std::string& verified) {
+namespace {
+
+double per(double value, double count) { return count > 0 ? value / count : 0; }
+
+// Appends the choices of the run: workload, protocol, scheme, device and so on.
+void add_choices(const Settings& settings, const Specification& spec, Row* row) {
   const RunOptions& options = settings.run;
-  const auto per = [](double value, double count) { return count > 0 ? value / count : 0; };
-  const auto transactions = static_cast<double>(result.transactions);
-  const auto aborts = static_cast<double>(result.abort_count());
-  // Aborted attempts are followed by others; these have ended.
-  const auto ended = transactions + static_cast<double>(result.rollbacks);
-  const auto open_loop = [&](const Value& value) { return options.rate > 0 ? value : Value(); };
-  const double log_bytes =
-      static_cast<double>(result.log_bytes) + result.counters.value("padding_bytes");
-  const bool pipelined = options.commit == CommitPolicy::kPipelined;
-  const Specification spec = workload.spec();
-  const auto& headline = spec.headline;
-  TypeCounts counted{.transactions = result.transactions, .rollbacks = result.rollbacks};
-  if (headline && headline->type) {
-    const bool any = *headline->type < result.by_type.size();
-    counted = any ? result.by_type[*headline->type] : TypeCounts{};
-  }
-  const bool with_rollbacks = headline && headline->with_rollbacks;
-  const auto of_headline =
-      static_cast<double>(counted.transactions + (with_rollbacks ? counted.rollbacks : 0));
-  Row row = {
+  const Row choices = {
       {"workload", settings.workload->name},
       {"scale", spec.description},
       {"cc", settings.protocol->name},
@@ -48,54 +34,135 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
       {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
       {"placement", placement_text()},
-      {"seconds", number(result.seconds, 3)},
-      {"transactions", result.transactions},
-      {"tps", number(per(transactions, result.seconds))},
-      {"offered_s", open_loop(number(per(static_cast<double>(result.arrivals), result.seconds)))},
-      {"achieved_s", number(per(ended, result.seconds))},
-      {"backlog", open_loop(result.backlog)},
-      {"headline", headline ? headline->name : ""},
-      {"headline_rate",
-       headline ? number(per(of_headline * headline->seconds, result.seconds)) : Value()},
-      {"headline_rollbacks", !headline                  ? ""
-                             : headline->with_rollbacks ? "counted"
-                                                        : "not counted"},
-      {"misses", result.misses},
-      {"rollbacks", result.rollbacks},
-      {"aborts", number(aborts, 0)},
-      {"abort_pct", number(100 * per(aborts, aborts + ended), 3)},
   };
-  for (size_t i = 0; i < result.aborts.size(); ++i) {
-    row.emplace_back("aborts_" + std::string(name_of(static_cast<AbortReason>(i))),
-                     result.aborts[i]);
+  row->insert(row->end(), choices.begin(), choices.end());
+}
+
+void add_throughput(double rate, const RunResult& result, Row* row) {
+  // An aborted attempt is followed by another one, but a rolled back transaction has ended.
+  const auto ended = static_cast<double>(result.transactions + result.rollbacks);
+  const auto open_loop = [&](const Value& value) { return rate > 0 ? value : Value(); };
+  row->emplace_back("seconds", number(result.seconds, 3));
+  row->emplace_back("transactions", result.transactions);
+  row->emplace_back("tps", number(per(static_cast<double>(result.transactions), result.seconds)));
+  row->emplace_back("offered_s",
+                    open_loop(number(per(static_cast<double>(result.arrivals), result.seconds))));
+  row->emplace_back("achieved_s", number(per(ended, result.seconds)));
+  row->emplace_back("backlog", open_loop(result.backlog));
+}
+
+// Returns the rate by which the workload is known, in transactions per headline.seconds.
+double headline_rate(const Headline& headline, const RunResult& result) {
+  TypeCounts counted{.transactions = result.transactions, .rollbacks = result.rollbacks};
+  if (headline.type) {
+    const bool any = *headline.type < result.by_type.size();
+    counted = any ? result.by_type[*headline.type] : TypeCounts{};
   }
+  const uint64_t count = counted.transactions + (headline.with_rollbacks ? counted.rollbacks : 0);
+  return per(static_cast<double>(count) * headline.seconds, result.seconds);
+}
+
+void add_headline(const std::optional<Headline>& headline, const RunResult& result, Row* row) {
+  Value name, rate, rollbacks;
+  if (headline) {
+    name = headline->name;
+    rate = number(headline_rate(*headline, result));
+    rollbacks = headline->with_rollbacks ? "counted" : "not counted";
+  }
+  row->emplace_back("headline", name);
+  row->emplace_back("headline_rate", rate);
+  row->emplace_back("headline_rollbacks", rollbacks);
+}
+
+void add_aborts(const RunResult& result, Row* row) {
+  const auto aborts = static_cast<double>(result.abort_count());
+  const auto ended = static_cast<double>(result.transactions + result.rollbacks);
+  row->emplace_back("misses", result.misses);
+  row->emplace_back("rollbacks", result.rollbacks);
+  row->emplace_back("aborts", number(aborts, 0));
+  row->emplace_back("abort_pct", number(100 * per(aborts, aborts + ended), 3));
+  for (size_t i = 0; i < result.aborts.size(); ++i) {
+    row->emplace_back("aborts_" + std::string(name_of(static_cast<AbortReason>(i))),
+                      result.aborts[i]);
+  }
+}
+
+void add_log_use(const RunResult& result, Row* row) {
+  const auto transactions = static_cast<double>(result.transactions);
+  const double bytes =
+      static_cast<double>(result.log_bytes) + result.counters.value("padding_bytes");
+  const auto mb_s = [&](double count) { return number(per(count * 1e-6, result.seconds), 2); };
+  std::vector<Value> streams;
+  for (const uint64_t durable : result.durable_bytes) {
+    streams.push_back(mb_s(static_cast<double>(durable)));
+  }
+  row->emplace_back("log_mb_s", mb_s(bytes));
+  row->emplace_back("log_mb_s_streams", list_of(streams));
+  row->emplace_back("log_bytes_txn", number(per(bytes, transactions)));
+  row->emplace_back("log_records_txn",
+                    number(per(static_cast<double>(result.log_records), transactions), 2));
+  add_counters(result.counters, row);
+}
+
+// Appends the processor time, the memory, and where the workers' time went.
+void add_cost(bool breakdown, const RunResult& result, Row* row) {
+  const auto transactions = static_cast<double>(result.transactions);
+  const auto switches = [&](uint64_t count) {
+    return number(per(static_cast<double>(count), transactions), 4);
+  };
+  const auto mb = [](uint64_t bytes) { return number(static_cast<double>(bytes) * 1e-6, 0); };
+  const double cpu_seconds = result.usage.cpu_seconds;
+  row->emplace_back("vol_switches_txn", switches(result.usage.voluntary));
+  row->emplace_back("invol_switches_txn", switches(result.usage.involuntary));
+  row->emplace_back("cpu_us_txn", number(per(cpu_seconds * 1e6, transactions), 3));
+  row->emplace_back("cpu_pct",
+                    number(100 * per(cpu_seconds, result.seconds * platform::core_count())));
+  row->emplace_back("memory_start_mb", mb(result.memory_start_bytes));
+  row->emplace_back("memory_end_mb", mb(result.memory_end_bytes));
+  for (size_t i = 0; i < result.activity_share.size(); ++i) {
+    row->emplace_back("time_" + std::string(name_of(static_cast<Activity>(i))) + "_pct",
+                      breakdown ? number(100 * result.activity_share[i]) : Value());
+  }
+}
+
+// Warns of a commit latency that --pipeline_depth sets. A worker under pipelined commit waits for
+// the log only when its pipeline is full, and then commit latency is the time in which the log
+// makes one pipeline of transactions durable. Under schemes that acknowledge late, above all under
+// Silo's with its epochs, the pipeline's depth then also limits the throughput.
+void note_full_pipelines(const RunOptions& options, const RunResult& result) {
+  constexpr double kWorthANote = 10;
+  const double full_pct = result.pipeline_full_pct;
+  if (options.commit != CommitPolicy::kPipelined || full_pct < kWorthANote) return;
+  std::printf(
+      "note: %.0f %% of their time workers had --pipeline_depth=%u transactions in flight and "
+      "waited for the log: that depth, not the scheme alone, sets the commit latency\n",
+      full_pct, options.pipeline_depth);
+}
+
+void note_caution(const Workload& workload, const RunResult& result) {
+  const auto caution_of = workload.spec().caution;
+  if (result.seconds == 0 || caution_of == nullptr) return;
+  const std::string caution = caution_of(static_cast<double>(result.transactions) / result.seconds);
+  if (!caution.empty()) std::printf("note: %s\n", caution.c_str());
+}
+
+}  // namespace
+
+Row make_row(const Settings& settings, const Workload& workload, const RunResult& result,
+             const std::string& verified) {
+  const RunOptions& options = settings.run;
+  const bool pipelined = options.commit == CommitPolicy::kPipelined;
+  const Specification spec = workload.spec();
+  Row row;
+  add_choices(settings, spec, &row);
+  add_throughput(options.rate, result, &row);
+  add_headline(spec.headline, result, &row);
+  add_aborts(result, &row);
   add_latency("exec", result.execution, &row);
   add_latency("commit", result.commit, &row);
   row.emplace_back("pipeline_full_pct", pipelined ? number(result.pipeline_full_pct) : Value());
-  row.emplace_back("log_mb_s", number(per(log_bytes * 1e-6, result.seconds), 2));
-  std::vector<Value> streams;
-  for (const uint64_t bytes : result.durable_bytes) {
-    streams.push_back(number(per(static_cast<double>(bytes) * 1e-6, result.seconds), 2));
-  }
-  row.emplace_back("log_mb_s_streams", list_of(streams));
-  row.emplace_back("log_bytes_txn", number(per(log_bytes, transactions)));
-  row.emplace_back("log_records_txn",
-                   number(per(static_cast<double>(result.log_records), transactions), 2));
-  add_counters(result.counters, &row);
-  row.emplace_back("vol_switches_txn",
-                   number(per(static_cast<double>(result.usage.voluntary), transactions), 4));
-  row.emplace_back("invol_switches_txn",
-                   number(per(static_cast<double>(result.usage.involuntary), transactions), 4));
-  row.emplace_back("cpu_us_txn", number(per(result.usage.cpu_seconds * 1e6, transactions), 3));
-  row.emplace_back("cpu_pct", number(100 * per(result.usage.cpu_seconds,
-                                               result.seconds * platform::core_count())));
-  row.emplace_back("memory_start_mb",
-                   number(static_cast<double>(result.memory_start_bytes) * 1e-6, 0));
-  row.emplace_back("memory_end_mb", number(static_cast<double>(result.memory_end_bytes) * 1e-6, 0));
-  for (size_t i = 0; i < result.activity_share.size(); ++i) {
-    row.emplace_back("time_" + std::string(name_of(static_cast<Activity>(i))) + "_pct",
-                     options.breakdown ? number(100 * result.activity_share[i]) : Value());
-  }
+  add_log_use(result, &row);
+  add_cost(options.breakdown, result, &row);
   add_checkpoints(options.checkpoints != nullptr, result, &row);
   row.emplace_back("run_ordinal", settings.log.header.ordinal);
   row.emplace_back("verified", verified);
@@ -150,6 +217,21 @@ void print_row_counts(Database& database) {
     const uint64_t bytes = table_bytes(rows, schema.row_bytes, schema.secondaries.size());
     std::printf("rows %-17s %-10lu about %s MB\n", schema.name.c_str(), rows,
                 number(static_cast<double>(bytes) * 1e-6).text().c_str());
+  }
+}
+
+void print_notes(const Settings& settings, const Workload& workload, const RunResult& result) {
+  note_caution(workload, result);
+  note_full_pipelines(settings.run, result);
+  const platform::WorkerClass* workers = settings.run.worker_class;
+  if (workers != nullptr && !workers->cost().empty()) {
+    std::printf("note: %s\n", workers->cost().c_str());
+  }
+  if (result.seconds == 0) {
+    std::printf("note: the run ended in its warm-up, so nothing was measured\n");
+  }
+  if (!settings.unsafe.empty()) {
+    std::printf("UNSAFE: acknowledged transactions may be lost (%s)\n", settings.unsafe.c_str());
   }
 }
 

@@ -1,5 +1,5 @@
-// What `logjam run` reports: its row, and what people want to read beside it. The main thread calls
-// these functions.
+// The report of `logjam run`: its row, and the lines around the row that only people read. The main
+// thread calls these functions.
 #pragma once
 
 #include <string>
@@ -11,16 +11,19 @@
 
 namespace logjam {
 
-// The row of one run. `verified` is the result of the workload's checks, or empty.
+// Returns the row of a run. `verified` is the result of the workload's checks, or empty.
 Row make_row(const Settings& settings, const Workload& workload, const RunResult& result,
              const std::string& verified);
 
 // Prints each check on a line of its own. Returns whether all have passed.
 bool print_checks(const std::vector<Check>& checks);
-// Prints the count, share and success rate of each type, and how often the clients drew what
-// Workload::shares() counts, each beside what the specification says.
+// Prints the count, share and success rate of each transaction type, and the shares that
+// Workload::shares() returns. Prints the specification's number beside each.
 void print_types(const Workload& workload, const RunResult& result);
-// Prints the rows of each table, and approximately what they take in memory.
+// Prints the number of rows of each table, and about how much memory they take.
 void print_row_counts(Database& database);
+// Prints a line for each thing that a reader of the row should know about this run: for example
+// that the pipelines were full, or that acknowledged transactions may be lost.
+void print_notes(const Settings& settings, const Workload& workload, const RunResult& result);
 
 }  // namespace logjam

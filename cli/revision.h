@@ -5,7 +5,7 @@
 
 namespace logjam {
 
-// The git revision, with "-dirty" behind it if the tree had changes that were not committed.
+// Returns the git revision, with "-dirty" at its end if the tree had uncommitted changes.
 std::string revision();
 
 }  // namespace logjam

@@ -1,5 +1,6 @@
-// A row: what one command reports, as columns with names. People read it as a summary, scripts in a
-// CSV file or as a JSON object (cli/row_files.h). The main thread calls these functions.
+// A row: the report of one command, as columns with names. People read it as a summary, scripts
+// read it in a CSV file or as a JSON object (cli/row_files.h). The main thread calls these
+// functions.
 #pragma once
 
 #include <concepts>
@@ -14,9 +15,9 @@
 
 namespace logjam {
 
-// What a column holds: nothing, a text, a number, or true or false. The summary and CSV have its
-// text. In JSON nothing is null, and numbers, true and false are not quoted. A text that looks like
-// a number, as a revision may, stays a text, so the kind comes from the constructor alone.
+// The value of a column: empty, a string, a number or a bool. The summary and CSV show its text.
+// JSON writes the empty value as null, and quotes only strings. A string stays a string even if it
+// looks like a number, as some revisions do: the constructor alone decides the kind.
 class Value {
  public:
   Value() = default;
@@ -38,24 +39,26 @@ class Value {
   std::string json_ = "null";
 };
 
-// `value` with that many digits behind the point.
+// Returns `value`, rounded to this number of decimals.
 Value number(double value, int decimals = 1);
 
-// A list, with spaces between its members; in JSON an array.
+// Returns a list: in JSON an array, in text the members with spaces between them.
 Value list_of(const std::vector<Value>& members);
 
-// In the order of the columns.
+// Columns in their order, with their names.
 using Row = std::vector<std::pair<std::string, Value>>;
 
-// These functions append columns to a row. The rows of all schemes have the same columns. Therefore
-// add_counters() writes what only some schemes count into one common column: a text, and in JSON an
-// object.
+// Appends percentiles and the maximum, in columns that begin with `prefix`.
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row);
+// Appends a scheme's counters. The rows of all schemes have the same columns, so the counters that
+// only some schemes have go into one column, which is an object in JSON.
 void add_counters(const Counters& counters, Row* row);
-// What log was read: its scheme, how it lies in its files, and the run that wrote it.
+// Appends columns about the log that was read: its scheme, its files, the run that wrote it.
 void add_log(const LogFiles& files, Row* row);
-void add_origin(Row* row);  // revision, machine and flags
+// Appends the revision, the machine and the flags.
+void add_origin(Row* row);
 
+// Prints the columns that are not empty, a line for each.
 void print_summary(const Row& row);
 
 }  // namespace logjam

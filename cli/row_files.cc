@@ -20,7 +20,7 @@ DEFINE_string(json, "",
 namespace logjam {
 namespace {
 
-int json_fd = -1;  // what was stdout, if it is for JSON alone
+int json_fd = -1;  // the stdout of the process, if it is kept for JSON
 
 bool json_to_stdout() { return FLAGS_json == "-"; }
 

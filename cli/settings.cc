@@ -7,24 +7,26 @@
 #include "engine/recovery/commands/replay_commands.h"
 #include "platform/fatal.h"
 
-DEFINE_double(seconds, 5, "measured time");
+DEFINE_double(seconds, 5, "seconds of the measured time");
 DEFINE_double(warmup, 1, "seconds before the measured time");
 DEFINE_uint64(transactions, 0,
               "transactions of each worker, all measured: no warm-up; of micro: inserts; 0: "
               "--seconds alone ends the run");
-DEFINE_double(rate, 0, "transactions a second offered (open loop); 0: as fast as it goes");
+DEFINE_double(rate, 0, "transactions offered a second (open loop); 0: as fast as workers can");
 DEFINE_uint32(
     pipeline_depth, 4096,
     "unacknowledged transactions that a worker may have; where the log is the bottleneck, "
-    "commit latency is this number over throughput");
+    "commit latency is this number divided by the worker's throughput");
 DEFINE_string(
     locks, "early",
-    "when locks are released: early, write or all; early: at pre-commit; write: those of "
-    "written rows when the commit is durable; all: under 2PL also those of rows only read");
+    "when locks are released: early, write or all; early: all at pre-commit; write: write "
+    "locks when the commit is durable; all: under 2PL read locks then, too");
 DEFINE_string(log_records, "txn",
-              "records of a transaction; txn: one; op: begin, each write, commit");
+              "records of a transaction: txn or op; txn: one; op: one for its begin, one for each "
+              "write, one for its commit");
 DEFINE_uint64(seed, 1,
-              "of all that is random; each run that continues a log draws its own inputs from it");
+              "seed of all random numbers; a run that continues a log draws other numbers from the "
+              "same seed");
 DEFINE_bool(breakdown, true, "sample where workers' time goes");
 DECLARE_string(commit);
 DECLARE_string(device);
@@ -52,7 +54,7 @@ RunOptions run_options() {
   if (FLAGS_pipeline_depth == 0) refuse("--pipeline_depth must be at least 1");
   if (FLAGS_transactions != 0 && FLAGS_warmup != 0 &&
       !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) {
-    refuse("--transactions counts from the first one on: it goes without --warmup");
+    refuse("--transactions counts from the first transaction on, so --warmup cannot go with it");
   }
   if (FLAGS_locks != "early" && FLAGS_locks != "write" && FLAGS_locks != "all") {
     refuse("--locks=" + FLAGS_locks + " is not a choice; early, write and all are");
@@ -79,7 +81,7 @@ RunOptions run_options() {
   return options;
 }
 
-// Completes the log's header with what a recovery needs to know.
+// Completes the log's header with the flags that a recovery needs.
 void describe_run(const Settings& settings, LogFileHeader* header) {
   header->log_records = settings.scheme->traits.commands ? "command" : FLAGS_log_records;
   header->flags["workload"] = FLAGS_workload;

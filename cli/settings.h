@@ -1,4 +1,4 @@
-// The command line of `logjam run`, which is checked as a whole before anything is loaded.
+// The settings of `logjam run`. The whole command line is checked before anything is loaded.
 #pragma once
 
 #include <string>

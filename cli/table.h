@@ -8,7 +8,8 @@ namespace logjam {
 
 using Line = std::vector<std::string>;
 
-// The first line is the heading; all have as many cells. An empty line follows the table.
+// Prints the table, and an empty line after it. The first line is the heading. All lines have the
+// same number of cells.
 void print_table(const std::vector<Line>& lines);
 
 }  // namespace logjam

@@ -1,5 +1,5 @@
-// The file of `run --timeline`: a CSV row for each sample, in the file as soon as it was taken, so
-// that a run that is killed leaves its time line. One thread at a time calls a TimelineFile.
+// The file of `run --timeline`: a CSV row for each sample. Each row is written at once, so that a
+// run that is killed leaves its time line. One thread at a time calls a TimelineFile.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ class TimelineFile {
 
  private:
   TextFile file_;
-  // Under --commit=async an acknowledged transaction may not be durable, so what is acknowledged
-  // says nothing of the lag.
+  // Under --commit=async an acknowledged transaction may not be durable, so acknowledgements do not
+  // show the log's lag.
   const bool knows_lag_;
 };
 

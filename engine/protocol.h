@@ -63,8 +63,8 @@ class ProtocolTransaction : public Transaction {
   virtual AbortReason abort_reason() const = 0;
   virtual CommitPoint commit_point() const = 0;
 
-  // True after a commit that keeps its locks (--locks=write). The worker must call release_locks()
-  // before it begins the next transaction with this object.
+  // Returns true after a commit that keeps its locks (--locks=write). The worker must then call
+  // release_locks() before it begins the next transaction with this object.
   virtual bool holds_locks() const = 0;
   virtual void release_locks() = 0;
 };

@@ -35,15 +35,15 @@ struct LogConfig {
   uint32_t sockets = 1;
   uint64_t run = 0;                  // seeds record checksums; filled in by Log
   uint64_t buffer_bytes = 64 << 20;  // --log_buffer_mb, per stream
-  uint64_t flush_txns = 0;           // --flush_txns; 0 means that it is not a criterion
-  uint64_t flush_bytes = 0;          // --flush_bytes; 0 likewise
-  uint64_t flush_us = 0;             // --flush_us; 0 likewise
+  uint64_t flush_txns = 0;           // --flush=txns:N; 0 means that it is not a criterion
+  uint64_t flush_bytes = 0;          // --flush=bytes:N; 0 likewise
+  uint64_t flush_us = 0;             // --flush=us:N; 0 likewise
   uint64_t flush_gap_us = 0;         // --flush_gap_us: between two writes while workers are busy
   bool flush_help = true;            // --flush_help: workers may take steps of a late flusher
   // Whether kernel workers and log threads preempt workers at once (--worker_class). If so the
   // daemon writes, and busy workers do not.
   bool preemptible_workers = false;
-  bool pinned_workers = true;  // --pin: each worker stays on its core
+  bool pinned_workers = true;  // false: --placement=none
   // Bounds a worker's sleep, in case a wake-up is lost. No code relies on it: tests make it so long
   // that a lost wake-up hangs.
   uint64_t safety_timeout_ns = 20'000'000;

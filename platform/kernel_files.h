@@ -1,5 +1,5 @@
-// The text files of /proc and /sys, by which the kernel answers questions and takes orders. Any
-// thread may use a KernelFiles.
+// The text files of /proc and /sys, which a program reads and writes to query and configure the
+// kernel. Any thread may use a KernelFiles.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 namespace logjam::platform {
 
 struct KernelFiles {
-  // Is put before every path. A test sets a directory of its own.
-  std::string root;
+  // The prefix of every path. A test sets its own directory.
+  std::string root = {};
   // Tests set these to behave as the kernel would. changed() is called after a directory was made
   // or a file was written; removing() is called before a directory is removed, so that it can
   // remove the files that the kernel has put there. Both get the path without `root`.

@@ -23,7 +23,7 @@ import workload_rounds
 try:
     import duckdb
 except ImportError:
-    sys.exit("the Python package duckdb is missing; install it with: pip install duckdb")
+    duckdb = None  # main() says so, after it has looked at the options
 
 SQL = os.path.join(rounds.ROOT, "proof", "sql")
 WORKLOADS = ["tatp", "tpcb", "tpcc"]
@@ -193,6 +193,8 @@ def play(given, workload, number, directory):
 
 def main():
     given = arguments()
+    if duckdb is None:
+        sys.exit("the Python package duckdb is missing; install it with: pip install duckdb")
     if given.directory:
         good = tell(given.workloads[0], violations(given.workloads[0], given.directory))
         return 0 if good else 1

@@ -253,76 +253,44 @@ def merge_command(args):
     return 0
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0],
-                                     epilog=__doc__.split("\n\n", maxsplit=1)[1],
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+def add_ids(made):
+    """Adds the arguments that name results, their size and their machine."""
+    made.add_argument("ids", nargs="*", metavar="ID")
+    made.add_argument("--all", action="store_true", help="all published results")
+    made.add_argument("--results", default=str(ROOT / "build" / "results"),
+                      help="where the rows are; the reference runs are in results/")
+    sizes = made.add_mutually_exclusive_group()
+    sizes.add_argument("--quick", dest="size", action="store_const", const="quick",
+                       default="quick", help="the small size (the default)")
+    sizes.add_argument("--full", dest="size", action="store_const", const="full")
+    machines = made.add_mutually_exclusive_group()
+    machines.add_argument("--machine", default="", metavar="NAME",
+                          help="simulated: a profile of config/machines/, or x.toml")
+    machines.add_argument("--simulated", action="store_true",
+                          help="simulated: on the machine that each result's own file names")
 
-    def command(name, function, **more):
-        made = commands.add_parser(name, help=function.__doc__, **more)
-        made.set_defaults(function=function)
-        return made
 
-    def ids(made):
-        made.add_argument("ids", nargs="*", metavar="ID")
-        made.add_argument("--all", action="store_true", help="all published results")
-        made.add_argument("--results", default=str(ROOT / "build" / "results"),
-                          help="where the rows are; the reference runs are in results/")
-        sizes = made.add_mutually_exclusive_group()
-        sizes.add_argument("--quick", dest="size", action="store_const", const="quick",
-                           default="quick", help="the small size (the default)")
-        sizes.add_argument("--full", dest="size", action="store_const", const="full")
-        machines = made.add_mutually_exclusive_group()
-        machines.add_argument("--machine", default="", metavar="NAME",
-                              help="simulated: a profile of config/machines/, or x.toml")
-        machines.add_argument("--simulated", action="store_true",
-                              help="simulated: on the machine that each result's own file names")
+def add_running(made):
+    """Adds the arguments of commands that run logjam."""
+    made.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
+    made.add_argument("--wal_dir", help="where the logs go, a directory of a real disk; "
+                                        "build/wal, if the runs are here")
+    made.add_argument("--tries", type=int, default=4,
+                      help="how often a disturbed run is made, at most; 1: it counts")
+    made.add_argument("--beside", metavar="BINARY",
+                      help="another logjam, run in turn with the first")
+    made.add_argument("--fresh", action="store_true", help="forget the rows that are there")
+    submit.add_arguments(made)
 
-    def running(made):
-        made.add_argument("--logjam", help="the binary; else $LOGJAM, or build/logjam")
-        made.add_argument("--wal_dir", help="where the logs go, a directory of a real disk; "
-                                            "build/wal, if the runs are here")
-        made.add_argument("--tries", type=int, default=4,
-                          help="how often a disturbed run is made, at most; 1: it counts")
-        made.add_argument("--beside", metavar="BINARY",
-                          help="another logjam, run in turn with the first")
-        made.add_argument("--fresh", action="store_true", help="forget the rows that are there")
-        submit.add_arguments(made)
 
-    def seeds(made):
-        made.add_argument("--seeds", type=int, help="rounds of a simulated run, each of a seed")
-        made.add_argument("--jobs", type=int, help="simulated runs at once; else one a core here")
+def add_seeds(made):
+    """Adds the arguments of commands that simulate."""
+    made.add_argument("--seeds", type=int, help="rounds of a simulated run, each of a seed")
+    made.add_argument("--jobs", type=int, help="simulated runs at once; else one a core here")
 
-    listed = command("list", list_command)
-    form = listed.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true")
-    form.add_argument("--markdown", action="store_true",
-                      help="the published results as the table of docs/REFERENCES.md")
-    made = command("run", run_command)
-    ids(made)
-    running(made)
-    made.add_argument("--rounds", type=int, help="instead of the file's")
-    seeds(made)
-    made.add_argument("--seconds", type=float, help="instead of the file's")
-    made.add_argument("--budget", type=float,
-                      help="seconds for each result: no round begins that would not end in time")
-    made.add_argument("--plot", action="store_true", help="draw the figure afterwards")
-    made.add_argument("--check", action="store_true", help="exit with status 1 if a claim fails")
-    made.add_argument("--beside_results", metavar="DIR", help="where its rows go")
-    made = command("sensitivity", sensitivity_command)
-    ids(made)
-    seeds(made)
-    made.add_argument("--logjam", help="the simulated binary; else build-sim/logjam")
-    made.add_argument("--wal_dir", default=WAL_DIR)
-    made.add_argument("--seconds", type=float, help="virtual, instead of the file's")
-    made.add_argument("--constants", type=lambda words: words.split(","), default=[],
-                      metavar="A,B", help="only these; else all that the machine uses")
-    made.add_argument("--screen", action="store_true",
-                      help="other seeds only where a check comes out otherwise with the first one")
-    ids(command("validate", validate_command))
-    ids(command("plot", plot_command))
-    ids(command("check", check_command))
+
+def add_other_commands(command):
+    """Adds the commands that name no results."""
     made = command("report", report_command)
     made.add_argument("--results", default=str(ROOT / "results"), help="where the rows are")
     made.add_argument("--no-pictures", dest="pictures", action="store_false",
@@ -342,13 +310,56 @@ def arguments():
     made.add_argument("--out", required=True, help="the CSV file")
     made.add_argument("--beside_out", metavar="FILE", help="the CSV file of the other binary's rows")
     made.add_argument("--command", dest="command_of_logjam", choices=["run", "micro"], default="run")
-    running(made)
+    add_running(made)
     made = command("task", task_command)
     made.add_argument("batch", metavar="BATCH", help="its directory")
     made.add_argument("index", metavar="INDEX", type=int, help="of the job")
     made = command("merge", merge_command)
     made.add_argument("batch", metavar="BATCH", help="its directory")
     made.add_argument("--forget", metavar="NODE,...", help="first remove these nodes' rows")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0],
+                                     epilog=__doc__.split("\n\n", maxsplit=1)[1],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name, function, **more):
+        made = commands.add_parser(name, help=function.__doc__, **more)
+        made.set_defaults(function=function)
+        return made
+
+    listed = command("list", list_command)
+    form = listed.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true")
+    form.add_argument("--markdown", action="store_true",
+                      help="the published results as the table of docs/REFERENCES.md")
+    made = command("run", run_command)
+    add_ids(made)
+    add_running(made)
+    made.add_argument("--rounds", type=int, help="instead of the file's")
+    add_seeds(made)
+    made.add_argument("--seconds", type=float, help="instead of the file's")
+    made.add_argument("--budget", type=float,
+                      help="seconds for each result: no round begins that would not end in time")
+    made.add_argument("--plot", action="store_true", help="draw the figure afterwards")
+    made.add_argument("--check", action="store_true", help="exit with status 1 if a claim fails")
+    made.add_argument("--beside_results", metavar="DIR", help="where its rows go")
+    made = command("sensitivity", sensitivity_command)
+    add_ids(made)
+    add_seeds(made)
+    made.add_argument("--logjam", help="the simulated binary; else build-sim/logjam")
+    made.add_argument("--wal_dir", default=WAL_DIR)
+    made.add_argument("--seconds", type=float, help="virtual, instead of the file's")
+    made.add_argument("--constants", type=lambda words: words.split(","), default=[],
+                      metavar="A,B", help="only these; else all that the machine uses")
+    made.add_argument("--screen", action="store_true",
+                      help="other seeds only where a check comes out otherwise with the first one")
+    add_ids(command("validate", validate_command))
+    add_ids(command("plot", plot_command))
+    add_ids(command("check", check_command))
+    add_other_commands(command)
     return parser
 
 

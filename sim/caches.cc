@@ -123,9 +123,9 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, Picosecon
   } else if (write) {
     invalidate_others(core, number, line);
   }
-  // A line that passes from core to core serves no other core for a part of the transfer. And it
-  // reaches no core before it has reached the last one that asked, however far that one is. Many
-  // cores read a clean line at once.
+  // For a part of its transfer from core to core a line serves no other core. The line also reaches
+  // the cores in the order in which they asked, even if an earlier core is further away. A clean
+  // line can be read by many cores at once.
   const Picoseconds begin = std::max(now, line.busy_until) - std::min(passed, latency);
   Picoseconds end = std::max(begin + latency, line.arrives);
   if (passed_on) {

@@ -1,4 +1,4 @@
-// Commands that a test gives to the shell.
+// Shell commands in tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -11,8 +11,8 @@
 
 namespace logjam {
 
-// Created empty under TMPDIR, or else /tmp, with a name that no other directory has; removed with
-// all its files by the destructor.
+// The constructor makes an empty directory with a new name under TMPDIR, or under /tmp if TMPDIR is
+// not set. The destructor removes it with all its files.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -29,10 +29,10 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   const std::string& path() const { return path_; }
-  // The path that a file of this name has in the directory. The file need not exist.
+  // Returns the path of a file of this name in the directory. The file need not exist.
   std::string path_of(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  // The directory stays when the object goes: its files say why a test failed.
+  // Keeps the directory after the object is destroyed, so that its files show why a test failed.
   void keep() { kept_ = true; }
 
  private:

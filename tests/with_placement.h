@@ -1,5 +1,5 @@
-// As long as it lives, the threads of this process have their places on a machine that hwloc makes
-// of a description.
+// While this object lives, the threads of this process are placed on a machine that hwloc makes
+// from a description.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -22,7 +22,8 @@ struct LoggedTransaction {
   uint64_t sequence = 0;  // of its commit
   uint32_t stream = 0;
   uint64_t txn = 0;  // RecordHeader::txn
-  // Transactions with equal numbers do not depend on each other, so their order is arbitrary.
+  // Orders by sequence number first. Transactions with equal numbers do not depend on each other,
+  // so their order is arbitrary.
   auto operator<=>(const LoggedTransaction&) const = default;
 };
 

@@ -46,9 +46,10 @@ StreamReplay::Next StreamReplay::next(BodiesToApply* ready) {
   return Next::kTaken;
 }
 
-// Bounds memory while the streams advance together. A stream over the bound waits for appliers, if
-// its next batch is certain, and for other streams, if it is not. Of streams that wait for each
-// other, the one that holds least reads on, even over the bound: the others need its records.
+// Returns whether the reader may read more. Bounds memory while the streams advance together. A
+// stream over the bound waits for appliers, if its next batch is certain, and for other streams, if
+// it is not. Among streams that wait for each other, the stream that holds the least bytes reads
+// on, even over the bound, because the other streams need its records.
 bool StreamReplay::may_read_on() {
   platform::lock_guard<platform::mutex> hold(mutex_);
   if (held_bytes_ < most_held_bytes_) return true;

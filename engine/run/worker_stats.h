@@ -37,8 +37,8 @@ template <class Number, class Latencies>
 struct Measurements {
   std::vector<EndedTransactions<Number>> by_type;
   std::array<Number, static_cast<size_t>(AbortReason::kCount)> aborts{};
-  // Open loop only, else 0. Arrivals are those whose intended start is in the measured phase. The
-  // backlog has every arrival up to the end of that phase, in it or before, that was neither
+  // Open loop only, else 0. `arrivals` counts the intended starts in the measured phase. `backlog`
+  // counts all arrivals until the end of the measured phase, also earlier ones, that were neither
   // acknowledged nor rolled back by then.
   Number arrivals{}, backlog{};
   Number log_bytes{}, log_records{};
@@ -46,9 +46,10 @@ struct Measurements {
   // Latencies in ticks, of the transactions that began in the measured phase. Execution takes from
   // the first start to the pre-commit.
   Latencies execution;
-  // From the first (open loop: intended) start to the acknowledgement. In an open loop it has every
-  // arrival of the measured phase that did not roll back. An arrival that is acknowledged after the
-  // end counts with its whole latency, and one that never is with its wait until the end.
+  // From the first (open loop: intended) start to the acknowledgement. In an open loop every
+  // arrival of the measured phase counts, unless it rolled back. An arrival that is acknowledged
+  // after the phase counts with its whole latency; an arrival that is never acknowledged counts
+  // with its wait until the end.
   Latencies commit;
 
   // Calls `visit(mine, theirs)` for each measurement of this object and of `other`, which has as

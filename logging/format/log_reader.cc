@@ -174,36 +174,13 @@ bool LogReader::next(RecordBatch* batch) {
     // The file has shrunk since it was opened.
     if (memory->size() < had + count) state.stream_bytes = base + memory->size();
 
-    bool needs_more = false;
-    while (memory->size() - at >= sizeof(RecordHeader)) {
-      const auto* header = reinterpret_cast<const RecordHeader*>(memory->data() + at);
-      if (!plausible(*header, state.stream_bytes - state.position)) break;
-      if (header->bytes > memory->size() - at) {
-        needs_more = true;
-        want = header->bytes;
-        break;
-      }
-      if (header->checksum != record_checksum(*header, state.run, state.position)) break;
-      batch->records.push_back(header);
-      batch->positions.push_back(state.position);
-      ++tail_.records;
-      tail_.last_sequence = header->sequence;
-      if (header->kind == RecordKind::kWatermark) {
-        tail_.last_watermark = header->sequence;
-        if (has_word_for_each_stream(*header)) {
-          words.push_back(header->sequence);
-          std::ranges::copy(watermark_body(*header), std::back_inserter(words));
-          add_vouchers(*header, state.position);
-        }
-      }
-      at += header->bytes;
-      state.position += header->bytes;
-    }
+    const uint64_t cut = take_records(*memory, &at, batch, &words);
+    if (cut != 0) want = cut;
     tail_.bytes = state.position;
 
     const bool more_in_file = base + memory->size() < state.stream_bytes;
     const bool header_cut = memory->size() - at < sizeof(RecordHeader);
-    if (more_in_file && (needs_more || header_cut)) {
+    if (more_in_file && (cut != 0 || header_cut)) {
       if (batch->records.empty()) continue;
       state.carry.assign(memory->begin() + static_cast<ptrdiff_t>(at), memory->end());
       break;
@@ -217,6 +194,35 @@ bool LogReader::next(RecordBatch* batch) {
   }
   batch->memory = std::move(memory);
   return !batch->records.empty();
+}
+
+// Takes the valid records of `memory` from index `at` on into `batch`, and moves `at` and the
+// reader's position to the end of the last one. Appends the bodies of watermark records to `words`.
+// Returns the length of the next record if `memory` has only a part of it, else 0.
+uint64_t LogReader::take_records(const std::vector<std::byte>& memory, uint64_t* at,
+                                 RecordBatch* batch, std::vector<uint64_t>* words) {
+  State& state = *state_;
+  while (memory.size() - *at >= sizeof(RecordHeader)) {
+    const auto* header = reinterpret_cast<const RecordHeader*>(memory.data() + *at);
+    if (!plausible(*header, state.stream_bytes - state.position)) break;
+    if (header->bytes > memory.size() - *at) return header->bytes;
+    if (header->checksum != record_checksum(*header, state.run, state.position)) break;
+    batch->records.push_back(header);
+    batch->positions.push_back(state.position);
+    ++tail_.records;
+    tail_.last_sequence = header->sequence;
+    if (header->kind == RecordKind::kWatermark) {
+      tail_.last_watermark = header->sequence;
+      if (has_word_for_each_stream(*header)) {
+        words->push_back(header->sequence);
+        std::ranges::copy(watermark_body(*header), std::back_inserter(*words));
+        add_vouchers(*header, state.position);
+      }
+    }
+    *at += header->bytes;
+    state.position += header->bytes;
+  }
+  return 0;
 }
 
 bool LogReader::has_word_for_each_stream(const RecordHeader& header) const {

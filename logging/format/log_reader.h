@@ -49,6 +49,8 @@ class LogReader {
  private:
   struct State;
 
+  uint64_t take_records(const std::vector<std::byte>& memory, uint64_t* at, RecordBatch* batch,
+                        std::vector<uint64_t>* words);
   bool has_word_for_each_stream(const RecordHeader& header) const;
   void add_vouchers(const RecordHeader& header, uint64_t position);
   void end_stream(std::span<const std::byte> rest);

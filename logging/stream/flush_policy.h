@@ -1,10 +1,10 @@
-// When a stream is flushed: what --flush_txns, --flush_bytes, --flush_us and --flush_gap_us ask
-// for.
+// When a stream is flushed: the policy of --flush and --flush_gap_us.
 //
-// The first three are Aether's X, L and T ("every X transactions, L bytes logged, or T time
-// elapsed", section 4.1). T counts from the oldest publish that no flush covers yet. X and L need a
-// T, because the last transactions would wait for ever without it (cli/settings.cc). If all three
-// are 0, the policy is *immediate*: it asks for a flush of anything that is filled.
+// The numbers of --flush=txns:X,bytes:L,us:T are Aether's ("every X transactions, L bytes logged,
+// or T time elapsed", section 4.1). T counts from the oldest publish that no flush covers yet. X
+// and L need a T, because the last transactions would wait for ever without it
+// (cli/log_settings.cc). If all three are 0, the policy is *immediate*: it asks for a flush of
+// anything that is filled.
 //
 // The gap belongs to the immediate policy. While workers are busy, a write begins at least
 // --flush_gap_us after the one before it, because each write costs them some 30 us of processor

@@ -16,9 +16,10 @@ constexpr uint64_t kLatchBusyNs = 100'000;
 constexpr uint64_t kDiscardNapNs = 20'000;
 constexpr uint64_t kLogEndBytes = 64;
 constexpr double kLookEveryNs = 2'000;
-// Where several writes may be under way, none is longer than this, so that SDL advances while a
-// long flush continues, and one with at least this much to write ends at a block (see write()).
+// The length of the longest write where several writes may be under way: SDL advances while a long
+// flush continues.
 constexpr uint64_t kMostAtDepth = uint64_t{512} << 10;
+// There, a write of at least this length ends at the end of a block (see goal_of()).
 constexpr uint64_t kLeastToEndAtBlock = uint64_t{16} << 10;
 
 uint64_t longest_write(uint64_t wanted, uint32_t depth, uint64_t block) {

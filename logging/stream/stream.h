@@ -116,7 +116,7 @@ class Stream {
     return waited;
   }
   // Wakes the daemon, or the waiter that is to lead, if they wait for filled() to advance.
-  // `commits` says whether the publish counts for --flush_txns. Any thread may call it, after
+  // `commits` says whether the publish counts for --flush=txns. Any thread may call it, after
   // filled() may have advanced.
   void published(bool commits);
   // Takes a step if one is due, without blocking. Any worker may call it, between transactions.

@@ -14,12 +14,11 @@
 
 #include "platform/fatal.h"
 
-DEFINE_string(
-    history, "",
-    "file that keeps what transactions wrote, and which were acknowledged; run and "
-    "recover check it; the ledger's also keeps what they read; a run with --continue adds "
-    "FILE.2, then FILE.3, ...");
-DEFINE_uint64(history_mb, 256, "size of the file of --history; the run ends when it is full");
+DEFINE_string(history, "",
+              "file that keeps what transactions wrote, and which were acknowledged; run and "
+              "recover check it; the ledger's file also keeps what transactions read; a run with "
+              "--continue adds FILE.2, then FILE.3, ...");
+DEFINE_uint64(history_mb, 256, "MiB of the file of --history; the run ends when it is full");
 
 namespace logjam {
 namespace {

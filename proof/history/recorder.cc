@@ -10,7 +10,7 @@
 namespace logjam::write_history {
 namespace {
 
-// Worker 0 kills the process (SIGKILL) right after this many acknowledgements of its own, so that a
+// Makes worker 0 kill the process (SIGKILL) right after this number of its acknowledgements, when a
 // lost commit would be noticed. 0: it does not. The ledger has ledger_die_after.
 const platform::TestValue die_after("history_die_after");
 

@@ -100,8 +100,9 @@ class Checker {
     return order.violation;
   }
 
-  // Checks that each row's `seen` follows from what its writers had read (R3). If commands are
-  // replayed in another order than they ran in, this check may be the only one that fails.
+  // Checks that each row's `seen` follows from the versions that its writers had read (R3). If
+  // commands are replayed in another order than in the run, this check may be the only one that
+  // fails.
   std::string remembered() const {
     const KeySpace& keys = history_.keys;
     return first_violation(keys.all(), [&](size_t key) -> std::string {

@@ -357,8 +357,8 @@ Status LedgerClient::audit(Transaction& txn) {
 }
 
 // Reads the ledger row, the entry of its generation, and the entry of the next generation, which
-// does not exist. If the entries are read first, the generation is a guess: the one that this
-// client last saw.
+// does not exist. If the entries are read first, the generation is not known yet: the client takes
+// the generation that it saw last.
 Status LedgerClient::lookup(Transaction& txn, Key key) {
   LedgerRow row;
   std::vector<SeenEntry> seen;

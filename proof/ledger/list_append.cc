@@ -112,8 +112,8 @@ class Exporter {
     return list;
   }
 
-  // Returns whether a walk along the writes of `key` ends, within as many steps as there are
-  // transactions.
+  // Counts a step of the walk along the writes of `key`. Returns false if the walk has made more
+  // steps than there are transactions: it goes round in a circle.
   bool in_a_line(Key key) {
     if (++steps_ <= history_.transactions.size() + 2) return true;
     error_ = "the history cannot be exported: the writes of " + history_.keys.name(key) +

@@ -27,12 +27,12 @@ struct Options {
   // --test=ledger_dawdle: how often, at most, a transaction that has inserted and read nothing
   // yields its core before it commits, until others have inserted and erased the same row.
   uint64_t dawdle = 0;
-  // --test=ledger_die_after: one worker kills the process (SIGKILL) right after this many
-  // acknowledgements of its own, so that a lost commit would be noticed. 0: no worker does.
+  // --test=ledger_die_after: one worker kills the process (SIGKILL) right after this number of its
+  // acknowledgements, when a lost commit would be noticed. 0: no worker does.
   uint64_t die_after = 0;
-  // --test=ledger_die_early: a worker kills the process (SIGKILL) right after this many of its
-  // acknowledgements that come early: of a blind insert, before that of the erase it follows. 0: no
-  // worker does.
+  // --test=ledger_die_early: a worker kills the process (SIGKILL) right after this number of its
+  // early acknowledgements. An early one acknowledges a blind insert before the erase that the
+  // insert follows is acknowledged. 0: no worker does.
   uint64_t die_early = 0;
 
   KeySpace key_space() const { return {.ledger = keys, .cells = cells, .slots = slots}; }

@@ -38,8 +38,8 @@ class Required {
   // The reason why a transaction is required.
   struct Member {
     bool required = false, seed = false;
-    uint32_t dependent = 0;  // unless `seed`: who depends on it
-    Key key = 0;             // by its write of this key
+    uint32_t dependent = 0;  // unless `seed`: a required transaction that depends on this one
+    Key key = 0;             // the key whose write by this transaction it depends on
   };
   struct Dependency {
     Access on;  // the write of `on.key` by `on.writer`

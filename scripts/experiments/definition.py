@@ -17,7 +17,7 @@ SIZES = {"quick": {"rounds": 3, "seconds": 0.5, "warmup": 0.2},
          "full": {"rounds": 5, "seconds": 5, "warmup": 1}}
 COMMANDS = ("run", "micro", "recover", "dump")
 PREPARED = ("recover", "dump")  # these read a log, which another run writes first
-PLOTS = ("lines", "bars", "stacked", "cdf", "timeline", "dependencies")
+PLOTS = ("lines", "points", "bars", "stacked", "cdf", "timeline", "dependencies")
 FIELDS = {"id", "also", "source", "title", "claim", "published", "setting", "here", "needs_cores",
           "why", "grid", "quick", "full", "columns", "table", "plot", "published_points", "number",
           "check", "simulated"}

@@ -54,6 +54,26 @@ def lines(axes, marks, styles, plot):
         axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
 
 
+def points(axes, marks, styles, plot):
+    """Medians where both axes are columns, with thin bars from the smallest to the largest y of the
+    rounds. Returns the marks that a logarithmic axis has, which labels.name_points() names."""
+    if plot.get("x_scale") == "log":
+        marks = [mark for mark in marks if mark.x > 0]
+    for mark in marks:
+        style = styles[mark.series]
+        axes.vlines(mark.x, mark.low, mark.high, color=style.rgb, lw=0.8, alpha=0.5, zorder=2)
+        axes.plot(mark.x, mark.middle, **{**line_style(style, 6), "ls": "none"}, zorder=3)
+    axes.grid(axis="x", color=GRID, lw=0.8)
+    scale_y(axes, plot)
+    scale_x(axes, plot, [])
+    axes.margins(0.1)
+    if plot.get("x_scale") == "log":
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+    said = words_of(plot["x"])
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: said(value)))
+    return marks
+
+
 def family(axes, marks, styles, plot, members):
     """Lines of a figure of very many series: those of the `members` in their looks, and all others
     thin and grey. Returns the members' last marks, which name_lines() names."""

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from PIL import Image
 
-from experiments import curves, dependencies, plot_kinds
+from experiments import curves, dependencies, labels, plot_kinds
 from experiments.analysis import OPEN
 from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
                                component_names, family_of, name_of, schemes_of, short_machine)
@@ -44,7 +44,7 @@ def draw(experiment, measured, path, extras, cores=None):
         image = figure.image()
     # A palette makes the file three times smaller. This method keeps rare colours as they are, so a
     # scheme has the same in every figure.
-    colours = 64 if figure.kind == "dependencies" else 128
+    colours = {"dependencies": 64, "points": 255}.get(figure.kind, 128)
     image.quantize(colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
         path, optimize=True)
 
@@ -127,10 +127,12 @@ class Figure:
         cells = self.cells()
         single = len(cells) == 1
         self.ends = []  # of the lines whose names stand beside them
+        self.named = []  # panels whose points have names beside them
         self.fits = int(140 / len(cells[0])) - 4  # letters in a panel's width
         self.lines_of_where = 1 + max((self._where(c[0], c[2]).count("\n")
                                        for row in cells for c in row if c), default=0)
-        heights = [3.1 if single else 2.15 if i else 2.5 for i in range(len(cells))]
+        tall = {"points": 4.0}.get(self.kind, 3.1 if single else 2.5)
+        heights = [2.15 if i else tall for i in range(len(cells))]
         header = Header(self)
         top, bottom = header.inches, 0.42
         figure = plt.figure(figsize=(WIDTH, top + sum(heights) + bottom), dpi=DOTS)
@@ -155,6 +157,8 @@ class Figure:
             self._place(body, grid, cells, sum(heights), 0.28 + 0.15 * self.lines_of_where)
         for axes, ends in self.ends:
             plot_kinds.name_lines(axes, ends, self.styles)
+        for axes, marks in self.named:
+            labels.name_points(axes, marks, self.styles)
         written = io.BytesIO()
         figure.savefig(written, dpi=DOTS, facecolor="white")
         plt.close(figure)
@@ -218,6 +222,8 @@ class Figure:
             plot_kinds.ranges(axes, drawn, self.styles, plot)
         elif self.kind == "bars":
             plot_kinds.bars(axes, drawn, self.styles, plot)
+        elif self.kind == "points":
+            self.named.append((axes, plot_kinds.points(axes, drawn, self.styles, plot)))
         elif panel in self.families:
             of_panel, members = self.families[panel]
             ends = plot_kinds.family(axes, [d for d in self.drawn if d.panel == of_panel],
@@ -248,7 +254,8 @@ class Figure:
             axes.set_ylabel(UNIT.sub("", words) if ranges else words, fontsize=8.5)
         if last:
             words = self.plot.get("x_label", "")
-            axes.set_xlabel(UNIT.sub("", words) if self.kind == "cdf" else words, fontsize=8.5)
+            words = UNIT.sub("", words) if self.kind in ("cdf", "points") else words
+            axes.set_xlabel(words, fontsize=8.5)
         else:
             axes.tick_params(axis="x", labelbottom=False)
 
@@ -316,7 +323,7 @@ class Header:
             return [Patch(facecolor=COLOURS[colour], label=name)
                     for name, colour in figure.parts.values()]
         named = {name: style for name, style in figure.styles.items() if name}
-        if kind == "bars" and len(named) == 1 or figure.families:
+        if kind == "points" or kind == "bars" and len(named) == 1 or figure.families:
             return []
         if kind == "bars":
             return [Patch(facecolor="white" if s.unsafe or s.variant else s.rgb, edgecolor=s.rgb,

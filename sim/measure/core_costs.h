@@ -8,7 +8,7 @@ namespace logjam::platform {
 struct CoreCosts {
   double ghz;
   double instructions_per_cycle;
-  double rmw_ns;         // a fetch-add of a line in the own L1, beyond an increment of it
+  double rmw_ns;         // a fetch-add of a line in the core's L1, minus an increment of it
   double fence_ns;       // full_fence() with an empty store buffer
   double pause_ns;       // pause()
   double ticks_ns;       // ticks()

@@ -7,7 +7,7 @@ namespace logjam::platform {
 
 struct KernelCosts {
   double syscall_ns;         // yield() while no other thread is ready
-  double context_switch_ns;  // yield() to another thread of the same core, less that
+  double context_switch_ns;  // yield() to another thread of the same core, minus syscall_ns
   double futex_wait_ns;      // a sleeper's processor time, until it has left its core
   double futex_wake_ns;      // wake_one() of a sleeper on another core, for the caller
   double wake_latency_ns;    // from the start of wake_one() to the sleeper's first instruction

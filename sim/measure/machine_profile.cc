@@ -139,6 +139,71 @@ void write_time_slice(ProfileText& profile) {
   }
 }
 
+constexpr const char* kChase = "chase of pointers through a part";
+
+void write_machine(ProfileText& profile, const MachineShape& shape,
+                   const platform::CoreCosts& core) {
+  profile.text("name", shape.name.empty() ? "this machine" : shape.name);
+  profile.measured("ghz", core.ghz, 2, "a chain of additions, one a cycle");
+  profile.told("sockets", shape.sockets, "the kernel's packages");
+  profile.told("cores", shape.cores, "the kernel's list of siblings");
+  profile.told("contexts", shape.contexts, "the kernel's list of siblings");
+  profile.text("interconnect", "full");
+  profile.measured("instructions_per_cycle", core.instructions_per_cycle, 2,
+                   "hashes, loads, branches in the L1");
+}
+
+void write_caches(ProfileText& profile, const MachineShape& shape,
+                  const platform::MemoryCosts& memory) {
+  profile.cache("l1", shape.l1);
+  if (shape.l2.kib != 0) {
+    profile.cache("l2", shape.l2);
+    profile.cycles("l2_cycles", memory.l2_ns, kChase);
+  } else {
+    profile.assumed("l2_kib", 0, 0, "the kernel tells of no L2");
+  }
+  profile.measured("l3_mib", static_cast<double>(memory.l3_mib), 0,
+                   "slower beyond; the kernel says " + std::to_string(shape.l3.kib >> 10));
+  profile.measured("l3_ways", std::max(shape.l3.ways, 1u), 0, "the kernel's list of caches");
+}
+
+void write_core(ProfileText& profile, const platform::CoreCosts& core, const LineCosts& lines) {
+  profile.cycles("rmw_cycles", core.rmw_ns, "fetch-add, less an increment");
+  profile.cycles("fence_cycles", core.fence_ns, "full_fence() in a loop");
+  profile.cycles("pause_cycles", core.pause_ns, "pause() in a loop");
+  profile.cycles("ticks_cycles", core.ticks_ns, "ticks() in a loop");
+  if (lines.contended_fetch_add_ns == 0) {
+    profile.assumed("occupancy", 0.5, 1, "the two cores were too busy to contend");
+  } else {
+    profile.measured("occupancy",
+                     std::clamp(lines.contended_fetch_add_ns / lines.dirty_ns, 0.05, 1.0), 2,
+                     "two cores' fetch-add, over dirty");
+  }
+  profile.assumed("store_buffer", 64, 0, "between Haswell's 42 and Golden Cove's 112, remembered");
+}
+
+// Writes what loads and stores cost that the core does not wait for one by one.
+void write_streams(ProfileText& profile, const MachineShape& shape,
+                   const platform::MemoryCosts& memory) {
+  const bool has_l3 = shape.l3.kib != 0;
+  profile.measured("overlap", memory.overlap, 1, "four independent chases against one");
+  profile.cycles("stream_cycles", memory.stream_ns, "evicted lines read in order");
+  profile.cycles("stream_store_cycles", memory.stream_store_ns, "256 MiB written in order");
+  profile.cycles("l3_stream_cycles", has_l3 ? memory.l3_stream_ns : memory.stream_ns,
+                 has_l3 ? "lines of the L3 read in order" : "no L3: as stream_cycles");
+  profile.assumed("lines_ahead", 2, 0, "calibrated once, for config/machines/this.toml");
+}
+
+void write_kernel(ProfileText& profile, const platform::KernelCosts& kernel) {
+  profile.measured("syscall_ns", kernel.syscall_ns, 0, "sched_yield, alone");
+  profile.measured("context_switch_ns", kernel.context_switch_ns, 0, "two threads' sched_yield");
+  profile.measured("futex_wait_ns", kernel.futex_wait_ns, 0, "a sleeper's time on its core");
+  profile.measured("futex_wake_ns", kernel.futex_wake_ns, 0, "the call, sleeper on another core");
+  profile.measured("wake_latency_ns", kernel.wake_latency_ns, 0, "until the sleeper reads a clock");
+  profile.measured("timer_late_ns", kernel.timer_late_ns, 0, "sleep of 100 us, 1 ns of slack");
+  write_time_slice(profile);
+}
+
 // Writes, for readers of the file, notes about the measurement.
 void write_comments(ProfileText& profile, const MachineShape& shape, const LineCosts& lines,
                     double slowdown, bool undisturbed) {
@@ -181,61 +246,21 @@ std::string measured_profile(uint32_t repetitions) {
 
   ProfileText profile(core.ghz);
   write_comments(profile, shape, lines, slowdown, undisturbed);
-  profile.text("name", shape.name.empty() ? "this machine" : shape.name);
-  profile.measured("ghz", core.ghz, 2, "a chain of additions, one a cycle");
-  profile.told("sockets", shape.sockets, "the kernel's packages");
-  profile.told("cores", shape.cores, "the kernel's list of siblings");
-  profile.told("contexts", shape.contexts, "the kernel's list of siblings");
-  profile.text("interconnect", "full");
-  profile.measured("instructions_per_cycle", core.instructions_per_cycle, 2,
-                   "hashes, loads, branches in the L1");
+  write_machine(profile, shape, core);
   write_context_share(profile, shape, repetitions);
-
-  profile.cache("l1", shape.l1);
-  const std::string chase = "chase of pointers through a part";
-  if (shape.l2.kib != 0) {
-    profile.cache("l2", shape.l2);
-    profile.cycles("l2_cycles", memory.l2_ns, chase);
-  } else {
-    profile.assumed("l2_kib", 0, 0, "the kernel tells of no L2");
-  }
-  profile.measured("l3_mib", static_cast<double>(memory.l3_mib), 0,
-                   "slower beyond; the kernel says " + std::to_string(shape.l3.kib >> 10));
-  profile.measured("l3_ways", std::max(shape.l3.ways, 1u), 0, "the kernel's list of caches");
+  write_caches(profile, shape, memory);
   const double clean_ns = shape.l3.kib != 0 ? memory.l3_ns : lines.clean_ns;
-  profile.cycles("l3_cycles", clean_ns, chase);
+  profile.cycles("l3_cycles", clean_ns, kChase);
   profile.cycles("dirty_cycles", lines.dirty_ns, "chase of lines another core wrote");
   profile.cycles("upgrade_cycles", lines.upgrade_ns, "fetch-add of a line both have");
   write_sockets(profile, shape, {clean_ns, lines.dirty_ns, lines.upgrade_ns, memory.memory_ns},
                 repetitions);
   write_bandwidth(profile, memory);
-  profile.cycles("rmw_cycles", core.rmw_ns, "fetch-add, less an increment");
-  profile.cycles("fence_cycles", core.fence_ns, "full_fence() in a loop");
-  profile.cycles("pause_cycles", core.pause_ns, "pause() in a loop");
-  profile.cycles("ticks_cycles", core.ticks_ns, "ticks() in a loop");
-  if (lines.contended_fetch_add_ns == 0) {
-    profile.assumed("occupancy", 0.5, 1, "the two cores were too busy to contend");
-  } else {
-    profile.measured("occupancy",
-                     std::clamp(lines.contended_fetch_add_ns / lines.dirty_ns, 0.05, 1.0), 2,
-                     "two cores' fetch-add, over dirty");
-  }
-  profile.assumed("store_buffer", 64, 0, "between Haswell's 42 and Golden Cove's 112, remembered");
-  profile.measured("overlap", memory.overlap, 1, "four independent chases against one");
-  profile.cycles("stream_cycles", memory.stream_ns, "evicted lines read in order");
-  profile.cycles("stream_store_cycles", memory.stream_store_ns, "256 MiB written in order");
-  profile.cycles("l3_stream_cycles", shape.l3.kib != 0 ? memory.l3_stream_ns : memory.stream_ns,
-                 shape.l3.kib != 0 ? "lines of the L3 read in order" : "no L3: as stream_cycles");
-  profile.assumed("lines_ahead", 2, 0, "calibrated once, for config/machines/this.toml");
+  write_core(profile, core, lines);
+  write_streams(profile, shape, memory);
   profile.measured("clock_ns", core.clock_ns, 1, "now_ns() in a loop");
   profile.measured("allocation_ns", core.allocation_ns, 1, "pairs of malloc and free");
-  profile.measured("syscall_ns", kernel.syscall_ns, 0, "sched_yield, alone");
-  profile.measured("context_switch_ns", kernel.context_switch_ns, 0, "two threads' sched_yield");
-  profile.measured("futex_wait_ns", kernel.futex_wait_ns, 0, "a sleeper's time on its core");
-  profile.measured("futex_wake_ns", kernel.futex_wake_ns, 0, "the call, sleeper on another core");
-  profile.measured("wake_latency_ns", kernel.wake_latency_ns, 0, "until the sleeper reads a clock");
-  profile.measured("timer_late_ns", kernel.timer_late_ns, 0, "sleep of 100 us, 1 ns of slack");
-  write_time_slice(profile);
+  write_kernel(profile, kernel);
   profile.measured("write_back_ns", memory.write_back_ns, 0,
                    std::string(platform::write_back_instruction()) + " and a fence");
   profile.measured("write_back_line_ns", memory.write_back_line_ns, 1, "64 lines before a fence");

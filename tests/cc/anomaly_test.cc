@@ -23,8 +23,8 @@ class Anomaly : public testing::TestWithParam<std::tuple<std::string, bool>> {
     world_->load_tens(hash(), 20);
   }
 
-  // T1 reads (`looks`). T2 changes what T1 has read (`changes`), and reads T1's note. T1 writes its
-  // note. Then each would precede the other, so they must not both commit.
+  // T1 reads (`looks`). T2 changes the rows that T1 has read (`changes`), and reads T1's note. T1
+  // writes its note. Each transaction would precede the other, so they must not both commit.
   void expect_conflict(const std::function<void(Actor&)>& looks,
                        const std::function<void(Actor&)>& changes) {
     for (const std::string order :
@@ -192,7 +192,7 @@ TEST_P(Anomaly, PhantomByInsertAtTheEdgesOfTheRange) {
   }
 }
 
-TEST_P(Anomaly, PhantomBehindTheLastKey) {
+TEST_P(Anomaly, PhantomAfterTheLastKey) {
   expect_conflict([&](Actor& t) { EXPECT_TRUE(t.scan(ordered(), 5000, 6000).empty()); },
                   [&](Actor& t) { t.insert(ordered(), 5500, 1); });
 }
@@ -262,7 +262,7 @@ TEST_P(Anomaly, InsertRefusedByUniqueSecondaryDependsOnThatRow) {
 }
 
 // A scan that its visitor stops does not depend on the rows after that point.
-TEST_P(Anomaly, AStoppedScanIgnoresRowsBehindItsEnd) {
+TEST_P(Anomaly, AStoppedScanIgnoresRowsAfterItsEnd) {
   Actor t1(world()), t2(world());
   EXPECT_EQ(t1.scan(ordered(), 0, 1999, false, 3), (std::vector<Key>{0, 10, 20}));
   t2.insert(ordered(), 1555, 1);

@@ -14,8 +14,8 @@ namespace {
 
 class CommandOrder : public testing::TestWithParam<std::string> {
  protected:
-  // T1 reads (`looks`) and writes a note. When T1 is about to draw its number, T2 changes what T1
-  // has read (`changes`), and commits.
+  // T1 reads (`looks`) and writes a note. When T1 is about to draw its number, T2 changes the rows
+  // that T1 has read (`changes`), and commits.
   void expect_order(const SchemeInfo& scheme, const std::function<void(World&, Actor&)>& looks,
                     const std::function<void(World&, Actor&)>& changes) {
     FakeLog::Options options;

@@ -198,8 +198,8 @@ TEST_P(CommitLogTest, AReadOnlyTransactionCallsCommitReadOnly) {
   EXPECT_EQ(reader.txn->commit_point().sequence, writer.txn->commit_point().sequence);
 }
 
-// Called at the serialization point: no other transaction can write the rows, or read them as they
-// will be, and the record is not published.
+// The observer is called at the serialization point: no other transaction can write the rows or
+// read their new contents yet, and the record is not published.
 struct Listener final : CommitObserver {
   void serialized() override {
     ++calls;

@@ -1,6 +1,6 @@
 // A log scheme for tests of concurrency control: sequence numbers come from a counter, and records
-// stay in memory. Every record is durable at once. A mutex protects all state, so workers may run
-// in threads of their own; the public members are read between calls only.
+// stay in memory. Every record is durable at once. A mutex protects all state, so each worker may
+// run in its own thread. Tests read the public members only between calls.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 namespace logjam {
 namespace {
 
-// --locks=write: locks are kept until the transaction is durable.
+// --locks=write: a transaction keeps its write locks until it is durable.
 class KeepsLocks : public testing::TestWithParam<std::string> {
  protected:
   KeepsLocks() : world(GetParam(), {}, LogRecords::kTransaction, false) {

@@ -162,9 +162,9 @@ TEST_F(WaitDie, AWaiterAbortsWhenAnOlderTransactionJoinsTheHolders) {
   EXPECT_EQ(middle.txn->abort_reason(), AbortReason::kDied);
 }
 
-// Readers come and go, and there is always one: the lock is never free, and keeps the age of the
-// first reader. A writer that is younger than the first reader, and older than all others, must get
-// its turn.
+// Readers come and go, so that at every moment at least one reader holds the lock. The lock is
+// never free, and keeps the age of the first reader. A writer that is younger than the first
+// reader, and older than all other readers, must get its turn.
 TEST_F(WaitDie, OverlappingReadersDoNotStarveAWriter) {
   const auto expect_a_turn = [&](const std::function<void(Actor&)>& looks,
                                  const std::function<void(Actor&)>& writes) {
@@ -203,7 +203,7 @@ TEST_F(WaitDie, OverlappingReadersDoNotStarveAWriter) {
   }
 }
 
-// A writer that has just begun, and must abort, does not stand in the way of readers.
+// A writer that aborts for the first time does not keep readers from the lock.
 TEST_F(WaitDie, AYoungWriterTurnsNoReaderAway) {
   Actor first(world), writer(world), second(world);
   first.read(ordered(), 10);
@@ -266,7 +266,7 @@ TEST(RowLockTest, TheLockNamesItsHolders) {
   EXPECT_TRUE(lock.state().free());
 }
 
-// A lock that these workers share, and one that this worker has alone.
+// A lock that several workers share, and a lock that one worker holds exclusively.
 LockState shared_by(std::initializer_list<uint32_t> workers) {
   uint64_t slots = 0;
   for (const uint32_t worker : workers) slots |= WaitsFor::slot_of(worker);

@@ -254,7 +254,7 @@ TEST_P(Reclaim, ReadersSeeAConsistentQueueWhileRowsAreReclaimed) {
     workers.back()->actor.context.acknowledge_durable = nullptr;
   }
   platform::atomic<uint64_t> wrong{0}, erased{0};
-  // Row 0 of `notes` counts the keys handed out. Row 1 counts the rows in the queue.
+  // Row 0 of `notes` is the number of keys handed out. Row 1 is the number of rows in the queue.
   const auto attempt = [&](Actor& actor, bool retry, uint64_t draw) {
     actor.begin(retry);
     Row *given, *there;

@@ -29,7 +29,7 @@ struct Row {
 };
 
 // A database, a log and a protocol. Table `ordered` has secondary indexes; table `hash` has none.
-// Table `notes` has eight rows to which actors write what they have concluded.
+// Table `notes` has eight rows in which actors write down their results.
 struct World {
   explicit World(const std::string& protocol_name, FakeLog::Options options = {},
                  LogRecords granularity = LogRecords::kTransaction, bool elr = true)
@@ -232,7 +232,7 @@ class Actor {
     if (alive) txn->abort();
     alive = false;
   }
-  // Tells the transaction that its commit is durable.
+  // Tells the transaction that its commit is durable, so that it releases locks that it kept.
   void durable() {
     if (txn->holds_locks()) txn->release_locks();
   }
@@ -262,7 +262,7 @@ inline std::string test_name(std::string name) {
   return name;
 }
 
-// Parameters of suites over (protocol, early lock release), and their names.
+// Parameters of a test suite: every protocol, with and without early lock release; and their names.
 inline auto every_protocol_and_release() {
   return testing::Combine(testing::ValuesIn(protocol_names()), testing::Bool());
 }

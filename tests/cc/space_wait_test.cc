@@ -1,4 +1,4 @@
-// Waiting for room in the log is charged in full, and not as contention.
+// The time that transactions wait for room in the log is measured in full, and not as contention.
 #include "tests/cc/script.h"
 
 namespace logjam {
@@ -8,7 +8,7 @@ uint64_t charged(const Breakdown& breakdown, Activity activity) {
   return breakdown.sampled_ticks()[static_cast<size_t>(activity)];
 }
 
-// Samples weigh kSampleEvery times their time, so what is timed always is divided by that.
+// A sample counts kSampleEvery times, so a wait that is always timed is divided by kSampleEvery.
 TEST(SpaceWaitTest, WaitsOfTransactionsThatAreNoSampleCount) {
   Breakdown breakdown(true);
   for (uint64_t i = 1; i < Breakdown::kSampleEvery; ++i) {

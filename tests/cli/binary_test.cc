@@ -1,4 +1,4 @@
-// What build/logjam prints where, and how it ends: help, refusals, diagnostics, signals.
+// The output and the exit status of build/logjam: help, refusals, diagnostics, signals.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -61,7 +61,7 @@ TEST(Binary, DiagnosticsSayHowSevereAndWhenOnStderr) {
   }
 }
 
-// One bit of the first record of a finished run is flipped.
+// Flips one bit in the first record of a finished run.
 TEST(Binary, RecoverEndsWithStatusFourOnADamagedLogUnlessToldToAcceptIt) {
   const TemporaryDirectory directory;
   const std::string log = " --wal_dir=" + directory.path() + " ";
@@ -94,10 +94,10 @@ TEST(Binary, RecoverEndsWithStatusFourOnADamagedLogUnlessToldToAcceptIt) {
   EXPECT_EQ(shell("\"$LOGJAM\" dump" + log + ">/dev/null").status, 0);
 }
 
-// Sends the signal while the run measures. Returns what the run printed, and "status N". The
-// shell's own stderr, where it names the signal, is thrown away.
-// The signal comes when the worker runs. While the main thread makes the worker's thread it takes
-// no signal, so the worker would get it, perhaps before any function of ours is on its stack.
+// Sends the signal while the run measures. Returns the output of the run, and "status N". Drops the
+// stderr of the shell, which names the signal. Sends the signal only when the worker runs: while
+// the main thread makes the worker's thread, it takes no signal, so the worker would get it,
+// perhaps before a function of logjam is on its stack.
 std::string signalled(const std::string& signal) {
   return shell("exec 2>/dev/null; said=$(mktemp); trap 'rm -f \"$said\"' EXIT; " +
                std::string(kRun) +
@@ -117,7 +117,7 @@ TEST(CrashSignals, CtrlCEndsARunInOrder) {
   }
 }
 
-// A run writes its log; other commands are pointed at the same directory; then it is killed.
+// While a run writes its log, other commands name the same directory. Then the run is killed.
 TEST(CrashLiveLog, ARefusedCommandDoesNotHarmTheLogOfARunningOne) {
   const std::string output = shell(R"(
 exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT

@@ -1,4 +1,5 @@
-// The table of columns has the columns of all commands' rows, no other, and docs/OUTPUT.md has it.
+// The table of columns has exactly the columns of all commands' rows, and docs/OUTPUT.md contains
+// the table.
 #include "cli/columns.h"
 
 #include <gtest/gtest.h>

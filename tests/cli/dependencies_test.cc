@@ -1,4 +1,4 @@
-// `logjam dump --dependencies`: its file, its row, and what it refuses.
+// `logjam dump --dependencies`: its file, its row, and its refusals.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ class DumpDependencies : public testing::Test {
  protected:
   const TemporaryDirectory directory_;
 
-  // Runs `script` in the directory, behind a run of 800 transactions, each of which updates the row
+  // Runs `script` in the directory after a run of 800 transactions. Each of these updates the row
   // of the only branch.
   Ended after(const std::string& log, const std::string& script) {
     return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
@@ -25,7 +25,7 @@ class DumpDependencies : public testing::Test {
   static constexpr char kDump[] = "\"$LOGJAM\" dump --wal_dir=log ";
 };
 
-// The branch makes one chain of all transactions.
+// All transactions update the branch's row, so they form one chain.
 constexpr char kCheck[] = R"( >/dev/null && python3 -c '
 import csv, statistics
 row = next(csv.DictReader(open("row.csv")))

@@ -1,4 +1,4 @@
-// `logjam recover --export` and `--export_history`: what they write, and what they refuse.
+// `logjam recover --export` and `--export_history`: their files, and their refusals.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ class Export : public testing::Test {
  protected:
   const TemporaryDirectory directory_;
 
-  // Runs `script` in the directory, behind a run of the workload.
+  // Runs `script` in the directory after a run of the workload.
   Ended after(const std::string& workload, const std::string& script) {
     return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
                  " && mkdir log && \"$LOGJAM\" run --wal_dir=log --device=file --threads=1 "
@@ -44,7 +44,7 @@ TEST_F(Export, RefusesADirectoryThatHoldsSomething) {
   EXPECT_EQ(ended.output, "logjam: cannot export to tables, which is not empty\n2\nmine\n");
 }
 
-// The shell's limit stands for a full disk: a write beyond it fails.
+// A limit of the shell plays the full disk: a write beyond it fails.
 TEST_F(Export, AFullDiskIsOneSentence) {
   const Ended ended = after(kTpcb, std::string("trap '' XFSZ; ulimit -f 8; ") + kRecover +
                                        "--export=tables 2>&1 >/dev/null; echo $?");
@@ -64,7 +64,7 @@ TEST_F(Export, RefusesWhatIsNoHistory) {
       after(kTpcb, std::string(kRecover) + "--export_history=out 2>&1 >/dev/null; echo $?; " +
                        kRecover + "--history=log --export_history=out 2>&1 >/dev/null; echo $?");
   EXPECT_EQ(ended.output,
-            "logjam: --export_history needs the --history that it is to export\n2\n"
+            "logjam: --export_history exports the file of --history, which is missing\n2\n"
             "logjam: only the ledger's history says what was read: log cannot be exported\n2\n");
 }
 

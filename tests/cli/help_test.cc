@@ -1,4 +1,4 @@
-// Which flags belong to which commands, and what the commands' help shows of them.
+// The flags of each command, and its help.
 #include "cli/help.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(Flags, EachBelongsToACommand) {
 }
 
 TEST(Flags, ThereAreAtMostNinety) {
-  // Those of this program of tests are not logjam's.
+  // The flags that tests define are not logjam's.
   const auto flags = own_flags();
   EXPECT_LE(std::ranges::count_if(
                 flags, [](const auto& flag) { return !flag.filename.starts_with("tests/"); }),
@@ -93,7 +93,7 @@ TEST(FlagsDeathTest, AMisplacedOneIsRefusedByEachCommand) {
               testing::ExitedWithCode(0), "");
 }
 
-// A flag that was given with its default value was given, too.
+// A flag is refused even if it was given with its default value.
 TEST(FlagsDeathTest, AMisplacedDefaultIsRefused) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(use(kRun, {{"fill", "bytes"}}), testing::ExitedWithCode(2), "not of run");

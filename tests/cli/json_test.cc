@@ -23,7 +23,8 @@ TEST(Json, TextsAreEscaped) {
 TEST(Json, BytesThatAreNoUtf8AreReplacedAndOthersStay) {
   const std::string good = "\u00b5s \u20ac \U0001f600";
   EXPECT_EQ(json_text(good), "\"" + good + "\"");
-  // A lone second byte, a first byte at the end, too long a form, a surrogate, beyond the last one.
+  // A second byte without a first one, a first byte at the end, a form that is too long, a
+  // surrogate, and a number above that of the last character.
   EXPECT_EQ(json_text("a\x80z"), "\"a?z\"");
   EXPECT_EQ(json_text("a\xe2\x82"), "\"a??\"");
   EXPECT_EQ(json_text("\xc0\xaf"), "\"??\"");
@@ -39,7 +40,7 @@ TEST(Json, ObjectsAndArraysHaveCommasBetweenTheirParts) {
   EXPECT_EQ(json_array({"1", "null"}), "[1, null]");
 }
 
-// A revision of digits alone, or with an e among them, is no number.
+// A revision is a string even if it has only digits, or only digits and an e.
 TEST(Json, TheKindOfAValueDoesNotFollowFromItsLooks) {
   Row row = {{"revision", "1234567"},
              {"other", std::string("12e4567")},
@@ -71,7 +72,7 @@ TEST(Json, AListIsAnArray) {
   EXPECT_EQ(list_of({}).json(), "[]");
 }
 
-TEST(Json, EachRowIsALineBehindTheOthers) {
+TEST(Json, EachRowIsALineAfterTheOthers) {
   const TemporaryDirectory directory;
   ScopedFlags flags;
   const std::string path = directory.path_of("rows.json");

@@ -1,4 +1,4 @@
-// What `logjam list --json` says of schemes, and that it says all that `logjam list` does.
+// `logjam list --json` describes the schemes, and leaves out nothing that `logjam list` prints.
 #include "cli/list_json.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,8 @@
 namespace logjam {
 namespace {
 
-// The counts are measured with one and two of each, and must hold for all numbers.
+// stream_count_of() computes the counts from one and two directories, workers and sockets. They
+// must be right for all other numbers, too.
 TEST(ListJson, StreamCountsAddUpForEveryScheme) {
   for (const SchemeInfo& scheme : all_schemes()) {
     const StreamCount count = stream_count_of(scheme);

@@ -62,7 +62,7 @@ TEST(ListPlacement, RefusesWhatIsNoMachineAndWhatIsNoPolicy) {
       "logjam: --placement=tight is not a placement; compact, scatter, smt and none are\n2\n");
 }
 
-// The row of a run says where its workers were.
+// The row of a run names the cores of its workers.
 TEST(ListPlacement, IsInTheRowOfARun) {
   const Ended ended = shell(R"(
 core=$("$LOGJAM" list placement --threads=1 --placement=smt | awk 'NR == 2 { print $5 }')

@@ -16,7 +16,7 @@ class Lives : public testing::Test {
  protected:
   Lives() : log_(directory_.path_of("log")) { std::filesystem::create_directory(log_); }
 
-  // Runs logjam, and returns what it printed.
+  // Runs logjam, and returns its output.
   std::string logjam(std::vector<std::string> words, int* status = nullptr) {
     words.insert(words.begin(), binary_under_test());
     words.push_back("--wal_dir=" + log_);
@@ -80,7 +80,7 @@ TEST_F(Lives, ACheckpointOfWhatIsRecoveredStandsForTheLog) {
   const std::string all = logjam({"recover"});
   EXPECT_TRUE(has(all, "note: checkpoint 1 cannot be used")) << all;
   EXPECT_TRUE(has(all, "recovered              2000 transactions")) << all;
-  // It must not count as the second chance of a later one.
+  // The damaged checkpoint must not count as the second chance of a later one.
   logjam(run({"--log=eleda", "--continue"}));
   EXPECT_FALSE(std::filesystem::exists(log_ + "/checkpoint-1"));
   EXPECT_TRUE(has(logjam({"recover"}), "recovered              3000 transactions"));
@@ -157,10 +157,11 @@ TEST_F(Lives, WhatDoesNotFitIsRefusedInOneSentence) {
   logjam(run({"--log=centr"}));
   EXPECT_TRUE(has(refused(run({"--continue", "--overwrite"})), "--overwrite drops"));
   EXPECT_TRUE(has(refused(run({"--continue", "--ycsb_records=7"})), "contradicts the log"));
-  EXPECT_TRUE(has(refused(run({"--continue", "--device=null"})), "cannot go on with a log"));
-  EXPECT_TRUE(has(refused(run({"--overwrite", "--device=null", "--checkpoint=s:1"})), "has none"));
+  EXPECT_TRUE(has(refused(run({"--continue", "--device=null"})), "cannot continue a log"));
+  EXPECT_TRUE(
+      has(refused(run({"--overwrite", "--device=null", "--checkpoint=s:1"})), "keeps none"));
   EXPECT_TRUE(has(refused(run({"--overwrite", "--checkpoint=s:-1"})), "s needs a number from 0"));
-  EXPECT_TRUE(has(refused({"dump", "--range=run:4"}), "no run 4 of the log"));
+  EXPECT_TRUE(has(refused({"dump", "--range=run:4"}), "does not read run 4 of the log"));
 }
 
 TEST_F(Lives, AnOverwrittenLogLeavesNoRunAndNoCheckpoint) {

@@ -1,5 +1,5 @@
-// What a run counts, and what its row says of it: a scripted workload whose outcomes are known, and
-// an open loop far above what its device can do.
+// A run's counts, and its row: of a scripted workload whose outcomes are known, and of an open loop
+// far above the rate of its device.
 #include <gtest/gtest.h>
 
 #include "cli/report.h"
@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint64_t kRecordBytes = 48;
 
-// One transaction: the attempts that concurrency control aborts while it executes or when it
-// commits, and how the last attempt ends.
+// One transaction: the number of attempts that concurrency control aborts during execution and at
+// commit, and the end of the last attempt.
 struct Step {
   uint32_t type;
   Status outcome;
@@ -229,7 +229,7 @@ TEST(Measurement, ARunThatEndsInItsWarmUpHasMeasuredNothing) {
   EXPECT_EQ(row.at("abort_pct"), "0.000");
 }
 
-// One worker on a device that takes 20 ms for each commit, and 1,000 arrivals a second.
+// One worker with 1,000 arrivals a second, on a device that takes 20 ms for each commit.
 class Overloaded : public testing::Test {
  protected:
   Measured measure_at_1000(double seconds, uint64_t transactions) {
@@ -255,7 +255,8 @@ class Overloaded : public testing::Test {
   LogDirectory directory_;
 };
 
-// The 20th transaction begins at least 380 ms after the first, and has waited for most of that.
+// The 20th transaction begins at least 380 ms after the first, and has waited for most of this
+// time.
 TEST_F(Overloaded, LatencyCountsFromTheIntendedStartAndExecutionFromTheActualOne) {
   const auto [result, row] = measure_at_1000(60, 20);
   EXPECT_EQ(result.transactions, 20u);

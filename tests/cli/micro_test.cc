@@ -34,7 +34,7 @@ std::map<std::string, std::string> row_of(const std::string& flags) {
   return columns;
 }
 
-// A group goes for the log's lock once, and so does an insert that found the lock free.
+// A group tries to take the log's lock once, and so does an insert that found the lock free.
 TEST(Micro, GroupsPerInsertFollowFromTheSizesOfGroups) {
   auto row = row_of("--log=aether-c");
   const double share = std::stod(row["consolidated_pct"]) / 100;

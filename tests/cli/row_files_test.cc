@@ -86,7 +86,7 @@ TEST_F(RowFiles, RowsOfOtherColumnsAreRefused) {
             "logjam: --csv=a.csv holds rows with other columns; name a new file\n2\n2\n");
 }
 
-// The percentiles of the row are points of the curve.
+// The percentiles of the row lie on the curve that --cdf writes.
 TEST_F(RowFiles, TheDistributionIsThatOfTheRow) {
   const std::string check = R"( >/dev/null 2>&1 && python3 -c '
 import csv
@@ -110,7 +110,8 @@ print("same", latencies[0] > 0)
             "same True\n");
 }
 
-// What became durable is what the log holds, but for the last flushes: those of the drain.
+// The durable bytes are the bytes of the log, except for the last flushes, which belong to the
+// drain.
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {
   const Ended ended = in_directory(
       "\"$LOGJAM\" run --log=dlog-r --sockets=3 --wal_dir=log --threads=1 --warmup=0 --seconds=0.5 "
@@ -128,7 +129,7 @@ print(len(streams), all(0.2 * whole < one < 0.5 * whole for one in streams),
   EXPECT_EQ(ended.output, "3 True True\n");
 }
 
-// What a script asks of a recovery's row.
+// Returns a script that prints columns of a recovery's row.
 std::string columns(const std::string& names) {
   return "; python3 -c '\nimport csv\nrows = "
          "list(csv.DictReader(open(\"r.csv\")))\nprint(len(rows), "
@@ -163,7 +164,7 @@ TEST_F(RowFiles, ARecoveryIsARow) {
             numbers + "\n1 tpcb pwal txn file 2 1 2 1 merge 0.0 0 0 passed - - -\n");
 }
 
-// A bit of the first record is flipped, for which later records vouch.
+// Flips a bit of the first record, for which later records vouch.
 TEST_F(RowFiles, ARecoveryWhoseChecksFailIsARowToo) {
   const std::string recover = "\"$LOGJAM\" recover --wal_dir=log --csv=r.csv >/dev/null 2>&1 ";
   const Ended ended = in_directory(

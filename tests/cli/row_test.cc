@@ -1,4 +1,4 @@
-// What the columns of a row hold, and how a CSV file holds them.
+// The values in the columns of a row, and in a CSV file.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ TEST(Row, LatencyColumnsHoldThePercentilesThatTheyName) {
   ASSERT_EQ(row.size(), expected.size());
   for (size_t i = 0; i < row.size(); ++i) {
     EXPECT_EQ(row[i].first, expected[i].first);
-    // A bin's middle errs by less than 0.4 %; the percentiles are 0.1 % apart at the least.
+    // The middle of a bin is wrong by less than 0.4 %; two percentiles differ by at least 0.1 %.
     EXPECT_NEAR(std::stod(row[i].second.text()), expected[i].second, 0.004 * expected[i].second);
   }
 }

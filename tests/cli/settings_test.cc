@@ -119,16 +119,17 @@ TEST(SettingsDeathTest, WhatDoesNotFitInMemoryIsRefused) {
   const uint64_t buffer = (platform::available_bytes() / 8) >> 20 << 20;
   EXPECT_EXIT(refuse_too_large(1 << 20, {64, buffer}), refused,
               "scale needs about 1 MiB, and the log needs [0-9]+ MiB .64 buffer.s. of "
-              "--log_buffer_mb., and [0-9]+ MiB of memory are available");
+              "--log_buffer_mb., but only [0-9]+ MiB of memory are available");
   EXPECT_EXIT(refuse_too_large(0, {64, buffer}), refused, "logjam: the log needs ");
-  EXPECT_EXIT(refuse_too_large(64 * buffer, {}), refused, "needs about [0-9]+ MiB, and [0-9]+ MiB");
+  EXPECT_EXIT(refuse_too_large(64 * buffer, {}), refused,
+              "needs about [0-9]+ MiB, but only [0-9]+ MiB");
   refuse_too_large(buffer, {4, buffer});
 }
 
 TEST(SettingsDeathTest, TransactionsAreCountedWithoutAWarmUp) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(with({{"device", "null"}, {"transactions", "10"}, {"warmup", "2"}}),
-              testing::ExitedWithCode(2), "--transactions .* goes without --warmup");
+              testing::ExitedWithCode(2), "--transactions .* so --warmup cannot go with it");
   ScopedFlags flags;
   flags.set("device", "null");
   flags.set("transactions", 10);

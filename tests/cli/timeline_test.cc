@@ -1,4 +1,4 @@
-// `logjam run --timeline`: its file, also that of a run that is killed.
+// `logjam run --timeline`: the file of a run, and of a run that is killed.
 #include <gtest/gtest.h>
 
 #include <string>

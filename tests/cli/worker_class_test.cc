@@ -1,4 +1,4 @@
-// --worker_class in build/logjam: what is printed, and the class that its threads are in.
+// --worker_class in build/logjam: the output, and the scheduling class of its threads.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ TEST(WorkerClassFlag, IsInTheSummaryTheRowAndTheFirstLines) {
   EXPECT_NE(row.find(",2,batch,"), std::string::npos);
 }
 
-// Where no write is waited for, nothing is lost.
+// Preemption gains nothing where no commit waits for a write.
 TEST(WorkerClassFlag, TheCostIsSaidOnlyOfRunsThatHaveIt) {
   const TemporaryDirectory directory;
   for (const char* flags : {"--device=null", "--log=none", "--commit=async", "--commit=sync"}) {
@@ -72,7 +72,7 @@ TEST(WorkerClassFlag, IsInTheRowOfMicroToo) {
   EXPECT_TRUE(std::regex_search(ran.output, std::regex("\nworker_class +batch\n"))) << ran.output;
 }
 
-// A command that goes on until it is ended.
+// A command that runs until the test ends it.
 class LongRun {
  public:
   explicit LongRun(const std::string& command) {
@@ -96,8 +96,8 @@ class LongRun {
     waitpid(pid_, nullptr, 0);
   }
 
-  // Waits until two threads have names that begin with `workers`, which they get when they have
-  // joined. Returns the names of all threads with the policy.
+  // Waits until two threads have names that begin with `workers`: a worker gets its name after it
+  // has joined the class. Returns the names of all threads with this policy.
   std::set<std::string> threads_in(int policy, const std::string& workers) const {
     while (true) {
       std::set<std::string> names, begun;
@@ -108,7 +108,7 @@ class LongRun {
         std::string name;
         std::getline(in, name);
         if (name.starts_with(workers)) begun.insert(name);
-        if (name.starts_with("iou-")) continue;  // io_uring's own, for what a worker submitted
+        if (name.starts_with("iou-")) continue;  // a thread of io_uring for a worker's requests
         if (sched_getscheduler(std::stoi(entry.path().filename().string())) == policy) {
           names.insert(name);
         }
@@ -135,7 +135,7 @@ TEST(WorkerClassFlag, HoldsForWorkersAndForNoOtherThread) {
             (std::set<std::string>{"insert-0", "insert-1"}));
 }
 
-// The run's group, where one can be made.
+// The cgroup of a run, on machines where one can be made.
 TEST(WorkerClassFlag, TheRunsGroupGoesWithItOrWithTheNextRun) {
   const Watchdog watchdog(kHang);
   const platform::KernelFiles kernel;

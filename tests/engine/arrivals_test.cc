@@ -7,7 +7,8 @@
 namespace logjam {
 namespace {
 
-// Four workers offer 40,000 transactions a second, so one arrives at each every 100 us.
+// Four workers offer 40,000 transactions a second, so a transaction arrives at each worker every
+// 100 us.
 RunOptions open_loop() {
   RunOptions options;
   options.threads = 4;

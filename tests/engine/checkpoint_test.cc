@@ -1,4 +1,4 @@
-// Checkpoints without transactions: what is written comes back, what is damaged is refused, and a
+// Checkpoints without transactions: all that was written is read back, damage is refused, and a
 // power cut at any step leaves a checkpoint that counts.
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -59,7 +59,7 @@ void fill(Database& database, Arena& arena) {
   }
 }
 
-// Of all tuples but those that an insert has left: table, key, version and row.
+// All tuples except those that an insert without a commit has left: table, key, version and row.
 using Contents = std::set<std::tuple<uint16_t, Key, uint64_t, std::string>>;
 Contents contents_of(Database& database) {
   Contents contents;
@@ -259,8 +259,8 @@ TEST_F(CheckpointTest, AWriterKeepsToTheSocketOfItsDirectory) {
   EXPECT_EQ(cores, (Cores{{"a", {1}}, {"b", {0}}}));
 }
 
-// A disk after a power cut. It has the bytes of files and the names in directories as of their last
-// sync. A file whose name is durable, and whose bytes are not, has garbage.
+// A disk after a power cut. Files have the bytes of their last sync, directories the names of
+// theirs. A file whose name was synced, and whose bytes were not, has garbage.
 class Disk {
  public:
   explicit Disk(std::string root) : root_(std::move(root)) {}
@@ -276,7 +276,7 @@ class Disk {
     for (const auto& entry : fs::directory_iterator(path)) names.push_back(entry.path().filename());
     names_[path] = names;
   }
-  // A rename keeps what was synced under the old name.
+  // A rename keeps the synced bytes of the old name.
   void renamed(const std::string& from, const std::string& to) {
     if (bytes_.contains(from)) bytes_[to] = bytes_[from];
   }
@@ -287,7 +287,7 @@ class Disk {
     if (names == names_.end()) return;
     for (const std::string& name : names->second) {
       const fs::path path = from / name;
-      if (!fs::exists(path)) continue;  // a removal may be there before its sync
+      if (!fs::exists(path)) continue;  // a removal may take effect before it is synced
       if (fs::is_directory(path)) {
         cut_power(path, to / name);
       } else {

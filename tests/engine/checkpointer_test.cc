@@ -1,5 +1,5 @@
-// The steps of a checkpoint beside transactions, in their order: what it takes before it reads, and
-// what it waits for before it counts.
+// The steps of a checkpoint that is taken while transactions run, in their order: the positions
+// that it notes before it reads, and the events that it waits for before it counts.
 #include "engine/checkpoint/checkpointer.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ class CheckpointerTest : public testing::Test {
     table.restore(2, Version(300, true), nullptr, arena_);
   }
 
-  // Waits for something that another thread does soon.
+  // Waits for an action of another thread.
   template <class Condition>
   static void await(const Condition& condition) {
     while (!condition()) platform::sleep_ns(100'000);
@@ -69,7 +69,7 @@ class CheckpointerTest : public testing::Test {
   bool counts(uint64_t number) const {
     return std::filesystem::exists(metadata_path(options_.directories[0], number));
   }
-  // Answers as a worker between two transactions does.
+  // Answers like a worker that is between two transactions.
   void work() {
     epochs_.quiescent(0);
     question_.answer_if_asked(

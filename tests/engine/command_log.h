@@ -1,4 +1,4 @@
-// Runs that leave a log of commands, and its replay.
+// Makes a log of commands by a run, and replays it.
 #pragma once
 
 #include <string>

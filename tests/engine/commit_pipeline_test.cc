@@ -12,7 +12,7 @@ struct Commit {
   uint64_t start = 0;
 };
 
-// Commit points of each queue are durable up to a number of its own.
+// A log in which each queue has its own number, up to which its commit points are durable.
 struct TwoQueues {
   bool is_durable(const CommitPoint& point) const { return point.sequence <= durable[point.queue]; }
   void wait_durable(uint32_t worker, const CommitPoint& point) {

@@ -1,4 +1,4 @@
-// The dependencies that a log shows are those that its writers had, whatever the scheme.
+// The dependencies found in a log are exactly those of its writers, for every scheme.
 #include "engine/recovery/dependencies.h"
 
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@ namespace {
 constexpr uint64_t kTransactions = 1000;
 constexpr uint32_t kWorkers = 4;
 
-// How many rows a transaction overwrites of another one, by their numbers.
+// The number of rows of one transaction that another one overwrites, by the numbers of both.
 using Overwrites = std::map<std::pair<uint64_t, uint64_t>, uint64_t>;
 
-// One thread writes the log, in the name of several workers, so it knows each row's last writer.
+// One thread writes the log for several workers, so it knows the last writer of each row.
 class DependenciesTest : public testing::TestWithParam<const SchemeInfo*> {
  protected:
   // With `by_operation`, each write is a record of its own, between others'.
@@ -143,7 +143,7 @@ TEST_P(DependenciesTest, EdgesAreTheOverwritesOfOperations) {
   EXPECT_EQ(overwrites(found), expected_);
 }
 
-// Both are counted again here, the slow way.
+// The test computes both again, in a slower way.
 TEST_P(DependenciesTest, PathsAndDistancesAreThoseOfTheEdges) {
   write_log(false);
   const LogDependencies found = find_dependencies(files_, {});

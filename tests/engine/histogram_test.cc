@@ -15,7 +15,7 @@ TEST(Histogram, RelativeErrorIsAtMostOnePercent) {
       const uint64_t value = (uint64_t{1} << bits) + offset;
       Histogram histogram;
       histogram.record(value);
-      histogram.record(~uint64_t{0});  // so that `value` is not the maximum, which is exact
+      histogram.record(~uint64_t{0});  // the maximum is exact, and `value` must not be the maximum
       HistogramSum sum;
       sum.add(histogram);
       const auto found = static_cast<double>(sum.percentile(0.5));

@@ -5,7 +5,7 @@
 namespace logjam {
 namespace {
 
-// A run sleeps 20 ms between two questions.
+// A run asks the guard every 20 ms.
 TEST(MemoryGuard, SeesMemoryGoAtAGigabyteASecondBeforeItIsGone) {
   constexpr uint64_t kLeast = uint64_t{256} << 20, kStepNs = 20'000'000;
   for (uint64_t had = uint64_t{1} << 30; had < uint64_t{1100} << 20; had += 7'654'321) {

@@ -1,4 +1,4 @@
-// How many transactions a worker has in flight.
+// The number of transactions that a worker has in flight.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class WhenWaitedFor final : public ForwardingScheme {
   void wait_durable(uint32_t, const CommitPoint& point) override {
     most_ = std::max(most_, last_ - durable_);
     durable_ = point.sequence;
-    // The last waits are those of the drain.
+    // The drain makes the last waits.
     if (last_ == kTransactions) durable_ = last_;
   }
 

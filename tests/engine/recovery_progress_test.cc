@@ -8,8 +8,8 @@
 namespace logjam {
 namespace {
 
-// A stream waits while another one holds less memory. A stream that has ended holds nothing ever
-// again, so a stream that waited for it would wait until all others have ended.
+// A stream waits while another stream holds less memory. A stream that has ended holds no memory,
+// so waiting for it would last until all other streams have ended.
 TEST(RecoveryProgress, AStreamDoesNotWaitForOneThatHasEnded) {
   const RecoveryRule rule = first_gap();
   RecoveryProgress progress(rule, 2);

@@ -204,7 +204,8 @@ TEST_F(Recovery, AnOperationHasTheNumberOfItsCommit) {
   EXPECT_EQ(rows().at(1), 11u);
 }
 
-// Such a record may mean what this reader does not know: a later format's, with a right checksum.
+// The checksum of such a record may be right: a later format may have the flag, with a meaning that
+// this reader does not know.
 TEST_F(Recovery, ARecordWithAnUnknownFlagEndsTheLog) {
   constexpr uint8_t kUnknown = 0x80;
   static_assert((kKnownRecordFlags & kUnknown) == 0);
@@ -257,7 +258,7 @@ TEST_F(Recovery, FailsIfTheFileOfAStreamIsMissing) {
   EXPECT_EQ(rows().at(1), 11u);
 }
 
-// The process may open `more` files from now on, until the object goes.
+// While this object lives, the process may open only `more` further files.
 class FewFiles {
  public:
   explicit FewFiles(rlim_t more) {

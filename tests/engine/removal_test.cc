@@ -59,7 +59,7 @@ TEST_P(RemovalTest, BehavesLikeASetInAnyOrder) {
     std::map<Key, bool> expected;
     std::mt19937_64 random(seed);
     const auto pick = [&](uint64_t phase) -> Key {
-      // By seed: all keys, a window of keys that moves up, a window that moves down.
+      // The seed decides: all keys, a window of keys that moves up, or a window that moves down.
       if (seed == 1) return random() % 20'000;
       const uint64_t window = phase * 500;
       return (seed == 2 ? window : 50'000 - window) + random() % 3'000;
@@ -108,7 +108,7 @@ TEST_P(RemovalTest, MovingQueuesUseConstantMemory) {
       const Key wanted = queue == 9 ? 0 : (round / 1'000) % 3 == 0 ? queue : kLong;
       while (tail[queue] - head[queue] > wanted) tree.remove(key_of(queue, head[queue]++));
     }
-    // The arena provides nodes, and here also tuples, which are never reused.
+    // The arena has the nodes, and in this test also the tuples, which are never reused.
     if (round == 10'000) bytes = tree.arena.allocated_bytes();
   }
   const uint64_t tuples = 9'999 * kQueues * sizeof(Tuple);

@@ -1,5 +1,5 @@
-// A log of commands, executed again in its order, makes the database that the run left. Replay
-// reports commands that do not have the effect that they had in the run.
+// The replay of a log of commands, in the log's order, makes the database of the run. It reports
+// commands whose effect differs from their effect in the run.
 #include "engine/recovery/commands/replay_commands.h"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,8 @@ TEST_F(ReplayCommands, ThreadsThatKeepConflictingRebuildTheDatabase) {
   }
 }
 
-// Delivery looks for the oldest row of NEW-ORDER, and would walk through all that were erased.
+// Delivery looks for the oldest row of NEW-ORDER. If erased rows stayed in the index, it would walk
+// through all of them.
 TEST_F(ReplayCommands, ErasedRowsLeaveTheIndex) {
   set(small_scale("tpcc"));
   set({{"tpcc_mix", "50,0,0,50,0"}, {"tpcc_warehouses", "1"}});
@@ -183,7 +184,7 @@ class ChangedLog : public ReplayCommands {
     return replay(workload, database, files_, *find_protocol("occ"), threads);
   }
 
-  // The error of a replay, which is the same for any number of threads.
+  // Returns the error of a replay. It must be the same for any number of threads.
   std::string error() {
     std::string first;
     for (const uint32_t threads : {1, 3}) {
@@ -245,8 +246,8 @@ TEST_F(ChangedLog, ALogThatCannotBeOpenedIsAnError) {
             "cannot open the log file " + files_.paths[0][0] + ": No such file or directory");
 }
 
-// Two commands have changed places: no row is torn and none is missing, but the database does not
-// agree with the history.
+// Two commands have changed places: all rows are whole and present, but the database contradicts
+// the history.
 TEST_F(ChangedLog, CommandsOutOfOrderContradictTheHistory) {
   const TemporaryDirectory directory;
   const std::string history = directory.path_of("history");

@@ -12,8 +12,8 @@
 namespace logjam {
 namespace {
 
-// The commands of a script, and what happens in its replay. The first command is not executed
-// before the second one was.
+// The commands of a script, and a record of its replay. The replay executes the first command only
+// after the second one.
 struct Script {
   enum Type : uint32_t {
     kAdd,     // adds 1 to row 0
@@ -23,8 +23,8 @@ struct Script {
   };
   std::vector<Type> commands;
   bool replayed = false;
-  std::atomic<uint32_t> executed[2] = {};  // how often each of the first two has been
-  std::atomic<bool> missed = false;        // kUpdate found no row, and was told
+  std::atomic<uint32_t> executed[2] = {};  // executions of each of the first two commands
+  std::atomic<bool> missed = false;        // kUpdate found no row
 };
 
 class ScriptClient final : public Client {
@@ -140,7 +140,7 @@ TEST_F(ReplayOrder, WhatHasReadTheFinalStateIsExecutedOnce) {
   EXPECT_EQ(script_.executed[1], 1u);
 }
 
-// A workload that knows that the row was inserted before would end the process.
+// A workload would end the process if a row is missing that it knows to be inserted.
 TEST_F(ReplayOrder, AClientDoesNotSeeThatARowIsNotInsertedYet) {
   script_.commands = {Script::kInsert, Script::kUpdate};
   EXPECT_EQ(play().error, "");

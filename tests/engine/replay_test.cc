@@ -20,7 +20,7 @@ struct Row {
 };
 using Rows = std::map<Key, uint64_t>;
 
-// Logs a transaction of one write. The caller keeps the key exclusively, and keeps its version.
+// Logs a transaction of one write. Only the caller uses the key, and the caller keeps its version.
 CommitPoint log_write(Log& log, uint32_t worker, Key key, uint64_t value, uint64_t* version) {
   const bool erase = value % 7 == 0;
   LoggedWrite write;

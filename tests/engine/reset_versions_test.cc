@@ -1,4 +1,4 @@
-// The versions of recovered tuples when another run continues with them.
+// The versions of recovered tuples before another run continues with them.
 #include "engine/recovery/reset_versions.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ constexpr uint64_t kRows = 5000;
 
 class NextRun : public testing::Test {
  protected:
-  // Every seventh row was erased, and all rows of the middle, so that whole leaves are empty.
+  // Every seventh row was erased, and all rows in the middle, so that whole leaves are empty.
   static bool erased(Key key) { return key % 7 == 3 || (key >= kRows / 3 && key < 2 * kRows / 3); }
 
   Table& table_of(IndexKind kind, const std::string& name) {

@@ -1,4 +1,4 @@
-// The time line of a run: every event is in one interval, and a log that stalls is seen.
+// The time line of a run: every event is in one interval, and a log that stalls is visible.
 #include "engine/run/timeline.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ auto sum(const Samples& samples, const Member& member) {
                                [&](const auto& sample) { return std::invoke(member, sample); });
 }
 
-// Small YCSB transactions, which write and often meet each other.
+// Small YCSB transactions, which write and often conflict.
 class TimelineOfARun : public testing::Test {
  protected:
   TimelineOfARun() {
@@ -109,7 +109,7 @@ TEST_F(TimelineOfARun, TheEndOfAPhaseEndsAnInterval) {
   EXPECT_EQ(samples_[2].phase, Phase::kDrain);
 }
 
-// Nothing becomes durable before the test says so.
+// A log in which nothing becomes durable until the test calls release().
 class Stalled final : public ForwardingScheme {
  public:
   Stalled() : ForwardingScheme(1) {}
@@ -148,7 +148,7 @@ TEST_F(TimelineOfARun, ALogThatStallsShows) {
     options.on_sample = [&](const TimelineSample& sample) {
       samples_.push_back(sample);
       if (sample.lag_ns > 0 && ++stalled == 3) log.release();
-      if (samples_.size() == 2000) log.release();  // no lag shows: the test fails, and ends
+      if (samples_.size() == 2000) log.release();  // no lag was seen: the test ends, and fails
     };
     run(*workload, database, *find_protocol("occ"), log, options);
     uint64_t seen = 0;

@@ -1,5 +1,5 @@
-// Which buffers a flushing thread takes from their owners, and that chunks are passed in the order
-// of their positions, and full of records.
+// The buffers that a flushing thread takes from their owners. Chunks are passed in the order of
+// their positions, and full of records.
 #include "logging/schemes/silo/buffer_chunks.h"
 
 #include <atomic>
@@ -72,7 +72,7 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
   uint64_t passed_ = 0, watermarks_ = 0, buffers_ = 0;
 };
 
-// Else each worker that needs a chunk would wait for a thread that looks through all of them.
+// Otherwise each worker that needs a chunk would wait for a thread that looks through all chunks.
 TEST_F(BufferChunksTest, WorkersTakeChunksWhileAnotherThreadPasses) {
   const Watchdog watchdog("a worker waits for the thread that passes chunks");
   publish(1);
@@ -122,7 +122,8 @@ TEST_F(BufferChunksTest, ChunksArePassedInOrderLapAfterLap) {
   EXPECT_GT(buffers_, kLaps * 32) << "chunks are of 32 KiB";
 }
 
-// To pad the buffers in use would fill the device with padding while it is the bottleneck.
+// If waiting threads padded the buffers in use, the device would be filled with padding just when
+// it is the bottleneck.
 TEST_F(BufferChunksTest, WhoWaitsForRoomTakesNoOpenBufferWhileOtherBytesCanBeFlushed) {
   while (chunks_->pass_due() == false) publish(0);
   publish(1);

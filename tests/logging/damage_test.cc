@@ -86,7 +86,8 @@ TEST_F(Damage, RecordsThatWereNotDurableTogetherMayAllBeTorn) {
   }
 }
 
-// Registry-wide: what records say of their streams, where the test knows what was durable.
+// For each registered scheme: the durable positions in its records, in tests that know how far each
+// stream was durable.
 class Evidence : public testing::TestWithParam<const SchemeInfo*> {
  protected:
   Evidence() : options_(log_options_of_many(*GetParam(), directory_, "sync", 3, 3)) {}

@@ -108,7 +108,7 @@ TEST_F(DepthTest, AWriteThatEndsInsideABlockIsWaitedFor) {
   EXPECT_EQ(under_way(), 3u);
 }
 
-// The write after it then need not wait.
+// Because the write ends at a block, the write after it need not wait.
 TEST_F(DepthTest, AWriteOfMuchEndsAtABlock) {
   for (const uint32_t depth : {1, 8}) {
     open(depth);
@@ -203,7 +203,8 @@ TEST_F(DepthTest, AFullRingDoesNotWaitForTheGap) {
   publisher.join();
 }
 
-// The daemon sleeps because the gap has not passed; a worker that relies on it does not wait.
+// The daemon sleeps because the gap has not passed. A worker that relies on the daemon does not
+// wait for the gap.
 TEST_F(DepthTest, AWorkerThatReliesOnTheDaemonEndsItsWaitForTheGap) {
   config_.flush_gap_us = kHourUs;
   config_.preemptible_workers = true;
@@ -229,7 +230,7 @@ TEST_F(DepthTest, AWorkerThatReliesOnTheDaemonEndsItsWaitForTheGap) {
   stream_->rely_on_daemon(false);
 }
 
-// Where log threads preempt workers, a busy worker submits nothing; the daemon does.
+// Where log threads preempt workers, busy workers submit no writes, and the daemon submits them.
 TEST_F(DepthTest, WhereLogThreadsPreemptWorkersOnlyTheDaemonWrites) {
   config_.preemptible_workers = true;
   open(4);

@@ -166,7 +166,7 @@ TEST(SimDevice, TheResponseTimesOfWritesUnderWayOverlap) {
     device->start(slot * 4096, {memory.data(), 4096}, Sync::kData, slot);
   }
   device->wait(10'000'000'000);
-  // All have ended when the last one has, which began at once with the first.
+  // The last write began together with the first one. When it has ended, all have ended.
   while (!device->finished(kDepth - 1)) device->wait(1'000'000);
   for (uint32_t slot = 0; slot < kDepth; ++slot) EXPECT_TRUE(device->finished(slot));
 }
@@ -309,7 +309,7 @@ TEST_P(PowerCut, DurableRecordsAreReadable) {
           for (uint64_t i = 0;; log.scheme().poll(worker)) {
             uint64_t done = acknowledged[worker].load();
             while (done < mine.size() && log.scheme().is_durable(mine[done].point)) ++done;
-            // After `stop` the devices forget what they are given: that is no acknowledgement.
+            // After `stop` the devices forget all writes, so a durable commit proves nothing.
             if (stop.load()) return;
             acknowledged[worker].store(done);
             if (mine.size() - done < 100) {

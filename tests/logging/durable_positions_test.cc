@@ -1,4 +1,4 @@
-// Up to where a scheme says that its streams are durable is where a reader finds their ends.
+// The durable positions that a scheme reports are the ends of the streams that a reader finds.
 #include <gtest/gtest.h>
 
 #include "tests/logging/log_fixture.h"

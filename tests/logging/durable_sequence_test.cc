@@ -1,4 +1,4 @@
-// Which sequence number is durable when a stream is durable up to a byte.
+// From the position up to which a stream is durable to the sequence number that is durable.
 #include "logging/schemes/common/durable_sequence.h"
 
 #include <gtest/gtest.h>

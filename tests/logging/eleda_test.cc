@@ -27,7 +27,7 @@ struct Build<Bitmap> {
   static Bitmap tracker(uint32_t workers, const Ring& ring) { return {workers, ring}; }
 };
 
-// A tracker with its sequencer. The test makes every call.
+// A tracker with its sequencer, called only by the test.
 template <class Tracker>
 struct Harness {
   explicit Harness(uint32_t workers, uint64_t ring_bytes = kRingBytes)
@@ -61,7 +61,7 @@ TYPED_TEST(TrackerTest, TheWatermarkPassesPublishedRecords) {
   EXPECT_EQ(log.advance(), 112u);
 }
 
-TYPED_TEST(TrackerTest, AHoleStopsTheWatermarkHoweverMuchIsFilledBehindIt) {
+TYPED_TEST(TrackerTest, AHoleStopsTheWatermarkHoweverMuchIsFilledAfterIt) {
   Harness<TypeParam> log(2);
   log.publish(0, log.reserve(5000), 5000);
   const uint64_t hole = log.reserve(48);

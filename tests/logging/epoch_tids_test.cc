@@ -1,5 +1,5 @@
-// Silo's numbers. Threads run into each other as often as they can, and what they leave behind is
-// checked.
+// Silo's numbers. Threads call the same object as often as they can, and the test checks the
+// result.
 #include "logging/schemes/silo/epoch_tids.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace logjam {
 namespace {
 
 // The log is a list. No record of an epoch may come after the watermark of that epoch.
-TEST(EpochTids, NoRecordComesBehindTheWatermarkOfItsEpoch) {
+TEST(EpochTids, NoRecordComesAfterTheWatermarkOfItsEpoch) {
   constexpr uint32_t kWorkers = 3;
   constexpr int kTransactions = 5'000;
   constexpr uint64_t kEpochs = 20;

@@ -1,4 +1,4 @@
-// When the flush policy asks for a flush.
+// The moments at which the flush policy asks for a flush.
 #include "logging/stream/flush_policy.h"
 
 #include <gtest/gtest.h>

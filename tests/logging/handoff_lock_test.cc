@@ -19,7 +19,7 @@ class HandoffLockTest : public testing::Test {};
 using Locks = testing::Types<BackoffLock, QueueLock>;
 TYPED_TEST_SUITE(HandoffLockTest, Locks);
 
-// Adds to one number from several threads, N times each, every time under the lock. Returns the
+// Adds 1 to one number, N times on each of several threads, always under the lock. Returns the
 // number.
 template <class Lock, class LockIt, class Unlock>
 uint64_t added_under(Lock& lock, uint64_t threads, uint64_t times, const LockIt& lock_it,

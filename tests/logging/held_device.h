@@ -39,7 +39,7 @@ class HeldDevice final : public Device {
     std::ranges::copy(bytes, platter.begin() + static_cast<ptrdiff_t>(offset));
     writes_[slot] = {};
   }
-  // How many bytes the write in `slot` has, 0 if none is under way.
+  // Returns the bytes of the write in `slot`, 0 if no write is under way there.
   uint64_t under_way(uint32_t slot = 0) const {
     const std::lock_guard hold(mutex_);
     return writes_[slot].bytes.size();

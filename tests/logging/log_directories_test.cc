@@ -143,7 +143,8 @@ TEST(LogDirectories, ACrashAtAnyStepLeavesTheOldLogOrTheNewOne) {
   }
 }
 
-// The second run finds what the first one has left. Half of the steps are enough.
+// The second run finds the directories as the crash of the first run left them. Half of the steps
+// are enough.
 TEST(LogDirectories, ACrashAfterACrashLeavesALogToo) {
   LogDirectory directory;
   LogOptions one = options_of("eleda", directory, "sync", 2);

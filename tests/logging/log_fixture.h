@@ -1,5 +1,5 @@
-// A log in a directory of its own, records whose bytes are computed from their transaction number,
-// and a reader that checks the bytes.
+// A log in a temporary directory, records whose bytes follow from their transaction numbers, and a
+// reader that checks the bytes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -121,7 +121,7 @@ inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& dire
   return options;
 }
 
-// The ways in which a log is flushed: which threads do it, and how many writes are under way.
+// The ways to flush a log: the threads that flush, and the number of writes under way.
 struct FlushWay {
   const char* name;
   bool help, preemptible;
@@ -137,8 +137,8 @@ inline constexpr FlushWay kFlushWays[] = {{"helped", true, false, 1},
                                           {"daemon alone", false, false, 4},
                                           {"workers preempted", true, true, 4}};
 
-// As log_options(), but with as many directories as the scheme has streams, at most `most`, and
-// with `most` simulated sockets.
+// Returns log_options() with a directory for each stream of the scheme, at most `most`, and with
+// `most` simulated sockets.
 inline LogOptions log_options_of_many(const SchemeInfo& scheme, const LogDirectory& directory,
                                       const std::string& device, uint32_t workers, uint32_t most) {
   LogOptions options = log_options(scheme, directory, device, workers);

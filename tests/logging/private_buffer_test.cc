@@ -1,5 +1,4 @@
-// P-WAL's buffer. Threads run into each other as often as they can, and what they leave behind is
-// checked.
+// P-WAL's buffer. Threads append as often as they can, and the test checks the result.
 #include "logging/schemes/pwal/private_buffer.h"
 
 #include <gtest/gtest.h>
@@ -13,8 +12,8 @@
 namespace logjam {
 namespace {
 
-// Cells stand for bytes; each holds the number of its record or watermark. Cells are plain words,
-// so ThreadSanitizer sees two threads in one place.
+// A cell plays a byte of the buffer, and holds the number of its record or watermark. Cells are
+// plain words, so ThreadSanitizer reports two threads that use the same cell.
 TEST(PrivateBuffer, NumbersGrowInTheBufferWithEveryAppender) {
   constexpr uint64_t kRecords = 4'000;
   const Watchdog watchdog("a worker waits for a claim that nobody holds");

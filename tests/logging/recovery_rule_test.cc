@@ -50,7 +50,8 @@ TEST(RecoveryRule, AnEmptyStreamCutsEverythingByMinCut) {
   EXPECT_FALSE(survives(rule, 1, cut));
 }
 
-// Watermark records with bodies, as a StreamTail has them: of each its number, then its positions.
+// Watermark records with bodies, in the form of a StreamTail: the number of each, then its
+// positions.
 std::shared_ptr<const std::vector<uint64_t>> watermarks(std::vector<uint64_t> words) {
   return std::make_shared<const std::vector<uint64_t>>(std::move(words));
 }
@@ -99,10 +100,10 @@ StreamTail tail_from(const StreamStart& start, uint64_t bytes, uint64_t last) {
   return from;
 }
 
-TEST(RecoveryRule, AStreamWithNothingBehindItsStartDoesNotHoldMinCutBack) {
+TEST(RecoveryRule, AStreamWithNothingAfterItsStartDoesNotHoldMinCutBack) {
   const RecoveryRule rule = min_cut(&StreamTail::last_sequence, "LSN");
   EXPECT_EQ(rule.cut({tail_from({100, 7, 0}, 300, 9), tail_from({50, 8, 50}, 50, 0)}).sequence, 8u);
-  // One that has lost what it had up to there does.
+  // A stream that was durable up to byte 120 and ends at byte 50 does bound the cut.
   EXPECT_EQ(rule.cut({tail_from({100, 7, 0}, 300, 9), tail_from({50, 8, 120}, 50, 0)}).sequence,
             0u);
 }
@@ -116,7 +117,7 @@ TEST(RecoveryRule, TheLastStreamsStartStandsForItsLastWatermark) {
   EXPECT_EQ(rule.cut(tails).sequence, 33u);
 }
 
-TEST(RecoveryRule, WithoutAMetWatermarkBehindItsStartAStreamIsCutThere) {
+TEST(RecoveryRule, WithoutAMetWatermarkAfterItsStartAStreamIsCutThere) {
   const RecoveryRule rule = last_met_cut("sync record");
   StreamTail first = tail_from({100, 0, 0}, 300, 0), second = tail_from({150, 0, 0}, 150, 0);
   EXPECT_EQ(rule.cut({first, second}).bytes, (std::vector<uint64_t>{100, 150}));

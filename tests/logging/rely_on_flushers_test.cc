@@ -7,7 +7,8 @@ namespace {
 
 class RelyOnFlushers : public ScriptedLog, public testing::WithParamInterface<const char*> {};
 
-// The flushers leave work to workers that led a moment ago, but not if one relies on them.
+// Flushers leave their work to workers that led a moment ago, unless a worker relies on the
+// flushers.
 TEST_P(RelyOnFlushers, TheNextStepOfAFlusherFlushes) {
   options_ = log_options_of_many(*find_scheme(GetParam()), directory_, "sync", 2, 2);
   open();

@@ -41,7 +41,7 @@ class ScriptedLog : public testing::Test {
   bool durable(const CommitPoint& point) { return scheme().is_durable(point); }
   bool durable(const Published& one) { return durable(one.point); }
 
-  // Returns what a recovery would find now: the tails of the streams, and below their cut.
+  // Returns the tails of the streams that a recovery would find now.
   std::vector<StreamTail> tails() {
     std::vector<StreamTail> tails;
     for (uint32_t s = 0; s < streams(); ++s) {
@@ -49,6 +49,7 @@ class ScriptedLog : public testing::Test {
     }
     return tails;
   }
+  // Returns the cut of these tails.
   Cut cut() { return options_.scheme->recovery.cut(tails()); }
   bool survives(const Published& one, uint8_t flags = 0) {
     RecordHeader header{};

@@ -1,4 +1,4 @@
-// A record in memory of its own, written as a worker writes it into its hole.
+// A record in a test's memory, written as a worker writes it into its hole.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class SealedRecord {
   const std::vector<uint64_t>& words() const { return words_; }
   // Returns the body's bytes.
   std::vector<std::byte> body() { return {data() + sizeof(RecordHeader), data() + bytes_}; }
-  // Returns whether the memory after the hole is as it was.
+  // Returns whether the memory after the hole is unchanged.
   bool stays_in_its_hole() const {
     return std::all_of(words_.end() - kAfter, words_.end(),
                        [](uint64_t word) { return word == kUntouched; });

@@ -62,7 +62,7 @@ TEST(Segments, RecordsThatLieInTwoSegmentsAreReadBack) {
   }
 }
 
-// The names and lengths of files that a power cut would leave now.
+// The names and lengths of the files that a power cut would leave at this moment.
 struct Durable {
   static int sync(int fd) {
     const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd));

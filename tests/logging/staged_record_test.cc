@@ -1,5 +1,5 @@
-// The bytes of the log format stay what they were, and a worker's record has them whatever its
-// rows' lengths.
+// The bytes of the log format do not change, and a worker's record has these bytes for all lengths
+// of its rows.
 #include "logging/format/staged_record.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ void expect_right(SealedRecord& record, const Writes& writes) {
   EXPECT_TRUE(record.stays_in_its_hole());
 }
 
-// Rows of every length around the sizes at which the copy and XXH3 take other paths.
+// Rows of every length around the sizes at which memcpy() and XXH3 change their methods.
 TEST(StagedRecord, HasTheBytesOfItsWritesForEveryLengthOfRows) {
   std::mt19937_64 random(1);
   StagedRecord record;

@@ -1,4 +1,5 @@
-// A stream is at home where its workers run: its flusher too, and its ring.
+// The home of a stream is the socket where its workers run. Its flusher and its ring are there,
+// too.
 #include "logging/stream/stream_home.h"
 
 #include <gtest/gtest.h>
@@ -123,7 +124,7 @@ TEST(StreamHome, ADirectoryBelongsToTheSocketOfAllItsStreams) {
   EXPECT_EQ(of_directories(3), "- - -") << "streams 0 and 3 do";
 }
 
-// The cores on which the threads of this process may run whose names begin with "log-".
+// Returns the cores on which those threads of this process may run whose names begin with "log-".
 std::map<std::string, std::string> cores_of_flushers() {
   std::map<std::string, std::string> cores;
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -1,5 +1,5 @@
-// A recovery that begins at StreamStarts uses of the log what a recovery from the beginning uses:
-// the same cut, and after the starts the same records.
+// A recovery that begins at StreamStarts has the same cut as a recovery from the beginning, and
+// uses the same records after the starts.
 #include <random>
 #include <thread>
 
@@ -222,7 +222,7 @@ TEST_P(StreamStarts, AStreamThatEndsBeforeWhatTheyVouchForIsDamaged) {
                         ", says the checkpoint"),
               std::string::npos)
         << find_damage(found.tails);
-    // The numbers of the start are not believed any more.
+    // A stream that has lost durable bytes is not complete up to the number of its start.
     EXPECT_LE(found.tails[s].complete_from_start(), found.tails[s].last_sequence);
     std::filesystem::resize_file(paths[0], kLogHeaderBytes + starts[s].position / 2);
     EXPECT_NE(find_damage(find(options_, starts).tails).find(paths[0] + " is too short"),
@@ -232,7 +232,7 @@ TEST_P(StreamStarts, AStreamThatEndsBeforeWhatTheyVouchForIsDamaged) {
   EXPECT_GT(cut_ones, 0u);
 }
 
-// The published_positions() are ends of records, whatever threads do meanwhile.
+// The published_positions() are ends of records, even while other threads publish.
 TEST_P(StreamStarts, AreTakenWhileWorkersPublish) {
   for (const FlushWay& way : kFlushWays) {
     SCOPED_TRACE(way.name);
@@ -299,7 +299,7 @@ TEST_P(StreamStarts, AreTakenWhileWorkersPublish) {
 
 INSTANTIATE_TEST_SUITE_P(All, StreamStarts, testing::ValuesIn(value_schemes()), scheme_test_name);
 
-// With --pwal_ack=unsafe all of every stream is used.
+// With --pwal_ack=unsafe a recovery uses every stream to its end.
 TEST_F(StartsTest, AreRightWithTheUnsafeCutOfPwal) {
   flags_.set("pwal_ack", "unsafe");
   open_log(*find_scheme("pwal"));

@@ -1,5 +1,6 @@
-// A stream without a scheme: the test says up to where the ring is filled. No flusher thread runs,
-// and the safety time-out is an hour, so a lost wake-up hangs, and the watchdog ends the test.
+// A stream without a scheme: the test sets the position up to which the ring is filled. No flusher
+// thread runs, and the safety time-out is an hour, so that a lost wake-up hangs until the watchdog
+// ends the test.
 #include "logging/stream/stream.h"
 
 #include <algorithm>
@@ -60,8 +61,9 @@ class StreamTest : public testing::Test, public StreamOwner, public Durability {
   static CommitPoint point(uint64_t end) { return CommitPoint::in_stream(0, end); }
   double handed_over() const { return stream_->counters().value("lead_handovers"); }
 
-  // Returns a thread that sleeps until the stream is durable up to `end`, and does not lead. The
-  // thread has found the stream not durable, and only a wake-up ends its sleep.
+  // Returns a thread that sleeps until the stream is durable up to `end`, and does not lead. When
+  // the function returns, the thread has seen that the stream is not durable, and only a wake-up
+  // ends its sleep.
   std::thread sleeper(uint64_t end) {
     const uint64_t before = questions_.load();
     std::thread thread([this, end] { waiters_.park(1, point(end), kHourNs); });
@@ -158,9 +160,9 @@ TEST_F(StreamTest, AHoleThatIsFilledWhileAWorkerGoesToSleepDoesNotLeaveItAsleep)
   }
 }
 
-// Workers that look at the same time take the lines that they look at from each other, and one
-// alone gets the latch. So where several workers write, a poll looks only under the latch. A poll
-// of a stream's only writer looks first, which saves it the latch if there is nothing to do.
+// Workers that look at the same time take the cache lines from each other, and only one of them
+// gets the latch. So where several workers write to a stream, a poll looks only under the latch. If
+// only one worker writes to it, a poll looks first, and takes the latch only if there is work.
 TEST_F(StreamTest, WhileOneWorkerPollsTheOthersDoNotLook) {
   for (const uint32_t workers : {kWorkers, 1U, 0U}) {
     SCOPED_TRACE(workers);
@@ -178,7 +180,7 @@ TEST_F(StreamTest, WhileOneWorkerPollsTheOthersDoNotLook) {
   }
 }
 
-// ELEDA crawls over what is filled when a thread looks, and no write begins meanwhile.
+// Under ELEDA a look crawls over the filled records, and no write begins during the crawl.
 TEST_F(StreamTest, NoThreadLooksAgainWhileTheNextWriteIsAsLargeAsItMayBe) {
   open("null", 4096);
   publish(3 * 4096);
@@ -357,13 +359,13 @@ TEST_F(StreamTest, TheLeadIsNotHandedToAWorkerThatDoesNotLead) {
   asleep.join();
 }
 
-// The flush policy, in the hands of each thread that flushes. T is an hour.
+// The flush policy, followed by each kind of thread that flushes. T is an hour.
 class ByPolicy : public StreamTest {
  protected:
   ByPolicy() { config_.flush_us = kHourNs / 1000; }
 
-  // Returns up to where the stream is durable when the daemon, or a worker that polls, has done its
-  // work.
+  // Lets the daemon, or a worker that polls, do its work. Returns the position up to which the
+  // stream is durable then.
   uint64_t flushed(bool by_poll = false) {
     const auto flushes = [this] { return stream_->counters().value("flushes"); };
     const double before = flushes();

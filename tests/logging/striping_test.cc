@@ -67,7 +67,7 @@ class Held {
     std::this_thread::sleep_for(std::chrono::microseconds(3));
     scheme->poll(0);
   }
-  // Returns the number of bytes that are durable, as far as the scheme tells by its points.
+  // Returns the number of bytes that are durable according to the scheme's commit points.
   uint64_t acknowledged() const {
     uint64_t most = 0;
     for (const CommitPoint& point : points) {

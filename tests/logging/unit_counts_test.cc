@@ -9,8 +9,8 @@ namespace {
 
 constexpr uint64_t kUnit = 4096;
 
-// The sequencer's position. What `meanwhile` does happens right after a load of the position: it
-// stands for another worker that runs between this load and the loading thread's next one.
+// The sequencer's position. Right after a load of the position it calls `meanwhile`, which plays
+// another worker that runs between this load and the next load of the same thread.
 struct Sequencer {
   uint64_t load(auto) const {
     const uint64_t seen = position;

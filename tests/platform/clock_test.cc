@@ -7,7 +7,8 @@
 namespace logjam::platform {
 namespace {
 
-// A thread that loses its core between the two clocks makes the ratio too large or too small.
+// If a thread loses its core between its readings of the two clocks, the ratio is too large or too
+// small.
 TEST(Clock, IntervalsThatWereDisturbedDoNotCount) {
   const ClockInterval good{5'000'000, 10'000'000}, late{9'000'000, 10'000'000},
       early{5'000'000, 14'000'000};

@@ -27,7 +27,7 @@ TEST(Interrupts, ADeviceThatInterruptsNoCoreHasNone) {
   EXPECT_EQ(interrupt_core(""), -1);
 }
 
-// Which core it is, or whether there is one, is up to the machine.
+// The machine decides whether there is such a core, and which one it is.
 TEST(Interrupts, ADirectoryThatIsNotThereYetIsOnTheDeviceOfItsParent) {
   EXPECT_EQ(interrupt_core("/var/tmp/not/there"), interrupt_core("/var/tmp"));
   EXPECT_LE(interrupt_core("/var/tmp"), 1 << 20);

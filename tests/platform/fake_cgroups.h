@@ -1,5 +1,5 @@
-// A directory with the files of /proc and /sys that tell of cgroups, and the kernel's answers to
-// what is written there.
+// A directory with copies of those files of /proc and /sys that are about cgroups. It answers
+// writes to them as the kernel does.
 #pragma once
 
 #include <gtest/gtest.h>

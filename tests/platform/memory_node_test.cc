@@ -1,4 +1,5 @@
-// The requests to the kernel. The machine may have one node, so the nodes are named here.
+// The requests to the kernel. This machine may have only one node, so the tests name nodes
+// themselves.
 #include "platform/memory_node.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which context each worker gets under each policy, on machines that hwloc makes of a description.
+// The context of each worker under each policy, on machines that hwloc makes from a description.
 #include "platform/placement.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::vector<int> numbers_of(const Placement& placement) {
   return numbers;
 }
 
-// How many of the first `workers` are on each core, socket or node.
+// The number of the first `workers` workers on each core, socket or node.
 std::map<int, uint32_t> shares(const Placement& placement, uint32_t workers,
                                int HardwareContext::*of) {
   std::map<int, uint32_t> counts;
@@ -120,7 +120,7 @@ TEST(Placement, SmtFillsACoreBeforeTheNext) {
   });
 }
 
-// The kernel's numbers alternate between the sockets here: 0, 2 are the siblings of a core.
+// On this machine the kernel's numbers alternate between the sockets: 0 and 2 are siblings.
 TEST(Placement, WorkersGetTheContextsThatThePolicySays) {
   const std::string machine = "pack:2 numa:1 core:2 pu:2(indexes=pack)";
   const auto numbers = [&](PlacementPolicy policy) {
@@ -131,7 +131,7 @@ TEST(Placement, WorkersGetTheContextsThatThePolicySays) {
   EXPECT_EQ(numbers(PlacementPolicy::kSmt), (std::vector{0, 2, 4, 6, 1, 3, 5, 7}));
 }
 
-// Any set of contexts may be all that a process may use.
+// A process may be confined to any set of contexts.
 TEST(Placement, HoldsItsPromisesOnAnyPartOfAMachine) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {

@@ -22,8 +22,8 @@ TEST(AtomicMax, SaysWhetherItRaised) {
   EXPECT_EQ(maximum.load(), 6u);
 }
 
-// Threads raise the maximum at the same time, each with numbers of its own. No thread ever sees it
-// go down, or below the number that the thread has just raised it to.
+// Threads raise the maximum at the same time, each with its own numbers. No thread ever sees the
+// maximum go down, or sees it below a number to which this thread has raised it.
 TEST(AtomicMax, NeverGoesDownWhileThreadsRaiseIt) {
   constexpr uint64_t kThreads = 3, kEach = 50'000;
   atomic<uint64_t> maximum{0};
@@ -72,7 +72,7 @@ TEST(EventCount, ThreadsThatWakeEachOtherInTurnsLoseNoWakeUp) {
   EXPECT_FALSE(event.has_waiters());
 }
 
-// A notify that comes after the look and before the sleep is not lost: the sleep returns at once.
+// A notify after prepare() and before the sleep is not lost: the sleep returns at once.
 TEST(EventCount, ANotifyBetweenPrepareAndSleepEndsTheSleep) {
   const Watchdog watchdog("a notify between prepare() and sleep() was lost");
   EventCount event;

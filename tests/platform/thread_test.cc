@@ -9,7 +9,7 @@
 namespace logjam::platform {
 namespace {
 
-// Where `threads` threads run that are pinned one after another.
+// Returns the cores of `threads` threads that are pinned one after another.
 std::vector<int> cores_of_pinned(int threads) {
   std::vector<int> cores;
   for (int i = 0; i < threads; ++i) {

@@ -1,4 +1,4 @@
-// Topologies read from hwloc, on machines that hwloc makes of a description.
+// Topologies read from hwloc, on machines that hwloc makes from a description.
 #include "platform/topology.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace logjam::platform {
 namespace {
 
-// "number:socket.node.core.sibling" for each context.
+// Returns "number:socket.node.core.sibling" for each context.
 std::string text_of(const Topology& machine) {
   std::string text;
   for (const HardwareContext& context : machine.contexts()) {
@@ -71,7 +71,7 @@ TEST(Topology, OneCorePackagesOfAVirtualMachineAreOneSocket) {
   EXPECT_EQ(machine_of("pack:4 core:1 pu:2").sockets(), 1);
   EXPECT_EQ(machine_of("numa:2 pack:4 core:1 pu:1").sockets(), 2);
   EXPECT_EQ(machine_of("pack:4 numa:1 core:1 pu:1").sockets(), 4) << "each has its own memory";
-  // It does not become such a package because only one of its cores may be used.
+  // A package with several cores stays a socket, even if only one of its cores may be used.
   EXPECT_EQ(Topology::described("pack:2 core:4 pu:1", std::vector{0, 4})->sockets(), 2);
 }
 

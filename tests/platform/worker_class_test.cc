@@ -1,4 +1,4 @@
-// Which class is granted on which machine, and what is said about it.
+// The class that workers are granted on each kind of machine, and the sentences about it.
 #include "platform/worker_class.h"
 
 #include <sched.h>
@@ -124,7 +124,7 @@ TEST(WorkerClass, IsIdleWithoutEffectOnlyIfAskedFor) {
   EXPECT_EQ(join(workers, cgroups, "/cg").policy, SCHED_IDLE);
 }
 
-// Others would take the workers' cores.
+// Other programs would take the cores from idle workers.
 TEST(WorkerClass, OnABusyMachineAutoIsNormalAndLeavesNoGroup) {
   FakeCgroups cgroups(1, "/");
   const WorkerClass workers(kAuto, cgroups.kernel(), busy_machine);
@@ -163,7 +163,7 @@ TEST(WorkerClass, BatchAndNormalAreTakenAsAsked) {
   }
 }
 
-// As `chrt --idle 0 logjam run` does. A thread has its class from the thread that started it.
+// As in `chrt --idle 0 logjam run`: a thread inherits the class of the thread that started it.
 TEST(WorkerClass, AutoKeepsTheClassThatTheProcessWasStartedIn) {
   FakeCgroups cgroups(1, "/");
   thread started([&] {

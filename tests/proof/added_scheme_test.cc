@@ -1,6 +1,6 @@
-// Adding a log scheme costs one file. The walk of CONTRIBUTING.md is followed in a copy of the
-// source tree, whose other files stay as they are: its code makes the scheme `mine`. The program
-// built there lists the scheme, checks its flag, runs it, and survives kill -9.
+// A log scheme is added by one file. The test follows the steps of CONTRIBUTING.md in a copy of the
+// source tree, and changes no other file there. The code of that page makes the scheme `mine`. The
+// program built from the copy lists the scheme, checks its flag, runs it, and survives kill -9.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -118,7 +118,7 @@ TEST_F(CrashOfAnAddedScheme, OneFileIsListedCheckedRunKilledAndRecovered) {
   EXPECT_EQ(refused.status, 2);
   EXPECT_EQ(refused.output, "logjam: --mine_tries is at most 1000\n");
 
-  // A round of `centr`, in which the kill comes from outside, with the scheme changed.
+  // A round of `centr` that is killed from outside, with the scheme replaced by `mine`.
   CrashRound round;
   for (uint64_t seed = 0; round.flags.scheme != "centr" || round.ends_by_itself; ++seed) {
     round = derive_round(seed);

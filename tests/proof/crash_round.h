@@ -24,7 +24,7 @@ struct CrashRound {
   std::string name() const;  // in messages and test names: centr_occ_sync_txn
 };
 
-// Returns the number of combinations. As many consecutive seeds give each combination once.
+// Returns the number of combinations. This number of consecutive seeds gives each combination once.
 uint64_t crash_combinations();
 // Returns seeds of one round for each scheme and protocol. Commit policies and granularities
 // alternate.

@@ -85,7 +85,7 @@ TEST(LedgerChecker, FindsARecoveredReaderOfALostBlindWrite) {
 }
 
 // The reader's write was overwritten blindly, so it does not show. Another transaction has read it.
-TEST(LedgerChecker, FindsALostTransactionBehindOneThatDoesNotShow) {
+TEST(LedgerChecker, FindsALostTransactionAfterOneThatDoesNotShow) {
   World world;
   const TransactionId lost = world.change(0, {}, {{Op::kBlind, 5}}, kLost);
   const TransactionId hidden = world.id(1);

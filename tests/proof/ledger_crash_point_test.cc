@@ -26,10 +26,10 @@ TEST(CrashPointDeathTest, KillsWhenAnAcknowledgementComesBeforeThatOfItsDependen
 TEST(CrashPoint, SparesAcknowledgementsThatComeInOrder) {
   Acknowledged acknowledged(2);
   CrashPoint mine(acknowledged, 0, 1), other(acknowledged, 0, 1);
-  mine.depends(make_id(0, 1), make_id(1, 7));  // acknowledged before it
+  mine.depends(make_id(0, 1), make_id(1, 7));  // acknowledged before 0:1
   mine.depends(make_id(0, 2), 0);              // the initial load
   mine.depends(make_id(0, 3), make_id(0, 2));  // the worker's own
-  mine.depends(make_id(0, 4), make_id(1, 9));  // its commit is refused
+  mine.depends(make_id(0, 4), make_id(1, 9));  // the commit of 0:4 is refused
   mine.refused(make_id(0, 4));
   other.acknowledged(make_id(1, 7));
   for (uint64_t count = 1; count <= 4; ++count) mine.acknowledged(make_id(0, count));

@@ -33,7 +33,7 @@ struct LedgerFlags {
   uint64_t die_after = 0, die_early = 0;  // acknowledgements
   uint32_t history_mb = 256;
 
-  // Takes --ledger, whose one value shapes the tables, from the first life of a log.
+  // Copies --ledger from the first life of the log: this one flag holds all that shapes the tables.
   void take_tables_of(const LedgerFlags& first) {
     keys = first.keys, cells = first.cells, slots = first.slots;
     reads = first.reads, writes = first.writes, theta = first.theta;

@@ -1,5 +1,5 @@
-// Histories of the ledger that span lives: hand-made ones with one violation each, and those of
-// runs that continue with each other's rows.
+// Histories of the ledger that span lives: hand-made histories with one violation each, and
+// histories of runs that continue with the rows of earlier runs.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -45,7 +45,7 @@ TEST(LedgerLives, WhatTheFirstAcknowledgedIsThereAfterTheThird) {
       "load is not there, 1:2 overwrote the same (fork)");
 }
 
-// Two lives' blind writes of one cell: the second one's process must know of the first.
+// Two lives write one cell blindly: the process of the second life must know of the first write.
 TEST(LedgerLives, ABlindWriteOverwritesThatOfAnEarlierLife) {
   World world;
   world.change(0, {}, {{Op::kBlind, 4}});

@@ -28,8 +28,8 @@ struct CellChange {
   uint64_t cell;
 };
 
-// The fate of a transaction: its writes are not in the database; they are; they are, and the
-// transaction is acknowledged.
+// The fate of a transaction: its writes are not in the database; or they are in it; or they are in
+// it and the transaction is acknowledged.
 enum Fate { kLost, kThere, kAcknowledged };
 
 // A small database without concurrency, and the history that is recorded of it.

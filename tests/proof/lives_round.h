@@ -20,7 +20,7 @@ inline constexpr uint32_t kLives = 3;
 struct Life {
   LedgerFlags flags;
   uint32_t kill_after_ms = 0;  // from the start of the process; 0: the life ends by itself
-  // For this time after the life `recover --checkpoint` runs, and is killed; 0: it does not run.
+  // After this life `recover --checkpoint` runs, and is killed after this time; 0: it does not run.
   uint32_t checkpoint_for_ms = 0;
 };
 

@@ -40,6 +40,9 @@ class Drawing(unittest.TestCase):
     def test_bars_and_ranges_are_drawn(self):
         self.draw(synthetic.BARS)
 
+    def test_points_are_drawn(self):
+        self.draw(synthetic.POINTS)
+
     def test_stacks_are_drawn(self):
         self.draw(synthetic.STACKED)
 
@@ -170,6 +173,22 @@ class Styles(unittest.TestCase):
 
 
 class Frame(unittest.TestCase):
+    def test_points_have_their_names_and_no_legend(self):
+        figure = drawn_figure(synthetic.POINTS)
+        figure.image()
+        (axes, marks), = figure.named
+        self.assertEqual(len(marks), 5)
+        self.assertLessEqual({mark.series for mark in marks},
+                             {text.get_text() for text in axes.texts})
+        self.assertEqual(plots.Header(figure).handles, [])
+
+    def test_a_logarithmic_axis_has_no_point_at_zero(self):
+        one = synthetic.experiment(synthetic.POINTS)
+        measured = synthetic.measured(one, commit_p50_us="0")
+        figure = plots.Figure(one, measured, {}, "quick", None)
+        self.assertGreater(figure.image().width, 1000)
+        self.assertEqual(figure.named[0][1], [])
+
     def test_very_many_schemes_have_a_panel_for_each_family(self):
         logs = ["none", "centr", "aether-c", "aether-d", "aether-cd", "silo", "poplar", "pwal", "mine"]
         figure = drawn_figure(synthetic.LINES.replace('"centr", "silo", "poplar"',

@@ -94,6 +94,23 @@ series = "policy"
 panels = "workload"
 """
 
+POINTS = """
+id = "P9"
+title = "Every scheme"
+claim = "Up and to the left is better."
+[[grid]]
+[grid.axes]
+log = ["centr", "silo", "poplar", "aether-c", "mine"]
+[plot]
+kind = "points"
+x = "commit_p50_us"
+y = "tps"
+series = "log"
+x_scale = "log"
+x_label = "commit latency, p50 (us)"
+y_label = "transactions/s"
+"""
+
 STACKED = """
 id = "P8"
 source = "Poplar, Fig. 8"

@@ -13,18 +13,18 @@ namespace logjam::sim {
 namespace {
 
 constexpr Picoseconds kCycle = 1000;
-// In the square of small_profile(), four cores a socket.
+// Cores of small_profile(), a square of four sockets with four cores each.
 constexpr uint32_t kHere = 0, kNeighbour = 1, kOtherNeighbour = 2;
 constexpr uint32_t kOneHop = 4, kOneHopToo = 5, kTwoHops = 12, kTwoHopsToo = 13;
 
-// A machine's caches, and accesses to them one long after the other.
+// The caches of a machine. Each access begins long after the one before it has ended.
 class TestCaches {
  public:
   explicit TestCaches(const Profile& profile)
       : machine_(make_machine(profile, 0, 1)), caches_(machine_) {}
 
   Caches* operator->() { return &caches_; }
-  // Cycles of an access at its own time, when nothing is on its way.
+  // Returns the cycles of an access at a time when no line is on its way.
   Picoseconds load(uint32_t core, uint32_t line) { return access(core, line, false); }
   Picoseconds store(uint32_t core, uint32_t line) { return access(core, line, true); }
   Picoseconds access(uint32_t core, uint32_t line, bool write) {
@@ -39,7 +39,7 @@ class TestCaches {
     }
     return cost / kCycle;
   }
-  // Looks without a trace.
+  // Returns whether the line is in the first level. Looks in a copy, so that nothing changes.
   bool in_l1(uint32_t core, uint32_t line, bool write = false) {
     return TagStore(caches_.core(core).l1).touch(line, write);
   }
@@ -68,7 +68,7 @@ TEST(Caches, AnOwnLineCostsNothingInTheFirstAndItsPriceInTheSecondLevel) {
   caches.store(kHere, line);
   EXPECT_EQ(caches.load(kHere, line), 0U);
   EXPECT_EQ(caches.store(kHere, line), 0U);
-  // Two lines of its set of the first level, of other sets of the second.
+  // These two lines share a set with `line` in the first level, but not in the second.
   caches.load(kHere, line + 8), caches.load(kHere, line + 24);
   ASSERT_FALSE(caches.in_l1(kHere, line));
   EXPECT_EQ(caches.store(kHere, line), 12U);
@@ -136,7 +136,8 @@ TEST(Caches, AStoreToASharedLineCostsByTheFarthestSharer) {
   EXPECT_EQ(caches.store(kHere, line), 250U);
   share(kTwoHops);
   EXPECT_EQ(caches.store(kHere, line), 350U);
-  // One that does not have it waits for the line and for the invalidations, whichever is longer.
+  // A core that does not have the line waits for the line and for the invalidations: for the longer
+  // of the two.
   share(kTwoHops);
   EXPECT_EQ(caches.store(kTwoHopsToo, line), 350U);
   share(kNeighbour);
@@ -183,7 +184,7 @@ TEST(Caches, WithoutASharedCacheAnEvictedLineIsInMemory) {
   EXPECT_EQ(caches.store(kTwoHops, line), 350U) << "the farthest sharer is not the last one";
 }
 
-// The shared cache of one set of two ways, private caches of one line.
+// A machine whose shared cache has one set of two ways, and whose private caches have one line.
 Profile tiny_caches() {
   Profile profile = small_profile();
   profile.l1_kib = 1 / 16.0;
@@ -324,7 +325,7 @@ TEST_P(CachesProperty, ACoreHasTheTagIfAndOnlyIfTheLineNamesIt) {
   }
   std::mt19937 random(3);
   for (uint32_t step = 0; step < 100'000; ++step) {
-    // Some lines are hotter than others.
+    // Lines with small indexes are drawn more often.
     const uint32_t line = lines[std::min(random() % kLinesUsed, random() % kLinesUsed)];
     caches_.access(random() % kCores, line, random() % 3 == 0);
     if (step % 8 == 0) check(line);

@@ -12,12 +12,12 @@ namespace {
 
 constexpr Picoseconds kCycle = 1000;  // of small_profile()
 
-// Fibers begin one after the other.
+// Spends time until `cycles`, because fibers begin one after the other.
 void wait_until(RunningMachine& machine, Picoseconds cycles) {
   machine->spend(cycles * kCycle - machine->now());
 }
 
-// The cycles that an access takes its core.
+// Returns the cycles that an access costs its core.
 Picoseconds cycles_of(RunningMachine& machine, const void* address, Access kind) {
   const Picoseconds before = machine->now();
   access(nullptr, address, 1, kind);
@@ -63,7 +63,7 @@ TEST(Charge, ARequestWaitsUntilItsOwnerHasTheLineItself) {
   EXPECT_EQ(taken - owned, 110 * kCycle);
 }
 
-TEST(Charge, APrefetchHidesOnlyTheTimeThatPassesBehindIt) {
+TEST(Charge, APrefetchHidesOnlyTheTimeThatPassesAfterIt) {
   RunningMachine machine(small_profile(), 1);
   const uint32_t soon = line_of_new_page(), late = line_of_new_page(), atomic = line_of_new_page();
   machine.run_pinned({[&] {
@@ -80,7 +80,7 @@ TEST(Charge, APrefetchHidesOnlyTheTimeThatPassesBehindIt) {
   }});
 }
 
-// The cycles of each load of a page's lines, one after the other.
+// Loads the lines of a page in order, and returns the cycles of each load.
 std::vector<Picoseconds> loads_in_order(RunningMachine& machine, uint32_t line, uint32_t lines) {
   std::vector<Picoseconds> cycles;
   for (uint32_t at = 0; at < lines; ++at) {
@@ -93,7 +93,8 @@ TEST(Charge, APrefetcherRunsAheadOfACoreThatReadsInOrder) {
   RunningMachine machine(small_profile(), 1);
   const uint32_t line = line_of_new_page();
   machine.run_pinned({[&] {
-    // A whole way, then one beside another, then what the prefetcher needs for a line.
+    // The first load takes the whole latency, the second one overlaps with it, and then each takes
+    // the prefetcher's time for a line.
     EXPECT_EQ(loads_in_order(machine, line, 5), (std::vector<Picoseconds>{220, 73, 21, 21, 21}));
     machine->spend(1000 * kCycle);
     EXPECT_EQ(loads_in_order(machine, line + 5, 4), (std::vector<Picoseconds>{0, 0, 21, 21}));

@@ -16,8 +16,8 @@ namespace {
 
 constexpr uint32_t kContexts = 64;
 
-// Contexts come and go at random, with clocks that are often equal. What leaves is always what an
-// ordered set of (clock, number) has first.
+// Contexts come and go at random, with clocks that are often equal. The context that leaves is
+// always the first of an ordered set of (clock, number).
 TEST(ClockHeap, TheContextThatGoesFirstLeavesFirst) {
   std::vector<std::unique_ptr<Cpu>> cpus;
   for (uint32_t number = 0; number < kContexts; ++number) {

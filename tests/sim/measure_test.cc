@@ -1,4 +1,4 @@
-// `logjam machine`: its questions to the kernel, and that it can measure every cost.
+// `logjam machine` reads the machine's shape from the kernel, and can measure every cost.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -45,7 +45,7 @@ class MachineShapeTest : public ::testing::Test {
 };
 
 TEST_F(MachineShapeTest, SiblingsCoresAndSocketsAreToldApart) {
-  // Two sockets of two cores of two contexts, numbered as Linux does: siblings last.
+  // Two sockets with two cores each and two contexts a core, numbered as Linux does: siblings last.
   for (int core = 0; core < 8; ++core) {
     const int first = core % 4;
     put_core(core, first / 2, std::to_string(first) + "," + std::to_string(first + 4));

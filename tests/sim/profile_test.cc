@@ -69,7 +69,7 @@ write_back_ns = 60  # assumed
 write_back_line_ns = 6  # assumed
 )";
 
-// A pattern that only this text matches.
+// Returns a regular expression that only this text matches.
 std::string exactly(const std::string& text) {
   std::string pattern;
   for (const char one : text) {
@@ -81,20 +81,20 @@ std::string exactly(const std::string& text) {
 
 class ProfileReaderDeathTest : public testing::Test {
  protected:
-  // Reads a file that has this text.
+  // Reads a profile from a file with this text.
   Profile read(const std::string& text, const std::string& changes = "") {
     const std::string path = directory_.path_of("mine.toml");
     std::ofstream(path) << text;
     return read_profile(path, changes);
   }
-  // The whole file with one piece of it replaced.
+  // Returns the text of a whole file with `piece` replaced.
   static std::string with(const std::string& piece, const std::string& by) {
     std::string text = kWhole;
     const size_t at = text.find(piece);
     EXPECT_NE(at, std::string::npos) << piece;
     return text.replace(at, piece.size(), by);
   }
-  // The process ends with exit status 2 and exactly this sentence.
+  // Expects that the process ends with exit status 2 and exactly this sentence.
   void expect_refusal(const std::string& text, const std::string& sentence,
                       const std::string& changes = "") {
     const std::string path = directory_.path_of("mine.toml");

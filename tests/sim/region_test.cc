@@ -17,7 +17,7 @@ constexpr uint32_t kLinesOfPage = kPageBytes / kLineBytes;
 
 class Region : public testing::Test {
  protected:
-  // Memory of its own for each test.
+  // Returns pages that no other test uses.
   char* take_pages(size_t pages, uint32_t socket) {
     line_of_new_page();  // maps the region
     return static_cast<char*>(take(pages * kPageBytes, kPageBytes, socket));

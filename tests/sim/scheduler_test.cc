@@ -17,7 +17,8 @@ namespace {
 
 constexpr Picoseconds kNanosecond = 1000, kMicrosecond = 1'000'000;
 
-// One socket of four cores, on which kernel and wake-ups cost nothing.
+// Returns a machine of one socket and four cores, on which calls of the kernel and wake-ups are
+// free.
 Profile free_kernel() {
   Profile profile = small_profile();
   profile.sockets = 1;
@@ -29,7 +30,8 @@ Profile free_kernel() {
 TEST(Scheduler, WhatIsVisibleHappensInTheOrderOfTheClocks) {
   RunningMachine machine(free_kernel(), 4);
   std::vector<std::pair<Picoseconds, uint32_t>> seen;
-  // Few different steps: clocks are often equal, which then go by number.
+  // There are few different steps, so that clocks are often equal. Then the smaller number goes
+  // first.
   const auto body = [&] {
     std::mt19937 random(machine->current().id);
     for (int step = 0; step < 500; ++step) {
@@ -87,8 +89,8 @@ TEST(Scheduler, SleepersWakeInTheOrderOfTheirTimes) {
   EXPECT_EQ(order, "abcd");
 }
 
-// Two fibers of one context; the second sleeps for 100 us of the first one's work. Returns how much
-// later than its sleep's end it runs.
+// Runs two fibers on one context; the second one sleeps while the first one works for 100 us.
+// Returns the time from the end of the sleep until the second fiber runs.
 Picoseconds time_until_it_runs(bool favoured) {
   RunningMachine machine(small_profile(), 1);
   Picoseconds late = 0;
@@ -137,7 +139,7 @@ TEST(Scheduler, APreemptedFiberIsTheNextOne) {
 }
 
 TEST(Scheduler, FavouredFibersRunBeforeTheOneThatTheyPreempt) {
-  // Both wake at one time, or the second one while the first one runs.
+  // Both fibers wake at the same time, or the second one wakes while the first one runs.
   for (const Picoseconds later : {Picoseconds{0}, 5 * kMicrosecond}) {
     RunningMachine machine(free_kernel(), 1);
     std::string order;
@@ -219,7 +221,8 @@ TEST(Scheduler, AWakeUpWithoutASleeperIsNothing) {
   EXPECT_EQ(waited, 25 * kMicrosecond) << "the wait ends with its time";
 }
 
-// The thread that slept for a mutex calls when it unlocks it, and none may sleep by then.
+// A thread that slept for a mutex makes the wake-up call when it unlocks the mutex, although by
+// then no other thread may be asleep.
 TEST(Scheduler, AWakeUpCostsTheWakersPartOnlyIfThereIsASleeper) {
   const Profile profile = small_profile();
   ASSERT_GT(profile.futex_wake_ns, profile.syscall_ns);
@@ -401,7 +404,7 @@ TEST(Scheduler, BusyTimeIsWhatTheFibersUsed) {
   EXPECT_EQ(machine->busy_time(), 200 * kMicrosecond);
 }
 
-// Twelve fibers on four contexts spend, sleep, wait, wake and yield at random.
+// Runs twelve fibers on four contexts, which spend, sleep, wait, wake and yield at random.
 std::vector<std::pair<Picoseconds, uint32_t>> random_run(uint64_t seed) {
   RunningMachine machine(small_profile(), 4, seed);
   std::vector<std::pair<Picoseconds, uint32_t>> seen;

@@ -1,5 +1,5 @@
-// A small machine for the unit tests of the simulation's parts. Each of its prices is another
-// number, so that a test sees which one was charged.
+// A small machine for the unit tests of the simulation's parts. All its prices differ, so that a
+// test sees which price was charged.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ Profile small_profile();
 // returns the number of its first line.
 uint32_t line_of_new_page(uint32_t socket = 0);
 
-// The machine, and its scheduler as the program's one. One of them lives at a time. Its caller is
-// the observer. All fibers end before it does.
+// The machine, and its scheduler as the scheduler of the program. Only one such object lives at a
+// time. Its caller is the observer. All fibers end before the object is destroyed.
 class RunningMachine {
  public:
   RunningMachine(const Profile& profile, uint32_t contexts, uint64_t seed = 1);
@@ -27,7 +27,7 @@ class RunningMachine {
   RunningMachine& operator=(const RunningMachine&) = delete;
 
   Scheduler* operator->() { return &scheduler_; }
-  // One fiber each, pinned to context 0, 1, ...; returns when all have ended.
+  // Runs each function in a fiber, pinned to context 0, 1, ... Returns when all have ended.
   void run_pinned(const std::vector<std::function<void()>>& bodies);
   void run(const std::vector<std::function<void()>>& bodies);
 

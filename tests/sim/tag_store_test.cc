@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kSets = 4, kWays = 3;
 constexpr uint64_t kBytes = kSets * kWays * kLineBytes;
 
-// A TagStore written plainly: in each set a list of lines, the most recent one first.
+// A simple TagStore to compare with: each set has a list of lines, the most recent one first.
 class Reference {
  public:
   bool touch(uint32_t line, bool write) {
@@ -86,7 +86,7 @@ TEST(TagStore, DoesWhatASimpleModelDoes) {
   Reference reference;
   std::mt19937 random(7);
   for (int step = 0; step < 50'000; ++step) {
-    // The highest number a line can have is among them.
+    // Half of the lines have the highest numbers that a line can have.
     const uint32_t line = random() % 2 == 0 ? random() % 24 : kLines - 1 - random() % 24;
     const bool write = random() % 2 == 0;
     switch (random() % 8) {
@@ -109,7 +109,7 @@ TEST(TagStore, DoesWhatASimpleModelDoes) {
   }
 }
 
-// A duplicate would be found again when the first one has left.
+// If a line were in the store twice, it would still be found after the first copy has left.
 TEST(TagStore, ALineThatIsPutInTwiceIsThereOnce) {
   TagStore store(kBytes, kWays);
   for (const uint32_t line : {0U, 4U, 8U, 0U, 8U, 4U, 4U}) store.insert(line, line == 4);

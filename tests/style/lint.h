@@ -25,8 +25,8 @@ std::string strip(std::string_view code, Literals literals);
 using Floors = std::vector<std::vector<std::string>>;
 Floors read_floors(const std::string& text);
 
-// The flags of gflags, by name, with the path of the file that defines each. Of several, the one on
-// the lowest floor.
+// The flags of gflags, by name, with the path of the file that defines each. If several files
+// define a flag, the path is that of the file on the lowest floor.
 using Flags = std::map<std::string, std::string>;
 // Adds the flags that `text` defines.
 void find_flags(const std::string& path, const std::string& text, const Floors& floors,

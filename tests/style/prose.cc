@@ -10,7 +10,7 @@
 namespace logjam::lint {
 namespace {
 
-// A phrase, and words before which or after which it is plain English.
+// A banned phrase, the advice for it, and the words after which the phrase is plain English.
 struct Phrase {
   std::string_view text;
   std::string_view instead;
@@ -38,7 +38,7 @@ const std::vector<Phrase>& banned_phrases() {
   return phrases;
 }
 
-// Words in -s with which a comment may not begin in place of a verb.
+// Words that end in "s" and are no verbs: a function's comment may not begin with one of them.
 constexpr std::array kNoVerbs = {
     "this",         "its",          "is",        "was",     "has",     "always",  "thus",
     "less",         "plus",         "whose",     "yes",     "us",      "bytes",   "rows",

@@ -22,13 +22,14 @@ std::set<std::string> files(const std::set<std::string>& endings) {
       << top << " is not the source tree: run from its root or set LOGJAM_ROOT";
   std::set<std::string> found;
   const auto take = [&](const fs::directory_entry& entry) {
-    if (entry.is_regular_file() && endings.contains(entry.path().extension())) {
+    if (entry.is_regular_file() &&
+        (endings.empty() || endings.contains(entry.path().extension()))) {
       found.insert(fs::relative(entry.path(), top).string());
     }
   };
   for (const auto& entry : fs::directory_iterator(top)) take(entry);
   for (const char* room : {"platform", "sim", "engine", "cc", "logging", "workloads", "proof",
-                           "cli", "scripts", "config", "docs", "results", "tests"}) {
+                           "cli", "scripts", "config", "docs", "results", "tests", ".ci"}) {
     if (!fs::exists(top / room)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(top / room)) take(entry);
   }

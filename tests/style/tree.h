@@ -10,8 +10,8 @@ namespace logjam::lint {
 std::string root();
 
 // Returns the paths, relative to the root, of the rooms' and documents' files with one of these
-// endings (".cc"), and of the files at the root that have one. Ends the process if the root is no
-// source tree.
+// endings (".cc"), and of the files at the root that have one; without endings, of all. Ends the
+// process if the root is no source tree.
 std::set<std::string> files(const std::set<std::string>& endings);
 
 // Returns the text of a file. `path` is relative to the root. Ends the process if it cannot be

@@ -277,8 +277,8 @@ TEST(DistributionTest, SpecialIdsHaveSysbenchsProbabilities) {
     const auto exact = special(ids);
     expect_follows_in_groups(counts, exact, "special");
     print("special (values are ids - 1)", counts, exact);
-    // The lowest quarter of the middle comes from the other branch alone, because the draw that
-    // chose the branch is reused.
+    // The lowest quarter of the middle range comes only from the other branch, because the draw
+    // that chose the branch is reused.
     const double range = static_cast<double>(ids) / 100;
     const auto lowest = static_cast<size_t>(static_cast<double>(ids) / 2 - 0.4 * range);
     EXPECT_LT(exact[lowest], exact[lowest + static_cast<size_t>(0.5 * range)] / 5);

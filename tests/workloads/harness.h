@@ -126,7 +126,7 @@ inline void run(Workload& workload, Database& database, const ProtocolInfo& prot
   for (std::thread& thread : threads) thread.join();
 }
 
-// Runs `body` in one transaction without a log, and expects that to commit.
+// Runs `body` in one transaction without a log, and expects the transaction to commit.
 inline void in_transaction(Database& database, const ProtocolInfo& protocol,
                            const std::function<void(Transaction&)>& body) {
   const std::unique_ptr<LogScheme> log = find_scheme("none")->make({.workers = 1});

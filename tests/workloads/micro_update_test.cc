@@ -108,8 +108,8 @@ TEST_F(MicroUpdateTest, VerifyFindsPlantedErrors) {
   }
 }
 
-// One update of UPDATE-1 goes back to the image before it. The row is whole and the balances are
-// right: only the counts show it, and after a recovery too.
+// One update of UPDATE-1 is undone: the row gets its image before the update. The row is whole and
+// the balances are right, so only the counts show the loss, also after a recovery.
 TEST_F(MicroUpdateTest, VerifyFindsALostUpdateAfterARecovery) {
   const auto workload = make_workload("micro-update");
   const auto database = load(*workload, 1);
@@ -138,7 +138,7 @@ TEST_F(MicroUpdateTest, VerifyFindsALostUpdateAfterARecovery) {
             (std::vector<std::string>{"no update is lost before one that is there"}));
 }
 
-// Of an UPDATE-10, one row goes back to the image before it.
+// One row of an UPDATE-10 gets its image before the update.
 TEST_F(MicroUpdateTest, VerifyFindsAHalfTransactionAfterARecovery) {
   set({{"micro_update_kind", "update-10"}});
   const auto workload = make_workload("micro-update");

@@ -133,10 +133,10 @@ TEST_F(OltpTest, VerifyFindsPlantedErrors) {
       {"every row is whole", [](Table& t) { row<Row>(t, 7).c[30] ^= 1; }},
       {"every row is whole", [](Table& t) { row<Row>(t, 7).pad = row<Row>(t, 8).pad; }},
       {"every row is found", [](Table& t) { row<Row>(t, 7).k += 100'000; }},
-      // A posting that has gone, and one that leads to the wrong row.
+      // A posting is missing, or leads to the wrong row.
       {"every row is found", [&](Table& t) { posting_of(t, 7)->key = 1'000'000; }},
       {"every row is found", [&](Table& t) { posting_of(t, 7)->tuple = tuple(t, 8); }},
-      // Parts of transactions: an update of k, and one of c.
+      // A part of a transaction is lost: its update of k, or its update of c.
       {"every transaction is whole", [](Table& t) { row<Row>(t, 7).k -= 1; }},
       {"every transaction is whole", [](Table& t) { oltp::add_to_c(&row<Row>(t, 7), 7, 99); }},
   };

@@ -1,5 +1,5 @@
 // The small scales of proof/small_scales.txt: configurations that load in milliseconds. A test sets
-// flags of its own where its expectations are about them.
+// other flags itself if its expectations need them.
 #pragma once
 
 #include <cstdlib>
@@ -13,8 +13,8 @@
 
 namespace logjam {
 
-// Returns the workload's small scale first, then a scale for each kind of transactions that is not
-// the default. Returns nothing for a workload without a line in the file.
+// Returns the workload's small scale first, then one scale for each other kind of its transactions.
+// Returns nothing for a workload without a line in the file.
 inline std::vector<Flags> small_scales(std::string_view workload) {
   const char* root = std::getenv("LOGJAM_ROOT");
   std::ifstream file(std::string(root == nullptr ? "." : root) + "/proof/small_scales.txt");

@@ -77,7 +77,7 @@ TEST_F(TpcbTest, WarnsWhenTheRateWantsMoreBranches) {
             "rate, and --tpcb_branches=3");
 }
 
-// Clause 5.3, and the delta of clause 1.3.
+// The input follows clause 5.3, and its delta clause 1.3.
 TEST_F(TpcbTest, InputFollowsTheSpecification) {
   constexpr uint64_t kDraws = 100'000;
   constexpr int64_t kMaxDelta = 999'999;
@@ -158,7 +158,7 @@ TEST_F(TpcbTest, ASkewOf85PercentIsTheRuleOf80And20) {
   EXPECT_NEAR(static_cast<double>(hot) / 20'000, 0.8, 0.06);
 }
 
-// Clause 1.2: one transaction, all rows.
+// One transaction changes all the rows of clause 1.2.
 TEST_F(TpcbTest, ATransactionMovesItsDeltaAndWritesHistory) {
   const auto workload = make_workload("tpcb");
   const auto database = load(*workload, 1);
@@ -239,7 +239,7 @@ TEST_F(TpcbTest, VerifyFindsALostTransactionAfterARecovery) {
   EXPECT_EQ(failing(*recovered, *database), (std::vector<std::string>{check->name}));
 }
 
-// One row of a transaction is not recovered, whichever it is.
+// Each row of a transaction in turn is not recovered.
 TEST_F(TpcbTest, VerifyFindsAHalfTransactionAfterARecovery) {
   const std::vector<std::function<void(Tables&, const History&)>> undo = {
       [](Tables& t, const History& h) { row<Account>(t.account, h.account).balance -= h.delta; },

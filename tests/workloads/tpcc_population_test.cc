@@ -197,7 +197,7 @@ TEST(TpccPopulation, EveryColumnHasTheRangeOfClause4_3_3_1) {
       {"s_order_cnt", {0, 0}},
       {"s_remote_cnt", {0, 0}},
       {"s_data", {26, 50}}};
-  // Those with many rows come near their ends.
+  // Columns of tables with many rows come near the ends of their ranges.
   const std::map<std::string, Ranges::Range> wide = {{"ol_amount", {1, 9'999'99}},
                                                      {"ol_i_id", {1, 20'000}},
                                                      {"i_price", {1'00, 100'00}},

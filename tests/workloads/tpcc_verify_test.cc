@@ -334,7 +334,7 @@ TEST_F(TpccVerify, AMissingOrMisplacedPostingIsFound) {
   }
 }
 
-// Of a transaction's rows either one is missing, or only one is present.
+// Either one row of a transaction is missing, or only one of its rows is present.
 TEST_F(TpccVerify, AHalfAppliedTransactionIsFound) {
   set({{"tpcc_items", "60"}, {"tpcc_customers", "10"}});
   for (const char* mix : {"1,0,0,0,0", "0,1,0,0,0", "0,0,0,1,0"}) {

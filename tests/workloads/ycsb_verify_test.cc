@@ -88,7 +88,7 @@ TEST_F(YcsbVerifyTest, FindsALostUpdate) {
                      " loaded and acknowledged");
 }
 
-// Without the number of acknowledged transactions.
+// The checks find the error without the number of acknowledged transactions.
 TEST_F(YcsbVerifyTest, FindsAHalfAppliedTransaction) {
   run_mix({{"ycsb_ops", "4"}, {"ycsb_ratios", "read:0"}, {"ycsb_value_bytes", "1000"}});
   const ycsb::Fields fields(ycsb::options_from_flags());

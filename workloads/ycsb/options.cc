@@ -15,7 +15,7 @@
 DEFINE_string(
     ycsb_workload, "A",
     "the mix, by its name in `logjam list variants`; A to F are YCSB's own; papers' mixes "
-    "have other names; the flags below override a part of the mix");
+    "have other names; the other --ycsb flags replace parts of the mix");
 DEFINE_uint64(ycsb_records, 1'000'000, "rows in the table");
 DEFINE_uint32(ycsb_value_bytes, 0, "bytes of a row, at least 4; 0: the mix's (A: 1000)");
 DEFINE_uint32(ycsb_ops, 0, "point operations in a transaction; 0: the mix's (A: 1)");

@@ -12,10 +12,10 @@
 
 namespace logjam {
 
-// It gives each transaction the sequence number of its record, and writes nothing. It compares the
-// command that the transaction would log with the record. If they agree, it passes the turn on:
+// Gives each transaction the sequence number of its record, and writes nothing. Compares the
+// command that the transaction would log with the record. If they agree, passes the turn on:
 // concurrency control calls the log when the transaction is certain to commit, before it installs
-// the rows. Only the replaying thread uses it.
+// the rows. Only the replaying thread uses a ReplayLog.
 class ReplayLog final : public LogScheme {
  public:
   explicit ReplayLog(CommitOrder& order)

@@ -1,10 +1,10 @@
 // One thread of a replay of commands.
 //
-// It executes its command ahead of its turn, waits for the turn, and commits. If the commit is
-// refused, an earlier command has overwritten a row that the execution had read. Then the command
-// is executed again, at its turn. That attempt reads the final state, so it is refused only if
-// other threads have changed an index node. After a second such attempt the thread has the database
-// to itself, and an attempt that fails then is an error.
+// The thread executes a command before the command's turn, waits for the turn, and commits. If the
+// commit is refused, an earlier command has overwritten a row that the execution had read. Then the
+// thread executes the command again, at its turn. This attempt reads the final state, so it is
+// refused only if other threads have changed an index node. After two attempts at its turn the
+// thread gets the database to itself, and an attempt that fails then is an error.
 #pragma once
 
 #include <cstdint>

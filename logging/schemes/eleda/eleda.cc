@@ -27,7 +27,7 @@
 #include "logging/schemes/eleda/bitmap.h"
 #include "logging/schemes/eleda/grasshopper.h"
 
-DEFINE_uint64(eleda_hop_bytes, 4 << 20, "how far the end of the filled log may hop; a power of 2");
+DEFINE_uint64(eleda_hop_bytes, 4 << 20, "bytes of the ranges that SBL hops over; a power of 2");
 DEFINE_uint64(eleda_io_bytes, logjam::Stream::kMaxWriteBytes,
               "largest write; a power of 2; the paper's are 65536 and 524288");
 

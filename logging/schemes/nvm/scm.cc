@@ -14,7 +14,7 @@
 // after the hole are intact, and each proves its place with its checksum, but they may have read
 // from a transaction that is missing. Fang et al. tolerate holes, and find them by scanning. They
 // can do so if locks are kept until the record is persistent: then no transaction has read from a
-// transaction whose record is unfinished. A scheme does not know whether locks are kept (--elr).
+// transaction whose record is unfinished. A scheme does not know whether locks are kept (--locks).
 // None of the records after the hole was acknowledged.
 //
 // Bytes of an earlier run stay in the holes of a recycled file. They fail their checks, because the

@@ -6,7 +6,7 @@
 //
 // Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
 // when its buffer is full. If a group does not fill, a thread for each buffer flushes the records
-// of the worker, and so bounds the delay (1 ms, or --flush_us). By default NGROUP is 16, as in the
+// of the worker, and so bounds the delay (1 ms, or --flush=us). By default NGROUP is 16, as in the
 // paper, and a worker that has to wait does not wait for a group: it flushes at once, its own
 // buffer and those of others. If --pwal_ngroup is given, groups are always kept: under
 // --commit=sync, where a worker has one commit in its buffer, every commit then waits for the

@@ -12,7 +12,7 @@
 // transaction that aborts leaves nothing in the log.
 //
 // Flushing. Full buffers are handed over at once. A separate thread, the epoch thread, ends an
-// epoch every --epoch_ms. When epoch e has ended and none of its workers is at work on a
+// epoch every --silo_epoch_ms. When epoch e has ended and none of its workers is at work on a
 // transaction of e, a logger writes a watermark record of e, and takes the buffers before it from
 // the workers that are not using theirs. The watermark record is durable only when all records
 // before it are. Before it lies every record of e.

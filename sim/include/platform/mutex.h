@@ -1,5 +1,5 @@
 // platform/mutex.h of the simulated machine: a mutex like glibc's, one word and a futex (U.
-// Drepper, "Futexes Are Tricky", mutex 2). Its atomics are instrumented like all others.
+// Drepper, "Futexes Are Tricky", mutex 2). Its atomics are instrumented like all other atomics.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,84 @@
+"""Every command that README.md, docs/GUIDE.md and CONTRIBUTING.md show works. Pages are checked in
+parallel: each has a class of its own."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pages
+from fixtures import ROOT, InADirectory
+
+LOGJAM = pathlib.Path(os.environ.get("LOGJAM", ROOT / "build" / "logjam")).resolve()
+LOGJAM_SIM = pathlib.Path(os.environ.get("LOGJAM_SIM", ROOT / "build-sim" / "logjam"))
+PAGES = ("README.md", "docs/GUIDE.md", "CONTRIBUTING.md")
+
+
+def text_of(page):
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+class OfAPage(InADirectory):
+    maxDiff = None
+
+    def faults(self, page, text=None):
+        """Returns the faults of a page's commands, or of another text's in its place."""
+        tree = pages.Tree(self.directory / "tree", LOGJAM, LOGJAM_SIM)
+        return pages.check_page(page, text or text_of(page), tree)
+
+
+class CommandsOfReadme(OfAPage):
+    def test_every_command_works(self):
+        self.assertEqual(self.faults("README.md"), [])
+
+
+class CommandsOfGuide(OfAPage):
+    def test_every_command_works(self):
+        self.assertEqual(self.faults("docs/GUIDE.md"), [])
+
+
+class CommandsOfContributing(OfAPage):
+    def test_every_command_works(self):
+        self.assertEqual(self.faults("CONTRIBUTING.md"), [])
+
+
+class Commands(OfAPage):
+    def test_wrong_commands_are_found_and_named(self):
+        wrong = ["build/logjam list schemas", "build/logjam run --log_file=x", "no-such-program",
+                 "make no-such-target", "build/logjam list schemes | grep no-such-scheme",
+                 "build/tests/all --gtest_filter='NoSuch.*'",
+                 "proof/corruptions.py --corruption=few", "cat config/no-such.flags"]
+        text = "\n\n".join(f"    {line}   # said to work" for line in wrong)
+        found = self.faults("README.md", text + "\n\n    build/logjam list devices | head -n 1\n")
+        self.assertEqual([fault.partition(":")[2].partition(":")[0] for fault in found],
+                         [str(2 * i + 1) for i in range(len(wrong))])
+
+    def test_a_block_s_lines_are_commands_and_a_fenced_block_s_are_not(self):
+        text = ("# One\n\ntext\n    of a paragraph\n\n    a \\\n        b  # c\n    d\n"
+                "```sh\n    e\n```\n\n1. Item:\n\n       f\n")
+        found = pages.commands("p.md", text)
+        self.assertEqual([(one.line, one.section, pages.quick(one.text)) for one in found],
+                         [(6, "One", "a b"), (8, "One", "d"), (15, "One", "f")])
+
+
+class Readme(OfAPage):
+    def test_it_is_short_enough_to_be_read(self):
+        self.assertLessEqual(len(text_of("README.md").splitlines()), 110)
+
+    def test_its_table_names_what_logjam_lists(self):
+        listed = json.loads(subprocess.run([LOGJAM, "list", "--json"], stdout=subprocess.PIPE,
+                                           text=True, check=True).stdout)
+        rows = {row.split("|")[1].strip(): set(re.findall(r"`([^`]*)`", row))
+                for row in text_of("README.md").splitlines() if row.startswith("| ")}
+        for row, kind in (("workload", "workloads"), ("protocol", "protocols"),
+                          ("scheme", "schemes"), ("device", "devices")):
+            self.assertEqual(rows[row], {re.split(r"[:\[]", one["name"])[0]
+                                         for one in listed[kind]})
+
+    def test_its_scheme_is_real_code(self):
+        block = re.search(r"```cpp\n// (\S+)\n(.*?)```", text_of("README.md"), re.DOTALL)
+        code = " ".join(text_of(block[1]).split())
+        for line in block[2].splitlines():
+            for part in line.split("..."):
+                self.assertIn(" ".join(part.split()), code)
