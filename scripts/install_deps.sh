@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the packages for the build, the tests and the demo that are missing on Debian 12. The
-# script is silent and fast if no package is missing, so `make test` and `make demo` always call it.
+# Installs the packages for the build, the tests and the demo that are missing on Debian 12, and says
+# before it does which they are. The script is silent and fast if no package is missing, so
+# `make test` and `make demo` always call it.
 # --test adds what only the tests of scripts/ need: a batch system, ssh and a browser. Their servers
 # are neither started nor enabled; the tests start their own.
 # --developer adds the packages that only `make CXX=clang++` and `make tidy` need.
@@ -35,6 +36,11 @@ for package in "${packages[@]}"; do
   grep -qx "$package installed" <<<"$installed" || missing+=("$package")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
+
+how="apt-get"
+[ "$(id -u)" -eq 0 ] || how="sudo apt-get"
+echo "install_deps: these packages are missing; $how installs them now:" >&2
+fmt -w 96 <<<"${missing[*]}" | sed 's/^/  /' >&2
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
@@ -73,7 +79,6 @@ apt() {
     -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1
 }
 
-echo "install_deps: installing ${missing[*]}" >&2
 # The package lists are fetched only if they are absent (a fresh container) or outdated (a
 # package's file has been removed from the server).
 apt install --no-install-recommends "${missing[@]}" || {

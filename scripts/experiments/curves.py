@@ -134,6 +134,8 @@ def marks(experiment, measured):
                 x = _x_of(measured, names, point, numeric)
             except NotMeasured:
                 continue
+            if experiment.plot.get("kind") == "points" and x <= 0:
+                continue  # no latency: the run acknowledged nothing, and a logarithm has no place
             if values:
                 found.append(Mark(panel, series, x, column, statistics.median(values), min(values),
                                   max(values), len(values), facts))

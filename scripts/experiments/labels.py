@@ -71,7 +71,7 @@ def _cheapest(point, size, frame, others, markers):
     best, least = point, math.inf
     for at in _around(point, size, frame):
         if math.dist(point, _nearest(point, _box(at, size))) < least:  # else it costs more
-            cost = _cost(point, at, size, others, markers)
+            cost = _cost(point, at, size, others, markers, least)
             if cost < least:
                 best, least = at, cost
     return best, least
@@ -89,11 +89,14 @@ def _around(point, size, frame):
                 yield x, y
 
 
-def _cost(point, at, size, others, markers):
+def _cost(point, at, size, others, markers, limit):
+    """Returns the cost of a name at this place; if it is above `limit`, perhaps not all of it."""
     box = _box(at, size)
     end = _nearest(point, box)
     cost = distance = math.dist(point, end)
     for marker in markers:
+        if cost > limit:
+            return cost
         away = math.dist(marker, _nearest(marker, box))
         if away < MARKER:
             cost += OVER_MARKER
@@ -102,6 +105,8 @@ def _cost(point, at, size, others, markers):
         elif distance > NEAR and _distance(marker, point, end) < MARKER:
             cost += THROUGH_MARKER
     for other, other_at, other_size in others:
+        if cost > limit:
+            break
         other_box = _box(other_at, other_size)
         other_end = _nearest(other, other_box)
         if _overlap(box, other_box):

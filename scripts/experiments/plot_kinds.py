@@ -56,9 +56,7 @@ def lines(axes, marks, styles, plot):
 
 def points(axes, marks, styles, plot):
     """Medians where both axes are columns, with thin bars from the smallest to the largest y of the
-    rounds. Returns the marks that a logarithmic axis has, which labels.name_points() names."""
-    if plot.get("x_scale") == "log":
-        marks = [mark for mark in marks if mark.x > 0]
+    rounds. labels.name_points() names them."""
     for mark in marks:
         style = styles[mark.series]
         axes.vlines(mark.x, mark.low, mark.high, color=style.rgb, lw=0.8, alpha=0.5, zorder=2)
@@ -71,7 +69,6 @@ def points(axes, marks, styles, plot):
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
     said = words_of(plot["x"])
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: said(value)))
-    return marks
 
 
 def family(axes, marks, styles, plot, members):

@@ -223,7 +223,8 @@ class Figure:
         elif self.kind == "bars":
             plot_kinds.bars(axes, drawn, self.styles, plot)
         elif self.kind == "points":
-            self.named.append((axes, plot_kinds.points(axes, drawn, self.styles, plot)))
+            plot_kinds.points(axes, drawn, self.styles, plot)
+            self.named.append((axes, drawn))
         elif panel in self.families:
             of_panel, members = self.families[panel]
             ends = plot_kinds.family(axes, [d for d in self.drawn if d.panel == of_panel],

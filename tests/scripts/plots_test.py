@@ -182,7 +182,7 @@ class Frame(unittest.TestCase):
                              {text.get_text() for text in axes.texts})
         self.assertEqual(plots.Header(figure).handles, [])
 
-    def test_a_logarithmic_axis_has_no_point_at_zero(self):
+    def test_a_run_that_acknowledged_nothing_is_no_point(self):
         one = synthetic.experiment(synthetic.POINTS)
         measured = synthetic.measured(one, commit_p50_us="0")
         figure = plots.Figure(one, measured, {}, "quick", None)
