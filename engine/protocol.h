@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/run/run_options.h"
+#include "engine/run_options.h"
 #include "engine/stats/breakdown.h"
 #include "engine/storage/reclaimer.h"
 #include "engine/transaction.h"

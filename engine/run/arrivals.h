@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "engine/run/run_options.h"
+#include "engine/run_options.h"
 #include "platform/clock.h"
 
 namespace logjam {

@@ -7,8 +7,8 @@
 
 #include "engine/checkpoint/checkpointer.h"
 #include "engine/protocol.h"
-#include "engine/run/run_options.h"
 #include "engine/run/worker_stats.h"
+#include "engine/run_options.h"
 #include "engine/workload.h"
 #include "logging/log_scheme.h"
 #include "platform/process_use.h"
