@@ -155,7 +155,7 @@ std::string read_line(const std::string& line, const std::string& where, Profile
   if (text.empty() || text.front() == '#') return "";
   const size_t equals = text.find('=');
   if (equals == std::string::npos) platform::refuse(where + "a line is \"key = value  # source\"");
-  const std::string key = trimmed(text.substr(0, equals));
+  std::string key = trimmed(text.substr(0, equals));
   const bool quoted = key == "name" || key == "interconnect";
   const size_t open = quoted ? text.find('"', equals) : equals;
   const size_t hash = text.find('#', quoted ? text.find('"', open + 1) : equals);

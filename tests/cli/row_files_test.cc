@@ -111,7 +111,7 @@ print("same", latencies[0] > 0)
 }
 
 // The durable bytes are the bytes of the log, except for the last flushes, which belong to the
-// drain.
+// drain. A stream's column has two digits: on a machine that is busy, that is much of its rate.
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {
   const Ended ended = in_directory(
       "\"$LOGJAM\" run --log=dlog-r --sockets=3 --wal_dir=log --threads=1 --warmup=0 --seconds=0.5 "
@@ -124,7 +124,7 @@ written = dict(pair.split("=") for pair in row["scheme_counters"].split())
 syncs = float(written["sync_record_bytes"]) * 1e-6 / float(row["seconds"])
 whole = float(row["log_mb_s"]) + syncs
 print(len(streams), all(0.2 * whole < one < 0.5 * whole for one in streams),
-      abs(sum(streams) - whole) < 0.05 * whole or (streams, whole))
+      abs(sum(streams) - whole) < 0.05 * whole + 0.02 or (streams, whole))
 ')");
   EXPECT_EQ(ended.output, "3 True True\n");
 }

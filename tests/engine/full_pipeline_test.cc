@@ -44,8 +44,9 @@ class PipelineRun : public WorkloadTest {
     Laggard log;
     Database database;
     load(*workload, database, 1);
-    return run(*workload, database, *find_protocol("occ"), log,
-               {.threads = 1, .seconds = 0.02, .pipeline_depth = depth, .pin = false});
+    return run(
+        *workload, database, *find_protocol("occ"), log,
+        {.threads = 1, .seconds = 60, .transactions = 60, .pipeline_depth = depth, .pin = false});
   }
 };
 
