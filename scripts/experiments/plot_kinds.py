@@ -65,6 +65,8 @@ def points(axes, marks, styles, plot):
     scale_y(axes, plot)
     scale_x(axes, plot, [])
     axes.margins(0.1)
+    if plot.get("y_scale", "linear") == "linear":
+        axes.set_ylim(bottom=max(0, axes.get_ylim()[0]))
     if plot.get("x_scale") == "log":
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
     said = words_of(plot["x"])
