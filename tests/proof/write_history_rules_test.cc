@@ -153,6 +153,18 @@ TEST_F(Rules, WhatAnAcknowledgedTransactionHasUpdatedIsThere) {
             "write of rows 2 is not, which is as loaded");
 }
 
+// Both rows of the transaction in between were overwritten, so no row shows that it is there.
+TEST_F(Rules, WhatAnAcknowledgedTransactionDependsOnThroughAnotherIsThere) {
+  rows({{1, 13}, {2, 22}, {3, 30}});
+  commit(0, {{1, 10, 11}, {3, 30, 31}}, kCommitted);
+  commit(1, {{1, 11, 12}, {2, 20, 21}}, kCommitted);
+  commit(0, {{1, 12, 13, true}}, kCommitted);
+  commit(1, {{2, 21, 22}});
+  EXPECT_EQ(violation(),
+            "R4: 1:2 (change) is there, and has updated rows 1 as 0:1 (change) had left it, whose "
+            "write of rows 3 is not, which is as loaded");
+}
+
 TEST_F(Rules, WhatWasOverwrittenBlindlyMayBeLost) {
   rows({{1, 12}, {2, 20}});
   commit(0, {{1, 10, 11}, {2, 20, 21}}, kCommitted);
