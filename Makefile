@@ -8,6 +8,7 @@
 #   make test       install what is missing, build, run what every change needs
 #                   [SAN=thread|address|undefined] [PARTS="logging cc"] [TEST_ARGS=--gtest_filter=...]
 #   make test-all   every crash round, and the other tests under each sanitizer
+#   make mutants [N=30] [SEED=1]     plant small bugs drawn by a seed, count those that the tests see
 #   make tidy       clang-tidy over all sources but the tests, with the checks of .clang-tidy
 #   make compile_commands.json     for editors and clang's tools
 #   make deps | format | lint | clean
@@ -99,7 +100,7 @@ CLI_OBJECTS := $(CLI:%.cc=$(BUILD)/%.o)
 TEST_OBJECTS := $(if $(CLANG),$(TESTS:%.cc=$(BUILD)/%.o),$(TEST_UNITS:.cc=.o)) $(TEST_SUPPORT:%.cc=$(BUILD)/%.o)
 TESTED_OBJECTS := $(TESTED_SIMULATION:%.cc=$(BUILD)/%.o)
 
-.PHONY: all sim deps demo figure test test-all format lint tidy clean FORCE
+.PHONY: all sim deps demo figure test test-all mutants format lint tidy clean FORCE
 all: $(BUILD)/logjam
 
 # The simulated machine: build-sim/logjam, from the same sources.
@@ -188,6 +189,12 @@ test-all:
 	  $(MAKE) --no-print-directory test SAN=$$sanitizer PARTS="cc cli engine logging workloads" || \
 	    exit 1; \
 	done
+
+N ?= 30
+SEED ?= 1
+mutants:
+	@scripts/install_deps.sh --mutants
+	@proof/mutants.py --count=$(N) --seed=$(SEED)
 
 demo: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(BUILD)/logjam
