@@ -77,18 +77,24 @@ class Suite:
     def __init__(self, tree, without, ms=None, patience_seconds=PATIENCE_SECONDS):
         self._tree, self._without = pathlib.Path(tree), without
         self._ms, self._patience = ms or {}, patience_seconds
-        self._logs = self._tree / "build/tests/all.logs"
+        self._logs = None
 
-    def play(self, patterns, to_the_end=False):
-        """Runs the tests that match, until one fails or hangs, or to the end."""
-        chosen = ":".join(patterns) + ("-" + ":".join(self._without) if self._without else "")
+    def play(self, patterns, without=(), build=None, to_the_end=False):
+        """Runs the tests that match, until one fails or hangs, or to the end. `build`: the folder
+        with the programs, if it is not the tree's own."""
+        build = build or self._tree / "build"
+        without = [*self._without, *without]
+        chosen = ":".join(patterns) + ("-" + ":".join(without) if without else "")
+        self._logs = build / "tests/all.logs"
         shutil.rmtree(self._logs, ignore_errors=True)  # those of other tests
         with tempfile.TemporaryDirectory(prefix="logjam-mutant-", ignore_cleanup_errors=True) as \
                 files, open(os.path.join(files, "said"), "w+", encoding="utf-8") as said:
             process = subprocess.Popen(
-                [self._tree / "scripts/run_tests.py", self._tree / "build/tests/all", "",
+                [self._tree / "scripts/run_tests.py", build / "tests/all", "",
                  "--gtest_filter=" + chosen],
-                env=mutant_tree.environment(TMPDIR=files, LOGJAM=str(self._tree / "build/logjam")),
+                env=mutant_tree.environment(
+                    TMPDIR=files, LOGJAM=str(build / "logjam"),
+                    CXXFLAGS=mutant_tree.FLAGS),  # one test compiles
                 cwd=self._tree, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
                 start_new_session=True, preexec_fn=limit_files)
             try:

@@ -36,6 +36,7 @@ class Tree:
         self._kept = folder / "kept"
         self._revision = revision
         self._plain = None  # the changed file's path, bytes and times
+        self._set_aside = []
         if not (self.path / ".git").exists():
             git(root, "clone", "--quiet", "--shared", "--no-checkout", str(root), str(self.path))
         git(self.path, "checkout", "--quiet", "--force", "--detach", revision)
@@ -57,7 +58,8 @@ class Tree:
             raise ValueError(f"{mutant.path}:{mutant.line} is not {mutant.before}")
         lines[mutant.line - 1] = mutant.after
         self._plain = (path, plain, (status.st_atime_ns, status.st_mtime_ns))
-        for name in [*self._objects.get(mutant.path, []), *BINARIES]:
+        self._set_aside = [*self._objects.get(mutant.path, []), *BINARIES]
+        for name in self._set_aside:
             kept = self._kept / name
             kept.parent.mkdir(parents=True, exist_ok=True)
             os.replace(self.path / name, kept)
@@ -65,14 +67,18 @@ class Tree:
 
     def restore(self):
         """Takes the mutant out. The source comes last: until then, git sees that it has changed."""
-        for kept in [path for path in self._kept.rglob("*") if path.is_file()]:
-            os.replace(kept, self.path / kept.relative_to(self._kept))
+        for name in self._set_aside:
+            os.replace(self._kept / name, self.path / name)
         path, plain, times = self._plain
         new = path.with_name(path.name + ".restored")
         new.write_bytes(plain)
         os.utime(new, ns=times)
         shutil.copymode(path, new)
         os.replace(new, path)
+
+    def unchanged_build(self):
+        """Returns the folder of the binaries without the mutant that is planted."""
+        return self._kept / "build"
 
     def compile(self, mutant):
         """Compiles the objects that depend on the mutant's file, and links. Returns "does not

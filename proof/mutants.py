@@ -28,6 +28,7 @@ import mutant_tree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = pathlib.Path("build", "mutants")
 JUDGED = ("caught", "survived")
+MOST_DISMISSED = 5
 
 
 class Refused(Exception):
@@ -110,18 +111,25 @@ def prepared_tests(given, folder, tree, revision):
 
 
 def judge(tree, tests, mutant):
-    """Returns the verdict of a mutant, with the tests that failed, and whether they fail again."""
+    """Returns the verdict of a mutant, with the tests that failed, and whether they fail again. A
+    failure is dismissed if the unchanged program has it too, at the same time: a busy machine makes
+    tests slow."""
+    dismissed = []
     tree.plant(mutant)
     try:
         thrown_out = tree.compile(mutant)
         if thrown_out:
             return {"verdict": thrown_out}
         for patterns in (mutant_tests.concerned(tree.path, mutant.path), ["*"]):
-            played = tests.play(patterns)
-            if played.failed:
+            while (played := tests.play(patterns, dismissed)).failed:
                 names = [name for name in played.failed if not name.startswith("(")]
-                return {"verdict": "caught", "by": played.failed, "hung": played.hung,
-                        "again": not names or bool(tests.play(names).failed)}
+                if not names or not tests.play(names, build=tree.unchanged_build()).failed:
+                    return {"verdict": "caught", "by": played.failed, "hung": played.hung,
+                            "again": not names or bool(tests.play(names).failed)}
+                dismissed += names
+                print(f"fails without the mutant too: {' '.join(names)}", flush=True)
+                if len(dismissed) > MOST_DISMISSED:
+                    raise Refused("the machine is too busy: too many tests fail without a mutant")
         return {"verdict": "survived"}
     finally:
         tree.restore()

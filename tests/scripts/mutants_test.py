@@ -53,9 +53,13 @@ int spare() { return 7; }
     "tests/logging/sum_test.cc": """#include "logging/sum.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 TEST(Sum, Adds) { EXPECT_EQ(sum(2, 3), 5); }
 TEST(Sum, Doubles) { EXPECT_EQ(twice(4), 8); }
+
+// Fails in every program once the file is there.
+TEST(Busy, IsSlow) { EXPECT_NE(access("busy", F_OK), 0); }
 """,
     # Fails with every mutant of sum.cc.
     "tests/style/style_test.cc": """#include <gtest/gtest.h>
@@ -111,6 +115,7 @@ class Mutants(unittest.TestCase):
         cls.commit()
         cls.first = cls.run_mutants("--count=1")
         cls.after_first = cls.session().read_text(encoding="utf-8")
+        (cls.root / "build/mutants/tree/busy").touch()
         # As a session that was ended in the middle leaves it.
         clone = cls.root / "build/mutants/tree"
         source = clone / "logging/sum.cc"
@@ -170,6 +175,11 @@ class Mutants(unittest.TestCase):
         self.assertIn("6 drawn, 1 do not compile, 1 make the same code, 4 judged", self.all[1])
         self.assertIn("3 caught (1 by a test that hung, 0 once of two), 1 survived", self.all[1])
         self.assertIn("there are no more", self.all[1])
+
+    def test_a_test_that_fails_without_the_mutant_too_is_dismissed(self):
+        self.assertNotIn("Busy", self.first[1])
+        self.assertIn("fails without the mutant too: Busy.IsSlow\n", self.all[1])
+        self.assertNotIn("Busy.IsSlow", [name for one in self.found() for name in one.get("by", [])])
 
     def test_a_session_goes_on_where_it_ended_and_judges_nothing_twice(self):
         self.assertEqual(self.first[0], 0, self.first[1])
