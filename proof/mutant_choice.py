@@ -25,6 +25,7 @@ SEVERAL_LINES = "\0"
 WITHOUT_CODE = re.compile(r"\s*(#|using |namespace |template ?<|static_assert|public:|private:|"
                           r"protected:|friend |DECLARE_)|[^\n]*" + SEVERAL_LINES)
 OPERATOR = re.compile(r"[<>=&*]+")
+ADDED_JUMP = re.compile(r" *(break|continue);")
 
 
 class Mutant(typing.NamedTuple):
@@ -87,12 +88,24 @@ def may_change(line):
             WITHOUT_CODE.match(line) is None)
 
 
-def changes_a_declarator(before, after):
-    """Returns whether the change is in a `<`, `>`, `*` or `&` that is no operator between two
-    values: those have spaces on both sides, and no shift or stream is meant."""
+def never_compiles(before, after):
+    """Returns whether a mutant can be thrown out without a compiler, which takes seconds. The layout
+    is clang-format's. Mutants that this does not know only take longer."""
     at = 0
     while at < min(len(before), len(after)) and before[at] == after[at]:
         at += 1
+    if ADDED_JUMP.fullmatch(after, at):
+        # The body of a loop is indented twice, and a statement comes where another one ends.
+        indentation = len(before) - len(before.lstrip()) + 2 * before.endswith("{")
+        return indentation < 4 or before[-1:] not in tuple(";{}")
+    if re.search(r"[A-Za-z_]\d*$", before[:at]) and before[at:at + 1].isdigit():
+        return True  # a digit of a name: uint64_t
+    return changes_a_declarator(before, at)
+
+
+def changes_a_declarator(before, at):
+    """Returns whether there is a `<`, `>`, `*` or `&` that is no operator between two values: those
+    have spaces on both sides, and no shift or stream is meant."""
     if before[at:at + 1] not in tuple("<>*&"):
         return False
     while before[at - 1:at] and before[at - 1] in "<>=&*":
@@ -127,7 +140,7 @@ def candidates(tree, command):
             # A statement that is added stays on the line: the numbers of other lines, which CHECKs
             # keep, do not change.
             changed = changed.rstrip("\n").replace("\n", " ")
-            if changed.split() == plain.split() or changes_a_declarator(plain, changed):
+            if changed.split() == plain.split() or never_compiles(plain, changed):
                 continue
             of_line = found.setdefault((path, number), [])
             mutant = Mutant(path, number, lines[number - 1], hidden[path].restored(changed))

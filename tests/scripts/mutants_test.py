@@ -238,6 +238,18 @@ class MutantChoice(unittest.TestCase):
                          " char q = '\"'; auto s = \"f + \\\" g\";")
         self.assertEqual(hidden.restored(hidden.lines[5]), text.split("\n")[5])
 
+    def test_a_jump_comes_only_where_a_loop_may_be(self):
+        for before, jump_may_follow in [("  a();", False), ("    a();", True), ("    a(b,", False),
+                                        ("  while (a) {", True), ("void a() {", False),
+                                        ("    }", True)]:
+            self.assertEqual(mutant_choice.never_compiles(before, before + "    break;"),
+                             not jump_may_follow, before)
+
+    def test_a_digit_of_a_name_does_not_change(self):
+        for before, after, in_name in [("uint64_t a;", "uint(64-1)_t a;", True),
+                                       ("a = b16;", "a = b1;", True), ("a = 16;", "a = 1;", False)]:
+            self.assertEqual(mutant_choice.never_compiles(before, after), in_name, before)
+
     def test_a_bracket_a_pointer_and_a_shift_are_no_operators_that_change(self):
         for before, after, declarator in [
                 ("std::vector<int> a;", "std::vector==int> a;", True), ("int* p;", "int+ p;", True),
@@ -245,7 +257,7 @@ class MutantChoice(unittest.TestCase):
                 ("if (a < b)", "if (a <= b)", False),
                 ("a = b * c;", "a = b + c;", False), ("if (a >= b)", "if (a > b)", False),
                 ("if (a && b)", "if (a || b)", False), ("a = 1;", "a = 0;", False)]:
-            self.assertEqual(mutant_choice.changes_a_declarator(before, after), declarator,
+            self.assertEqual(mutant_choice.never_compiles(before, after), declarator,
                              f"{before} {after}")
 
 
