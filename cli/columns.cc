@@ -5,7 +5,7 @@
 namespace logjam {
 namespace {
 
-constexpr Column kColumns[] = {
+constexpr RowColumn kColumns[] = {
     {"workload", "run recover dump", "the workload; of a log, the workload of its run"},
     {"scale", "run recover",
      "the workload's mix, size and distributions; of YCSB and oltp also the rows that a "
@@ -164,17 +164,17 @@ bool matches(std::string_view pattern, std::string_view name) {
 
 }  // namespace
 
-std::span<const Column> all_columns() { return kColumns; }
+std::span<const RowColumn> all_columns() { return kColumns; }
 
 bool knows_column(std::string_view command, std::string_view name) {
-  return std::ranges::any_of(kColumns, [&](const Column& column) {
+  return std::ranges::any_of(kColumns, [&](const RowColumn& column) {
     return has_word(column.commands, command) && matches(column.name, name);
   });
 }
 
 std::string column_table() {
   std::string text = "| column | rows of | what it says |\n|---|---|---|\n";
-  for (const Column& column : kColumns) {
+  for (const RowColumn& column : kColumns) {
     text += "| `" + std::string(column.name) + "` | " + std::string(column.commands) + " | " +
             std::string(column.says) + " |\n";
   }

@@ -47,7 +47,7 @@ TEST(Columns, AreThoseOfTheRows) {
     const size_t space = row.find(' ');
     EXPECT_TRUE(knows_column(row.substr(0, space), row.substr(space + 1))) << row;
   }
-  for (const Column& column : all_columns()) {
+  for (const RowColumn& column : all_columns()) {
     if (column.name.find('*') != column.name.npos) continue;
     for (const char* command : {"run", "recover", "dump", "micro"}) {
       const std::string row = std::string(command) + " " + std::string(column.name);
