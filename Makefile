@@ -100,7 +100,7 @@ CLI_OBJECTS := $(CLI:%.cc=$(BUILD)/%.o)
 TEST_OBJECTS := $(if $(CLANG),$(TESTS:%.cc=$(BUILD)/%.o),$(TEST_UNITS:.cc=.o)) $(TEST_SUPPORT:%.cc=$(BUILD)/%.o)
 TESTED_OBJECTS := $(TESTED_SIMULATION:%.cc=$(BUILD)/%.o)
 
-.PHONY: all sim deps demo figure test test-all format lint tidy clean FORCE
+.PHONY: all sim deps demo figure test tested-simulation test-all format lint tidy clean FORCE
 all: $(BUILD)/logjam
 
 # The simulated machine: build-sim/logjam, from the same sources.
@@ -177,10 +177,15 @@ TEST_SCRIPTS := $(if $(SAN)$(PARTS),,tests/scripts/main.py:)
 # Dependencies first, then a fresh make, so that both commands work alone on a new machine.
 test:
 	@scripts/install_deps.sh $(if $(TEST_SCRIPTS),--test)
-	@$(MAKE) --no-print-directory -j$$(nproc) $(TESTED_PROGRAM) $(TEST_BINARY)
-	@$(if $(TEST_SCRIPTS),$(MAKE) --no-print-directory SIM=1 -j$$(nproc) build-sim/logjam.blocks)
+	@$(MAKE) --no-print-directory -j$$(nproc) $(if $(TEST_SCRIPTS),tested-simulation) \
+	  $(TESTED_PROGRAM) $(TEST_BINARY)
 	@LOGJAM=$(CURDIR)/$(BUILD)/logjam scripts/run_tests.py $(TEST_SCRIPTS)$(TEST_BINARY) "$(SAN)" \
 	  $(TEST_ARGS)
+
+# The simulated machine's build shares the cores with the others: where one waits for a link, the
+# others go on.
+tested-simulation:
+	@$(MAKE) --no-print-directory SIM=1 build-sim/logjam.blocks
 
 # A crash round forks, kills and recovers a whole program: the release build's, not a sanitizer's.
 test-all:
