@@ -55,7 +55,8 @@ class Figures(InADirectory):
         self.assertEqual(len(rows_of(self.directory / "x.csv")), 1)
 
     def test_every_scheme_can_be_an_axis(self):
-        self.sweep("log=every", "rounds=1", "--tries=1", "--command=micro", "--", "--transactions=100")
+        self.sweep("log=every", "rounds=1", "--tries=1", "--command=micro", "--", "--transactions=100",
+                   "--log_prealloc_mb=1")
         self.assertGreater(len(rows_of(self.directory / "x.csv")), 10)
 
     def test_mistakes_get_one_sentence_and_status_2(self):
