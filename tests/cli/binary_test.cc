@@ -66,7 +66,8 @@ TEST(Binary, RecoverEndsWithStatusFourOnADamagedLogUnlessToldToAcceptIt) {
   const TemporaryDirectory directory;
   const std::string log = " --wal_dir=" + directory.path() + " ";
   ASSERT_EQ(shell("\"$LOGJAM\" run --workload=ledger --ledger=keys:50 --log=nvmd --threads=1 "
-                  "--device=sync --log_prealloc_mb=1 --transactions=200 --seconds=60 --warmup=0" +
+                  "--device=sync --log_prealloc_mb=1 --log_buffer_mb=1 --transactions=200 "
+                  "--seconds=60 --warmup=0" +
                   log + ">/dev/null 2>&1")
                 .status,
             0);
@@ -122,8 +123,8 @@ TEST(CrashLiveLog, ARefusedCommandDoesNotHarmTheLogOfARunningOne) {
   const std::string output = shell(R"(
 exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
 "$LOGJAM" run --workload=ledger --ledger=keys:500 --log=pwal --threads=4 --commit=sync --warmup=0 \
-  --seconds=100 --device=sync --log_prealloc_mb=1 --wal_dir="$d/log" --history="$d/history" \
-  --v=1 2>"$d/said" & pid=$!
+  --seconds=100 --device=sync --log_prealloc_mb=1 --log_buffer_mb=1 --wal_dir="$d/log" \
+  --history="$d/history" --v=1 2>"$d/said" & pid=$!
 until grep -q 'measure: ' "$d/said"; do kill -0 $pid || break; sleep 0.02; done
 other="--device=sync --threads=1 --wal_dir=$d/log"
 for overwrite in false true; do
@@ -156,7 +157,7 @@ TEST(CrashOverwrite, ARefusedCommandLeavesTheLogThatItWasToReplace) {
   const std::string output = shell(R"(
 exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
 run="$LOGJAM run --workload=ledger --ledger=keys:500 --device=sync --log_prealloc_mb=1 --threads=2"
-run="$run --transactions=500 --warmup=0 --history_mb=1 --wal_dir=$d/log"
+run="$run --transactions=500 --warmup=0 --log_buffer_mb=1 --history_mb=1 --wal_dir=$d/log"
 $run --log=pwal --history="$d/history" >"$d/said"; echo "first: status $?"
 $run --log=centr --overwrite --history="$d/none/history" 2>&1; echo "refused: status $?"
 $run --log=centr --overwrite --csv="$d/none/csv" 2>&1; echo "refused: status $?"

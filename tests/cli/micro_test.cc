@@ -16,7 +16,7 @@ std::map<std::string, std::string> row_of(const std::string& flags) {
   const TemporaryDirectory directory;
   const std::string csv = directory.path_of("rows.csv");
   const Ended ended = shell(
-      "\"$LOGJAM\" micro --device=discard --threads=4 --transactions=500 "
+      "\"$LOGJAM\" micro --device=discard --threads=4 --transactions=500 --log_buffer_mb=1 "
       "--seconds=60 --record_bytes=48 --csv=" +
       csv + " " + flags + " >/dev/null && cat " + csv);
   EXPECT_EQ(ended.status, 0) << flags;
