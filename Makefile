@@ -71,10 +71,10 @@ SIMULATION := $(sort $(wildcard sim/*.cc))
 ifneq ($(SIM),)
 REPLACED := clock host device_irq mapped_file memory memory_node park persist process_use tbb_tasks this_machine thread \
             worker_class
-# What the simulated machine has itself. The rest of platform/ is the same.
+# The simulated machine has these files itself. The rest of platform/ is the same.
 PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM)) $(SIMULATION)
 endif
-# What of the simulation is tested alone, without the instrumented program. The sanitizers that follow
+# These parts of the simulation are tested alone, without the instrumented program. Sanitizers that follow
 # stacks do not know its fibers.
 TESTED_SIMULATION := $(if $(SIM)$(filter thread address,$(SAN)),,$(addprefix sim/, \
                        caches.cc charge.cc machine.cc profile.cc region.cc scheduler.cc))
