@@ -113,8 +113,7 @@ void Log::open(const LogLayout& layout) {
                                                      .preallocate_bytes = layout.preallocate_bytes,
                                                      .seed = options_.seed + file,
                                                      .depth = options_.io_depth,
-                                                     .segment_bytes = layout.segment_bytes,
-                                                     .sync = options_.sync}));
+                                                     .segment_bytes = layout.segment_bytes}));
     options_.config.devices.push_back(devices_.back().get());
   }
 }

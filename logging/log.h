@@ -1,8 +1,6 @@
 // A running log: the devices and their files, the scheme on top of them, and its flusher threads.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,7 +32,6 @@ struct LogOptions {
   // Called when the log itself refuses nothing any more, and an earlier log is still whole. A run
   // opens its other output files in it.
   std::function<void()> before_replace = [] {};
-  int (*sync)(int fd) = fdatasync;           // for tests: see DeviceOptions
   std::function<void()> after_step = [] {};  // for tests: see LogDirectories::replace()
 };
 

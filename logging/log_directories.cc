@@ -19,6 +19,10 @@ namespace {
 
 std::string temporary(const std::string& path) { return path + ".new"; }
 
+[[noreturn]] void refuse_unreadable(const std::string& what, int error) {
+  platform::refuse("cannot list the " + what + ": " + strerror(error));
+}
+
 }  // namespace
 
 LogDirectories::LogDirectories(const std::vector<std::string>& directories,
@@ -45,7 +49,12 @@ std::vector<std::string> LogDirectories::paths_of_files() const {
   std::vector<std::string> paths;
   for (const std::string& file : files_) {
     paths.push_back(file);
-    for (const SegmentFile& segment : segment_files_of(file)) {
+    std::vector<SegmentFile> segments;
+    const int error = segment_files_of(file, &segments);
+    // Later, when this run has made segments itself, it is too late to refuse.
+    if (error != 0 && !lengths_) refuse_unreadable("segments of " + file, error);
+    if (error != 0) continue;
+    for (const SegmentFile& segment : segments) {
       paths.push_back(segment_path(file, segment.index));
     }
   }
@@ -72,14 +81,22 @@ void LogDirectories::refuse_log() const {
   constexpr const char* kAdvice = "; --overwrite replaces it";
   for (const std::string& directory : directories_) {
     std::vector<std::string> paths;
-    if (LogFileHeader header; starting_log(directory, &header)) {
+    LogFileHeader starting;
+    std::string unreadable;
+    if (starting_log(directory, &starting, &unreadable)) {
       paths.push_back(starting_file_path(directory));
     }
-    for (const auto& [stream, path] : log_files_in(directory)) {
+    if (!unreadable.empty()) platform::refuse(unreadable);
+    std::vector<std::pair<uint32_t, std::string>> files;
+    std::vector<SegmentFile> segments;
+    int error = log_files_in(directory, &files);
+    if (error == 0) error = segment_files_in(directory, &segments);
+    if (error != 0) refuse_unreadable("log directory " + directory, error);
+    for (const auto& [stream, path] : files) {
       if (!log_file_is_blank(path)) paths.push_back(path);
     }
     // Segment files whose log file is lost are a log that cannot be read.
-    for (const SegmentFile& segment : segment_files_in(directory)) {
+    for (const SegmentFile& segment : segments) {
       if (!std::filesystem::exists(segment.log_file)) paths.push_back(segment.log_file);
     }
     if (const auto continued = continued_in(directory); paths.empty() && !continued.empty()) {
@@ -157,7 +174,11 @@ void LogDirectories::replace(const LogFileHeader& header,
   fit_segments(after_step);
   write_headers();
   for (const std::string& directory : directories_) {
-    for (const auto& [stream, path] : log_files_in(directory)) {
+    std::vector<std::pair<uint32_t, std::string>> found;
+    if (const int error = log_files_in(directory, &found); error != 0) {
+      platform::fatal("cannot list the log directory " + directory + ": " + strerror(error));
+    }
+    for (const auto& [stream, path] : found) {
       if (std::ranges::find(files_, log_file_path(directory, stream)) != files_.end()) continue;
       if (unlink(path.c_str()) != 0) {
         platform::fatal("cannot remove the earlier log's file " + path + ": " + strerror(errno));
@@ -196,7 +217,11 @@ void LogDirectories::remove_continued(const std::function<void()>& after_step) c
 void LogDirectories::fit_segments(const std::function<void()>& after_step) const {
   std::vector<SegmentFile> segments;
   for (const std::string& directory : directories_) {
-    std::ranges::copy(segment_files_in(directory), std::back_inserter(segments));
+    std::vector<SegmentFile> found;
+    if (const int error = segment_files_in(directory, &found); error != 0) {
+      platform::fatal("cannot list the log directory " + directory + ": " + strerror(error));
+    }
+    std::ranges::copy(found, std::back_inserter(segments));
   }
   std::map<std::string, uint64_t> kept;  // of each log file, how many of its segment files
   for (const std::string& file : files_) {

@@ -179,6 +179,22 @@ int read_file(const std::string& path, std::string* text, uint64_t most_bytes) {
   return error;
 }
 
+int names_in(const std::string& directory, std::vector<std::string>* names) {
+  const int error = files().list(directory, names);
+  return error == ENOENT || error == ENOTDIR ? 0 : error;
+}
+
+int64_t read_all(int file, uint64_t offset, std::span<std::byte> into) {
+  uint64_t done = 0;
+  while (done < into.size()) {
+    const int64_t bytes = files().read(file, offset + done, into.subspan(done));
+    if (bytes < 0) return bytes;
+    if (bytes == 0) break;
+    done += static_cast<uint64_t>(bytes);
+  }
+  return static_cast<int64_t>(done);
+}
+
 int write_all(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced) {
   while (!bytes.empty()) {
     const int64_t written = files().write(file, offset, bytes, synced);

@@ -1,20 +1,22 @@
 #include "logging/format/log_file.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <string_view>
 #include <variant>
 
 #include "logging/format/text_block.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 
 namespace logjam {
+
+using platform::files;
+
 namespace {
 
 constexpr std::string_view kFirstLine = "logjam log 2";
@@ -69,6 +71,23 @@ bool read_field(const std::string& text, const Field&, std::string* member) {
 template <class Number>
 bool read_field(const std::string& text, const Field& field, Number* member) {
   return parse_number(text, field.base, member) && *member >= field.least;
+}
+
+// Does what read_log_file_header() does, and sets `error` to the errno with which the file cannot be
+// read, or to 0.
+std::string read_header(const std::string& path, LogFileHeader* header, int* error) {
+  const int file = files().open(path, O_RDONLY);
+  *error = std::max(0, -file);
+  if (file < 0) return "cannot open the log file " + path + ": " + strerror(*error);
+  std::vector<std::byte> block(kLogHeaderBytes);
+  const int64_t n = platform::read_all(file, 0, block);
+  files().close(file);
+  *error = static_cast<int>(std::max<int64_t>(0, -n));
+  if (n < 0) return "cannot read the log file " + path + ": " + strerror(*error);
+  // The whole block is written before any record, so a shorter file has lost its end.
+  const bool whole = static_cast<size_t>(n) == block.size();
+  const std::string why = whole ? header->decode(block) : "it is shorter than its header";
+  return why.empty() ? "" : path + " is not a log file: " + why;
 }
 
 }  // namespace
@@ -130,17 +149,8 @@ std::string LogFileHeader::decode(std::span<const std::byte> block) {
 }
 
 std::string read_log_file_header(const std::string& path, LogFileHeader* header) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return "cannot open the log file " + path + ": " + strerror(errno);
-  std::vector<std::byte> block(kLogHeaderBytes);
-  const ssize_t n = pread(fd, block.data(), block.size(), 0);
-  const int error = errno;
-  close(fd);
-  if (n < 0) return "cannot read the log file " + path + ": " + strerror(error);
-  // The whole block is written before any record, so a shorter file has lost its end.
-  const bool whole = static_cast<size_t>(n) == block.size();
-  const std::string why = whole ? header->decode(block) : "it is shorter than its header";
-  return why.empty() ? "" : path + " is not a log file: " + why;
+  int error = 0;
+  return read_header(path, header, &error);
 }
 
 std::string log_file_path(const std::string& directory, uint32_t stream) {
@@ -148,31 +158,34 @@ std::string log_file_path(const std::string& directory, uint32_t stream) {
          std::string(kNameSuffix);
 }
 
-std::vector<std::pair<uint32_t, std::string>> log_files_in(const std::string& directory) {
-  std::vector<std::pair<uint32_t, std::string>> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename();
+int log_files_in(const std::string& directory,
+                 std::vector<std::pair<uint32_t, std::string>>* files) {
+  files->clear();
+  std::vector<std::string> names;
+  if (const int error = platform::names_in(directory, &names); error != 0) return error;
+  for (const std::string& name : names) {
     if (!name.starts_with(kNamePrefix) || !name.ends_with(kNameSuffix)) continue;
     const std::string number =
         name.substr(kNamePrefix.size(), name.size() - kNamePrefix.size() - kNameSuffix.size());
     uint32_t stream = 0;
-    if (parse_number(number, 10, &stream)) files.emplace_back(stream, entry.path());
+    if (parse_number(number, 10, &stream)) files->emplace_back(stream, directory + "/" + name);
   }
-  std::ranges::sort(files);
-  return files;
+  std::ranges::sort(*files);
+  return 0;
 }
 
 bool log_file_is_blank(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+  const int file = files().open(path, O_RDONLY);
+  if (file < 0) return false;
   std::vector<std::byte> chunk(size_t{1} << 20);
-  ssize_t n;
+  uint64_t offset = 0;
+  int64_t n;
   do {
-    n = read(fd, chunk.data(), chunk.size());
+    n = files().read(file, offset, chunk);
+    if (n > 0) offset += static_cast<uint64_t>(n);
   } while (n > 0 && std::all_of(chunk.begin(), chunk.begin() + n,
                                 [](std::byte b) { return b == std::byte{0}; }));
-  close(fd);
+  files().close(file);
   return n == 0;
 }
 
@@ -180,8 +193,11 @@ std::string starting_file_path(const std::string& directory) {
   return directory + "/" + std::string(kStartingName);
 }
 
-bool starting_log(const std::string& directory, LogFileHeader* header) {
-  return read_log_file_header(starting_file_path(directory), header).empty();
+bool starting_log(const std::string& directory, LogFileHeader* header, std::string* unreadable) {
+  int error = 0;
+  const std::string why = read_header(starting_file_path(directory), header, &error);
+  if (unreadable != nullptr && error != 0 && error != ENOENT && error != ENOTDIR) *unreadable = why;
+  return why.empty();
 }
 
 }  // namespace logjam

@@ -62,9 +62,10 @@ std::string read_log_file_header(const std::string& path, LogFileHeader* header)
 
 // Returns the path of the log file of `stream` in `directory`.
 std::string log_file_path(const std::string& directory, uint32_t stream);
-// Returns the log files in `directory` with their stream numbers, sorted. Returns an empty vector
-// if the directory cannot be read.
-std::vector<std::pair<uint32_t, std::string>> log_files_in(const std::string& directory);
+// Sets `files` to the log files in `directory` with their stream numbers, sorted. A directory that
+// does not exist has none. Returns 0 or errno, with which `files` is undefined.
+[[nodiscard]] int log_files_in(const std::string& directory,
+                               std::vector<std::pair<uint32_t, std::string>>* files);
 // Returns whether the file at `path` holds only zeros: a run was about to begin its log there.
 // Returns false if the file cannot be read.
 bool log_file_is_blank(const std::string& path);
@@ -72,7 +73,10 @@ bool log_file_is_blank(const std::string& path);
 // Returns the path of the starting file, which holds the new log's header in each directory while a
 // run replaces the log there (logging/log_directories.h).
 std::string starting_file_path(const std::string& directory);
-// Returns whether `directory` has a valid starting file, and sets `header` to its content.
-bool starting_log(const std::string& directory, LogFileHeader* header);
+// Returns whether `directory` has a valid starting file, and sets `header` to its content. If there
+// is a file, but it cannot be read, returns false and sets `unreadable`, unless that is null, to one
+// sentence.
+bool starting_log(const std::string& directory, LogFileHeader* header,
+                  std::string* unreadable = nullptr);
 
 }  // namespace logjam

@@ -311,14 +311,11 @@ std::string in_stripe_order(uint32_t stream, const std::vector<std::string>& fou
   return "";
 }
 
-LogFiles find_complete_log(const std::vector<std::string>& directories) {
+// The log files of one directory or of several, by stream.
+using FilesByStream = std::map<uint32_t, std::vector<std::string>>;
+
+LogFiles complete_log(FilesByStream& by_stream) {
   LogFiles files;
-  std::map<uint32_t, std::vector<std::string>> by_stream;
-  for (const std::string& directory : directories) {
-    for (const auto& [stream, path] : log_files_in(directory)) {
-      if (!log_file_is_blank(path)) by_stream[stream].push_back(path);
-    }
-  }
   if (by_stream[0].empty()) {
     files.error = "no log is in the log directories: there is no " + log_file_path("DIR", 0);
     return files;
@@ -333,14 +330,29 @@ LogFiles find_complete_log(const std::vector<std::string>& directories) {
   return files;
 }
 
+LogFiles unusable(std::string error) { return {{}, {}, std::move(error)}; }
+
 }  // namespace
 
 LogFiles find_log_files(const std::vector<std::string>& directories) {
-  LogFiles files = find_complete_log(directories);
+  FilesByStream by_stream;
+  for (const std::string& directory : directories) {
+    std::vector<std::pair<uint32_t, std::string>> found;
+    if (const int error = log_files_in(directory, &found); error != 0) {
+      return unusable("cannot list the log directory " + directory + ": " + strerror(error));
+    }
+    for (const auto& [stream, path] : found) {
+      if (!log_file_is_blank(path)) by_stream[stream].push_back(path);
+    }
+  }
+  LogFiles files = complete_log(by_stream);
   LogFileHeader starting;
   bool same = false;  // whether the files belong to a log that was starting
   for (const std::string& directory : directories) {
-    if (!starting_log(directory, &starting)) return files;
+    std::string unreadable;
+    if (!starting_log(directory, &starting, &unreadable)) {
+      return unreadable.empty() ? files : unusable(unreadable);
+    }
     same = same || (files.error.empty() && starting.run == files.header.run);
   }
   if (directories.empty() || same) return files;

@@ -70,7 +70,9 @@ uint64_t first_run_in(const std::vector<std::string>& directories) {
   const LogFiles files = find_log_files(directories);
   if (files.error.empty()) return files.header.run;
   for (const std::string& directory : directories) {
-    for (const auto& [stream, path] : log_files_in(directory)) {
+    std::vector<std::pair<uint32_t, std::string>> found;
+    if (log_files_in(directory, &found) != 0) continue;
+    for (const auto& [stream, path] : found) {
       LogFileHeader header;
       if (read_log_file_header(path, &header).empty()) return header.run;
     }
@@ -114,7 +116,8 @@ bool later_run_began(const std::vector<std::string>& directories, uint32_t ordin
   const auto of_run = run_directories(directories, ordinal);
   if (find_log_files(of_run).error.empty()) return true;
   return std::ranges::any_of(of_run, [](const std::string& directory) {
-    const auto files = log_files_in(directory);
+    std::vector<std::pair<uint32_t, std::string>> files;
+    if (log_files_in(directory, &files) != 0) return true;
     return std::ranges::any_of(files,
                                [](const auto& file) { return !log_file_is_blank(file.second); });
   });
@@ -138,11 +141,15 @@ int remove_run(const std::vector<std::string>& directories, uint32_t ordinal) {
       if (error) return error.value();
       continue;
     }
-    for (const SegmentFile& segment : segment_files_in(directory)) {
+    std::vector<SegmentFile> segments;
+    std::vector<std::pair<uint32_t, std::string>> files;
+    if (const int failed = segment_files_in(directory, &segments); failed != 0) return failed;
+    if (const int failed = log_files_in(directory, &files); failed != 0) return failed;
+    for (const SegmentFile& segment : segments) {
       std::filesystem::remove(segment_path(segment.log_file, segment.index), error);
       if (error) return error.value();
     }
-    for (const auto& [stream, path] : log_files_in(directory)) {
+    for (const auto& [stream, path] : files) {
       std::filesystem::remove(path, error);
       if (error) return error.value();
     }
@@ -154,7 +161,9 @@ int sync_run(const LogFiles& run) {
   for (const auto& stream : run.paths) {
     for (const std::string& path : stream) {
       if (const int error = sync_file(path); error != 0) return error;
-      for (const SegmentFile& segment : segment_files_of(path)) {
+      std::vector<SegmentFile> segments;
+      if (const int error = segment_files_of(path, &segments); error != 0) return error;
+      for (const SegmentFile& segment : segments) {
         const int error = sync_file(segment_path(path, segment.index));
         if (error != 0) return error;
       }

@@ -45,7 +45,7 @@ struct Runs {
 Runs find_runs(const std::vector<std::string>& directories, uint32_t from, uint64_t first_run);
 
 // Returns whether run `ordinal`, which is at least 2, has begun: one of its files is not blank, or
-// all directories have its starting file.
+// all directories have its starting file. Returns true if a directory cannot be read.
 bool later_run_began(const std::vector<std::string>& directories, uint32_t ordinal);
 
 // Returns the directories of later runs and of checkpoints (`run-K`, `checkpoint-N`) in

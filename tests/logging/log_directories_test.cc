@@ -10,7 +10,6 @@
 #include <iterator>
 
 #include "logging/device/device_file.h"
-#include "logging/device/write_file.h"
 #include "tests/logging/log_fixture.h"
 
 namespace logjam {
@@ -182,7 +181,7 @@ TEST(LogDirectoriesDeathTest, ALogIsReplacedOnlyWhenToldTo) {
   for (int step = 1; !std::filesystem::exists(starting_file_path(path)); ++step) {
     ASSERT_TRUE(crashes_at(step, options));
   }
-  for (const auto& [stream, file] : log_files_in(path)) std::filesystem::remove(file);
+  for (const auto& [stream, file] : log_files(path)) std::filesystem::remove(file);
   options.overwrite = false;
   EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2), "holds a log of scheme pwal");
   std::filesystem::remove(starting_file_path(path));
@@ -261,18 +260,6 @@ TEST(DeviceFile, PreallocationKeepsTheBytesOfARecycledFile) {
   { const DeviceFile file({directory.file(), uint64_t{4} << 20, 1}, 0); }
   EXPECT_EQ(std::filesystem::file_size(directory.file()), uint64_t{4} << 20);
   EXPECT_EQ(contents(directory.path())[directory.file()], bytes);
-}
-
-TEST(DeviceFile, AWriteThatTakesNothingIsAnError) {
-  static int calls;
-  calls = 0;
-  const std::vector<std::byte> bytes(100);
-  const auto stuck = [](int, const std::byte*, size_t count, uint64_t) -> long {
-    if (++calls > 5) std::abort();
-    return calls < 3 ? static_cast<long>(count / 2) : 0;
-  };
-  EXPECT_EQ(write_fully(-1, 0, bytes, stuck), EIO);
-  EXPECT_EQ(calls, 3);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/logging/log_fixture.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {
@@ -91,7 +92,7 @@ TEST_F(RunDirectories, ARemovedRunLeavesTheOthers) {
   write_run(2, 22, 1);
   std::ofstream(log_file_path(directories_[0], 0) + ".1") << "segment";
   ASSERT_EQ(remove_run(directories_, 1), 0);
-  EXPECT_TRUE(log_files_in(directories_[0]).empty());
+  EXPECT_TRUE(log_files(directories_[0]).empty());
   EXPECT_EQ(find_runs(directories_, 2, 1).runs.size(), 1u);
   ASSERT_EQ(remove_run(directories_, 2), 0);
   EXPECT_TRUE(later_runs_in(directories_).empty());
