@@ -34,7 +34,7 @@ class SystemFiles final : public Files {
         call_again([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); }));
   }
 
-  // An interrupted close() has closed the file on Linux: it must not be called again.
+  // Calls close() once: one that a signal interrupts has closed the file on Linux.
   void close(int file) override { ::close(file); }
 
   int64_t read(int file, uint64_t offset, std::span<std::byte> into) override {
@@ -130,7 +130,7 @@ class SystemFiles final : public Files {
   }
 };
 
-// Never destroyed: a thread may close its file while the process ends.
+// Returns an object that is never destroyed: a thread may close a file while the process ends.
 Files& system_files() {
   static Files& files = *new SystemFiles;
   return files;

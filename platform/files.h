@@ -91,13 +91,14 @@ class ReplaceFiles {
 
 // The functions below use files(). Any thread may call them.
 
-// Sets `text` to what the file at `path` has. ENOENT if there is no file; EFBIG if it is longer than
-// `most_bytes`. After an error `text` is empty.
+// Sets `text` to what the file at `path` has. ENOENT if there is no file; EFBIG if it is longer
+// than `most_bytes`. After an error `text` is empty.
 int read_file(const std::string& path, std::string* text, uint64_t most_bytes = uint64_t{1} << 20);
-// Sets `names` to those in the directory, sorted. It is no error if there is no such directory: then
-// there are none.
+// Sets `names` to those in the directory, sorted. It is no error if there is no such directory:
+// then there are none.
 int names_in(const std::string& directory, std::vector<std::string>* names);
-// Reads at `offset` until `into` is full or the file ends. Returns how many bytes it read or -errno.
+// Reads at `offset` until `into` is full or the file ends. Returns how many bytes it read or
+// -errno.
 int64_t read_all(int file, uint64_t offset, std::span<std::byte> into);
 // Writes all of `bytes` at `offset`. EIO if a write takes no byte. After an error any part of
 // `bytes` may be in the file.

@@ -1,16 +1,10 @@
-// What a disk may hold after a crash, given what a program did to its file system.
+// The states in which a crash may leave a disk, given what a program did to its file system.
 //
 // The model is that of ALICE (Pillai et al., OSDI 2014) with the guarantees of POSIX and no more:
 // - What a sync covers is there. `sync` and `sync_data` of a file cover its bytes and its length;
-//   of a directory, its names. A synced write covers its sectors, and the length if the file was
-//   shorter before.
 // - Of a sector, any state since its last sync may be there, whatever the others are: so any subset
-//   of the unsynced writes persists, and each may be torn at a multiple of 512 bytes.
 // - Any length of the file since its last sync may be there. Bytes within it that did not persist
-//   are what they were before, or zeros. What a cut has removed comes back only if the cut itself
-//   did not persist.
 // - Of the changes of a directory's names since its last sync any subset persists, except that the
-//   changes of one name persist in their order. A rename changes both names in one step.
 // - A file's sync does not make its name durable.
 // Real file systems give more. What is correct here is correct on them too. CrashMonkey (Mohan et
 // al., OSDI 2018) tests file systems in the same way: it records once, and makes crash states from
@@ -57,8 +51,8 @@ struct FileStep {
   // kNames: what changes in one step.
   std::vector<Name> names;
   bool makes_directory = false;
-  // kBytes: of file `inode`, its length after the step and, unless that is shorter, the sectors that
-  // the step changed.
+  // kBytes: of file `inode`, its length after the step and, unless that is shorter, the sectors
+  // that the step changed.
   uint64_t inode = 0;  // also of the syncs; of kSync, a file or a directory
   std::vector<std::pair<uint64_t, SectorPointer>> sectors;
   uint64_t bytes = 0;
@@ -71,7 +65,8 @@ struct FileStep {
 class CrashDisk {
  public:
   // Begins with a disk on which all of `content` is durable. Its directories and files get the
-  // inodes from kRootInode + 1 on: first the directories, then the files, in the order of `content`.
+  // inodes from kRootInode + 1 on: first the directories, then the files, in the order of
+  // `content`.
   explicit CrashDisk(const CrashState& content);
 
   // Takes the next step.

@@ -38,9 +38,9 @@ class DeviceFile {
   // 0 or errno.
   using Grown = std::function<int(int file, uint64_t begin, uint64_t end)>;
 
-  // Opens or creates options.path in platform::files(), with `open_flags` added to the flags of open(). Ends the process
-  // with one sentence if the file cannot be used. `grown` is called only for a file without
-  // segments.
+  // Opens or creates options.path in platform::files(), with `open_flags` added to the flags of
+  // open(). Ends the process with one sentence if the file cannot be used. `grown` is called only
+  // for a file without segments.
   DeviceFile(const DeviceOptions& options, int open_flags, Grown grown = nullptr);
   ~DeviceFile();
   DeviceFile(const DeviceFile&) = delete;

@@ -73,8 +73,8 @@ bool read_field(const std::string& text, const Field& field, Number* member) {
   return parse_number(text, field.base, member) && *member >= field.least;
 }
 
-// Does what read_log_file_header() does, and sets `error` to the errno with which the file cannot be
-// read, or to 0.
+// Reads the header as read_log_file_header() does, and sets `error` to the errno with which the
+// file cannot be read, or to 0.
 std::string read_header(const std::string& path, LogFileHeader* header, int* error) {
   const int file = files().open(path, O_RDONLY);
   *error = std::max(0, -file);

@@ -1,9 +1,5 @@
 // The first block of every log file. It says in text to which run the file belongs (R6).
 //
-//   logjam log 2
-//   scheme=centr
-//   ...one key=value a line...
-//   end <XXH3-64 of all lines before, in hex>
 //
 // The block is padded with zero bytes to kLogHeaderBytes. The records follow it: stream position p
 // is file offset kLogHeaderBytes + p. A striped stream has a file in each of several directories,
@@ -74,8 +70,8 @@ bool log_file_is_blank(const std::string& path);
 // run replaces the log there (logging/log_directories.h).
 std::string starting_file_path(const std::string& directory);
 // Returns whether `directory` has a valid starting file, and sets `header` to its content. If there
-// is a file, but it cannot be read, returns false and sets `unreadable`, unless that is null, to one
-// sentence.
+// is a file, but it cannot be read, returns false and sets `unreadable`, unless that is null, to
+// one sentence.
 bool starting_log(const std::string& directory, LogFileHeader* header,
                   std::string* unreadable = nullptr);
 

@@ -165,7 +165,8 @@ TEST(Files, AWriteThatTakesNothingIsAnError) {
   EXPECT_EQ(stuck.calls, 3);
 }
 
-// The functions on files() do the same on both bodies. The parameter says whether it is the system's.
+// The functions on files() do the same on both bodies. The parameter says whether it is the
+// system's.
 class OnFiles : public testing::TestWithParam<bool> {
  protected:
   OnFiles() {
