@@ -9,6 +9,7 @@
 #include "cli/settings.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
+#include "platform/text.h"
 #include "proof/history/with_history.h"
 
 DEFINE_string(
@@ -62,6 +63,10 @@ void print_run(const RecoveredRun& run, bool one_of_several) {
 LogChain open_log(const std::vector<std::string>& directories) {
   LogChain chain = find_log_chain(directories);
   if (!chain.error.empty()) platform::refuse(chain.error);
+  if (!chain.flags.contains("workload")) {
+    platform::refuse("the log in " + platform::join(directories, ", ") +
+                     " is of logjam micro: it holds no tables to recover");
+  }
   const WorkloadInfo& workload = workload_named(chain.flags.at("workload"));
   for (const auto& [name, value] : chain.flags) {
     if (!is_load_flag(workload, name)) continue;

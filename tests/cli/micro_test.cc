@@ -51,5 +51,21 @@ TEST(Micro, OnlyConsolidatingSchemesHaveGroups) {
   EXPECT_EQ(row_of("--log=centr")["groups_per_insert"], "");
 }
 
+TEST(Micro, ItsLogIsNotRecovered) {
+  const TemporaryDirectory directory;
+  const std::string log = " --wal_dir=" + directory.path();
+  EXPECT_EQ(shell("\"$LOGJAM\" micro --log=centr --device=file --threads=1 --transactions=10 "
+                  "--log_prealloc_mb=1 --seconds=60" +
+                  log + " >/dev/null 2>&1")
+                .status,
+            0);
+  for (const char* command : {"recover", "run --continue --workload=tpcb --log=centr"}) {
+    const Ended refused = shell("\"$LOGJAM\" " + std::string(command) + log + " 2>&1");
+    EXPECT_EQ(refused.status, 2) << command;
+    EXPECT_EQ(refused.output, "logjam: the log in " + directory.path() +
+                                  " is of logjam micro: it holds no tables to recover\n");
+  }
+}
+
 }  // namespace
 }  // namespace logjam
