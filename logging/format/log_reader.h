@@ -11,6 +11,7 @@
 
 #include "logging/format/device_pace.h"
 #include "logging/format/log_file.h"
+#include "logging/format/log_memory.h"
 #include "logging/format/record.h"
 #include "logging/format/stream_tail.h"
 
@@ -19,9 +20,17 @@ namespace logjam {
 // Consecutive valid records. They point into `memory`, which lives as long as any copy of the
 // batch.
 struct RecordBatch {
-  std::shared_ptr<std::vector<std::byte>> memory;
+  LogMemory memory;
   std::vector<const RecordHeader*> records;
   std::vector<uint64_t> positions;  // of each record in the stream
+};
+
+// How much memory a LogReader may use. It reads a window at a time, and one whole record where that
+// is longer. Beside the batch that it has returned, it has at most the next window, the part of the
+// next record that it has read already, and 64 KiB.
+struct ReadMemory {
+  uint64_t window_bytes = uint64_t{4} << 20;  // 64 KiB or a watermark's length if that is more
+  LogMemoryMeter* meter = nullptr;            // counts what is read, if there is one
 };
 
 // One thread at a time may use a LogReader.
@@ -32,7 +41,7 @@ class LogReader {
   // of each file, or is empty; the caller owns the paces, and they outlive the reader. Reading
   // begins at `start`: before it only the files' headers need to exist.
   explicit LogReader(const std::vector<std::string>& paths, std::vector<DevicePace*> paces = {},
-                     StreamStart start = {});
+                     StreamStart start = {}, ReadMemory memory = {});
   ~LogReader();
   LogReader(const LogReader&) = delete;
   LogReader& operator=(const LogReader&) = delete;
@@ -40,17 +49,21 @@ class LogReader {
   const std::string& error() const { return error_; }
   const LogFileHeader& header() const { return header_; }  // the first file's
 
-  // Reads the next records, some MiB at a time, into `batch`. Returns false at the end of the
+  // Reads the next records, a window at a time, into `batch`. Returns false at the end of the
   // usable log; tail() then says why it ended. The batch also has void records, watermark records
   // and padding, which the caller skips. Ends the process if a file cannot be read.
   bool next(RecordBatch* batch);
   const StreamTail& tail() const { return tail_; }
+  // Reads a batch again, which next() has returned when tail().bytes was `position`. Leaves tail()
+  // as it is. Ends the process if the batch is not there any more.
+  void read_again(uint64_t position, RecordBatch* batch);
+  // Empties tail().watermarks, which the caller has moved elsewhere.
+  void forget_watermarks() { tail_.watermarks.clear(); }
 
  private:
   struct State;
 
-  uint64_t take_records(const std::vector<std::byte>& memory, uint64_t* at, RecordBatch* batch,
-                        std::vector<uint64_t>* words);
+  void add_to_tail(const RecordBatch& batch);
   bool has_word_for_each_stream(const RecordHeader& header) const;
   void add_vouchers(const RecordHeader& header, uint64_t position);
   void end_stream(std::span<const std::byte> rest);

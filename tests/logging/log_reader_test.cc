@@ -178,6 +178,98 @@ TEST_F(LogReaderTest, ReportsTheValidRecordsAfterTheDamage) {
                 std::to_string(bytes_after) + " bytes after it are not used");
 }
 
+// Reads the log to its end, a window of `window_bytes` at a time.
+StreamTail tail_with_window(const std::string& path, uint64_t window_bytes, LogMemoryMeter* meter) {
+  LogReader reader({path}, {}, {}, {window_bytes, meter});
+  RecordBatch batch;
+  while (reader.next(&batch)) {
+  }
+  return reader.tail();
+}
+
+// The records after the damage are shorter and longer than the windows.
+TEST_F(LogReaderTest, FindsTheSameAfterTheDamageInAWindowOfAnyLength) {
+  const auto published = write_log(40, 5, 1 << 20);
+  auto bytes = read_file(directory_.file());
+  bytes[kLogHeaderBytes + published[10].position + 40] ^= 1;
+  write_file(directory_.file(), bytes);
+  uint64_t bytes_after = 0;
+  for (size_t i = 11; i < 40; ++i) bytes_after += published[i].bytes;
+  for (const uint64_t kib : {64, 200, 4096, 65536}) {
+    LogMemoryMeter meter;
+    const StreamTail tail = tail_with_window(directory_.file(), kib << 10, &meter);
+    EXPECT_EQ(tail.why, "torn, stale or corrupt record at byte " +
+                            std::to_string(published[10].position) + "; 29 valid record(s) of " +
+                            std::to_string(bytes_after) + " bytes after it are not used");
+    EXPECT_EQ(tail.vouchers.at(0).position, published[39].position) << kib;
+    EXPECT_EQ(tail.durable_record_end, published[10].position + published[10].bytes) << kib;
+  }
+}
+
+// Records end where the window ends, begin there, and lie across its end.
+TEST_F(LogReaderTest, FindsShortRecordsAfterTheDamageInShortWindows) {
+  const auto published = write_log(3000, 11);
+  auto bytes = read_file(directory_.file());
+  bytes.resize(kLogHeaderBytes + published[2999].position + published[2999].bytes);
+  bytes[kLogHeaderBytes + published[0].position + 40] ^= 1;
+  write_file(directory_.file(), bytes);
+  LogMemoryMeter meter;
+  const StreamTail whole = tail_with_window(directory_.file(), 64 << 20, &meter);
+  EXPECT_NE(whole.why.find("; 2999 valid record(s) of "), std::string::npos) << whole.why;
+  for (uint64_t bytes = 64 << 10; bytes < 65 << 10; bytes += 40) {
+    const StreamTail tail = tail_with_window(directory_.file(), bytes, &meter);
+    EXPECT_EQ(tail.why, whole.why);
+    EXPECT_EQ(tail.vouchers.at(0).position, whole.vouchers.at(0).position);
+  }
+}
+
+// Zeros, and headers that claim 32 MiB each, as a recycled file may have them.
+TEST_F(LogReaderTest, NeedsLittleMemoryAtTheEndOfAStream) {
+  const auto published = write_log(10, 12);
+  auto bytes = read_file(directory_.file());
+  const uint64_t end = kLogHeaderBytes + published.back().position + published.back().bytes;
+  bytes.resize(end + (80 << 20));
+  for (const bool zeros : {true, false}) {
+    if (!zeros) {
+      RecordHeader header{};
+      header.bytes = 32 << 20;
+      header.kind = RecordKind::kTransaction;
+      for (const uint64_t at : {0, 1000, 1 << 20, 40 << 20}) {
+        std::memcpy(bytes.data() + end + at, &header, sizeof header);
+      }
+    }
+    write_file(directory_.file(), bytes);
+    LogMemoryMeter meter;
+    const StreamTail tail = tail_with_window(directory_.file(), 64 << 10, &meter);
+    EXPECT_EQ(tail.records, 10u);
+    EXPECT_EQ(tail.why,
+              zeros ? "end of log"
+                    : "torn, stale or corrupt record at byte " + std::to_string(tail.bytes));
+    EXPECT_LE(meter.most(), 4 * (64 << 10));
+  }
+}
+
+TEST_F(LogReaderTest, ReadsTheSameBatchesAgain) {
+  write_log(40, 13, 300 << 10);
+  LogReader reader({directory_.file()}, {}, {}, {.window_bytes = 100 << 10});
+  std::vector<RecordBatch> batches;
+  for (RecordBatch batch; reader.next(&batch);) batches.push_back(batch);
+  EXPECT_GT(batches.size(), 20u);
+  const StreamTail tail = reader.tail();
+  for (const size_t stride : {1, 3}) {  // one after the other, and with gaps
+    for (size_t i = 0; i < batches.size(); i += stride) {
+      RecordBatch again;
+      reader.read_again(batches[i].positions[0], &again);
+      EXPECT_EQ(again.positions, batches[i].positions);
+      EXPECT_EQ(*again.memory, *batches[i].memory);
+    }
+  }
+  EXPECT_EQ(reader.tail().records, tail.records);
+  EXPECT_EQ(reader.tail().bytes, tail.bytes);
+  RecordBatch batch;
+  EXPECT_FALSE(reader.next(&batch));
+}
+
 TEST_F(LogReaderTest, RecordsOfAnEarlierRunInARecycledFileAreNotUsed) {
   write_log(100, 6);
   const auto earlier = read_file(directory_.file());
