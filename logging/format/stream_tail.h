@@ -44,9 +44,10 @@ struct StreamTail {
   uint64_t records = 0;         // the number of valid records
   // The stream's watermark records that have a body: for each its number and then its words, one
   // for each stream. An element has the records of one batch, and is shared because tails are
-  // copied.
+  // copied. RecoveryRule::forget drops elements.
   std::vector<std::shared_ptr<const std::vector<uint64_t>>> watermarks;
-  std::string why;  // why the stream ended: "end of log", "torn, stale or corrupt record at ..."
+  // Why the stream ended: "end of log", "torn, stale or corrupt record at ...". Empty until then.
+  std::string why;
   // Names the file whose loss ended the stream: it is missing or too short, and no crash explains
   // that. Empty if there is no such file.
   std::string lost;
