@@ -57,7 +57,7 @@ RecoveryResult replay(const LogFiles& files, const ChainOptions& options, Recove
                            *options.protocol, options.threads, options.read_bytes_per_second);
   }
   return recover(*into->database, files, scheme->recovery, options.threads, options.order,
-                 options.read_bytes_per_second);
+                 options.read_bytes_per_second, options.memory_bytes);
 }
 
 }  // namespace

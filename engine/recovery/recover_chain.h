@@ -25,6 +25,7 @@ struct ChainOptions {
   uint32_t threads = 1;
   ReplayOrder order = ReplayOrder::kParallel;
   double read_bytes_per_second = 0;        // of each directory
+  uint64_t memory_bytes = kRecoveryBytes;  // for the log, while a run of values is replayed
   const ProtocolInfo* protocol = nullptr;  // for runs that logged commands
   bool progress = false;                   // a bar on stderr while the initial database is loaded
   bool goes_on = false;  // a run will continue the log: the last run is followed by a reset, too
