@@ -46,7 +46,7 @@ constexpr Column kColumns[] = {
      "all runs; of `dump`, transactions whose dependencies were searched"},
     {"records", "recover", "records that were recovered"},
     {"beyond_cut", "recover", "valid records beyond the recovery rule's cut, which are not used"},
-    {"incomplete", "recover", "transactions without a commit record, which are not used"},
+    {"incomplete", "recover", "transactions that have begun, and neither committed nor failed"},
     {"load_seconds", "recover", "the time to load the initial database"},
     {"replay_seconds", "recover", "the time to read and replay the log"},
     {"replay_gb_s", "recover", "gigabytes of the log replayed a second"},

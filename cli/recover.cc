@@ -23,7 +23,6 @@ DEFINE_string(export_history, "",
               "and other public checkers");
 DECLARE_bool(verify);
 DECLARE_double(read_mb_s);
-DECLARE_string(replay);
 DECLARE_string(history);
 DECLARE_uint32(threads);
 
@@ -40,7 +39,7 @@ uint32_t replaying_threads(bool commands) {
 }
 
 std::string how_replayed(bool commands) {
-  if (!commands) return FLAGS_replay;
+  if (!commands) return replay_order();
   const ProtocolInfo& protocol = protocol_named();
   std::string how = "commands on " + std::to_string(replaying_threads(true)) + " of " +
                     std::to_string(FLAGS_threads) + " threads, under " + std::string(protocol.name);
@@ -66,7 +65,7 @@ Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::
   add_log(files, &row);
   const Row rest = {
       {"threads", replaying_threads(commands)},
-      {"replay", commands ? "commands" : FLAGS_replay},
+      {"replay", commands ? "commands" : replay_order()},
       {"read_mb_s", number(FLAGS_read_mb_s)},
       {"runs", recovered.runs.size()},
       {"checkpoint", loaded ? Value(recovered.checkpoint->number) : Value()},

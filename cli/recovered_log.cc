@@ -9,14 +9,17 @@
 #include "cli/settings.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
+#include "platform/flag_list.h"
 #include "platform/text.h"
 #include "proof/history/with_history.h"
 
 DEFINE_string(
     replay, "parallel",
-    "order of the replay: parallel or merge; parallel: all threads, the last writer wins; "
-    "merge: one thread, all streams' records in the order of their sequence numbers, as "
-    "in P-WAL");
+    "order of the replay, and its memory; parallel: all threads, the last writer wins; merge: one "
+    "thread, all streams' records in the order of their sequence numbers, as in P-WAL; "
+    "merge,mb:256 "
+    "holds at most 256 MiB of the log in memory, where 1024 are the default and each stream takes "
+    "at least 0.5; what does not fit is read twice");
 DEFINE_double(read_mb_s, 0,
               "limit in MB/s for reading each log directory; as if it were on a paper's device; 0: "
               "none");
@@ -89,12 +92,20 @@ void take_recovery_flags(const LogFileHeader& header) {
   if (const std::string why = scheme.check_flags(); !why.empty()) platform::refuse(why);
 }
 
+std::string replay_order() {
+  return platform::listed(FLAGS_replay, "merge") != 0 ? "merge" : "parallel";
+}
+
 ChainOptions chain_options(const LogChain& chain, const std::vector<std::string>& directories) {
-  if (FLAGS_replay != "parallel" && FLAGS_replay != "merge") {
-    platform::refuse("--replay=" + FLAGS_replay + " is not an order; parallel and merge are");
+  constexpr platform::ListKey kKeys[] = {{"parallel", 1, 1}, {"merge", 1, 1}, {"mb", 1, 1 << 30}};
+  refuse_if(platform::check_list("replay", FLAGS_replay, kKeys));
+  const bool merged = replay_order() == "merge";
+  if (merged && platform::listed(FLAGS_replay, "parallel") != 0) {
+    platform::refuse("--replay=" + FLAGS_replay + " has two orders");
   }
+  const double mb = platform::listed(FLAGS_replay, "mb", kRecoveryBytes >> 20);
   if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s must not be negative; 0: no limit");
-  const auto order = FLAGS_replay == "merge" ? ReplayOrder::kMerged : ReplayOrder::kParallel;
+  const auto order = merged ? ReplayOrder::kMerged : ReplayOrder::kParallel;
   const WorkloadInfo& workload = workload_named(chain.flags.at("workload"));
   const ProtocolInfo* protocol = nullptr;
   for (const RecoveryStart& start : chain.starts) {
@@ -111,6 +122,7 @@ ChainOptions chain_options(const LogChain& chain, const std::vector<std::string>
           .threads = FLAGS_threads,
           .order = order,
           .read_bytes_per_second = FLAGS_read_mb_s * 1e6,
+          .memory_bytes = static_cast<uint64_t>(mb) << 20,
           .protocol = protocol,
           .progress = isatty(STDERR_FILENO) != 0,
           .make_workload = [&workload] { return make_with_history(workload); }};
@@ -125,6 +137,7 @@ RecoveredSums sums_of(const RecoveredChain& recovered) {
     sums.beyond_cut += run.result.beyond_cut;
     sums.incomplete += run.result.incomplete;
     sums.seconds += run.result.seconds;
+    sums.most_memory = std::max(sums.most_memory, run.result.most_memory);
   }
   return sums;
 }
@@ -162,6 +175,10 @@ bool print_recovered(const RecoveredChain& recovered, const std::string& replay)
   std::printf("replay                 %s\n", replay.c_str());
   std::printf("replay_seconds         %.3f\n", sums.seconds);
   std::printf("replay_gb_s            %.3f\n", sums.gb_per_second());
+  if (sums.most_memory != 0) {  // a replay of commands does not count it
+    std::printf("replay_memory_mb       %.2f\n",
+                static_cast<double>(sums.most_memory) / (uint64_t{1} << 20));
+  }
   return true;
 }
 

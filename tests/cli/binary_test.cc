@@ -94,6 +94,35 @@ TEST(Binary, RecoverEndsWithStatusFourOnADamagedLogUnlessToldToAcceptIt) {
   EXPECT_EQ(shell("\"$LOGJAM\" dump" + log + ">/dev/null").status, 0);
 }
 
+TEST(Binary, RecoverKeepsToItsMemory) {
+  const TemporaryDirectory directory;
+  const std::string log = " --wal_dir=" + directory.path() + " ";
+  ASSERT_EQ(shell("\"$LOGJAM\" run --workload=ycsb --ycsb_records=100 --ycsb_workload=A "
+                  "--ycsb_value_bytes=1000 --log=silo --threads=2 --transactions=8000 --seconds=60 "
+                  "--warmup=0 --log_prealloc_mb=1" +
+                  log + ">/dev/null 2>&1")
+                .status,
+            0);
+  for (const char* replay : {"parallel", "merge"}) {
+    const Ended ended = shell("\"$LOGJAM\" recover --verify --threads=1 --replay=mb:1," +
+                              std::string(replay) + log);
+    EXPECT_EQ(ended.status, 0) << ended.output;
+    std::smatch found;
+    ASSERT_TRUE(
+        std::regex_search(ended.output, found, std::regex("\nrecovered .* ([0-9]+) bytes\n")));
+    EXPECT_GT(std::stod(found[1]), 4e6) << "the log is too short for this test";
+    ASSERT_TRUE(
+        std::regex_search(ended.output, found, std::regex("\nreplay_memory_mb +([0-9.]+)\n")));
+    EXPECT_LE(std::stod(found[1]), 1.1) << ended.output;
+  }
+  const auto refused = [&](const std::string& replay) {
+    return shell("\"$LOGJAM\" recover --replay=" + replay + log + "2>&1").output;
+  };
+  EXPECT_EQ(refused("parallel,merge"), "logjam: --replay=parallel,merge has two orders\n");
+  EXPECT_EQ(refused("mb:0"),
+            "logjam: --replay=mb:0: mb needs a whole number from 1 to 1073741824\n");
+}
+
 // Sends the signal while the run measures. Returns the output of the run, and "status N". Drops the
 // stderr of the shell, which names the signal. Sends the signal only when the worker runs: while
 // the main thread makes the worker's thread, it takes no signal, so the worker would get it,
