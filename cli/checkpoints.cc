@@ -26,7 +26,6 @@ CheckpointOptions options_for(const std::vector<std::string>& directories,
   refuse_if(platform::check_list("checkpoint", FLAGS_checkpoint, keys));
   const auto number = [](const char* key) { return platform::listed(FLAGS_checkpoint, key); };
   CheckpointOptions options;
-  options.directories = directories;
   options.every_seconds = number("s");
   options.every_bytes = static_cast<uint64_t>(number("mb")) << 20;
   options.bytes_per_second = number("mb_s") * 1e6;

@@ -5,7 +5,7 @@
 namespace logjam {
 namespace {
 
-constexpr Column kColumns[] = {
+constexpr RowColumn kColumns[] = {
     {"workload", "run recover dump", "the workload; of a log, the workload of its run"},
     {"scale", "run recover",
      "the workload's mix, size and distributions; of YCSB and oltp also the rows that a "
@@ -46,7 +46,7 @@ constexpr Column kColumns[] = {
      "all runs; of `dump`, transactions whose dependencies were searched"},
     {"records", "recover", "records that were recovered"},
     {"beyond_cut", "recover", "valid records beyond the recovery rule's cut, which are not used"},
-    {"incomplete", "recover", "transactions without a commit record, which are not used"},
+    {"incomplete", "recover", "transactions that have begun, and neither committed nor failed"},
     {"load_seconds", "recover", "the time to load the initial database"},
     {"replay_seconds", "recover", "the time to read and replay the log"},
     {"replay_gb_s", "recover", "gigabytes of the log replayed a second"},
@@ -164,17 +164,17 @@ bool matches(std::string_view pattern, std::string_view name) {
 
 }  // namespace
 
-std::span<const Column> all_columns() { return kColumns; }
+std::span<const RowColumn> all_columns() { return kColumns; }
 
 bool knows_column(std::string_view command, std::string_view name) {
-  return std::ranges::any_of(kColumns, [&](const Column& column) {
+  return std::ranges::any_of(kColumns, [&](const RowColumn& column) {
     return has_word(column.commands, command) && matches(column.name, name);
   });
 }
 
 std::string column_table() {
   std::string text = "| column | rows of | what it says |\n|---|---|---|\n";
-  for (const Column& column : kColumns) {
+  for (const RowColumn& column : kColumns) {
     text += "| `" + std::string(column.name) + "` | " + std::string(column.commands) + " | " +
             std::string(column.says) + " |\n";
   }

@@ -8,14 +8,14 @@
 
 namespace logjam {
 
-struct Column {
+struct RowColumn {
   std::string_view name;      // a `*` stands for any text, as in commit_*_us
   std::string_view commands;  // whose rows have the column, with spaces between them
   std::string_view says;
 };
 
 // Returns all columns, in the order in which a row has them.
-std::span<const Column> all_columns();
+std::span<const RowColumn> all_columns();
 
 // Returns whether the table has this column for rows of `command`.
 bool knows_column(std::string_view command, std::string_view name);

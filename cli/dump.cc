@@ -151,7 +151,7 @@ int dump_command() {
       std::printf("# a stream of %s, which was starting: empty\n", files.header.origin().c_str());
       continue;
     }
-    LogReader reader(paths, {}, files.start(stream));
+    LogReader reader(files, stream);
     if (!reader.error().empty()) platform::refuse(reader.error());
     const LogFileHeader& header = reader.header();
     std::printf("# %s: scheme %s, stream %u of %u, device %s, records %s, run %016lx\n",

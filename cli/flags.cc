@@ -18,10 +18,11 @@ namespace {
 
 constexpr Commands kLogging = kRun | kMicro;
 
-constexpr std::array<std::pair<std::string_view, Commands>, 7> kCommands = {{{"run", kRun},
+constexpr std::array<std::pair<std::string_view, Commands>, 8> kCommands = {{{"run", kRun},
                                                                              {"recover", kRecover},
                                                                              {"micro", kMicro},
                                                                              {"dump", kDump},
+                                                                             {"trim", kTrim},
                                                                              {"machine", kMachine},
                                                                              {"list", kList},
                                                                              {"help", kHelp}}};
@@ -82,7 +83,7 @@ std::span<const FlagGroup> flag_groups() {
         {"seed", kLogging},
         {"breakdown", kRun}}},
       {"The log",
-       {{"wal_dir", kLogging | kRecover | kDump},
+       {{"wal_dir", kLogging | kRecover | kDump | kTrim},
         {"device", kLogging},
         {"overwrite", kLogging},
         {"continue", kRun},

@@ -20,6 +20,7 @@ constexpr About kAbout[] = {
     {kRecover, "recover", "rebuild from --wal_dir, verify; print time, GB/s, records, cut"},
     {kMicro, "micro", "insert into a log without an engine: threads x record size x skew"},
     {kDump, "dump", "print the records of --wal_dir, or how transactions depend on others"},
+    {kTrim, "trim", "remove the files in --wal_dir that no recovery needs; needs no space"},
     {kMachine, "machine", "measure this machine; print the profile that a simulated one takes"},
     {kList, "list", "[schemes|protocols|workloads|variants|devices|machine|placement]"},
     {kHelp, "help", "[COMMAND] this text, or the flags of a command"},

@@ -1,4 +1,4 @@
-// logjam run | recover | micro | dump | machine | list | help
+// logjam run | recover | micro | dump | trim | machine | list | help
 #include <gflags/gflags.h>
 
 #include <cstdio>
@@ -85,6 +85,8 @@ int main(int argc, char** argv) {
       return micro_command();
     case kDump:
       return dump_command();
+    case kTrim:
+      return trim_command();
     case kMachine:
       return machine_command();
     case kList:

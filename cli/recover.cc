@@ -23,7 +23,6 @@ DEFINE_string(export_history, "",
               "and other public checkers");
 DECLARE_bool(verify);
 DECLARE_double(read_mb_s);
-DECLARE_string(replay);
 DECLARE_string(history);
 DECLARE_uint32(threads);
 
@@ -40,7 +39,7 @@ uint32_t replaying_threads(bool commands) {
 }
 
 std::string how_replayed(bool commands) {
-  if (!commands) return FLAGS_replay;
+  if (!commands) return replay_order();
   const ProtocolInfo& protocol = protocol_named();
   std::string how = "commands on " + std::to_string(replaying_threads(true)) + " of " +
                     std::to_string(FLAGS_threads) + " threads, under " + std::string(protocol.name);
@@ -66,7 +65,7 @@ Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::
   add_log(files, &row);
   const Row rest = {
       {"threads", replaying_threads(commands)},
-      {"replay", commands ? "commands" : FLAGS_replay},
+      {"replay", commands ? "commands" : replay_order()},
       {"read_mb_s", number(FLAGS_read_mb_s)},
       {"runs", recovered.runs.size()},
       {"checkpoint", loaded ? Value(recovered.checkpoint->number) : Value()},
@@ -126,23 +125,20 @@ void print_log(const LogFileHeader& log) {
 
 // Writes a checkpoint of the recovered database.
 void take_checkpoint(const LogChain& chain, const RecoveredChain& recovered) {
-  if (recovered.runs.empty()) {
+  if (recovered.runs.empty() && recovered.checkpoint) {
     std::printf("checkpoint             %lu holds all of the log already\n",
                 recovered.checkpoint->number);
     return;
   }
-  CheckpointOptions options = checkpoint_at_end_options(wal_directories());
-  // A corrupt checkpoint must not count as the second chance of this one.
-  for (const uint64_t number : recovered.corrupt) remove_checkpoint(options.directories, number);
-  options.about.first_run = chain.first_run;
+  LogManifest log(chain.directories, chain.manifest);
+  log.change([&recovered](Manifest& manifest) { settle(recovered, &manifest); });
+  CheckpointOptions options = checkpoint_at_end_options(chain.directories);
+  options.manifest = &log;
   options.about.ordinal = chain.ordinal;
-  options.about.run = chain.last_run;
   options.about.flags = chain.flags;
   options.about.revision = revision();
-  std::vector<uint64_t> tails;
-  for (const StreamTail& tail : recovered.runs.back().result.tails) tails.push_back(tail.bytes);
   const uint64_t start = platform::now_ns();
-  const Checkpoint taken = checkpoint_at_end(*recovered.database, options, tails);
+  const Checkpoint taken = checkpoint_at_end(*recovered.database, options);
   std::printf("checkpoint             %lu written: %lu rows, %lu bytes in %.3f s\n", taken.number,
               taken.rows(), taken.bytes(), seconds_since(start));
 }
@@ -154,7 +150,6 @@ LogFiles newest_files(const LogChain& chain) {
   if (!best.runs.empty()) return best.runs.back();
   LogFiles files;
   files.header.scheme = "none";
-  files.header.run = chain.last_run;
   files.header.ordinal = chain.ordinal;
   files.header.flags = chain.flags;
   return files;
@@ -171,8 +166,11 @@ int recover_command() {
   if (checkpoints) checkpoint_at_end_options(directories);
   const DirectoryLocks locks(directories, checkpoints ? DirectoryUse::kWrite : DirectoryUse::kRead);
   const LogChain chain = open_log(directories);
-  if (!FLAGS_history.empty()) refuse_if(gap_in_history(FLAGS_history, chain.ordinal));
-  ChainOptions options = chain_options(chain, directories);
+  if (!FLAGS_history.empty()) {
+    refuse_if(adopt_history(FLAGS_history, chain.manifest.log));
+    refuse_if(gap_in_history(FLAGS_history, chain.ordinal));
+  }
+  ChainOptions options = chain_options(chain);
   options.goes_on = checkpoints;
   options.before_run = take_recovery_flags;
   const LogFiles files = newest_files(chain);

@@ -7,15 +7,20 @@
 #include <cstdio>
 
 #include "cli/settings.h"
+#include "logging/directory_locks.h"
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
+#include "platform/flag_list.h"
+#include "platform/text.h"
 #include "proof/history/with_history.h"
 
 DEFINE_string(
     replay, "parallel",
-    "order of the replay: parallel or merge; parallel: all threads, the last writer wins; "
-    "merge: one thread, all streams' records in the order of their sequence numbers, as "
-    "in P-WAL");
+    "order of the replay, and its memory; parallel: all threads, the last writer wins; merge: one "
+    "thread, all streams' records in the order of their sequence numbers, as in P-WAL; "
+    "merge,mb:256 "
+    "holds at most 256 MiB of the log in memory, where 1024 are the default and each stream takes "
+    "at least 0.5; what does not fit is read twice");
 DEFINE_double(read_mb_s, 0,
               "limit in MB/s for reading each log directory; as if it were on a paper's device; 0: "
               "none");
@@ -60,8 +65,18 @@ void print_run(const RecoveredRun& run, bool one_of_several) {
 }  // namespace
 
 LogChain open_log(const std::vector<std::string>& directories) {
-  LogChain chain = find_log_chain(directories);
+  LogChain chain = find_log_chain(directories, FLAGS_accept_damage);
+  if (chain.lost) platform::fatal(chain.error, platform::kExitViolation);
   if (!chain.error.empty()) platform::refuse(chain.error);
+  if (!chain.flags.contains("workload")) {
+    platform::refuse("the log in " + platform::join(directories, ", ") +
+                     " is of logjam micro: it holds no tables to recover");
+  }
+  for (const RecoveryStart& start : chain.starts) {
+    for (const LogFiles& run : start.runs) {
+      for (const auto& stream : run.paths) std::ranges::for_each(stream, wait_for_late_writes);
+    }
+  }
   const WorkloadInfo& workload = workload_named(chain.flags.at("workload"));
   for (const auto& [name, value] : chain.flags) {
     if (!is_load_flag(workload, name)) continue;
@@ -84,12 +99,20 @@ void take_recovery_flags(const LogFileHeader& header) {
   if (const std::string why = scheme.check_flags(); !why.empty()) platform::refuse(why);
 }
 
-ChainOptions chain_options(const LogChain& chain, const std::vector<std::string>& directories) {
-  if (FLAGS_replay != "parallel" && FLAGS_replay != "merge") {
-    platform::refuse("--replay=" + FLAGS_replay + " is not an order; parallel and merge are");
+std::string replay_order() {
+  return platform::listed(FLAGS_replay, "merge") != 0 ? "merge" : "parallel";
+}
+
+ChainOptions chain_options(const LogChain& chain) {
+  constexpr platform::ListKey kKeys[] = {{"parallel", 1, 1}, {"merge", 1, 1}, {"mb", 1, 1 << 30}};
+  refuse_if(platform::check_list("replay", FLAGS_replay, kKeys));
+  const bool merged = replay_order() == "merge";
+  if (merged && platform::listed(FLAGS_replay, "parallel") != 0) {
+    platform::refuse("--replay=" + FLAGS_replay + " has two orders");
   }
+  const double mb = platform::listed(FLAGS_replay, "mb", kRecoveryBytes >> 20);
   if (FLAGS_read_mb_s < 0) platform::refuse("--read_mb_s must not be negative; 0: no limit");
-  const auto order = FLAGS_replay == "merge" ? ReplayOrder::kMerged : ReplayOrder::kParallel;
+  const auto order = merged ? ReplayOrder::kMerged : ReplayOrder::kParallel;
   const WorkloadInfo& workload = workload_named(chain.flags.at("workload"));
   const ProtocolInfo* protocol = nullptr;
   for (const RecoveryStart& start : chain.starts) {
@@ -102,10 +125,10 @@ ChainOptions chain_options(const LogChain& chain, const std::vector<std::string>
                        " holds commands, which are executed in their order anyway");
     }
   }
-  return {.directories = directories,
-          .threads = FLAGS_threads,
+  return {.threads = FLAGS_threads,
           .order = order,
           .read_bytes_per_second = FLAGS_read_mb_s * 1e6,
+          .memory_bytes = static_cast<uint64_t>(mb) << 20,
           .protocol = protocol,
           .progress = isatty(STDERR_FILENO) != 0,
           .make_workload = [&workload] { return make_with_history(workload); }};
@@ -120,6 +143,7 @@ RecoveredSums sums_of(const RecoveredChain& recovered) {
     sums.beyond_cut += run.result.beyond_cut;
     sums.incomplete += run.result.incomplete;
     sums.seconds += run.result.seconds;
+    sums.most_memory = std::max(sums.most_memory, run.result.most_memory);
   }
   return sums;
 }
@@ -145,6 +169,11 @@ bool print_recovered(const RecoveredChain& recovered, const std::string& replay)
         FLAGS_accept_damage ? "WARNING recovery" : "FAIL recovery", recovered.damage.c_str(),
         FLAGS_accept_damage ? "" : " (--accept_damage recovers what does not depend on it)");
     if (!FLAGS_accept_damage) return false;
+    if (!recovered.dropped.empty()) {
+      const std::string runs = platform::join(
+          recovered.dropped, ", ", [](uint32_t ordinal) { return std::to_string(ordinal); });
+      std::printf("WARNING recovery: of run %s nothing is used\n", runs.c_str());
+    }
   }
   const RecoveredSums sums = sums_of(recovered);
   if (!recovered.runs.empty()) {
@@ -157,6 +186,10 @@ bool print_recovered(const RecoveredChain& recovered, const std::string& replay)
   std::printf("replay                 %s\n", replay.c_str());
   std::printf("replay_seconds         %.3f\n", sums.seconds);
   std::printf("replay_gb_s            %.3f\n", sums.gb_per_second());
+  if (sums.most_memory != 0) {  // a replay of commands does not count it
+    std::printf("replay_memory_mb       %.2f\n",
+                static_cast<double>(sums.most_memory) / (uint64_t{1} << 20));
+  }
   return true;
 }
 

@@ -33,6 +33,7 @@ DEFINE_bool(continue, false,
             "recover the log in the --wal_dir directories, and continue it; with the same --log, "
             "--cc and device or with others");
 DECLARE_bool(overwrite);
+DECLARE_string(history);
 DEFINE_bool(verify, true, "run the workload's own checks afterwards");
 
 namespace logjam {
@@ -94,6 +95,7 @@ void Steps::settle() {
   }
   settings_ = run_settings();
   directories_ = settings_.log.directories;
+  if (continued_) settings_.log.directories = directories_ = continued_->chain.directories;
   checkpoints_ = checkpoint_options(directories_);
   if (checkpoints_.any()) refuse_checkpoints_of(settings_);
   if (continued_ && !device_traits(settings_.log.device).keeps) {
@@ -119,17 +121,22 @@ void Steps::recover() {
   workload_ = std::move(continued_->recovered.workload);
   database_ = std::move(continued_->recovered.database);
   workload_->resume(*database_);
-  follow(*continued_, &settings_.log);
+  settings_.log.continued = &continued_->log;
   // With the same random draws a run would write the same values as the run before it.
-  settings_.run.seed ^= uint64_t{settings_.log.header.ordinal} << 32;
+  settings_.run.seed ^= uint64_t{continued_->chain.manifest.last_ordinal + 1} << 32;
 }
 
 void Steps::open() {
   const uint64_t start = platform::now_ns();
   if (continued_) recover();
-  settings_.log.before_replace = [this] {
-    workload_->start_history(settings_.run.threads, settings_.log.header.ordinal, settings_.unsafe);
+  settings_.log.history = !FLAGS_history.empty();
+  settings_.log.before_replace = [this](const LogFileHeader& header) {
+    workload_->start_history(settings_.run.threads, {.log = header.log,
+                                                     .ordinal = header.ordinal,
+                                                     .after = continued_ ? continued_->after() : 0,
+                                                     .unsafe = settings_.unsafe});
   };
+  settings_.log.replaced = [this] { workload_->keep_history(); };
   log_.emplace(settings_.log);
   if (!continued_) {
     database_ = std::make_unique<Database>();
@@ -141,9 +148,8 @@ void Steps::open() {
 
 void Steps::prepare_checkpoints() {
   const LogFileHeader& header = log_->header();
-  checkpoints_.about.first_run = header.first_run;
+  checkpoints_.manifest = log_->manifest();
   checkpoints_.about.ordinal = header.ordinal;
-  checkpoints_.about.run = header.run;
   checkpoints_.about.flags = header.flags;
   checkpoints_.about.revision = header.revision;
   for (uint32_t directory = 0; directory < directories_.size(); ++directory) {

@@ -114,6 +114,14 @@ class Client {
   virtual CommitObserver* commit_observer() { return nullptr; }
 };
 
+// The run whose history is kept.
+struct HistoryOrigin {
+  uint64_t log = 0;         // the log's identity
+  uint32_t ordinal = 1;     // the number of the run in its log
+  uint32_t after = 0;       // that of the last run before it that left something; 0: there is none
+  std::string unsafe = {};  // why acknowledged transactions may be lost (R8), or empty
+};
+
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -153,16 +161,16 @@ class Workload {
 
   // Histories. Only the ledger and the recorder of proof/ have these three functions.
 
-  // Opens the history of `workers` workers if one is asked for, or refuses. `ordinal` is the number
-  // of the run in its log, from 1; from the second on, the history of the earlier runs is
-  // continued, and resume() is called before. `unsafe` says why acknowledged transactions may be
-  // lost (R8), or is empty. Called before make_client(), and before the run replaces an earlier
-  // log.
-  virtual void start_history(uint32_t workers, uint32_t ordinal, const std::string& unsafe) {
+  // Opens the history of `workers` workers if one is asked for, or refuses. If an earlier run left
+  // something, its history is continued, and resume() is called before. Called before
+  // make_client(), and before the run is part of the log.
+  virtual void start_history(uint32_t workers, const HistoryOrigin& origin) {
     (void)workers;
-    (void)ordinal;
-    (void)unsafe;
+    (void)origin;
   }
+  // Gives the file of the history its name: the run is part of the log. Called after
+  // start_history(), before make_client().
+  virtual void keep_history() {}
   // Checks the recovered database against the history that the clients kept in the file `path`.
   virtual std::vector<Check> verify_history(Database& database, const std::string& path) {
     (void)database;

@@ -1,38 +1,42 @@
 #include "logging/directory_locks.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "logging/format/segments.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 
 namespace logjam {
 namespace {
 
 struct Opened {
-  std::pair<dev_t, ino_t> identity;
+  std::pair<uint64_t, uint64_t> identity;
   const std::string* path;
-  int fd;
+  int file;
 };
+
+int open_directory(const std::string& path) {
+  return platform::files().open(path, O_RDONLY | O_DIRECTORY);
+}
 
 }  // namespace
 
 DirectoryLocks::DirectoryLocks(const std::vector<std::string>& directories, DirectoryUse use) {
+  platform::Files& files = platform::files();
   std::vector<Opened> opened;
   for (const std::string& path : directories) {
-    const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct stat status;
-    if (fd < 0 || fstat(fd, &status) != 0) {
-      platform::refuse("cannot open the log directory " + path + ": " + strerror(errno));
+    Opened one{{}, &path, open_directory(path)};
+    const int error = one.file < 0 ? -one.file : files.identity(one.file, &one.identity);
+    if (error != 0) {
+      platform::refuse("cannot open the log directory " + path + ": " + strerror(error));
     }
-    opened.push_back({{status.st_dev, status.st_ino}, &path, fd});
-    fds_.push_back(fd);
+    opened.push_back(one);
+    files_.push_back(one.file);
   }
   std::ranges::stable_sort(opened, {}, &Opened::identity);
   for (size_t i = 0; i + 1 < opened.size(); ++i) {
@@ -41,9 +45,10 @@ DirectoryLocks::DirectoryLocks(const std::vector<std::string>& directories, Dire
                      " are the same log directory");
   }
   for (const Opened& one : opened) {
-    if (flock(one.fd, (use == DirectoryUse::kWrite ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) continue;
-    if (errno != EWOULDBLOCK) {
-      platform::refuse("cannot lock the log directory " + *one.path + ": " + strerror(errno));
+    const int error = files.lock(one.file, use == DirectoryUse::kWrite, false);
+    if (error == 0) continue;
+    if (error != EWOULDBLOCK) {
+      platform::refuse("cannot lock the log directory " + *one.path + ": " + strerror(error));
     }
     platform::refuse("the log directory " + *one.path + " is in use by another process, " +
                      (use == DirectoryUse::kWrite ? "a run or a recovery" : "a run"));
@@ -51,14 +56,26 @@ DirectoryLocks::DirectoryLocks(const std::vector<std::string>& directories, Dire
 }
 
 DirectoryLocks::~DirectoryLocks() {
-  for (const int fd : fds_) close(fd);
+  for (const int file : files_) platform::files().close(file);
 }
 
-int DirectoryLocks::sync() const {
-  for (const int fd : fds_) {
-    if (fsync(fd) != 0) return errno;
+void wait_for_late_writes(const std::string& log_file) {
+  platform::Files& files = platform::files();
+  std::vector<std::string> paths = {log_file};
+  std::vector<SegmentFile> segments;
+  if (const int error = segment_files_of(log_file, &segments); error != 0) {
+    platform::fatal("cannot list the segments of " + log_file + ": " + strerror(error));
   }
-  return 0;
+  for (const SegmentFile& segment : segments) {
+    paths.push_back(segment_path(log_file, segment.index));
+  }
+  for (const std::string& path : paths) {
+    const int file = files.open(path, O_RDONLY);
+    if (file == -ENOENT) continue;  // the recovery says what is missing
+    const int error = file < 0 ? -file : files.lock(file, false, true);
+    if (error != 0) platform::fatal("cannot lock " + path + ": " + strerror(error));
+    files.close(file);
+  }
 }
 
 }  // namespace logjam

@@ -25,11 +25,16 @@ class DirectoryLocks {
   DirectoryLocks(const DirectoryLocks&) = delete;
   DirectoryLocks& operator=(const DirectoryLocks&) = delete;
 
-  // Makes durable which files are in the directories. Returns 0 or errno.
-  int sync() const;
-
  private:
-  std::vector<int> fds_;
+  std::vector<int> files_;
 };
+
+// Waits until no write of a killed process can land in the log file or its segment files any more.
+// A process that is killed releases its directories before writes end that it has left under way in
+// io_uring. But each of its log files stays locked until then (logging/device/device_file.h): the
+// kernel holds a reference to an open file for each write, and releases its flock() with the last
+// reference (Linux, fs/locks.c, locks_remove_file(), called by __fput()). The caller holds the
+// directories. Ends the process if a file cannot be opened.
+void wait_for_late_writes(const std::string& log_file);
 
 }  // namespace logjam

@@ -66,16 +66,17 @@ LogLayout layout_of(const LogOptions& options) {
     layout.segment_bytes = options.segment_bytes != 0 ? options.segment_bytes
                                                       : segment_bytes_for(layout.preallocate_bytes);
   }
-  layout.paths.resize(layout.streams * layout.stripes);
-  for (uint32_t file = 0; keeps && file < layout.paths.size(); ++file) {
-    layout.paths[file] = log_file_path(directories[file % directory_count], file / layout.stripes);
-  }
+  layout.has_files = keeps && layout.files() != 0;
   return layout;
 }
 
 Log::Log(LogOptions options) : options_(std::move(options)) {
   const LogLayout layout = layout_of(options_);
   if (!layout.why_not.empty()) platform::refuse(layout.why_not);
+  if (layout.has_files) {
+    directories_ = std::make_unique<LogDirectories>(options_.directories, options_.continued,
+                                                    options_.overwrite);
+  }
   describe(layout);
   open(layout);
   scheme_ = options_.scheme->make(options_.config);
@@ -84,10 +85,13 @@ Log::Log(LogOptions options) : options_(std::move(options)) {
                      std::to_string(scheme_->max_record_bytes()) +
                      " that the log buffer can take: raise --log_buffer_mb");
   }
-  options_.before_replace();
+  options_.before_replace(options_.header);
   if (directories_ != nullptr) {
     directories_->replace(
-        options_.header, [this] { write_headers(); }, options_.after_step);
+        options_.header, options_.history, [this] { write_headers(); }, options_.replaced,
+        options_.after_step);
+  } else {
+    options_.replaced();
   }
 }
 
@@ -100,21 +104,28 @@ void Log::describe(const LogLayout& layout) {
   header.stripe_bytes = options_.config.stripe_bytes;
   header.segment_bytes = layout.segment_bytes;
   header.run = options_.config.run = platform::random_number();
-  if (header.ordinal == 1) header.first_run = header.run;
+  if (directories_ == nullptr) return;
+  header.log = directories_->log();
+  header.ordinal = directories_->ordinal();
+  header.encode();  // refuses flags that do not fit
 }
 
 void Log::open(const LogLayout& layout) {
-  if (device_traits(options_.device).keeps && !layout.paths.empty()) {
-    directories_ = std::make_unique<LogDirectories>(options_.directories, layout.paths,
-                                                    layout.segment_bytes, options_.overwrite);
+  std::vector<std::string> paths(layout.files());
+  if (directories_ != nullptr) {
+    paths = log_file_paths(directories_->directories_of_run(), layout.streams, layout.stripes);
+    const uint64_t segments =
+        layout.segment_bytes == 0
+            ? 0
+            : (layout.preallocate_bytes + layout.segment_bytes - 1) / layout.segment_bytes;
+    directories_->will_open(paths, layout.segment_bytes, segments);
   }
-  for (uint32_t file = 0; file < layout.paths.size(); ++file) {
-    devices_.push_back(open_device(options_.device, {.path = layout.paths[file],
+  for (uint32_t file = 0; file < paths.size(); ++file) {
+    devices_.push_back(open_device(options_.device, {.path = paths[file],
                                                      .preallocate_bytes = layout.preallocate_bytes,
                                                      .seed = options_.seed + file,
                                                      .depth = options_.io_depth,
-                                                     .segment_bytes = layout.segment_bytes,
-                                                     .sync = options_.sync}));
+                                                     .segment_bytes = layout.segment_bytes}));
     options_.config.devices.push_back(devices_.back().get());
   }
 }

@@ -1,8 +1,6 @@
 // A running log: the devices and their files, the scheme on top of them, and its flusher threads.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,19 +20,24 @@ struct LogOptions {
   const SchemeInfo* scheme = nullptr;
   std::vector<std::string> directories;  // --wal_dir: one for each stream, or for each stripe
   bool overwrite = false;                // --overwrite: a log in the directories may be replaced
-  std::string device;                    // --device
-  uint64_t preallocate_bytes = 0;        // --log_prealloc_mb, per stream
-  uint32_t io_depth = 1;                 // --io_depth, per file
+  // --continue: the log that the run continues, whose directories are `directories`; or null.
+  const ContinuedLog* continued = nullptr;
+  bool history = false;            // whether the run keeps a history
+  std::string device;              // --device
+  uint64_t preallocate_bytes = 0;  // --log_prealloc_mb, per stream
+  uint32_t io_depth = 1;           // --io_depth, per file
   // Of each segment file, where the device has them; 0: segment_bytes_for(preallocate_bytes).
   uint64_t segment_bytes = 0;
   uint64_t seed = 1;
   uint64_t record_bytes = 0;  // records that the scheme must be able to take
   LogConfig config;           // Log fills in devices, stripes and run
-  LogFileHeader header;       // Log fills in scheme, device, run, streams, stripes and segments
-  // Called when the log itself refuses nothing any more, and an earlier log is still whole. A run
-  // opens its other output files in it.
-  std::function<void()> before_replace = [] {};
-  int (*sync)(int fd) = fdatasync;           // for tests: see DeviceOptions
+  // Log fills in scheme, device, log, run, ordinal, streams, stripes and segments.
+  LogFileHeader header;
+  // Called when the log itself refuses hardly anything any more, and an earlier log is still whole,
+  // with the header of the new run. A run makes its other output files in it, under other names.
+  std::function<void(const LogFileHeader&)> before_replace = [](const LogFileHeader&) {};
+  // Called when the new run is in the manifest. The other output files get their names.
+  std::function<void()> replaced = [] {};
   std::function<void()> after_step = [] {};  // for tests: see LogDirectories::replace()
 };
 
@@ -52,10 +55,11 @@ struct LogLayout {
   uint32_t stripes = 1;            // files of each stream
   uint64_t preallocate_bytes = 0;  // of each file
   uint64_t segment_bytes = 0;      // of each segment file; 0: the files have no segments
-  // The files of stream 0, then those of stream 1, and so on. Either a stream is one file in one
-  // directory, or its stripes are in all directories. The paths are empty if the device keeps
-  // nothing: such a log does not touch the files of an earlier run.
-  std::vector<std::string> paths;
+  // Whether there are files. If the device keeps nothing, the log does not touch those of an
+  // earlier run.
+  bool has_files = false;
+
+  uint32_t files() const { return streams * stripes; }
 };
 
 // Returns the layout that `options` ask for. Opens and changes nothing.
@@ -76,6 +80,8 @@ class Log {
   uint32_t streams() const { return options_.header.streams; }
   uint64_t run() const { return options_.header.run; }
   const LogFileHeader& header() const { return options_.header; }
+  // Returns the log's manifest, or null if the device keeps nothing. Any thread may change it.
+  LogManifest* manifest() { return directories_ == nullptr ? nullptr : &directories_->manifest(); }
   const std::vector<Device*>& devices() const { return options_.config.devices; }  // for tests
 
   // Returns the socket to whose cores the flushers of all streams in a directory keep, or kNoSocket

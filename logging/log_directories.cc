@@ -1,41 +1,151 @@
 #include "logging/log_directories.h"
 
 #include <fcntl.h>
-#include <unistd.h>
+#include <glog/logging.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
-#include <system_error>
 
-#include "logging/device/write_file.h"
-#include "logging/format/run_directories.h"
+#include "logging/format/log_reader.h"
+#include "logging/format/remove_files.h"
 #include "logging/format/segments.h"
+#include "platform/files.h"
+#include "platform/host.h"
 
 namespace logjam {
 namespace {
 
-std::string temporary(const std::string& path) { return path + ".new"; }
+// Sets the length of the file. Returns 0 or errno.
+int resize(const std::string& path, uint64_t bytes) {
+  const int file = platform::files().open(path, O_WRONLY);
+  if (file < 0) return -file;
+  const int error = platform::files().resize(file, bytes);
+  platform::files().close(file);
+  return error;
+}
+
+uint64_t length_of(const std::string& path) {
+  platform::FileStatus status;
+  if (const int error = platform::files().status(path, &status); error != 0) {
+    platform::fatal("cannot look at " + path + ": " + strerror(error));
+  }
+  return status.bytes;
+}
+
+bool exists(const std::string& path) {
+  platform::FileStatus status;
+  return platform::files().status(path, &status) != 0 || status.kind != platform::FileKind::kNone;
+}
+
+std::vector<SegmentFile> segments_of(const std::string& log_file) {
+  std::vector<SegmentFile> segments;
+  if (const int error = segment_files_of(log_file, &segments); error != 0) {
+    platform::fatal("cannot list the segments of " + log_file + ": " + strerror(error));
+  }
+  return segments;
+}
 
 }  // namespace
 
 LogDirectories::LogDirectories(const std::vector<std::string>& directories,
-                               const std::vector<std::string>& files, uint64_t segment_bytes,
-                               bool overwrite)
-    : directories_(directories),
-      files_(files),
-      segment_bytes_(segment_bytes),
-      undo_([this] { undo(); }) {
-  create_missing();
+                               const ContinuedLog* continued, bool overwrite)
+    : directories_(directories), undo_([this] { undo(); }) {
+  if (continued != nullptr) {
+    continue_log(*continued);
+  } else {
+    begin_log(overwrite);
+  }
+}
+
+void LogDirectories::begin_log(bool overwrite) {
+  for (const std::string& directory : directories_) {
+    if (const int error = platform::make_directories(directory, &created_); error != 0) {
+      platform::refuse("cannot create the log directory " + directory + ": " + strerror(error));
+    }
+  }
   locks_ = std::make_unique<DirectoryLocks>(directories_, DirectoryUse::kWrite);
-  if (!overwrite) refuse_log();
+  directories_of_run_ = directories_;
+  const FoundManifest found = find_manifest(directories_);
+  if (!overwrite) refuse_log(found);
+  Manifest manifest;
+  manifest.log = platform::random_number();
+  manifest.directories = static_cast<uint32_t>(directories_.size());
+  for (const Manifest& earlier : found.all) {
+    manifest.replaced.push_back(earlier.log);
+    std::ranges::copy(earlier.replaced, std::back_inserter(manifest.replaced));
+    Manifest all = earlier;
+    while (!all.runs.empty()) all.remove_run(all.runs.back().ordinal());
+    while (!all.checkpoints.empty()) all.remove_checkpoint(all.checkpoints.back().number);
+    std::ranges::copy(all.removable, std::back_inserter(manifest.removable));
+  }
+  own_ = std::make_unique<LogManifest>(directories_, std::move(manifest));
+  manifest_ = own_.get();
+}
+
+void LogDirectories::refuse_log(const FoundManifest& found) const {
+  constexpr const char* kAdvice = "; --overwrite replaces it";
+  const std::string holds = "the log directory " + directories_[0] + " holds a log";
+  if (!found.all.empty()) {
+    const auto& runs = found.all[0].runs;
+    platform::refuse(holds + (runs.empty() ? "" : " of " + runs.back().header.origin()) +
+                     "; --continue goes on with it, --overwrite replaces it");
+  }
+  if (found.lost) {
+    platform::refuse(holds + " that cannot be read (" + found.error + ")" + kAdvice);
+  }
+  // Log files without a manifest are a log that cannot be read.
+  for (const std::string& directory : directories_) {
+    std::vector<std::string> paths;
+    std::vector<std::pair<uint32_t, std::string>> files;
+    std::vector<SegmentFile> segments;
+    int error = log_files_in(directory, &files);
+    if (error == 0) error = segment_files_in(directory, &segments);
+    if (error != 0) {
+      platform::refuse("cannot list the log directory " + directory + ": " + strerror(error));
+    }
+    for (const auto& [stream, path] : files) {
+      if (!log_file_is_blank(path)) paths.push_back(path);
+    }
+    for (const SegmentFile& segment : segments) {
+      if (!exists(segment.log_file)) paths.push_back(segment.log_file);
+    }
+    if (paths.empty()) continue;
+    platform::refuse("the log directory " + directory + " holds " + paths[0] +
+                     ", and no manifest says to which log it belongs" + kAdvice);
+  }
+}
+
+void LogDirectories::continue_log(const ContinuedLog& continued) {
+  manifest_ = continued.manifest;
+  found_ = continued.found;
+  const auto free = [this](const std::string& path) {
+    if (!exists(path) || remove_abandoned_run(path, log())) return true;
+    LOG(WARNING) << path << " is not of this log, and is left alone";
+    return false;
+  };
+  ordinal_ = manifest_->current().last_ordinal + 1;
+  directories_of_run_ = run_directories(directories_, ordinal_);
+  while (!std::ranges::all_of(directories_of_run_, free)) {
+    directories_of_run_ = run_directories(directories_, ++ordinal_);
+  }
+  for (const std::string& directory : directories_of_run_) {
+    if (const int error = make_directory_of(directory, log()); error != 0) {
+      platform::refuse("cannot create " + directory + ": " + strerror(error));
+    }
+    created_.push_back(directory);
+  }
+}
+
+void LogDirectories::will_open(const std::vector<std::string>& files, uint64_t segment_bytes,
+                               uint64_t segments) {
+  files_ = files;
+  segment_bytes_ = segment_bytes;
+  segments_ = segments;
   std::map<std::string, uint64_t> lengths;
   for (const std::string& path : paths_of_files()) {
-    std::error_code error;
-    const uint64_t length = std::filesystem::file_size(path, error);
-    if (!error) lengths[path] = length;
+    if (exists(path)) lengths[path] = length_of(path);
   }
   lengths_ = std::move(lengths);
 }
@@ -45,185 +155,90 @@ std::vector<std::string> LogDirectories::paths_of_files() const {
   std::vector<std::string> paths;
   for (const std::string& file : files_) {
     paths.push_back(file);
-    for (const SegmentFile& segment : segment_files_of(file)) {
+    for (const SegmentFile& segment : segments_of(file)) {
       paths.push_back(segment_path(file, segment.index));
     }
   }
   return paths;
 }
 
-void LogDirectories::create_missing() {
-  for (const std::string& directory : directories_) {
-    std::error_code error;
-    std::vector<std::string> missing;
-    for (std::filesystem::path path = directory;
-         !path.empty() && !std::filesystem::exists(path, error); path = path.parent_path()) {
-      missing.push_back(path);
-    }
-    created_.insert(created_.end(), missing.rbegin(), missing.rend());
-    std::filesystem::create_directories(directory, error);
-    if (error) {
-      platform::refuse("cannot create the log directory " + directory + ": " + error.message());
-    }
-  }
-}
-
-void LogDirectories::refuse_log() const {
-  constexpr const char* kAdvice = "; --overwrite replaces it";
-  for (const std::string& directory : directories_) {
-    std::vector<std::string> paths;
-    if (LogFileHeader header; starting_log(directory, &header)) {
-      paths.push_back(starting_file_path(directory));
-    }
-    for (const auto& [stream, path] : log_files_in(directory)) {
-      if (!log_file_is_blank(path)) paths.push_back(path);
-    }
-    // Segment files whose log file is lost are a log that cannot be read.
-    for (const SegmentFile& segment : segment_files_in(directory)) {
-      if (!std::filesystem::exists(segment.log_file)) paths.push_back(segment.log_file);
-    }
-    if (const auto continued = continued_in(directory); paths.empty() && !continued.empty()) {
-      platform::refuse("the log directory " + directory + " holds a log with " + continued[0] +
-                       "; --continue goes on with it, --overwrite replaces it");
-    }
-    if (paths.empty()) continue;
-    LogFileHeader header;
-    if (const std::string why = read_log_file_header(paths[0], &header); !why.empty()) {
-      platform::refuse("the log directory " + directory + " holds a log that cannot be read (" +
-                       why + ")" + kAdvice);
-    }
-    platform::refuse("the log directory " + directory + " holds a log of " + header.origin() +
-                     kAdvice);
-  }
-}
-
 // Removes what this run has added. The refusal has left the earlier log as it was.
 void LogDirectories::undo() {
+  if (manifest_ != nullptr) manifest_->undo();
   for (const std::string& path : lengths_ ? paths_of_files() : std::vector<std::string>()) {
-    std::error_code ignored;
     const auto length = lengths_->find(path);
     if (length == lengths_->end()) {
-      std::filesystem::remove(path, ignored);
-    } else if (std::filesystem::file_size(path, ignored) != length->second) {
-      std::filesystem::resize_file(path, length->second, ignored);
+      platform::files().remove(path);
+    } else if (length_of(path) != length->second) {
+      resize(path, length->second);
     }
   }
-  std::for_each(created_.rbegin(), created_.rend(), [](const std::string& path) {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  });
+  std::for_each(created_.rbegin(), created_.rend(),
+                [](const std::string& path) { platform::files().remove_directory(path); });
 }
 
-void LogDirectories::sync() const {
-  if (const int error = locks_->sync(); error != 0) {
-    platform::fatal(std::string("cannot sync the log directories: ") + strerror(error));
-  }
-}
-
-void LogDirectories::write_starting_file(const std::string& directory,
-                                         const std::vector<std::byte>& block) {
-  const std::string path = starting_file_path(directory);
-  const auto refuse = [&path](int error) {
-    platform::refuse("cannot write " + path + ": " + strerror(error));
-  };
-  created_.push_back(temporary(path));
-  const int fd = open(temporary(path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) refuse(errno);
-  int error = write_fully(fd, 0, block);
-  if (error == 0 && fsync(fd) != 0) error = errno;
-  close(fd);
-  if (error != 0) refuse(error);
-}
-
-void LogDirectories::replace(const LogFileHeader& header,
+void LogDirectories::replace(const LogFileHeader& header, bool history,
                              const std::function<void()>& write_headers,
+                             const std::function<void()>& replaced,
                              const std::function<void()>& after_step) {
-  const std::vector<std::byte> block = header.encode();
-  // The last chance to refuse: a full disk has no room for these files.
-  for (const std::string& directory : directories_) {
-    write_starting_file(directory, block);
-    after_step();
+  const int error = manifest_->prepare([&](Manifest& manifest) {
+    found_(manifest);
+    manifest.last_ordinal = header.ordinal;
+    ManifestRun run;
+    run.header = header;
+    manifest.runs.push_back(std::move(run));
+    manifest.lives.push_back({header.ordinal, header.run, history});
+  });
+  if (error != 0) {
+    platform::refuse("cannot write the manifest of the log in " + directories_[0] + ": " +
+                     strerror(error));
   }
+  after_step();
   undo_.forget();
-  for (const std::string& directory : directories_) {
-    const std::string path = starting_file_path(directory);
-    if (rename(temporary(path).c_str(), path.c_str()) != 0) {
-      platform::fatal("cannot rename a file to " + path + ": " + strerror(errno));
-    }
-    sync();
-    after_step();
-  }
-
+  manifest_->commit();
+  after_step();
+  replaced();
+  remove_replaced(*manifest_);
+  after_step();
   fit_segments(after_step);
   write_headers();
-  for (const std::string& directory : directories_) {
-    for (const auto& [stream, path] : log_files_in(directory)) {
-      if (std::ranges::find(files_, log_file_path(directory, stream)) != files_.end()) continue;
-      if (unlink(path.c_str()) != 0) {
-        platform::fatal("cannot remove the earlier log's file " + path + ": " + strerror(errno));
-      }
-      after_step();
-    }
-  }
-  remove_continued(after_step);
-  sync();
-
-  for (const std::string& directory : directories_) {
-    const std::string path = starting_file_path(directory);
-    if (unlink(path.c_str()) != 0) {
-      platform::fatal("cannot remove " + path + ": " + strerror(errno));
-    }
-    after_step();
-  }
-  sync();
+  const RemovedFiles removed =
+      remove_files(directories_, manifest_->current().removable, after_step);
+  for (const std::string& note : removed.notes) LOG(WARNING) << note;
+  manifest_->change([&](Manifest& manifest) {
+    manifest.run(header.ordinal)->begun = true;
+    manifest.replaced.clear();
+    std::erase_if(manifest.removable, [&removed](const Removable& one) {
+      return std::ranges::count(removed.gone, one) != 0;
+    });
+  });
   after_step();
 }
 
-void LogDirectories::remove_continued(const std::function<void()>& after_step) const {
-  for (const std::string& directory : directories_) {
-    for (const std::string& path : continued_in(directory)) {
-      std::error_code error;
-      std::filesystem::remove_all(path, error);
-      if (error) {
-        platform::fatal("cannot remove the earlier log's " + path + ": " + error.message());
+// Removes the earlier log's segment files that the new log cannot use or has not preallocated, and
+// cuts the others to its length. Runs before the headers are written, because the log's files may
+// grow from then on.
+void LogDirectories::fit_segments(const std::function<void()>& after_step) const {
+  const auto shorten = [this](const std::string& path, uint64_t bytes) {
+    if (bytes <= segment_bytes_) return;
+    if (const int error = resize(path, segment_bytes_); error != 0) {
+      platform::fatal("cannot shorten the earlier log's file " + path + ": " + strerror(error));
+    }
+  };
+  for (const std::string& file : files_) {
+    uint64_t kept = 1;
+    if (segment_bytes_ != 0) shorten(file, length_of(file));
+    for (const SegmentFile& segment : segments_of(file)) {
+      const std::string path = segment_path(file, segment.index);
+      if (segment_bytes_ != 0 && segment.bytes >= segment_bytes_ && segment.index == kept &&
+          kept < segments_) {
+        shorten(path, segment.bytes);
+        ++kept;
+      } else if (const int error = platform::files().remove(path); error != 0) {
+        platform::fatal("cannot remove the earlier log's file " + path + ": " + strerror(error));
       }
       after_step();
     }
-  }
-}
-
-// Runs before the headers are written, because the log's files may grow from then on.
-void LogDirectories::fit_segments(const std::function<void()>& after_step) const {
-  std::vector<SegmentFile> segments;
-  for (const std::string& directory : directories_) {
-    std::ranges::copy(segment_files_in(directory), std::back_inserter(segments));
-  }
-  std::map<std::string, uint64_t> kept;  // of each log file, how many of its segment files
-  for (const std::string& file : files_) {
-    const uint64_t bytes = std::filesystem::file_size(file);
-    if (segment_bytes_ != 0) shorten(file, bytes);
-    kept[file] = 0;
-  }
-  for (const SegmentFile& segment : segments) {
-    const std::string path = segment_path(segment.log_file, segment.index);
-    const auto of_file = kept.find(segment.log_file);
-    if (segment_bytes_ != 0 && segment.bytes >= segment_bytes_ && of_file != kept.end() &&
-        segment.index == of_file->second + 1) {
-      shorten(path, segment.bytes);
-      ++of_file->second;
-    } else {
-      if (unlink(path.c_str()) != 0) {
-        platform::fatal("cannot remove the earlier log's file " + path + ": " + strerror(errno));
-      }
-    }
-    after_step();
-  }
-}
-
-void LogDirectories::shorten(const std::string& path, uint64_t bytes) const {
-  if (bytes <= segment_bytes_) return;
-  if (truncate(path.c_str(), static_cast<off_t>(segment_bytes_)) != 0) {
-    platform::fatal("cannot shorten the earlier log's file " + path + ": " + strerror(errno));
   }
 }
 

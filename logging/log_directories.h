@@ -1,28 +1,23 @@
-// The directories of a run's log, and how they pass from an earlier log to a new one.
+// The directories of a run's log, and how a log begins in them: a new log, which may replace an
+// earlier one, or a run that continues the log that is there.
 //
-// Protocol. A crash at any moment leaves the earlier log or the new one, which is empty, and never
-// files of both. The steps are in this order, and each is durable before the next one begins:
+// Protocol. A crash at any moment leaves the log as it was, or the log with the new run, which is
+// empty. The steps are in this order, and each is durable before the next one begins:
 //
 //   1. Everything that may be refused: the locks, the question whether a log is there, opening the
 //      log files, and the run's other output files (LogOptions::before_replace). A new log file is
-//      created without a header, and a recycled one keeps its bytes; recovery ignores files that
-//      hold only zeros. Segments that are preallocated are created, or extended with zeros. The
-//      earlier log is whole. A refusal removes what was created.
-//   2. A *starting file* in every directory. It holds the new log's header. Recovery believes it
-//      when all of its directories have one: the log is then the new one, and is empty. Until the
-//      last starting file exists, the earlier log counts, and no byte of it has changed.
+//      created without a header, and a recycled one keeps its bytes. Segments that are
+//      preallocated are created, or extended with zeros. The files of a run that continues a log
+//      are in directories of its own, which are new. Then the member files and the new manifest,
+//      under another name: a full disk is noticed here. A refusal removes what was created.
+//   2. The new manifest takes the place of the earlier one (logging/format/manifest_file.h). It has
+//      the run, which has not begun: it is empty, whatever its files hold. It also has all that it
+//      makes removable.
 //   3. The removal of segments that the new log cannot use: each segment that is shorter than the
 //      new log's segments, and all segments after it, so that from here on no segment comes after
-//      one that is too short. Then the headers of the new log's files, and the removal of the
-//      earlier log's other files, of its later runs and of its checkpoints
-//      (logging/format/run_directories.h). The state of these files in between does not matter,
-//      because the starting files count.
-//   4. The removal of the starting files. All headers are written, so they say what the starting
-//      files said. Records are written only after this step.
-//
-// A run may find the starting files of another run that crashed in step 2, 3 or 4. Then the
-// directories hold no log with records, and all starting files, of any run, stand for an empty log.
-// They are replaced by rename(), so each is whole at all times.
+//      one that is too short. Then the headers of the new run's files, and the removal of what is
+//      removable (logging/format/remove_files.h).
+//   4. The manifest says that the run has begun. Records are written only after this step.
 #pragma once
 
 #include <functional>
@@ -33,44 +28,65 @@
 #include <vector>
 
 #include "logging/directory_locks.h"
-#include "logging/format/log_file.h"
+#include "logging/format/manifest_file.h"
 #include "platform/fatal.h"
 
 namespace logjam {
 
+// The log that a run continues.
+struct ContinuedLog {
+  // Outlives the run. The caller has locked its directories.
+  LogManifest* manifest = nullptr;
+  // Writes what the run's recovery has found out into the manifest, together with the run: the ends
+  // of the runs before it, and what is removable.
+  std::function<void(Manifest&)> found = [](Manifest&) {};
+};
+
 // The main thread makes it and calls its functions.
 class LogDirectories {
  public:
-  // Takes step 1. Creates the directories that are missing, and locks all of them until it is
-  // destroyed. Refuses if one cannot be used or, unless `overwrite`, holds a log. `files` are the
-  // paths of the new log's files, which the caller opens before it calls replace(). They have
-  // segments of `segment_bytes`, or none if that is 0.
-  LogDirectories(const std::vector<std::string>& directories, const std::vector<std::string>& files,
-                 uint64_t segment_bytes, bool overwrite);
+  // Takes step 1 as far as the log files. Creates the directories that are missing, and locks all
+  // of them until it is destroyed. Refuses if one cannot be used or, unless `overwrite`, holds a
+  // log. If `continued` is not null the run continues that log, and `directories` are its.
+  LogDirectories(const std::vector<std::string>& directories, const ContinuedLog* continued,
+                 bool overwrite);
 
-  // Takes steps 2 to 4. `write_headers` writes the headers of all files and makes them durable.
-  // `header` is the header of any of the files. For tests, calls `after_step` after each durable
-  // change.
-  void replace(const LogFileHeader& header, const std::function<void()>& write_headers,
+  // Returns the identity of the log, the ordinal of the run, and the directories of its files.
+  uint64_t log() const { return manifest_->current().log; }
+  uint32_t ordinal() const { return ordinal_; }
+  const std::vector<std::string>& directories_of_run() const { return directories_of_run_; }
+  // Returns the manifest of the log; before replace() it lacks the run.
+  LogManifest& manifest() { return *manifest_; }
+
+  // Says which files the caller is about to open: paths in the directories of the run, with
+  // segments of `segment_bytes`, or none if that is 0. `segments` are preallocated of each.
+  void will_open(const std::vector<std::string>& files, uint64_t segment_bytes, uint64_t segments);
+
+  // Takes the rest of step 1, and steps 2 to 4, of a run with this header. `history`: whether the
+  // run keeps one. `write_headers` writes the headers of all files and makes them durable.
+  // `replaced` is called after step 2. For tests, calls `after_step` after each durable change.
+  void replace(const LogFileHeader& header, bool history,
+               const std::function<void()>& write_headers, const std::function<void()>& replaced,
                const std::function<void()>& after_step);
 
  private:
-  void create_missing();
-  void refuse_log() const;
-  // Removes the earlier log's segment files that the new log cannot use, and cuts the others to its
-  // length.
+  void begin_log(bool overwrite);
+  void refuse_log(const FoundManifest& found) const;
+  void continue_log(const ContinuedLog& continued);
   void fit_segments(const std::function<void()>& after_step) const;
-  // Removes the later runs and the checkpoints of the earlier log.
-  void remove_continued(const std::function<void()>& after_step) const;
-  void shorten(const std::string& path, uint64_t bytes) const;
-  void write_starting_file(const std::string& directory, const std::vector<std::byte>& block);
   std::vector<std::string> paths_of_files() const;
   void undo();
-  void sync() const;
 
-  const std::vector<std::string> directories_, files_;
-  const uint64_t segment_bytes_;
-  std::vector<std::string> created_;  // by this object or for it, outermost first
+  const std::vector<std::string> directories_;
+  uint32_t ordinal_ = 1;
+  std::vector<std::string> directories_of_run_;
+  std::function<void(Manifest&)> found_ = [](Manifest&) {};
+  std::unique_ptr<LogManifest> own_;  // of a new log
+  LogManifest* manifest_ = nullptr;
+
+  std::vector<std::string> files_;
+  uint64_t segment_bytes_ = 0, segments_ = 0;
+  std::vector<std::string> created_;  // directories that this object has made, outermost first
   // The lengths of the files and segment files that existed before, once they are known. Until then
   // no file is changed.
   std::optional<std::map<std::string, uint64_t>> lengths_;

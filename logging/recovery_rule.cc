@@ -1,6 +1,7 @@
 #include "logging/recovery_rule.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "logging/format/record.h"
 
@@ -34,6 +35,46 @@ const uint64_t* last_watermark(const StreamTails& tails, size_t of, const Met& m
 
 bool met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
   return WatermarkWord::position(words[s]) <= tails[s].bytes;
+}
+
+// Returns whether the watermark record with these words may yet be met in stream `s`, or is.
+bool may_be_met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
+  return met_in(tails, s, words) || tails[s].why.empty();
+}
+
+// A rule wants the last watermark record that is met in all of these streams.
+struct Streams {
+  size_t first, end;
+};
+
+// Drops batches of watermark records of stream `of`. For each set of streams that a rule asks for,
+// keeps the batch with the last record that is met in the set, and the later ones with a record
+// that may yet be met.
+void forget_watermarks(StreamTails& tails, size_t of, const std::vector<Streams>& wanted) {
+  const size_t each = 1 + tails.size();
+  auto& batches = tails[of].watermarks;
+  std::vector<bool> keep(batches.size());
+  const auto last_is_in = [&](const Streams& set, size_t batch) {
+    for (size_t records = batches[batch]->size() / each; records > 0; --records) {
+      const uint64_t* words = &(*batches[batch])[(records - 1) * each + 1];
+      bool met = true, may_be_met = true;
+      for (size_t s = set.first; s < set.end && may_be_met; ++s) {
+        met = met && met_in(tails, s, words);
+        may_be_met = may_be_met_in(tails, s, words);
+      }
+      if (may_be_met) keep[batch] = true;
+      if (met && may_be_met) return true;
+    }
+    return false;
+  };
+  for (const Streams& set : wanted) {
+    for (size_t batch = batches.size(); batch > 0 && !last_is_in(set, batch - 1);) --batch;
+  }
+  size_t kept = 0;
+  for (size_t batch = 0; batch < batches.size(); ++batch) {
+    if (keep[batch]) std::swap(batches[kept++], batches[batch]);
+  }
+  batches.resize(kept);
 }
 
 // Returns a number up to which stream `s` lacks no record, if the last stream has watermarks for
@@ -84,7 +125,13 @@ RecoveryRule watermarks_cut(const std::string& name) {
                           std::to_string(reached);
                 return cut;
               },
-          .survives = up_to_sequence};
+          .survives = up_to_sequence,
+          .forget =
+              [](StreamTails& tails) {
+                std::vector<Streams> each;
+                for (size_t s = 0; s + 1 < tails.size(); ++s) each.push_back({s, s + 1});
+                forget_watermarks(tails, tails.size() - 1, each);
+              }};
 }
 
 RecoveryRule last_met_cut(const std::string& name) {
@@ -104,6 +151,9 @@ RecoveryRule last_met_cut(const std::string& name) {
                  std::to_string(tails[s].bytes) + " in stream " + std::to_string(s);
     }
     return cut;
+  };
+  rule.forget = [](StreamTails& tails) {
+    for (size_t s = 0; s < tails.size(); ++s) forget_watermarks(tails, s, {{0, tails.size()}});
   };
   return rule;
 }

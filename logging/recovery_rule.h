@@ -22,13 +22,17 @@ struct Cut {
   std::string why;  // what ended the usable part, for the operator
 };
 
-// Both functions may be called by any thread. They are monotone: a record that survives the cut of
+// Any thread may call the functions. The first two are monotone: a record that survives the cut of
 // some tails survives the cut of longer ones, so replay need not wait for the streams' ends.
 struct RecoveryRule {
   // Returns the cut for the tails of all streams.
   std::function<Cut(const StreamTails&)> cut;
   // Returns whether a record that lies before its stream's cut is used.
   std::function<bool(const RecordHeader&, const Cut&)> survives;
+  // Drops watermark records on which neither the cut of these tails depends, nor the cut of longer
+  // ones. Called while the streams are read, so that not all watermarks of a log are kept. A rule
+  // that uses StreamTail::watermarks should have it.
+  std::function<void(StreamTails&)> forget = [](StreamTails&) {};
 };
 
 // Recovery does not read the records before a stream's StreamStart, because it has their effects

@@ -86,6 +86,15 @@ int open_directory(const std::string& path) {
   return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+// Takes the lock of the open directory `lock`. Returns whether the lock is that of the directory
+// which is now at `path`: another process may have removed the open one, and a third process may
+// have made another one of the same name.
+bool take_lock(int lock, const std::string& path) {
+  struct stat mine, there;
+  return flock(lock, LOCK_EX | LOCK_NB) == 0 && fstat(lock, &mine) == 0 &&
+         stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino;
+}
+
 // Removes the groups of crashed runs in `directory`. It skips a live run's group, whose lock is
 // held; and the kernel refuses to remove a group that has threads.
 void remove_leftovers(const KernelFiles& kernel, const std::string& directory) {
@@ -95,7 +104,7 @@ void remove_leftovers(const KernelFiles& kernel, const std::string& directory) {
     if (!name.starts_with(kName)) continue;
     const int lock = open_directory(entry.path().string());
     if (lock < 0) continue;
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0 &&
+    if (take_lock(lock, entry.path().string()) &&
         kernel.remove_directory(directory + "/" + name) == 0) {
       LOG(INFO) << "removed the cgroup " << entry.path().string() << ", which a crashed run left";
     }
@@ -111,11 +120,7 @@ int make_locked(const KernelFiles& kernel, const std::string& directory) {
     if (!kernel.make_directory(directory) && !kernel.exists(directory)) return -1;
     const int lock = open_directory(path);
     if (lock < 0) continue;
-    struct stat mine, there;
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0 && fstat(lock, &mine) == 0 &&
-        stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino) {
-      return lock;
-    }
+    if (take_lock(lock, path)) return lock;
     close(lock);
     sleep_ns(100'000);
   }

@@ -3,29 +3,31 @@
 #include <cpuid.h>
 #include <immintrin.h>
 
-#include "platform/atomic.h"
+#include <span>
+
+#include "platform/cache_lines.h"
 #include "platform/clock.h"
 #include "platform/spin.h"
 
 namespace logjam::platform {
 namespace {
 
-using Lines = void (*)(const char* begin, const char* end);
+using Lines = std::span<const CacheLine>;
 
-__attribute__((target("clwb"))) void clwb_lines(const char* begin, const char* end) {
-  for (; begin < end; begin += kCacheLine) _mm_clwb(const_cast<char*>(begin));
+__attribute__((target("clwb"))) void clwb_lines(Lines lines) {
+  for (const CacheLine& line : lines) _mm_clwb(const_cast<CacheLine*>(&line));
 }
 
-__attribute__((target("clflushopt"))) void clflushopt_lines(const char* begin, const char* end) {
-  for (; begin < end; begin += kCacheLine) _mm_clflushopt(const_cast<char*>(begin));
+__attribute__((target("clflushopt"))) void clflushopt_lines(Lines lines) {
+  for (const CacheLine& line : lines) _mm_clflushopt(const_cast<CacheLine*>(&line));
 }
 
-void clflush_lines(const char* begin, const char* end) {
-  for (; begin < end; begin += kCacheLine) _mm_clflush(begin);
+void clflush_lines(Lines lines) {
+  for (const CacheLine& line : lines) _mm_clflush(&line);
 }
 
 struct Choice {
-  Lines lines;
+  void (*lines)(Lines);
   const char* name;
 };
 
@@ -47,9 +49,7 @@ const Choice& choice() {
 }  // namespace
 
 void write_back(const void* address, size_t bytes) {
-  const auto begin = reinterpret_cast<uintptr_t>(address);
-  choice().lines(reinterpret_cast<const char*>(begin & ~(kCacheLine - 1)),
-                 reinterpret_cast<const char*>(begin + bytes));
+  choice().lines(cache_lines_of(address, bytes));
   _mm_sfence();
 }
 

@@ -5,7 +5,7 @@ Each round runs the ledger in a configuration that follows from its seed, kills 
 recovers, and checks R1 to R4 and serializability against the history. The same seed gives the same
 configuration again: proof/crash_rounds.py --rounds=1 --seed=S
 Consecutive seeds walk through all schemes. With --scheme=NAME, only that scheme's rounds are
-played. With --lives, each round has three lives on one set of directories.
+played. With --lives, each round has three to five lives on one set of directories.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--seed", type=int, help="of the first round (default: random, printed)")
     parser.add_argument("--lives", action="store_true",
-                        help="play rounds of three lives, with checkpoints (lives_round.h)")
+                        help="play rounds of three to five lives, with checkpoints (lives_round.h)")
     parser.add_argument("--scheme",
                         help="play only this scheme's rounds: some 24 of 468 consecutive seeds")
     parser.add_argument("--build", default="build", help="the binaries' directory, under the root")

@@ -5,6 +5,8 @@
 # --test adds what only the tests of scripts/ need: a batch system, ssh and a browser. Their servers
 # are neither started nor enabled; the tests start their own.
 # --developer adds the packages that only `make CXX=clang++` and `make tidy` need.
+# --mutants adds what only `make mutants` needs: universalmutator, from PyPI, in a Python of its own
+# in build/mutants/venv.
 set -euo pipefail
 
 packages=(
@@ -18,7 +20,8 @@ case ${1:-} in
     packages+=(slurmctld slurmd slurm-client munge parallel openssh-server openssh-client chromium)
     ;;
   --developer) packages+=(clang clang-tidy libclang-rt-dev) ;;
-  *) echo "usage: scripts/install_deps.sh [--test | --developer]" >&2; exit 2 ;;
+  --mutants) packages+=(python3-venv) ;;
+  *) echo "usage: scripts/install_deps.sh [--test | --developer | --mutants]" >&2; exit 2 ;;
 esac
 
 fail() {
@@ -35,7 +38,23 @@ missing=()
 for package in "${packages[@]}"; do
   grep -qx "$package installed" <<<"$installed" || missing+=("$package")
 done
-[ ${#missing[@]} -eq 0 ] && exit 0
+
+# The version is fixed, so that a seed draws the same mutants. Its dependencies serve other modes.
+generator=universalmutator==1.14.1
+venv=$(dirname "$0")/../build/mutants/venv
+install_generator() {
+  [ -e "$venv/$generator" ] && return
+  echo "install_deps: pip installs $generator in build/mutants/venv now" >&2
+  mkdir -p "$(dirname "$venv")"
+  { /usr/bin/python3 -m venv --clear "$venv" &&
+    "$venv/bin/pip" install --quiet --no-deps "$generator"; } >&2 ||
+    fail "pip could not install $generator, see above"
+  touch "$venv/$generator"
+}
+if [ ${#missing[@]} -eq 0 ]; then
+  [ "${1:-}" != --mutants ] || install_generator
+  exit 0
+fi
 
 how="apt-get"
 [ "$(id -u)" -eq 0 ] || how="sudo apt-get"
@@ -89,3 +108,4 @@ apt install --no-install-recommends "${missing[@]}" || {
 if [ ${#servers[@]} -gt 0 ] && [ -d /run/systemd/system ]; then
   "${as_root[@]}" systemctl --quiet disable --now "${servers[@]}" >"$log" 2>&1 || true
 fi
+[ "${1:-}" != --mutants ] || install_generator

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <span>
 
+#include "platform/cache_lines.h"
 #include "platform/clock.h"
 #include "platform/park.h"
 #include "platform/persist.h"
@@ -65,12 +66,11 @@ void Parker::unpark() {
 }
 
 void write_back(const void* address, size_t bytes) {
-  const auto begin = reinterpret_cast<uintptr_t>(address) / kCacheLine;
-  const auto end = (reinterpret_cast<uintptr_t>(address) + bytes + kCacheLine - 1) / kCacheLine;
+  const auto lines = cache_lines_of(address, bytes);
   // One fence waits for all lines.
   const sim::Machine& machine = sim::machine();
-  if (end > begin) {
-    sim::scheduler().spend(machine.write_back + (end - begin - 1) * machine.write_back_line);
+  if (!lines.empty()) {
+    sim::scheduler().spend(machine.write_back + (lines.size() - 1) * machine.write_back_line);
   }
   sim::before_fence();
 }

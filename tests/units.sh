@@ -8,7 +8,7 @@ set -euo pipefail
 directory=$1
 shift
 mkdir -p "$directory"
-most=8
+most=24
 
 declare -A count
 declare -A files

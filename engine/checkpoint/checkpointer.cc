@@ -1,22 +1,18 @@
 #include "engine/checkpoint/checkpointer.h"
 
 #include <glog/logging.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <numeric>
-#include <system_error>
 
 #include "engine/checkpoint/row_writer.h"
-#include "logging/device/write_file.h"
-#include "logging/format/run_directories.h"
+#include "logging/format/remove_files.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 #include "platform/host.h"
 
 namespace logjam {
@@ -27,34 +23,85 @@ constexpr uint64_t kWaitNs = 200'000;
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-// Makes the directories of the checkpoint, whose names are durable before its metadata. Returns an
-// empty string, or one sentence that says what failed.
-std::string make_directories(const CheckpointOptions& options, uint64_t number) {
-  for (const std::string& directory : options.directories) {
-    const std::string path = checkpoint_directory(directory, number);
-    std::error_code error;
-    std::filesystem::remove_all(path, error);  // left by an abandoned checkpoint
-    std::filesystem::create_directory(path, error);
-    if (error) return "cannot create " + path + ": " + error.message();
-    if (const int failed = sync_directory_of(path, options.sync); failed != 0) {
-      return "cannot sync " + directory + ": " + strerror(failed);
+// Keeps the two newest complete checkpoints, of which `latest` is one, and marks all that they make
+// removable.
+void cover(Manifest& manifest, const std::vector<std::string>& directories, uint64_t latest) {
+  std::vector<Checkpoint> kept;
+  for (auto one = manifest.checkpoints.rbegin(); one != manifest.checkpoints.rend(); ++one) {
+    std::string missing;
+    paths_of(directories, *one, &missing);
+    const bool usable = one->complete && missing.empty() && one->number <= latest;
+    if (usable && kept.size() < 2) kept.push_back(*one);
+  }
+  const std::vector<Checkpoint> all = manifest.checkpoints;
+  for (const Checkpoint& one : all) {
+    if (std::ranges::count(kept, one.number, &Checkpoint::number) == 0) {
+      manifest.remove_checkpoint(one.number);
     }
   }
-  return "";
+  if (kept.size() < 2) return;
+  const Checkpoint& before = kept[1];
+  const std::vector<ManifestRun> runs = manifest.runs;
+  for (const ManifestRun& run : runs) {
+    if (run.ordinal() >= before.ordinal) continue;
+    manifest.remove_run(run.ordinal());
+    manifest.whole = false;
+  }
+  ManifestRun* run = manifest.run(before.ordinal);
+  if (before.at_end || run == nullptr) return;
+  run->released.clear();
+  for (const StreamStart& start : before.rsn) run->released.push_back(start.position);
+  manifest.whole = false;
 }
 
-uint64_t next_number(const std::vector<std::string>& directories) {
-  const auto numbers = checkpoint_numbers_in(directories);
-  return numbers.empty() ? 1 : numbers.back() + 1;
+// Removes what the manifest calls removable.
+void remove_removable(const CheckpointOptions& options) {
+  const RemovedFiles removed =
+      remove_files(options.manifest->directories(), options.manifest->current().removable,
+                   [&options] { options.after_step("a file removed"); });
+  for (const std::string& note : removed.notes) LOG(WARNING) << note;
+  if (removed.gone.empty()) return;
+  options.manifest->change([&removed](Manifest& manifest) {
+    std::erase_if(manifest.removable, [&removed](const Removable& one) {
+      return std::ranges::count(removed.gone, one) != 0;
+    });
+  });
 }
 
 }  // namespace
 
+Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong) {
+  const std::vector<std::string>& directories = options.manifest->directories();
+  Checkpoint checkpoint = options.about;
+  checkpoint.id = platform::random_number();
+  checkpoint.number = options.manifest->current().last_checkpoint + 1;
+  // A `checkpoint-N` of something else is left alone.
+  const auto taken = [&](const std::string& directory) {
+    platform::FileStatus status;
+    const std::string path = checkpoint_directory(directory, checkpoint.number);
+    return platform::files().status(path, &status) != 0 || status.kind != platform::FileKind::kNone;
+  };
+  while (std::ranges::any_of(directories, taken)) ++checkpoint.number;
+  options.manifest->change([&](Manifest& manifest) {
+    manifest.last_checkpoint = checkpoint.number;
+    manifest.checkpoints.push_back(checkpoint);
+  });
+  options.after_step("begun");
+  wrong->clear();
+  for (const std::string& directory : directories) {
+    const std::string path = checkpoint_directory(directory, checkpoint.number);
+    const int error = make_directory_of(path, checkpoint.id);
+    if (error == 0) continue;
+    *wrong = "cannot create " + path + ": " + strerror(error);
+    break;
+  }
+  return checkpoint;
+}
+
 std::string write_rows(Database& database, const CheckpointOptions& options,
-                       const std::function<bool()>& stops, Checkpoint* about) {
-  std::string wrong = make_directories(options, about->number);
-  if (!wrong.empty()) return wrong;
-  const auto writers = static_cast<uint32_t>(options.directories.size());
+                       const std::function<bool()>& stops, Checkpoint* checkpoint) {
+  const std::vector<std::string>& directories = options.manifest->directories();
+  const auto writers = static_cast<uint32_t>(directories.size());
   const TableParts parts(database, writers * options.files);
   std::unique_ptr<DevicePace> pace;
   if (options.bytes_per_second > 0) pace = std::make_unique<DevicePace>(options.bytes_per_second);
@@ -68,13 +115,12 @@ std::string write_rows(Database& database, const CheckpointOptions& options,
     platform::name_this_thread("checkpoint-" + std::to_string(writer));
     if (!options.sockets.empty()) platform::pin_to_socket(options.sockets[writer]);
     for (uint32_t part = writer; part < parts.parts(); part += writers) {
-      RowWriter file({.path = checkpoint_directory(options.directories[writer], about->number) +
+      RowWriter file({.path = checkpoint_directory(directories[writer], checkpoint->number) +
                               "/rows-" + std::to_string(part),
-                      .id = about->id,
+                      .id = checkpoint->id,
                       .part = static_cast<uint16_t>(part),
                       .pace = pace.get(),
-                      .stops = stops,
-                      .sync = options.sync});
+                      .stops = stops});
       written[part].wrong = file.write(database, parts);
       if (!written[part].wrong.empty()) return;
       written[part].file = file.file();
@@ -82,8 +128,8 @@ std::string write_rows(Database& database, const CheckpointOptions& options,
     }
     // The names of the files are durable before the metadata that lists them.
     const std::string path =
-        checkpoint_directory(options.directories[writer], about->number) + "/rows";
-    if (const int error = sync_directory_of(path, options.sync); error != 0) {
+        checkpoint_directory(directories[writer], checkpoint->number) + "/rows";
+    if (const int error = platform::sync_parent(path); error != 0) {
       written[writer].wrong = "cannot sync the directory of " + path + ": " + strerror(error);
     }
   };
@@ -92,62 +138,49 @@ std::string write_rows(Database& database, const CheckpointOptions& options,
     threads.emplace_back([&write_files, writer] { write_files(writer); });
   }
   for (platform::thread& thread : threads) thread.join();
-  about->tables = describe_tables(database);
+  checkpoint->tables = describe_tables(database);
   for (const Written& one : written) {
     if (!one.wrong.empty()) return one.wrong;
-    about->files.push_back(one.file);
-    about->sequence = std::max(about->sequence, one.sequence);
+    checkpoint->files.push_back(one.file);
+    checkpoint->sequence = std::max(checkpoint->sequence, one.sequence);
   }
   return "";
 }
 
-void remove_covered(const CheckpointOptions& options, const Checkpoint& latest) {
-  // The complete checkpoints of this log, newest first.
-  std::vector<Checkpoint> complete;
-  const std::vector<uint64_t> numbers = checkpoint_numbers_in(options.directories);
-  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
-    Checkpoint one;
-    const bool usable = find_checkpoint(options.directories, *number, &one).empty() &&
-                        one.first_run == latest.first_run && one.number <= latest.number;
-    if (usable && complete.size() < 2) {
-      complete.push_back(std::move(one));
+void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& latest) {
+  LogManifest& log = *options.manifest;
+  log.change([&](Manifest& manifest) {
+    *std::ranges::find(manifest.checkpoints, latest.number, &Checkpoint::number) = latest;
+    manifest.checkpoints.back().complete = true;
+    cover(manifest, log.directories(), latest.number);
+  });
+  options.after_step("complete");
+  const Manifest manifest = log.current();
+  for (const ManifestRun& run : manifest.runs) {
+    if (run.released.empty()) continue;
+    if (options.release_log && run.ordinal() == options.about.ordinal) {
+      options.release_log(run.released);
     } else {
-      remove_checkpoint(options.directories, *number);
-      options.after_step("an older checkpoint removed");
+      remove_released(log.directories(), run);
     }
-  }
-  if (complete.size() < 2) return;
-  const Checkpoint& before = complete[1];
-  if (before.run == latest.run && !before.at_end && options.release_log) {
-    std::vector<uint64_t> positions;
-    for (const StreamStart& start : before.rsn) positions.push_back(start.position);
-    options.release_log(positions);
     options.after_step("the log released");
   }
-  const auto later = later_runs_in(options.directories);
-  for (uint32_t ordinal = 1; ordinal < before.ordinal; ++ordinal) {
-    if (ordinal > 1 && std::ranges::find(later, ordinal) == later.end()) continue;
-    if (const int error = remove_run(options.directories, ordinal); error != 0) {
-      platform::fatal("cannot remove run " + std::to_string(ordinal) +
-                      " of the log: " + strerror(error));
-    }
-    options.after_step("an earlier run removed");
-  }
+  remove_removable(options);
 }
 
-Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
-                             const std::vector<uint64_t>& tails) {
-  Checkpoint checkpoint = options.about;
-  checkpoint.number = next_number(options.directories);
-  checkpoint.id = platform::random_number();
+void abandon_checkpoint(const CheckpointOptions& options, uint64_t number) {
+  options.manifest->change([number](Manifest& manifest) { manifest.remove_checkpoint(number); });
+  remove_removable(options);
+}
+
+Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options) {
+  std::string wrong;
+  Checkpoint checkpoint = begin_checkpoint(options, &wrong);
   checkpoint.at_end = true;
-  checkpoint.tails = tails;
-  std::string wrong = write_rows(database, options, nullptr, &checkpoint);
+  if (wrong.empty()) wrong = write_rows(database, options, nullptr, &checkpoint);
   options.after_step("the rows written");
-  if (wrong.empty()) wrong = write_metadata(options.directories[0], checkpoint, options.sync);
   if (!wrong.empty()) platform::fatal(wrong);
-  options.after_step("the metadata written");
-  remove_covered(options, checkpoint);
+  complete_checkpoint(options, checkpoint);
   return checkpoint;
 }
 
@@ -159,8 +192,7 @@ Checkpointer::Checkpointer(const CheckpointOptions& options, Database& database,
       log_(log),
       epochs_(epochs),
       question_(question),
-      acknowledged_(std::move(acknowledged)),
-      number_(next_number(options.directories) - 1) {}
+      acknowledged_(std::move(acknowledged)) {}
 
 void Checkpointer::start() {
   thread_ = platform::thread([this] { daemon(); });
@@ -205,22 +237,23 @@ void Checkpointer::take() {
     taking_since_ns_ = began_ns_;
     acknowledged_before_ = acknowledged_();
   }
-  Checkpoint checkpoint = options_.about;
-  checkpoint.number = ++number_;
-  checkpoint.id = platform::random_number();
+  std::string wrong;
+  Checkpoint checkpoint = begin_checkpoint(options_, &wrong);
   epochs_.pause_removals();
   for (const uint64_t position : log_.published_positions()) {
     checkpoint.rsn.push_back({.position = position});
   }
   options_.after_step("RSN taken");
-  std::string wrong = write_rows(
-      database_, options_, [this] { return stopping(); }, &checkpoint);
+  if (wrong.empty()) {
+    wrong = write_rows(
+        database_, options_, [this] { return stopping(); }, &checkpoint);
+  }
   epochs_.resume_removals();
   options_.after_step("the rows written");
   bool complete = false;
   if (wrong.empty() && wait_until_safe(checkpoint) && complete_rsn(&checkpoint)) {
-    wrong = write_metadata(options_.directories[0], checkpoint, options_.sync);
-    complete = wrong.empty();
+    complete = true;
+    complete_checkpoint(options_, checkpoint);
   }
   if (!wrong.empty() && wrong != RowWriter::kAbandoned) platform::fatal(wrong);
   {
@@ -235,11 +268,9 @@ void Checkpointer::take() {
       stats_.longest_seconds = std::max(stats_.longest_seconds, took);
     }
   }
-  if (!complete) return remove_checkpoint(options_.directories, number_);
+  if (!complete) return abandon_checkpoint(options_, checkpoint.number);
   VLOG(1) << checkpoint.name() << ": " << checkpoint.rows() << " rows, " << checkpoint.bytes()
           << " bytes";
-  options_.after_step("the metadata written");
-  remove_covered(options_, checkpoint);
 }
 
 // Waits for step 4. Returns false if the run ends before, as do the next two functions.

@@ -13,8 +13,10 @@
 //   5. RSN, the numbers: for each stream a number up to which it lacks no record
 //      (LogScheme::durable_sequences), and a record's end up to which it is durable. No record up
 //      to that number lies after that end.
-//   6. The metadata: written, synced, renamed, and the directory synced. Now the checkpoint counts.
-//   7. The last two checkpoints stay. The log is released up to the RSN of the older one.
+//   6. The manifest says that the checkpoint is complete. Now it counts. The last two checkpoints
+//      stay: in the same step the manifest says that earlier ones are removable, and so is the log
+//      before the RSN of the older one.
+//   7. What is removable is removed.
 //
 // Why this is enough. A transaction with a record before the RSN had locked all that it writes
 // before it reserved the record, and keeps the locks until it has installed its writes. So the walk
@@ -35,17 +37,15 @@
 // earlier one, and the log still reaches back to the RSN of the earlier one.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/commit_point_request.h"
 #include "engine/storage/database.h"
 #include "engine/storage/reclaimer.h"
+#include "logging/format/manifest_file.h"
 #include "logging/log_scheme.h"
 #include "platform/mutex.h"
 #include "platform/thread.h"
@@ -53,18 +53,17 @@
 namespace logjam {
 
 struct CheckpointOptions {
-  std::vector<std::string> directories;  // of the log
-  double every_seconds = 0;              // from one start to the next; 0: never
-  uint64_t every_bytes = 0;              // of log; 0: never
-  double bytes_per_second = 0;           // of all writers together; 0: no limit
-  uint32_t files = 1;                    // in each directory
+  LogManifest* manifest = nullptr;  // of the log; it outlives all that uses the options
+  double every_seconds = 0;         // from one start to the next; 0: never
+  uint64_t every_bytes = 0;         // of log; 0: never
+  double bytes_per_second = 0;      // of all writers together; 0: no limit
+  uint32_t files = 1;               // in each directory
   // The socket on whose cores the writer of each directory runs; empty: they run on all cores.
   std::vector<int> sockets = {};
-  // The metadata about the run: first_run, ordinal, run, revision, flags.
+  // The metadata about the run: ordinal, revision, flags.
   Checkpoint about;
   // Releases the log up to these positions (Log::release).
   std::function<void(const std::vector<uint64_t>&)> release_log = nullptr;
-  SyncFile* sync = fsync;  // tests replace it
   // Tests: called after each step, with its name.
   std::function<void(const char*)> after_step = [](const char*) {};
 
@@ -80,21 +79,28 @@ struct CheckpointStats {
   double longest_seconds = 0;  // of a completed one, from step 1 to step 6
 };
 
-// Writes all tuples of `database` to the files of a checkpoint that `about` describes, in
-// `directories`, and completes its metadata in memory: files, sequence, tables. Returns an empty
-// string, RowWriter::kAbandoned, or one sentence that says what failed.
-std::string write_rows(Database& database, const CheckpointOptions& options,
-                       const std::function<bool()>& stops, Checkpoint* about);
+// Begins a checkpoint: draws its number and id, puts it into the manifest, which does not call it
+// complete, and makes its directories. Sets `wrong` to an empty string, or to one sentence that
+// says what failed.
+Checkpoint begin_checkpoint(const CheckpointOptions& options, std::string* wrong);
 
-// Carries out step 7 after the checkpoint `latest`. Keeps `latest` and the complete checkpoint
-// before it. Removes the others, and the runs before the run of the older kept checkpoint. If both
-// kept checkpoints are of one run, releases that run's log up to the RSN of the older one.
-void remove_covered(const CheckpointOptions& options, const Checkpoint& latest);
+// Writes all tuples of `database` to the files of `checkpoint`, which has begun, and completes what
+// is known of it in memory: files, sequence, tables. Returns an empty string,
+// RowWriter::kAbandoned, or one sentence that says what failed.
+std::string write_rows(Database& database, const CheckpointOptions& options,
+                       const std::function<bool()>& stops, Checkpoint* checkpoint);
+
+// Carries out steps 6 and 7. Keeps `latest` and the complete checkpoint before it whose files are
+// there. Removes the others, and the runs before the run of the older kept checkpoint. Releases
+// that run's log up to the RSN of the older one.
+void complete_checkpoint(const CheckpointOptions& options, const Checkpoint& latest);
+
+// Removes a checkpoint that will not be completed.
+void abandon_checkpoint(const CheckpointOptions& options, uint64_t number);
 
 // Takes a checkpoint of a recovered database in which no transaction runs. It holds all of the run
-// that options.about names, whose streams have `tails`. Returns it, or ends the process.
-Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options,
-                             const std::vector<uint64_t>& tails);
+// that options.about names, whose end is in the manifest. Returns it, or ends the process.
+Checkpoint checkpoint_at_end(Database& database, const CheckpointOptions& options);
 
 class Checkpointer {
  public:
@@ -128,8 +134,7 @@ class Checkpointer {
   Epochs& epochs_;
   CommitPointRequest& question_;
   const std::function<uint64_t()> acknowledged_;
-  uint64_t number_ = 0;       // of the latest checkpoint; the daemon's
-  uint64_t began_ns_ = 0;     // when it began
+  uint64_t began_ns_ = 0;     // when the latest checkpoint began; the daemon's
   uint64_t began_bytes_ = 0;  // the bytes of log that were durable then
   platform::atomic<bool> stopping_{false};
   platform::thread thread_;

@@ -4,6 +4,7 @@
 
 #include "engine/checkpoint/row_blocks.h"
 #include "platform/clock.h"
+#include "platform/fatal.h"
 #include "platform/thread.h"
 
 namespace logjam {
@@ -57,15 +58,13 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
                            const Checkpoint& checkpoint, double read_bytes_per_second) {
   LoadResult result;
   const uint64_t start = platform::now_ns();
+  const std::vector<std::string> paths = paths_of(directories, checkpoint, &result.error);
+  if (!result.error.empty()) return result;
   const std::string tables = describe_tables(database);
   if (tables != checkpoint.tables) {
     result.error = checkpoint.name() + " has the tables " + checkpoint.tables +
                    ", and this workload has " + tables;
     return result;
-  }
-  std::vector<std::string> paths;
-  for (const CheckpointFile& file : checkpoint.files) {
-    paths.push_back(path_of(directories, checkpoint, file));
   }
   DevicePaces all_paces(read_bytes_per_second);
   const std::vector<DevicePace*> paces = all_paces.of(paths);
@@ -79,6 +78,8 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
                             .bytes = file.bytes,
                             .part = static_cast<uint16_t>(i)},
                            paces.empty() ? nullptr : paces[i]);
+    // A file that cannot be read is not known to be wrong: another start may not be the best one.
+    if (wrong[i].starts_with(kCannotRead)) platform::fatal(checkpoint.name() + ": " + wrong[i]);
     counts[i] = {loader.rows(), loader.tombstones()};
     if (wrong[i].empty() && (file.rows != counts[i].first || file.tombstones != counts[i].second)) {
       wrong[i] = paths[i] + " has " + std::to_string(counts[i].first) + " rows, and " +
@@ -93,6 +94,7 @@ LoadResult load_checkpoint(Database& database, const std::vector<std::string>& d
   for (size_t i = 0; i < paths.size(); ++i) {
     if (!wrong[i].empty() && result.error.empty()) {
       result.error = checkpoint.name() + " cannot be used: " + wrong[i];
+      result.corrupt = true;
     }
     result.rows += counts[i].first;
     result.tombstones += counts[i].second;

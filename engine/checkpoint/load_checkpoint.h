@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/checkpoint/checkpoint.h"
 #include "engine/storage/database.h"
+#include "logging/format/checkpoint.h"
 
 namespace logjam {
 
 struct LoadResult {
-  std::string error;  // one sentence, or empty; after an error the database cannot be used
+  std::string error;     // one sentence, or empty; after an error the database cannot be used
+  bool corrupt = false;  // `error` says that the files were read, and have not what was written
   uint64_t rows = 0, tombstones = 0, bytes = 0;
   double seconds = 0;
 };

@@ -1,13 +1,12 @@
 #include "engine/checkpoint/row_blocks.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
+#include "platform/files.h"
 #include "platform/text.h"
 
 namespace logjam {
@@ -18,35 +17,29 @@ constexpr uint64_t kReadBytes = uint64_t{4} << 20;
 // A file that is closed at the end of its scope.
 class OpenFile {
  public:
-  explicit OpenFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (fd_ >= 0) posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  explicit OpenFile(const std::string& path) : file_(platform::files().open(path, O_RDONLY)) {
+    // Advice about a file that is no descriptor, as in tests, does nothing.
+    posix_fadvise(file_, 0, 0, POSIX_FADV_SEQUENTIAL);
   }
   ~OpenFile() {
-    if (fd_ >= 0) close(fd_);
+    if (file_ >= 0) platform::files().close(file_);
   }
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  bool is_open() const { return fd_ >= 0; }
+  // Returns 0, or the errno with which the file could not be opened.
+  int error() const { return std::max(0, -file_); }
 
   // Reads up to `count` bytes at `from`, and asks the kernel to read ahead. Returns the number of
-  // bytes, or -1 with errno.
+  // bytes, or -errno.
   int64_t read(std::byte* to, uint64_t from, uint64_t count) const {
-    posix_fadvise(fd_, static_cast<off_t>(from + count), static_cast<off_t>(2 * kReadBytes),
+    posix_fadvise(file_, static_cast<off_t>(from + count), static_cast<off_t>(2 * kReadBytes),
                   POSIX_FADV_WILLNEED);
-    uint64_t done = 0;
-    while (done < count) {
-      const ssize_t n = pread(fd_, to + done, count - done, static_cast<off_t>(from + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return -1;
-      if (n == 0) break;
-      done += static_cast<uint64_t>(n);
-    }
-    return static_cast<int64_t>(done);
+    return platform::read_all(file_, from, {to, count});
   }
 
  private:
-  const int fd_;
+  const int file_;  // or -errno
 };
 
 }  // namespace
@@ -65,8 +58,10 @@ uint64_t block_checksum(const BlockHeader& block, uint64_t id, uint64_t offset) 
 std::string read_blocks(const RowFile& file, DevicePace* pace,
                         const std::function<std::string(const BlockHeader&)>& visit) {
   const OpenFile in(file.path);
-  const auto unreadable = [&] { return "cannot read " + file.path + ": " + strerror(errno); };
-  if (!in.is_open()) return unreadable();
+  const auto unreadable = [&](int error) {
+    return std::string(kCannotRead) + file.path + ": " + strerror(error);
+  };
+  if (in.error() != 0) return unreadable(in.error());
   std::vector<uint64_t> words(kReadBytes / sizeof(uint64_t));
   auto* const memory = reinterpret_cast<std::byte*>(words.data());
   uint64_t offset = 0;  // of the next block
@@ -74,7 +69,7 @@ std::string read_blocks(const RowFile& file, DevicePace* pace,
   while (offset < file.bytes) {
     const uint64_t want = std::min(kReadBytes, file.bytes - offset);
     const int64_t got = in.read(memory + have, offset + have, want - have);
-    if (got < 0) return unreadable();
+    if (got < 0) return unreadable(static_cast<int>(-got));
     if (pace != nullptr) pace->transfer(static_cast<uint64_t>(got));
     have += static_cast<uint64_t>(got);
     uint64_t at = 0;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/storage/database.h"
@@ -55,9 +56,11 @@ struct RowFile {
   uint16_t part = 0;
 };
 
+inline constexpr std::string_view kCannotRead = "cannot read ";
 // Calls `visit` for each block of the file, in order; the block is valid during the call. `visit`
 // returns an empty string, or one sentence about an error, which ends the reading. Returns that
-// sentence, or one that says why the file cannot be read or fails its checks, or an empty string.
+// sentence, or one that says why the file fails its checks or, beginning with kCannotRead, cannot
+// be read, or an empty string.
 std::string read_blocks(const RowFile& file, DevicePace* pace,
                         const std::function<std::string(const BlockHeader&)>& visit);
 

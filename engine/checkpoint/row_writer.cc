@@ -1,7 +1,6 @@
 #include "engine/checkpoint/row_writer.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,11 +8,14 @@
 #include <filesystem>
 
 #include "engine/storage/committed_row.h"
-#include "logging/device/write_file.h"
 #include "platform/clock.h"
+#include "platform/files.h"
 #include "platform/spin.h"
 
 namespace logjam {
+
+using platform::files;
+
 namespace {
 
 constexpr uint64_t kPage = 4096;
@@ -52,17 +54,17 @@ RowWriter::RowWriter(RowWriterOptions options)
 }
 
 RowWriter::~RowWriter() {
-  if (fd_ >= 0) close(fd_);
+  if (out_ >= 0) files().close(out_);
 }
 
 // Opens the file for direct writes if possible: in the page cache, the rows would push out the log,
 // and the kernel would choose when to write them back.
 bool RowWriter::open_file() {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
-  fd_ = open(options_.path.c_str(), kFlags | O_DIRECT, 0644);
-  if (fd_ < 0 && errno == EINVAL) fd_ = open(options_.path.c_str(), kFlags, 0644);
-  if (fd_ < 0) fail("create", errno);
-  return fd_ >= 0;
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
+  out_ = files().open(options_.path, kFlags | O_DIRECT);
+  if (out_ == -EINVAL) out_ = files().open(options_.path, kFlags);
+  if (out_ < 0) fail("create", -out_);
+  return out_ >= 0;
 }
 
 std::string RowWriter::write(Database& database, const TableParts& parts) {
@@ -80,8 +82,13 @@ std::string RowWriter::write(Database& database, const TableParts& parts) {
   }
   file_.bytes = begin_ + filled_;
   flush(true);
-  if (good() && options_.sync(fd_) != 0) fail("sync", errno);
+  if (good()) sync();
   return error_;
+}
+
+void RowWriter::sync() {
+  const int error = files().sync(out_);
+  if (error != 0) fail("sync", error);
 }
 
 void RowWriter::add(const Table& table, const Tuple& tuple) {
@@ -143,7 +150,7 @@ void RowWriter::flush(bool all) {
   }
   if (!good() || bytes == 0) return;
   if (options_.pace != nullptr) options_.pace->transfer(bytes);
-  const int error = write_fully(fd_, begin_, {buffer_.data(), bytes});
+  const int error = platform::write_all(out_, begin_, {buffer_.data(), bytes});
   if (error != 0) return fail("write", error);
   if (all) return;
   std::memmove(buffer_.data(), buffer_.data() + bytes, filled_ - bytes);

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/checkpoint/checkpoint.h"
 #include "engine/checkpoint/row_blocks.h"
 #include "engine/storage/database.h"
+#include "logging/format/checkpoint.h"
 #include "platform/memory.h"
 
 namespace logjam {
@@ -40,7 +40,6 @@ struct RowWriterOptions {
   uint16_t part = 0;
   DevicePace* pace = nullptr;             // null: as fast as the device takes it
   std::function<bool()> stops = nullptr;  // called regularly; true abandons the checkpoint
-  SyncFile* sync = nullptr;
 };
 
 // One thread makes it and calls its functions.
@@ -67,6 +66,7 @@ class RowWriter {
   void begin_block(const Table& table);
   void end_block();
   void flush(bool all);
+  void sync();
   void fail(const char* what, int error);
   bool good() const { return error_.empty(); }
 
@@ -79,7 +79,7 @@ class RowWriter {
   CheckpointFile file_;
   uint64_t sequence_ = 0;
   std::string error_;
-  int fd_ = -1;
+  int out_ = -1;  // the open file
 };
 
 }  // namespace logjam

@@ -33,7 +33,7 @@ std::string for_each_transaction(
   all.bytes.assign(files.paths.size(), ~uint64_t{0});
   const RecoveryRule rule{nullptr, [](const RecordHeader&, const Cut&) { return true; }};
   for (uint32_t stream = 0; stream < files.paths.size(); ++stream) {
-    LogReader reader(files.paths[stream], {}, files.start(stream));
+    LogReader reader(files, stream);
     if (!reader.error().empty()) return reader.error();
     TransactionAssembler assembler(stream, rule);
     RecordBatch batch;

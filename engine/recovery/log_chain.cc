@@ -3,76 +3,69 @@
 #include <algorithm>
 #include <utility>
 
-#include "logging/format/run_directories.h"
-
 namespace logjam {
 namespace {
 
-// Finds the runs that are needed in addition to `checkpoint`. Returns why they cannot be used, or
-// an empty string.
-std::string add_runs(const std::vector<std::string>& directories, const Checkpoint& checkpoint,
-                     RecoveryStart* start) {
-  const uint32_t from = checkpoint.ordinal + (checkpoint.at_end ? 1 : 0);
-  Runs found = find_runs(directories, from, checkpoint.first_run);
-  if (checkpoint.at_end && found.runs.empty() && !later_run_began(directories, from)) return "";
-  if (!found.error.empty()) return found.error;
-  LogFiles& first = found.runs.front();
-  const uint64_t continues = checkpoint.at_end ? first.header.after : first.header.run;
-  if (continues != checkpoint.run) return "it is of a run that is not there";
-  if (!checkpoint.at_end) {
-    if (first.paths.size() != checkpoint.rsn.size()) return "its run has other streams";
-    first.starts = checkpoint.rsn;
+// Returns the start from `checkpoint`, or from the initial load if there is none. `runs` are those
+// that count.
+RecoveryStart start_from(std::optional<Checkpoint> checkpoint, const LogChain& chain,
+                         const std::vector<ManifestRun>& runs) {
+  RecoveryStart start;
+  for (const ManifestRun& run : runs) {
+    if (checkpoint && run.ordinal() < checkpoint->ordinal) continue;
+    if (checkpoint && checkpoint->at_end && run.ordinal() == checkpoint->ordinal) continue;
+    start.runs.push_back(files_of_run(chain.directories, run));
+    if (checkpoint && run.ordinal() == checkpoint->ordinal) {
+      start.runs.back().starts = checkpoint->rsn;
+    }
   }
-  start->runs = std::move(found.runs);
-  return "";
+  start.checkpoint = std::move(checkpoint);
+  return start;
 }
 
 }  // namespace
 
-LogChain find_log_chain(const std::vector<std::string>& directories) {
+LogChain find_log_chain(const std::vector<std::string>& directories, bool use_copy) {
   LogChain chain;
-  chain.first_run = first_run_in(directories);
-  std::vector<uint64_t> numbers = checkpoint_numbers_in(directories);
-  std::ranges::reverse(numbers);
-  std::string last_error;
-  for (const uint64_t number : numbers) {
-    Checkpoint checkpoint;
-    std::string wrong = find_checkpoint(directories, number, &checkpoint);
-    // A log was replaced, and the process was killed before it removed the earlier log's
-    // checkpoint.
-    if (wrong.empty() && chain.first_run != 0 && checkpoint.first_run != chain.first_run) continue;
-    RecoveryStart start;
-    if (wrong.empty()) {
-      wrong = add_runs(directories, checkpoint, &start);
-      if (!wrong.empty()) wrong = checkpoint.name() + " cannot be used: " + wrong;
-    }
+  FoundManifest found = find_manifest(directories, use_copy);
+  chain.error = found.error;
+  chain.lost = found.lost;
+  if (!chain.error.empty()) return chain;
+  chain.damage = std::move(found.damage);
+  chain.directories = std::move(found.directories);
+  chain.manifest = std::move(found.manifest);
+
+  // A run that has not begun is empty. It counts only if there is nothing else.
+  std::vector<ManifestRun> runs = chain.manifest.runs;
+  const std::vector<Checkpoint>& checkpoints = chain.manifest.checkpoints;
+  const bool more = runs.size() > 1 || std::ranges::any_of(checkpoints, &Checkpoint::complete);
+  if (more && !runs.empty() && !runs.back().begun) runs.pop_back();
+  for (auto one = checkpoints.rbegin(); one != checkpoints.rend(); ++one) {
+    const Checkpoint& checkpoint = *one;
+    if (!checkpoint.complete) continue;
+    std::string wrong;
+    paths_of(chain.directories, checkpoint, &wrong);
     if (!wrong.empty()) {
-      chain.notes.push_back(wrong);
-      last_error = wrong;
+      chain.notes.push_back(checkpoint.name() + " cannot be used: " + wrong);
       continue;
     }
-    chain.first_run = checkpoint.first_run;
-    start.checkpoint = std::move(checkpoint);
-    chain.starts.push_back(std::move(start));
+    chain.starts.push_back(start_from(checkpoint, chain, runs));
   }
-  Runs all = find_runs(directories, 1, chain.first_run);
-  if (all.error.empty()) {
-    chain.first_run = all.runs.front().header.first_run;
-    chain.starts.push_back({std::nullopt, std::move(all.runs)});
-  }
+  if (chain.manifest.whole) chain.starts.push_back(start_from(std::nullopt, chain, runs));
   if (chain.starts.empty()) {
-    chain.error = last_error.empty() ? all.error : last_error;
+    chain.lost = true;
+    chain.error = "no checkpoint of the log can be used, and the log before it has been released";
+    for (const std::string& note : chain.notes) chain.error += "; " + note;
     return chain;
   }
-  const RecoveryStart& best = chain.starts.front();
-  if (best.runs.empty()) {
-    chain.ordinal = best.checkpoint->ordinal;
-    chain.last_run = best.checkpoint->run;
-    chain.flags = best.checkpoint->flags;
+  if (!runs.empty()) {
+    chain.ordinal = runs.back().ordinal();
+    chain.flags = runs.back().header.flags;
+  } else if (chain.starts.front().checkpoint) {
+    chain.ordinal = chain.starts.front().checkpoint->ordinal;
+    chain.flags = chain.starts.front().checkpoint->flags;
   } else {
-    chain.ordinal = best.runs.back().header.ordinal;
-    chain.last_run = best.runs.back().header.run;
-    chain.flags = best.runs.back().header.flags;
+    chain.error = "the log has no run";
   }
   return chain;
 }

@@ -1,5 +1,5 @@
-// The contents of the log directories, for a recovery: the runs that continue each other, and the
-// checkpoints from which it may begin.
+// The parts of a log that a recovery may use: the runs that continue each other, and the
+// checkpoints from which it may begin. All of it is from the log's manifest.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/checkpoint/checkpoint.h"
+#include "logging/format/checkpoint.h"
 #include "logging/format/log_reader.h"
+#include "logging/format/manifest_file.h"
 
 namespace logjam {
 
@@ -20,18 +21,21 @@ struct RecoveryStart {
 };
 
 struct LogChain {
-  std::string error;                  // why nothing can be recovered, in one sentence; or empty
-  std::vector<std::string> notes;     // a sentence for each checkpoint that is passed over
-  std::vector<RecoveryStart> starts;  // the best one first
-  uint64_t first_run = 0;
-  uint32_t ordinal = 0;   // of the last run
-  uint64_t last_run = 0;  // its number
+  std::string error;               // why nothing can be recovered, in one sentence; or empty
+  bool lost = false;               // `error` says that the log is damaged, not that it is another
+  std::string damage;              // of the manifest: in one sentence, or empty
+  std::vector<std::string> notes;  // a sentence for each checkpoint that is passed over
+  std::vector<RecoveryStart> starts;     // the best one first
+  std::vector<std::string> directories;  // in the log's order
+  Manifest manifest;
+  // Of the last run that counts, or of the newest checkpoint if there is no such run.
+  uint32_t ordinal = 0;
   // The flags that the log names: the workload, and the flags that shape its tables.
   std::map<std::string, std::string> flags;
 };
 
-// Reads the headers and the metadata in `directories`, which may be in any order. Any thread may
-// call it.
-LogChain find_log_chain(const std::vector<std::string>& directories);
+// Reads the manifest in `directories`, which may be in any order. If it is lost and `use_copy`,
+// takes its copy. Any thread may call it.
+LogChain find_log_chain(const std::vector<std::string>& directories, bool use_copy = false);
 
 }  // namespace logjam

@@ -36,37 +36,49 @@ void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which)
   }
 }
 
-// The next body of one stream, for apply_merged.
+// The next record of one stream, for apply_merged.
 struct Head {
   StreamReplay* stream;
-  BodiesToApply ready = {};
-  size_t next = 0;
+  const RecordBatch* batch = nullptr;
+  size_t record = 0;
 
-  // Waits for a body. Returns false if the stream has no more.
+  // Waits for a record. Returns false if the stream has no more.
   bool any() {
-    while (next == ready.bodies.size()) {
-      const auto got = stream->next(&ready);
-      if (got == StreamReplay::Next::kDone) return false;
-      if (got == StreamReplay::Next::kTaken) {
-        next = 0;
-      } else {
-        platform::sleep_ns(kRecoveryNapNs);
-      }
+    if (batch != nullptr && record < batch->records.size()) return true;
+    if (batch != nullptr) stream->drop_oldest();
+    record = 0;
+    while (true) {
+      const auto next = stream->oldest(&batch);
+      if (next != StreamReplay::Next::kLater) return next == StreamReplay::Next::kTaken;
+      platform::sleep_ns(kRecoveryNapNs);
     }
-    return true;
   }
-  uint64_t sequence() const { return ready.bodies[next].sequence; }
+  uint64_t sequence() const { return batch->records[record]->sequence; }
 };
 
 // Applies the smallest of the streams' heads until none is left (P-WAL, Algorithm 3).
-void apply_merged(StreamReplays& streams, Applier& applier) {
+void apply_merged(StreamReplays& streams, RecoveryProgress& progress, Applier& applier) {
   std::vector<Head> heads;
   for (auto& stream : streams) heads.push_back({stream.get()});
   std::erase_if(heads, [](Head& head) { return !head.any(); });
+  RecoveryProgress::Known known = progress.known();
   Arena arena;
+  BodiesToApply ready;
   while (!heads.empty()) {
     const auto least = std::ranges::min_element(heads, {}, &Head::sequence);
-    applier.apply(least->ready.bodies[least->next++], arena);
+    if (!least->stream->take(*least->batch, least->record, known, &ready)) {
+      // `known` may be old. If there is no newer cut, the record needs more of some stream.
+      const auto newest = progress.known();
+      const bool waits = known.cut == newest.cut;
+      known = newest;
+      progress.report_merge_waits(waits);
+      if (waits) platform::sleep_ns(kRecoveryNapNs);
+      continue;
+    }
+    applier.apply(ready, arena);
+    ready.bodies.clear();
+    ready.memory.clear();
+    ++least->record;
     if (!least->any()) heads.erase(least);
   }
 }
@@ -74,19 +86,19 @@ void apply_merged(StreamReplays& streams, Applier& applier) {
 }  // namespace
 
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
-                       uint32_t threads, ReplayOrder order, double read_bytes_per_second) {
+                       uint32_t threads, ReplayOrder order, double read_bytes_per_second,
+                       uint64_t memory_bytes) {
   RecoveryResult result;
   const uint64_t start = platform::now_ns();
   const size_t streams = files.paths.size();
   const bool merged = order == ReplayOrder::kMerged;
-  // Merging may need one stream's next batch while all other streams hold theirs, so no bound
-  // holds.
-  const uint64_t most_held_bytes = merged ? ~uint64_t{0} : uint64_t{128} << 20;
+  const StreamShare share = share_of_stream(memory_bytes, streams, merged ? 1 : threads);
+  LogMemoryMeter meter;
   RecoveryProgress progress(rule, streams);
   DevicePaces paces(read_bytes_per_second);
   StreamReplays replays;
   for (uint32_t s = 0; s < streams; ++s) {
-    replays.push_back(std::make_unique<StreamReplay>(files, s, rule, progress, most_held_bytes,
+    replays.push_back(std::make_unique<StreamReplay>(files, s, rule, progress, share, meter,
                                                      paces.of(files.paths[s])));
     result.error = replays.back()->reader().error();
     if (!result.error.empty()) return result;
@@ -96,7 +108,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
   std::vector<platform::thread> readers;
   for (auto& replay : replays) readers.emplace_back([&replay] { replay->read(); });
   if (merged) {
-    apply_merged(replays, applier);
+    apply_merged(replays, progress, applier);
   } else {
     platform::parallel_for_parts(
         threads, threads, [&](uint32_t which) { apply_in_parallel(replays, applier, which); });
@@ -114,6 +126,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
     result.beyond_cut += assembler.counts().beyond_cut;
     result.incomplete += assembler.open_transactions();
   }
+  result.most_memory = meter.most();
   result.error = applier.error();
   result.seconds = static_cast<double>(platform::now_ns() - start) * 1e-9;
   return result;

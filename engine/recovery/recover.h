@@ -1,12 +1,14 @@
-// Recovery of logged values, the same for every scheme. Each stream is read once (stream_replay.h).
-// The surviving records depend on the ends of all streams (the cut). A record that survives the cut
-// of the parts read so far survives the final cut, too. So it is applied at once, and only the
-// other records are held in memory until more is known (recovery_progress.h). Of all writes to a
-// row the one with the largest sequence number wins (applier.h), so threads apply in any order.
+// Recovery of logged values, the same for every scheme. The surviving records depend on the ends of
+// all streams (the cut). A record that survives the cut of the parts read so far survives the final
+// cut, too. So it is applied at once, and only the other records are held in memory until more is
+// known (recovery_progress.h). Each stream is read once, except for what has no room in memory
+// until then: that is read twice (stream_replay.h). Of all writes to a row the one with the largest
+// sequence number wins (applier.h), so threads apply in any order.
 #pragma once
 
 #include <cstdint>
 
+#include "engine/recovery/recovery_memory.h"
 #include "engine/recovery_result.h"
 #include "engine/storage/database.h"
 #include "logging/format/log_reader.h"
@@ -22,13 +24,14 @@ enum class ReplayOrder : uint8_t {
 // Replays the log `files` into `database`, which holds its initial load, or the rows of a
 // checkpoint of the log before `files.starts`. `rule` is that of the log's scheme. `threads`
 // threads apply (kParallel), and each stream has another thread that reads it. Reads at most
-// `read_bytes_per_second` from each log directory; 0: as fast as it can. A damaged log is no error:
+// `read_bytes_per_second` from each log directory; 0: as fast as it can. Uses `memory_bytes` of
+// memory for the log, divided as recovery_memory.h says. A damaged log is no error:
 // recovery ends where the valid records end, `tails` says why, and `damage` is set if a crash does
 // not explain that. A stream that cannot be opened is an error, and nothing is replayed: if it
 // counted as an empty stream, the records of the other streams would be lost. Called by one thread,
 // while nothing else uses the database.
 RecoveryResult recover(Database& database, const LogFiles& files, const RecoveryRule& rule,
                        uint32_t threads, ReplayOrder order = ReplayOrder::kParallel,
-                       double read_bytes_per_second = 0);
+                       double read_bytes_per_second = 0, uint64_t memory_bytes = kRecoveryBytes);
 
 }  // namespace logjam

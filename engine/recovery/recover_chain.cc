@@ -1,31 +1,55 @@
 #include "engine/recovery/recover_chain.h"
 
+#include <fcntl.h>
 #include <glog/logging.h>
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "engine/recovery/commands/replay_commands.h"
 #include "engine/recovery/reset_versions.h"
 #include "engine/run/run.h"
+#include "logging/format/segments.h"
 #include "logging/scheme_registry.h"
 #include "platform/clock.h"
+#include "platform/fatal.h"
+#include "platform/files.h"
+#include "platform/text.h"
 
 namespace logjam {
 namespace {
 
-// Returns one sentence if run `ordinal` has lost bytes since the next run began, or an empty
-// string. Bytes that were lost before, the next run has accepted.
-std::string lost_since(uint32_t ordinal, const StreamTails& tails, const LogFileHeader& next) {
-  const uint64_t bytes = total_bytes(tails);
-  if (bytes >= next.after_bytes) return "";
-  return "the streams of run " + std::to_string(ordinal) + " end after " + std::to_string(bytes) +
-         " bytes, and had " + std::to_string(next.after_bytes) + " when run " +
-         std::to_string(next.ordinal) + " began";
+// Returns in one sentence which streams end before what the next run, or a checkpoint, is built on.
+// Returns an empty string if none does. Bytes that were lost before, it has accepted.
+std::string lost_since(const LogFiles& files, const StreamTails& tails) {
+  std::string lost;
+  for (size_t s = 0; s < tails.size(); ++s) {
+    if (tails[s].bytes >= files.ends[s]) continue;
+    platform::append_part(&lost, "; ", "stream " + std::to_string(s));
+    lost += " of run " + std::to_string(files.header.ordinal) + " ends after " +
+            std::to_string(tails[s].bytes) + " bytes, and had " + std::to_string(files.ends[s]) +
+            " when the log was continued";
+    if (!tails[s].lost.empty()) lost += ": " + tails[s].lost;
+  }
+  return lost;
+}
+
+// Adds a sentence if the run has records that nothing which follows it is built on.
+void note_unused(const LogFiles& files, const StreamTails& tails, RecoveredChain* recovered) {
+  for (size_t s = 0; s < tails.size(); ++s) {
+    if (!tails[s].goes_on) continue;
+    recovered->notes.push_back("stream " + std::to_string(s) + " of run " +
+                               std::to_string(files.header.ordinal) +
+                               " has valid records after the end that the log was continued from; "
+                               "they are not used");
+  }
 }
 
 // Fills the database from the checkpoint, or with the initial load. Returns why the checkpoint
 // cannot be used, or an empty string.
-std::string fill(const RecoveryStart& start, const ChainOptions& options, RecoveredChain* into) {
+std::string fill(const RecoveryStart& start, const std::vector<std::string>& directories,
+                 const ChainOptions& options, RecoveredChain* into) {
   const uint64_t begun = platform::now_ns();
   into->workload = options.make_workload();
   into->database = std::make_unique<Database>();
@@ -33,7 +57,7 @@ std::string fill(const RecoveryStart& start, const ChainOptions& options, Recove
   std::string wrong;
   if (start.checkpoint) {
     into->workload->create_tables(*into->database);
-    into->loaded = load_checkpoint(*into->database, options.directories, *start.checkpoint,
+    into->loaded = load_checkpoint(*into->database, directories, *start.checkpoint,
                                    options.read_bytes_per_second);
     wrong = into->loaded.error;
   } else {
@@ -57,7 +81,53 @@ RecoveryResult replay(const LogFiles& files, const ChainOptions& options, Recove
                            *options.protocol, options.threads, options.read_bytes_per_second);
   }
   return recover(*into->database, files, scheme->recovery, options.threads, options.order,
-                 options.read_bytes_per_second);
+                 options.read_bytes_per_second, options.memory_bytes);
+}
+
+// Replays one run. Returns whether all that the log has of it could be used.
+bool replay_run(const LogFiles& files, const ChainOptions& options, RecoveredChain* recovered) {
+  VLOG(1) << "replaying run " << files.header.ordinal << " of scheme " << files.header.scheme;
+  const std::string wrong_files = check_files(files);
+  RecoveryResult result = replay(files, options, recovered);
+  recovered->error = result.error;
+  if (!wrong_files.empty()) {
+    // If a file is missing the run is not replayed at all. A bad header alone harms no record.
+    const bool opened = result.error.empty();
+    recovered->error.clear();
+    recovered->damage = "run " + std::to_string(files.header.ordinal) + ": " + wrong_files;
+    if (!opened) return false;
+  }
+  const std::string lost = files.ends.empty() ? result.damage : lost_since(files, result.tails);
+  if (!lost.empty()) platform::append_part(&recovered->damage, "; ", lost);
+  note_unused(files, result.tails, recovered);
+  recovered->runs.push_back({files, std::move(result)});
+  return recovered->error.empty() && recovered->damage.empty();
+}
+
+// Makes all files of the run durable. A killed process may have written bytes that the recovery has
+// read and that are not durable yet. Returns 0 or errno.
+int sync_run(const LogFiles& run) {
+  platform::Files& disk = platform::files();
+  const auto sync_file = [&disk](const std::string& path) {
+    const int file = disk.open(path, O_RDONLY);
+    if (file < 0) return -file;
+    const int error = disk.sync_data(file);
+    disk.close(file);
+    return error;
+  };
+  for (const auto& stream : run.paths) {
+    for (const std::string& path : stream) {
+      int error = sync_file(path);
+      std::vector<SegmentFile> segments;
+      if (error == 0) error = segment_files_of(path, &segments);
+      for (const SegmentFile& segment : segments) {
+        if (error == 0) error = sync_file(segment_path(path, segment.index));
+      }
+      if (error == 0) error = platform::sync_parent(path);
+      if (error != 0) return error;
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -67,28 +137,65 @@ RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options)
   recovered.notes = chain.notes;
   const RecoveryStart* from = nullptr;
   for (const RecoveryStart& start : chain.starts) {
-    recovered.error = fill(start, options, &recovered);
+    recovered.error = fill(start, chain.directories, options, &recovered);
     from = &start;
     if (recovered.error.empty()) break;
     recovered.notes.push_back(recovered.error);
-    recovered.corrupt.push_back(start.checkpoint->number);
+    if (recovered.loaded.corrupt) recovered.corrupt.push_back(start.checkpoint->number);
   }
   if (!recovered.error.empty()) return recovered;
-  for (size_t i = 0; i < from->runs.size(); ++i) {
-    const LogFiles& files = from->runs[i];
-    VLOG(1) << "replaying run " << files.header.ordinal << " of scheme " << files.header.scheme;
-    RecoveryResult result = replay(files, options, &recovered);
-    recovered.error = result.error;
-    const bool last = i + 1 == from->runs.size();
-    recovered.damage =
-        last ? result.damage
-             : lost_since(files.header.ordinal, result.tails, from->runs[i + 1].header);
-    recovered.runs.push_back({files, std::move(result)});
-    if (!recovered.error.empty() || (!last && !recovered.damage.empty())) return recovered;
-    if (!last || options.goes_on) reset_versions(*recovered.database, options.threads);
+  recovered.damage = chain.damage;
+  bool whole = true;
+  for (const LogFiles& files : from->runs) {
+    if (!whole) {
+      recovered.dropped.push_back(files.header.ordinal);
+      continue;
+    }
+    const std::string before = std::exchange(recovered.damage, "");
+    whole = replay_run(files, options, &recovered);
+    if (!recovered.error.empty()) return recovered;
+    if (!before.empty()) {
+      recovered.damage = before + (recovered.damage.empty() ? "" : "; " + recovered.damage);
+    }
+    const bool used = !recovered.runs.empty() &&
+                      recovered.runs.back().files.header.ordinal == files.header.ordinal;
+    if (!used) recovered.dropped.push_back(files.header.ordinal);
+    if (!whole || &files != &from->runs.back() || options.goes_on) {
+      reset_versions(*recovered.database, options.threads);
+    }
   }
   if (from->runs.empty() && options.goes_on) reset_versions(*recovered.database, options.threads);
   return recovered;
+}
+
+void settle(const RecoveredChain& recovered, Manifest* manifest) {
+  for (const uint64_t number : recovered.corrupt) manifest->remove_checkpoint(number);
+  for (const uint32_t ordinal : recovered.dropped) manifest->remove_run(ordinal);
+  if (!recovered.runs.empty()) {
+    const auto& [files, result] = recovered.runs.back();
+    if (const int error = sync_run(files); error != 0) {
+      platform::fatal(std::string("cannot sync the log that is to be continued: ") +
+                      strerror(error));
+    }
+    ManifestRun& run = *manifest->run(files.header.ordinal);
+    run.ends.clear();
+    for (const StreamTail& tail : result.tails) run.ends.push_back(tail.bytes);
+    if (!recovered.damage.empty()) run.accepted = recovered.damage;
+  }
+  manifest->remove_unfinished();
+  // A run without a record says nothing that the others do not.
+  const std::vector<ManifestRun> runs = manifest->runs;
+  for (const ManifestRun& run : runs) {
+    const bool empty =
+        !run.ends.empty() && std::ranges::all_of(run.ends, [](uint64_t end) { return end == 0; });
+    const bool needed =
+        std::ranges::count(manifest->checkpoints, run.ordinal(), &Checkpoint::ordinal) != 0;
+    const bool alone = manifest->runs.size() == 1 && manifest->checkpoints.empty();
+    if (!empty || needed || alone) continue;
+    manifest->remove_run(run.ordinal());
+    std::erase_if(manifest->lives,
+                  [&run](const ManifestLife& life) { return life.ordinal == run.ordinal(); });
+  }
 }
 
 }  // namespace logjam

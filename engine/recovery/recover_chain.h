@@ -21,13 +21,14 @@
 namespace logjam {
 
 struct ChainOptions {
-  std::vector<std::string> directories;
   uint32_t threads = 1;
   ReplayOrder order = ReplayOrder::kParallel;
   double read_bytes_per_second = 0;        // of each directory
+  uint64_t memory_bytes = kRecoveryBytes;  // for the log, while a run of values is replayed
   const ProtocolInfo* protocol = nullptr;  // for runs that logged commands
   bool progress = false;                   // a bar on stderr while the initial database is loaded
-  bool goes_on = false;  // a run will continue the log: the last run is followed by a reset, too
+  // A run will continue the log, or a checkpoint will hold it: a reset follows the last run, too.
+  bool goes_on = false;
   std::function<std::unique_ptr<Workload>()> make_workload;
   // Called before a run is replayed, since its recovery rule may depend on flags in its header.
   std::function<void(const LogFileHeader&)> before_run = [](const LogFileHeader&) {};
@@ -45,13 +46,22 @@ struct RecoveredChain {
   LoadResult loaded;                     // of the checkpoint
   double load_seconds = 0;               // of the checkpoint, or of the initial load
   std::vector<RecoveredRun> runs;
-  std::vector<std::string> notes;  // a sentence for each checkpoint that was passed over
-  std::vector<uint64_t> corrupt;   // the numbers of the checkpoints that could not be loaded
+  std::vector<std::string> notes;  // a sentence for each checkpoint or record that is passed over
+  std::vector<uint64_t> corrupt;   // the numbers of the checkpoints that have not what was written
   std::string error;               // one sentence; if it is not empty the database may be wrong
-  std::string damage;              // as RecoveryResult::damage, of all runs
+  // One sentence, if the log has lost records that were durable once. The database then has what is
+  // left of it, up to the run with the damage.
+  std::string damage;
+  std::vector<uint32_t> dropped;  // the runs after the one with the damage: they are not used
 };
 
 // Recovers from the best start of `chain` whose checkpoint can be loaded. Called by one thread.
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options);
+
+// Makes the recovered part of the log durable, and writes into `manifest` what it is: where it
+// ends, which damage was accepted, and which runs and checkpoints no recovery needs any more. A
+// run that continues the log, or a checkpoint at its end, is built on exactly this. Ends the
+// process if a file cannot be synced. Called by one thread, which holds the log's directories.
+void settle(const RecoveredChain& recovered, Manifest* manifest);
 
 }  // namespace logjam

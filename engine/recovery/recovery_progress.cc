@@ -2,19 +2,28 @@
 
 namespace logjam {
 
-void RecoveryProgress::report_read(uint32_t stream, const StreamTail& tail, bool ended) {
+void RecoveryProgress::report_read(uint32_t stream, StreamTail tail, bool ended) {
   platform::lock_guard<platform::mutex> hold(mutex_);
-  tails_[stream] = tail;
+  const bool watermarks = !tail.watermarks.empty();
+  auto& kept = tails_[stream].watermarks;
+  tail.watermarks.insert(tail.watermarks.begin(), kept.begin(), kept.end());
+  tails_[stream] = std::move(tail);
   if (ended) {
     ended_[stream] = true;
     --unread_;
   }
   cut_ = std::make_shared<const Cut>(rule_.cut(tails_));
+  if (watermarks || ended) rule_.forget(tails_);
 }
 
-void RecoveryProgress::report_held(uint32_t stream, uint64_t bytes) {
+void RecoveryProgress::report_ahead(uint32_t stream, uint64_t bytes) {
   platform::lock_guard<platform::mutex> hold(mutex_);
-  held_bytes_[stream] = bytes;
+  bytes_ahead_[stream] = bytes;
+}
+
+void RecoveryProgress::report_merge_waits(bool waits) {
+  platform::lock_guard<platform::mutex> hold(mutex_);
+  merge_waits_ = waits;
 }
 
 RecoveryProgress::Known RecoveryProgress::known() const {
@@ -22,12 +31,17 @@ RecoveryProgress::Known RecoveryProgress::known() const {
   return {cut_, unread_ == 0};
 }
 
-bool RecoveryProgress::others_hold_less(uint32_t stream) const {
+bool RecoveryProgress::others_are_less_ahead(uint32_t stream) const {
   platform::lock_guard<platform::mutex> hold(mutex_);
-  for (size_t other = 0; other < held_bytes_.size(); ++other) {
-    if (!ended_[other] && held_bytes_[other] < held_bytes_[stream]) return true;
+  for (size_t other = 0; other < bytes_ahead_.size(); ++other) {
+    if (!ended_[other] && bytes_ahead_[other] < bytes_ahead_[stream]) return true;
   }
   return false;
+}
+
+bool RecoveryProgress::merge_waits() const {
+  platform::lock_guard<platform::mutex> hold(mutex_);
+  return merge_waits_;
 }
 
 }  // namespace logjam

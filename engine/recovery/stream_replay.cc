@@ -5,55 +5,111 @@
 #include "platform/clock.h"
 
 namespace logjam {
+namespace {
+
+// Returns the bytes of the batch and of its lists.
+uint64_t bytes_of(const RecordBatch& batch) {
+  constexpr uint64_t kListBytes = sizeof(void*) + sizeof(uint64_t);  // a record and its position
+  return batch.memory->size() + batch.records.size() * kListBytes;
+}
+
+}  // namespace
 
 StreamReplay::StreamReplay(const LogFiles& files, uint32_t stream, const RecoveryRule& rule,
-                           RecoveryProgress& progress, uint64_t most_held_bytes,
+                           RecoveryProgress& progress, StreamShare share, LogMemoryMeter& meter,
                            std::vector<DevicePace*> paces)
     : stream_(stream),
-      most_held_bytes_(most_held_bytes),
+      most_held_bytes_(share.most_held_bytes),
       progress_(progress),
-      reader_(files.paths[stream], std::move(paces), files.start(stream)),
-      assembler_(stream, rule) {}
+      reader_(files, stream, std::move(paces), {share.window_bytes, &meter}),
+      assembler_(stream, rule, &meter),
+      read_(reader_.tail().bytes),
+      kept_(read_) {}
 
 void StreamReplay::read() {
-  for (bool more = true; more;) {
-    RecordBatch batch;
-    more = reader_.next(&batch);
-    {
-      platform::lock_guard<platform::mutex> hold(mutex_);
-      if (more) {
-        held_bytes_ += batch.memory->size();
-        held_.push_back({std::move(batch)});
-      }
-      ended_ = !more;
-      progress_.report_held(stream_, held_bytes_);
-      progress_.report_read(stream_, reader_.tail(), ended_);
+  for (Step step = next_step(); step != Step::kEnd; step = next_step()) {
+    if (step == Step::kWait) {
+      platform::sleep_ns(kRecoveryNapNs);
+    } else if (step == Step::kReadAgain) {
+      read_again();
+    } else {
+      read_on(step == Step::kReadOn);
     }
-    while (!may_read_on()) platform::sleep_ns(kRecoveryNapNs);
   }
+}
+
+StreamReplay::Step StreamReplay::next_step() {
+  platform::lock_guard<platform::mutex> hold(mutex_);
+  const bool passed_over = kept_ < read_;
+  if (ended_ && !passed_over) return Step::kEnd;
+  if (held_bytes_ < most_held_bytes_) return passed_over ? Step::kReadAgain : Step::kReadOn;
+  if (ended_) return Step::kWait;
+  if (is_certain(progress_.known()) && !progress_.merge_waits()) return Step::kWait;
+  return progress_.others_are_less_ahead(stream_) ? Step::kWait : Step::kPassOver;
+}
+
+void StreamReplay::read_on(bool keeps) {
+  RecordBatch batch;
+  const bool more = reader_.next(&batch);
+  platform::lock_guard<platform::mutex> hold(mutex_);
+  read_ = reader_.tail().bytes;
+  ended_ = !more;
+  if (more && keeps) keep(std::move(batch));
+  report_ahead();
+  progress_.report_read(stream_, reader_.tail(), ended_);
+  reader_.forget_watermarks();
+}
+
+void StreamReplay::read_again() {
+  RecordBatch batch;
+  reader_.read_again(kept_, &batch);
+  platform::lock_guard<platform::mutex> hold(mutex_);
+  keep(std::move(batch));
+}
+
+void StreamReplay::keep(RecordBatch batch) {
+  kept_ = batch.positions.back() + batch.records.back()->bytes;
+  held_bytes_ += bytes_of(batch);
+  held_.push_back({std::move(batch)});
+}
+
+void StreamReplay::report_ahead() {
+  progress_.report_ahead(stream_, held_bytes_ + (read_ - kept_));
 }
 
 StreamReplay::Next StreamReplay::next(BodiesToApply* ready) {
   platform::lock_guard<platform::mutex> hold(mutex_);
-  if (held_.empty()) return ended_ ? Next::kDone : Next::kLater;
+  if (held_.empty()) return ended_ && kept_ == read_ ? Next::kDone : Next::kLater;
   const RecoveryProgress::Known known = progress_.known();
   if (!is_certain(known) && !known.final) return Next::kLater;
   const RecordBatch& batch = held_.front().batch;
   *ready = assembler_.take(batch, *known.cut);
-  held_bytes_ -= batch.memory->size();
+  held_bytes_ -= bytes_of(batch);
   held_.pop_front();
-  progress_.report_held(stream_, held_bytes_);
+  report_ahead();
   return Next::kTaken;
 }
 
-// Returns whether the reader may read more. Bounds memory while the streams advance together. A
-// stream over the bound waits for appliers, if its next batch is certain, and for other streams, if
-// it is not. Among streams that wait for each other, the stream that holds the least bytes reads
-// on, even over the bound, because the other streams need its records.
-bool StreamReplay::may_read_on() {
+StreamReplay::Next StreamReplay::oldest(const RecordBatch** batch) {
   platform::lock_guard<platform::mutex> hold(mutex_);
-  if (held_bytes_ < most_held_bytes_) return true;
-  return !is_certain(progress_.known()) && !progress_.others_hold_less(stream_);
+  if (held_.empty()) return ended_ && kept_ == read_ ? Next::kDone : Next::kLater;
+  *batch = &held_.front().batch;
+  return Next::kTaken;
+}
+
+bool StreamReplay::take(const RecordBatch& batch, size_t i, const RecoveryProgress::Known& known,
+                        BodiesToApply* ready) {
+  if (!known.final && !assembler_.survives(batch, i, *known.cut)) return false;
+  assembler_.take(batch, i, *known.cut, ready);
+  return true;
+}
+
+void StreamReplay::drop_oldest() {
+  platform::lock_guard<platform::mutex> hold(mutex_);
+  assembler_.leave(held_.front().batch);
+  held_bytes_ -= bytes_of(held_.front().batch);
+  held_.pop_front();
+  report_ahead();
 }
 
 // Returns whether the oldest batch survives as a whole. Called under mutex_, with a batch held.

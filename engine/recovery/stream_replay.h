@@ -7,6 +7,27 @@
 // survive the cut of the parts of all streams read so far: that cut only grows, so the records
 // survive the final one. Otherwise the batch waits until more is read, or until all streams have
 // ended and the cut is final; then the records that do not survive are left out.
+//
+// A merge takes records in place of batches, and one thread does so: it looks at the oldest batch
+// whether or not its records survive (oldest), takes its records one by one (take), and drops it.
+// The batch does not change while it is in the queue, so the merge reads it without the mutex.
+//
+// Memory. The queue is bounded. A reader whose queue is full still has to read on if nobody can
+// tell what survives without it: then it passes over what it reads, which only makes the cut grow,
+// and reads that part again when the queue has room. So a log that must be known to its end before
+// anything of it may be applied is read twice, and never kept. A reader with a full queue waits
+//   (1) if its oldest batch survives, because an applier can take it, unless a merge waits until
+//       its next record is known to survive;
+//   (2) otherwise, if another stream that has not ended is fewer bytes ahead, because that stream
+//       should read on first.
+//
+// No deadlock. Suppose that all threads wait. No reader waits whose queue has room, so each stream
+// that is not done has a batch in its queue. If all streams have ended, the cut is final, and an
+// applier or the merge can take the next batch or record. Otherwise let S be the stream, among
+// those that have not ended, that is the fewest bytes ahead. (2) does not hold S, so (1) does: the
+// oldest batch of S survives. An applier takes it, so there is none, and the threads are a merge
+// and readers. A merge waits for a stream whose queue is empty, and there is none, or it waits for
+// its next record, and then (1) holds no reader.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +37,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/recovery/recovery_memory.h"
 #include "engine/recovery/recovery_progress.h"
 #include "engine/recovery/transaction_assembler.h"
 #include "logging/format/log_reader.h"
@@ -35,13 +57,13 @@ class StreamReplay {
     kDone,   // all of the stream has been taken
   };
 
-  // Replays stream `stream` of `files`, each file read at its pace in `paces`. The reader pauses
-  // while `most_held_bytes` are read and not taken. `rule` and `progress` outlive this object.
+  // Replays stream `stream` of `files`, each file read at its pace in `paces`, in its `share` of
+  // the memory, which `meter` counts. `rule`, `progress` and `meter` outlive this object.
   StreamReplay(const LogFiles& files, uint32_t stream, const RecoveryRule& rule,
-               RecoveryProgress& progress, uint64_t most_held_bytes,
+               RecoveryProgress& progress, StreamShare share, LogMemoryMeter& meter,
                std::vector<DevicePace*> paces);
 
-  // Reads the stream to the end of its usable log. Blocks on the file, and while enough is held.
+  // Reads the stream to the end of its usable log. Blocks on the file, and while the queue is full.
   // Called once, by the stream's reader thread, which does nothing else: it waits for threads that
   // call next(), and these wait for the readers of all streams.
   void read();
@@ -49,6 +71,16 @@ class StreamReplay {
   // Takes the next bodies, in log order. Any thread may call it at any time; it never waits for
   // the file or for another stream.
   Next next(BodiesToApply* ready);
+
+  // Sets `batch` to the oldest batch, which has a record, and returns kTaken. The batch lives until
+  // drop_oldest(). A merge calls this function and the next two, on one thread, in place of next().
+  Next oldest(const RecordBatch** batch);
+  // Takes record `i` of the oldest batch: adds its bodies to `ready`, and returns true. Returns
+  // false if it is not known yet whether the record survives.
+  bool take(const RecordBatch& batch, size_t i, const RecoveryProgress::Known& known,
+            BodiesToApply* ready);
+  // Drops the oldest batch, all records of which are taken.
+  void drop_oldest();
 
   // Returns the reader. Called by one thread, after all others are done with this object.
   const LogReader& reader() const { return reader_; }
@@ -59,8 +91,19 @@ class StreamReplay {
     RecordBatch batch;
     size_t surviving = 0;  // the number of its first records that survive for certain
   };
+  enum class Step : uint8_t {
+    kReadOn,     // reads the next batch and keeps it
+    kPassOver,   // reads the next batch and does not keep it
+    kReadAgain,  // keeps the next batch of those that were passed over
+    kWait,
+    kEnd,
+  };
 
-  bool may_read_on();
+  Step next_step();
+  void read_on(bool keeps);
+  void read_again();
+  void keep(RecordBatch batch);
+  void report_ahead();
   bool is_certain(const RecoveryProgress::Known& known);
 
   const uint32_t stream_;
@@ -68,11 +111,12 @@ class StreamReplay {
   RecoveryProgress& progress_;
   LogReader reader_;
   platform::mutex mutex_;
-  // All below are guarded by mutex_.
-  TransactionAssembler assembler_;
+  TransactionAssembler assembler_;  // guarded by mutex_; in a merge only the merging thread takes
+  // All below are guarded by mutex_. Only the reader stores the last three.
   std::deque<Held> held_;
   uint64_t held_bytes_ = 0;
-  bool ended_ = false;
+  uint64_t read_, kept_;  // the positions up to which the stream is read, and batches were kept
+  bool ended_ = false;    // all is read
 };
 
 using StreamReplays = std::vector<std::unique_ptr<StreamReplay>>;

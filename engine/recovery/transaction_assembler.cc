@@ -1,5 +1,7 @@
 #include "engine/recovery/transaction_assembler.h"
 
+#include <cstring>
+
 namespace logjam {
 
 bool TransactionAssembler::survives(const RecordBatch& batch, size_t i, const Cut& cut) const {
@@ -10,25 +12,49 @@ bool TransactionAssembler::survives(const RecordBatch& batch, size_t i, const Cu
 BodiesToApply TransactionAssembler::take(const RecordBatch& batch, const Cut& cut) {
   BodiesToApply ready;
   ready.memory.push_back(batch.memory);
-  for (size_t i = 0; i < batch.records.size(); ++i) {
-    const RecordHeader& record = *batch.records[i];
-    if (!survives(batch, i, cut)) {
-      ++counts_.beyond_cut;
-      continue;
-    }
-    ++counts_.records;
-    counts_.bytes += record.bytes;
-    take(record, batch.memory, &ready);
-  }
+  for (size_t i = 0; i < batch.records.size(); ++i) take(batch, i, cut, &ready);
+  leave(batch);
   return ready;
 }
 
-void TransactionAssembler::take(const RecordHeader& record, const Memory& memory,
+void TransactionAssembler::take(const RecordBatch& batch, size_t i, const Cut& cut,
+                                BodiesToApply* ready) {
+  const RecordHeader& record = *batch.records[i];
+  if (!survives(batch, i, cut)) {
+    ++counts_.beyond_cut;
+    return;
+  }
+  ++counts_.records;
+  counts_.bytes += record.bytes;
+  take(record, batch.memory, ready);
+}
+
+void TransactionAssembler::leave(const RecordBatch& batch) {
+  for (auto& [txn, operations] : open_) {
+    size_t first = operations.size();  // the batch has the last operations
+    uint64_t bytes = 0;
+    while (first > 0 && operations[first - 1].memory == batch.memory) {
+      bytes += operations[--first].record->bytes;
+    }
+    if (bytes == 0) continue;
+    const LogMemory copy = allocate_log_memory(meter_, bytes);
+    for (std::byte* to = copy->data(); first < operations.size(); ++first) {
+      const RecordHeader* record = operations[first].record;
+      std::memcpy(to, record, record->bytes);
+      operations[first] = {copy, reinterpret_cast<const RecordHeader*>(to)};
+      to += record->bytes;
+    }
+  }
+}
+
+void TransactionAssembler::take(const RecordHeader& record, const LogMemory& memory,
                                 BodiesToApply* ready) {
   switch (record.kind) {
-    case RecordKind::kVoid:
     case RecordKind::kWatermark:
     case RecordKind::kPadding:
+      break;
+    case RecordKind::kVoid:
+      open_.erase(record.txn);
       break;
     case RecordKind::kCommand:  // not values: the applier will find that its body is malformed
     case RecordKind::kTransaction:
@@ -39,15 +65,18 @@ void TransactionAssembler::take(const RecordHeader& record, const Memory& memory
       open_[record.txn].clear();
       break;
     case RecordKind::kOperation:
-      open_[record.txn].emplace_back(memory, &record);
+      open_[record.txn].push_back({memory, &record});
       break;
     case RecordKind::kCommit: {
       ++counts_.transactions;
       const auto found = open_.find(record.txn);
       if (found == open_.end()) break;
-      for (const auto& [from, operation] : found->second) {
-        if (from != ready->memory.back()) ready->memory.push_back(from);
-        ready->bodies.push_back({record.sequence, operation});
+      for (const Operation& operation : found->second) {
+        if (operation.memory != memory &&
+            (ready->memory.empty() || operation.memory != ready->memory.back())) {
+          ready->memory.push_back(operation.memory);
+        }
+        ready->bodies.push_back({record.sequence, operation.record});
       }
       open_.erase(found);
       break;

@@ -3,9 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "logging/format/log_reader.h"
@@ -21,13 +19,18 @@ struct BodiesToApply {
     uint64_t sequence;           // of the transaction's commit
     const RecordHeader* record;  // its writes; points into `memory`
   };
-  std::vector<std::shared_ptr<std::vector<std::byte>>> memory;
+  std::vector<LogMemory> memory;
   std::vector<Body> bodies;
 };
 
 // Collects the writes of each transaction until it is known to be committed: a whole-transaction
 // record is committed by itself, records of single operations by their commit record
 // (--log_records=op).
+//
+// A transaction whose validation fails has a void record in place of its commit record, in the same
+// hole (CommitLog::validation_failed). Each attempt has a number of its own (RecordHeader::txn), so
+// a void record ends this attempt, and no other. A worker has one transaction at a time, so at most
+// one transaction of each worker is open.
 //
 // Not thread-safe: StreamReplay calls it under a mutex.
 class TransactionAssembler {
@@ -39,8 +42,10 @@ class TransactionAssembler {
     uint64_t beyond_cut = 0;    // records that did not survive
   };
 
-  // Assembles stream `stream`; `rule` outlives this object.
-  TransactionAssembler(uint32_t stream, const RecoveryRule& rule) : stream_(stream), rule_(rule) {}
+  // Assembles stream `stream`. `rule` outlives this object. So does `meter`, if there is one: it
+  // counts what the object keeps of batches that it has left.
+  TransactionAssembler(uint32_t stream, const RecoveryRule& rule, LogMemoryMeter* meter = nullptr)
+      : stream_(stream), rule_(rule), meter_(meter) {}
 
   // Returns whether record `i` of `batch` may be used if the streams end at `cut`. Once true, the
   // result stays true as streams are read further (RecoveryRule::cut is monotone).
@@ -50,20 +55,30 @@ class TransactionAssembler {
   // memory alive. The stream's batches must be passed in their order, each once.
   BodiesToApply take(const RecordBatch& batch, const Cut& cut);
 
+  // Adds the bodies that record `i` completes to `ready`, if it survives `cut`. The caller keeps
+  // `batch`'s memory until they are applied. The batch's records must be passed in their order,
+  // each once, and then the batch to leave().
+  void take(const RecordBatch& batch, size_t i, const Cut& cut, BodiesToApply* ready);
+  // Copies what open transactions have in `batch`, so that they do not keep all of its memory.
+  void leave(const RecordBatch& batch);
+
   const Counts& counts() const { return counts_; }
-  // Returns how many transactions have begun and have no commit record so far.
+  // Returns how many transactions have begun, and have neither committed nor failed so far.
   uint64_t open_transactions() const { return open_.size(); }
 
  private:
-  using Memory = std::shared_ptr<std::vector<std::byte>>;
+  struct Operation {
+    LogMemory memory;  // in which the record lies
+    const RecordHeader* record;
+  };
 
-  void take(const RecordHeader& record, const Memory& memory, BodiesToApply* ready);
+  void take(const RecordHeader& record, const LogMemory& memory, BodiesToApply* ready);
 
   const uint32_t stream_;
   const RecoveryRule& rule_;
+  LogMemoryMeter* const meter_;
   Counts counts_;
-  // By transaction: its operations so far, and the memory that each lies in.
-  std::unordered_map<uint64_t, std::vector<std::pair<Memory, const RecordHeader*>>> open_;
+  std::unordered_map<uint64_t, std::vector<Operation>> open_;  // by transaction
 };
 
 }  // namespace logjam

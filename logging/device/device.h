@@ -9,8 +9,6 @@
 // called under the stream's flush latch. Any thread may call wait(), with or without the latch.
 #pragma once
 
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -120,7 +118,6 @@ struct DeviceOptions {
   uint64_t seed = 1;               // for `faulty`
   uint32_t depth = 1;              // how many writes may be under way; `sync` and `nvm` take one
   uint64_t segment_bytes = 0;      // logging/format/segments.h; 0 unless DeviceTraits::has_segments
-  int (*sync)(int fd) = fdatasync;  // syncs the files that the device makes; tests replace it
   // `sim` under `faulty`: the bytes of a write reach the file only when the write has finished.
   bool late = false;
 };

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <glog/logging.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,8 +10,12 @@
 
 #include "logging/device/write_file.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 
 namespace logjam {
+
+using platform::files;
+
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
@@ -37,16 +40,17 @@ DeviceFile::DeviceFile(const DeviceOptions& options, int open_flags, Grown grown
       grows_(options.preallocate_bytes != 0),
       grown_(std::move(grown)),
       free_(path_),
-      maker_(path_, segments_, open_flags, options.sync, free_) {
+      maker_(path_, segments_, open_flags, free_) {
   // A file size limit must end as EFBIG and one sentence, not as a signal.
   std::signal(SIGXFSZ, SIG_IGN);
-  fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | open_flags, 0644);
-  if (fd_ < 0 && errno == EINVAL && (open_flags & O_DIRECT) != 0) {
+  file_ = files().open(path_, O_RDWR | O_CREAT | open_flags);
+  if (file_ == -EINVAL && (open_flags & O_DIRECT) != 0) {
     platform::refuse(path_ + " is on a file system without direct I/O; use --device=sync there");
   }
-  if (fd_ < 0) platform::refuse("cannot open the log file " + path_ + ": " + strerror(errno));
+  if (file_ < 0) platform::refuse("cannot open the log file " + path_ + ": " + strerror(-file_));
+  hold(file_, path_);
   if (grows_) preallocate(options.preallocate_bytes);
-  if (const int error = sync_directory_of(path_, options.sync); error != 0) {
+  if (const int error = platform::sync_parent(path_); error != 0) {
     fail("sync the directory of", error);
   }
 }
@@ -55,8 +59,8 @@ DeviceFile::~DeviceFile() {
   closing_.store(true, platform::memory_order_release);
   event_.notify();
   if (grower_.joinable()) grower_.join();
-  for (const auto& [index, fd] : open_) close(fd);
-  close(fd_);
+  for (const auto& [index, file] : open_) files().close(file);
+  files().close(file_);
 }
 
 // Makes the file `bytes` long. Keeps the bytes of a recycled file: they are a log until the header
@@ -72,11 +76,11 @@ void DeviceFile::preallocate(uint64_t bytes) {
     burst_ = kSegmentsBurst;
   } else {
     uint64_t old = 0;
-    error = pad_to_page(fd_, &old);
-    if (error == 0 && grown_ != nullptr && old != 0) error = grown_(fd_, 0, old);
+    error = pad_to_page(file_, &old);
+    if (error == 0 && grown_ != nullptr && old != 0) error = grown_(file_, 0, old);
     ready_.store(old);
     if (error == 0) error = write_zeros(bytes);
-    if (error == 0 && fdatasync(fd_) != 0) error = errno;
+    if (error == 0) error = files().sync_data(file_);
     ahead_ = std::clamp(bytes / 4, kLeastAhead, kMostAhead);
     // Without this, small files (tests, short runs) would grow before the log has used a quarter.
     ahead_ = std::min(ahead_, std::max(bytes / 2, kMiB));
@@ -96,8 +100,8 @@ int DeviceFile::write_zeros(uint64_t end) {
   uint64_t ready = ready_.load(platform::memory_order_relaxed);
   while (ready < end && !closing_.load(platform::memory_order_relaxed)) {
     const uint64_t piece = kMiB - ready % kMiB;  // a recycled file may have any size
-    int error = write_fully(fd_, ready, zeros().first(piece));
-    if (error == 0 && grown_ != nullptr) error = grown_(fd_, ready, ready + piece);
+    int error = platform::write_all(file_, ready, zeros().first(piece));
+    if (error == 0 && grown_ != nullptr) error = grown_(file_, ready, ready + piece);
     if (error != 0) return error;
     ready += piece;
     raise_ready(ready);
@@ -149,7 +153,7 @@ void DeviceFile::grower() {
     }
     int error = segments ? make_segments(wanted, kPieceBytes) : write_zeros(wanted);
     // This sync commits the new size and blocks, so that the log's syncs do not have to.
-    if (!segments && error == 0 && fdatasync(fd_) != 0) error = errno;
+    if (!segments && error == 0) error = files().sync_data(file_);
     if (error != 0) {
       error_.store(error, platform::memory_order_release);
       event_.notify();
@@ -160,7 +164,7 @@ void DeviceFile::grower() {
 
 DeviceFile::Place DeviceFile::place(uint64_t offset) {
   const uint64_t index = segments_.index(offset);
-  Place place{fd_, segments_.within(offset), segments_.left(offset)};
+  Place place{file_, segments_.within(offset), segments_.left(offset)};
   if (index == 0) return place;
   // A released segment may have become another one.
   const uint64_t released = free_.released();
@@ -169,21 +173,28 @@ DeviceFile::Place DeviceFile::place(uint64_t offset) {
   close_below(released);
   if (is_new) {
     const std::string path = segment_path(path_, index);
-    at->second = open(path.c_str(), O_RDWR | O_CLOEXEC | open_flags_);
-    if (at->second < 0) fail("open", path, errno);
+    at->second = files().open(path, O_RDWR | open_flags_);
+    if (at->second < 0) fail("open", path, -at->second);
+    hold(at->second, path);
   }
-  place.fd = at->second;
+  place.file = at->second;
   // A write that is under way keeps its file.
   if (const auto oldest = open_.begin(); open_.size() > kMostOpen && oldest != at) {
-    close(oldest->second);
+    files().close(oldest->second);
     open_.erase(oldest);
   }
   return place;
 }
 
+void DeviceFile::hold(int file, const std::string& path) const {
+  if (const int error = files().lock(file, true, true); error != 0) {
+    fail("lock", path, error);
+  }
+}
+
 void DeviceFile::close_below(uint64_t index) {
   while (open_.begin()->first < index) {
-    close(open_.begin()->second);
+    files().close(open_.begin()->second);
     open_.erase(open_.begin());
   }
 }
@@ -201,11 +212,9 @@ void DeviceFile::punch(uint64_t end) {
   const platform::lock_guard<platform::mutex> hold(punching_);
   end = end / kLogHeaderBytes * kLogHeaderBytes;
   if (end <= punched_) return;
-  while (fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(punched_),
-                   static_cast<off_t>(end - punched_)) != 0) {
-    if (errno == EOPNOTSUPP) break;  // the file just stays large
-    if (errno != EINTR) fail("give back blocks of", errno);
-  }
+  const int error = files().punch(file_, punched_, end - punched_);
+  // If the file system cannot, the file just stays large.
+  if (error != 0 && error != EOPNOTSUPP) fail("give back blocks of", error);
   punched_ = end;
 }
 
@@ -214,8 +223,7 @@ void DeviceFile::write(uint64_t offset, std::span<const std::byte> bytes, Sync s
   while (!bytes.empty()) {
     const Place at = place(offset);
     const auto piece = bytes.first(std::min<uint64_t>(bytes.size(), at.bytes));
-    WriteAt& write_at = syncs ? pwrite_synced_unseen : pwrite_unseen;
-    if (const int error = write_fully(at.fd, at.offset, piece, write_at); error != 0) {
+    if (const int error = platform::write_all(at.file, at.offset, piece, syncs); error != 0) {
       const char* action = syncs ? "write and sync" : "write";
       fail(action, segment_path(path_, segments_.index(offset)), error);
     }

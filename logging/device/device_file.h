@@ -36,11 +36,11 @@ class DeviceFile {
  public:
   // Called with bytes [begin, end) when they are in the file, before the log may use them. Returns
   // 0 or errno.
-  using Grown = std::function<int(int fd, uint64_t begin, uint64_t end)>;
+  using Grown = std::function<int(int file, uint64_t begin, uint64_t end)>;
 
-  // Opens or creates options.path, with `open_flags` added to the flags of open(). Ends the process
-  // with one sentence if the file cannot be used. `grown` is called only for a file without
-  // segments.
+  // Opens or creates options.path in platform::files(), with `open_flags` added to the flags of
+  // open(). Ends the process with one sentence if the file cannot be used. `grown` is called only
+  // for a file without segments.
   DeviceFile(const DeviceOptions& options, int open_flags, Grown grown = nullptr);
   ~DeviceFile();
   DeviceFile(const DeviceFile&) = delete;
@@ -56,7 +56,7 @@ class DeviceFile {
 
   // The place of a byte of the log file.
   struct Place {
-    int fd;           // an open file
+    int file;         // an open file: a descriptor, if the system's files are in use
     uint64_t offset;  // of the byte in that file
     uint64_t bytes;   // from the byte to the end of that file
   };
@@ -87,12 +87,15 @@ class DeviceFile {
   int make_segments(uint64_t end, uint64_t piece_bytes);
   void raise_ready(uint64_t ready);
   void punch(uint64_t end);
+  // Takes the lock of an open file, and waits for a killed process whose writes are still under way
+  // in it (logging/directory_locks.h).
+  void hold(int file, const std::string& path) const;
   void close_below(uint64_t index);
 
   const std::string path_;
   const Segments segments_;
   const int open_flags_;
-  int fd_;  // of segment 0
+  int file_;  // the open file of segment 0
   const bool grows_;
   const Grown grown_;
   uint64_t ahead_ = 0;  // the grower begins when fewer bytes than this are ready for the log

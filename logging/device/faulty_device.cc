@@ -10,10 +10,10 @@
 #include <cstring>
 
 #include "logging/device/device_registry.h"
-#include "logging/device/write_file.h"
 #include "logging/format/segments.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 
 namespace logjam {
 namespace {
@@ -67,7 +67,7 @@ void FaultyDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync
   const platform::lock_guard<platform::mutex> guard(mutex_);
   if (cut_.load()) return;
   refuse_overlap(offset, bytes.size());
-  if (const int error = write_fully(memory_fd_, offset, bytes); error != 0) {
+  if (const int error = platform::write_all(memory_fd_, offset, bytes); error != 0) {
     platform::fatal(std::string("the faulty device cannot remember a write: ") + strerror(error));
   }
   unsynced_.push_back({offset, bytes.size(), sync, slot});
@@ -160,12 +160,13 @@ void FaultyDevice::write_back_sectors() {
 void FaultyDevice::write_back_sector(uint64_t offset, std::span<const std::byte> bytes) {
   const uint64_t at = segments_.within(offset);
   if (segments_.index(offset) == 0) {
-    write_fully(file_fd_, at, bytes);
+    platform::write_all(file_fd_, at, bytes);
     return;
   }
   const int fd = open(segment_path(path_, segments_.index(offset)).c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return;
-  if (lseek(fd, 0, SEEK_END) >= static_cast<off_t>(at + bytes.size())) write_fully(fd, at, bytes);
+  if (lseek(fd, 0, SEEK_END) >= static_cast<off_t>(at + bytes.size()))
+    platform::write_all(fd, at, bytes);
   close(fd);
 }
 
@@ -207,7 +208,7 @@ void FaultyDevice::write_back_line(uint64_t line) {
   if (cut_.load()) return;
   // The line is read by a system call, because other workers may be filling their parts of it.
   const std::span<const std::byte> bytes(cache_ + line * kLineBytes, kLineBytes);
-  if (const int error = write_fully(file_fd_, line * kLineBytes, bytes); error != 0) {
+  if (const int error = platform::write_all(file_fd_, line * kLineBytes, bytes); error != 0) {
     platform::fatal("cannot write the log file " + path_ + ": " + strerror(error));
   }
 }

@@ -10,7 +10,8 @@
 // The whole range of addresses that the log may grow into is mapped at once. DeviceFile's grower
 // writes zeros ahead of the log, so that every page that is handed out has its blocks: a full disk
 // gives the grower an errno and not the process a SIGBUS. The grower also faults the pages in, so
-// that no worker has to.
+// that no worker has to. Only a descriptor of the kernel can be mapped, so platform::files() must
+// be the system's, or pass its open files on.
 //
 // Protocol. Memory is handed out after make_room() (acquire). The thread that gets a part of it
 // owns that part.

@@ -1,40 +1,41 @@
 #include "logging/device/segment_maker.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "logging/device/write_file.h"
+#include "platform/files.h"
 
 namespace logjam {
 
+using platform::files;
+
 SegmentMaker::SegmentMaker(const std::string& path, Segments segments, int open_flags,
-                           SyncFile* sync, FreeSegments& free)
-    : path_(path), segments_(segments), open_flags_(open_flags), sync_(sync), free_(free) {}
+                           FreeSegments& free)
+    : path_(path), segments_(segments), open_flags_(open_flags), free_(free) {}
 
 SegmentMaker::~SegmentMaker() {
-  if (fd_ >= 0) close(fd_);
+  if (file_ >= 0) files().close(file_);
 }
 
 int SegmentMaker::open_file() {
   if (const int error = free_.become(index_); error != 0) return error;
-  fd_ = open(path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC | open_flags_, 0644);
-  if (fd_ < 0) return errno;
+  file_ = files().open(path(), O_RDWR | O_CREAT | open_flags_);
+  if (file_ < 0) return -file_;
   uint64_t bytes = 0;
-  const int error = pad_to_page(fd_, &bytes);
+  const int error = pad_to_page(file_, &bytes);
   written_ = std::min(bytes, segments_.bytes);
   return error;
 }
 
 int SegmentMaker::go_on(uint64_t most_bytes) {
-  if (fd_ < 0) {
+  if (file_ < 0) {
     if (const int error = open_file(); error != 0) return error;
   }
   if (written_ < segments_.bytes) {
     const uint64_t piece = std::min({most_bytes, segments_.bytes - written_, zeros().size()});
-    const int error = write_fully(fd_, written_, zeros().first(piece));
+    const int error = platform::write_all(file_, written_, zeros().first(piece));
     if (error != 0) return error;
     written_ += piece;
   }
@@ -44,10 +45,10 @@ int SegmentMaker::go_on(uint64_t most_bytes) {
 // Makes the segment durable. A recycled segment is synced too, because the run that made it may
 // have been killed before its sync.
 int SegmentMaker::finish() {
-  if (sync_(fd_) != 0) return errno;
-  if (const int error = sync_directory_of(path_, sync_); error != 0) return error;
-  close(fd_);
-  fd_ = -1;
+  if (const int error = files().sync_data(file_); error != 0) return error;
+  if (const int error = platform::sync_parent(path_); error != 0) return error;
+  files().close(file_);
+  file_ = -1;
   ++index_;
   written_ = 0;
   return 0;

@@ -21,16 +21,12 @@
 
 namespace logjam {
 
-// Makes the file's bytes durable. Returns 0, or -1 with errno, as fdatasync() does.
-using SyncFile = int(int fd);
-
 // One thread at a time may use it.
 class SegmentMaker {
  public:
-  // `open_flags` are added to the flags of open(). `sync` replaces fdatasync() in tests. `free` has
-  // the segments that may be used again, and outlives this object.
-  SegmentMaker(const std::string& path, Segments segments, int open_flags, SyncFile* sync,
-               FreeSegments& free);
+  // `open_flags` are added to the flags of open(). `free` has the segments that may be used again,
+  // and outlives this object.
+  SegmentMaker(const std::string& path, Segments segments, int open_flags, FreeSegments& free);
   ~SegmentMaker();
   SegmentMaker(const SegmentMaker&) = delete;
   SegmentMaker& operator=(const SegmentMaker&) = delete;
@@ -53,11 +49,10 @@ class SegmentMaker {
   const std::string path_;
   const Segments segments_;
   const int open_flags_;
-  SyncFile* const sync_;
   FreeSegments& free_;
   uint64_t index_ = 0;    // of the segment that is being made
   uint64_t written_ = 0;  // its bytes that have been written, now or by an earlier run
-  int fd_ = -1;           // its file, or -1
+  int file_ = -1;         // its open file, or -1
 };
 
 }  // namespace logjam

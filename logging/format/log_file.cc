@@ -1,30 +1,30 @@
 #include "logging/format/log_file.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
 #include <string_view>
 #include <variant>
 
 #include "logging/format/text_block.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 
 namespace logjam {
+
+using platform::files;
+
 namespace {
 
-constexpr std::string_view kFirstLine = "logjam log 2";
+constexpr std::string_view kFirstLine = "logjam log 3";
 constexpr std::string_view kFlagPrefix = "flag.";
 constexpr std::string_view kNamePrefix = "stream-", kNameSuffix = ".log.db";
-constexpr std::string_view kStartingName = "starting.log.db";
 
 bool always(const LogFileHeader&) { return true; }
 bool has_segments(const LogFileHeader& header) { return header.segment_bytes != 0; }
-bool continues(const LogFileHeader& header) { return header.ordinal != 1; }
 
 // A line of the header. Flags have lines of their own.
 struct Field {
@@ -49,10 +49,8 @@ constexpr Field kFields[] = {
     {"segment_bytes", &LogFileHeader::segment_bytes, 10, 0, has_segments},
     {"workers", &LogFileHeader::workers},
     {"run", &LogFileHeader::run, 16},
-    {"ordinal", &LogFileHeader::ordinal, 10, 2, continues},
-    {"first_run", &LogFileHeader::first_run, 16, 0, continues},
-    {"after", &LogFileHeader::after, 16, 0, continues},
-    {"after_bytes", &LogFileHeader::after_bytes, 10, 0, continues},
+    {"log", &LogFileHeader::log, 16},
+    {"ordinal", &LogFileHeader::ordinal, 10, 1},
     {"revision", &LogFileHeader::revision},
 };
 
@@ -73,7 +71,7 @@ bool read_field(const std::string& text, const Field& field, Number* member) {
 
 }  // namespace
 
-std::vector<std::byte> LogFileHeader::encode() const {
+KeyValues LogFileHeader::lines() const {
   KeyValues lines;
   for (const Field& field : kFields) {
     if (!field.present(*this)) continue;
@@ -83,7 +81,11 @@ std::vector<std::byte> LogFileHeader::encode() const {
   }
   for (const auto& [name, value] : flags)
     lines.emplace_back(std::string(kFlagPrefix) + name, value);
-  const std::string text = encode_text_block(kFirstLine, lines);
+  return lines;
+}
+
+std::vector<std::byte> LogFileHeader::encode() const {
+  const std::string text = encode_text_block(kFirstLine, lines());
   if (text.size() > kLogHeaderBytes) {
     platform::refuse("the flags to be stored in the log's header need " +
                      std::to_string(text.size()) + " bytes and it has " +
@@ -100,8 +102,10 @@ std::string LogFileHeader::decode(std::span<const std::byte> block) {
   const std::string_view text(reinterpret_cast<const char*>(block.data()), block.size());
   KeyValues lines;
   std::string why = decode_text_block(text, kFirstLine, "its header", &lines);
-  if (!why.empty()) return why;
+  return why.empty() ? read(lines) : why;
+}
 
+std::string LogFileHeader::read(const KeyValues& lines) {
   LogFileHeader read;
   bool good = true;
   for (const auto& [key, value] : lines) {
@@ -124,19 +128,21 @@ std::string LogFileHeader::decode(std::span<const std::byte> block) {
   if (read.stripe >= read.stripes || read.stripes > kMaxStripes) {
     return "its header counts its stripes wrongly";
   }
-  if (read.ordinal == 1) read.first_run = read.run;
   *this = std::move(read);
   return "";
 }
 
-std::string read_log_file_header(const std::string& path, LogFileHeader* header) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return "cannot open the log file " + path + ": " + strerror(errno);
+std::string read_log_file_header(const std::string& path, LogFileHeader* header, int* error) {
+  int ignored;
+  if (error == nullptr) error = &ignored;
+  const int file = files().open(path, O_RDONLY);
+  *error = std::max(0, -file);
+  if (file < 0) return "cannot open the log file " + path + ": " + strerror(*error);
   std::vector<std::byte> block(kLogHeaderBytes);
-  const ssize_t n = pread(fd, block.data(), block.size(), 0);
-  const int error = errno;
-  close(fd);
-  if (n < 0) return "cannot read the log file " + path + ": " + strerror(error);
+  const int64_t n = platform::read_all(file, 0, block);
+  files().close(file);
+  *error = static_cast<int>(std::max<int64_t>(0, -n));
+  if (n < 0) return "cannot read the log file " + path + ": " + strerror(*error);
   // The whole block is written before any record, so a shorter file has lost its end.
   const bool whole = static_cast<size_t>(n) == block.size();
   const std::string why = whole ? header->decode(block) : "it is shorter than its header";
@@ -148,40 +154,44 @@ std::string log_file_path(const std::string& directory, uint32_t stream) {
          std::string(kNameSuffix);
 }
 
-std::vector<std::pair<uint32_t, std::string>> log_files_in(const std::string& directory) {
-  std::vector<std::pair<uint32_t, std::string>> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename();
+std::vector<std::string> log_file_paths(const std::vector<std::string>& directories,
+                                        uint32_t streams, uint32_t stripes) {
+  std::vector<std::string> paths(uint64_t{streams} * stripes);
+  for (uint32_t file = 0; file < paths.size(); ++file) {
+    paths[file] = log_file_path(directories[file % directories.size()], file / stripes);
+  }
+  return paths;
+}
+
+int log_files_in(const std::string& directory,
+                 std::vector<std::pair<uint32_t, std::string>>* files) {
+  files->clear();
+  std::vector<std::string> names;
+  if (const int error = platform::names_in(directory, &names); error != 0) return error;
+  for (const std::string& name : names) {
     if (!name.starts_with(kNamePrefix) || !name.ends_with(kNameSuffix)) continue;
     const std::string number =
         name.substr(kNamePrefix.size(), name.size() - kNamePrefix.size() - kNameSuffix.size());
     uint32_t stream = 0;
-    if (parse_number(number, 10, &stream)) files.emplace_back(stream, entry.path());
+    if (parse_number(number, 10, &stream)) files->emplace_back(stream, directory + "/" + name);
   }
-  std::ranges::sort(files);
-  return files;
+  std::ranges::sort(*files);
+  return 0;
 }
 
 bool log_file_is_blank(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+  const int file = files().open(path, O_RDONLY);
+  if (file < 0) return false;
   std::vector<std::byte> chunk(size_t{1} << 20);
-  ssize_t n;
+  uint64_t offset = 0;
+  int64_t n;
   do {
-    n = read(fd, chunk.data(), chunk.size());
+    n = files().read(file, offset, chunk);
+    if (n > 0) offset += static_cast<uint64_t>(n);
   } while (n > 0 && std::all_of(chunk.begin(), chunk.begin() + n,
                                 [](std::byte b) { return b == std::byte{0}; }));
-  close(fd);
+  files().close(file);
   return n == 0;
-}
-
-std::string starting_file_path(const std::string& directory) {
-  return directory + "/" + std::string(kStartingName);
-}
-
-bool starting_log(const std::string& directory, LogFileHeader* header) {
-  return read_log_file_header(starting_file_path(directory), header).empty();
 }
 
 }  // namespace logjam

@@ -1,6 +1,6 @@
 // The first block of every log file. It says in text to which run the file belongs (R6).
 //
-//   logjam log 2
+//   logjam log 3
 //   scheme=centr
 //   ...one key=value a line...
 //   end <XXH3-64 of all lines before, in hex>
@@ -18,6 +18,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "logging/format/text_block.h"
 
 namespace logjam {
 
@@ -37,15 +39,18 @@ struct LogFileHeader {
   uint64_t segment_bytes = 0;  // the length of a segment file; 0: the file has none
   uint32_t workers = 1;
   uint64_t run = 0;  // random: tells this run's bytes from an earlier run's in a recycled file
-  // The runs that continue each other in the same directories are numbered from 1. The header of
-  // the second and each later run has these lines (logging/format/run_directories.h).
+  uint64_t log = 0;  // random: the log to which the run belongs (logging/format/manifest.h)
+  // The number of the run in its log, from 1. A log may lack numbers.
   uint32_t ordinal = 1;
-  uint64_t first_run = 0;    // `run` of the first run
-  uint64_t after = 0;        // `run` of the previous run
-  uint64_t after_bytes = 0;  // the length of all its streams together when this run began
   std::string revision;
   std::map<std::string, std::string> flags;  // workload and the flags that shape its initial load
 
+  // Returns the lines of the header.
+  KeyValues lines() const;
+  // Fills `*this` from lines and returns an empty string. If they are not those of a header,
+  // returns the reason, in words that follow "PATH is not a log file: ", and leaves `*this`
+  // unchanged.
+  std::string read(const KeyValues& lines);
   // Returns the block, of kLogHeaderBytes bytes. Ends the process with one sentence if the flags do
   // not fit.
   std::vector<std::byte> encode() const;
@@ -57,22 +62,23 @@ struct LogFileHeader {
 };
 
 // Reads the header of the file at `path`. Returns an empty string or, in one sentence, why the
-// header cannot be read.
-std::string read_log_file_header(const std::string& path, LogFileHeader* header);
+// header cannot be read. Sets `error`, unless it is null, to the errno with which the file cannot
+// be read, or to 0.
+std::string read_log_file_header(const std::string& path, LogFileHeader* header,
+                                 int* error = nullptr);
 
 // Returns the path of the log file of `stream` in `directory`.
 std::string log_file_path(const std::string& directory, uint32_t stream);
-// Returns the log files in `directory` with their stream numbers, sorted. Returns an empty vector
-// if the directory cannot be read.
-std::vector<std::pair<uint32_t, std::string>> log_files_in(const std::string& directory);
+// Sets `files` to the log files in `directory` with their stream numbers, sorted. A directory that
+// does not exist has none. Returns 0 or errno, with which `files` is undefined.
+[[nodiscard]] int log_files_in(const std::string& directory,
+                               std::vector<std::pair<uint32_t, std::string>>* files);
+// Returns the paths of the files of a run in its directories: those of stream 0 in stripe order,
+// then those of stream 1, and so on. File number F lies in directory F modulo their number.
+std::vector<std::string> log_file_paths(const std::vector<std::string>& directories,
+                                        uint32_t streams, uint32_t stripes);
 // Returns whether the file at `path` holds only zeros: a run was about to begin its log there.
 // Returns false if the file cannot be read.
 bool log_file_is_blank(const std::string& path);
-
-// Returns the path of the starting file, which holds the new log's header in each directory while a
-// run replaces the log there (logging/log_directories.h).
-std::string starting_file_path(const std::string& directory);
-// Returns whether `directory` has a valid starting file, and sets `header` to its content.
-bool starting_log(const std::string& directory, LogFileHeader* header);
 
 }  // namespace logjam

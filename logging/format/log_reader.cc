@@ -4,13 +4,18 @@
 #include <cstring>
 #include <iterator>
 
+#include "logging/format/manifest_file.h"
 #include "logging/format/segmented_file.h"
 #include "logging/format/stripes.h"
+#include "platform/fatal.h"
+#include "platform/files.h"
+#include "platform/text.h"
 
 namespace logjam {
 namespace {
 
-constexpr uint64_t kReadBytes = uint64_t{4} << 20;
+// The shortest window. A longer record than the window is first checked in pieces of this length.
+constexpr uint64_t kLeastWindowBytes = uint64_t{64} << 10;
 constexpr uint64_t kMaxRecordBytes = uint64_t{1} << 30;
 // After the end, the reader looks for records that are valid but cannot be used, to tell the
 // operator. Garbage can claim any length, so the number of checksummed bytes has its own bound.
@@ -36,6 +41,11 @@ void add_voucher(std::vector<Voucher>& vouchers, size_t stream, const Voucher& v
   if (voucher.durable > vouchers[stream].durable) vouchers[stream] = voucher;
 }
 
+// Returns the position after the batch's last record; it begins at `from`.
+uint64_t end_of(const RecordBatch& batch, uint64_t from) {
+  return batch.records.empty() ? from : batch.positions.back() + batch.records.back()->bytes;
+}
+
 bool all_zero(const std::byte* bytes, uint64_t count) {
   return std::all_of(bytes, bytes + count, [](std::byte b) { return b == std::byte{0}; });
 }
@@ -46,11 +56,18 @@ struct LogReader::State {
   std::vector<DevicePace*> paces;
   std::vector<std::unique_ptr<SegmentedFile>> files;
   Stripes stripes;
-  uint64_t stream_bytes = 0;  // up to the last byte that any of the files has
+  uint64_t limit = ~uint64_t{0};  // no record that ends after this position is used
+  uint64_t file_bytes = 0;        // up to the last byte that any of the files has
+  uint64_t stream_bytes = 0;      // the same, at most `limit`
   uint64_t run = 0;
-  uint64_t position = 0;         // the stream position of the next record
-  std::vector<std::byte> carry;  // the bytes from `position` on that have been read already
+  ReadMemory memory;
+  std::string path;  // of the first file
+  // The part of a record that has been read already, and its position.
+  LogMemory carry;
+  uint64_t carry_position = 0;
   bool ended = false;
+
+  LogMemory allocate(uint64_t bytes) const { return allocate_log_memory(memory.meter, bytes); }
 
   // Reads up to `count` bytes of the stream from position `from` on. Returns how many it has read:
   // fewer than `count` only at the end of the file. If one of several striped files is too short,
@@ -69,7 +86,7 @@ struct LogReader::State {
 
   // Asks all devices at once to read ahead from position `from` on.
   void prefetch(uint64_t from) {
-    const uint64_t each = kReadBytes / stripes.devices;
+    const uint64_t each = memory.window_bytes / stripes.devices;
     for (uint32_t device = 0; device < stripes.devices; ++device) {
       const uint64_t row = from / stripes.bytes / stripes.devices * stripes.bytes;
       files[device]->will_need(kLogHeaderBytes + row, each + stripes.bytes);
@@ -83,23 +100,112 @@ struct LogReader::State {
     return done;
   }
 
-  // Calls `found(header, position)` for each valid record after `position`.
+  // Reads on after `before`, which the stream has from position `from` on, until there are `bytes`
+  // bytes or the stream has no more.
+  LogMemory read_on(const LogMemory& before, uint64_t from, uint64_t bytes) {
+    const uint64_t had = before == nullptr ? 0 : before->size();
+    const uint64_t wanted = std::min(bytes, std::max(stream_bytes, from + had) - from);
+    LogMemory all = allocate(wanted);
+    if (had != 0) std::copy_n(before->data(), had, all->data());
+    all->resize(had + read(all->data() + had, from + had, wanted - had));
+    // The file has shrunk since it was opened.
+    if (all->size() < wanted) stream_bytes = from + all->size();
+    return all;
+  }
+
+  // Reads a batch that begins at position `from`. Its records follow from the position alone, so
+  // that it can be read again. Returns whether the stream ends after them: in the bytes of the
+  // batch's memory that follow its records.
+  bool read_batch(uint64_t from, RecordBatch* batch) {
+    batch->records.clear();
+    batch->positions.clear();
+    LogMemory before = std::move(carry);
+    if (carry_position != from) before.reset();
+    for (uint64_t want = memory.window_bytes;;) {
+      batch->memory = read_on(before, from, want);
+      before.reset();
+      const uint64_t cut = take_records(from, batch);
+      const uint64_t taken = end_of(*batch, from) - from;
+      const uint64_t left = batch->memory->size() - taken;
+      const bool more_in_file = from + batch->memory->size() < stream_bytes;
+      if (!more_in_file || (cut == 0 && left >= sizeof(RecordHeader))) return true;
+      if (taken != 0) {
+        carry = allocate(left);
+        std::copy_n(batch->memory->data() + taken, left, carry->data());
+        carry_position = from + taken;
+        return false;
+      }
+      // Any bytes may look like the header of a long record, so it gets memory only if it is valid.
+      if (!valid_in_pieces(*reinterpret_cast<RecordHeader*>(batch->memory->data()), from)) {
+        return true;
+      }
+      want = cut;
+      before = std::move(batch->memory);
+    }
+  }
+
+  // Takes the valid records of the batch's memory, which begins at position `from`. Returns the
+  // length of the next record if the memory has only a part of it, else 0.
+  uint64_t take_records(uint64_t from, RecordBatch* batch) const {
+    const std::vector<std::byte>& bytes = *batch->memory;
+    for (uint64_t at = 0; bytes.size() - at >= sizeof(RecordHeader);) {
+      const auto* header = reinterpret_cast<const RecordHeader*>(bytes.data() + at);
+      if (!plausible(*header, stream_bytes - (from + at))) break;
+      if (header->bytes > bytes.size() - at) return header->bytes;
+      if (header->checksum != record_checksum(*header, run, from + at)) break;
+      batch->records.push_back(header);
+      batch->positions.push_back(from + at);
+      at += header->bytes;
+    }
+    return 0;
+  }
+
+  // Returns whether the record at position `at`, of which `header` is in memory, is valid.
+  bool valid_in_pieces(const RecordHeader& header, uint64_t at) {
+    const uint64_t end = at + header.bytes;
+    ChecksumInPieces checksum(run, at);
+    const LogMemory piece = allocate(kLeastWindowBytes);
+    for (uint64_t from = at + sizeof(header.checksum); from < end;) {
+      const uint64_t count = std::min(end - from, kLeastWindowBytes);
+      if (read(piece->data(), from, count) < count) return false;
+      checksum.add({piece->data(), count});
+      from += count;
+    }
+    return checksum.value() == header.checksum;
+  }
+
+  // Calls `found(header, position)` for each valid record after position `end`. Of a record that is
+  // longer than the window, only the header is in memory then.
   template <class Found>
-  Unused look_ahead(const Found& found) {
+  Unused look_ahead(uint64_t end, const Found& found) {
     Unused unused;
-    if (position >= stream_bytes) return unused;
-    std::vector<std::byte> window(std::min(stream_bytes - position, kLookAheadBytes));
-    const uint64_t size = read(window.data(), position, window.size());
+    if (end >= stream_bytes) return unused;
+    const uint64_t size = std::min(stream_bytes - end, kLookAheadBytes);
+    const LogMemory window = allocate(std::min(size, memory.window_bytes));
+    uint64_t from = 0, until = 0;  // the window has these bytes after `end`
+    const auto slide_to = [&](uint64_t at) {
+      from = at;
+      until = at + read(window->data(), end + at, std::min(size - at, window->size()));
+    };
     uint64_t checked = 0;
     for (uint64_t at = 8; at + sizeof(RecordHeader) <= size;) {
-      const auto* header = reinterpret_cast<const RecordHeader*>(window.data() + at);
-      if (plausible(*header, size - at) && checked + header->bytes <= kLookAheadChecksumBytes) {
-        checked += header->bytes;
-        if (header->checksum == record_checksum(*header, run, position + at)) {
-          if (unused.records++ == 0) unused.first = position + at;
-          unused.bytes += header->bytes;
-          found(*header, position + at);
-          at += header->bytes;
+      if (at + sizeof(RecordHeader) > until) slide_to(at);
+      if (at + sizeof(RecordHeader) > until) break;  // the file has shrunk
+      const auto header_at = [&] {
+        return reinterpret_cast<const RecordHeader*>(window->data() + (at - from));
+      };
+      const uint64_t bytes = header_at()->bytes;
+      if (plausible(*header_at(), size - at) && checked + bytes <= kLookAheadChecksumBytes) {
+        checked += bytes;
+        if (at + bytes > until && bytes <= window->size()) slide_to(at);
+        const RecordHeader& header = *header_at();
+        const bool whole = at + header.bytes <= until;
+        if (whole ? header.checksum == record_checksum(header, run, end + at)
+                  : valid_in_pieces(header, end + at)) {
+          if (unused.records++ == 0) unused.first = end + at;
+          unused.bytes += header.bytes;
+          found(header, end + at);
+          at += header.bytes;
           continue;
         }
       }
@@ -108,7 +214,7 @@ struct LogReader::State {
     return unused;
   }
 
-  std::string why_ended(bool zeros, const Unused& unused) const {
+  static std::string why_ended(uint64_t position, bool zeros, const Unused& unused) {
     if (zeros && unused.records == 0) return "end of log";
     std::string why = (zeros ? "zeros at byte " : "torn, stale or corrupt record at byte ") +
                       std::to_string(position);
@@ -120,36 +226,59 @@ struct LogReader::State {
   }
 };
 
-LogReader::LogReader(const std::vector<std::string>& paths, std::vector<DevicePace*> paces,
-                     StreamStart start)
+LogReader::LogReader(const LogFiles& files, size_t stream, std::vector<DevicePace*> paces,
+                     ReadMemory memory)
+    : state_(std::make_unique<State>()), header_(files.header) {
+  header_.stream = static_cast<uint32_t>(stream);
+  state_->paces = std::move(paces);
+  if (!files.ends.empty()) state_->limit = files.ends[stream];
+  tail_.start = files.start(stream);
+  open(files.paths[stream], memory);
+}
+
+LogReader::LogReader(const std::vector<std::string>& paths, StreamStart start, ReadMemory memory)
     : state_(std::make_unique<State>()) {
-  State& state = *state_;
-  state.paces = std::move(paces);
-  state.position = state.stream_bytes = start.position;
   tail_.start = start;
-  tail_.bytes = start.position;
   for (uint32_t device = 0; device < paths.size(); ++device) {
     LogFileHeader header;
     error_ = read_log_file_header(paths[device], &header);
     if (!error_.empty()) return;
     if (device == 0) header_ = header;
-    state.stripes = {static_cast<uint32_t>(paths.size()), header_.stripe_bytes};
     if (header.stripes != paths.size() || header.stripe != device || header.run != header_.run) {
       error_ = paths[device] + " is not file " + std::to_string(device) + " of a stream of " +
                std::to_string(paths.size());
       return;
     }
-    const uint64_t needed = state.stripes.file_end(device, start.position);
+  }
+  open(paths, memory);
+}
+
+void LogReader::open(const std::vector<std::string>& paths, ReadMemory memory) {
+  State& state = *state_;
+  const uint64_t start = tail_.start.position;
+  state.stream_bytes = tail_.bytes = start;
+  if (!paths.empty()) state.path = paths[0];
+  state.run = header_.run;
+  if (!paths.empty()) {
+    state.stripes = {static_cast<uint32_t>(paths.size()), header_.stripe_bytes};
+  }
+  for (uint32_t device = 0; device < paths.size(); ++device) {
+    const uint64_t needed = state.stripes.file_end(device, start);
     auto& file = state.files.emplace_back(
         std::make_unique<SegmentedFile>(paths[device], Segments{header_.segment_bytes}, needed));
     error_ = file->error();
     if (!error_.empty()) return;
     // The stream was durable up to its start.
-    if (start.position != 0 && file->bytes() < needed) tail_.lost = paths[device] + " is too short";
+    if (start != 0 && file->bytes() < needed) tail_.lost = paths[device] + " is too short";
     state.stream_bytes =
         std::max(state.stream_bytes, state.stripes.stream_end(device, file->bytes()));
   }
-  state.run = header_.run;
+  state.file_bytes = state.stream_bytes;
+  state.stream_bytes = std::min(state.stream_bytes, std::max(state.limit, start));
+  // look_ahead() needs whole watermark records.
+  const uint64_t watermark = sizeof(RecordHeader) + uint64_t{header_.streams} * sizeof(uint64_t);
+  memory.window_bytes = std::max({memory.window_bytes, kLeastWindowBytes, watermark});
+  state.memory = memory;
 }
 
 LogReader::~LogReader() = default;
@@ -158,71 +287,40 @@ bool LogReader::next(RecordBatch* batch) {
   batch->records.clear();
   batch->positions.clear();
   if (!error_.empty() || state_->ended) return false;
-  State& state = *state_;
+  const uint64_t from = tail_.bytes;
+  state_->ended = state_->read_batch(from, batch);
+  add_to_tail(*batch);
+  if (state_->ended && tail_.bytes == state_->limit) {
+    end_at_limit();
+  } else if (state_->ended) {
+    end_stream(std::span(*batch->memory).subspan(tail_.bytes - from));
+  }
+  return !batch->records.empty();
+}
 
-  auto memory = std::make_shared<std::vector<std::byte>>(std::move(state.carry));
-  state.carry.clear();
+void LogReader::read_again(uint64_t position, RecordBatch* batch) {
+  state_->read_batch(position, batch);
+  if (!batch->records.empty()) return;
+  platform::fatal("the log file " + state_->path + " has changed while it was read");
+}
+
+void LogReader::add_to_tail(const RecordBatch& batch) {
   std::vector<uint64_t> words;  // of watermark records with a body
-  uint64_t want = kReadBytes;
-  uint64_t at = 0;  // index in memory of the byte at stream position state.position
-  while (true) {
-    // Here `memory` holds the stream from `position` on, and none of its records has been taken.
-    const uint64_t base = state.position, had = memory->size();
-    const uint64_t count = std::min(want, state.stream_bytes - (base + had));
-    memory->resize(had + count);
-    memory->resize(had + state.read(memory->data() + had, base + had, count));
-    // The file has shrunk since it was opened.
-    if (memory->size() < had + count) state.stream_bytes = base + memory->size();
-
-    const uint64_t cut = take_records(*memory, &at, batch, &words);
-    if (cut != 0) want = cut;
-    tail_.bytes = state.position;
-
-    const bool more_in_file = base + memory->size() < state.stream_bytes;
-    const bool header_cut = memory->size() - at < sizeof(RecordHeader);
-    if (more_in_file && (cut != 0 || header_cut)) {
-      if (batch->records.empty()) continue;
-      state.carry.assign(memory->begin() + static_cast<ptrdiff_t>(at), memory->end());
-      break;
-    }
-    state.ended = true;
-    end_stream({memory->data() + at, memory->size() - at});
-    break;
+  for (size_t i = 0; i < batch.records.size(); ++i) {
+    const RecordHeader& header = *batch.records[i];
+    ++tail_.records;
+    tail_.last_sequence = header.sequence;
+    if (header.kind != RecordKind::kWatermark) continue;
+    tail_.last_watermark = header.sequence;
+    if (!has_word_for_each_stream(header)) continue;
+    words.push_back(header.sequence);
+    std::ranges::copy(watermark_body(header), std::back_inserter(words));
+    add_vouchers(header, batch.positions[i]);
   }
   if (!words.empty()) {
     tail_.watermarks.push_back(std::make_shared<const std::vector<uint64_t>>(std::move(words)));
   }
-  batch->memory = std::move(memory);
-  return !batch->records.empty();
-}
-
-// Takes the valid records of `memory` from index `at` on into `batch`, and moves `at` and the
-// reader's position to the end of the last one. Appends the bodies of watermark records to `words`.
-// Returns the length of the next record if `memory` has only a part of it, else 0.
-uint64_t LogReader::take_records(const std::vector<std::byte>& memory, uint64_t* at,
-                                 RecordBatch* batch, std::vector<uint64_t>* words) {
-  State& state = *state_;
-  while (memory.size() - *at >= sizeof(RecordHeader)) {
-    const auto* header = reinterpret_cast<const RecordHeader*>(memory.data() + *at);
-    if (!plausible(*header, state.stream_bytes - state.position)) break;
-    if (header->bytes > memory.size() - *at) return header->bytes;
-    if (header->checksum != record_checksum(*header, state.run, state.position)) break;
-    batch->records.push_back(header);
-    batch->positions.push_back(state.position);
-    ++tail_.records;
-    tail_.last_sequence = header->sequence;
-    if (header->kind == RecordKind::kWatermark) {
-      tail_.last_watermark = header->sequence;
-      if (has_word_for_each_stream(*header)) {
-        words->push_back(header->sequence);
-        std::ranges::copy(watermark_body(*header), std::back_inserter(*words));
-        add_vouchers(*header, state.position);
-      }
-    }
-    *at += header->bytes;
-    state.position += header->bytes;
-  }
-  return 0;
+  tail_.bytes = end_of(batch, tail_.bytes);
 }
 
 bool LogReader::has_word_for_each_stream(const RecordHeader& header) const {
@@ -237,18 +335,32 @@ void LogReader::add_vouchers(const RecordHeader& header, uint64_t position) {
   }
 }
 
+// Completes tail() at the end that the reader was given.
+void LogReader::end_at_limit() {
+  State& state = *state_;
+  tail_.why = "the end that the next run, or a checkpoint, is built on";
+  state.stream_bytes = state.file_bytes;
+  const uint64_t left = state.file_bytes - tail_.bytes;
+  if (left < sizeof(RecordHeader)) return;
+  const LogMemory next = state.allocate(sizeof(RecordHeader));
+  if (state.read(next->data(), tail_.bytes, next->size()) < next->size()) return;
+  const auto& header = *reinterpret_cast<const RecordHeader*>(next->data());
+  tail_.goes_on = plausible(header, left) && state.valid_in_pieces(header, tail_.bytes);
+  if (tail_.goes_on) tail_.why += "; valid records after it are not used";
+}
+
 // Completes tail() at the stream's end. `rest` begins with the bytes that are not a valid record.
 void LogReader::end_stream(std::span<const std::byte> rest) {
   const uint64_t end = tail_.bytes;
-  const Unused unused = state_->look_ahead([&](const RecordHeader& header, uint64_t position) {
+  const Unused unused = state_->look_ahead(end, [&](const RecordHeader& header, uint64_t position) {
     add_voucher(tail_.vouchers, header_.stream,
                 {vouched_position(header, position), position, header_.stream});
     if (header.kind == RecordKind::kWatermark && has_word_for_each_stream(header)) {
       add_vouchers(header, position);
     }
   });
-  tail_.why = state_->why_ended(
-      all_zero(rest.data(), std::min<uint64_t>(rest.size(), sizeof(RecordHeader))), unused);
+  tail_.why = State::why_ended(
+      end, all_zero(rest.data(), std::min<uint64_t>(rest.size(), sizeof(RecordHeader))), unused);
 
   // A durable header is plausible, and says where its record ends. Records follow each other
   // without a gap, so the record also ends before the next valid one begins.
@@ -270,83 +382,56 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
   }
 }
 
-namespace {
-
-// Puts the files `found` of one stream into stripe order. `first` is the header of stream 0, or
-// null if `stream` is 0. Returns in one sentence why these are not the files of the stream, or an
-// empty string.
-std::string in_stripe_order(uint32_t stream, const std::vector<std::string>& found,
-                            const LogFileHeader* first, LogFileHeader* header,
-                            std::vector<std::string>* ordered) {
-  std::string name = "stream " + std::to_string(stream);
-  if (first != nullptr) name += " of " + std::to_string(first->streams);
-  for (const std::string& path : found) {
-    LogFileHeader one;
-    if (std::string why = read_log_file_header(path, &one); !why.empty()) return why;
-    if (one.stream != stream) return path + " says it is stream " + std::to_string(one.stream);
-    if (first != nullptr && one.run != first->run)
-      return path + " belongs to another run than stream 0";
-    if (ordered->empty()) {
-      *header = one;
-      ordered->resize(one.stripes);
-    }
-    if (one.run != header->run || one.stripes != header->stripes) {
-      return "two logs are in the log directories: " + found[0] + " and " + path;
-    }
-    std::string& place = (*ordered)[one.stripe];
-    if (!place.empty()) {
-      return one.stripes == 1
-                 ? name + " is in the log directories twice"
-                 : path + " and " + place + " are both stripe " + std::to_string(one.stripe);
-    }
-    place = path;
-  }
-  if (ordered->empty()) return name + " is missing in the log directories";
-  for (size_t stripe = 0; stripe < ordered->size(); ++stripe) {
-    if ((*ordered)[stripe].empty()) {
-      return "stripe " + std::to_string(stripe) + " of the " + std::to_string(ordered->size()) +
-             " of " + name + " is missing in the log directories";
-    }
-  }
-  return "";
-}
-
-LogFiles find_complete_log(const std::vector<std::string>& directories) {
+LogFiles files_of_run(const std::vector<std::string>& directories, const ManifestRun& run) {
   LogFiles files;
-  std::map<uint32_t, std::vector<std::string>> by_stream;
-  for (const std::string& directory : directories) {
-    for (const auto& [stream, path] : log_files_in(directory)) {
-      if (!log_file_is_blank(path)) by_stream[stream].push_back(path);
-    }
-  }
-  if (by_stream[0].empty()) {
-    files.error = "no log is in the log directories: there is no " + log_file_path("DIR", 0);
-    return files;
-  }
-  for (uint32_t stream = 0; stream == 0 || stream < files.header.streams; ++stream) {
-    LogFileHeader header;
-    files.error = in_stripe_order(stream, by_stream[stream], stream == 0 ? nullptr : &files.header,
-                                  &header, &files.paths.emplace_back());
-    if (!files.error.empty()) return files;
-    if (stream == 0) files.header = header;
+  files.header = run.header;
+  files.ends = run.ends;
+  files.paths.resize(run.header.streams);
+  if (!run.begun) return files;
+  const std::vector<std::string> paths = log_file_paths(run_directories(directories, run.ordinal()),
+                                                        run.header.streams, run.header.stripes);
+  for (size_t file = 0; file < paths.size(); ++file) {
+    files.paths[file / run.header.stripes].push_back(paths[file]);
   }
   return files;
 }
 
-}  // namespace
+std::string check_files(const LogFiles& files) {
+  std::string wrong;
+  for (uint32_t stream = 0; stream < files.paths.size(); ++stream) {
+    for (uint32_t stripe = 0; stripe < files.paths[stream].size(); ++stripe) {
+      const std::string& path = files.paths[stream][stripe];
+      platform::FileStatus status;
+      if (const int error = platform::files().status(path, &status); error != 0) {
+        platform::fatal("cannot look at the log file " + path + ": " + strerror(error));
+      }
+      LogFileHeader header;
+      int error = 0;
+      std::string why = status.kind == platform::FileKind::kNone
+                            ? path + " is missing"
+                            : read_log_file_header(path, &header, &error);
+      if (error != 0) platform::fatal(why);
+      if (why.empty() && header.run != files.header.run) {
+        why = path + " belongs to run " + hex(header.run) + ", not to run " + hex(files.header.run);
+      } else if (why.empty() && (header.stream != stream || header.stripe != stripe)) {
+        why = path + " says it is stripe " + std::to_string(header.stripe) + " of stream " +
+              std::to_string(header.stream);
+      }
+      if (!why.empty()) platform::append_part(&wrong, "; ", why);
+    }
+  }
+  return wrong;
+}
 
 LogFiles find_log_files(const std::vector<std::string>& directories) {
-  LogFiles files = find_complete_log(directories);
-  LogFileHeader starting;
-  bool same = false;  // whether the files belong to a log that was starting
-  for (const std::string& directory : directories) {
-    if (!starting_log(directory, &starting)) return files;
-    same = same || (files.error.empty() && starting.run == files.header.run);
-  }
-  if (directories.empty() || same) return files;
-  // A header may be missing, and records are written only when all headers exist. So all streams
-  // are empty.
-  return {std::vector<std::vector<std::string>>(starting.streams), starting, ""};
+  const FoundManifest found = find_manifest(directories);
+  LogFiles files;
+  files.error = found.error;
+  if (files.error.empty() && found.manifest.runs.empty()) files.error = "the log has no run";
+  if (!files.error.empty()) return files;
+  files = files_of_run(found.directories, found.manifest.runs.back());
+  files.error = check_files(files);
+  return files;
 }
 
 }  // namespace logjam

@@ -7,13 +7,37 @@
 #include <cstring>
 
 namespace logjam {
+namespace {
+
+// Returns the seed of a record's checksum. The odd factor spreads the positions, so that no two
+// positions of one run share a seed.
+uint64_t checksum_seed(uint64_t run, uint64_t position) {
+  return run + position * 0x9e3779b97f4a7c15;
+}
+
+}  // namespace
 
 uint64_t record_checksum(const RecordHeader& header, uint64_t run, uint64_t position) {
-  // The odd factor spreads the positions, so that no two positions of one run share a seed.
-  const uint64_t seed = run + position * 0x9e3779b97f4a7c15;
   return XXH3_64bits_withSeed(reinterpret_cast<const std::byte*>(&header) + sizeof(uint64_t),
-                              header.bytes - sizeof(uint64_t), seed);
+                              header.bytes - sizeof(uint64_t), checksum_seed(run, position));
 }
+
+struct ChecksumInPieces::State {
+  XXH3_state_t hash;
+};
+
+ChecksumInPieces::ChecksumInPieces(uint64_t run, uint64_t position)
+    : state_(std::make_unique<State>()) {
+  XXH3_64bits_reset_withSeed(&state_->hash, checksum_seed(run, position));
+}
+
+ChecksumInPieces::~ChecksumInPieces() = default;
+
+void ChecksumInPieces::add(std::span<const std::byte> bytes) {
+  XXH3_64bits_update(&state_->hash, bytes.data(), bytes.size());
+}
+
+uint64_t ChecksumInPieces::value() const { return XXH3_64bits_digest(&state_->hash); }
 
 RecordBody::RecordBody(const RecordHeader& header)
     : next_(reinterpret_cast<const std::byte*>(&header) + sizeof(RecordHeader)),

@@ -39,6 +39,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "logging/format/durable_lag.h"
@@ -133,6 +134,20 @@ constexpr uint64_t encoded_bytes(const LoggedCommand& command) {
 
 // Returns the checksum that the record at stream position `position` of the run must have.
 uint64_t record_checksum(const RecordHeader& header, uint64_t run, uint64_t position);
+
+// Computes record_checksum() of a record that is not in memory as a whole.
+class ChecksumInPieces {
+ public:
+  ChecksumInPieces(uint64_t run, uint64_t position);
+  ~ChecksumInPieces();
+  // Adds the record's next bytes. The first ones are those after RecordHeader::checksum.
+  void add(std::span<const std::byte> bytes);
+  uint64_t value() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // Returns the position up to which the record at `position` says that its stream was durable, or 0
 // if it does not say.

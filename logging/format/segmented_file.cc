@@ -1,33 +1,38 @@
 #include "logging/format/segmented_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "platform/fatal.h"
+#include "platform/files.h"
 
 namespace logjam {
 
+using platform::files;
+
 SegmentedFile::SegmentedFile(const std::string& path, Segments segments, uint64_t needed)
-    : path_(path), segments_(segments), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  struct stat status;
-  if (fd_ < 0 || fstat(fd_, &status) != 0) {
-    error_ = "cannot open the log file " + path + ": " + strerror(errno);
-    return;
+    : path_(path), segments_(segments), file_(files().open(path, O_RDONLY)) {
+  int error = file_ < 0 ? -file_ : files().size(file_, &bytes_);
+  const char* failed = "open";
+  std::vector<SegmentFile> found;
+  if (error == 0 && segments_.bytes != 0) {
+    error = segment_files_of(path, &found);
+    failed = "list the segments of";
   }
-  bytes_ = static_cast<uint64_t>(status.st_size);
-  if (segments_.bytes == 0) return;
+  if (error != 0) {
+    error_ = std::string("cannot ") + failed + " the log file " + path + ": " + strerror(error);
+  }
+  if (error != 0 || segments_.bytes == 0) return;
   bytes_ = std::min(bytes_, segments_.bytes);
   const uint64_t first = segments_.index(needed);
   if (first != 0) {  // treats all segments before it as complete
     last_ = first - 1;
     bytes_ = first * segments_.bytes;
   }
-  for (const SegmentFile& file : segment_files_of(path)) {
+  for (const SegmentFile& file : found) {
     if (file.index < first) continue;
     const uint64_t whole = (last_ + 1) * segments_.bytes;  // bytes_ if nothing before is lost
     if (why_lost_.empty() && (file.index != last_ + 1 || bytes_ != whole)) {
@@ -43,19 +48,19 @@ SegmentedFile::SegmentedFile(const std::string& path, Segments segments, uint64_
 }
 
 SegmentedFile::~SegmentedFile() {
-  if (fd_ >= 0) close(fd_);
+  if (file_ >= 0) files().close(file_);
 }
 
 bool SegmentedFile::open_segment(uint64_t index) {
-  if (index == open_index_ && fd_ >= 0) return true;
-  if (fd_ >= 0) close(fd_);
+  if (index == open_index_ && file_ >= 0) return true;
+  if (file_ >= 0) files().close(file_);
   open_index_ = index;
   const std::string path = segment_path(path_, index);
-  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd_ < 0 && errno != ENOENT) {
-    platform::fatal("cannot open the log file " + path + ": " + strerror(errno));
+  file_ = files().open(path, O_RDONLY);
+  if (file_ < 0 && file_ != -ENOENT) {
+    platform::fatal("cannot open the log file " + path + ": " + strerror(-file_));
   }
-  return fd_ >= 0;
+  return file_ >= 0;
 }
 
 uint64_t SegmentedFile::read(std::byte* to, uint64_t from, uint64_t count) {
@@ -75,25 +80,19 @@ uint64_t SegmentedFile::read(std::byte* to, uint64_t from, uint64_t count) {
 
 uint64_t SegmentedFile::read_segment(std::byte* to, uint64_t from, uint64_t count) {
   if (!open_segment(segments_.index(from))) return 0;
-  uint64_t done = 0;
-  while (done < count) {
-    const auto at = static_cast<off_t>(segments_.within(from) + done);
-    const ssize_t n = pread(fd_, to + done, count - done, at);
-    if (n < 0 && errno == EINTR) continue;
-    // An error is not the end of the log: valid and acknowledged records may follow.
-    if (n < 0) {
-      platform::fatal("cannot read the log file " + segment_path(path_, open_index_) + ": " +
-                      strerror(errno));
-    }
-    if (n == 0) break;
-    done += static_cast<uint64_t>(n);
+  const int64_t n = platform::read_all(file_, segments_.within(from), {to, count});
+  // An error is not the end of the log: valid and acknowledged records may follow.
+  if (n < 0) {
+    platform::fatal("cannot read the log file " + segment_path(path_, open_index_) + ": " +
+                    strerror(static_cast<int>(-n)));
   }
-  return done;
+  return static_cast<uint64_t>(n);
 }
 
 void SegmentedFile::will_need(uint64_t from, uint64_t count) {
   if (!open_segment(segments_.index(from))) return;
-  posix_fadvise(fd_, static_cast<off_t>(segments_.within(from)),
+  // On a file that is no descriptor, as in tests, it does nothing.
+  posix_fadvise(file_, static_cast<off_t>(segments_.within(from)),
                 static_cast<off_t>(std::min(count, segments_.left(from))), POSIX_FADV_WILLNEED);
 }
 

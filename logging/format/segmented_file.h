@@ -51,7 +51,7 @@ class SegmentedFile {
   uint64_t bytes_ = 0, lost_from_ = 0, lost_to_ = 0;
   uint64_t last_ = 0;  // the index of the last segment that exists
   uint64_t open_index_ = 0;
-  int fd_;
+  int file_;  // the open file of segment open_index_, or negative
 };
 
 }  // namespace logjam

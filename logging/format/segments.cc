@@ -7,6 +7,8 @@
 #include <system_error>
 #include <tuple>
 
+#include "platform/files.h"
+
 namespace logjam {
 namespace {
 
@@ -19,20 +21,23 @@ uint64_t index_in(std::string_view name) {
   return number && digits[0] != '0' ? index : 0;
 }
 
-std::vector<SegmentFile> segment_files(const std::string& directory, std::string_view begin) {
-  std::vector<SegmentFile> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename();
+int segment_files(const std::string& directory, std::string_view begin,
+                  std::vector<SegmentFile>* files) {
+  files->clear();
+  std::vector<std::string> names;
+  if (const int error = platform::names_in(directory, &names); error != 0) return error;
+  for (const std::string& name : names) {
     const uint64_t index = index_in(name);
     const std::string log_file = name.substr(0, name.rfind('.'));
     if (index == 0 || !log_file.starts_with(begin) || !log_file.ends_with(".log.db")) continue;
-    const uint64_t bytes = entry.file_size(error);
-    files.push_back({directory + "/" + log_file, index, error ? 0 : bytes});
+    platform::FileStatus status;
+    const int error = platform::files().status(directory + "/" + name, &status);
+    if (error != 0) return error;
+    files->push_back({directory + "/" + log_file, index, status.bytes});
   }
-  std::ranges::sort(files, {},
+  std::ranges::sort(*files, {},
                     [](const SegmentFile& one) { return std::tie(one.log_file, one.index); });
-  return files;
+  return 0;
 }
 
 }  // namespace
@@ -41,20 +46,20 @@ std::string segment_path(const std::string& path, uint64_t index) {
   return index == 0 ? path : path + "." + std::to_string(index);
 }
 
-std::vector<SegmentFile> segment_files_in(const std::string& directory) {
-  return segment_files(directory, "stream-");
+int segment_files_in(const std::string& directory, std::vector<SegmentFile>* files) {
+  return segment_files(directory, "stream-", files);
 }
 
-std::vector<SegmentFile> segment_files_of(const std::string& path) {
+int segment_files_of(const std::string& path, std::vector<SegmentFile>* files) {
   const std::filesystem::path file(path);
   const std::string directory = file.has_parent_path() ? file.parent_path().native() : ".";
   const std::string name = file.filename();
-  std::vector<SegmentFile> files = segment_files(directory, name);
-  std::erase_if(files, [&](const SegmentFile& one) {
+  if (const int error = segment_files(directory, name, files); error != 0) return error;
+  std::erase_if(*files, [&](const SegmentFile& one) {
     return one.log_file.size() != directory.size() + 1 + name.size();
   });
-  for (SegmentFile& one : files) one.log_file = path;
-  return files;
+  for (SegmentFile& one : *files) one.log_file = path;
+  return 0;
 }
 
 }  // namespace logjam

@@ -35,10 +35,11 @@ struct SegmentFile {
   uint64_t index = 0;    // at least 1
   uint64_t bytes = 0;
 };
-// Returns the segment files in `directory`, also those whose log file is missing, sorted by log
-// file and index. Returns an empty vector if the directory cannot be read.
-std::vector<SegmentFile> segment_files_in(const std::string& directory);
-// Returns the segment files of the log file at `path`, sorted by index.
-std::vector<SegmentFile> segment_files_of(const std::string& path);
+// Sets `files` to the segment files in `directory`, also those whose log file is missing, sorted by
+// log file and index. A directory that does not exist has none. Returns 0 or errno, with which
+// `files` is undefined.
+[[nodiscard]] int segment_files_in(const std::string& directory, std::vector<SegmentFile>* files);
+// Sets `files` to the segment files of the log file at `path`, sorted by index. Otherwise as above.
+[[nodiscard]] int segment_files_of(const std::string& path, std::vector<SegmentFile>* files);
 
 }  // namespace logjam

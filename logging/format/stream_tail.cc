@@ -4,12 +4,6 @@
 
 namespace logjam {
 
-uint64_t total_bytes(const StreamTails& tails) {
-  uint64_t bytes = 0;
-  for (const StreamTail& tail : tails) bytes += tail.bytes;
-  return bytes;
-}
-
 std::string find_damage(const StreamTails& tails) {
   std::string damage;
   for (size_t s = 0; s < tails.size(); ++s) {

@@ -44,9 +44,12 @@ struct StreamTail {
   uint64_t records = 0;         // the number of valid records
   // The stream's watermark records that have a body: for each its number and then its words, one
   // for each stream. An element has the records of one batch, and is shared because tails are
-  // copied.
+  // copied. RecoveryRule::forget drops elements.
   std::vector<std::shared_ptr<const std::vector<uint64_t>>> watermarks;
-  std::string why;  // why the stream ended: "end of log", "torn, stale or corrupt record at ..."
+  // Whether valid records follow the end that the reader was given (LogFiles::ends).
+  bool goes_on = false;
+  // Why the stream ended: "end of log", "torn, stale or corrupt record at ...". Empty until then.
+  std::string why;
   // Names the file whose loss ended the stream: it is missing or too short, and no crash explains
   // that. Empty if there is no such file.
   std::string lost;
@@ -64,9 +67,6 @@ struct StreamTail {
   uint64_t complete_from_start() const { return bytes < start.durable ? 0 : start.sequence; }
 };
 using StreamTails = std::vector<StreamTail>;  // by stream
-
-// Returns the sum of all streams' bytes.
-uint64_t total_bytes(const StreamTails& tails);
 
 // Returns one sentence that says which streams are damaged, where, and which record vouches for the
 // lost bytes. Returns an empty string if a crash explains where all streams end.

@@ -23,12 +23,12 @@ DEFINE_uint64(history_mb, 256, "MiB of the file of --history; the run ends when 
 namespace logjam {
 namespace {
 
-constexpr char kMagic[8] = {'l', 'o', 'g', 'j', 'a', 'm', 'H', '4'};
+constexpr char kMagic[8] = {'l', 'o', 'g', 'j', 'a', 'm', 'H', '5'};
 
 struct FileHeader {
   char magic[8];
   uint64_t checksum;  // XXH3-64 of the fields from `workers` to `run`
-  uint64_t workers, area_bytes, counters, ordinal;
+  uint64_t workers, area_bytes, counters, log, ordinal, after;
   std::array<uint64_t, 3> keys;
   char workload[32];
   char unsafe[256];
@@ -134,7 +134,8 @@ bool HistoryArea::full_for(size_t payload_bytes) const {
 }
 
 HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
-                             const HistoryFileParameters& parameters) {
+                             const HistoryFileParameters& parameters)
+    : path_(path), undo_([this] { unlink(unfinished_history(path_).c_str()); }) {
   const size_t area_bytes = std::max<uint64_t>(bytes / workers, 4096) / 4096 * 4096;
   bytes_ = kHistoryHeaderBytes + area_bytes * workers;
   const std::string unfinished = unfinished_history(path);
@@ -142,7 +143,6 @@ HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t
   if (fd < 0) platform::refuse("cannot create --history=" + path + ": " + strerror(errno));
   // The blocks are allocated now, so that a full disk is an error here and not a SIGBUS later.
   if (const int failed = posix_fallocate(fd, 0, static_cast<off_t>(bytes_)); failed != 0) {
-    unlink(unfinished.c_str());
     platform::refuse("cannot make --history=" + path + " " + std::to_string(bytes_) +
                      " bytes long: " + strerror(failed));
   }
@@ -155,19 +155,25 @@ HistoryWriter::HistoryWriter(const std::string& path, uint32_t workers, uint64_t
   header.workers = workers;
   header.area_bytes = area_bytes;
   header.counters = parameters.counters;
+  header.log = parameters.log;
   header.ordinal = parameters.ordinal;
+  header.after = parameters.after;
   header.keys = parameters.keys;
   put_text(header.workload, sizeof header.workload, parameters.workload);
   put_text(header.unsafe, sizeof header.unsafe, parameters.unsafe);
   put_text(header.run, sizeof header.run, given_flags());
   header.checksum = header.expected_checksum();
   std::memcpy(header.magic, kMagic, sizeof kMagic);
-  if (rename(unfinished.c_str(), path.c_str()) != 0) {
-    platform::refuse("cannot create --history=" + path + ": " + strerror(errno));
-  }
   for (uint32_t worker = 0; worker < workers; ++worker) {
     areas_.emplace_back(memory_ + kHistoryHeaderBytes + worker * area_bytes, area_bytes,
                         parameters.counters);
+  }
+}
+
+void HistoryWriter::keep() {
+  undo_.forget();
+  if (rename(unfinished_history(path_).c_str(), path_.c_str()) != 0) {
+    platform::fatal("cannot create --history=" + path_ + ": " + strerror(errno));
   }
 }
 
@@ -262,9 +268,12 @@ HistoryFile open_history_file(const std::string& path) {
   }
   history.workers = static_cast<uint32_t>(header.workers);
   history.parameters = {get_text(header.workload, sizeof header.workload),
-                        static_cast<uint32_t>(header.counters), header.keys,
+                        static_cast<uint32_t>(header.counters),
+                        header.keys,
                         get_text(header.unsafe, sizeof header.unsafe),
-                        static_cast<uint32_t>(header.ordinal)};
+                        static_cast<uint32_t>(header.ordinal),
+                        static_cast<uint32_t>(header.after),
+                        header.log};
   history.started = header.started.load(platform::memory_order_acquire) != 0;
   history.finished = header.finished.load(platform::memory_order_acquire) != 0;
   for (uint32_t worker = 0; worker < history.workers; ++worker) {

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "platform/atomic.h"
+#include "platform/fatal.h"
 
 namespace logjam {
 
@@ -54,8 +55,10 @@ struct HistoryFileParameters {
   std::string workload;
   uint32_t counters = 0;              // of each worker, at most kMostHistoryCounters
   std::array<uint64_t, 3> keys = {};  // the ledger's KeySpace
-  std::string unsafe;    // why acknowledged transactions may be lost (R8); empty if they may not
-  uint32_t ordinal = 1;  // which run of the log it is
+  std::string unsafe = {};            // why acknowledged transactions may be lost (R8), or empty
+  uint32_t ordinal = 1;               // which run of the log it is
+  uint32_t after = 0;                 // the last run before it that left something; 0: none
+  uint64_t log = 0;                   // the log's identity
 };
 
 // The part of one worker in a history that is being written. Only the worker's thread may call it.
@@ -94,20 +97,24 @@ class HistoryArea {
   std::deque<Pending> pending_;
 };
 
-// Returns the name that the file `path` has until its header is complete.
+// Returns the name that the file `path` has until the run is part of the log.
 std::string unfinished_history(const std::string& path);
 
 // The file of a run. Any thread may call record_start() and record_end().
 class HistoryWriter {
  public:
-  // Creates or replaces the file `path` of about `bytes` bytes, divided among the workers. The file
-  // gets its name when its header is complete. If the file cannot be created, the process ends with
-  // one sentence.
+  // Creates the file of about `bytes` bytes, divided among the workers, which keep() names `path`.
+  // Until then its name is unfinished_history(path), and a refusal removes it. If the file cannot
+  // be created, the process ends with one sentence.
   HistoryWriter(const std::string& path, uint32_t workers, uint64_t bytes,
                 const HistoryFileParameters& parameters);
   ~HistoryWriter();
   HistoryWriter(const HistoryWriter&) = delete;
   HistoryWriter& operator=(const HistoryWriter&) = delete;
+
+  // Gives the file its name, and replaces the file that has it. Called once, by the thread that
+  // made the object, before any transaction runs.
+  void keep();
 
   // Returns the area of `worker`, which this object owns.
   HistoryArea& area(uint32_t worker) { return areas_[worker]; }
@@ -118,6 +125,8 @@ class HistoryWriter {
   void record_end();
 
  private:
+  const std::string path_;
+  platform::RefusalUndo undo_;
   std::byte* memory_;
   size_t bytes_;
   std::vector<HistoryArea> areas_;

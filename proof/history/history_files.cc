@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <tuple>
 #include <utility>
 
@@ -24,8 +27,17 @@ uint32_t files_there(const std::string& path) {
   return lives;
 }
 
-// Removes the files of later lives, the last one first, before the first life's file is replaced.
-// So a process that is killed meanwhile leaves no file that belongs to no history.
+// Returns how many lives have files, counted from the first up to a gap or a file of another log.
+uint32_t files_of_log(const std::string& path) {
+  const uint32_t there = files_there(path);
+  const HistoryFile first = open_history_file(path);
+  for (uint32_t life = 2; life <= there && first.error.empty(); ++life) {
+    const HistoryFile one = open_history_file(file_of_life(path, life));
+    if (one.error.empty() && one.parameters.log != first.parameters.log) return life - 1;
+  }
+  return there;
+}
+
 void remove_later_lives(const std::string& path) {
   for (uint32_t life = files_there(path) + 1; life > 1; --life) {
     const std::string file = file_of_life(path, life);
@@ -91,7 +103,7 @@ HistoryFiles open_history_files(const std::string& path) {
     history.entries.clear();
     return history;
   };
-  const uint32_t lives = std::max(files_there(path), 1u);
+  const uint32_t lives = std::max(files_of_log(path), 1u);
   for (uint32_t life = 1; life <= lives; ++life) {
     const std::string file = file_of_life(path, life);
     history.files.push_back(open_history_file(file));
@@ -118,7 +130,7 @@ HistoryFiles open_history_files(const std::string& path) {
 // Looks at the last file even if its life has not started: a life killed before its first
 // transaction may have a run.
 std::string gap_in_history(const std::string& path, uint32_t ordinal) {
-  const HistoryFile last = open_history_file(file_of_life(path, std::max(files_there(path), 1u)));
+  const HistoryFile last = open_history_file(file_of_life(path, std::max(files_of_log(path), 1u)));
   const uint32_t known = last.parameters.ordinal;
   if (!last.error.empty() || known >= ordinal) return "";
   return unusable_history(path, "its last life is run " + std::to_string(known) +
@@ -130,10 +142,10 @@ StartedHistory start_life(const std::string& path, uint32_t workers,
                           const HistoryFileParameters& parameters) {
   StartedHistory started;
   uint32_t life = 1;
-  if (parameters.ordinal > 1) {
+  if (parameters.after != 0) {
     const HistoryFiles earlier = open_history_files(path);
     std::string error = earlier.error;
-    if (error.empty()) error = gap_in_history(path, parameters.ordinal - 1);
+    if (error.empty()) error = gap_in_history(path, parameters.after);
     if (error.empty()) {
       const std::string other = difference(earlier.parameters(), parameters);
       if (!other.empty()) error = unusable_history(path, other);
@@ -143,12 +155,29 @@ StartedHistory start_life(const std::string& path, uint32_t workers,
     }
     started.counts = earlier.counts();
     life = static_cast<uint32_t>(earlier.files.size()) + 1;
-  } else {
-    remove_later_lives(path);
   }
   started.writer = std::make_unique<HistoryWriter>(file_of_life(path, life), workers,
                                                    FLAGS_history_mb << 20, parameters);
   return started;
+}
+
+void keep_life(const std::string& path, const HistoryFileParameters& parameters,
+               HistoryWriter& writer) {
+  if (parameters.after == 0) remove_later_lives(path);
+  writer.keep();
+}
+
+std::string adopt_history(const std::string& path, uint64_t log) {
+  const HistoryFile history = open_history_file(path);
+  if (history.error.empty() && history.parameters.log == log) return "";
+  const std::string unfinished = unfinished_history(path);
+  const HistoryFile fresh = open_history_file(unfinished);
+  if (fresh.error.empty() && fresh.parameters.log == log && fresh.parameters.after == 0) {
+    return std::rename(unfinished.c_str(), path.c_str()) == 0
+               ? ""
+               : unusable_history(path, std::strerror(errno));
+  }
+  return history.error.empty() ? unusable_history(path, "it is of another log") : history.error;
 }
 
 }  // namespace logjam

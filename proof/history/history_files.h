@@ -44,7 +44,8 @@ struct HistoryFiles {
   // Returns the largest count in the ids of each worker.
   std::vector<uint64_t> counts() const;
 };
-// Reads the files of all lives, whose processes have ended.
+// Reads the files of all lives, whose processes have ended. A file of another log, which an earlier
+// history of the same name has left, does not belong to them.
 HistoryFiles open_history_files(const std::string& path);
 
 // Returns " of life 2" for index 1, and an empty string if there is only one life.
@@ -58,12 +59,22 @@ struct StartedHistory {
   std::unique_ptr<HistoryWriter> writer;
   std::vector<uint64_t> counts;  // of the ids in earlier lives, by worker
 };
-// Creates the file of a run, of --history_mb. The first run of a log writes `path` and removes the
-// files of later lives. A later run continues the history of `path` and writes the file of the next
-// life. If there is no such history, or its parameters differ, or a run since then kept none, the
-// process ends with one sentence.
+// Creates the file of a run, of --history_mb, under the name that it has until keep_life(). A run
+// without a run before it writes `path`. A later run continues the history of `path` and writes the
+// file of the next life. If there is no such history, or its parameters differ, or a run since then
+// kept none, the process ends with one sentence.
 StartedHistory start_life(const std::string& path, uint32_t workers,
                           const HistoryFileParameters& parameters);
+
+// Gives the file of the life its name. Before the first life's file is replaced, the files of later
+// lives are removed, the last one first.
+void keep_life(const std::string& path, const HistoryFileParameters& parameters,
+               HistoryWriter& writer);
+
+// Makes sure that `path` is the history of the log `log`: if a process was killed right after its
+// log had replaced an earlier one, gives its file the name. Returns an empty string, or in one
+// sentence why it is not.
+std::string adopt_history(const std::string& path, uint64_t log);
 
 // Returns a sentence if the history ends before run number `ordinal`, the last run of the log: a
 // run since the last life kept no history. Returns an empty string if it does not, or if the last

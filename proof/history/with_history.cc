@@ -50,14 +50,19 @@ class WithHistory final : public Workload {
     return workload_->make_replayer(database);
   }
 
-  void start_history(uint32_t workers, uint32_t ordinal, const std::string& unsafe) override {
+  void start_history(uint32_t workers, const HistoryOrigin& origin) override {
     const auto counters = static_cast<uint32_t>(workload_->spec().types.size());
-    history_ = start_life(FLAGS_history, workers, {name_, counters, {}, unsafe, ordinal});
+    parameters_ = {name_, counters, {}, origin.unsafe, origin.ordinal, origin.after, origin.log};
+    history_ = start_life(FLAGS_history, workers, parameters_);
     if (RecordingClient::is_full(history_.writer->area(0))) {
       platform::refuse("--history_mb=" + std::to_string(FLAGS_history_mb) + " is too small for " +
                        std::to_string(workers) + " workers");
     }
-    workload_->start_history(workers, ordinal, unsafe);
+    workload_->start_history(workers, origin);
+  }
+  void keep_history() override {
+    keep_life(FLAGS_history, parameters_, *history_.writer);
+    workload_->keep_history();
   }
 
   void note_any_order() override { workload_->note_any_order(); }
@@ -83,6 +88,7 @@ class WithHistory final : public Workload {
   const std::string name_;
   const std::unique_ptr<Workload> workload_;
   RowOrder order_;
+  HistoryFileParameters parameters_;
   StartedHistory history_;
 };
 

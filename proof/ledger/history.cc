@@ -44,9 +44,10 @@ const char* describe(Mismatch mismatch) {
   return "an unknown mismatch";
 }
 
-HistoryFileParameters history_parameters(const KeySpace& keys, const std::string& unsafe,
-                                         uint32_t ordinal) {
-  return {kHistoryOf, 0, {keys.ledger, keys.cells, keys.slots}, unsafe, ordinal};
+HistoryFileParameters history_parameters(const KeySpace& keys, const HistoryOrigin& origin) {
+  return {
+      kHistoryOf,   0,         {keys.ledger, keys.cells, keys.slots}, origin.unsafe, origin.ordinal,
+      origin.after, origin.log};
 }
 
 void intend(HistoryArea& area, const Attempt& attempt) {

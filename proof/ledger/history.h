@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/workload.h"
 #include "proof/history/file.h"
 #include "proof/history/history_files.h"
 #include "proof/ledger/rows.h"
@@ -92,8 +93,7 @@ struct KeySpace {
 inline constexpr const char* kHistoryOf = "ledger";
 
 // Returns the parameters of a file for the ledger.
-HistoryFileParameters history_parameters(const KeySpace& keys, const std::string& unsafe,
-                                         uint32_t ordinal);
+HistoryFileParameters history_parameters(const KeySpace& keys, const HistoryOrigin& origin);
 
 // Records that the attempt is about to commit. The caller has asked full_for_accesses() before.
 void intend(HistoryArea& area, const Attempt& attempt);

@@ -122,14 +122,18 @@ class Ledger final : public Workload {
                                           order_, *acknowledged_, history_.get());
   }
 
-  void start_history(uint32_t workers, uint32_t ordinal, const std::string& unsafe) override {
+  void start_history(uint32_t workers, const HistoryOrigin& origin) override {
     if (FLAGS_history.empty()) return;
-    StartedHistory started = start_life(FLAGS_history, workers,
-                                        history_parameters(options_.key_space(), unsafe, ordinal));
+    parameters_ = history_parameters(options_.key_space(), origin);
+    StartedHistory started = start_life(FLAGS_history, workers, parameters_);
     history_ = std::move(started.writer);
     for (uint32_t worker = 0; worker < started.counts.size(); ++worker) {
       resume_state_.raise(worker, started.counts[worker]);
     }
+  }
+
+  void keep_history() override {
+    if (history_ != nullptr) keep_life(FLAGS_history, parameters_, *history_);
   }
 
   // Makes a client without a history: replay adds nothing to it, because it is the run's.
@@ -190,6 +194,7 @@ class Ledger final : public Workload {
   platform::mutex making_;
   std::unique_ptr<Acknowledged> acknowledged_;
   Acknowledged nobody_{1};  // of replayers: recovery acknowledges nothing
+  HistoryFileParameters parameters_;
   std::unique_ptr<HistoryWriter> history_;
 };
 

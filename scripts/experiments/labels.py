@@ -59,10 +59,13 @@ def _in_order(order, points, sizes, frame):
     places."""
     chosen, costs = [None] * len(points), [0.0] * len(points)
     for _ in range(ROUNDS):
+        before = list(chosen)
         for i in order:
             others = [(points[j], chosen[j], sizes[j]) for j in order if j != i and chosen[j]]
             markers = [p for j, p in enumerate(points) if j != i]
             chosen[i], costs[i] = _cheapest(points[i], sizes[i], frame, others, markers)
+        if chosen == before:  # then no further round would move a name
+            break
     return sum(costs), chosen
 
 

@@ -82,6 +82,32 @@ TEST_P(KeepsLocks, ReadLocksAreKeptOnlyIfAskedFor) {
   }
 }
 
+// A parked transaction and the next one of its worker hold the same lock. When the parked one
+// releases the lock, the other stays among the holders that a waiter sees.
+TEST(KeepsReadLocks, ADeadlockWithAWorkerThatHeldALockTwiceIsFound) {
+  World world("2pl-detect", {}, LogRecords::kTransaction, false);
+  Table& table = *world.ordered;
+  world.load_tens(table, 20);
+  Actor parked(world), other(world);
+  world.actors = parked.context.id;
+  Actor next(world);
+  for (Actor* each : {&parked, &other, &next}) each->options.keep_read_locks = true;
+  parked.read(table, 10);
+  parked.add(table, 20, 1);
+  ASSERT_TRUE(parked.commit());
+  EXPECT_EQ(next.read(table, 10), 1);
+  parked.durable();
+  other.add(table, 30, 1);
+  next.context.acknowledge_durable = [&] {
+    EXPECT_EQ(other.add(table, 10, 1), Status::kAbort);
+    EXPECT_FALSE(other.blocked) << "it waits for a transaction that waits for it";
+    EXPECT_EQ(other.txn->abort_reason(), AbortReason::kDeadlock);
+    throw Blocked();
+  };
+  next.read(table, 30);
+  EXPECT_TRUE(next.blocked);
+}
+
 // The lock's holder is a committed transaction that keeps its locks until it is durable. The
 // waiter's acknowledge_durable() releases them.
 using WaitsForParked = KeepsLocks;

@@ -66,7 +66,8 @@ TEST(Binary, RecoverEndsWithStatusFourOnADamagedLogUnlessToldToAcceptIt) {
   const TemporaryDirectory directory;
   const std::string log = " --wal_dir=" + directory.path() + " ";
   ASSERT_EQ(shell("\"$LOGJAM\" run --workload=ledger --ledger=keys:50 --log=nvmd --threads=1 "
-                  "--device=sync --log_prealloc_mb=1 --transactions=200 --seconds=60 --warmup=0" +
+                  "--device=sync --log_prealloc_mb=1 --log_buffer_mb=1 --transactions=200 "
+                  "--seconds=60 --warmup=0" +
                   log + ">/dev/null 2>&1")
                 .status,
             0);
@@ -92,6 +93,35 @@ TEST(Binary, RecoverEndsWithStatusFourOnADamagedLogUnlessToldToAcceptIt) {
   EXPECT_EQ(accepted.status, 0) << accepted.output;
   EXPECT_NE(accepted.output.find("\nWARNING recovery: the log is damaged: "), std::string::npos);
   EXPECT_EQ(shell("\"$LOGJAM\" dump" + log + ">/dev/null").status, 0);
+}
+
+TEST(Binary, RecoverKeepsToItsMemory) {
+  const TemporaryDirectory directory;
+  const std::string log = " --wal_dir=" + directory.path() + " ";
+  ASSERT_EQ(shell("\"$LOGJAM\" run --workload=ycsb --ycsb_records=100 --ycsb_workload=A "
+                  "--ycsb_value_bytes=1000 --log=silo --threads=2 --transactions=8000 --seconds=60 "
+                  "--warmup=0 --log_prealloc_mb=1" +
+                  log + ">/dev/null 2>&1")
+                .status,
+            0);
+  for (const char* replay : {"parallel", "merge"}) {
+    const Ended ended = shell("\"$LOGJAM\" recover --verify --threads=1 --replay=mb:1," +
+                              std::string(replay) + log);
+    EXPECT_EQ(ended.status, 0) << ended.output;
+    std::smatch found;
+    ASSERT_TRUE(
+        std::regex_search(ended.output, found, std::regex("\nrecovered .* ([0-9]+) bytes\n")));
+    EXPECT_GT(std::stod(found[1]), 4e6) << "the log is too short for this test";
+    ASSERT_TRUE(
+        std::regex_search(ended.output, found, std::regex("\nreplay_memory_mb +([0-9.]+)\n")));
+    EXPECT_LE(std::stod(found[1]), 1.1) << ended.output;
+  }
+  const auto refused = [&](const std::string& replay) {
+    return shell("\"$LOGJAM\" recover --replay=" + replay + log + "2>&1").output;
+  };
+  EXPECT_EQ(refused("parallel,merge"), "logjam: --replay=parallel,merge has two orders\n");
+  EXPECT_EQ(refused("mb:0"),
+            "logjam: --replay=mb:0: mb needs a whole number from 1 to 1073741824\n");
 }
 
 // Sends the signal while the run measures. Returns the output of the run, and "status N". Drops the
@@ -122,8 +152,8 @@ TEST(CrashLiveLog, ARefusedCommandDoesNotHarmTheLogOfARunningOne) {
   const std::string output = shell(R"(
 exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
 "$LOGJAM" run --workload=ledger --ledger=keys:500 --log=pwal --threads=4 --commit=sync --warmup=0 \
-  --seconds=100 --device=sync --log_prealloc_mb=1 --wal_dir="$d/log" --history="$d/history" \
-  --v=1 2>"$d/said" & pid=$!
+  --seconds=100 --device=sync --log_prealloc_mb=1 --log_buffer_mb=1 --wal_dir="$d/log" \
+  --history="$d/history" --v=1 2>"$d/said" & pid=$!
 until grep -q 'measure: ' "$d/said"; do kill -0 $pid || break; sleep 0.02; done
 other="--device=sync --threads=1 --wal_dir=$d/log"
 for overwrite in false true; do
@@ -156,7 +186,7 @@ TEST(CrashOverwrite, ARefusedCommandLeavesTheLogThatItWasToReplace) {
   const std::string output = shell(R"(
 exec 2>/dev/null; d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
 run="$LOGJAM run --workload=ledger --ledger=keys:500 --device=sync --log_prealloc_mb=1 --threads=2"
-run="$run --transactions=500 --warmup=0 --history_mb=1 --wal_dir=$d/log"
+run="$run --transactions=500 --warmup=0 --log_buffer_mb=1 --history_mb=1 --wal_dir=$d/log"
 $run --log=pwal --history="$d/history" >"$d/said"; echo "first: status $?"
 $run --log=centr --overwrite --history="$d/none/history" 2>&1; echo "refused: status $?"
 $run --log=centr --overwrite --csv="$d/none/csv" 2>&1; echo "refused: status $?"

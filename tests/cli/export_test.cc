@@ -15,10 +15,11 @@ class Export : public testing::Test {
 
   // Runs `script` in the directory after a run of the workload.
   Ended after(const std::string& workload, const std::string& script) {
-    return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
-                 " && mkdir log && \"$LOGJAM\" run --wal_dir=log --device=file --threads=1 "
-                 "--warmup=0 --transactions=50 --seconds=20 --log_prealloc_mb=4 " +
-                 workload + " >/dev/null 2>&1 && " + script);
+    return shell(
+        "LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
+        " && mkdir log && \"$LOGJAM\" run --wal_dir=log --device=file --threads=1 "
+        "--warmup=0 --transactions=50 --seconds=20 --log_prealloc_mb=4 --log_buffer_mb=1 " +
+        workload + " >/dev/null 2>&1 && " + script);
   }
   static constexpr char kTpcb[] = "--workload=tpcb --tpcb_branches=1 --tpcb_accounts=500";
   static constexpr char kLedger[] = "--workload=ledger --ledger=keys:20 --history=history";
@@ -60,12 +61,18 @@ TEST_F(Export, TheHistoryEndsWithTheRecoveredRows) {
 }
 
 TEST_F(Export, RefusesWhatIsNoHistory) {
-  const Ended ended =
-      after(kTpcb, std::string(kRecover) + "--export_history=out 2>&1 >/dev/null; echo $?; " +
-                       kRecover + "--history=log --export_history=out 2>&1 >/dev/null; echo $?");
+  const Ended ended = after(
+      kTpcb, std::string(kRecover) + "--export_history=out 2>&1 >/dev/null; echo $?; " + kRecover +
+                 "--history=log --export_history=out 2>&1 >/dev/null; echo $?; " +
+                 "\"$LOGJAM\" run --workload=tpcb --tpcb_branches=1 --tpcb_accounts=500 "
+                 "--transactions=10 --history=history --history_mb=4 --wal_dir=log "
+                 "--log_prealloc_mb=1 --overwrite >/dev/null 2>&1; " +
+                 kRecover + "--history=history --export_history=out 2>&1 >/dev/null; echo $?");
   EXPECT_EQ(ended.output,
             "logjam: --export_history exports the file of --history, which is missing\n2\n"
-            "logjam: only the ledger's history says what was read: log cannot be exported\n2\n");
+            "logjam: cannot use the history log: not a file\n2\n"
+            "logjam: only the ledger's history says what was read: history cannot be exported\n"
+            "2\n");
 }
 
 }  // namespace

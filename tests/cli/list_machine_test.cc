@@ -67,8 +67,9 @@ TEST(ListPlacement, IsInTheRowOfARun) {
   const Ended ended = shell(R"(
 core=$("$LOGJAM" list placement --threads=1 --placement=smt | awk 'NR == 2 { print $5 }')
 for placement in compact:$core smt:$core none; do
-  "$LOGJAM" micro --device=discard --threads=1 --transactions=10 --placement=$placement \
-    2>/dev/null | sed -n 's/^placement *//; s/socket [0-9]* core [0-9]*/its core/p; /^none/p'
+  "$LOGJAM" micro --device=discard --threads=1 --transactions=10 --log_buffer_mb=1 \
+    --placement=$placement 2>/dev/null |
+    sed -n 's/^placement *//; s/socket [0-9]* core [0-9]*/its core/p; /^none/p'
 done)");
   EXPECT_EQ(ended.output,
             "compact: worker 0 on its core\nsmt: worker 0 on its core\nnone: workers are not "

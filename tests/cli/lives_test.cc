@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
+#include "logging/format/manifest_file.h"
+#include "logging/format/remove_files.h"
 #include "tests/proof/child.h"
 #include "tests/temporary_directory.h"
 
@@ -92,12 +95,12 @@ TEST_F(Lives, AfterACorruptLastCheckpointTheOneBeforeIsContinued) {
   logjam(run({"--log=poplar", "--continue"}));
   logjam({"recover", "--checkpoint"});
   std::ofstream(log_ + "/checkpoint-2/rows-0", std::ios::in | std::ios::out).seekp(99).put('x');
-  EXPECT_TRUE(has(logjam({"recover", "--checkpoint"}), "checkpoint             2 written"))
-      << "in the place of the corrupt one";
+  EXPECT_TRUE(has(logjam({"recover", "--checkpoint"}), "checkpoint             3 written"));
+  EXPECT_FALSE(std::filesystem::exists(log_ + "/checkpoint-2")) << "it was corrupt";
   EXPECT_TRUE(std::filesystem::exists(log_ + "/checkpoint-1"));
-  std::ofstream(log_ + "/checkpoint-2/rows-0", std::ios::in | std::ios::out).seekp(99).put('x');
+  std::ofstream(log_ + "/checkpoint-3/rows-0", std::ios::in | std::ios::out).seekp(99).put('x');
   const std::string next = logjam(run({"--log=poplar", "--continue"}));
-  EXPECT_TRUE(has(next, "note: checkpoint 2 cannot be used")) << next;
+  EXPECT_TRUE(has(next, "note: checkpoint 3 cannot be used")) << next;
   EXPECT_TRUE(has(next, "recovered              1000 transactions")) << next;
   EXPECT_TRUE(has(logjam({"recover"}), "recovered              2000 transactions"));
 }
@@ -138,8 +141,228 @@ TEST_F(Lives, ARunThatHasLostItsEndSinceIsDamaged) {
   logjam(run({"--threads=1", "--continue"}));
   std::filesystem::resize_file(log_ + "/stream-0.log.db", 100 * 1000);
   const std::string said = refused({"recover"});
-  EXPECT_TRUE(has(said, "the streams of run 1 end after ")) << said;
-  EXPECT_TRUE(has(said, " bytes, and had 524000 when run 2 began")) << said;
+  EXPECT_TRUE(has(said, "stream 0 of run 1 ends after ")) << said;
+  EXPECT_TRUE(has(said, " bytes, and had 524000 when the log was continued")) << said;
+}
+
+// Flips the bits of a byte.
+void damage(const std::string& path, std::streamoff at) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(at);
+  const char was = static_cast<char>(file.get());
+  file.seekp(at).put(static_cast<char>(~was));
+}
+
+// The next three tests: --accept_damage writes down what it accepted, and what follows counts from
+// there.
+TEST_F(Lives, ACheckpointOfWhatIsLeftIsContinued) {
+  logjam(run({"--threads=1", "--log_prealloc_mb=0", "--device=sim:0"}));
+  logjam(run({"--threads=1", "--continue"}));
+  std::filesystem::resize_file(log_ + "/stream-0.log.db", 100 * 1000);
+  const std::string accepted = logjam({"recover", "--accept_damage", "--checkpoint"});
+  EXPECT_TRUE(has(accepted, "of run 2 nothing is used")) << accepted;
+  logjam(run({"--threads=1", "--transactions=60", "--continue"}));
+  const std::string recovered = logjam({"recover", "--export=" + directory_.path_of("rows")});
+  EXPECT_TRUE(has(recovered, "recovered              60 transactions")) << recovered;
+  std::map<std::string, std::string> last;  // by key: how the row begins that run 3 wrote last
+  std::istringstream dumped(logjam({"dump", "--range=run:3"}));
+  for (std::string line; std::getline(dumped, line);) {
+    const size_t key = line.find(" key "), after = line.find(" after=");
+    if (key == line.npos || after == line.npos) continue;
+    last[line.substr(key + 5, line.find(' ', key + 5) - key - 5)] = line.substr(after + 7, 32);
+  }
+  EXPECT_GT(last.size(), 20u);
+  std::ifstream rows(directory_.path_of("rows") + "/usertable.csv");
+  for (std::string line; std::getline(rows, line);) {
+    const size_t comma = line.find(',');
+    const auto wrote = last.find(line.substr(0, comma));
+    if (wrote == last.end()) continue;
+    EXPECT_EQ(line.substr(comma + 2, 32), wrote->second) << wrote->first;
+    last.erase(wrote);
+  }
+  EXPECT_TRUE(last.empty());
+}
+
+TEST_F(Lives, ARunThatFollowsAcceptedDamageIsRecovered) {
+  logjam(run({"--threads=1", "--log_prealloc_mb=0", "--device=sim:0"}));
+  logjam(run({"--threads=1", "--continue"}));
+  std::filesystem::resize_file(log_ + "/stream-0.log.db", 100 * 1000);
+  EXPECT_TRUE(has(refused(run({"--threads=1", "--continue"})), "--accept_damage"));
+  const std::string next = logjam(run({"--threads=1", "--continue", "--accept_damage"}));
+  EXPECT_TRUE(has(next, "of run 2 nothing is used")) << next;
+  const std::string recovered = logjam({"recover"});
+  EXPECT_FALSE(has(recovered, "damage")) << recovered;
+  EXPECT_TRUE(has(recovered, "recovered              591 transactions")) << recovered;
+  EXPECT_FALSE(std::filesystem::exists(log_ + "/run-2")) << "it is dropped";
+  EXPECT_TRUE(std::filesystem::exists(log_ + "/run-3"));
+}
+
+TEST_F(Lives, DamageThatHealsIsNotUsed) {
+  logjam(run({"--threads=1", "--transactions=5000", "--log_prealloc_mb=4:1"}));
+  const std::string segment = log_ + "/stream-0.log.db.1", away = directory_.path_of("away");
+  std::filesystem::rename(segment, away);
+  logjam(run({"--threads=1", "--continue", "--accept_damage"}));
+  const std::string first = logjam({"recover"});
+  std::filesystem::rename(away, segment);
+  const std::string second = logjam({"recover"});
+  EXPECT_TRUE(has(second, "has valid records after the end that the log was continued from"))
+      << second;
+  const auto line = [](const std::string& said) {
+    const size_t at = said.find("recovered    ");
+    return said.substr(at, said.find('\n', at) - at);
+  };
+  EXPECT_EQ(line(first), line(second));
+}
+
+TEST_F(Lives, ALastRunThatIsLostIsDamage) {
+  logjam(run({"--threads=1", "--log_prealloc_mb=4:1"}));
+  logjam(run({"--threads=1", "--transactions=3000", "--log_prealloc_mb=4:1", "--continue"}));
+  std::filesystem::remove(log_ + "/run-2/stream-0.log.db");
+  EXPECT_TRUE(has(refused({"recover"}), "run-2/stream-0.log.db is missing"));
+  EXPECT_TRUE(has(refused(run({"--continue"})), "run-2/stream-0.log.db is missing"));
+  std::filesystem::remove_all(log_ + "/run-2");
+  EXPECT_TRUE(has(refused({"recover"}), "run 2: "));
+  EXPECT_TRUE(has(logjam({"recover", "--accept_damage"}), "recovered              500 trans"));
+}
+
+TEST_F(Lives, ALostRunIsDamageAlthoughACheckpointOfItIsThere) {
+  logjam(run({"--threads=1"}));
+  logjam(
+      run({"--threads=1", "--seconds=2", "--transactions=0", "--continue", "--checkpoint=s:0.05"}));
+  logjam({"recover"});
+  std::filesystem::remove_all(log_ + "/run-2");
+  EXPECT_TRUE(has(refused({"recover"}), "run 2: "));
+}
+
+TEST_F(Lives, AReleasedLogWithoutACheckpointIsDamage) {
+  logjam(run({"--threads=1", "--seconds=2", "--transactions=0", "--log_prealloc_mb=0",
+              "--device=sim:0", "--checkpoint=s:0.05"}));
+  for (const auto& entry : std::filesystem::directory_iterator(log_)) {
+    if (!has(entry.path().filename(), "checkpoint-")) continue;
+    damage(entry.path().native() + "/rows-0", 50);
+  }
+  EXPECT_TRUE(has(refused({"recover"}), "cannot be used"));
+  EXPECT_TRUE(has(refused(run({"--threads=1", "--continue"})), "cannot be used"));
+  for (const auto& entry : std::filesystem::directory_iterator(log_)) {
+    if (has(entry.path().filename(), "checkpoint-")) std::filesystem::remove_all(entry.path());
+  }
+  const std::string said = refused({"recover"});
+  EXPECT_TRUE(has(said, "the log before it has been released")) << said;
+}
+
+TEST_F(Lives, ARunBeforeACheckpointAtItsEndStaysAsLongAsItWas) {
+  logjam(run({"--threads=1", "--log_prealloc_mb=0", "--device=sim:0"}));
+  logjam({"recover", "--checkpoint"});
+  logjam(run({"--threads=1", "--continue"}));
+  damage(log_ + "/stream-0.log.db", 50000);
+  EXPECT_TRUE(has(logjam({"recover"}), "recovered              500 transactions"));
+  damage(log_ + "/checkpoint-1/rows-0", 99);
+  const std::string said = refused({"recover"});
+  EXPECT_TRUE(has(said, "bytes, and had 524000 when the log was continued")) << said;
+}
+
+// These are names that scripts of experiments use.
+TEST_F(Lives, WhatIsNotOfTheLogIsLeftAlone) {
+  const auto write = [&](const std::string& path) {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path) << "mine";
+  };
+  for (const char* path : {"/run-1/thesis", "/run-2/thesis", "/checkpoint-1/rows-0", "/run-4"}) {
+    write(log_ + path);
+  }
+  logjam(run({}));
+  logjam({"recover", "--checkpoint"});
+  const std::string next = logjam(run({"--continue"}));
+  EXPECT_TRUE(has(next, "run-2 is not of this log, and is left alone")) << next;
+  logjam(run({"--continue", "--seconds=1", "--transactions=0", "--checkpoint=s:0.05"}));
+  EXPECT_TRUE(has(logjam({"recover"}), "run 5 "));
+  logjam(run({"--overwrite"}));
+  for (const char* path : {"/run-1/thesis", "/run-2/thesis", "/checkpoint-1/rows-0", "/run-4"}) {
+    EXPECT_TRUE(std::filesystem::exists(log_ + path)) << path;
+  }
+  EXPECT_FALSE(std::filesystem::exists(log_ + "/run-3"));
+}
+
+TEST_F(Lives, ARefusedRunLeavesTheHistoryOfTheLog) {
+  const std::string file = directory_.path_of("history"), history = "--history=" + file;
+  logjam(run({history, "--history_mb=4"}));
+  logjam(run({history, "--history_mb=4", "--continue"}));
+  EXPECT_TRUE(has(refused(run({"--threads=8", "--overwrite", history, "--history_mb=1"})),
+                  "--history_mb=1 is too small for 8 workers"));
+  EXPECT_FALSE(std::filesystem::exists(file + ".new"));
+  EXPECT_TRUE(has(logjam({"recover", history}), "recovered              2000 transactions"));
+}
+
+TEST_F(Lives, AFileOfAnotherHistoryIsNotOfThisOne) {
+  const std::string file = directory_.path_of("history"), history = "--history=" + file;
+  logjam(run({history, "--history_mb=4"}));
+  logjam(run({history, "--history_mb=4", "--continue"}));
+  const std::string kept = directory_.path_of("kept");
+  std::filesystem::copy_file(file, kept);
+  std::filesystem::remove(file);
+  logjam(run({history, "--history_mb=4", "--overwrite"}));
+  EXPECT_TRUE(has(logjam({"recover", history}), "recovered              1000 transactions"));
+  EXPECT_TRUE(has(refused({"recover", "--history=" + kept}), "it is of another log"));
+}
+
+TEST_F(Lives, AKilledCheckpointAndARunThatNeverBeganAreTrimmed) {
+  logjam(run({}));
+  // A process was killed during a checkpoint, and the next one before its run began.
+  const FoundManifest found = find_manifest({log_});
+  LogManifest manifest(found.directories, found.manifest);
+  Checkpoint checkpoint;
+  checkpoint.number = 1;
+  checkpoint.id = 11;
+  ManifestRun never;
+  never.header.ordinal = 2;
+  never.header.run = 22;
+  manifest.change([&](Manifest& changed) {
+    changed.checkpoints.push_back(checkpoint);
+    changed.runs.push_back(never);
+    changed.last_ordinal = 2;
+    changed.last_checkpoint = 1;
+  });
+  ASSERT_EQ(make_directory_of(checkpoint_directory(log_, 1), 11), 0);
+  std::ofstream(log_ + "/checkpoint-1/rows-0") << std::string(5000, 'x');
+  std::filesystem::create_directory(log_ + "/run-2");
+  std::ofstream(log_ + "/run-2/stream-0.log.db") << std::string(9000, '\0');
+  EXPECT_TRUE(has(logjam({"recover"}), "recovered              1000 transactions"));
+  const auto copy = directory_.path_of("copy");
+  std::filesystem::copy(log_, copy, std::filesystem::copy_options::recursive);
+  const std::string trimmed = logjam({"trim"});
+  EXPECT_TRUE(has(trimmed, "trimmed                2 runs and checkpoints, 14")) << trimmed;
+  EXPECT_TRUE(has(logjam({"trim"}), "trimmed                0 runs and checkpoints, 0 bytes"));
+  EXPECT_FALSE(std::filesystem::exists(log_ + "/run-2"));
+  EXPECT_FALSE(std::filesystem::exists(log_ + "/checkpoint-1"));
+  // The next run removes them, too.
+  std::filesystem::remove_all(log_);
+  std::filesystem::rename(copy, log_);
+  logjam(run({"--continue"}));
+  EXPECT_FALSE(std::filesystem::exists(log_ + "/run-2"));
+  EXPECT_FALSE(std::filesystem::exists(log_ + "/checkpoint-1"));
+  EXPECT_TRUE(has(logjam({"recover"}), "recovered              2000 transactions"));
+}
+
+TEST_F(Lives, ACheckpointOfARunThatNeverBeganMayBeCutShort) {
+  logjam(run({}));
+  const FoundManifest found = find_manifest({log_});
+  LogManifest manifest(found.directories, found.manifest);
+  manifest.change([](Manifest& changed) {
+    changed.runs[0].begun = false;
+    changed.checkpoints.emplace_back().number = 1;
+    changed.last_checkpoint = 1;
+  });
+  EXPECT_TRUE(has(logjam({"recover"}), "recovered              0 transactions"));
+  logjam({"recover", "--checkpoint"});
+  logjam(run({"--continue"}));
+  EXPECT_TRUE(has(logjam({"recover"}), "recovered              1000 transactions"));
+}
+
+TEST_F(Lives, OneBadHeaderIsDamageAndItsRecordsCanBeUsed) {
+  logjam(run({"--log=pwal"}));
+  damage(log_ + "/stream-1.log.db", 20);
+  EXPECT_TRUE(has(refused({"recover"}), "stream-1.log.db is not a log file"));
+  EXPECT_TRUE(has(logjam({"recover", "--accept_damage"}), "recovered              1000 trans"));
 }
 
 TEST_F(Lives, ALogOfCommandsGoesOnAndTakesNoCheckpointBesideTransactions) {

@@ -16,7 +16,7 @@ std::map<std::string, std::string> row_of(const std::string& flags) {
   const TemporaryDirectory directory;
   const std::string csv = directory.path_of("rows.csv");
   const Ended ended = shell(
-      "\"$LOGJAM\" micro --device=discard --threads=4 --transactions=500 "
+      "\"$LOGJAM\" micro --device=discard --threads=4 --transactions=500 --log_buffer_mb=1 "
       "--seconds=60 --record_bytes=48 --csv=" +
       csv + " " + flags + " >/dev/null && cat " + csv);
   EXPECT_EQ(ended.status, 0) << flags;
@@ -49,6 +49,22 @@ TEST(Micro, GroupsPerInsertFollowFromTheSizesOfGroups) {
 TEST(Micro, OnlyConsolidatingSchemesHaveGroups) {
   EXPECT_EQ(row_of("--log=aether-d")["groups_per_insert"], "");
   EXPECT_EQ(row_of("--log=centr")["groups_per_insert"], "");
+}
+
+TEST(Micro, ItsLogIsNotRecovered) {
+  const TemporaryDirectory directory;
+  const std::string log = " --wal_dir=" + directory.path();
+  EXPECT_EQ(shell("\"$LOGJAM\" micro --log=centr --device=file --threads=1 --transactions=10 "
+                  "--log_prealloc_mb=1 --seconds=60" +
+                  log + " >/dev/null 2>&1")
+                .status,
+            0);
+  for (const char* command : {"recover", "run --continue --workload=tpcb --log=centr"}) {
+    const Ended refused = shell("\"$LOGJAM\" " + std::string(command) + log + " 2>&1");
+    EXPECT_EQ(refused.status, 2) << command;
+    EXPECT_EQ(refused.output, "logjam: the log in " + directory.path() +
+                                  " is of logjam micro: it holds no tables to recover\n");
+  }
 }
 
 }  // namespace

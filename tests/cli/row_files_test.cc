@@ -10,7 +10,8 @@ namespace logjam {
 namespace {
 
 constexpr char kTpcb[] = "--workload=tpcb --tpcb_branches=1 --tpcb_accounts=500 ";
-constexpr char kShort[] = "--threads=2 --warmup=0 --transactions=200 --seconds=20 ";
+constexpr char kShort[] =
+    "--threads=2 --warmup=0 --transactions=200 --seconds=20 --log_buffer_mb=1 ";
 
 class RowFiles : public testing::Test {
  protected:
@@ -104,6 +105,7 @@ print("same", latencies[0] > 0)
   EXPECT_EQ(in_directory("$RUN --csv=a.csv --cdf=cdf.csv" + check).output, "same True\n");
   EXPECT_EQ(in_directory("rm *.csv; \"$LOGJAM\" micro --device=sim:100 --wal_dir=log --overwrite "
                          "--threads=1 --transactions=100 --logs_per_commit=1 --log_prealloc_mb=1 "
+                         "--log_buffer_mb=1 "
                          "--csv=a.csv --cdf=cdf.csv" +
                          check)
                 .output,
@@ -115,7 +117,7 @@ print("same", latencies[0] > 0)
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {
   const Ended ended = in_directory(
       "\"$LOGJAM\" run --log=dlog-r --sockets=3 --wal_dir=log --threads=1 --warmup=0 --seconds=0.5 "
-      "--device=sync --log_prealloc_mb=1 --commit=sync --csv=a.csv " +
+      "--device=sync --log_prealloc_mb=1 --log_buffer_mb=1 --commit=sync --csv=a.csv " +
       std::string(kTpcb) + R"(>/dev/null 2>&1; python3 -c '
 import csv
 row = next(csv.DictReader(open("a.csv")))

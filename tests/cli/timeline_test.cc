@@ -14,10 +14,11 @@ class TimelineFlag : public testing::Test {
   const TemporaryDirectory directory_;
 
   Ended in_directory(const std::string& script) {
-    return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
-                 "; RUN=\"$LOGJAM run --workload=ycsb --ycsb_records=1000 --device=null "
-                 "--threads=2 --timeline=line.csv\"; " +
-                 script);
+    return shell(
+        "LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
+        "; RUN=\"$LOGJAM run --workload=ycsb --ycsb_records=1000 --device=null --log_buffer_mb=1 "
+        "--threads=2 --timeline=line.csv\"; " +
+        script);
   }
 };
 

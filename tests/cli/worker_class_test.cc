@@ -67,7 +67,8 @@ TEST(WorkerClassFlag, AnUnknownClassIsRefused) {
 
 TEST(WorkerClassFlag, IsInTheRowOfMicroToo) {
   const Ended ran = shell(
-      "\"$LOGJAM\" micro --device=null --transactions=100 --threads=2 --worker_class=batch 2>&1");
+      "\"$LOGJAM\" micro --device=null --transactions=100 --threads=2 --log_buffer_mb=1 "
+      "--worker_class=batch 2>&1");
   EXPECT_EQ(ran.status, 0) << ran.output;
   EXPECT_TRUE(std::regex_search(ran.output, std::regex("\nworker_class +batch\n"))) << ran.output;
 }
@@ -130,7 +131,8 @@ TEST(WorkerClassFlag, HoldsForWorkersAndForNoOtherThread) {
   const TemporaryDirectory directory;
   const LongRun run(run_with("--worker_class=idle", directory));
   EXPECT_EQ(run.threads_in(SCHED_IDLE, "worker-"), (std::set<std::string>{"worker-0", "worker-1"}));
-  const LongRun micro("\"$LOGJAM\" micro --device=null --threads=2 --worker_class=idle");
+  const LongRun micro(
+      "\"$LOGJAM\" micro --device=null --threads=2 --log_buffer_mb=1 --worker_class=idle");
   EXPECT_EQ(micro.threads_in(SCHED_IDLE, "insert-"),
             (std::set<std::string>{"insert-0", "insert-1"}));
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -15,11 +16,12 @@
 #include "engine/checkpoint/load_checkpoint.h"
 #include "engine/checkpoint/row_writer.h"
 #include "engine/storage/committed_row.h"
-#include "logging/format/run_directories.h"
+#include "logging/format/manifest_file.h"
 #include "platform/mutex.h"
 #include "platform/thread.h"
 #include "tests/temporary_directory.h"
 #include "tests/with_placement.h"
+#include "tests/wrapped_files.h"
 
 namespace logjam {
 namespace {
@@ -78,42 +80,75 @@ Contents contents_of(Database& database) {
   return contents;
 }
 
-// The hook of a power cut: a function of CheckpointOptions::sync has no state of its own.
-std::function<void(int fd)> on_sync;
+// Calls a function at each sync of a file.
+class WatchedSyncs : public WrappedFiles {
+ public:
+  explicit WatchedSyncs(std::function<void(int file)> on_sync) : on_sync_(std::move(on_sync)) {}
+  int sync(int file) override {
+    on_sync_(file);
+    return WrappedFiles::sync(file);
+  }
+
+ private:
+  const std::function<void(int file)> on_sync_;
+};
 
 class CheckpointTest : public testing::Test {
  protected:
   CheckpointTest() {
-    on_sync = [](int) {};
-    for (const char* name : {"a", "b"}) {
-      options_.directories.push_back(directory_.path_of(name));
-      fs::create_directory(options_.directories.back());
-    }
+    use({directory_.path_of("a"), directory_.path_of("b")});
     options_.files = 3;
-    options_.about.first_run = 7;
-    options_.about.run = 9;
     options_.about.ordinal = 2;
     options_.about.flags = {{"workload", "a\nb"}};
-    options_.sync = [](int fd) {
-      on_sync(fd);
-      return 0;
-    };
     create_tables(database_);
     fill(database_, arena_);
   }
 
-  Checkpoint take() { return checkpoint_at_end(database_, options_, {5, 6}); }
+  // Puts the log into these directories.
+  void use(const std::vector<std::string>& directories) {
+    for (const std::string& one : directories) fs::create_directory(one);
+    Manifest begun;
+    begun.log = 7;
+    manifest_.emplace(directories, std::move(begun));
+    options_.manifest = &*manifest_;
+    // The member files of a log that begins.
+    ASSERT_EQ(manifest_->prepare([&](Manifest& manifest) {
+      manifest.directories = static_cast<uint32_t>(directories.size());
+    }),
+              0);
+    manifest_->commit();
+  }
+  const std::vector<std::string>& directories() const { return manifest_->directories(); }
+
+  Checkpoint take() {
+    checkpoint_at_end(database_, options_);
+    return manifest_->current().checkpoints.back();
+  }
+  // Returns the numbers of the checkpoints that have a directory.
+  std::vector<uint64_t> there() const {
+    std::vector<uint64_t> numbers;
+    for (uint64_t number = 1; number < 20; ++number) {
+      if (fs::exists(checkpoint_directory(directories()[0], number))) numbers.push_back(number);
+    }
+    return numbers;
+  }
+  // Returns the path of a file of the checkpoint.
+  std::string path_of(const Checkpoint& checkpoint, size_t file) {
+    std::string error;
+    return paths_of(directories(), checkpoint, &error)[file];
+  }
 
   // Loads the checkpoint into another database. Returns the error.
   std::string load(const Checkpoint& checkpoint, Contents* contents = nullptr) {
     Database other;
     create_tables(other);
-    const LoadResult result = load_checkpoint(other, options_.directories, checkpoint);
+    const LoadResult result = load_checkpoint(other, directories(), checkpoint);
     if (contents != nullptr) *contents = contents_of(other);
     return result.error;
   }
 
   TemporaryDirectory directory_;
+  std::optional<LogManifest> manifest_;
   CheckpointOptions options_;
   Database database_;
   Arena arena_;
@@ -122,11 +157,12 @@ class CheckpointTest : public testing::Test {
 TEST_F(CheckpointTest, WhatIsWrittenComesBackWithVersionsAndTombstones) {
   const Checkpoint taken = take();
   EXPECT_EQ(taken.files.size(), 6u);
-  Checkpoint found;
-  std::vector<std::string> reversed(options_.directories.rbegin(), options_.directories.rend());
-  ASSERT_EQ(find_checkpoint(reversed, 1, &found), "");
-  EXPECT_EQ(found.encode(), taken.encode());
-  EXPECT_EQ(found.tails, (std::vector<uint64_t>{5, 6}));
+  const FoundManifest manifest = find_manifest({directories()[1], directories()[0]});
+  ASSERT_EQ(manifest.error, "");
+  ASSERT_EQ(manifest.directories, directories());
+  const Checkpoint found = manifest.manifest.checkpoints.at(0);
+  EXPECT_EQ(found.lines(), taken.lines());
+  EXPECT_TRUE(found.complete);
   Contents contents;
   ASSERT_EQ(load(found, &contents), "");
   const Contents wanted = contents_of(database_);
@@ -141,7 +177,7 @@ TEST_F(CheckpointTest, SecondaryIndexesHaveThePresentRows) {
   const Checkpoint taken = take();
   Database other;
   create_tables(other);
-  ASSERT_EQ(load_checkpoint(other, options_.directories, taken).error, "");
+  ASSERT_EQ(load_checkpoint(other, directories(), taken).error, "");
   uint64_t postings = 0, rows = other.table("ordered").count_rows();
   other.table("ordered").secondary(0).for_each([&](Keyed* entry) {
     const auto& posting = *static_cast<Posting*>(entry);
@@ -186,7 +222,7 @@ TEST_F(CheckpointTest, PartsOfAnOrderedTableAreEvenHoweverItWasFilled) {
 
 TEST_F(CheckpointTest, EveryChangedByteOfAFileIsFound) {
   const Checkpoint taken = take();
-  const std::string path = path_of(options_.directories, taken, taken.files[4]);
+  const std::string path = path_of(taken, 4);
   for (uint64_t at = 0; at < taken.files[4].bytes; at += 997) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekg(static_cast<std::streamoff>(at));
@@ -204,32 +240,37 @@ TEST_F(CheckpointTest, EveryChangedByteOfAFileIsFound) {
 
 TEST_F(CheckpointTest, AFileThatIsShortMissingOrOfAnotherCheckpointIsRefused) {
   const Checkpoint first = take(), second = take();
-  Checkpoint found;
-  const std::string path = path_of(options_.directories, second, second.files[0]);
-  fs::copy_file(path_of(options_.directories, first, first.files[0]), path,
-                fs::copy_options::overwrite_existing);
+  const std::string path = path_of(second, 0);
+  fs::copy_file(path_of(first, 0), path, fs::copy_options::overwrite_existing);
   EXPECT_NE(load(second).find("is corrupt at byte 0"), std::string::npos);
   fs::resize_file(path, second.files[0].bytes - 8);
-  EXPECT_NE(find_checkpoint(options_.directories, 2, &found).find("too short"), std::string::npos);
+  EXPECT_NE(load(second).find("too short"), std::string::npos);
   fs::remove(path);
-  EXPECT_NE(find_checkpoint(options_.directories, 2, &found).find("lacks its file rows-0"),
-            std::string::npos);
-  fs::resize_file(metadata_path(options_.directories[0], 1), 40);
-  EXPECT_NE(find_checkpoint(options_.directories, 1, &found).find("has no end"), std::string::npos);
-  EXPECT_NE(find_checkpoint(options_.directories, 9, &found).find("incomplete"), std::string::npos);
+  EXPECT_NE(load(second).find("lacks its file rows-0"), std::string::npos);
 }
 
 TEST_F(CheckpointTest, OtherTablesAreRefused) {
   const Checkpoint taken = take();
   Database other;
   other.create_table({.name = "hashed", .row_bytes = 8});
-  EXPECT_NE(load_checkpoint(other, options_.directories, taken).error.find("has the tables"),
+  EXPECT_NE(load_checkpoint(other, directories(), taken).error.find("has the tables"),
             std::string::npos);
 }
 
 TEST_F(CheckpointTest, TheLastTwoStay) {
   for (int i = 0; i < 4; ++i) take();
-  EXPECT_EQ(checkpoint_numbers_in(options_.directories), (std::vector<uint64_t>{3, 4}));
+  EXPECT_EQ(there(), (std::vector<uint64_t>{3, 4}));
+  EXPECT_EQ(manifest_->current().checkpoints.size(), 2u);
+}
+
+// A training job's directory has such a name, too.
+TEST_F(CheckpointTest, ADirectoryOfSomethingElseIsLeftAlone) {
+  const std::string foreign = checkpoint_directory(directories()[1], 2);
+  fs::create_directory(foreign);
+  std::ofstream(foreign + "/rows-0") << "weights";
+  for (int i = 0; i < 5; ++i) take();
+  EXPECT_EQ(fs::file_size(foreign + "/rows-0"), 7u);
+  EXPECT_EQ(there(), (std::vector<uint64_t>{5, 6}));
 }
 
 // Contexts 0 and 1 play the two sockets.
@@ -240,7 +281,7 @@ TEST_F(CheckpointTest, AWriterKeepsToTheSocketOfItsDirectory) {
   const WithPlacement compact("pack:2 numa:1 core:1 pu:1", platform::PlacementPolicy::kCompact, 2);
   platform::mutex mutex;
   std::map<std::string, std::set<int>> cores;  // of the threads that sync rows
-  on_sync = [&](int fd) {
+  WatchedSyncs watched([&](int fd) {
     const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(fd));
     if (!path.filename().native().starts_with("rows-")) return;
     const platform::lock_guard<platform::mutex> hold(mutex);
@@ -252,103 +293,12 @@ TEST_F(CheckpointTest, AWriterKeepsToTheSocketOfItsDirectory) {
         cores[path.parent_path().parent_path().filename()].insert(core);
       }
     }
-  };
+  });
+  const platform::ReplaceFiles replace(watched);
   options_.sockets = {1, 0};
   take();
   using Cores = std::map<std::string, std::set<int>>;
   EXPECT_EQ(cores, (Cores{{"a", {1}}, {"b", {0}}}));
-}
-
-// A disk after a power cut. Files have the bytes of their last sync, directories the names of
-// theirs. A file whose name was synced, and whose bytes were not, has garbage.
-class Disk {
- public:
-  explicit Disk(std::string root) : root_(std::move(root)) {}
-
-  void synced(int fd) {
-    const fs::path path = fs::read_symlink("/proc/self/fd/" + std::to_string(fd));
-    std::vector<std::string> names;
-    if (!fs::is_directory(path)) {
-      std::ifstream in(path, std::ios::binary);
-      bytes_[path] = {std::istreambuf_iterator<char>(in), {}};
-      return;
-    }
-    for (const auto& entry : fs::directory_iterator(path)) names.push_back(entry.path().filename());
-    names_[path] = names;
-  }
-  // A rename keeps the synced bytes of the old name.
-  void renamed(const std::string& from, const std::string& to) {
-    if (bytes_.contains(from)) bytes_[to] = bytes_[from];
-  }
-  // Copies what survives of the directory `from` to `to`.
-  void cut_power(const fs::path& from, const fs::path& to) const {
-    fs::create_directories(to);
-    const auto names = names_.find(from);
-    if (names == names_.end()) return;
-    for (const std::string& name : names->second) {
-      const fs::path path = from / name;
-      if (!fs::exists(path)) continue;  // a removal may take effect before it is synced
-      if (fs::is_directory(path)) {
-        cut_power(path, to / name);
-      } else {
-        const auto bytes = bytes_.find(path);
-        std::ofstream out(to / name, std::ios::binary);
-        out << (bytes == bytes_.end() ? std::string(fs::file_size(path), '?') : bytes->second);
-      }
-    }
-  }
-
- private:
-  const std::string root_;
-  std::map<fs::path, std::string> bytes_;
-  std::map<fs::path, std::vector<std::string>> names_;
-};
-
-TEST_F(CheckpointTest, AfterAPowerCutAtAnyStepTheLatestThatCountsHasAllItsRows) {
-  Disk disk(directory_.path());
-  int cuts = 0, complete = 0;
-  bool metadata_synced = false;
-  const auto cut = [&] {
-    const TemporaryDirectory after;
-    std::vector<std::string> directories;
-    for (const std::string& directory : options_.directories) {
-      directories.push_back(after.path_of(fs::path(directory).filename().native()));
-      disk.cut_power(directory, directories.back());
-    }
-    ++cuts;
-    for (const uint64_t number : checkpoint_numbers_in(directories)) {
-      Checkpoint found;
-      if (!fs::exists(metadata_path(directories[0], number))) continue;
-      ASSERT_EQ(find_checkpoint(directories, number, &found), "");
-      Database other;
-      create_tables(other);
-      ASSERT_EQ(load_checkpoint(other, directories, found).error, "");
-      ++complete;
-    }
-    if (metadata_synced) {
-      EXPECT_FALSE(checkpoint_numbers_in(directories).empty());
-    }
-  };
-  on_sync = [&](int fd) {
-    cut();  // just before the sync
-    const std::string path = fs::read_symlink("/proc/self/fd/" + std::to_string(fd));
-    disk.synced(fd);
-    if (path.ends_with("metadata.new")) {
-      disk.renamed(path, path.substr(0, path.size() - 4));
-    }
-    cut();
-  };
-  options_.files = 1;  // the writers are threads: one directory, one at a time
-  options_.directories.resize(1);
-  options_.after_step = [&](const char* step) {
-    metadata_synced = metadata_synced || std::string(step) == "the metadata written";
-    cut();
-  };
-  take();
-  take();
-  take();
-  EXPECT_GT(cuts, 30);
-  EXPECT_GT(complete, 10);
 }
 
 TEST(CommittedRow, ALockedTupleIsWaitedForUnderEitherProtocol) {

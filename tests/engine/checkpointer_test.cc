@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "platform/clock.h"
 #include "tests/forwarding_scheme.h"
@@ -23,9 +24,13 @@ class SetLog final : public ForwardingScheme {
     ++asked_positions;
     return {durable.load(), 64};
   }
-  std::vector<uint64_t> durable_sequences() const override { return {sequence.load(), 6}; }
+  // A record is published, and becomes durable, while the caller asks. Its number may be counted.
+  std::vector<uint64_t> durable_sequences() const override {
+    if (published_meanwhile != 0) published.store(published_meanwhile);
+    return {sequence.load(), 6};
+  }
   bool is_durable(const CommitPoint& point) const override {
-    EXPECT_EQ(point.sequence, 900u) << "the largest number of any tuple";
+    EXPECT_EQ(point.sequence, 900u) << "the largest number of any tuple, which is a tombstone's";
     ++asked_safe;
     return safe.load();
   }
@@ -34,18 +39,19 @@ class SetLog final : public ForwardingScheme {
     return CommitPoint::in_every_stream(deps.max_read);
   }
 
-  platform::atomic<uint64_t> published{1000}, durable{0}, sequence{1};
+  mutable platform::atomic<uint64_t> published{1000};
+  platform::atomic<uint64_t> durable{0}, sequence{1};
   platform::atomic<bool> safe{false};
   mutable platform::atomic<uint64_t> asked_positions{0}, asked_safe{0};
+  uint64_t published_meanwhile = 0;  // 0: none is; set before the log is used
 };
 
 class CheckpointerTest : public testing::Test {
  protected:
   CheckpointerTest() {
-    options_.directories = {directory_.path_of("log")};
-    std::filesystem::create_directory(options_.directories[0]);
+    std::filesystem::create_directory(directory_.path_of("log"));
+    options_.manifest = &manifest_;
     options_.every_seconds = 0.001;
-    options_.about.run = options_.about.first_run = 5;
     options_.after_step = [this](const char* step) {
       if (std::string(step) == "RSN taken") log_.published.store(5000);
       if (std::string(step) == "the log released") released_.fetch_add(1);
@@ -57,8 +63,8 @@ class CheckpointerTest : public testing::Test {
     Table& table = database_.create_table({.name = "t", .row_bytes = 8});
     const uint64_t row = 1;
     const auto* bytes = reinterpret_cast<const std::byte*>(&row);
-    table.restore(1, Version(900, false), bytes, arena_);
-    table.restore(2, Version(300, true), nullptr, arena_);
+    table.restore(1, Version(300, false), bytes, arena_);
+    table.restore(2, Version(900, true), nullptr, arena_);
   }
 
   // Waits for an action of another thread.
@@ -66,8 +72,23 @@ class CheckpointerTest : public testing::Test {
   static void await(const Condition& condition) {
     while (!condition()) platform::sleep_ns(100'000);
   }
-  bool counts(uint64_t number) const {
-    return std::filesystem::exists(metadata_path(options_.directories[0], number));
+  // Returns the checkpoint, or nothing if the manifest does not call it complete.
+  std::optional<Checkpoint> found(uint64_t number) const {
+    const FoundManifest found = find_manifest(manifest_.directories());
+    for (const Checkpoint& one : found.manifest.checkpoints) {
+      if (one.number == number && one.complete) return one;
+    }
+    return std::nullopt;
+  }
+  bool counts(uint64_t number) const { return found(number).has_value(); }
+  // Returns the manifest of a log with one run of two streams.
+  static Manifest one_run() {
+    Manifest manifest;
+    manifest.log = 5;
+    ManifestRun& run = manifest.runs.emplace_back();
+    run.header.streams = 2;
+    run.begun = true;
+    return manifest;
   }
   // Answers like a worker that is between two transactions.
   void work() {
@@ -82,6 +103,7 @@ class CheckpointerTest : public testing::Test {
   }
 
   const TemporaryDirectory directory_;
+  LogManifest manifest_{{directory_.path_of("log")}, one_run()};
   CheckpointOptions options_;
   SetLog log_;
   Database database_;
@@ -112,15 +134,31 @@ TEST_F(CheckpointerTest, CountsOnlyWhenAllThatWasReadIsSafeAndTheStreamsAreDurab
   log_.durable.store(5000);
   await([&] { return counts(1); });
   end(checkpointer);
-  Checkpoint found;
-  ASSERT_EQ(find_checkpoint(options_.directories, 1, &found), "");
-  EXPECT_EQ(found.sequence, 900u);
-  ASSERT_EQ(found.rsn.size(), 2u);
-  EXPECT_EQ(found.rsn[0].position, 1000u) << "taken before the first tuple was read";
-  EXPECT_EQ(found.rsn[0].sequence, 77u) << "taken when the checkpoint was complete";
-  EXPECT_EQ(found.rsn[0].durable, 5000u) << "published by then, and durable";
-  EXPECT_EQ(found.rsn[1].sequence, 6u);
+  const Checkpoint taken = found(1).value();
+  EXPECT_EQ(taken.sequence, 900u);
+  ASSERT_EQ(taken.rsn.size(), 2u);
+  EXPECT_EQ(taken.rsn[0].position, 1000u) << "taken before the first tuple was read";
+  EXPECT_EQ(taken.rsn[0].sequence, 77u) << "taken when the checkpoint was complete";
+  EXPECT_EQ(taken.rsn[0].durable, 5000u) << "published by then, and durable";
+  EXPECT_EQ(taken.rsn[1].sequence, 6u);
   EXPECT_FALSE(epochs_.removals_paused());
+}
+
+// A recovery finds out that the log has lost a record up to the number only if the record lies
+// before the end that the checkpoint names (R6).
+TEST_F(CheckpointerTest, NoRecordUpToTheNumberLiesAfterTheEnd) {
+  log_.safe.store(true);
+  log_.durable.store(100'000);
+  log_.published_meanwhile = 7000;
+  Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
+  checkpointer.start();
+  await([&] {
+    work();
+    return counts(1);
+  });
+  end(checkpointer);
+  EXPECT_EQ(found(1).value().rsn[0].durable, 7000u)
+      << "the positions were taken before the numbers";
 }
 
 TEST_F(CheckpointerTest, ReleasesTheLogUpToTheCheckpointBeforeTheLatest) {
@@ -128,7 +166,7 @@ TEST_F(CheckpointerTest, ReleasesTheLogUpToTheCheckpointBeforeTheLatest) {
   log_.durable.store(100'000);
   options_.after_step = [this](const char* step) {
     if (std::string(step) == "the log released") released_.fetch_add(1);
-    if (std::string(step) == "the metadata written") log_.published.store(2000);
+    if (std::string(step) == "complete") log_.published.store(2000);
   };
   Checkpointer checkpointer(options_, database_, log_, epochs_, question_, [] { return 0; });
   checkpointer.start();
@@ -168,7 +206,9 @@ TEST_F(CheckpointerTest, OneThatIsNotCompleteIsAbandonedAtTheEnd) {
     return log_.asked_safe.load() >= 1;
   });
   end(checkpointer);
-  EXPECT_TRUE(checkpoint_numbers_in(options_.directories).empty());
+  EXPECT_TRUE(manifest_.current().checkpoints.empty());
+  EXPECT_TRUE(manifest_.current().removable.empty());
+  EXPECT_FALSE(std::filesystem::exists(checkpoint_directory(manifest_.directories()[0], 1)));
   EXPECT_EQ(checkpointer.stats().completed, 0u);
 }
 

@@ -45,7 +45,8 @@ inline Left run_and_log(Workload& workload, const ProtocolInfo& protocol,
   options.seconds = 60;  // not reached: the run ends after `transactions`
   const auto database = load(workload, 1);
   log.start();
-  workload.start_history(options.threads, 1, "");
+  workload.start_history(options.threads, {});
+  workload.keep_history();
   const RunResult result = run(workload, *database, protocol, log.scheme(), options);
   log.drain();
   log.stop();

@@ -8,17 +8,17 @@
 namespace logjam {
 namespace {
 
-// A stream waits while another stream holds less memory. A stream that has ended holds no memory,
-// so waiting for it would last until all other streams have ended.
+// A stream waits while another stream is less ahead. A stream that has ended reads no more, so
+// waiting for it would last until all other streams have ended.
 TEST(RecoveryProgress, AStreamDoesNotWaitForOneThatHasEnded) {
   const RecoveryRule rule = first_gap();
   RecoveryProgress progress(rule, 2);
-  progress.report_held(0, 100);
-  progress.report_held(1, 50);
-  EXPECT_TRUE(progress.others_hold_less(0));
-  EXPECT_FALSE(progress.others_hold_less(1));
+  progress.report_ahead(0, 100);
+  progress.report_ahead(1, 50);
+  EXPECT_TRUE(progress.others_are_less_ahead(0));
+  EXPECT_FALSE(progress.others_are_less_ahead(1));
   progress.report_read(1, StreamTail{}, true);
-  EXPECT_FALSE(progress.others_hold_less(0));
+  EXPECT_FALSE(progress.others_are_less_ahead(0));
 }
 
 }  // namespace

@@ -6,76 +6,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <map>
 
 #include "engine/recovery/recover.h"
 #include "engine/storage/database.h"
-#include "logging/format/staged_record.h"
-#include "tests/temporary_directory.h"
+#include "tests/engine/hand_written_log.h"
 
 namespace logjam {
 namespace {
-
-constexpr uint64_t kRun = 0x1234;
-
-struct Row {
-  uint64_t value;
-};
-
-// Writes the log files of a run, record by record.
-class HandWrittenLog {
- public:
-  explicit HandWrittenLog(uint32_t streams = 1) : logs_(streams) {}
-
-  struct Write {
-    WriteOp op;
-    Key key;
-    uint64_t value = 0;
-    uint16_t table = 0;
-  };
-
-  void add(RecordKind kind, uint64_t sequence, uint64_t txn, const std::vector<Write>& writes,
-           uint32_t stream = 0, uint8_t flags = 0) {
-    StagedRecord record;
-    for (const Write& write : writes) {
-      LoggedWrite out;
-      out.header = {write.table, write.op, WriteImage::kAfter, sizeof(Row), write.key};
-      out.after = reinterpret_cast<const std::byte*>(&write.value);
-      record.add(out);
-    }
-    std::vector<std::byte>& log = logs_[stream];
-    const size_t position = log.size();
-    log.resize(position + record.bytes());
-    record.fill({.sequence = sequence,
-                 .position = position,
-                 .hole = log.data() + position,
-                 .bytes = static_cast<uint32_t>(record.bytes())},
-                kind, txn, flags, kRun);
-  }
-
-  LogFiles files() const {
-    LogFileHeader header;
-    header.scheme = "centr";
-    header.device = "sync";
-    header.log_records = "txn";
-    header.run = kRun;
-    header.flags["workload"] = "none";
-    header.streams = static_cast<uint32_t>(logs_.size());
-    for (header.stream = 0; header.stream < header.streams; ++header.stream) {
-      const std::vector<std::byte>& log = logs_[header.stream];
-      std::ofstream out(log_file_path(directory_.path(), header.stream), std::ios::binary);
-      const auto block = header.encode();
-      out.write(reinterpret_cast<const char*>(block.data()), static_cast<long>(block.size()));
-      out.write(reinterpret_cast<const char*>(log.data()), static_cast<long>(log.size()));
-    }
-    return find_log_files({directory_.path()});
-  }
-
- private:
-  TemporaryDirectory directory_;
-  std::vector<std::vector<std::byte>> logs_;  // by stream
-};
 
 Key group_of(Key, const std::byte* row) { return reinterpret_cast<const Row*>(row)->value / 100; }
 

@@ -10,7 +10,6 @@
 #include <iterator>
 
 #include "logging/device/device_file.h"
-#include "logging/device/write_file.h"
 #include "tests/logging/log_fixture.h"
 
 namespace logjam {
@@ -57,9 +56,11 @@ uint64_t write_log(const LogOptions& options) {
   return log.run();
 }
 
-// Returns what a recovery finds, "N records of scheme S, run R", or why nothing can be used.
-std::string found(const std::vector<std::string>& directories) {
-  const LogFiles files = find_log_files(directories);
+// Returns what a recovery finds, "N records of scheme S, run R", or why nothing can be used. The
+// directories may be more than those of the log, or fewer.
+std::string found(std::vector<std::string> directories) {
+  LogFiles files = find_log_files(directories);
+  if (files.error.ends_with("has 1 directory, not 2")) files = find_log_files({directories[0]});
   if (!files.error.empty()) return files.error;
   uint64_t records = 0;
   for (const auto& paths : files.paths) {
@@ -176,23 +177,46 @@ TEST(LogDirectoriesDeathTest, ALogIsReplacedOnlyWhenToldTo) {
   const std::string path = options.directories[0];
   write_log(options);
   EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
-              "/0 holds a log of scheme pwal, run [0-9a-f]+; --overwrite replaces it");
-  // A crash has left a starting file, which is an empty log.
+              "/0 holds a log of scheme pwal, run [0-9a-f]+; --continue goes on with it, "
+              "--overwrite replaces it");
+  // A crash has left a run that has not begun, which is an empty log.
   options.overwrite = true;
-  for (int step = 1; !std::filesystem::exists(starting_file_path(path)); ++step) {
+  for (int step = 1; !found({path}).starts_with("0 records"); ++step) {
     ASSERT_TRUE(crashes_at(step, options));
   }
-  for (const auto& [stream, file] : log_files_in(path)) std::filesystem::remove(file);
   options.overwrite = false;
   EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2), "holds a log of scheme pwal");
-  std::filesystem::remove(starting_file_path(path));
-  // A log file with a damaged header counts as a log, so the run refuses the directory.
-  std::ofstream(log_file_path(path, 7)) << std::string(8192, '\0') << "record";
+  // Log files without a manifest count as a log, so the run refuses the directory.
+  for (const char* name : {"/manifest", "/manifest.copy"}) std::filesystem::remove(path + name);
   EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
-              "holds a log that cannot be read \\(.*stream-7.log.db is not a log file");
+              "/0 holds .*stream-0.log.db, and no manifest says to which log it belongs");
+  for (const auto& [stream, file] : log_files(path)) std::filesystem::remove(file);
   // A refused or crashed run may leave a file of zeros.
   std::ofstream(log_file_path(path, 7)) << std::string(1 << 21, '\0');
   write_log(options);
+}
+
+TEST(LogDirectoriesDeathTest, ALostManifestIsDamageAndItsCopyStandsIn) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  LogDirectory directory;
+  const LogOptions options = options_of("pwal", directory, "sync", 2);
+  write_log(options);
+  const auto& both = options.directories;
+  const std::string manifest = both[0] + "/manifest";
+  std::ofstream(manifest, std::ios::in | std::ios::out).seekp(30).put('x');
+  FoundManifest found = find_manifest({both[1], both[0]});
+  EXPECT_TRUE(found.lost);
+  EXPECT_NE(found.error.find("the log's manifest is lost: "), std::string::npos) << found.error;
+  EXPECT_EXIT(const Log log(options), testing::ExitedWithCode(2),
+              "holds a log that cannot be read");
+  std::filesystem::remove(manifest);
+  found = find_manifest({both[1], both[0]}, true);
+  EXPECT_EQ(found.error, "");
+  EXPECT_EQ(found.directories, both);
+  EXPECT_NE(found.damage.find("may be one generation old"), std::string::npos) << found.damage;
+  EXPECT_TRUE(found.manifest.runs.at(0).begun);
+  std::filesystem::remove(both[1] + "/manifest.copy");
+  EXPECT_TRUE(find_manifest(both).none());
 }
 
 void limit_file_size(uint64_t bytes) {
@@ -261,18 +285,6 @@ TEST(DeviceFile, PreallocationKeepsTheBytesOfARecycledFile) {
   { const DeviceFile file({directory.file(), uint64_t{4} << 20, 1}, 0); }
   EXPECT_EQ(std::filesystem::file_size(directory.file()), uint64_t{4} << 20);
   EXPECT_EQ(contents(directory.path())[directory.file()], bytes);
-}
-
-TEST(DeviceFile, AWriteThatTakesNothingIsAnError) {
-  static int calls;
-  calls = 0;
-  const std::vector<std::byte> bytes(100);
-  const auto stuck = [](int, const std::byte*, size_t count, uint64_t) -> long {
-    if (++calls > 5) std::abort();
-    return calls < 3 ? static_cast<long>(count / 2) : 0;
-  };
-  EXPECT_EQ(write_fully(-1, 0, bytes, stuck), EIO);
-  EXPECT_EQ(calls, 3);
 }
 
 }  // namespace

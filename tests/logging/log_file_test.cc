@@ -39,32 +39,27 @@ TEST(LogFileHeader, DecodingReturnsTheEncodedValues) {
   EXPECT_EQ(read.flags, header.flags);
 }
 
-TEST(LogFileHeader, LinesOfTheFirstRunAndOfLaterOnesAreAsTheFormatSays) {
+TEST(LogFileHeader, LinesAreAsTheFormatSays) {
   LogFileHeader header;
   header.run = 0xab;
+  header.log = 0xcd;
   const auto text = [&] {
     const std::vector<std::byte> block = header.encode();
     const std::string all(reinterpret_cast<const char*>(block.data()), block.size());
     return all.substr(0, all.find("end "));
   };
   const std::string common =
-      "logjam log 2\nscheme=\ndevice=\nlog_records=\nstream=0\nstreams=1\nstripe=0\nstripes=1\n"
+      "logjam log 3\nscheme=\ndevice=\nlog_records=\nstream=0\nstreams=1\nstripe=0\nstripes=1\n"
       "stripe_bytes=524288\n";
-  EXPECT_EQ(text(), common + "workers=1\nrun=ab\nrevision=\n");
+  EXPECT_EQ(text(), common + "workers=1\nrun=ab\nlog=cd\nordinal=1\nrevision=\n");
   header.segment_bytes = 8192;
   header.ordinal = 3;
-  header.first_run = 0xcd;
-  header.after = 0xef;
-  header.after_bytes = 64;
-  EXPECT_EQ(text(), common +
-                        "segment_bytes=8192\nworkers=1\nrun=ab\nordinal=3\nfirst_run=cd\nafter=ef\n"
-                        "after_bytes=64\nrevision=\n");
+  EXPECT_EQ(text(),
+            common + "segment_bytes=8192\nworkers=1\nrun=ab\nlog=cd\nordinal=3\nrevision=\n");
   LogFileHeader read;
   ASSERT_EQ(read.decode(header.encode()), "");
   EXPECT_EQ(read.ordinal, 3u);
-  EXPECT_EQ(read.first_run, 0xcdu);
-  EXPECT_EQ(read.after, 0xefu);
-  EXPECT_EQ(read.after_bytes, 64u);
+  EXPECT_EQ(read.log, 0xcdu);
 }
 
 // Returns a header's block after `from` was replaced by `to` in its text, with the right checksum.
@@ -84,10 +79,10 @@ std::vector<std::byte> changed_block(const std::string& from, const std::string&
 
 TEST(LogFileHeader, AnotherVersionIsRefused) {
   LogFileHeader read;
-  EXPECT_EQ(read.decode(changed_block("log 2\n", "log 2\n")), "");
-  for (const char* version : {"log 1\n", "log 3\n", "log 22\n"}) {
-    EXPECT_EQ(read.decode(changed_block("log 2\n", version)),
-              "it does not start with \"logjam log 2\"");
+  EXPECT_EQ(read.decode(changed_block("log 3\n", "log 3\n")), "");
+  for (const char* version : {"log 2\n", "log 4\n", "log 33\n"}) {
+    EXPECT_EQ(read.decode(changed_block("log 3\n", version)),
+              "it does not start with \"logjam log 3\"");
   }
 }
 
@@ -96,7 +91,7 @@ TEST(LogFileHeader, UnknownKeysAndImpossibleNumbersAreRefused) {
   EXPECT_EQ(read.decode(changed_block("workers=", "walkers=")),
             "its header has the unknown key \"walkers\"");
   for (const char* line : {"workers=x\n", "workers=-1\n", "workers=\n", "workers=4294967296\n",
-                           "stripe_bytes=0\n", "segment_bytes=100\n", "ordinal=1\n", "run=g\n"}) {
+                           "stripe_bytes=0\n", "segment_bytes=100\n", "ordinal=0\n", "run=g\n"}) {
     EXPECT_EQ(read.decode(changed_block("workers=1\n", line)),
               "a number in its header cannot be read")
         << line;

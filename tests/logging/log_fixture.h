@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "logging/format/log_file.h"
 #include "logging/format/log_reader.h"
+#include "logging/format/segments.h"
 #include "logging/format/staged_record.h"
 #include "logging/log.h"
 #include "tests/logging/usable_device.h"
@@ -106,6 +110,21 @@ inline ReadLog read_log(const std::vector<std::string>& paths) {
 }
 
 inline ReadLog read_log(const std::string& path) { return read_log(std::vector{path}); }
+
+// Returns the segment files of a log file or of all log files in a directory.
+inline std::vector<SegmentFile> segment_files(const std::string& path) {
+  std::vector<SegmentFile> files;
+  const bool all = std::filesystem::is_directory(path);
+  EXPECT_EQ(all ? segment_files_in(path, &files) : segment_files_of(path, &files), 0);
+  return files;
+}
+
+// Returns the log files in a directory, with the numbers of their streams.
+inline std::vector<std::pair<uint32_t, std::string>> log_files(const std::string& directory) {
+  std::vector<std::pair<uint32_t, std::string>> files;
+  EXPECT_EQ(log_files_in(directory, &files), 0);
+  return files;
+}
 
 inline LogOptions log_options(const SchemeInfo& scheme, const LogDirectory& directory,
                               const std::string& device, uint32_t workers) {

@@ -18,25 +18,23 @@ LogOptions options(const char* scheme, std::vector<std::string> directories,
   return options;
 }
 
-std::vector<std::string> paths(std::vector<std::pair<std::string, uint32_t>> files) {
-  std::vector<std::string> paths;
-  for (const auto& [directory, stream] : files) paths.push_back(log_file_path(directory, stream));
-  return paths;
-}
-
 TEST(LogLayout, OneStreamIsStripedOverAllDirectories) {
   const LogLayout layout = layout_of(options("centr", {"/a", "/b"}));
   EXPECT_EQ(layout.why_not, "");
   EXPECT_EQ(layout.streams, 1u);
   EXPECT_EQ(layout.stripes, 2u);
-  EXPECT_EQ(layout.paths, paths({{"/a", 0}, {"/b", 0}}));
+  EXPECT_TRUE(layout.has_files);
+  const std::vector<std::string> paths = {"/a/stream-0.log.db", "/b/stream-0.log.db"};
+  EXPECT_EQ(log_file_paths({"/a", "/b"}, layout.streams, layout.stripes), paths);
 }
 
 TEST(LogLayout, EachOfSeveralStreamsIsInOneDirectory) {
   const LogLayout layout = layout_of(options("pwal", {"/a", "/b"}));
   EXPECT_EQ(layout.streams, 3u);
   EXPECT_EQ(layout.stripes, 1u);
-  EXPECT_EQ(layout.paths, paths({{"/a", 0}, {"/b", 1}, {"/a", 2}}));
+  const std::vector<std::string> paths = {"/a/stream-0.log.db", "/b/stream-1.log.db",
+                                          "/a/stream-2.log.db"};
+  EXPECT_EQ(log_file_paths({"/a", "/b"}, layout.streams, layout.stripes), paths);
 }
 
 TEST(LogLayout, TheStripesShareWhatIsPreallocated) {
@@ -54,7 +52,8 @@ TEST(LogLayout, TheStripesShareWhatIsPreallocated) {
 TEST(LogLayout, ADeviceThatKeepsNothingHasNoFiles) {
   const LogLayout layout = layout_of(options("pwal", {}, "null"));
   EXPECT_EQ(layout.why_not, "");
-  EXPECT_EQ(layout.paths, std::vector<std::string>(3));
+  EXPECT_EQ(layout.files(), 3u);
+  EXPECT_FALSE(layout.has_files);
   EXPECT_EQ(layout_of(options("none", {})).streams, 0u);
 }
 

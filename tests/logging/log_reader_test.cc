@@ -178,6 +178,101 @@ TEST_F(LogReaderTest, ReportsTheValidRecordsAfterTheDamage) {
                 std::to_string(bytes_after) + " bytes after it are not used");
 }
 
+// Reads the log to its end, a window of `window_bytes` at a time.
+StreamTail tail_with_window(const std::string& path, uint64_t window_bytes, LogMemoryMeter* meter) {
+  LogReader reader(std::vector{path}, {}, {window_bytes, meter});
+  RecordBatch batch;
+  while (reader.next(&batch)) {
+  }
+  return reader.tail();
+}
+
+// The records after the damage are shorter and longer than the windows.
+TEST_F(LogReaderTest, FindsTheSameAfterTheDamageInAWindowOfAnyLength) {
+  const auto published = write_log(40, 5, 1 << 20);
+  auto bytes = read_file(directory_.file());
+  bytes[kLogHeaderBytes + published[10].position + 40] ^= 1;
+  write_file(directory_.file(), bytes);
+  uint64_t bytes_after = 0;
+  for (size_t i = 11; i < 40; ++i) bytes_after += published[i].bytes;
+  LogMemoryMeter unused;
+  const StreamTail whole = tail_with_window(directory_.file(), 64 << 20, &unused);
+  ASSERT_FALSE(whole.vouchers.empty());
+  for (const uint64_t kib : {64, 200, 4096}) {
+    LogMemoryMeter meter;
+    const StreamTail tail = tail_with_window(directory_.file(), kib << 10, &meter);
+    EXPECT_EQ(tail.why, "torn, stale or corrupt record at byte " +
+                            std::to_string(published[10].position) + "; 29 valid record(s) of " +
+                            std::to_string(bytes_after) + " bytes after it are not used");
+    EXPECT_EQ(tail.vouchers.at(0).position, whole.vouchers[0].position) << kib;
+    EXPECT_EQ(tail.durable_record_end, published[10].position + published[10].bytes) << kib;
+  }
+}
+
+// Records end where the window ends, begin there, and lie across its end.
+TEST_F(LogReaderTest, FindsShortRecordsAfterTheDamageInShortWindows) {
+  const auto published = write_log(3000, 11);
+  auto bytes = read_file(directory_.file());
+  bytes.resize(kLogHeaderBytes + published[2999].position + published[2999].bytes);
+  bytes[kLogHeaderBytes + published[0].position + 40] ^= 1;
+  write_file(directory_.file(), bytes);
+  LogMemoryMeter meter;
+  const StreamTail whole = tail_with_window(directory_.file(), 64 << 20, &meter);
+  EXPECT_NE(whole.why.find("; 2999 valid record(s) of "), std::string::npos) << whole.why;
+  for (uint64_t bytes = 64 << 10; bytes < 65 << 10; bytes += 40) {
+    const StreamTail tail = tail_with_window(directory_.file(), bytes, &meter);
+    EXPECT_EQ(tail.why, whole.why);
+    EXPECT_EQ(tail.vouchers.at(0).position, whole.vouchers.at(0).position);
+  }
+}
+
+// Zeros, and headers that claim 32 MiB each, as a recycled file may have them.
+TEST_F(LogReaderTest, NeedsLittleMemoryAtTheEndOfAStream) {
+  const auto published = write_log(10, 12);
+  auto bytes = read_file(directory_.file());
+  const uint64_t end = kLogHeaderBytes + published.back().position + published.back().bytes;
+  bytes.resize(end + (80 << 20));
+  for (const bool zeros : {true, false}) {
+    if (!zeros) {
+      RecordHeader header{};
+      header.bytes = 32 << 20;
+      header.kind = RecordKind::kTransaction;
+      for (const uint64_t at : {0, 1000, 1 << 20, 40 << 20}) {
+        std::memcpy(bytes.data() + end + at, &header, sizeof header);
+      }
+    }
+    write_file(directory_.file(), bytes);
+    LogMemoryMeter meter;
+    const StreamTail tail = tail_with_window(directory_.file(), 64 << 10, &meter);
+    EXPECT_EQ(tail.records, 10u);
+    EXPECT_EQ(tail.why,
+              zeros ? "end of log"
+                    : "torn, stale or corrupt record at byte " + std::to_string(tail.bytes));
+    EXPECT_LE(meter.most(), 4 * (64 << 10));
+  }
+}
+
+TEST_F(LogReaderTest, ReadsTheSameBatchesAgain) {
+  write_log(40, 13, 300 << 10);
+  LogReader reader(std::vector{directory_.file()}, {}, {.window_bytes = 100 << 10});
+  std::vector<RecordBatch> batches;
+  for (RecordBatch batch; reader.next(&batch);) batches.push_back(batch);
+  EXPECT_GT(batches.size(), 20u);
+  const StreamTail tail = reader.tail();
+  for (const size_t stride : {1, 3}) {  // one after the other, and with gaps
+    for (size_t i = 0; i < batches.size(); i += stride) {
+      RecordBatch again;
+      reader.read_again(batches[i].positions[0], &again);
+      EXPECT_EQ(again.positions, batches[i].positions);
+      EXPECT_EQ(*again.memory, *batches[i].memory);
+    }
+  }
+  EXPECT_EQ(reader.tail().records, tail.records);
+  EXPECT_EQ(reader.tail().bytes, tail.bytes);
+  RecordBatch batch;
+  EXPECT_FALSE(reader.next(&batch));
+}
+
 TEST_F(LogReaderTest, RecordsOfAnEarlierRunInARecycledFileAreNotUsed) {
   write_log(100, 6);
   const auto earlier = read_file(directory_.file());
@@ -211,35 +306,58 @@ TEST_F(LogReaderTest, ALogWithoutRecordsEndsCleanly) {
   EXPECT_EQ(log.tail.why, "end of log");
 }
 
-TEST_F(LogReaderTest, FindsTheFilesOfOneRunOrReportsAnError) {
+TEST_F(LogReaderTest, FindsTheFilesOfTheLastRunOrReportsAnError) {
   EXPECT_EQ(find_log_files({directory_.path()}).error,
-            "no log is in the log directories: there is no DIR/stream-0.log.db");
+            "no log is in the log directories: there is no DIR/manifest");
   write_log(3, 10);
-  LogFiles files = find_log_files({directory_.path()});
+  const LogFiles files = find_log_files({directory_.path()});
   EXPECT_EQ(files.error, "");
   EXPECT_EQ(files.paths, std::vector<std::vector<std::string>>{{directory_.file()}});
   EXPECT_EQ(files.header.scheme, "centr");
 
   LogFileHeader header = files.header;
-  header.streams = 2;
-  const auto put = [&](const LogFileHeader& h, uint32_t stream) {
-    const auto block = h.encode();
-    write_file(directory_.file(stream),
-               {reinterpret_cast<const char*>(block.data()),
-                reinterpret_cast<const char*>(block.data()) + block.size()});
+  const auto put = [&] {
+    auto bytes = read_file(directory_.file());
+    const auto block = header.encode();
+    std::memcpy(bytes.data(), block.data(), block.size());
+    write_file(directory_.file(), bytes);
+    return find_log_files({directory_.path()}).error;
   };
-  put(header, 0);
-  EXPECT_EQ(find_log_files({directory_.path()}).error,
-            "stream 1 of 2 is missing in the log directories");
   header.stream = 1;
+  EXPECT_EQ(put(), directory_.file() + " says it is stripe 0 of stream 1");
+  header.stream = 0;
   header.run ^= 1;
-  put(header, 1);
-  EXPECT_EQ(find_log_files({directory_.path()}).error,
-            directory_.file(1) + " belongs to another run than stream 0");
+  EXPECT_EQ(put(), directory_.file() + " belongs to run " + hex(header.run) + ", not to run " +
+                       hex(header.run ^ 1));
   header.run ^= 1;
-  put(header, 1);
-  EXPECT_EQ(find_log_files({directory_.path()}).error, "");
-  EXPECT_NE(find_log_files({directory_.path(), directory_.path()}).error, "");
+  EXPECT_EQ(put(), "");
+  std::filesystem::remove(directory_.file());
+  EXPECT_EQ(find_log_files({directory_.path()}).error, directory_.file() + " is missing");
+}
+
+// A run is used as far as the next one is built on it, and not further.
+TEST_F(LogReaderTest, ReadsToTheEndThatItIsGiven) {
+  const auto published = write_log(20, 5);
+  LogFiles files = find_log_files({directory_.path()});
+  const auto read_to = [&](uint64_t end) {
+    files.ends = {end};
+    LogReader reader(files, 0);
+    RecordBatch batch;
+    while (reader.next(&batch)) continue;
+    return reader.tail();
+  };
+  const StreamTail part = read_to(published[10].position);
+  EXPECT_EQ(part.records, 10u);
+  EXPECT_EQ(part.bytes, published[10].position);
+  EXPECT_TRUE(part.goes_on);
+  EXPECT_EQ(part.why,
+            "the end that the next run, or a checkpoint, is built on; valid records after it are "
+            "not used");
+  EXPECT_EQ(read_to(published[10].position + 8).bytes, published[10].position)
+      << "no record ends there, so the stream has lost something";
+  const uint64_t all = published[19].position + published[19].bytes;
+  EXPECT_GE(read_to(~uint64_t{0}).bytes, all);
+  EXPECT_EQ(read_to(0).records, 0u);
 }
 
 }  // namespace

@@ -94,6 +94,48 @@ TEST(RecoveryRule, AWatermarkIsMetIfAllItsPositionsAreThere) {
   EXPECT_EQ(rule.cut({tail(70, 0, 0)}).bytes, std::vector<uint64_t>{70});
 }
 
+TEST(RecoveryRule, ForgetsSyncRecordsBeforeTheLastThatIsMet) {
+  const RecoveryRule rule = last_met_cut("sync record");
+  const auto batch = [](uint64_t number, uint64_t end, uint64_t other) {
+    return watermarks({number, end, other, number + 1, end + 10, other + 10});
+  };
+  StreamTail first = tail(500, 0, 0), second = tail(155, 0, 0);
+  second.why = "";  // is read further
+  first.watermarks = {batch(1, 100, 50), batch(3, 200, 150), batch(5, 300, 170),
+                      batch(7, 400, 200)};
+  StreamTails tails = {first, second};
+  const Cut before = rule.cut(tails);
+  EXPECT_EQ(before.bytes, (std::vector<uint64_t>{200, 0}));
+  rule.forget(tails);
+  EXPECT_EQ(tails[0].watermarks, std::vector(first.watermarks.begin() + 1, first.watermarks.end()));
+  EXPECT_EQ(rule.cut(tails).bytes, before.bytes);
+  // The second stream ends, so the sync records that want more of it will never be met.
+  tails[1].bytes = 180;
+  tails[1].why = "end of log";
+  rule.forget(tails);
+  EXPECT_EQ(tails[0].watermarks, std::vector{first.watermarks[2]});
+  EXPECT_EQ(rule.cut(tails).bytes, (std::vector<uint64_t>{310, 0}));
+}
+
+// Each stream has its own last watermark that is met in it.
+TEST(RecoveryRule, ForgetsWatermarksThatNoStreamNeeds) {
+  const RecoveryRule rule = watermarks_cut("GSN");
+  StreamTails tails = {tail(100, 5, 0), tail(250, 5, 0), tail(500, 70, 70)};
+  tails[1].why = "";  // is read further
+  const std::vector all = {watermarks({10, 50, 100, 0}), watermarks({20, 100, 150, 0}),
+                           watermarks({30, 110, 200, 0}), watermarks({40, 120, 250, 0}),
+                           watermarks({50, 130, 300, 0})};
+  tails[2].watermarks = all;
+  const uint64_t before = rule.cut(tails).sequence;
+  EXPECT_EQ(before, 20u);
+  rule.forget(tails);
+  EXPECT_EQ(tails[2].watermarks, (std::vector{all[1], all[3], all[4]}));
+  EXPECT_EQ(rule.cut(tails).sequence, before);
+  tails[1].why = "end of log";
+  rule.forget(tails);
+  EXPECT_EQ(tails[2].watermarks, (std::vector{all[1], all[3]}));
+}
+
 StreamTail tail_from(const StreamStart& start, uint64_t bytes, uint64_t last) {
   StreamTail from = tail(bytes, last, last);
   from.start = start;

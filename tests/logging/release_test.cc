@@ -15,6 +15,7 @@
 #include "platform/memory.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/logging/watchdog.h"
+#include "tests/wrapped_files.h"
 
 namespace logjam {
 namespace {
@@ -49,7 +50,7 @@ void write_and_release(Log& log, uint64_t count, const Released& released) {
 
 void expect_records_from(const LogOptions& options, uint64_t position, uint64_t first,
                          uint64_t at_least) {
-  LogReader reader(find_log_files(options.directories).paths[0], {}, {position, 0, 0});
+  LogReader reader(find_log_files(options.directories).paths[0], {position, 0, 0});
   ASSERT_EQ(reader.error(), "");
   RecordBatch batch;
   uint64_t next = first;
@@ -104,7 +105,7 @@ TEST(Release, ALogThatIsReleasedUsesFewFilesAndIsReadFromItsStart) {
               std::filesystem::create_hard_link(segment_path(log_file_path(one, 0), 1),
                                                 second_name(one));
             }
-            const auto files = segment_files_in(one);
+            const auto files = segment_files(one);
             EXPECT_LE(1 + files.size(), most_files(directories));
             for (const SegmentFile& file : files) EXPECT_LE(file.bytes, kSegment);
           }
@@ -171,7 +172,7 @@ TEST(Release, ALogThatEndsInASegmentThatWasUsedBeforeEndsThere) {
         start = position;
       });
     }
-    LogReader reader(find_log_files(options.directories).paths[0], {}, {start, 0, 0});
+    LogReader reader(find_log_files(options.directories).paths[0], {start, 0, 0});
     RecordBatch batch;
     while (reader.next(&batch)) {
     }
@@ -196,7 +197,7 @@ TEST_P(ReleaseEvery, StreamIsTheSameAfterItsStart) {
       StreamTails tails;
       const LogFiles files = find_log_files(options.directories);
       for (size_t s = 0; s < files.paths.size(); ++s) {
-        LogReader reader(files.paths[s], {}, {released[s], 0, 0});
+        LogReader reader(files.paths[s], {released[s], 0, 0});
         RecordBatch batch;
         sequences.emplace_back();
         while (reader.next(&batch)) {
@@ -244,26 +245,35 @@ INSTANTIATE_TEST_SUITE_P(All, ReleaseEvery, testing::ValuesIn(logging_schemes())
 // The first record that is kept by the last release of a run that ends during a release; 0 before
 // the first release.
 std::atomic<uint64_t>* first_kept;
-int syncs_to_come;  // before that run ends
 
-int sync_or_end(int fd) {
-  if (*first_kept != 0 && --syncs_to_come == 0) _exit(1);
-  return fdatasync(fd);
-}
+// Ends the process at a sync after the first release.
+class EndingFiles : public WrappedFiles {
+ public:
+  explicit EndingFiles(int syncs_to_come) : syncs_to_come_(syncs_to_come) {}
+  int sync(int file) override { return ends(), WrappedFiles::sync(file); }
+  int sync_data(int file) override { return ends(), WrappedFiles::sync_data(file); }
+
+ private:
+  void ends() {
+    if (*first_kept != 0 && --syncs_to_come_ == 0) _exit(1);
+  }
+  int syncs_to_come_;
+};
 
 TEST(Release, ACrashAtAnyStepLeavesALogThatIsReadFromItsStart) {
   void* shared =
       mmap(nullptr, sizeof(*first_kept), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   first_kept = new (shared) std::atomic<uint64_t>;
   const LogDirectory directory;
-  LogOptions options = with_segments(log_options(*find_scheme("centr"), directory, "file", 1));
-  options.sync = sync_or_end;
+  const LogOptions options =
+      with_segments(log_options(*find_scheme("centr"), directory, "file", 1));
   for (int steps = 1; steps <= 24; ++steps) {
     SCOPED_TRACE(steps);
     *first_kept = 0;
     const pid_t child = fork();
     if (child == 0) {
-      syncs_to_come = steps;
+      EndingFiles files(steps);
+      const platform::ReplaceFiles replace(files);
       Log log(options);
       log.start();
       write_and_release(log, 100'000, [](uint64_t txn, uint64_t position) {
@@ -367,7 +377,7 @@ TEST(Release, OnlySegmentsBeforeTheStartMayBeMissing) {
   std::filesystem::remove(segment_path(directory.file(), 2));
   expect_records_from(options, positions[start], start, 500);
   const auto damage = [&] {
-    LogReader reader({directory.file()}, {}, {positions[start], 0, 0});
+    LogReader reader(std::vector{directory.file()}, {positions[start], 0, 0});
     RecordBatch batch;
     while (reader.next(&batch)) {
     }

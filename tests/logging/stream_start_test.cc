@@ -37,7 +37,7 @@ Found find(const LogOptions& options, const Starts& starts = {}) {
   Found found;
   std::vector<std::vector<std::pair<uint64_t, RecordHeader>>> records(files.paths.size());
   for (size_t s = 0; s < files.paths.size(); ++s) {
-    LogReader reader(files.paths[s], {}, files.start(s));
+    LogReader reader(files.paths[s], files.start(s));
     EXPECT_EQ(reader.error(), "");
     RecordBatch batch;
     while (reader.next(&batch)) {

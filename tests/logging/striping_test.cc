@@ -311,11 +311,9 @@ TEST_F(StripedFiles, AreFoundInAnyOrderAndReportedIfMissing) {
   EXPECT_EQ(files.header.stripes, 2u);
 
   EXPECT_EQ(find_log_files({directories_[0]}).error,
-            "stripe 1 of the 2 of stream 0 is missing in the log directories");
+            "the log whose manifest is in " + directories_[0] + " has 2 directories, not 1");
   EXPECT_EQ(find_log_files({directories_[1]}).error,
-            "stripe 0 of the 2 of stream 0 is missing in the log directories");
-  EXPECT_EQ(find_log_files({directories_[0], directories_[0]}).error,
-            file(0) + " and " + file(0) + " are both stripe 0");
+            "the log of which " + directories_[1] + " is a directory has 2 directories, not 1");
 
   // A run on one directory leaves the old stripe in the other directory, which then belongs to
   // another log.
@@ -323,8 +321,8 @@ TEST_F(StripedFiles, AreFoundInAnyOrderAndReportedIfMissing) {
   directories_ = {both[0]};
   write_log(10);
   EXPECT_EQ(read().records.size(), 10u);
-  EXPECT_EQ(find_log_files(both).error, "two logs are in the log directories: " + file(0) +
-                                            " and " + log_file_path(both[1], 0));
+  EXPECT_EQ(find_log_files(both).error,
+            "the log whose manifest is in " + both[0] + " has 1 directory, not 2");
   directories_ = both;
   write_log(10);
   EXPECT_EQ(read().records.size(), 10u);

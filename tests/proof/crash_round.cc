@@ -202,7 +202,9 @@ CrashRound derive_round(uint64_t seed) {
   config.sockets = flags.sockets;
   const uint32_t streams = scheme.stream_count(kMostDirectories, config);
   draw_devices(random, scheme, streams, &round);
-  round.replay = scheme.traits.commands ? "parallel" : random.one_of({"parallel", "merge"});
+  round.replay = scheme.traits.commands
+                     ? "parallel"
+                     : random.one_of({"parallel", "merge", "parallel,mb:1", "merge,mb:1"});
 
   round.kill_after_ms = static_cast<uint32_t>(50 + random.below(551));
   round.ends_by_itself = random.one_in(8);

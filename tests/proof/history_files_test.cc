@@ -24,7 +24,9 @@ class HistoryFilesTest : public testing::Test {
   // Plays a life that records a transaction of worker 1, unless it is killed before that.
   void live(bool continues, bool starts = true) {
     parameters_.ordinal = continues ? parameters_.ordinal + 1 : 1;
+    parameters_.after = parameters_.ordinal - 1;
     const StartedHistory started = start_life(path_, 2, parameters_);
+    keep_life(path_, parameters_, *started.writer);
     if (!starts) return;
     started.writer->record_start();
     HistoryArea& area = started.writer->area(1);
@@ -44,7 +46,7 @@ class HistoryFilesTest : public testing::Test {
   ScopedFlags flags_;
   const TemporaryDirectory directory_;
   const std::string path_ = directory_.path_of("history");
-  HistoryFileParameters parameters_{"made", 3, {7, 8, 9}, ""};
+  HistoryFileParameters parameters_{"made", 3, {7, 8, 9}, "", 1, 0, 5};
 };
 
 using Lives = std::vector<uint32_t>;
@@ -169,7 +171,8 @@ TEST(EveryHistory, SpansLives) {
         } else {
           workload->resume(database);
         }
-        workload->start_history(workers, life, "");
+        workload->start_history(workers, {.ordinal = life, .after = life - 1});
+        workload->keep_history();
         RunOptions options;
         options.threads = workers;
         options.pin = false;

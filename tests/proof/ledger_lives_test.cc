@@ -138,7 +138,8 @@ class LedgerLivesRun : public testing::Test {
       workload_ = find_workload("ledger")->make();
       workload_->resume(database_);
     }
-    workload_->start_history(workers, lives_, "");
+    workload_->start_history(workers, {.ordinal = lives_, .after = lives_ - 1});
+    workload_->keep_history();
     RunOptions options;
     options.threads = workers;
     options.pin = false;

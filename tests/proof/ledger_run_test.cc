@@ -65,7 +65,8 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
     const auto workload = info->make();
     load(*workload, database, options.threads);
     Dawdler scheme(options.threads);
-    workload->start_history(options.threads, 1, "");
+    workload->start_history(options.threads, {});
+    workload->keep_history();
     run(*workload, database, *find_protocol(GetParam()), scheme, options);
     const auto checks = workload->verify(database);
     ASSERT_EQ(checks.size(), 2u);

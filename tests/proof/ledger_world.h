@@ -37,7 +37,8 @@ class World {
  public:
   explicit World(const std::string& unsafe = "")
       : writer_(std::make_unique<HistoryWriter>(path_, 3, 3 * 65536,
-                                                history_parameters(keys_, unsafe, lives_))) {
+                                                history_parameters(keys_, {.unsafe = unsafe}))) {
+    writer_->keep();
     for (Key key = 0; key < kKeys; ++key) {
       rows_.ledger.emplace_back(key, LedgerRow{}).second.seal(key);
     }
@@ -64,7 +65,10 @@ class World {
     const gflags::FlagSaver saver;
     gflags::SetCommandLineOption("history_mb", "1");
     writer_->record_start();
-    writer_ = start_life(path_, 3, history_parameters(keys_, unsafe, ++lives_)).writer;
+    ++lives_;
+    const HistoryOrigin origin{.ordinal = lives_, .after = lives_ - 1, .unsafe = unsafe};
+    writer_ = start_life(path_, 3, history_parameters(keys_, origin)).writer;
+    writer_->keep();
     writer_->record_start();
   }
   const std::string& path() const { return path_; }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <random>
 
+#include "logging/format/manifest_file.h"
 #include "logging/scheme_registry.h"
 #include "platform/text.h"
 #include "proof/ledger/history.h"
@@ -47,6 +49,8 @@ Life derive_life(uint64_t seed, std::mt19937_64& random) {
     if (below(3) == 0) flags.checkpoint_mb_s = 2;
   }
   if (below(4) == 0) life.checkpoint_for_ms = static_cast<uint32_t>(1 + below(400));
+  life.overwrites = below(6) == 0;
+  life.bad_checkpoint = below(4) == 0;
   return life;
 }
 
@@ -66,6 +70,20 @@ std::string run_child(const std::vector<std::string>& command, const std::string
   return child.was_killed() || child.exited_well() ? "" : "ended with " + child.how();
 }
 
+// Changes a byte of the latest checkpoint, unless it is the only one that is complete.
+void spoil_checkpoint(const std::vector<std::string>& directories) {
+  const FoundManifest found = find_manifest(directories);
+  std::vector<Checkpoint> complete = found.manifest.checkpoints;
+  std::erase_if(complete, [](const Checkpoint& one) { return !one.complete; });
+  if (complete.size() < 2) return;
+  std::string missing;
+  const std::string path = paths_of(found.directories, complete.back(), &missing)[0];
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(20);
+  const char was = static_cast<char>(file.get());
+  file.seekp(20).put(static_cast<char>(~was));
+}
+
 }  // namespace
 
 std::string LivesRound::name() const { return derive_round(seed).name(); }
@@ -74,7 +92,8 @@ LivesRound derive_lives(uint64_t seed) {
   LivesRound round;
   round.seed = seed;
   std::mt19937_64 random(seed * 0x9e3779b97f4a7c15 + 17);
-  for (uint32_t i = 0; i < kLives; ++i) {
+  const auto lives = kLeastLives + static_cast<uint32_t>(random() % (kMostLives - kLeastLives + 1));
+  for (uint32_t i = 0; i < lives; ++i) {
     round.lives.push_back(derive_life(i == 0 ? seed : random() % (uint64_t{1} << 32), random));
   }
   uint32_t most = kMost;
@@ -90,9 +109,11 @@ CrashResult play(const LivesRound& round, const std::string& binary) {
   TemporaryDirectory directory;
   const std::string history = directory.path_of("history"), output = directory.path_of("out");
   std::string log, reversed;
+  std::vector<std::string> directories;
   for (uint32_t i = 0; i < round.directories; ++i) {
     const std::string one = directory.path_of("log" + std::to_string(i));
     std::filesystem::create_directories(one);
+    directories.push_back(one);
     log += (i == 0 ? "" : ",") + one;
     reversed = one + (i == 0 ? "" : ",") + reversed;
   }
@@ -108,12 +129,14 @@ CrashResult play(const LivesRound& round, const std::string& binary) {
                                             "--threads=2"};
   bool good = true;
   for (const Life& life : round.lives) {
-    std::vector<std::string> command = {binary, "run", "--wal_dir=" + log, "--history=" + history};
+    const bool odd = (&life - round.lives.data()) % 2 == 1;
+    std::vector<std::string> command = {binary, "run", "--wal_dir=" + (odd ? reversed : log),
+                                        "--history=" + history};
     const std::vector<std::string> flags = life.flags.arguments();
     command.insert(command.end(), flags.begin(), flags.end());
     // The first life is killed when there is a log. Later ones are killed at any time.
     const bool first = &life == &round.lives.front();
-    if (!first) command.emplace_back("--continue");
+    if (!first) command.emplace_back(life.overwrites ? "--overwrite" : "--continue");
     good = run(command, life.kill_after_ms, first ? history : "");
     if (!good) break;
     std::vector<std::string> prove = recover;
@@ -123,6 +146,10 @@ CrashResult play(const LivesRound& round, const std::string& binary) {
       std::vector<std::string> checkpoint = recover;
       checkpoint.emplace_back("--checkpoint");
       good = run(checkpoint, life.checkpoint_for_ms) && run(prove, 0);
+    }
+    if (good && life.bad_checkpoint) {
+      spoil_checkpoint(directories);
+      good = run(prove, 0);
     }
     if (!good) break;
   }

@@ -2,9 +2,10 @@
 // checkpoints is killed, another run continues the log and is killed, and so on. After each life a
 // recovery proves the history of all lives so far.
 //
-// Each life has its own scheme, protocol, commit policy and device. Kills hit runs, their
-// checkpoints and truncations, the recoveries and restarts that begin a later life, and
-// `recover --checkpoint` between lives. Everything except the timing follows from the seed.
+// Each life has its own scheme, protocol, commit policy and device, and names the directories in
+// another order. Kills hit runs, their checkpoints and truncations, the recoveries and restarts
+// that begin a later life, runs that replace the log, and `recover --checkpoint` between lives. The
+// latest of two checkpoints may go bad. Everything except the timing follows from the seed.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,15 @@
 
 namespace logjam {
 
-inline constexpr uint32_t kLives = 3;
+inline constexpr uint32_t kLeastLives = 3, kMostLives = 5;
 
 struct Life {
   LedgerFlags flags;
   uint32_t kill_after_ms = 0;  // from the start of the process; 0: the life ends by itself
   // After this life `recover --checkpoint` runs, and is killed after this time; 0: it does not run.
   uint32_t checkpoint_for_ms = 0;
+  bool overwrites = false;      // the life replaces the log, and does not continue it
+  bool bad_checkpoint = false;  // after it, the latest checkpoint goes bad if another is complete
 };
 
 struct LivesRound {

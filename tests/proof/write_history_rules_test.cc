@@ -20,6 +20,8 @@ constexpr uint64_t kAbsent = 0;  // the row does not exist
 
 class Rules : public testing::Test {
  protected:
+  Rules() { writer_->keep(); }
+
   // A change of row `key` from one number to another; 0 stands for no row.
   struct Change {
     Key key;
@@ -65,7 +67,9 @@ class Rules : public testing::Test {
     gflags::SetCommandLineOption("history_mb", "1");
     writer_->record_start();
     if (ended) writer_->record_end();
-    writer_ = start_life(path_, 2, {"made", 1, {}, "", ++lives_}).writer;
+    ++lives_;
+    writer_ = start_life(path_, 2, {"made", 1, {}, "", lives_, lives_ - 1}).writer;
+    writer_->keep();
     writer_->record_start();
     order_ = std::make_unique<RowOrder>();
   }
@@ -73,6 +77,7 @@ class Rules : public testing::Test {
   void begin_unsafe() {
     writer_ = std::make_unique<HistoryWriter>(
         path_, 2, 1 << 20, HistoryFileParameters{"made", 1, {}, "asynchronous commit"});
+    writer_->keep();
   }
 
  private:
@@ -151,6 +156,18 @@ TEST_F(Rules, WhatAnAcknowledgedTransactionHasUpdatedIsThere) {
   EXPECT_EQ(violation(),
             "R4: 1:2 (change) is there, and has updated rows 1 as 0:1 (change) had left it, whose "
             "write of rows 2 is not, which is as loaded");
+}
+
+// Both rows of the transaction in between were overwritten, so no row shows that it is there.
+TEST_F(Rules, WhatAnAcknowledgedTransactionDependsOnThroughAnotherIsThere) {
+  rows({{1, 13}, {2, 22}, {3, 30}});
+  commit(0, {{1, 10, 11}, {3, 30, 31}}, kCommitted);
+  commit(1, {{1, 11, 12}, {2, 20, 21}}, kCommitted);
+  commit(0, {{1, 12, 13, true}}, kCommitted);
+  commit(1, {{2, 21, 22}});
+  EXPECT_EQ(violation(),
+            "R4: 1:2 (change) is there, and has updated rows 1 as 0:1 (change) had left it, whose "
+            "write of rows 3 is not, which is as loaded");
 }
 
 TEST_F(Rules, WhatWasOverwrittenBlindlyMayBeLost) {

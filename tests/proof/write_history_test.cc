@@ -53,7 +53,8 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
   // Runs the workload with a log and a history. Returns its database, verified.
   std::unique_ptr<Database> run_and_log(const std::string& unsafe = "") {
     const auto workload = make_with_history(info());
-    workload->start_history(kWorkers, 1, unsafe);
+    workload->start_history(kWorkers, {.unsafe = unsafe});
+    workload->keep_history();
     LogOptions log_options = logjam::log_options(scheme(), directory_, "file", kWorkers);
     log_options.header.flags["workload"] = std::string(info().name);
     Log log(log_options);
@@ -238,10 +239,11 @@ struct Inner final : Workload {
     return nullptr;
   }
   void resume(Database&) override { calls += "resume, "; }
-  void start_history(uint32_t workers, uint32_t ordinal, const std::string& unsafe) override {
-    calls += std::to_string(workers) + " workers of " + unsafe + " run " + std::to_string(ordinal) +
-             ", ";
+  void start_history(uint32_t workers, const HistoryOrigin& origin) override {
+    calls += std::to_string(workers) + " workers of " + origin.unsafe + " run " +
+             std::to_string(origin.ordinal) + ", ";
   }
+  void keep_history() override { calls += "kept, "; }
   void note_any_order() override { calls += "any order"; }
   std::vector<Check> verify(Database&) override { return {{"inner", true, ""}}; }
 
@@ -261,9 +263,10 @@ TEST(WithHistory, PassesOnAllCalls) {
   ASSERT_EQ(dynamic_cast<Inner*>(workload.get()), nullptr) << "the workload keeps no history";
   Database database;
   workload->resume(database);
-  workload->start_history(3, 1, "async");
+  workload->start_history(3, {.unsafe = "async"});
+  workload->keep_history();
   workload->note_any_order();
-  EXPECT_EQ(Inner::calls, "resume, 3 workers of async run 1, any order");
+  EXPECT_EQ(Inner::calls, "resume, 3 workers of async run 1, kept, any order");
   const Specification spec = workload->spec();
   EXPECT_EQ(spec.description, "inner, history in " + directory.path_of("history"));
   EXPECT_EQ(spec.types.at(0).specified->share_pct, 7);

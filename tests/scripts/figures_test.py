@@ -13,7 +13,8 @@ from fixtures import FIGURES, ROOT, InADirectory
 import figures
 
 SWEEP = ["workload=ycsb", "log=centr,eleda", "threads=1,2", "rounds=3", "--tries=1"]
-SHORT = ["--", "--seconds=0.05", "--warmup=0", "--device=null", "--ycsb_records=1000", "--noverify"]
+SHORT = ["--", "--seconds=0.05", "--warmup=0", "--device=null", "--ycsb_records=1000", "--noverify",
+         "--log_buffer_mb=1"]
 
 
 def rows_of(path):
@@ -55,7 +56,8 @@ class Figures(InADirectory):
         self.assertEqual(len(rows_of(self.directory / "x.csv")), 1)
 
     def test_every_scheme_can_be_an_axis(self):
-        self.sweep("log=every", "rounds=1", "--tries=1", "--command=micro", "--", "--transactions=100")
+        self.sweep("log=every", "rounds=1", "--tries=1", "--command=micro", "--", "--transactions=100",
+                   "--log_prealloc_mb=1", "--log_buffer_mb=1")
         self.assertGreater(len(rows_of(self.directory / "x.csv")), 10)
 
     def test_mistakes_get_one_sentence_and_status_2(self):

@@ -5,6 +5,7 @@ to know one form only. A test's name is Class.method.
 usage: tests/scripts/main.py [--gtest_list_tests] [--gtest_filter=PATTERN:PATTERN...]
 """
 
+import ast
 import fnmatch
 import importlib
 import pathlib
@@ -67,15 +68,24 @@ class Result(unittest.TestResult):
         print(reason)
 
 
+def may_have(path, patterns):
+    """Returns whether a class of this file may have a test that one of the patterns names. The file
+    is only read: its imports may take most of a second (matplotlib, scipy)."""
+    classes = [one.name for one in ast.parse(path.read_bytes()).body
+               if isinstance(one, ast.ClassDef)]
+    of_classes = [pattern.partition(".")[0] if "." in pattern else "*" for pattern in patterns]
+    return any(fnmatch.fnmatchcase(name, pattern) for name in classes for pattern in of_classes)
+
+
 def main():
-    tests = []
-    for path in sorted(HERE.glob("*_test.py")):
-        module = importlib.import_module(path.stem)
-        tests += flattened(unittest.defaultTestLoader.loadTestsFromModule(module))
-    patterns = ["*"]
+    tests, patterns = [], ["*"]
     for word in sys.argv[1:]:
         if word.startswith("--gtest_filter="):
             patterns = word.partition("=")[2].split(":")
+    for path in sorted(HERE.glob("*_test.py")):
+        if may_have(path, patterns):
+            module = importlib.import_module(path.stem)
+            tests += flattened(unittest.defaultTestLoader.loadTestsFromModule(module))
     tests = [test for test in tests
              if any(fnmatch.fnmatchcase(name_of(test), pattern) for pattern in patterns)]
     if "--gtest_list_tests" in sys.argv:

@@ -23,7 +23,7 @@ AXES = ["workload=ycsb,tpcb", "threads=1,2", "rounds=1",
         *([f"log={LOGS}", "flush=us:0,us:50,us:100,us:200,us:400"] if LARGE else ["log=centr,silo"])]
 JOBS = 200 if LARGE else 8
 SHORT = ["--seconds=0.1" if LARGE else "--seconds=0.05", "--warmup=0", "--device=null",
-         "--ycsb_records=1000", "--tpcb_accounts=1000", "--noverify"]
+         "--ycsb_records=1000", "--tpcb_accounts=1000", "--noverify", "--log_buffer_mb=1"]
 
 
 class Submitted(InADirectory):

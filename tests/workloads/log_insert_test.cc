@@ -109,7 +109,7 @@ TEST_P(LogInsert, AllCountedRecordsAreInTheLog) {
   const Result result = insert(options());
   EXPECT_EQ(result.inserts, kThreads * kInserts);
   uint64_t records = 0, bytes = 0;
-  for (const auto& [stream, path] : log_files_in(directory_.path())) {
+  for (const auto& [stream, path] : log_files(directory_.path())) {
     const ReadLog log = read_log(path);
     for (const auto& [position, record] : log.records) {
       if (record.kind != RecordKind::kTransaction) continue;

@@ -32,7 +32,7 @@ RecoveryResult replay_commands(Workload& workload, Database& database, const Log
     return result;
   }
   DevicePaces paces(read_bytes_per_second);
-  LogReader reader(files.paths[0], paces.of(files.paths[0]));
+  LogReader reader(files, 0, paces.of(files.paths[0]));
   result.error = reader.error();
   if (!result.error.empty()) return result;
 

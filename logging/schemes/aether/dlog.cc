@@ -53,6 +53,7 @@
 #include "logging/schemes/aether/aether_buffer.h"
 #include "logging/schemes/aether/dependency_queue.h"
 #include "logging/schemes/aether/gsn_clock.h"
+#include "logging/schemes/aether/tails.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
 #include "platform/random.h"
 
@@ -89,7 +90,7 @@ class Dlog final : public MultiStreamScheme {
     me.commits = deps.commits;
     me.bytes = bytes + (deps.commits ? sync_bytes_ : 0);
     const auto [begin, waited] = logs_[me.home]->buffer.reserve(worker, me.bytes);
-    if (deps.commits) me.bound = load_tails(me.tails);
+    if (deps.commits) me.bound = load_tails(logs_, me.tails);
     me.tails[me.home] = begin + me.bytes;
     const uint64_t gsn = logs_[me.home]->clock.next(std::max(deps.max_read, deps.max_overwritten));
     if (deps.commits && sync_bytes_ != 0) {
@@ -114,7 +115,7 @@ class Dlog final : public MultiStreamScheme {
   CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
     WorkerState& me = workers_[worker];
     if (deps.max_read <= me.queue->bound()) return {};
-    const uint64_t bound = load_tails(me.goal);
+    const uint64_t bound = load_tails(logs_, me.goal);
     return CommitPoint::in_dependency_queue(worker, me.queue->push(me.goal, bound));
   }
 
@@ -179,14 +180,6 @@ class Dlog final : public MultiStreamScheme {
   uint32_t home(uint32_t worker) const override { return workers_[worker].home; }
   uint32_t pick_log(WorkerState& me) const {
     return static_cast<uint32_t>(me.random.next() % streams());
-  }
-
-  // Reads the tails of all logs. Returns the least clock as it was before they were read.
-  uint64_t load_tails(std::vector<uint64_t>& tails) const {
-    uint64_t least = ~uint64_t{0};
-    for (const auto& log : logs_) least = std::min(least, log->clock.now());
-    for (uint32_t s = 0; s < streams(); ++s) tails[s] = logs_[s]->buffer.reserved();
-    return least;
   }
 
   uint32_t sync_bytes_ = 0;

@@ -14,12 +14,10 @@ PerWorkerScheme::PerWorkerScheme(const LogConfig& config)
 
 CommitPoint PerWorkerScheme::publish(uint32_t worker, const LogReservation& reservation,
                                      RecordRole role) {
-  WorkerState& log = logs_[worker];
   if (commits(role)) wanted_.raise(worker, reservation.sequence);
   const uint64_t end = reservation.position + reservation.bytes;
   record_durable_sequence(worker, end, reservation.sequence);
-  log.filled.store(end, memory_order_release);
-  log.place.store(kNone, memory_order_release);
+  logs_[worker].log.published(end);
   stream(worker).published(commits(role));
   return CommitPoint::in_every_stream(reservation.sequence);
 }
@@ -47,20 +45,18 @@ void PerWorkerScheme::wait_durable(uint32_t worker, const CommitPoint& point) {
 bool PerWorkerScheme::idle() const { return !watermark_wanted() && MultiStreamScheme::idle(); }
 
 uint64_t PerWorkerScheme::persisted_up_to(uint32_t worker, uint64_t* position) const {
-  const WorkerState& log = logs_[worker];
-  const uint64_t place = log.place.load(memory_order_acquire);
-  const uint64_t filled = log.filled.load(memory_order_acquire);
+  const auto [place, filled] = logs_[worker].log.look();
   if (stream(worker).durable() < filled) {
     const uint64_t sequence = durable_sequence(worker);
     if (position != nullptr) *position = durable_sequence_end(worker);
     return sequence;
   }
   if (position != nullptr) *position = filled;
-  return place == kNone ? kNone : place - 1;
+  return place == WorkerLog::kNone ? place : place - 1;
 }
 
 uint64_t PerWorkerScheme::filled(uint32_t index) {
-  if (index != watermark_stream()) return logs_[index].filled.load(memory_order_acquire);
+  if (index != watermark_stream()) return logs_[index].log.filled();
   if (watermark_wanted() && advancing_.try_lock()) {
     advance_watermark();
     advancing_.unlock();

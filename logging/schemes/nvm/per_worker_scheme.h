@@ -39,20 +39,14 @@
 // A worker that is descheduled between reserve and publish delays the acknowledgement of larger
 // numbers, and nothing else: other workers continue to reserve, fill and persist.
 //
-// Protocol. Only its worker uses WorkerState::end. The worker stores `place` and `filled`
-// (release), and any thread loads them (acquire):
-//   open        The worker stores in `place` a bound, which is at most the number to come; fences;
-//               the scheme draws the number, and may load `floor_` for it; the worker stores the
-//               number in `place`.
-//   published   The worker raises `wanted_` to the number, before another thread can see the
-//               version; records the durable sequence; stores the record's end in `filled`; stores
-//               kNone in `place`.
+// Protocol. Only its worker uses WorkerState::end. WorkerState::log has its protocol in
+// worker_log.h; the scheme may load `floor_` when it draws the number of a record.
+//   publish     The worker raises `wanted_` to the number, before another thread can see the
+//               version; records the durable sequence; says that the record is published.
 //   persisted_up_to
-//               The thread loads `place`, then `filled`, then how far the stream is durable. If it
-//               sees the `place` that a publish, or the opening of a later reservation, has stored,
-//               it also sees all that was published before. So, if the stream is durable up to
-//               `filled`, every record that is published with a number below `place` lies before
-//               `filled`.
+//               The thread looks at the log, and then at how far the stream is durable. If the
+//               stream is durable up to the end that it saw, so is every record that is published
+//               with a number below the place that it saw.
 //   advance_watermark
 //               The thread stores `floor_`, fences, and loads the places. So, for each worker, it
 //               sees the worker's bound, or the worker draws its number after the floor was raised,
@@ -69,6 +63,7 @@
 #include "logging/recovery_rule.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
 #include "logging/schemes/common/wanted_watermark.h"
+#include "logging/schemes/nvm/worker_log.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -112,27 +107,21 @@ class PerWorkerScheme : public MultiStreamScheme {
   template <class DrawNumber>
   LogReservation open(uint32_t worker, uint32_t bytes, uint64_t bound,
                       const DrawNumber& draw_number) {
-    WorkerState& log = logs_[worker];
+    WorkerState& me = logs_[worker];
     // The wait comes before the record has a number, because other workers would wait for that
     // number.
-    const uint64_t waited = stream(worker).wait_for_space(log.end + bytes);
-    log.place.store(bound, platform::memory_order_release);
-    platform::full_fence();
-    const uint64_t sequence = draw_number();
-    log.place.store(sequence, platform::memory_order_release);
-    const uint64_t begin = log.end;
-    log.end += bytes;
+    const uint64_t waited = stream(worker).wait_for_space(me.end + bytes);
+    const uint64_t sequence = me.log.open(bound, draw_number);
+    const uint64_t begin = me.end;
+    me.end += bytes;
     return reservation(worker, begin, bytes, sequence, waited);
   }
   uint64_t floor() const { return floor_.load(platform::memory_order_relaxed); }
 
  private:
-  static constexpr uint64_t kNone = ~uint64_t{0};
-
   struct WorkerState {
     uint64_t end = 0;
-    platform::atomic<uint64_t> place{kNone};
-    platform::atomic<uint64_t> filled{0};
+    WorkerLog log;
   };
 
   uint32_t workers() const { return logs_.size(); }

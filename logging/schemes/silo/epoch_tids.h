@@ -28,9 +28,10 @@
 
 namespace logjam {
 
-class EpochTids {
+template <class Atomics>
+class BasicEpochTids {
  public:
-  explicit EpochTids(uint32_t workers) : workers_(workers) {}
+  explicit BasicEpochTids(uint32_t workers) : workers_(workers) {}
 
   static constexpr uint64_t epoch_of(uint64_t tid) { return tid >> kCountBits; }
   static constexpr uint64_t first_tid(uint64_t epoch) { return epoch << kCountBits; }
@@ -86,11 +87,13 @@ class EpochTids {
   struct State {
     uint64_t tid = 0;
     bool drawn = false;  // by draw(), for all records of a transaction
-    platform::atomic<uint64_t> bound{0};
+    typename Atomics::template atomic<uint64_t> bound{0};
   };
 
   WorkerStates<State> workers_;
-  alignas(platform::kCacheLine) platform::atomic<uint64_t> epoch_{1};
+  alignas(platform::kCacheLine) typename Atomics::template atomic<uint64_t> epoch_{1};
 };
+
+using EpochTids = BasicEpochTids<platform::Atomics>;
 
 }  // namespace logjam

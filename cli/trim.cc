@@ -1,0 +1,48 @@
+// `logjam trim`: removes the files of a log that no recovery needs, and needs no space itself.
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/choices.h"
+#include "cli/commands.h"
+#include "logging/directory_locks.h"
+#include "logging/format/manifest_file.h"
+#include "logging/format/remove_files.h"
+#include "platform/fatal.h"
+
+namespace logjam {
+
+int trim_command() {
+  const DirectoryLocks locks(wal_directories(), DirectoryUse::kWrite);
+  const FoundManifest found = find_manifest(wal_directories());
+  if (!found.error.empty()) platform::refuse(found.error);
+  LogManifest log(found.directories, found.manifest);
+  // Neither an incomplete checkpoint nor a run that has not begun counts. So their files may go
+  // before the manifest says so, and on a full disk they must.
+  Manifest trimmed = found.manifest;
+  trimmed.remove_unfinished();
+  const RemovedFiles removed = remove_files(found.directories, trimmed.removable);
+  uint64_t bytes = removed.bytes;
+  for (const ManifestRun& run : trimmed.runs) bytes += remove_released(found.directories, run);
+  for (const std::string& note : removed.notes) LOG(WARNING) << note;
+  const int error = log.prepare([&](Manifest& manifest) {
+    manifest.remove_unfinished();
+    std::erase_if(manifest.removable, [&removed](const Removable& one) {
+      return std::ranges::count(removed.gone, one) != 0;
+    });
+  });
+  if (error == 0) {
+    log.commit();
+  } else {
+    log.undo();
+    LOG(WARNING) << "the manifest still names what was removed: it cannot be written: "
+                 << strerror(error);
+  }
+  std::printf("trimmed                %zu runs and checkpoints, %lu bytes\n", removed.gone.size(),
+              bytes);
+  return 0;
+}
+
+}  // namespace logjam

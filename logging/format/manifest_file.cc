@@ -1,0 +1,264 @@
+#include "logging/format/manifest_file.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "platform/fatal.h"
+#include "platform/files.h"
+#include "platform/text.h"
+
+namespace logjam {
+namespace {
+
+constexpr std::string_view kMemberLine = "logjam member 1";
+constexpr uint64_t kMostBytes = uint64_t{1} << 28;
+
+std::string manifest_path(const std::string& directory) {
+  return directory + "/" + std::string(kManifestName);
+}
+std::string copy_path(const std::string& directory) { return manifest_path(directory) + ".copy"; }
+std::string fresh_path(const std::string& path) { return path + ".new"; }
+std::string member_path(const std::string& directory, uint64_t log) {
+  return directory + "/member-" + hex(log);
+}
+
+// Reads the file. Returns false if there is none. Ends the process if it cannot be read.
+bool read_or_fail(const std::string& path, std::string* text) {
+  const int error = platform::read_file(path, text, kMostBytes);
+  if (error == 0) return true;
+  if (error == ENOENT) return false;
+  platform::fatal("cannot read " + path + ": " + strerror(error));
+}
+
+std::string member_text(uint64_t log, uint32_t place, uint32_t directories) {
+  return encode_text_block(kMemberLine, {{"log", hex(log)},
+                                         {"place", std::to_string(place)},
+                                         {"directories", std::to_string(directories)}});
+}
+
+// Returns the place of `directory` in the log, from 1, or 0 if it is not a directory of the log.
+uint32_t place_in(const std::string& directory, const Manifest& manifest) {
+  std::string text;
+  KeyValues lines;
+  if (!read_or_fail(member_path(directory, manifest.log), &text)) return 0;
+  if (!decode_text_block(text, kMemberLine, "it", &lines).empty()) return 0;
+  uint64_t log = 0;
+  uint32_t place = 0;
+  for (const auto& [key, value] : lines) {
+    if (key == "log" && !parse_number(value, 16, &log)) return 0;
+    if (key == "place" && !parse_number(value, 10, &place)) return 0;
+  }
+  return log == manifest.log && place < manifest.directories ? place : 0;
+}
+
+// Puts `directories` into the order of the log, whose manifest is in directory `first` of them.
+// Returns an empty string, or why they are not the directories of the log.
+std::string put_in_order(const std::vector<std::string>& directories, size_t first,
+                         FoundManifest* found) {
+  const Manifest& manifest = found->manifest;
+  const std::string log = "the log whose manifest is in " + directories[first];
+  if (directories.size() != manifest.directories) {
+    return log + " has " + std::to_string(manifest.directories) + " director" +
+           (manifest.directories == 1 ? "y" : "ies") + ", not " +
+           std::to_string(directories.size());
+  }
+  found->directories.assign(directories.size(), "");
+  for (size_t i = 0; i < directories.size(); ++i) {
+    const uint32_t place = i == first ? 0 : place_in(directories[i], manifest);
+    if (i != first && place == 0) return directories[i] + " is not a directory of " + log;
+    if (!found->directories[place].empty()) {
+      return directories[i] + " and " + found->directories[place] + " both are directory " +
+             std::to_string(place + 1) + " of " + log;
+    }
+    found->directories[place] = directories[i];
+  }
+  return "";
+}
+
+// A manifest, and in which of the directories it is.
+struct Candidate {
+  size_t directory;
+  Manifest manifest;
+};
+
+// Leaves out the manifests of logs that another one has replaced.
+void drop_replaced(std::vector<Candidate>* found) {
+  const std::vector<Candidate> all = *found;
+  std::erase_if(*found, [&all](const Candidate& one) {
+    return std::ranges::any_of(all, [&one](const Candidate& other) {
+      return std::ranges::count(other.manifest.replaced, one.manifest.log) != 0;
+    });
+  });
+}
+
+// Reads the manifests or their copies. Appends to `why_not` what is wrong with one that is none.
+std::vector<Candidate> read_all(const std::vector<std::string>& directories,
+                                std::string (*path_in)(const std::string&), std::string* why_not) {
+  std::vector<Candidate> found;
+  for (size_t i = 0; i < directories.size(); ++i) {
+    const std::string path = path_in(directories[i]);
+    std::string text;
+    if (!read_or_fail(path, &text)) continue;
+    Candidate one{i, {}};
+    const std::string why = one.manifest.decode(text);
+    if (why.empty()) {
+      found.push_back(std::move(one));
+    } else {
+      platform::append_part(why_not, "; ", path + " is not a manifest: " + why);
+    }
+  }
+  drop_replaced(&found);
+  return found;
+}
+
+// Returns the copies whose log has no manifest any more.
+std::vector<Candidate> copies_alone(const std::vector<std::string>& directories,
+                                    const std::vector<Candidate>& manifests) {
+  std::string ignored;
+  std::vector<Candidate> copies = read_all(directories, copy_path, &ignored);
+  std::erase_if(copies, [&manifests](const Candidate& copy) {
+    return std::ranges::any_of(
+        manifests, [&copy](const Candidate& one) { return one.manifest.log == copy.manifest.log; });
+  });
+  return copies;
+}
+
+}  // namespace
+
+FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy) {
+  FoundManifest found;
+  std::string why_not;
+  std::vector<Candidate> manifests = read_all(directories, manifest_path, &why_not);
+  if (manifests.empty()) {
+    std::vector<Candidate> copies = copies_alone(directories, manifests);
+    found.lost = !why_not.empty() || !copies.empty();
+    if (why_not.empty()) why_not = "there is no " + manifest_path("DIR");
+    found.error = "no log is in the log directories: " + why_not;
+    if (copies.size() != 1) return found;
+    const Manifest& copy = copies[0].manifest;
+    if (copy.directories != directories.size()) {
+      found.all = {copy};
+      found.error = "the log of which " + directories[copies[0].directory] +
+                    " is a directory has " + std::to_string(copy.directories) +
+                    " directories, not " + std::to_string(directories.size());
+      return found;
+    }
+    if (!use_copy) {
+      found.error = "the log's manifest is lost: " + why_not + "; --accept_damage uses its copy";
+      return found;
+    }
+    found.damage = "the log's manifest is lost (" + why_not + "), and its copy of generation " +
+                   std::to_string(copy.generation) + " may be one generation old";
+    // The copy is in the last directory, so the first one is the one that is no member.
+    size_t first = 0;
+    while (first + 1 < directories.size() && place_in(directories[first], copy) != 0) ++first;
+    manifests = {{first, copy}};
+  }
+  for (const Candidate& one : manifests) found.all.push_back(one.manifest);
+  if (manifests.size() > 1) {
+    found.error = "two logs are in the log directories: one in " +
+                  directories[manifests[0].directory] + " and one in " +
+                  directories[manifests[1].directory];
+    return found;
+  }
+  found.manifest = manifests[0].manifest;
+  found.error = put_in_order(directories, manifests[0].directory, &found);
+  return found;
+}
+
+LogManifest::LogManifest(std::vector<std::string> directories, Manifest manifest)
+    : directories_(std::move(directories)), manifest_(std::move(manifest)) {}
+
+Manifest LogManifest::current() const {
+  const platform::lock_guard<platform::mutex> hold(mutex_);
+  return manifest_;
+}
+
+void LogManifest::change(const std::function<void(Manifest&)>& change) {
+  const platform::lock_guard<platform::mutex> hold(mutex_);
+  Manifest next = manifest_;
+  change(next);
+  ++next.generation;
+  const std::string text = next.encode();
+  for (const std::string& path :
+       {manifest_path(directories_.front()), copy_path(directories_.back())}) {
+    if (const int error = platform::replace_file(path, text); error != 0) {
+      platform::fatal("cannot write " + path + ": " + strerror(error));
+    }
+  }
+  manifest_ = std::move(next);
+}
+
+int LogManifest::prepare(const std::function<void(Manifest&)>& change) {
+  prepared_ = current();
+  change(prepared_);
+  ++prepared_.generation;
+  for (uint32_t place = 1; place < directories_.size(); ++place) {
+    const std::string path = member_path(directories_[place], prepared_.log);
+    const int error =
+        platform::replace_file(path, member_text(prepared_.log, place, prepared_.directories));
+    if (error != 0) return error;
+  }
+  const std::string text = prepared_.encode();
+  platform::Files& files = platform::files();
+  const int file =
+      files.open(fresh_path(manifest_path(directories_.front())), O_WRONLY | O_CREAT | O_TRUNC);
+  if (file < 0) return -file;
+  int error = platform::write_all(file, 0, std::as_bytes(std::span(text)));
+  if (error == 0) error = files.sync(file);
+  files.close(file);
+  return error;
+}
+
+void LogManifest::commit() {
+  const std::string path = manifest_path(directories_.front());
+  int error = platform::files().rename(fresh_path(path), path);
+  if (error == 0) error = platform::sync_parent(path);
+  if (error != 0) platform::fatal("cannot replace " + path + ": " + strerror(error));
+  const std::string copy = copy_path(directories_.back());
+  error = platform::replace_file(copy, prepared_.encode());
+  if (error != 0) platform::fatal("cannot write " + copy + ": " + strerror(error));
+  const platform::lock_guard<platform::mutex> hold(mutex_);
+  manifest_ = std::move(prepared_);
+}
+
+void LogManifest::undo() {
+  platform::files().remove(fresh_path(manifest_path(directories_.front())));
+  const Manifest now = current();
+  if (now.generation != 0) return;  // the members were there before
+  for (uint32_t place = 1; place < directories_.size(); ++place) {
+    platform::files().remove(member_path(directories_[place], prepared_.log));
+  }
+}
+
+void remove_replaced(const LogManifest& log) {
+  const Manifest manifest = log.current();
+  if (manifest.replaced.empty()) return;
+  const auto remove = [](const std::string& path) {
+    const int error = platform::files().remove(path);
+    if (error == 0 || error == ENOENT) return;
+    platform::fatal("cannot remove " + path + ": " + strerror(error));
+  };
+  // Removes the file if it is the manifest of a log that was replaced.
+  const auto remove_manifest = [&](const std::string& path) {
+    std::string text;
+    Manifest other;
+    if (!read_or_fail(path, &text) || !other.decode(text).empty()) return;
+    if (std::ranges::count(manifest.replaced, other.log) != 0) remove(path);
+  };
+  for (const std::string& directory : log.directories()) {
+    remove_manifest(manifest_path(directory));
+    remove_manifest(copy_path(directory));
+    for (const uint64_t other : manifest.replaced) remove(member_path(directory, other));
+    if (const int error = platform::sync_directory(directory); error != 0) {
+      platform::fatal("cannot sync " + directory + ": " + strerror(error));
+    }
+  }
+}
+
+}  // namespace logjam

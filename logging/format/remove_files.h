@@ -1,0 +1,43 @@
+// Removing the files of a log that no recovery needs: those that its manifest calls removable, and
+// the segments of its runs that have been released.
+//
+// A file is removed only if it proves that it is the log's. A log file has the run's number in its
+// header, or holds only zeros. A checkpoint's directory has a file `id` with the checkpoint's id,
+// and the directory of a run one with the log's. Anything else in these directories is left alone,
+// and so is its directory. Removal can be cut at any step and repeated: the file that proves goes
+// last.
+//
+// The caller holds the log's directories alone.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "logging/format/manifest.h"
+
+namespace logjam {
+
+struct RemovedFiles {
+  std::vector<Removable> gone;     // of which nothing is left
+  std::vector<std::string> notes;  // a sentence for each file that is left alone, or not removed
+  uint64_t bytes = 0;              // how many bytes the removed files had
+};
+
+// Removes the files of all that `removable` names from the log's directories. Calls `after_step`
+// after each removal, for tests.
+RemovedFiles remove_files(
+    const std::vector<std::string>& directories, const std::vector<Removable>& removable,
+    const std::function<void()>& after_step = [] {});
+// Removes the segments of the run's files that lie before what it has released. Returns how many
+// bytes they had.
+uint64_t remove_released(const std::vector<std::string>& directories, const ManifestRun& run);
+
+// Creates the directory `path`, with the file that proves whose it is. Returns 0 or errno; EEXIST
+// if something has the name.
+int make_directory_of(const std::string& path, uint64_t id);
+// Removes the directory of a run that a killed process has created before the run was in the
+// manifest of `log`. Returns whether `path` is free then.
+bool remove_abandoned_run(const std::string& path, uint64_t log);
+
+}  // namespace logjam

@@ -1,0 +1,24 @@
+// The cache lines that a range of bytes touches.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "platform/atomic.h"
+
+namespace logjam::platform {
+
+using CacheLine = std::array<std::byte, kCacheLine>;
+
+// Returns the lines that have at least one byte of [address, address + bytes). Any thread may call
+// it.
+inline std::span<const CacheLine> cache_lines_of(const void* address, size_t bytes) {
+  if (bytes == 0) return {};
+  const auto begin = reinterpret_cast<uintptr_t>(address);
+  const uintptr_t first = begin / kCacheLine, last = (begin + bytes - 1) / kCacheLine;
+  return {reinterpret_cast<const CacheLine*>(first * kCacheLine), last - first + 1};
+}
+
+}  // namespace logjam::platform

@@ -1,0 +1,131 @@
+// The seam between the engine and the file system. Every call that names, reads, writes or syncs a
+// file of a log, a checkpoint or a history goes through one object of class Files, so that a test
+// can put a disk of its own in the system's place: one that fails, fills up, or loses at a crash
+// what was not synced.
+//
+// A function that returns an int returns 0 or the errno of what failed, unless its comment says
+// otherwise. Signals do not make a call fail: it is made again. Nothing is durable before the sync
+// that makes it so: a file's bytes and length need `sync` of the file; a name that a call creates,
+// changes or removes needs `sync` of the directory that has it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace logjam::platform {
+
+enum class FileKind : uint8_t { kNone, kFile, kDirectory, kOther };
+
+struct FileStatus {
+  FileKind kind = FileKind::kNone;
+  uint64_t bytes = 0;  // a file's length
+};
+
+// A file system. Any thread may call any function at any time.
+class Files {
+ public:
+  virtual ~Files() = default;
+
+  // Opens the file at `path` with the flags of open(2), and creates it with `mode` if they have
+  // O_CREAT. With O_DIRECTORY it opens a directory, which can be synced. A process that this one
+  // starts does not inherit the open file. Returns the open file, which is at least 0, or -errno.
+  virtual int open(const std::string& path, int flags, int mode = 0644) = 0;
+  // Closes what `open` returned. No other call may be using it.
+  virtual void close(int file) = 0;
+
+  // Reads up to `into.size()` bytes at `offset`. Returns how many it read or -errno. 0 bytes mean
+  // that the file ends at `offset` or before; fewer bytes than asked for do not.
+  virtual int64_t read(int file, uint64_t offset, std::span<std::byte> into) = 0;
+  // Writes up to `bytes.size()` bytes at `offset`, which may be past the file's end. If `synced`,
+  // those that it wrote, and the length that they need, are durable when it returns: one request to
+  // a device that can force a write through its cache. Returns how many it wrote or -errno. The
+  // bytes may change during the call; the file then has the earlier or the later value of each.
+  virtual int64_t write(int file, uint64_t offset, std::span<const std::byte> bytes,
+                        bool synced) = 0;
+  // Cuts the file to `bytes`, or extends it with zeros.
+  virtual int resize(int file, uint64_t bytes) = 0;
+  // Sets `bytes` to the file's length.
+  virtual int size(int file, uint64_t* bytes) = 0;
+  // Makes the file's bytes and length durable; or, of a directory, its names.
+  virtual int sync(int file) = 0;
+  // Makes the file's bytes durable, and its length if they need it.
+  virtual int sync_data(int file) = 0;
+  // Gives the disk space of a range back. The range then reads as zeros; the file's length stays.
+  // EOPNOTSUPP if the file system cannot.
+  virtual int punch(int file, uint64_t begin, uint64_t bytes) = 0;
+
+  // Takes the lock of an open file or directory: for one holder alone, or shared by several. If it
+  // is taken, waits for it, or returns EWOULDBLOCK. The lock is released when the last reference to
+  // the open file is gone: the descriptor, or a write through io_uring that a killed process has
+  // left under way.
+  virtual int lock(int file, bool alone, bool waits) = 0;
+  // Sets `identity` to the device and the inode of an open file or directory.
+  virtual int identity(int file, std::pair<uint64_t, uint64_t>* identity) = 0;
+
+  // Sets `status` to what lies at `path`, or at the end of the symbolic links there. It is no error
+  // if nothing does (then it is kNone), but it is if that cannot be found out: EACCES, EIO, ...
+  virtual int status(const std::string& path, FileStatus* status) = 0;
+  // Sets `names` to those in the directory, sorted, without "." and "..". After an error, which may
+  // come in the middle, `names` is empty.
+  virtual int list(const std::string& directory, std::vector<std::string>* names) = 0;
+  // Gives what is at `from` the name `to`, and removes what had it, in one step.
+  virtual int rename(const std::string& from, const std::string& to) = 0;
+  // Removes a file, or a symbolic link itself. EISDIR if it is a directory.
+  virtual int remove(const std::string& path) = 0;
+  virtual int make_directory(const std::string& path) = 0;
+  // Removes an empty directory. ENOTEMPTY if it is not.
+  virtual int remove_directory(const std::string& path) = 0;
+};
+
+// Returns the system's file system, or the one that a test has put in its place.
+Files& files();
+
+// Puts another file system in place of files() while it lives; for tests. One thread makes and
+// destroys it while no other uses files(). The object that it puts in place outlives it. They nest.
+class ReplaceFiles {
+ public:
+  explicit ReplaceFiles(Files& by);
+  ~ReplaceFiles();
+  ReplaceFiles(const ReplaceFiles&) = delete;
+  ReplaceFiles& operator=(const ReplaceFiles&) = delete;
+
+ private:
+  Files& before_;
+};
+
+// The functions below use files(). Any thread may call them.
+
+// Sets `text` to what the file at `path` has. ENOENT if there is no file; EFBIG if it is longer
+// than `most_bytes`. After an error `text` is empty.
+int read_file(const std::string& path, std::string* text, uint64_t most_bytes = uint64_t{1} << 20);
+// Sets `names` to those in the directory, sorted. It is no error if there is no such directory:
+// then there are none.
+int names_in(const std::string& directory, std::vector<std::string>* names);
+// Reads at `offset` until `into` is full or the file ends. Returns how many bytes it read or
+// -errno.
+int64_t read_all(int file, uint64_t offset, std::span<std::byte> into);
+// Writes all of `bytes` at `offset`. EIO if a write takes no byte. After an error any part of
+// `bytes` may be in the file.
+int write_all(int file, uint64_t offset, std::span<const std::byte> bytes, bool synced = false);
+// Makes the names in the directory `path` durable.
+int sync_directory(const std::string& path);
+// Makes the name `path` durable, or its removal: syncs the directory that has it.
+int sync_parent(const std::string& path);
+// Replaces the file at `path`, or creates it, in one step: after a crash it has what it had before
+// or `text`. When it returns 0, that is durable. It writes `path`.new, syncs it and renames it.
+// After an error either may be there, unless nothing was renamed: then `path` is as it was.
+int replace_file(const std::string& path, std::string_view text);
+// Removes a file, or a directory with all that is in it. It is no error if nothing is there. It
+// removes symbolic links and never follows one. It syncs nothing. After an error the rest is there.
+int remove_tree(const std::string& path);
+// Makes the directory `path` and those above it that are missing, outermost first, and the name of
+// each durable. Appends those that it made to `made`, unless that is null, even if it fails later.
+// ENOTDIR if something else has one of the names.
+int make_directories(const std::string& path, std::vector<std::string>* made);
+
+}  // namespace logjam::platform

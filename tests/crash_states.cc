@@ -1,0 +1,285 @@
+#include "tests/crash_states.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <random>
+
+namespace logjam {
+namespace {
+
+// Goes through all sequences of choices, the first with index 0 everywhere.
+class AllChoices {
+ public:
+  size_t choose(size_t options) {
+    if (at_ == path_.size()) path_.emplace_back(0, options);
+    return path_[at_++].first;
+  }
+  // Goes on to the next sequence. Returns false if there is none.
+  bool next() {
+    at_ = 0;
+    while (!path_.empty() && path_.back().first + 1 == path_.back().second) path_.pop_back();
+    if (path_.empty()) return false;
+    ++path_.back().first;
+    return true;
+  }
+  // Returns how many choices the current sequence has. There are more sequences than that.
+  size_t choices() const { return path_.size(); }
+
+ private:
+  std::vector<std::pair<size_t, size_t>> path_;  // the index of each choice, and its options
+  size_t at_ = 0;
+};
+
+// Chooses at random, for one state. In half of the states a step persists whole or not at all; in
+// the others each sector is for itself. Little, half or nearly all persists.
+class RandomChoices {
+ public:
+  RandomChoices(uint64_t seed, uint64_t number)
+      : random_(seed * 0x9e3779b97f4a7c15 + number),
+        torn_(random_() % 2 == 0),
+        percent_(std::array{8, 50, 92}[random_() % 3]) {}
+
+  size_t choose(std::span<const size_t> steps) {
+    for (size_t index = steps.size() - 1; index > 0; --index) {
+      if (persists(steps[index])) return index;
+    }
+    return 0;
+  }
+
+ private:
+  bool persists(size_t step) {
+    const auto draw = [&] { return random_() % 100 < static_cast<uint64_t>(percent_); };
+    if (torn_) return draw();
+    const auto [at, is_new] = persists_.try_emplace(step, false);
+    if (is_new) at->second = draw();
+    return at->second;
+  }
+
+  std::mt19937_64 random_;
+  const bool torn_;
+  const int percent_;
+  std::map<size_t, bool> persists_;
+};
+
+std::string joined(const std::string& directory, const std::string& name) {
+  return directory.empty() ? name : directory + "/" + name;
+}
+
+}  // namespace
+
+CrashDisk::CrashDisk(const CrashState& content) {
+  std::map<std::string, uint64_t> inodes = {{"", kRootInode}};
+  names_[kRootInode] = {};
+  const auto add = [&](const std::string& path) {
+    const size_t slash = path.rfind('/');
+    const std::string parent = slash == path.npos ? "" : path.substr(0, slash);
+    const uint64_t inode = kRootInode + inodes.size();
+    inodes[path] = inode;
+    names_[inodes.at(parent)][path.substr(slash == path.npos ? 0 : slash + 1)] = inode;
+    return inode;
+  };
+  for (const std::string& path : content.directories) names_[add(path)] = {};
+  for (const auto& [path, image] : content.files) files_[add(path)].durable = image;
+}
+
+void CrashDisk::take(const FileStep& step) {
+  ++steps_;
+  last_what_ = "step " + std::to_string(steps_) + ", " + step.what;
+  switch (step.kind) {
+    case FileStep::Kind::kMark:
+      return marks_.push_back(step.number);
+    case FileStep::Kind::kNames:
+      if (step.makes_directory) {
+        names_[step.names.back().inode] = {};
+      } else if (step.names.back().inode != 0 && !names_.contains(step.names.back().inode)) {
+        files_.try_emplace(step.names.back().inode);
+      }
+      return changes_.push_back({steps_, step.names});
+    case FileStep::Kind::kBytes:
+      return change_bytes(step);
+    case FileStep::Kind::kSyncBytes:
+      return sync_bytes(step);
+    case FileStep::Kind::kSync:
+      return sync(step.inode);
+  }
+}
+
+void CrashDisk::change_bytes(const FileStep& step) {
+  File& file = files_.at(step.inode);
+  const uint64_t old_bytes = file.bytes();
+  if (step.bytes != old_bytes) file.lengths.emplace_back(steps_, step.bytes);
+  if (step.bytes < old_bytes) return cut(&file);
+  for (const auto& [index, sector] : step.sectors) {
+    file.sectors[index].push_back({steps_, sector, false});
+  }
+}
+
+// Adds a version to each sector that may have bytes after the end to which the file was cut.
+void CrashDisk::cut(File* file) const {
+  const uint64_t first = file->bytes() / kSectorBytes;
+  std::set<uint64_t> after;
+  for (const uint64_t index : file->durable.filled_from(first)) after.insert(index);
+  for (auto at = file->sectors.lower_bound(first); at != file->sectors.end(); ++at) {
+    after.insert(at->first);
+  }
+  for (const uint64_t index : after) {
+    auto& versions = file->sectors[index];
+    const uint64_t keeps = index == first ? file->bytes() % kSectorBytes : 0;
+    const auto latest = versions.empty() ? file->durable.sector(index) : versions.back().sector;
+    versions.push_back({steps_, cut_sector(latest, keeps), true});
+  }
+}
+
+// Makes the file's length durable, with the cuts that led to it: the sectors that a cut has removed
+// cannot come back.
+void CrashDisk::commit_lengths(File* file) {
+  if (file->lengths.empty()) return;
+  const uint64_t bytes = file->bytes();
+  file->lengths.clear();
+  for (auto& [index, versions] : file->sectors) {
+    const auto last_cut = std::find_if(versions.rbegin(), versions.rend(),
+                                       [](const SectorVersion& version) { return version.cut; });
+    if (last_cut == versions.rend()) continue;
+    file->durable.set_sector(index, last_cut->sector);
+    versions.erase(versions.begin(), last_cut.base());
+  }
+  std::erase_if(file->sectors, [](const auto& sector) { return sector.second.empty(); });
+  file->durable.resize(bytes);
+}
+
+void CrashDisk::sync_bytes(const FileStep& step) {
+  File& file = files_.at(step.inode);
+  const bool was_cut = std::ranges::any_of(file.sectors, [](const auto& sector) {
+    return std::ranges::any_of(sector.second, &SectorVersion::cut);
+  });
+  if (was_cut || file.durable.bytes() < step.end) commit_lengths(&file);
+  const auto first = file.sectors.lower_bound(step.begin / kSectorBytes);
+  const auto end = file.sectors.lower_bound((step.end + kSectorBytes - 1) / kSectorBytes);
+  for (auto at = first; at != end; ++at) {
+    file.durable.set_sector(at->first, at->second.back().sector);
+  }
+  file.sectors.erase(first, end);
+}
+
+void CrashDisk::sync(uint64_t inode) {
+  if (const auto at = files_.find(inode); at != files_.end()) {
+    File& file = at->second;
+    commit_lengths(&file);
+    for (const auto& [index, versions] : file.sectors) {
+      file.durable.set_sector(index, versions.back().sector);
+    }
+    file.sectors.clear();
+    return;
+  }
+  // All changes in the directory, and all earlier ones of the names that those change.
+  std::set<std::pair<uint64_t, std::string>> needed;
+  std::vector<NameChange> durable, rest;
+  for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
+    const bool is_needed = std::ranges::any_of(change->names, [&](const FileStep::Name& name) {
+      return name.directory == inode || needed.contains({name.directory, name.name});
+    });
+    (is_needed ? durable : rest).push_back(*change);
+    if (!is_needed) continue;
+    for (const FileStep::Name& name : change->names) needed.emplace(name.directory, name.name);
+  }
+  for (auto change = durable.rbegin(); change != durable.rend(); ++change) apply(*change, &names_);
+  changes_.assign(rest.rbegin(), rest.rend());
+}
+
+void CrashDisk::apply(const NameChange& change, Names* names) {
+  for (const FileStep::Name& name : change.names) {
+    if (name.inode == 0) {
+      (*names)[name.directory].erase(name.name);
+    } else {
+      (*names)[name.directory][name.name] = name.inode;
+    }
+  }
+}
+
+FileImage CrashDisk::persisted(const File& file, const Choose& choose) {
+  FileImage image = file.durable;
+  std::vector<size_t> steps = {0};
+  for (const auto& [step, bytes] : file.lengths) steps.push_back(step);
+  const size_t length = choose(steps);
+  const size_t length_step = steps[length];
+  const uint64_t bytes = length == 0 ? image.bytes() : file.lengths[length - 1].second;
+  for (const auto& [index, versions] : file.sectors) {
+    if (index * kSectorBytes >= bytes) break;  // nobody will see it
+    steps.assign(1, 0);
+    std::vector<SectorPointer> sectors = {image.sector(index)};
+    for (const SectorVersion& version : versions) {
+      if (version.cut && version.step > length_step) break;
+      if (version.cut) {
+        steps.clear();
+        sectors.clear();
+      }
+      steps.push_back(version.step);
+      sectors.push_back(version.sector);
+    }
+    image.set_sector(index, sectors[choose(steps)]);
+  }
+  image.resize(bytes);
+  return image;
+}
+
+void CrashDisk::add_directory(uint64_t inode, const std::string& path, const Names& names,
+                              const Choose& choose, CrashState* state) const {
+  for (const auto& [name, child] : names.at(inode)) {
+    const std::string child_path = joined(path, name);
+    if (names.contains(child)) {
+      state->directories.insert(child_path);
+      add_directory(child, child_path, names, choose, state);
+    } else {
+      state->files[child_path] = persisted(files_.at(child), choose);
+    }
+  }
+}
+
+CrashState CrashDisk::state(const Choose& choose) const {
+  CrashState state;
+  state.marks = marks_;
+  state.what = "cut after " + last_what_ + "; persisted:";
+  const Choose choose_and_tell = [&](std::span<const size_t> steps) -> size_t {
+    if (steps.size() == 1) return 0;
+    const size_t chosen = choose(steps);
+    constexpr size_t kMostWhat = 400;
+    if (state.what.size() < kMostWhat) state.what += " " + std::to_string(steps[chosen]);
+    return chosen;
+  };
+  Names names = names_;
+  std::set<std::pair<uint64_t, std::string>> kept;  // names of changes that did not persist
+  for (const NameChange& change : changes_) {
+    const bool possible = std::ranges::none_of(change.names, [&](const FileStep::Name& name) {
+      return kept.contains({name.directory, name.name});
+    });
+    if (possible && choose_and_tell(std::array<size_t, 2>{0, change.step}) == 1) {
+      apply(change, &names);
+      continue;
+    }
+    for (const FileStep::Name& name : change.names) kept.emplace(name.directory, name.name);
+  }
+  add_directory(kRootInode, "", names, choose_and_tell, &state);
+  return state;
+}
+
+std::vector<CrashState> CrashDisk::states(size_t most, uint64_t seed) const {
+  CHECK_GE(most, 2u);
+  std::vector<CrashState> states;
+  AllChoices all;
+  do {
+    states.push_back(
+        state([&](std::span<const size_t> steps) { return all.choose(steps.size()); }));
+  } while (all.choices() < most && all.next() && states.size() <= most);
+  if (all.choices() < most && states.size() <= most) return states;
+
+  states.resize(1);  // in the first, nothing persisted
+  states.push_back(state([](std::span<const size_t> steps) { return steps.size() - 1; }));
+  while (states.size() < most) {
+    RandomChoices random(seed, states.size());
+    states.push_back(state([&](std::span<const size_t> steps) { return random.choose(steps); }));
+  }
+  return states;
+}
+
+}  // namespace logjam

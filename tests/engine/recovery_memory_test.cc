@@ -1,0 +1,210 @@
+// A recovery holds a bounded part of the log, however long the log is, and recovers the same.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "engine/recovery/recover.h"
+#include "engine/storage/database.h"
+#include "tests/engine/hand_written_log.h"
+#include "tests/logging/watchdog.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kLeastShare = uint64_t{512} << 10;
+constexpr Key kKeys = 1000;
+constexpr uint32_t kWrites = 1000;  // in a record of add(), which has 24 KB
+
+const RecoveryRule kByRecord = min_cut(&StreamTail::last_sequence, "RSNe");
+const RecoveryRule kByWatermark = min_cut(&StreamTail::last_watermark, "epoch");
+
+class RecoveryMemory : public testing::TestWithParam<ReplayOrder> {
+ protected:
+  // Adds a transaction that writes its number to all rows.
+  static void add(HandWrittenLog& log, uint64_t sequence, uint32_t stream) {
+    std::vector<HandWrittenLog::Write> writes;
+    for (uint32_t i = 0; i < kWrites; ++i) writes.push_back({WriteOp::kUpdate, i, sequence});
+    log.add(RecordKind::kTransaction, sequence, sequence, writes, stream);
+  }
+
+  // Recovers the log with the least share for each stream.
+  void replay(const HandWrittenLog& log, const RecoveryRule& rule) {
+    TableSchema schema;
+    schema.name = "rows";
+    schema.row_bytes = sizeof(Row);
+    Table& table = database_.create_table(schema);
+    const LogFiles files = log.files();
+    ASSERT_EQ(files.error, "");
+    result_ = recover(database_, files, rule, 2, GetParam(), 0, 1);
+    EXPECT_EQ(result_.error, "");
+    for (size_t s = 0; s < files.paths.size(); ++s) all_bytes_ += log.bytes(s);
+    table.for_each_row(
+        [&](Key key, const std::byte* row) { std::memcpy(&rows_[key], row, sizeof(uint64_t)); });
+  }
+
+  // Expects that transactions up to number `last` were recovered, and `beyond` records were not.
+  void expect(uint64_t last, uint64_t transactions, uint64_t beyond, uint64_t streams) {
+    EXPECT_EQ(rows_.size(), last == 0 ? 0 : kKeys);
+    for (const auto& [key, value] : rows_) ASSERT_EQ(value, last) << key;
+    EXPECT_EQ(result_.transactions, transactions);
+    EXPECT_EQ(result_.beyond_cut, beyond);
+    EXPECT_LE(result_.most_memory, (streams + 1) * kLeastShare);
+    EXPECT_GE(all_bytes_, 4 * (streams + 1) * kLeastShare) << "the log is too short for this test";
+  }
+
+  const Watchdog watchdog_{"a recovery in little memory has not ended"};
+  Database database_;
+  RecoveryResult result_;
+  uint64_t all_bytes_ = 0;
+  std::map<Key, uint64_t> rows_;
+};
+
+TEST_P(RecoveryMemory, OfStreamsThatAdvanceTogetherIsBounded) {
+  HandWrittenLog log(2);
+  for (uint64_t n = 1; n <= 600; ++n) add(log, n, n % 2);
+  add(log, 601, 0);
+  add(log, 601, 1);
+  replay(log, kByRecord);
+  expect(601, 602, 0, 2);
+}
+
+// The second stream has a record for each hundred of the first one.
+TEST_P(RecoveryMemory, OfAStreamThatIsFarAheadIsBounded) {
+  HandWrittenLog log(2);
+  for (uint64_t n = 1; n <= 600; ++n) add(log, n, n % 100 == 0 ? 1 : 0);
+  add(log, 601, 0);
+  add(log, 601, 1);
+  replay(log, kByRecord);
+  expect(601, 602, 0, 2);
+}
+
+// The first stream comes first as a whole, then the second one.
+TEST_P(RecoveryMemory, OfStreamsThatFollowEachOtherIsBounded) {
+  HandWrittenLog log(2);
+  for (uint64_t n = 1; n <= 600; ++n) add(log, n, n <= 300 ? 0 : 1);
+  add(log, 601, 0);
+  replay(log, kByRecord);
+  expect(600, 600, 1, 2);
+}
+
+// Nobody can tell before the end of the log that its records survive.
+TEST_P(RecoveryMemory, OfALogWithOneWatermarkAtItsEndIsBounded) {
+  HandWrittenLog log(2);
+  for (uint64_t n = 1; n <= 600; ++n) add(log, n, n % 2);
+  for (const uint32_t stream : {0, 1}) log.add(RecordKind::kWatermark, 600, 0, {}, stream);
+  replay(log, kByWatermark);
+  expect(600, 600, 0, 2);
+}
+
+// A stream that has lost nearly everything keeps the others from being used.
+TEST_P(RecoveryMemory, OfALogThatIsCutAtItsBeginningIsBounded) {
+  HandWrittenLog log(3);
+  for (uint64_t n = 1; n <= 3; ++n) add(log, n, n % 3);
+  for (uint64_t n = 4; n <= 800; ++n) add(log, n, n % 2);
+  replay(log, kByRecord);
+  expect(2, 2, 798, 3);
+}
+
+// The first stream's records survive when the second stream is read to its end, and have smaller
+// numbers than that stream's. So a merge waits for the first stream while the second one has a full
+// queue of records that survive.
+TEST_P(RecoveryMemory, IsBoundedAndAMergeEndsIfItsNextRecordNeedsAStreamThatIsFull) {
+  HandWrittenLog log(2);
+  for (uint64_t n = 1; n <= 600; ++n) add(log, n, n <= 10 ? 0 : 1);
+  RecoveryRule rule = first_gap();
+  rule.cut = [all = log.bytes(1)](const StreamTails& tails) {
+    return Cut{.bytes = {tails[1].bytes < all ? 0 : tails[0].bytes, tails[1].bytes}, .why = {}};
+  };
+  replay(log, rule);
+  expect(600, 600, 0, 2);
+}
+
+// Each attempt writes 24 KB of operations, and fails.
+TEST_P(RecoveryMemory, OfAttemptsThatFailedIsFreed) {
+  HandWrittenLog log;
+  for (uint64_t n = 1; n <= 400; ++n) {
+    log.add(RecordKind::kBegin, n, n, {});
+    std::vector<HandWrittenLog::Write> writes;
+    for (uint32_t i = 0; i < kWrites; ++i) writes.push_back({WriteOp::kUpdate, i, n});
+    log.add(RecordKind::kOperation, n, n, writes);
+    log.add(n % 100 == 0 ? RecordKind::kCommit : RecordKind::kVoid, n, n, {});
+  }
+  replay(log, first_gap());
+  expect(400, 4, 0, 1);
+  EXPECT_EQ(result_.incomplete, 0u);
+}
+
+// An operation in each part of a long log keeps this operation in memory, and not that part.
+TEST_P(RecoveryMemory, OfATransactionThatIsOpenForLongIsThatOfItsOperations) {
+  HandWrittenLog log;
+  constexpr uint64_t kOpen = uint64_t{1} << 48;  // another worker's
+  log.add(RecordKind::kBegin, 1, kOpen, {});
+  for (uint64_t n = 1; n <= 400; ++n) {
+    add(log, n, 0);
+    log.add(RecordKind::kOperation, n, kOpen, {{WriteOp::kUpdate, kKeys + n, n}});
+  }
+  log.add(RecordKind::kCommit, 401, kOpen, {});
+  replay(log, first_gap());
+  for (uint64_t n = 1; n <= 400; ++n) EXPECT_EQ(rows_[kKeys + n], n);
+  std::erase_if(rows_, [](const auto& row) { return row.first > kKeys; });
+  expect(400, 401, 0, 1);
+}
+
+// Each record of a stream is followed by a sync record, which has the tails of both streams.
+TEST_P(RecoveryMemory, OfWatermarksThatWereMetIsFreed) {
+  HandWrittenLog log(2);
+  for (uint64_t n = 1; n <= 600; ++n) {
+    const uint32_t stream = n % 2;
+    add(log, n, stream);
+    std::vector<uint64_t> tails = {log.bytes(0), log.bytes(1)};
+    tails[stream] += sizeof(RecordHeader) + 2 * sizeof(uint64_t);
+    log.add_watermark(n, tails, stream);
+  }
+  RecoveryRule rule = last_met_cut("sync record");
+  size_t most = 0;  // batches, of which the log has more than two hundred
+  rule.cut = [&most, cut = rule.cut](const StreamTails& tails) {
+    size_t kept = 0;
+    for (const StreamTail& tail : tails) kept += tail.watermarks.size();
+    most = std::max(most, kept);
+    return cut(tails);
+  };
+  replay(log, rule);
+  expect(600, 600, 0, 2);
+  EXPECT_LE(most, 20u);
+}
+
+// A record is longer than all of a stream's share.
+TEST_P(RecoveryMemory, IsEnoughForALongRecord) {
+  HandWrittenLog log;
+  std::vector<HandWrittenLog::Write> writes;
+  for (uint32_t i = 0; i < 60'000; ++i) writes.push_back({WriteOp::kUpdate, i % kKeys, 300});
+  for (uint64_t n = 1; n < 300; ++n) add(log, n, 0);
+  log.add(RecordKind::kTransaction, 300, 300, writes);
+  replay(log, first_gap());
+  EXPECT_EQ(result_.transactions, 300u);
+  for (const auto& [key, value] : rows_) ASSERT_EQ(value, 300u) << key;
+  EXPECT_LE(result_.most_memory, 2 * kLeastShare + 60'000 * 24 + 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RecoveryMemory,
+                         testing::Values(ReplayOrder::kParallel, ReplayOrder::kMerged),
+                         [](const auto& info) {
+                           return info.param == ReplayOrder::kMerged ? "merged" : "parallel";
+                         });
+
+TEST(RecoveryShare, OfManyStreamsFitsIntoTheMemory) {
+  for (const size_t streams : {1, 8, 256}) {
+    for (const uint32_t appliers : {1, 64}) {
+      const StreamShare share = share_of_stream(kRecoveryBytes, streams, appliers);
+      EXPECT_LE(streams * (share.most_held_bytes + 5 * share.window_bytes) +
+                    appliers * 2 * share.window_bytes,
+                kRecoveryBytes);
+      EXPECT_GE(share.most_held_bytes, 2 * share.window_bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,229 @@
+// The files of a device on a disk that is cut at any step, fills up, or cannot be read.
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "logging/device/device_registry.h"
+#include "logging/device/segment_maker.h"
+#include "logging/format/log_reader.h"
+#include "logging/format/segmented_file.h"
+#include "platform/files.h"
+#include "tests/logging/log_fixture.h"
+#include "tests/memory_files.h"
+
+namespace logjam {
+namespace {
+
+using platform::files;
+
+constexpr uint64_t kSegment = uint64_t{128} << 10, kPiece = kSegment / 8;
+constexpr const char* kPath = "log/stream-0.log.db";
+
+// Returns the bytes that the log has at `offset`.
+std::vector<std::byte> piece_at(uint64_t offset) {
+  std::vector<std::byte> piece(kPiece);
+  for (uint64_t i = 0; i < kPiece; ++i) piece[i] = std::byte(1 + (offset + i) / 512 % 251);
+  return piece;
+}
+
+std::unique_ptr<Device> open_sync_device() {
+  return open_device("sync",
+                     {.path = kPath, .preallocate_bytes = 2 * kSegment, .segment_bytes = kSegment});
+}
+
+// Writes [begin, end) to the log and marks how far it is acknowledged.
+void write_log(MemoryFiles& disk, Device& device, uint64_t begin, uint64_t end) {
+  for (uint64_t at = begin; at < end; at += kPiece) {
+    device.write_through(at, piece_at(at));
+    disk.mark(at + kPiece);
+  }
+}
+
+// Expects that what a crash has left is the log up to the last acknowledged byte, from the last
+// release on, whose mark is the complement of its offset.
+void expect_log(const CrashState& state) {
+  SCOPED_TRACE(state.what);
+  uint64_t acknowledged = 0, released = 0;
+  for (const uint64_t mark : state.marks) {
+    (mark >> 63 == 0 ? acknowledged : released) = mark >> 63 == 0 ? mark : ~mark;
+  }
+  if (acknowledged == 0) return;
+  MemoryFiles after(state);
+  const platform::ReplaceFiles replace(after);
+  SegmentedFile file(kPath, Segments{kSegment}, released);
+  ASSERT_EQ(file.error(), "");
+  EXPECT_EQ(file.why_lost(), "");
+  for (uint64_t at = released / kPiece * kPiece; at < acknowledged; at += kPiece) {
+    std::vector<std::byte> found(kPiece);
+    ASSERT_EQ(file.read(found.data(), at, kPiece), kPiece) << at;
+    ASSERT_EQ(found, piece_at(at)) << at;
+  }
+}
+
+// Returns how many states there are in which the log is as expect_log() says.
+size_t expect_log_at_each_step(const MemoryFiles& disk) {
+  size_t states = 0;
+  for (size_t step = 0; step <= disk.steps() && !testing::Test::HasFailure(); ++step) {
+    for (const CrashState& state : disk.states_after(step, 8, 1)) {
+      expect_log(state);
+      ++states;
+    }
+  }
+  return states;
+}
+
+TEST(DeviceFiles, AfterACutAtAnyStepTheLogHasWhatWasAcknowledged) {
+  MemoryFiles disk;
+  const platform::ReplaceFiles replace(disk);
+  ASSERT_EQ(platform::make_directories("log", nullptr), 0);
+  write_log(disk, *open_sync_device(), 0, 3 * kSegment);
+  EXPECT_GT(expect_log_at_each_step(disk), 200u);
+}
+
+// The device's grower without its thread, and the log, in turn.
+TEST(DeviceFiles, AfterACutAtAnyStepAReleasedSegmentIsNotTakenForAnother) {
+  MemoryFiles disk;
+  const platform::ReplaceFiles replace(disk);
+  ASSERT_EQ(platform::make_directories("log", nullptr), 0);
+  FreeSegments free(kPath);
+  SegmentMaker maker(kPath, Segments{kSegment}, 0, free);
+  for (uint64_t index = 0; index < 7; ++index) {
+    while (maker.ready() <= index * kSegment) ASSERT_EQ(maker.go_on(kSegment / 2), 0);
+    const int file = files().open(segment_path(kPath, index), O_RDWR);
+    ASSERT_GE(file, 0);
+    for (uint64_t at = 0; at < kSegment; at += kPiece) {
+      const uint64_t in_log = index * kSegment + at;
+      ASSERT_EQ(platform::write_all(file, at, piece_at(in_log), true), 0);
+      disk.mark(in_log + kPiece);
+    }
+    files().close(file);
+    if (index < 2) continue;
+    disk.mark(~((index - 1) * kSegment));
+    ASSERT_EQ(free.release(index - 1, 2), 0);
+  }
+  EXPECT_GT(expect_log_at_each_step(disk), 300u);
+  size_t renamed = 0;
+  for (size_t i = 0; i < disk.steps(); ++i) renamed += disk.step(i).starts_with("rename") ? 1 : 0;
+  EXPECT_GT(renamed, 1u);
+}
+
+// The second process finds the files as the first one's crash left them.
+TEST(DeviceFiles, ACrashOfTheNextProcessLosesNothingEither) {
+  MemoryFiles first;
+  {
+    const platform::ReplaceFiles replace(first);
+    ASSERT_EQ(platform::make_directories("log", nullptr), 0);
+    write_log(first, *open_sync_device(), 0, 2 * kSegment);
+  }
+  size_t states = 0;
+  for (size_t step = 0; step <= first.steps(); step += 3) {
+    for (const CrashState& state : first.states_after(step, 4, step)) {
+      MemoryFiles second(state);
+      const platform::ReplaceFiles replace(second);
+      ASSERT_EQ(platform::make_directories("log", nullptr), 0);
+      write_log(second, *open_sync_device(), 0, 2 * kSegment);
+      for (size_t last : {second.steps() / 2, second.steps()}) {
+        for (const CrashState& again : second.states_after(last, 4, step)) {
+          expect_log(again);
+          ++states;
+        }
+      }
+    }
+  }
+  EXPECT_GT(states, 50u);
+}
+
+TEST(DeviceFilesDeathTest, AFullDiskEndsTheProcessWithTheSegmentsName) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        MemoryFiles disk;
+        const platform::ReplaceFiles replace(disk);
+        platform::make_directories("log", nullptr);
+        const auto device = open_sync_device();
+        disk.limit(5 * kSegment);
+        write_log(disk, *device, 0, 100 * kSegment);
+      },
+      testing::ExitedWithCode(3), "cannot grow the log file log/stream-0.log.db.[0-9]+: No space");
+}
+
+// A log of a run whose headers alone are written.
+class UnreadableLog : public testing::Test {
+ protected:
+  UnreadableLog() {
+    for (const char* directory : {"a", "b"}) {
+      EXPECT_EQ(platform::make_directories(directory, nullptr), 0);
+    }
+    header_.scheme = "pwal";
+    header_.streams = 2;
+    header_.run = 7;
+    header_.segment_bytes = kLogHeaderBytes;
+    Manifest manifest;
+    manifest.log = 5;
+    manifest.directories = 2;
+    ManifestRun& run = manifest.runs.emplace_back();
+    run.header = header_;
+    run.begun = true;
+    LogManifest log({"a", "b"}, manifest);
+    EXPECT_EQ(log.prepare([](Manifest&) {}), 0);
+    log.commit();
+    for (const uint32_t stream : {0, 1}) {
+      header_.stream = stream;
+      write(log_file_path(stream == 0 ? "a" : "b", stream), header_);
+    }
+  }
+  static void write(const std::string& path, const LogFileHeader& header) {
+    const std::vector<std::byte> block = header.encode();
+    EXPECT_EQ(
+        platform::replace_file(path, {reinterpret_cast<const char*>(block.data()), block.size()}),
+        0);
+  }
+
+  MemoryFiles disk_;
+  const platform::ReplaceFiles replace_{disk_};
+  LogFileHeader header_;
+};
+
+using UnreadableLogDeathTest = UnreadableLog;
+
+// A file that cannot be read is not a file that is not there.
+TEST_F(UnreadableLogDeathTest, AnUnreadableFileEndsTheProcess) {
+  EXPECT_EQ(find_log_files({"a", "b"}).error, "");
+  const auto ends = [&](const std::string& path, FileCall call, int error) {
+    EXPECT_EXIT(
+        {
+          disk_.fail(path, call, error);
+          find_log_files({"a", "b"});
+          std::_Exit(0);
+        },
+        testing::ExitedWithCode(3), path + ": " + strerror(error))
+        << path;
+  };
+  for (const int error : {EACCES, EIO, EMFILE}) {
+    ends("a/manifest", FileCall::kOpen, error);
+    ends("b/member-5", FileCall::kOpen, error);
+    ends("b/stream-1.log.db", FileCall::kStatus, error);
+    ends("b/stream-1.log.db", FileCall::kOpen, error);
+    ends("b/stream-1.log.db", FileCall::kRead, error);
+  }
+}
+
+TEST_F(UnreadableLog, UnreadableSegmentsAreAnError) {
+  const std::string path = log_file_path("a", 0);
+  write(path + ".1", header_);
+  std::vector<SegmentFile> segments;
+  EXPECT_EQ(segment_files_of(path, &segments), 0);
+  EXPECT_EQ(segments.size(), 1u);
+  EXPECT_EQ(segment_files_in("none", &segments), 0);
+  EXPECT_TRUE(segments.empty());
+  disk_.fail(path + ".1", FileCall::kStatus, EIO);
+  EXPECT_EQ(segment_files_of(path, &segments), EIO);
+  EXPECT_EQ(SegmentedFile(path, Segments{kLogHeaderBytes}).error(),
+            "cannot list the segments of the log file " + path + ": Input/output error");
+  EXPECT_EQ(LogReader(std::vector{path}).error(),
+            "cannot list the segments of the log file " + path + ": Input/output error");
+}
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,28 @@
+// The lines that write_back() writes back are those that the bytes touch.
+#include "platform/cache_lines.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace logjam {
+namespace {
+
+using platform::kCacheLine;
+
+TEST(CacheLines, EachTouchedLineOnceAndNoOther) {
+  for (uintptr_t begin = 5 * kCacheLine; begin <= 6 * kCacheLine; ++begin) {
+    std::set<uintptr_t> touched;
+    for (size_t bytes = 0; bytes <= 4 * kCacheLine; ++bytes) {
+      if (bytes > 0) touched.insert((begin + bytes - 1) / kCacheLine * kCacheLine);
+      const auto lines = platform::cache_lines_of(reinterpret_cast<const void*>(begin), bytes);
+      std::set<uintptr_t> found;
+      for (const auto& line : lines) found.insert(reinterpret_cast<uintptr_t>(&line));
+      ASSERT_EQ(found, touched) << bytes << " bytes from " << begin;
+      ASSERT_EQ(lines.size(), touched.size());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace logjam
