@@ -57,6 +57,8 @@ class CheckpointerTest : public testing::Test {
       if (std::string(step) == "the log released") released_.fetch_add(1);
     };
     options_.release_log = [this](const std::vector<uint64_t>& positions) {
+      EXPECT_EQ(find_manifest(manifest_.directories()).manifest.runs.at(0).released, positions)
+          << "the log is released before the manifest says so";
       if (released_.load() > 0) return;
       EXPECT_EQ(positions, (std::vector<uint64_t>{1000, 40}));
     };
