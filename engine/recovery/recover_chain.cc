@@ -87,15 +87,22 @@ RecoveryResult replay(const LogFiles& files, const ChainOptions& options, Recove
 // Replays one run. Returns whether all that the log has of it could be used.
 bool replay_run(const LogFiles& files, const ChainOptions& options, RecoveredChain* recovered) {
   VLOG(1) << "replaying run " << files.header.ordinal << " of scheme " << files.header.scheme;
-  const std::string wrong_files = check_files(files);
+  bool missing = false;
+  std::string wrong = check_files(files, &missing);
+  if (!wrong.empty()) wrong = "run " + std::to_string(files.header.ordinal) + ": " + wrong;
+  if (missing) {
+    recovered->damage = wrong;
+    return false;
+  }
   RecoveryResult result = replay(files, options, recovered);
   recovered->error = result.error;
-  if (!wrong_files.empty()) {
-    // If a file is missing the run is not replayed at all. A bad header alone harms no record.
-    const bool opened = result.error.empty();
-    recovered->error.clear();
-    recovered->damage = "run " + std::to_string(files.header.ordinal) + ": " + wrong_files;
-    if (!opened) return false;
+  if (!wrong.empty()) {
+    // A bad header harms no record. If the log was continued, it is known how many there are.
+    if (files.ends.empty()) {
+      recovered->damage = wrong;
+    } else {
+      recovered->notes.push_back(wrong);
+    }
   }
   const std::string lost = files.ends.empty() ? result.damage : lost_since(files, result.tails);
   if (!lost.empty()) platform::append_part(&recovered->damage, "; ", lost);

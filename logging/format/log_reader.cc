@@ -396,8 +396,9 @@ LogFiles files_of_run(const std::vector<std::string>& directories, const Manifes
   return files;
 }
 
-std::string check_files(const LogFiles& files) {
+std::string check_files(const LogFiles& files, bool* missing) {
   std::string wrong;
+  if (missing != nullptr) *missing = false;
   for (uint32_t stream = 0; stream < files.paths.size(); ++stream) {
     for (uint32_t stripe = 0; stripe < files.paths[stream].size(); ++stripe) {
       const std::string& path = files.paths[stream][stripe];
@@ -407,9 +408,9 @@ std::string check_files(const LogFiles& files) {
       }
       LogFileHeader header;
       int error = 0;
-      std::string why = status.kind == platform::FileKind::kNone
-                            ? path + " is missing"
-                            : read_log_file_header(path, &header, &error);
+      const bool there = status.kind != platform::FileKind::kNone;
+      if (!there && missing != nullptr) *missing = true;
+      std::string why = there ? read_log_file_header(path, &header, &error) : path + " is missing";
       if (error != 0) platform::fatal(why);
       if (why.empty() && header.run != files.header.run) {
         why = path + " belongs to run " + hex(header.run) + ", not to run " + hex(files.header.run);

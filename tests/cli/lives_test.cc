@@ -365,6 +365,16 @@ TEST_F(Lives, OneBadHeaderIsDamageAndItsRecordsCanBeUsed) {
   EXPECT_TRUE(has(logjam({"recover", "--accept_damage"}), "recovered              1000 trans"));
 }
 
+// All records are there: what is continued is not lost with the header.
+TEST_F(Lives, ARunThatFollowsABadHeaderIsRecovered) {
+  logjam(run({"--log=pwal"}));
+  damage(log_ + "/stream-1.log.db", 20);
+  logjam(run({"--continue", "--accept_damage"}));
+  const std::string recovered = logjam({"recover"});
+  EXPECT_TRUE(has(recovered, "recovered              2000 transactions")) << recovered;
+  EXPECT_TRUE(has(recovered, "stream-1.log.db is not a log file")) << recovered;
+}
+
 TEST_F(Lives, ALogOfCommandsGoesOnAndTakesNoCheckpointBesideTransactions) {
   const std::string why = refused(run({"--log=command", "--checkpoint=s:1"}));
   EXPECT_TRUE(has(why, "recover --checkpoint")) << why;
