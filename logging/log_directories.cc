@@ -131,10 +131,10 @@ void LogDirectories::continue_log(const ContinuedLog& continued) {
     directories_of_run_ = run_directories(directories_, ++ordinal_);
   }
   for (const std::string& directory : directories_of_run_) {
+    created_.push_back(directory);
     if (const int error = make_directory_of(directory, log()); error != 0) {
       platform::refuse("cannot create " + directory + ": " + strerror(error));
     }
-    created_.push_back(directory);
   }
 }
 
@@ -173,8 +173,11 @@ void LogDirectories::undo() {
       resize(path, length->second);
     }
   }
-  std::for_each(created_.rbegin(), created_.rend(),
-                [](const std::string& path) { platform::files().remove_directory(path); });
+  std::for_each(created_.rbegin(), created_.rend(), [this](const std::string& path) {
+    if (manifest_ == nullptr || !remove_abandoned_run(path, log())) {
+      platform::files().remove_directory(path);
+    }
+  });
 }
 
 void LogDirectories::replace(const LogFileHeader& header, bool history,

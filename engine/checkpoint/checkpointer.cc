@@ -126,7 +126,7 @@ std::string write_rows(Database& database, const CheckpointOptions& options,
       written[part].file = file.file();
       written[part].sequence = file.sequence();
     }
-    // The names of the files are durable before the metadata that lists them.
+    // The names of the files are durable before the manifest lists them.
     const std::string path =
         checkpoint_directory(directories[writer], checkpoint->number) + "/rows";
     if (const int error = platform::sync_parent(path); error != 0) {

@@ -60,7 +60,7 @@ struct CheckpointOptions {
   uint32_t files = 1;               // in each directory
   // The socket on whose cores the writer of each directory runs; empty: they run on all cores.
   std::vector<int> sockets = {};
-  // The metadata about the run: ordinal, revision, flags.
+  // The part that is known of each checkpoint before: ordinal, revision, flags.
   Checkpoint about;
   // Releases the log up to these positions (Log::release).
   std::function<void(const std::vector<uint64_t>&)> release_log = nullptr;

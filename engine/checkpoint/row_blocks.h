@@ -48,7 +48,7 @@ struct SavedTuple {
   const std::byte* row() const { return reinterpret_cast<const std::byte*>(this + 1); }
 };
 
-// A file of rows, as the metadata describes it.
+// A file of rows, as the manifest describes it.
 struct RowFile {
   std::string path;
   uint64_t id = 0;     // of the checkpoint

@@ -293,6 +293,13 @@ TEST_F(Lives, ARefusedRunLeavesTheHistoryOfTheLog) {
   EXPECT_TRUE(has(logjam({"recover", history}), "recovered              2000 transactions"));
 }
 
+TEST_F(Lives, ARefusedRunLeavesNoDirectory) {
+  logjam(run({}));
+  refused(run({"--continue", "--history=/none/history", "--history_mb=4"}));
+  EXPECT_FALSE(std::filesystem::exists(log_ + "/run-2"));
+  EXPECT_FALSE(std::filesystem::exists(log_ + "/manifest.new"));
+}
+
 TEST_F(Lives, AFileOfAnotherHistoryIsNotOfThisOne) {
   const std::string file = directory_.path_of("history"), history = "--history=" + file;
   logjam(run({history, "--history_mb=4"}));
