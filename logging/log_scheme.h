@@ -67,7 +67,8 @@ class LogScheme : public Durability {
   virtual LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) = 0;
 
   // Hands over the hole, which holds a whole record now; as kVoid, a record of that kind. Returns
-  // the commit point of the transaction.
+  // the commit point of the transaction. With another role than kCommit, the caller does not wait
+  // for that point: a scheme may write the watermark that covers it only for a later commit.
   virtual CommitPoint publish(uint32_t worker, const LogReservation& reservation,
                               RecordRole role) = 0;
 

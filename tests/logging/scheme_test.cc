@@ -21,7 +21,8 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
   }
 
   // `workers` threads publish `each` records of random sizes up to `max_bytes`, acknowledge them in
-  // order as a pipelining worker does, and return what they published.
+  // order as a pipelining worker does, and return what they published. A thread's last record
+  // commits: it is waited for, and nobody may wait for a record that does not commit.
   static std::vector<Published> publish_from_threads(Log& log, uint32_t workers, uint32_t each,
                                                      uint32_t max_bytes) {
     std::vector<std::vector<Published>> published(workers);
@@ -31,8 +32,9 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
         std::mt19937_64 random(worker);
         for (uint32_t i = 0; i < each; ++i) {
           const auto bytes = static_cast<uint32_t>(48 + random() % (max_bytes - 40) / 8 * 8);
-          published[worker].push_back(publish_record(log, worker, uint64_t{worker} << 48 | i, bytes,
-                                                     {}, random() % 16 != 0));
+          const bool ok = random() % 16 != 0 || i + 1 == each;
+          published[worker].push_back(
+              publish_record(log, worker, uint64_t{worker} << 48 | i, bytes, {}, ok));
           log.scheme().poll(worker);
         }
         log.scheme().wait_durable(worker, published[worker].back().point);
@@ -108,6 +110,7 @@ TEST_P(SchemeTest, RecordsLargerThanHalfTheBufferArrive) {
 }
 
 TEST_P(SchemeTest, PublishersWaitWhileTheBufferIsFull) {
+  const Watchdog watchdog("a publisher, or a worker that waits for durability, waits for ever");
   LogOptions tiny = options("sim:3000");
   tiny.config.buffer_bytes = 8192;
   Log log(tiny);
