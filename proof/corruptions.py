@@ -1,11 +1,14 @@
 #!/usr/bin/python3
-"""Damages one stream of small logs, a million times, with every scheme and record granularity. Each
-damage flips a bit, cuts off a file or one of its segment files, or zeroes a block of 512 bytes. The
-set that recovery then uses must be closed, or recovery must report the damage;
-tests/proof/corruption_test.cc is the judge. Prints the number of corruptions by their effect, and
-ends with status 1 if a test failed.
+"""Damages small logs, a million times, with every scheme, and counts what recovery makes of it.
 
-usage: proof/corruptions.py [--corruptions=1000000] [--binary=build/tests/all] [--jobs=2]
+Each damage flips a bit, cuts off a file or one of its segment files, or zeroes a block of 512
+bytes, in one stream of one run (tests/proof/corruption_test.cc judges). With --runs, the logs have
+several runs, checkpoints and a manifest; any of their files may be hit, and it may also be removed,
+or be what it was at the end of an earlier run (tests/proof/chain_corruption_test.cc). The set that
+recovery uses must be closed, or recovery must report the damage. Prints the number of corruptions
+by their effect, and ends with status 1 if a test failed.
+
+usage: proof/corruptions.py [--runs] [--corruptions=1000000] [--binary=build/tests/all] [--jobs=2]
 """
 
 import argparse
@@ -15,14 +18,13 @@ import re
 import subprocess
 import sys
 
-FILTER = "*Corruptions*"
 LINE = re.compile(r"^corruptions (\S+) (\w+): (\d+) unharmed, (\d+) shorter \((\d+) silent\), "
                   r"(\d+) reported, (\d+) refused$", re.M)
 COLUMNS = ["unharmed", "shorter", "silent", "reported", "refused"]
 
 
-def tests_of(binary):
-    listed = subprocess.run([binary, "--gtest_list_tests", f"--gtest_filter={FILTER}"],
+def tests_of(binary, suite):
+    listed = subprocess.run([binary, "--gtest_list_tests", f"--gtest_filter=All/{suite}.*"],
                             stdout=subprocess.PIPE, text=True, check=True).stdout
     suite, names = "", []
     for line in listed.splitlines():
@@ -35,11 +37,13 @@ def tests_of(binary):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--runs", action="store_true",
+                        help="damage logs of several runs, with checkpoints and a manifest")
     parser.add_argument("--corruptions", type=int, default=1_000_000)
     parser.add_argument("--binary", default="build/tests/all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
-    names = tests_of(args.binary)
+    names = tests_of(args.binary, "ChainCorruptions" if args.runs else "Corruptions")
     environment = {**os.environ,
                    "LOGJAM_CORRUPTIONS": str(-(-args.corruptions // len(names)))}
 
@@ -58,7 +62,7 @@ def main():
     print(f"{'':24}{'':6}" + "".join(f"{column:>10}" for column in COLUMNS))
     for (case, how), row in counts.items():
         print(f"{case:24}{how:6}" + "".join(f"{number:10}" for number in row))
-    for how in ["flip", "cut", "zero"]:
+    for how in dict.fromkeys(how for _, how in counts):
         total = [sum(column) for column in zip(*(row for key, row in counts.items()
                                                  if key[1] == how))]
         print(f"{'all':24}{how:6}" + "".join(f"{number:10}" for number in total))

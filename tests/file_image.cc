@@ -5,6 +5,13 @@
 
 namespace logjam {
 
+void change_byte(FileImage* image, uint64_t at, std::byte mask) {
+  const SectorPointer old = image->sector(at / kSectorBytes);
+  Sector sector = old == nullptr ? Sector{} : *old;
+  sector[at % kSectorBytes] ^= mask;
+  image->set_sector(at / kSectorBytes, share(sector));
+}
+
 SectorPointer share(const Sector& sector) {
   return sector == Sector{} ? nullptr : std::make_shared<const Sector>(sector);
 }

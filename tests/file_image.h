@@ -37,6 +37,8 @@ class FileImage {
   Sectors changed_;  // sectors that differ from `shared_`
 };
 
+// Changes the bits of `mask` in the byte at `at`, which is before the end.
+void change_byte(FileImage* image, uint64_t at, std::byte mask);
 // Returns null if the sector is zeros, otherwise a copy.
 SectorPointer share(const Sector& sector);
 bool same_bytes(const SectorPointer& one, const SectorPointer& other);

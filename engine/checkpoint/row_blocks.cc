@@ -62,7 +62,7 @@ std::string read_blocks(const RowFile& file, DevicePace* pace,
     return std::string(kCannotRead) + file.path + ": " + strerror(error);
   };
   if (in.error() != 0) return unreadable(in.error());
-  std::vector<uint64_t> words(kReadBytes / sizeof(uint64_t));
+  std::vector<uint64_t> words(std::min(kReadBytes, file.bytes) / sizeof(uint64_t) + 1);
   auto* const memory = reinterpret_cast<std::byte*>(words.data());
   uint64_t offset = 0;  // of the next block
   uint64_t have = 0;    // bytes in memory from there on

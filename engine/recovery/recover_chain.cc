@@ -137,46 +137,77 @@ int sync_run(const LogFiles& run) {
   return 0;
 }
 
+// Replays the runs one after the other, up to one with damage.
+void replay_runs(const RecoveryStart& start, const ChainOptions& options,
+                 RecoveredChain* recovered) {
+  bool whole = true;
+  for (const LogFiles& files : start.runs) {
+    if (!whole) {
+      recovered->dropped.push_back(files.header.ordinal);
+      continue;
+    }
+    const std::string before = std::exchange(recovered->damage, "");
+    whole = replay_run(files, options, recovered);
+    if (!recovered->error.empty()) return;
+    if (!before.empty()) {
+      recovered->damage = before + (recovered->damage.empty() ? "" : "; " + recovered->damage);
+    }
+    const bool used = !recovered->runs.empty() &&
+                      recovered->runs.back().files.header.ordinal == files.header.ordinal;
+    if (!used) recovered->dropped.push_back(files.header.ordinal);
+    if (!whole || &files != &start.runs.back() || options.goes_on) {
+      reset_versions(*recovered->database, options.threads);
+    }
+  }
+  if (start.runs.empty() && options.goes_on) reset_versions(*recovered->database, options.threads);
+}
+
+// Returns an empty string, or why the rows of the checkpoint cannot be used. Transactions went on
+// while the rows were copied, so the rows are a state of the database only together with the log up
+// to where it was durable when the checkpoint was complete.
+std::string log_lost_for(const RecoveryStart& start, const RecoveredChain& recovered) {
+  if (!start.checkpoint || start.checkpoint->at_end) return "";
+  const std::vector<StreamStart>& rsn = start.checkpoint->rsn;
+  bool lost = recovered.runs.empty();  // the run's files are missing
+  for (size_t s = 0; !lost && s < rsn.size(); ++s) {
+    lost = recovered.runs.front().result.tails[s].bytes < rsn[s].durable;
+  }
+  if (!lost) return "";
+  return start.checkpoint->name() + " cannot be used without the log that was written while it " +
+         "was taken, and that log is damaged: " + recovered.damage;
+}
+
 }  // namespace
 
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options) {
   RecoveredChain recovered;
   recovered.notes = chain.notes;
-  const RecoveryStart* from = nullptr;
+  std::string lost;  // what only a checkpoint that cannot be used knows of
   for (const RecoveryStart& start : chain.starts) {
     recovered.error = fill(start, chain.directories, options, &recovered);
-    from = &start;
-    if (recovered.error.empty()) break;
+    bool unusable = recovered.loaded.corrupt;
+    if (recovered.error.empty()) {
+      const size_t notes = recovered.notes.size();
+      recovered.damage = chain.damage;
+      recovered.runs.clear();
+      recovered.dropped.clear();
+      replay_runs(start, options, &recovered);
+      if (recovered.damage.empty()) recovered.damage = lost;
+      if (!recovered.error.empty()) return recovered;
+      recovered.error = log_lost_for(start, recovered);
+      if (recovered.error.empty()) return recovered;
+      lost = recovered.damage;
+      recovered.notes.resize(notes);
+      unusable = true;
+    }
     recovered.notes.push_back(recovered.error);
-    if (recovered.loaded.corrupt) recovered.corrupt.push_back(start.checkpoint->number);
+    if (unusable) recovered.unusable.push_back(start.checkpoint->number);
   }
-  if (!recovered.error.empty()) return recovered;
-  recovered.damage = chain.damage;
-  bool whole = true;
-  for (const LogFiles& files : from->runs) {
-    if (!whole) {
-      recovered.dropped.push_back(files.header.ordinal);
-      continue;
-    }
-    const std::string before = std::exchange(recovered.damage, "");
-    whole = replay_run(files, options, &recovered);
-    if (!recovered.error.empty()) return recovered;
-    if (!before.empty()) {
-      recovered.damage = before + (recovered.damage.empty() ? "" : "; " + recovered.damage);
-    }
-    const bool used = !recovered.runs.empty() &&
-                      recovered.runs.back().files.header.ordinal == files.header.ordinal;
-    if (!used) recovered.dropped.push_back(files.header.ordinal);
-    if (!whole || &files != &from->runs.back() || options.goes_on) {
-      reset_versions(*recovered.database, options.threads);
-    }
-  }
-  if (from->runs.empty() && options.goes_on) reset_versions(*recovered.database, options.threads);
   return recovered;
 }
 
 void settle(const RecoveredChain& recovered, Manifest* manifest) {
-  for (const uint64_t number : recovered.corrupt) manifest->remove_checkpoint(number);
+  for (const uint64_t number : recovered.unusable) manifest->remove_checkpoint(number);
   for (const uint32_t ordinal : recovered.dropped) manifest->remove_run(ordinal);
   if (!recovered.runs.empty()) {
     const auto& [files, result] = recovered.runs.back();

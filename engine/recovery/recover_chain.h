@@ -47,15 +47,17 @@ struct RecoveredChain {
   double load_seconds = 0;               // of the checkpoint, or of the initial load
   std::vector<RecoveredRun> runs;
   std::vector<std::string> notes;  // a sentence for each checkpoint or record that is passed over
-  std::vector<uint64_t> corrupt;   // the numbers of the checkpoints that have not what was written
-  std::string error;               // one sentence; if it is not empty the database may be wrong
+  // The numbers of the checkpoints that no recovery can use: their files have not what was written,
+  // or the log that belongs to them is damaged.
+  std::vector<uint64_t> unusable;
+  std::string error;  // one sentence; if it is not empty the database may be wrong
   // One sentence, if the log has lost records that were durable once. The database then has what is
   // left of it, up to the run with the damage.
   std::string damage;
   std::vector<uint32_t> dropped;  // the runs after the one with the damage: they are not used
 };
 
-// Recovers from the best start of `chain` whose checkpoint can be loaded. Called by one thread.
+// Recovers from the best start of `chain` whose checkpoint can be used. Called by one thread.
 RecoveredChain recover_chain(const LogChain& chain, const ChainOptions& options);
 
 // Makes the recovered part of the log durable, and writes into `manifest` what it is: where it

@@ -116,26 +116,35 @@ std::vector<Candidate> read_all(const std::vector<std::string>& directories,
   return found;
 }
 
-// Returns the copies whose log has no manifest any more.
-std::vector<Candidate> copies_alone(const std::vector<std::string>& directories,
-                                    const std::vector<Candidate>& manifests) {
-  std::string ignored;
-  std::vector<Candidate> copies = read_all(directories, copy_path, &ignored);
-  std::erase_if(copies, [&manifests](const Candidate& copy) {
-    return std::ranges::any_of(
-        manifests, [&copy](const Candidate& one) { return one.manifest.log == copy.manifest.log; });
+// Leaves out the manifests that are older than the copy of a log in all of `directories`: a copy is
+// written after its manifest. Appends to `why_not` which they are.
+void drop_older(const std::vector<std::string>& directories, const std::vector<Candidate>& copies,
+                std::vector<Candidate>* manifests, std::string* why_not) {
+  std::erase_if(*manifests, [&](const Candidate& one) {
+    const auto newer = std::ranges::find_if(copies, [&](const Candidate& copy) {
+      if (copy.manifest.directories != directories.size()) return false;
+      return copy.manifest.log == one.manifest.log
+                 ? copy.manifest.generation > one.manifest.generation
+                 : std::ranges::count(copy.manifest.replaced, one.manifest.log) != 0;
+    });
+    if (newer == copies.end()) return false;
+    platform::append_part(why_not, "; ",
+                          manifest_path(directories[one.directory]) + " is older than " +
+                              copy_path(directories[newer->directory]));
+    return true;
   });
-  return copies;
 }
 
 }  // namespace
 
 FoundManifest find_manifest(const std::vector<std::string>& directories, bool use_copy) {
   FoundManifest found;
-  std::string why_not;
+  std::string why_not, ignored;
+  // The copies come first, because a run may change the manifest, and then its copy, meanwhile.
+  const std::vector<Candidate> copies = read_all(directories, copy_path, &ignored);
   std::vector<Candidate> manifests = read_all(directories, manifest_path, &why_not);
+  drop_older(directories, copies, &manifests, &why_not);
   if (manifests.empty()) {
-    std::vector<Candidate> copies = copies_alone(directories, manifests);
     found.lost = !why_not.empty() || !copies.empty();
     if (why_not.empty()) why_not = "there is no " + manifest_path("DIR");
     found.error = "no log is in the log directories: " + why_not;

@@ -7,7 +7,8 @@
 // A manifest is replaced in one step: it is written to another name, synced and renamed, and the
 // directory is synced. After a crash it is the earlier one or the new one. The copy follows it, and
 // is used only to recover a log whose manifest is lost: the copy may be one generation old, so a
-// recovery from it is a recovery from damage.
+// recovery from it is a recovery from damage. A manifest that is older than its copy counts as
+// lost.
 //
 // One log may replace another in the same directories. Its manifest names the logs that it has
 // replaced. If a crash leaves a manifest of one of them in another directory, that one does not

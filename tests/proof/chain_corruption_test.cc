@@ -1,0 +1,268 @@
+// A log of several runs with checkpoints is damaged in one file: a bit is flipped, the file is cut
+// off or removed, a block of 512 bytes is zeroed, or the file is as it was at the end of an earlier
+// life. Any file may be hit: manifest and copy, member files, checkpoints, and all runs.
+//
+// The worker counts (tests/proof/counting_log.h), so the recovered rows must be those after some
+// transaction. A recovery that reports no damage must have all that was acknowledged. One loss
+// cannot be noticed: the end of the last run, which a crash could have lost too. A log is called
+// *settled* if it was recovered after its last transaction, for a checkpoint or another run: then
+// the manifest has the end of the run before, and no loss may be silent.
+//
+// Environment variable: LOGJAM_CORRUPTIONS, the number of corruptions for each scheme
+// (proof/corruptions.py --runs). Each test prints how many had which effect, as
+// tests/proof/corruption_test.cc does.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <random>
+
+#include "tests/logging/log_fixture.h"
+#include "tests/proof/counting_log.h"
+
+namespace logjam {
+namespace {
+
+using Begin = CountingLife::Begin;
+
+enum How : uint8_t { kFlip, kCut, kZero, kRemove, kEarlier };
+constexpr const char* kHow[] = {"flip", "cut", "zero", "remove", "earlier"};
+constexpr uint32_t kHows = std::size(kHow);
+
+struct Damage {
+  How how = kFlip;
+  std::string path;
+  uint64_t at = 0;
+  std::string what() const {
+    return std::string(kHow[how]) + " " + path + " at " + std::to_string(at);
+  }
+};
+
+// A log whose lives have ended, and its disk at the end of each.
+class EndedLog {
+ public:
+  EndedLog(std::string_view scheme, uint64_t seed)
+      : settled_(seed % 2 == 0), log_{{"a"}, seed % 4 < 2 ? uint64_t{0} : 4096} {
+    if (seed % 3 != 0) log_.directories.push_back("b");
+    std::mt19937_64 random(seed);
+    const auto transactions = [&random] { return 5 + random() % 20; };
+    std::vector<CountingLife> lives = {
+        {scheme, Begin::kNew, transactions()},
+        {scheme, Begin::kContinued, transactions(), seed % 5 == 0, seed % 3 == 0},
+        {"centr", Begin::kContinued, transactions()},
+        {scheme, Begin::kContinued, 2 * transactions(), seed % 5 > 2, seed % 8 == 0}};
+    if (settled_ && seed % 8 != 0) lives.push_back({scheme, Begin::kContinued, 0});
+    for (const CountingLife& life : lives) {
+      play([&] { return log_.live(life, [this](uint64_t n) { acknowledged_ = n; }); });
+      if (life.checkpoint_at_end) play([&] { return log_.checkpoint(); });
+    }
+    for (const auto& [path, image] : disk().files) {
+      if (image.bytes() > 0) paths_.push_back(path);
+    }
+  }
+
+  bool settled() const { return settled_; }
+  const CrashState& disk() const { return disks_.back(); }
+
+  Damage draw(std::mt19937_64& random) const {
+    Damage drawn;
+    drawn.how = static_cast<How>(random() % kHows);
+    drawn.path = paths_[random() % paths_.size()];
+    // Most of a file may be zeros, which is seldom of interest.
+    const FileImage& image = disk().files.at(drawn.path);
+    const std::vector<uint64_t> filled = image.filled_from(0);
+    drawn.at = random() % 8 == 0 || filled.empty()
+                   ? random() % image.bytes()
+                   : filled[random() % filled.size()] * kSectorBytes + random() % kSectorBytes;
+    drawn.at = std::min(drawn.at, image.bytes() - 1);
+    return drawn;
+  }
+  // Returns the damaged disk. It may be the same as before: what is cut off may be zeros.
+  CrashState damaged(const Damage& one, std::mt19937_64& random) const {
+    CrashState state = disk();
+    FileImage& image = state.files.at(one.path);
+    switch (one.how) {
+      case kFlip:
+        change_byte(&image, one.at, std::byte{1} << random() % 8);
+        break;
+      case kCut:
+        image.resize(one.at);
+        break;
+      case kZero:
+        image.set_sector(one.at / kSectorBytes, nullptr);
+        break;
+      case kRemove:
+        state.files.erase(one.path);
+        break;
+      case kEarlier:
+        for (const CrashState& earlier : disks_) {
+          const auto found = earlier.files.find(one.path);
+          if (found == earlier.files.end() || random() % 2 == 0) continue;
+          image = found->second;
+          break;
+        }
+    }
+    return state;
+  }
+
+  struct Verdict {
+    std::string refused, damage;  // the sentences, or empty
+    std::string wrong;            // which rule the recovery breaks, or empty
+    bool lost = false;            // an acknowledged transaction
+  };
+  Verdict recover(const CrashState& state) const {
+    MemoryFiles files(state);
+    const platform::ReplaceFiles replace(files);
+    Verdict verdict;
+    LogChain chain;
+    RecoveredChain recovered;
+    log_.recover(&chain, &recovered, false);
+    verdict.refused = chain.error.empty() ? recovered.error : chain.error;
+    verdict.damage = recovered.damage;
+    if (!verdict.refused.empty()) return verdict;
+    const auto found = counted(*recovered.database);
+    if (!found) verdict.wrong = "the rows are those after no transaction";
+    verdict.lost = found.value_or(0) < acknowledged_;
+    return verdict;
+  }
+  // Returns whether the file is one of the last run's.
+  bool of_last_run(const std::string& path) const { return path.find("/run-4/") != path.npos; }
+
+ private:
+  template <class Play>
+  void play(const Play& play) {
+    MemoryFiles files(disks_.empty() ? CrashState() : disk());
+    {
+      const platform::ReplaceFiles replace(files);
+      EXPECT_EQ(play(), "");
+    }
+    disks_.push_back(files.now());
+  }
+
+  const bool settled_;
+  CountingLog log_;
+  std::vector<CrashState> disks_;
+  std::vector<std::string> paths_;
+  uint64_t acknowledged_ = 0;
+};
+
+class ChainCorruptions : public testing::TestWithParam<const SchemeInfo*> {};
+
+TEST_P(ChainCorruptions, LeaveWhatWasAcknowledgedOrAreReported) {
+  const char* wanted = std::getenv("LOGJAM_CORRUPTIONS");
+  const uint64_t count = wanted == nullptr ? 300 : std::strtoull(wanted, nullptr, 10);
+  const uint64_t logs = 6 + count / 1000;
+  struct Counts {
+    uint64_t unharmed = 0, shorter = 0, silent = 0, reported = 0, refused = 0;
+  } counts[kHows];
+  for (uint64_t seed = 0; seed < logs; ++seed) {
+    const EndedLog log(GetParam()->name, seed);
+    const EndedLog::Verdict whole = log.recover(log.disk());
+    ASSERT_EQ(whole.refused + whole.damage + whole.wrong, "");
+    ASSERT_FALSE(whole.lost);
+    std::mt19937_64 random(seed);
+    for (uint64_t i = 0; i < (count + logs - 1) / logs; ++i) {
+      const Damage one = log.draw(random);
+      const EndedLog::Verdict found = log.recover(log.damaged(one, random));
+      ASSERT_EQ(found.wrong, "") << one.what() << ", log " << seed << "; " << found.damage;
+      Counts& mine = counts[one.how];
+      if (!found.refused.empty()) {
+        ++mine.refused;
+      } else if (!found.damage.empty()) {
+        ++mine.reported;
+      } else if (!found.lost) {
+        ++mine.unharmed;
+      } else {
+        ASSERT_FALSE(log.settled()) << "a silent loss: " << one.what() << ", log " << seed;
+        ASSERT_TRUE(log.of_last_run(one.path))
+            << "a silent loss: " << one.what() << ", log " << seed;
+        ++mine.shorter;
+        ++mine.silent;
+      }
+    }
+  }
+  for (uint32_t how = 0; how < kHows; ++how) {
+    const auto& [unharmed, shorter, silent, reported, refused] = counts[how];
+    std::cout << "corruptions " << GetParam()->name << " " << kHow[how] << ": " << unharmed
+              << " unharmed, " << shorter << " shorter (" << silent << " silent), " << reported
+              << " reported, " << refused << " refused" << std::endl;
+  }
+}
+
+// The rows of such a checkpoint are of different moments.
+TEST(ChainDamage, ACheckpointThatWasTakenInARunIsNotUsedWithoutThatRunsLog) {
+  const CountingLog log{{"a"}, 0};
+  MemoryFiles disk;
+  const platform::ReplaceFiles replace(disk);
+  ASSERT_EQ(log.live({"centr", Begin::kNew, 10}, [](uint64_t) {}), "");
+  ASSERT_EQ(log.live({"centr", Begin::kContinued, 1000, true, false, false, 2}, [](uint64_t) {}),
+            "");
+  LogChain chain;
+  RecoveredChain recovered;
+  ASSERT_EQ(log.recover(&chain, &recovered, false), "");
+  ASSERT_TRUE(recovered.checkpoint);
+  const uint64_t before = counted(*recovered.database).value();
+  const std::vector<Checkpoint> checkpoints = chain.manifest.checkpoints;
+  ASSERT_EQ(checkpoints.size(), 2u);
+  // Recovers from a log of run 2 that ends just before what the checkpoint needs of it.
+  const auto recover_without = [&](const Checkpoint& checkpoint) {
+    CrashState state = disk.now();
+    FileImage& image = state.files.at("a/run-2/stream-0.log.db");
+    image.resize(kLogHeaderBytes + checkpoint.rsn[0].durable - 1);
+    MemoryFiles damaged(state);
+    const platform::ReplaceFiles replace_again(damaged);
+    return log.recover(&chain, &recovered, false);
+  };
+  EXPECT_NE(recover_without(checkpoints[1]), "");
+  EXPECT_EQ(recovered.error, "");
+  EXPECT_EQ(recovered.unusable, (std::vector{checkpoints[1].number}));
+  EXPECT_EQ(recovered.checkpoint->number, checkpoints[0].number);
+  EXPECT_LT(counted(*recovered.database), before);
+  // The log before the older checkpoint is gone.
+  EXPECT_NE(recover_without(checkpoints[0]).find("cannot be used without the log"),
+            std::string::npos);
+  EXPECT_NE(recovered.error, "");
+}
+
+// A failing read is not a wrong byte, for which the checkpoint would be passed over and removed.
+TEST(ChainDamageDeathTest, ACheckpointThatCannotBeReadEndsTheProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const CountingLog log{{"a"}, 0};
+  MemoryFiles disk;
+  const platform::ReplaceFiles replace(disk);
+  ASSERT_EQ(log.live({"centr", Begin::kNew, 10}, [](uint64_t) {}), "");
+  ASSERT_EQ(log.checkpoint(), "");
+  LogChain chain;
+  RecoveredChain recovered;
+  for (const FileCall call : {FileCall::kOpen, FileCall::kRead}) {
+    for (const int error : {EACCES, EIO, EMFILE}) {
+      EXPECT_EXIT(
+          {
+            disk.fail("checkpoint-1/rows", call, error);
+            log.recover(&chain, &recovered, true);
+            std::_Exit(0);
+          },
+          testing::ExitedWithCode(3), std::string("a/checkpoint-1/rows-0: ") + strerror(error));
+    }
+  }
+}
+
+std::vector<const SchemeInfo*> schemes_of_values() {
+  std::vector<const SchemeInfo*> schemes = logging_schemes();
+  std::erase_if(schemes, [](const SchemeInfo* scheme) {
+    return scheme->traits.commands || scheme->name == "scm";  // scm needs an NVM
+  });
+  return schemes;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ChainCorruptions, testing::ValuesIn(schemes_of_values()),
+                         [](const auto& info) {
+                           std::string name(info.param->name);
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,51 @@
+// A small log with one worker, which counts: its transaction n writes n into one of a few rows. So
+// the rows that a recovery returns must be those after some transaction, which says how many
+// transactions the recovery has found. The tests play the lives of such a log on a disk in memory
+// (tests/memory_files.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/recovery/recover_chain.h"
+#include "tests/memory_files.h"
+
+namespace logjam {
+
+struct CountingLife {
+  std::string_view scheme;
+  enum class Begin { kNew, kContinued, kOverwrites } begin = Begin::kNew;
+  uint64_t transactions = 12;
+  bool checkpoints = false;  // while it runs
+  bool checkpoint_at_end = false;
+  bool reversed = false;                     // names the directories in the other order
+  uint64_t most_checkpoints = ~uint64_t{0};  // the life ends when it has taken these
+  // The file of which a byte is changed before the life begins; empty: none. The life accepts that,
+  // as --accept_damage does.
+  std::string damaged = {};
+};
+
+// A log in these directories.
+struct CountingLog {
+  std::vector<std::string> directories;
+  uint64_t segment_bytes = 0;
+
+  // Recovers the log, as `recover` does, or as a run that continues it if `goes_on`. Returns what
+  // is wrong with it, or an empty string.
+  std::string recover(LogChain* chain, RecoveredChain* recovered, bool goes_on) const;
+  // Plays a life on the disk that is in use. Tells `acknowledged` of each acknowledged transaction.
+  // Returns what is wrong, or an empty string.
+  std::string live(const CountingLife& life,
+                   const std::function<void(uint64_t)>& acknowledged) const;
+  // Takes a checkpoint, as `recover --checkpoint` does. Returns what is wrong, or an empty string.
+  std::string checkpoint() const;
+};
+
+// Returns how many transactions are in the recovered rows, or nothing if they are not those after
+// any number of transactions.
+std::optional<uint64_t> counted(Database& database);
+
+}  // namespace logjam
