@@ -62,8 +62,10 @@ endif
 # Tests are compiled more often than they are run. g++ collects no garbage below 2 GB: a unit of tests
 # needs less, and looking for garbage would take an eighth of its time.
 $(BUILD)/tests/%.o: CXXFLAGS := $(patsubst -O%,-O0,$(CXXFLAGS)) $(if $(CLANG),,--param ggc-min-heapsize=2000000)
-# The lints look at every line of the tree: too slow without any optimization.
-OPTIMIZED_TESTS := $(foreach rule,docs lint prose,$(BUILD)/tests/style/$(rule).o)
+# The lints look at every line of the tree, and many tests use the disk in memory: both would be too
+# slow without any optimization.
+OPTIMIZED_TESTS := $(foreach file,style/docs style/lint style/prose memory_files crash_states \
+                                  file_image,$(BUILD)/tests/$(file).o)
 $(OPTIMIZED_TESTS): private CXXFLAGS += -O1
 
 CLI := $(sort $(wildcard cli/*.cc))

@@ -32,8 +32,8 @@ struct Write {
 
 class WriteSet {
  public:
-  // Returns the write to `tuple`, or null. The pointer is valid until the next add().
-  // sort_by_address() makes find() useless; contains() stays right.
+  // Returns the write to `tuple`, or null. The pointer is valid until the next add(). Must not be
+  // called after sort_by_address(), which moves the writes; contains() may be.
   Write* find(const Tuple* tuple) {
     if (writes_.empty()) return nullptr;
     const uint32_t at = by_tuple_.find(tuple);

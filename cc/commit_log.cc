@@ -6,6 +6,9 @@
 #include "platform/fatal.h"
 
 namespace logjam {
+
+static_assert(Version::kSequenceMask == (uint64_t{1} << kSequenceBits) - 1);
+
 namespace {
 
 LoggedWrite logged(const Write& write, LogRecords granularity) {

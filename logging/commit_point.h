@@ -1,14 +1,17 @@
 // The values that a committing transaction and the log exchange: the transaction's dependencies,
 // the number and space that it gets, the role of its record, and the point that it then waits for.
 //
-// A *sequence number* has 64 bits. It is larger than every sequence number that the transaction
-// read or overwrites, and 0 for the initial load. The papers call it LSN, SSN, GSN or TID.
+// A *sequence number* is larger than every sequence number that the transaction read or overwrites,
+// and 0 for the initial load. The papers call it LSN, SSN, GSN or TID.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 namespace logjam {
+
+// The bits of a sequence number: a tuple's version word has two more (cc/commit_log.cc).
+inline constexpr uint32_t kSequenceBits = 62;
 
 // The dependencies of a transaction, known at its serialization point.
 struct Dependencies {

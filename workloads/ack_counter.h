@@ -34,9 +34,10 @@ class AckCounter {
     clients_.store(0, platform::memory_order_relaxed);
   }
 
-  // Appends the check `name`: the `found` things in the tables are the `loaded` and the
-  // acknowledged ones. Only the bits in `mask` are compared. Appends nothing if no client has run,
-  // because after a recovery alone the expected number is unknown.
+  // Appends to `checks` a check with this name. It passes if the number `found` in the tables is
+  // the sum of two numbers: the number at the start and the acknowledged changes. The number at the
+  // start is that of resume(), or else `loaded`. Only the bits in `mask` are compared. Appends
+  // nothing if no client has run: after a recovery alone, nobody knows what to expect.
   void check(const std::string& name, uint64_t found, std::vector<Check>* checks,
              uint64_t loaded = 0, uint64_t mask = ~uint64_t{0}) const {
     if (clients_.load(platform::memory_order_relaxed) == 0) return;

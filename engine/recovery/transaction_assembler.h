@@ -12,8 +12,8 @@
 
 namespace logjam {
 
-// Writes of committed transactions. The tuples' versions decide who wins, so bodies may be applied
-// in any order.
+// Writes of committed transactions, for the applier. It may apply the bodies in any order, because
+// of two writes to a tuple the one with the larger sequence number wins.
 struct BodiesToApply {
   struct Body {
     uint64_t sequence;           // of the transaction's commit

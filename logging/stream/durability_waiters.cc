@@ -23,15 +23,18 @@ void DurabilityWaiters::park(uint32_t worker, const CommitPoint& point, uint64_t
   Waiter& waiter = waiters_[worker];
   waiter.store(point);
   waiter.waits.store(lead == nullptr ? kFollows : kWouldLead, memory_order_release);
+  parked_.fetch_add(1, memory_order_release);
   platform::full_fence();
   if (!is_durable(point) && (lead == nullptr || lead->load(memory_order_acquire) != kFree)) {
     waiter.parker.park(timeout_ns);
   }
   waiter.waits.store(kAwake, memory_order_relaxed);
+  parked_.fetch_sub(1, memory_order_relaxed);
 }
 
 void DurabilityWaiters::wake_durable() {
   platform::full_fence();
+  if (parked_.load(memory_order_acquire) == 0) return;
   for (Waiter& waiter : waiters_) {
     if (waiter.waits.load(memory_order_acquire) != kAwake && is_durable(waiter.load())) {
       waiter.parker.unpark();
@@ -41,6 +44,7 @@ void DurabilityWaiters::wake_durable() {
 
 bool DurabilityWaiters::wake_one_to_lead(uint32_t stream) {
   platform::full_fence();
+  if (parked_.load(memory_order_acquire) == 0) return false;
   for (Waiter& waiter : waiters_) {
     if (waiter.waits.load(memory_order_acquire) != kWouldLead) continue;
     const CommitPoint point = waiter.load();

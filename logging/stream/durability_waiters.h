@@ -4,7 +4,9 @@
 // advances a watermark calls wake_durable(), which unparks the workers whose point became durable.
 // On both sides full_fence() orders a store before a load: the worker stores the flag and loads the
 // watermark, the other thread stores the watermark and loads the flag. So one of the two always
-// sees the other's store, and no wake-up is lost. If a worker is changing its point, another thread
+// sees the other's store, and no wake-up is lost. `parked_` counts the workers whose flag is set;
+// a worker adds itself before its fence, too. Most often nobody is parked, and a thread that wakes
+// loads this one word. If a worker is changing its point, another thread
 // may read a point that is half old, half new. In that case the worker loads the watermark, after
 // its fence, when the other thread has stored it already: the worker needs no wake-up. This is no
 // platform::EventCount, because the thread that wakes chooses which workers it wakes.
@@ -68,6 +70,7 @@ class DurabilityWaiters {
 
   const Durability& durability_;
   std::vector<Waiter> waiters_;
+  alignas(platform::kCacheLine) platform::atomic<uint32_t> parked_{0};
 };
 
 }  // namespace logjam

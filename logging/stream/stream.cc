@@ -95,6 +95,19 @@ void Stream::published(bool commits) {
   if (oldest_.load(platform::memory_order_relaxed) == 0) {
     oldest_.store(platform::ticks(), platform::memory_order_relaxed);
   }
+  tell();
+}
+
+void Stream::wanted_by_others() {
+  platform::full_fence();
+  if (discards_) return;
+  if (oldest_.load(platform::memory_order_relaxed) == 0) {
+    oldest_.store(kLongAgo, platform::memory_order_relaxed);
+  }
+  tell();
+}
+
+void Stream::tell() {
   lead_.offer([this] { return work_pending(); });
   daemon_.published([this] { return enough(look()); });
 }
@@ -224,7 +237,7 @@ uint64_t Stream::goal_of(const Progress& filled, const StripedDevices::Member& m
 void Stream::raise_goal(const Progress& filled, uint64_t idle_since) {
   const uint64_t now = platform::ticks();
   const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
-  if (oldest != 0 && !enough(filled)) {
+  if (oldest > kLongAgo && !enough(filled)) {
     late_ticks_.add(policy_.ticks_late(oldest, idle_since, now));
     late_count_.add();
   }
@@ -330,6 +343,8 @@ void Stream::flush(Flush flush) {
   const Progress filled = look();
   if (due(filled)) return;
   if (filled.position == durable()) {
+    uint64_t seen = kLongAgo;
+    oldest_.compare_exchange_strong(seen, 0, platform::memory_order_relaxed);
     return daemon_.sleep_until_published(ring_, flush, [this] { return work_pending(); });
   }
   if (oldest_.load(platform::memory_order_relaxed) == 0) {

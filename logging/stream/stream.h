@@ -37,6 +37,8 @@
 //   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
 //                    after its fence. The step that raises the goal sets it to 0, fences, and looks
 //                    at filled() again. So T runs even if no thread publishes any more.
+//                    wanted_by_others() sets it to kLongAgo if it is 0; the daemon takes that back
+//                    if there is nothing to write.
 // The timeouts that bound sleeps are a safety net, except for naps and T.
 //
 // On a device that discards there is no daemon, and no worker polls: a worker that finds the ring
@@ -119,6 +121,10 @@ class Stream {
   // `commits` says whether the publish counts for --flush=txns. Any thread may call it, after
   // filled() may have advanced.
   void published(bool commits);
+  // Wakes them likewise, because commits in other streams wait for this one, which may have nothing
+  // to write yet. These commits have waited for the T of their own streams. So what this stream
+  // then writes, if it had nothing to write, does not wait for T again. Any thread may call it.
+  void wanted_by_others();
   // Takes a step if one is due, without blocking. Any worker may call it, between transactions.
   void poll(Flush flush = Flush::kByPolicy);
   // Blocks until the scheme says that `point`, a point in this stream, is durable. With
@@ -136,6 +142,8 @@ class Stream {
   Counters counters() const;
 
  private:
+  // Tells the threads that may wait for filled() to advance.
+  void tell();
   bool work_pending() const;
   // Returns how far the ring is filled. The commits are loaded before the position, and a publisher
   // counts its commit after it has advanced filled(). So all the commits lie before the position,
@@ -188,6 +196,7 @@ class Stream {
   platform::atomic<uint64_t> goal_{0};
   platform::Counter helped_;  // steps that were taken by workers
 
+  static constexpr uint64_t kLongAgo = 1;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> oldest_{0};  // ticks
   platform::atomic<uint64_t> commits_{0};
   FlushLead lead_;

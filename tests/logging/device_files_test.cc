@@ -148,6 +148,25 @@ TEST(DeviceFiles, ASegmentWhoseNameCannotBeSyncedIsNotReady) {
   EXPECT_EQ(maker.ready(), 0u);
 }
 
+// A run begins when its preallocated files are on the disk, so that no later write fails there.
+TEST(DeviceFilesDeathTest, APreallocationThatCannotBeSyncedIsRefused) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const uint64_t segment_bytes : {uint64_t{0}, kSegment}) {
+    EXPECT_EXIT(
+        {
+          MemoryFiles disk;
+          const platform::ReplaceFiles replace(disk);
+          platform::make_directories("log", nullptr);
+          disk.fail(kPath, FileCall::kSync, EIO);
+          open_device(
+              "sync",
+              {.path = kPath, .preallocate_bytes = 2 * kSegment, .segment_bytes = segment_bytes});
+          std::_Exit(0);
+        },
+        testing::ExitedWithCode(2), "cannot preallocate 0 MiB for the log file .*: Input/output");
+  }
+}
+
 TEST(DeviceFilesDeathTest, AFullDiskEndsTheProcessWithTheSegmentsName) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/storage/tuple.h"
 #include "tests/logging/stepped_atomics.h"
 
 namespace logjam {
@@ -67,6 +68,24 @@ TEST(EpochTids, NoRecordComesAfterTheWatermarkOfItsEpoch) {
     }
   }
   EXPECT_GE(watermark, kEpochs);
+}
+
+// The last TIDs still fit beside the two flags of a version word.
+TEST(EpochTidsDeathTest, TheEpochsEndBeforeTheVersionWordIsFull) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EpochTids tids(1, EpochTids::kLastEpoch - 2);
+  for (uint64_t epoch = EpochTids::kLastEpoch - 2;; ++epoch) {
+    tids.draw(0, 0);
+    const uint64_t tid = tids.tid(0, 0);
+    EXPECT_EQ(EpochTids::epoch_of(tid), epoch);
+    EXPECT_EQ(Version(tid, false).sequence(), tid);
+    EXPECT_FALSE(Version(tid, false).absent() || Version(tid, false).locked());
+    tids.published(0, true);
+    if (epoch == EpochTids::kLastEpoch) break;
+    EXPECT_EQ(tids.end_epoch(), epoch);
+  }
+  EXPECT_EQ(Version(EpochTids::last_tid(EpochTids::kLastEpoch), false).absent(), false);
+  EXPECT_EXIT(tids.end_epoch(), testing::ExitedWithCode(3), "--log=silo has had all its");
 }
 
 class EpochTidsSteps : public testing::Test {

@@ -1,6 +1,14 @@
 // NV-Logging and NVM-D: sequence numbers, which transactions wait for which, and the cut. Each test
-// runs on one thread, without flushers, and calls flush(), so the test decides the interleaving.
+// but the last runs on one thread, without flushers, and calls flush(), so the test decides the
+// interleaving.
+#include "logging/schemes/nvm/per_worker_scheme.h"
+
+#include <atomic>
+#include <thread>
+
+#include "platform/clock.h"
 #include "tests/logging/scripted_log.h"
+#include "tests/logging/watchdog.h"
 
 namespace logjam {
 namespace {
@@ -88,6 +96,47 @@ TEST_F(PerWorkerSchemeTest, NvmdAnOpenReservationHoldsUpLargerNumbersOnly) {
   flush(1);
   flush(kWatermarks);
   EXPECT_TRUE(durable(large.point));
+}
+
+// Worker 1 has announced that its record has number 10 or a larger one when worker 0 looks, which
+// waits for its own number 12. Then worker 1 draws 13.
+class StaleBound final : public PerWorkerScheme {
+ public:
+  using PerWorkerScheme::PerWorkerScheme;
+
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+    if (worker == 0) return open(worker, bytes, 12, [] { return 12; });
+    return open(worker, bytes, 10, [this] {
+      announced.test_and_set();
+      announced.notify_one();
+      platform::sleep_ns(100'000'000);  // worker 0 goes to sleep
+      return 13;
+    });
+  }
+
+  std::atomic_flag announced;
+};
+
+TEST(StaleBoundTest, WhoWaitsForASmallerNumberThanIsDrawnIsWoken) {
+  const Watchdog watchdog("worker 0 waits for a record whose number is larger than its own");
+  SchemeInfo info = *find_scheme("nvlog");
+  info.construct = construct<StaleBound>;
+  const LogDirectory directory;
+  LogOptions options = log_options(info, directory, "sync", 2);
+  options.config.safety_timeout_ns = 600'000'000'000;
+  Log log(options);
+  log.start();
+  auto& scheme = dynamic_cast<StaleBound&>(log.scheme());
+  LogReservation hole;
+  std::thread other([&] { hole = scheme.reserve(1, {}, 64); });
+  scheme.announced.wait(false);
+  const Published mine = publish_record(log, 0, 1, 64);
+  scheme.wait_durable(0, mine.point);
+  other.join();
+  fill_record(hole, log.run(), 2);
+  scheme.publish(1, hole, RecordRole::kCommit);
+  log.drain();
+  log.stop();
 }
 
 }  // namespace

@@ -67,8 +67,10 @@ TEST_F(WorkerLogTest, ANumberIsAboveTheFloorOrItsBoundIsSeen) {
     floor = std::make_unique<Floor>(0);
   };
   const auto open = [&] {
-    number = log_->open(
-        1, [&] { return std::max(uint64_t{1}, floor->load(platform::memory_order_relaxed) + 1); });
+    const auto draw = [&] {
+      return std::max(uint64_t{1}, floor->load(platform::memory_order_relaxed) + 1);
+    };
+    number = log_->open(1, draw).sequence;
   };
   const auto advance = [&] {
     floor->store(kRaised, platform::memory_order_relaxed);
@@ -78,6 +80,13 @@ TEST_F(WorkerLogTest, ANumberIsAboveTheFloorOrItsBoundIsSeen) {
   const auto check = [&] { EXPECT_TRUE(number > kRaised || seen_.place <= number) << number; };
   EXPECT_GE(SteppedAtomics::interleave(make, open, advance, check), 4);
   EXPECT_GE(SteppedAtomics::interleave(make, advance, open, check), 4);
+}
+
+TEST_F(WorkerLogTest, OthersMayWaitIfTheBoundWasStale) {
+  SteppedLog log;
+  EXPECT_FALSE(log.open(5, [] { return 5; }).others_may_wait);
+  log.published(64);
+  EXPECT_TRUE(log.open(6, [] { return 9; }).others_may_wait);
 }
 
 }  // namespace

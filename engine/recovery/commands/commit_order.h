@@ -32,11 +32,12 @@
 
 namespace logjam {
 
-// A wait for another thread of the replay, which takes a few microseconds if that thread has a
-// core. To yield the own core may cost milliseconds if other programs want it, so the wait yields
-// late.
+// Waits for another thread of the replay. The wait takes a few microseconds if the other thread has
+// a core. A thread that gives up its own core may get it back only after milliseconds, if other
+// programs want it. So a thread gives up its core only after many pauses.
 class ReplayWait {
  public:
+  // Waits a moment. Called in a loop that looks whether the other thread has come far enough.
   void once() {
     constexpr uint32_t kPauses = 1000;
     if (pauses_ < kPauses) {

@@ -156,7 +156,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   template <class Watermark>
   void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark) {
     for (uint32_t s = 0; s < streams(); ++s) {
-      if (watermark(s) < wanted) notify_flusher(s);
+      if (watermark(s) < wanted) stream(s).wanted_by_others();
     }
   }
 

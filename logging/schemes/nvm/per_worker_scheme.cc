@@ -55,6 +55,11 @@ uint64_t PerWorkerScheme::persisted_up_to(uint32_t worker, uint64_t* position) c
   return place == WorkerLog::kNone ? place : place - 1;
 }
 
+void PerWorkerScheme::wake_others() {
+  waiters().wake_durable();
+  if (watermark_wanted()) notify_flusher(watermark_stream());
+}
+
 uint64_t PerWorkerScheme::filled(uint32_t index) {
   if (index != watermark_stream()) return logs_[index].log.filled();
   if (watermark_wanted() && advancing_.try_lock()) {

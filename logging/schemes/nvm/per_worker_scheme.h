@@ -111,7 +111,8 @@ class PerWorkerScheme : public MultiStreamScheme {
     // The wait comes before the record has a number, because other workers would wait for that
     // number.
     const uint64_t waited = stream(worker).wait_for_space(me.end + bytes);
-    const uint64_t sequence = me.log.open(bound, draw_number);
+    const auto [sequence, others_may_wait] = me.log.open(bound, draw_number);
+    if (others_may_wait) wake_others();
     const uint64_t begin = me.end;
     me.end += bytes;
     return reservation(worker, begin, bytes, sequence, waited);
@@ -134,6 +135,10 @@ class PerWorkerScheme : public MultiStreamScheme {
   bool watermark_wanted() const {
     return watermark_.load(platform::memory_order_acquire) < wanted_.wanted();
   }
+
+  // Wakes the workers, and the flusher of the watermarks, that have found the number of an open
+  // record smaller than it is.
+  void wake_others();
 
   uint64_t filled(uint32_t index) override;
   void advance_watermark();

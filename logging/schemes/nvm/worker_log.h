@@ -6,6 +6,9 @@
 //   open        The worker stores in `place_` a bound, which is at most the number to come; fences;
 //               the scheme draws the number; the worker stores the number in `place_`.
 //   published   The worker stores the record's end in `filled_`, and then kNone in `place_`.
+//               The bound may be stale: then a thread that looked at this moment found a hole where
+//               there is none, and may have gone to sleep. So open() says that others may wait, and
+//               its caller looks for them after a fence.
 //   look        The thread loads `place_`, and then `filled_`. If it sees the `place_` that a
 //               publish, or the opening of a later record, has stored, it also sees all that was
 //               published before. So every record that is published with a number below the place
@@ -25,15 +28,20 @@ class BasicWorkerLog {
  public:
   static constexpr uint64_t kNone = ~uint64_t{0};
 
-  // Opens a record. Returns its number, which draw_number() returns, and which is at least `bound`.
-  // Called by the worker.
+  struct Opened {
+    uint64_t sequence;
+    bool others_may_wait;  // for a number between the bound and this one
+  };
+  // Opens a record. Its number is what draw_number() returns, which is at least `bound`. Called by
+  // the worker.
   template <class DrawNumber>
-  uint64_t open(uint64_t bound, const DrawNumber& draw_number) {
+  Opened open(uint64_t bound, const DrawNumber& draw_number) {
     place_.store(bound, platform::memory_order_release);
     Atomics::full_fence();
     const uint64_t sequence = draw_number();
+    if (sequence == bound) return {sequence, false};
     place_.store(sequence, platform::memory_order_release);
-    return sequence;
+    return {sequence, true};
   }
   // Says that the open record is filled, and ends at `end`. Called by the worker.
   void published(uint64_t end) {

@@ -1,4 +1,6 @@
 // Silo's transaction numbers (TIDs). The upper bits of a TID are its epoch, the lower bits a count.
+// A worker that draws more TIDs in an epoch than the count has room for goes on with TIDs of the
+// next epoch, so these transactions are acknowledged one epoch later.
 // There is one current epoch, which any thread may end, and this class knows to which epochs the
 // workers may still add records.
 //
@@ -22,16 +24,27 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
+#include "logging/commit_point.h"
 #include "logging/schemes/common/worker_states.h"
 #include "platform/atomic.h"
+#include "platform/fatal.h"
 
 namespace logjam {
 
 template <class Atomics>
 class BasicEpochTids {
+  static constexpr uint32_t kCountBits = 26;
+
  public:
-  explicit BasicEpochTids(uint32_t workers) : workers_(workers) {}
+  // The last epoch: the TIDs of a later one have no room in a version word. It comes after two
+  // years of epochs of 1 ms.
+  static constexpr uint64_t kLastEpoch = (uint64_t{1} << (kSequenceBits - kCountBits)) - 2;
+
+  // Makes the numbers of `workers` workers. A test begins with another epoch than the first one.
+  explicit BasicEpochTids(uint32_t workers, uint64_t first_epoch = 1)
+      : workers_(workers), epoch_(first_epoch) {}
 
   static constexpr uint64_t epoch_of(uint64_t tid) { return tid >> kCountBits; }
   static constexpr uint64_t first_tid(uint64_t epoch) { return epoch << kCountBits; }
@@ -66,8 +79,16 @@ class BasicEpochTids {
     workers_[worker].bound.store(0, platform::memory_order_release);
   }
 
-  // Ends the current epoch, and returns it. The first epoch is 1. Any thread may call it.
-  uint64_t end_epoch() { return epoch_.fetch_add(1); }
+  // Ends the current epoch, and returns it. The first epoch is 1. Ends the process after the last
+  // one. Any thread may call it.
+  uint64_t end_epoch() {
+    const uint64_t ended = epoch_.fetch_add(1);
+    if (ended >= kLastEpoch) {
+      platform::fatal("--log=silo has had all its " + std::to_string(kLastEpoch) +
+                      " epochs; --continue begins to count again");
+    }
+    return ended;
+  }
   // Returns the last epoch that has ended. Any thread may call it.
   uint64_t ended() const { return epoch_.load(platform::memory_order_acquire) - 1; }
   // Returns the last epoch that is over for the workers `first`, `first` + `stride`, ... Any thread
@@ -82,8 +103,6 @@ class BasicEpochTids {
   }
 
  private:
-  static constexpr uint32_t kCountBits = 32;
-
   struct State {
     uint64_t tid = 0;
     bool drawn = false;  // by draw(), for all records of a transaction
@@ -91,7 +110,7 @@ class BasicEpochTids {
   };
 
   WorkerStates<State> workers_;
-  alignas(platform::kCacheLine) typename Atomics::template atomic<uint64_t> epoch_{1};
+  alignas(platform::kCacheLine) typename Atomics::template atomic<uint64_t> epoch_;
 };
 
 using EpochTids = BasicEpochTids<platform::Atomics>;

@@ -33,7 +33,9 @@
 //   watermark    the last epoch with a watermark record. It is stored (release) under the lock
 //                that chunks are passed under, when the watermark record has its place.
 //   wanted_      the largest epoch with a reservation. It is raised before a worker can wait for
-//                it.
+//                it. The thread that raises it fences, and looks whether that epoch has ended. The
+//                thread that ends an epoch fences, and looks at wanted_. So one of the two tells
+//                the streams that have no watermark of the epoch.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -88,10 +90,16 @@ class Silo final : public MultiStreamScheme {
 
   CommitPoint publish(uint32_t worker, const LogReservation& reservation,
                       RecordRole role) override {
-    wanted_.raise(0, EpochTids::epoch_of(reservation.sequence));
+    const uint64_t epoch = EpochTids::epoch_of(reservation.sequence);
+    const bool first_of_epoch = wanted_.raise(0, epoch);
     loggers_[reservation.stream]->chunks.publish(buffers_[worker], reservation.bytes);
     tids_.published(worker, commits(role));
     stream(reservation.stream).published(commits(role));
+    if (first_of_epoch) {
+      // The epoch may have ended since the draw, when no stream wanted a watermark of it.
+      platform::full_fence();
+      if (tids_.ended() >= epoch) notify_lagging_flushers();
+    }
     return CommitPoint::in_every_stream(reservation.sequence);
   }
 
@@ -112,9 +120,7 @@ class Silo final : public MultiStreamScheme {
     const uint64_t ended = tids_.end_epoch();
     VLOG(2) << "epoch " << ended << " ended";
     platform::full_fence();
-    notify_lagging_flushers(wanted_.wanted(), [&](uint32_t s) {
-      return loggers_[s]->watermark.load(memory_order_relaxed);
-    });
+    notify_lagging_flushers();
   }
 
   bool idle() const override { return !watermark_lags() && MultiStreamScheme::idle(); }
@@ -137,6 +143,11 @@ class Silo final : public MultiStreamScheme {
     platform::atomic<uint64_t> watermark{0};
   };
 
+  void notify_lagging_flushers() {
+    MultiStreamScheme::notify_lagging_flushers(wanted_.wanted(), [&](uint32_t s) {
+      return loggers_[s]->watermark.load(memory_order_relaxed);
+    });
+  }
   bool watermark_lags() const {
     return std::ranges::any_of(loggers_, [&](const auto& logger) {
       return logger->watermark.load(memory_order_acquire) < wanted_.wanted();
