@@ -79,6 +79,10 @@ constexpr RowColumn kColumns[] = {
     {"exec_*_us", "run", "time from the first start to pre-commit"},
     {"inserts", "micro", "inserts of the measured time"},
     {"inserts_s", "micro", "inserts a second"},
+    {"least_inserts", "micro",
+     "inserts of the thread that made the fewest; it starved if they are far fewer than "
+     "`most_inserts`"},
+    {"most_inserts", "micro", "inserts of the thread that made the most"},
     {"mb_s", "micro", "megabytes inserted a second"},
     {"ns_insert", "micro", "nanoseconds of a thread for each insert"},
     {"groups_per_insert", "micro",

@@ -51,6 +51,8 @@ namespace {
 using log_insert::Floor;
 using platform::refuse;
 
+constexpr uint64_t kStarved = 10;  // times fewer inserts than another thread
+
 Floor chosen_floor() {
   if (FLAGS_floor.empty()) return Floor::kNone;
   if (FLAGS_floor == "copy") return Floor::kCopy;
@@ -146,6 +148,8 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
       {"seconds", number(result.seconds, 3)},
       {"inserts", result.inserts},
       {"inserts_s", number(per(inserts, result.seconds), 0)},
+      {"least_inserts", result.least_inserts},
+      {"most_inserts", result.most_inserts},
       {"mb_s", number(per(static_cast<double>(result.bytes) * 1e-6, result.seconds), 2)},
       {"ns_insert", number(per(result.seconds * 1e9 * options.threads, inserts), 2)},
       {"groups_per_insert", groups_per_insert(result.counters)},
@@ -197,6 +201,10 @@ int micro_command() {
   workers.end();
   const Row row = make_row(log, options, result, unsafe);
   print_summary(row);
+  if (result.most_inserts > kStarved * result.least_inserts) {
+    std::printf("note: a thread starved: it made %lu inserts, and another one %lu\n",
+                result.least_inserts, result.most_inserts);
+  }
   if (!workers.cost().empty()) std::printf("note: %s\n", workers.cost().c_str());
   append_row(row);
   write_cdf(result.commit);

@@ -100,6 +100,11 @@ class MemoryFiles final : public platform::Files {
   void fail(const std::string& path, FileCall call, int error, uint64_t after = 0);
   // Takes back all fail() calls.
   void mend();
+  // Returns how many files and directories are open.
+  size_t open_files() const {
+    const std::lock_guard guard(mutex_);
+    return open_.size();
+  }
   // Limits the lengths of all files together, without the ranges that were punched. A write beyond
   // it takes the sectors that fit, or fails with ENOSPC. Removed files count until they are closed.
   void limit(uint64_t bytes);

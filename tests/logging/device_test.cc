@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -84,6 +85,7 @@ TEST(DeviceSpec, AnOpenDeviceHasTheTraitsOfItsSpecAndFaultyThoseOfItsInnerDevice
         EXPECT_EQ(traits.discards, expected.discards);
       }
       EXPECT_EQ(device->memory() != nullptr, expected.is_memory);
+      EXPECT_TRUE(std::has_single_bit(device->block_bytes()));
       EXPECT_EQ(std::filesystem::exists(directory.file()), expected.keeps);
     }
   }

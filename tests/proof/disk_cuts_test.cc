@@ -135,6 +135,7 @@ TEST_P(DiskCuts, LeaveWhatWasAcknowledged) {
         last = n;
       };
       ASSERT_EQ(scenario.log.live(life, acknowledged), "");
+      EXPECT_EQ(disk.open_files(), 0u);
     }
     cut(disk, replaced, i > 0, life.damaged);
     if (HasFatalFailure()) return;
@@ -145,6 +146,7 @@ TEST_P(DiskCuts, LeaveWhatWasAcknowledged) {
     {
       const platform::ReplaceFiles replace(again);
       ASSERT_EQ(scenario.log.checkpoint(), "");
+      EXPECT_EQ(again.open_files(), 0u);
     }
     cut(again, 0, true, "");
     if (HasFatalFailure()) return;

@@ -5,7 +5,9 @@
 // number.
 #include "workloads/log_insert/log_insert.h"
 
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "engine/run/commit_pipeline.h"
 #include "engine/run/sleep_through.h"
@@ -156,6 +158,7 @@ class alignas(platform::kCacheLine) Inserter {
 // All counts up to one moment.
 struct Reading {
   uint64_t ns = 0, inserts = 0, bytes = 0;
+  std::vector<uint64_t> inserts_of;  // by thread
   HistogramSum commit;
   platform::ProcessUse usage;
   Counters counters;
@@ -172,7 +175,8 @@ Result drive(Log& log, const Options& options) {
   const auto read = [&] {
     Reading reading;
     for (const auto& inserter : inserters) {
-      reading.inserts += inserter->inserts();
+      reading.inserts_of.push_back(inserter->inserts());
+      reading.inserts += reading.inserts_of.back();
       reading.bytes += inserter->bytes();
       reading.commit.add(inserter->commit());
     }
@@ -202,6 +206,10 @@ Result drive(Log& log, const Options& options) {
   Result result;
   result.seconds = static_cast<double>(after.ns - before.ns) * 1e-9;
   result.inserts = after.inserts - before.inserts;
+  std::vector<uint64_t> inserts_of = after.inserts_of;
+  for (uint32_t id = 0; id < options.threads; ++id) inserts_of[id] -= before.inserts_of[id];
+  result.least_inserts = *std::ranges::min_element(inserts_of);
+  result.most_inserts = *std::ranges::max_element(inserts_of);
   result.bytes = after.bytes - before.bytes;
   result.commit = after.commit.since(before.commit);
   result.commits = result.commit.count();

@@ -45,6 +45,7 @@ struct Options {
 struct Result {
   double seconds = 0;  // of the measured phase, as are all other members
   uint64_t inserts = 0, bytes = 0, commits = 0;
+  uint64_t least_inserts = 0, most_inserts = 0;  // of a thread
   HistogramSum commit;  // ticks, from a transaction's first reserve to its acknowledgement
   platform::ProcessUse usage;
   Counters counters;

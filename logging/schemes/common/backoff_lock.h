@@ -7,15 +7,23 @@
 // starve beside a thread that inserts again and again. Waiters that sleep early make a convoy
 // (platform/event_count.h).
 //
-// Protocol. `state_` is the whole lock (Drepper, "Futexes are tricky", mutex 2). It is taken with
+// A thread that has the lock in its cache takes it again long before a sleeper has woken up. So a
+// sleeper that has waited for kMostWaitNs *starves*: until it has the lock, no thread takes the
+// lock that has not slept itself. The bound is long, because each hand-off to a sleeper costs a
+// wake-up, in which nobody has the lock.
+//
+// Protocol. `state_` is the lock (Drepper, "Futexes are tricky", mutex 2). It is taken with
 // acquire and released with release. A thread that goes to sleep, or has woken up, takes the lock
-// as kSleepers, so that its release wakes the next thread.
+// as kSleepers, so that its release wakes the next thread. `starving_` counts the threads that
+// starve, each of which adds and removes itself; try_lock() loads it (relaxed), and a late answer
+// only delays the starving thread.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "platform/atomic.h"
+#include "platform/clock.h"
 #include "platform/park.h"
 #include "platform/spin.h"
 
@@ -26,7 +34,7 @@ class BackoffLock {
   // Takes the lock and returns true, if it is free. Does not block.
   bool try_lock() {
     uint32_t seen = state_.load(platform::memory_order_relaxed);
-    return seen == kFree &&
+    return seen == kFree && starving_.load(platform::memory_order_relaxed) == 0 &&
            state_.compare_exchange_strong(seen, kHeld, platform::memory_order_acquire,
                                           platform::memory_order_relaxed);
   }
@@ -44,20 +52,33 @@ class BackoffLock {
   static constexpr uint32_t kFree = 0, kHeld = 1, kSleepers = 2;
   static constexpr uint32_t kMostPauses = 4;
   static constexpr uint32_t kRoundsBeforeSleep = 1024;
+  static constexpr uint64_t kMostWaitNs = 10'000'000;
 
-  void wait() {
+  [[gnu::noinline]] void wait() {
     platform::SpinWait spin;
     for (uint32_t pauses = 1; spin.rounds() < kRoundsBeforeSleep;
          pauses = std::min(2 * pauses, kMostPauses)) {
       for (uint32_t i = 0; i < pauses; ++i) spin.once();
       if (try_lock()) return;
     }
-    while (state_.exchange(kSleepers, platform::memory_order_acquire) != kFree) {
-      platform::wait_on(state_, kSleepers);
-    }
+    sleep();
   }
 
+  void sleep() {
+    const uint64_t begin = platform::now_ns();
+    bool starves = false;
+    while (state_.exchange(kSleepers, platform::memory_order_acquire) != kFree) {
+      platform::wait_on(state_, kSleepers);
+      if (starves || platform::now_ns() - begin < kMostWaitNs) continue;
+      starves = true;
+      starving_.fetch_add(1, platform::memory_order_relaxed);
+    }
+    if (starves) starving_.fetch_sub(1, platform::memory_order_relaxed);
+  }
+
+ protected:  // for tests
   platform::atomic<uint32_t> state_{kFree};
+  platform::atomic<uint32_t> starving_{0};
 };
 
 }  // namespace logjam
