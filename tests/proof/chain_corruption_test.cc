@@ -152,7 +152,7 @@ class ChainCorruptions : public testing::TestWithParam<const SchemeInfo*> {};
 
 TEST_P(ChainCorruptions, LeaveWhatWasAcknowledgedOrAreReported) {
   const char* wanted = std::getenv("LOGJAM_CORRUPTIONS");
-  const uint64_t count = wanted == nullptr ? 300 : std::strtoull(wanted, nullptr, 10);
+  const uint64_t count = wanted == nullptr ? 150 : std::strtoull(wanted, nullptr, 10);
   const uint64_t logs = 6 + count / 1000;
   struct Counts {
     uint64_t unharmed = 0, shorter = 0, silent = 0, reported = 0, refused = 0;
