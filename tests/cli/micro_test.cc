@@ -31,6 +31,7 @@ std::map<std::string, std::string> row_of(const std::string& flags) {
     columns[name] = value;
   }
   EXPECT_EQ(columns["inserts"], "2000") << ended.output;
+  EXPECT_EQ(columns["least_inserts"] + ", " + columns["most_inserts"], "500, 500");
   return columns;
 }
 

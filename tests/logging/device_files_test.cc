@@ -81,30 +81,36 @@ TEST(DeviceFiles, AfterACutAtAnyStepTheLogHasWhatWasAcknowledged) {
   EXPECT_GT(expect_log_at_each_step(disk), 200u);
 }
 
-// The device's grower without its thread, and the log, in turn.
-TEST(DeviceFiles, AfterACutAtAnyStepAReleasedSegmentIsNotTakenForAnother) {
-  MemoryFiles disk;
-  const platform::ReplaceFiles replace(disk);
-  ASSERT_EQ(platform::make_directories("log", nullptr), 0);
-  FreeSegments free(kPath);
-  SegmentMaker maker(kPath, Segments{kSegment}, 0, free);
+// A log directory on a disk in memory, and the maker of the segments there, without its thread.
+class SegmentFiles : public testing::Test {
+ protected:
+  MemoryFiles disk_;
+  const platform::ReplaceFiles replace_{disk_};
+  const int made_ = platform::make_directories("log", nullptr);
+  FreeSegments free_{kPath};
+  SegmentMaker maker_{kPath, Segments{kSegment}, 0, free_};
+};
+
+// The maker and the log take turns.
+TEST_F(SegmentFiles, AfterACutAtAnyStepAReleasedSegmentIsNotTakenForAnother) {
+  ASSERT_EQ(made_, 0);
   for (uint64_t index = 0; index < 7; ++index) {
-    while (maker.ready() <= index * kSegment) ASSERT_EQ(maker.go_on(kSegment / 2), 0);
+    while (maker_.ready() <= index * kSegment) ASSERT_EQ(maker_.go_on(kSegment / 2), 0);
     const int file = files().open(segment_path(kPath, index), O_RDWR);
     ASSERT_GE(file, 0);
     for (uint64_t at = 0; at < kSegment; at += kPiece) {
       const uint64_t in_log = index * kSegment + at;
       ASSERT_EQ(platform::write_all(file, at, piece_at(in_log), true), 0);
-      disk.mark(in_log + kPiece);
+      disk_.mark(in_log + kPiece);
     }
     files().close(file);
     if (index < 2) continue;
-    disk.mark(~((index - 1) * kSegment));
-    ASSERT_EQ(free.release(index - 1, 2), 0);
+    disk_.mark(~((index - 1) * kSegment));
+    ASSERT_EQ(free_.release(index - 1, 2), 0);
   }
-  EXPECT_GT(expect_log_at_each_step(disk), 300u);
+  EXPECT_GT(expect_log_at_each_step(disk_), 300u);
   size_t renamed = 0;
-  for (size_t i = 0; i < disk.steps(); ++i) renamed += disk.step(i).starts_with("rename") ? 1 : 0;
+  for (size_t i = 0; i < disk_.steps(); ++i) renamed += disk_.step(i).starts_with("rename") ? 1 : 0;
   EXPECT_GT(renamed, 1u);
 }
 
@@ -135,17 +141,13 @@ TEST(DeviceFiles, ACrashOfTheNextProcessLosesNothingEither) {
 }
 
 // A segment counts when its name is durable, too.
-TEST(DeviceFiles, ASegmentWhoseNameCannotBeSyncedIsNotReady) {
-  MemoryFiles disk;
-  const platform::ReplaceFiles replace(disk);
-  ASSERT_EQ(platform::make_directories("log", nullptr), 0);
-  FreeSegments free(kPath);
-  SegmentMaker maker(kPath, Segments{kSegment}, 0, free);
-  disk.fail("log", FileCall::kSync, EIO, 1);  // the first sync is the file's
+TEST_F(SegmentFiles, OneWhoseNameCannotBeSyncedIsNotReady) {
+  ASSERT_EQ(made_, 0);
+  disk_.fail("log", FileCall::kSync, EIO, 1);  // the first sync is the file's
   int error = 0;
-  while (error == 0 && maker.ready() == 0) error = maker.go_on(kSegment);
+  while (error == 0 && maker_.ready() == 0) error = maker_.go_on(kSegment);
   EXPECT_EQ(error, EIO);
-  EXPECT_EQ(maker.ready(), 0u);
+  EXPECT_EQ(maker_.ready(), 0u);
 }
 
 // A run begins when its preallocated files are on the disk, so that no later write fails there.

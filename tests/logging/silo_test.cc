@@ -1,4 +1,5 @@
 // Silo's epochs. Each test runs on one thread, without flushers, and decides the interleaving.
+#include "logging/schemes/silo/epoch_tids.h"
 #include "tests/logging/scripted_log.h"
 
 namespace logjam {
@@ -14,7 +15,7 @@ class SiloTest : public ScriptedLog {
     open();
   }
 
-  static uint64_t epoch_of(uint64_t tid) { return tid >> 32; }
+  static uint64_t epoch_of(uint64_t tid) { return EpochTids::epoch_of(tid); }
   // Does the epoch thread's work until the epoch ends. Its first step only reads the clock.
   void end_epoch() {
     const uint64_t before = epoch_of(publish(3).sequence);
@@ -126,6 +127,18 @@ TEST_F(SiloTest, NumbersContainTheEpochAndExceedDependencies) {
   const Published reader = publish(1, {.max_read = second.sequence + 5, .reads = true});
   EXPECT_EQ(reader.sequence, second.sequence + 6);
   EXPECT_EQ(publish(1).sequence, reader.sequence + 1);
+}
+
+// The TID is drawn before the epoch ends, and published after that, when no stream has been told to
+// write the epoch's watermark. T is an hour: the other stream writes at once only if it is told.
+TEST_F(SiloTest, TheFirstCommitOfAnEpochThatHasEndedTellsTheOtherStream) {
+  options_.config.flush_us = uint64_t{3600} * 1'000'000;
+  open();
+  scheme().draw_number(0, {});
+  for (int i = 0; i < 4; ++i) scheme().flush(kStreams, false);  // the first one reads the clock
+  EXPECT_EQ(epoch_of(publish(0).sequence), 1u);
+  for (int i = 0; i < 3; ++i) scheme().flush(1, false);
+  EXPECT_GT(scheme().durable_positions()[1], 0u);
 }
 
 // A record that an idle worker left in its buffer is flushed with its epoch.

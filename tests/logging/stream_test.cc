@@ -409,6 +409,23 @@ TEST_F(ByPolicy, AFlushIsMadeWhenXCommitsOrLBytesWait) {
   }
 }
 
+// Commits in other streams have waited for their T. Nothing else comes before its own T.
+TEST_F(ByPolicy, OnlyWhatOthersWaitForDoesNotWaitForT) {
+  open("sync");
+  stream_->wanted_by_others();
+  filled_.store(100);  // a watermark record
+  EXPECT_EQ(flushed(), 100u);
+  publish(200);
+  stream_->wanted_by_others();
+  EXPECT_EQ(flushed(), 100u);
+
+  open("sync");
+  stream_->wanted_by_others();
+  EXPECT_EQ(flushed(), 0u);  // nothing is wanted any more
+  publish(100);
+  EXPECT_EQ(flushed(), 0u);
+}
+
 // A commit that is filled after the flush took its end counts for the next flush.
 TEST_F(ByPolicy, CommitsThatAFlushDoesNotCoverCountForTheNextOne) {
   config_.flush_txns = 2;

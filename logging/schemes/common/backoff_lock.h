@@ -8,9 +8,9 @@
 // (platform/event_count.h).
 //
 // A thread that has the lock in its cache takes it again long before a sleeper has woken up. So a
-// sleeper that has waited for kMostWaitNs *starves*: until it has the lock, no thread takes the
-// lock that has not slept itself. The bound is long, because each hand-off to a sleeper costs a
-// wake-up, in which nobody has the lock.
+// sleeper that has waited for kMostWaitNs *starves*: until it has the lock, no thread that comes or
+// spins takes the lock. Only those that sleep, or are about to, compete with it. The bound is long,
+// because each hand-off to a sleeper costs a wake-up, in which nobody has the lock.
 //
 // Protocol. `state_` is the lock (Drepper, "Futexes are tricky", mutex 2). It is taken with
 // acquire and released with release. A thread that goes to sleep, or has woken up, takes the lock

@@ -5,10 +5,10 @@
 // (acquire):
 //   open        The worker stores in `place_` a bound, which is at most the number to come; fences;
 //               the scheme draws the number; the worker stores the number in `place_`.
-//   published   The worker stores the record's end in `filled_`, and then kNone in `place_`.
 //               The bound may be stale: then a thread that looked at this moment found a hole where
 //               there is none, and may have gone to sleep. So open() says that others may wait, and
 //               its caller looks for them after a fence.
+//   published   The worker stores the record's end in `filled_`, and then kNone in `place_`.
 //   look        The thread loads `place_`, and then `filled_`. If it sees the `place_` that a
 //               publish, or the opening of a later record, has stored, it also sees all that was
 //               published before. So every record that is published with a number below the place
