@@ -1,21 +1,25 @@
-// `centr`: one mutex around acquire, fill and release. It is the baseline of Aether (Alg. 1): a
-// flush blocks no insert. The baseline of P-WAL, which flushes under the mutex, is
+// `centr`: one lock around acquire, fill and release. It is the baseline of Aether (Alg. 1): a
+// flush blocks no insert. The baseline of P-WAL, which flushes under its lock, is
 // `centr-lockflush`.
 //
-// Protocol. `sbl_` is stored (release) under the mutex, and loaded (acquire) by flushers.
+// Aether's algorithms share one lock L. So this lock is the one of `aether-*` and `poplar`, and a
+// comparison shows the algorithms and not their locks.
+//
+// Protocol. `sbl_` is stored (release) under the lock, and loaded (acquire) by flushers.
 #include "logging/scheme_registry.h"
+#include "logging/schemes/common/handoff_lock.h"
 #include "logging/schemes/common/single_stream_scheme.h"
-#include "platform/mutex.h"
+#include "platform/atomic.h"
 
 namespace logjam {
 namespace {
 
 class Centr final : public SingleStreamScheme {
  public:
-  explicit Centr(const LogConfig& config) : SingleStreamScheme(config) {}
+  explicit Centr(const LogConfig& config) : SingleStreamScheme(config), lock_(config.workers) {}
 
   LogReservation reserve(uint32_t, const Dependencies&, uint32_t bytes) override {
-    mutex_.lock();
+    lock_.lock();
     const uint64_t begin = sbl_.load(platform::memory_order_relaxed);
     const uint64_t waited = stream().wait_for_space(begin + bytes);
     return reservation(begin, bytes, waited);
@@ -23,7 +27,7 @@ class Centr final : public SingleStreamScheme {
 
   CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override {
     sbl_.store(reservation.sequence, platform::memory_order_release);
-    mutex_.unlock();
+    lock_.unlock();
     stream().published(commits(role));
     return commit_point(reservation.sequence);
   }
@@ -31,14 +35,14 @@ class Centr final : public SingleStreamScheme {
  private:
   uint64_t sbl() const override { return sbl_.load(platform::memory_order_acquire); }
 
-  alignas(platform::kCacheLine) platform::mutex mutex_;
+  alignas(platform::kCacheLine) [[no_unique_address]] HandoffLock lock_;
   platform::atomic<uint64_t> sbl_{0};
 };
 
 const SchemeRegistration registration({
     .name = "centr",
     .streams = "1",
-    .buffer = "one mutex around acquire, fill, release",
+    .buffer = "one lock around acquire, fill, release",
     .sequence = "byte offset (LSN)",
     .flushed_by = "leader or daemon",
     .safe_when = "LSN <= durable",

@@ -85,7 +85,7 @@ class CrashOfAnAddedScheme : public testing::Test {
     std::ifstream in(path);
     std::string source{std::istreambuf_iterator<char>(in), {}};
     replace_only("\n\nnamespace logjam \\{", "\n" + walk[1] + "\nnamespace logjam {", &source);
-    replace_only("\n    mutex_.lock\\(\\);\n", "\n" + walk[2], &source);
+    replace_only("\n    lock_.lock\\(\\);\n", "\n" + walk[2], &source);
     replace_only("\n\\}\\);\n", "\n" + walk[3] + "});\n", &source);
     std::ofstream(path) << source;
 

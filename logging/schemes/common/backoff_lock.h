@@ -31,6 +31,9 @@ namespace logjam {
 
 class BackoffLock {
  public:
+  // Makes a lock whose waiters spin before they sleep, or sleep at once.
+  explicit BackoffLock(bool spins = true) : rounds_before_sleep_(spins ? 1024 : 0) {}
+
   // Takes the lock and returns true, if it is free. Does not block.
   bool try_lock() {
     uint32_t seen = state_.load(platform::memory_order_relaxed);
@@ -51,12 +54,11 @@ class BackoffLock {
  private:
   static constexpr uint32_t kFree = 0, kHeld = 1, kSleepers = 2;
   static constexpr uint32_t kMostPauses = 4;
-  static constexpr uint32_t kRoundsBeforeSleep = 1024;
   static constexpr uint64_t kMostWaitNs = 10'000'000;
 
   [[gnu::noinline]] void wait() {
     platform::SpinWait spin;
-    for (uint32_t pauses = 1; spin.rounds() < kRoundsBeforeSleep;
+    for (uint32_t pauses = 1; spin.rounds() < rounds_before_sleep_;
          pauses = std::min(2 * pauses, kMostPauses)) {
       for (uint32_t i = 0; i < pauses; ++i) spin.once();
       if (try_lock()) return;
@@ -79,6 +81,9 @@ class BackoffLock {
  protected:  // for tests
   platform::atomic<uint32_t> state_{kFree};
   platform::atomic<uint32_t> starving_{0};
+
+ private:
+  const uint32_t rounds_before_sleep_;
 };
 
 }  // namespace logjam

@@ -15,6 +15,9 @@
 //   this, 2 threads                   aether-cd        6.3       2.6
 //   milan2x64, 17 threads, 16 cores   aether-c        30         1.4
 //
+// With --test=lock_sleeps_at_once:1, waiters do not spin, as at glibc's mutex, which is what many
+// baselines have.
+//
 // The lock ends within a cache line, so that what it guards can lie there, too
 // ([[no_unique_address]]): threads in line stay off that line.
 #pragma once
@@ -32,8 +35,9 @@ class HandoffLock {
  public:
   // Makes a lock that up to `threads` threads take.
   explicit HandoffLock(uint32_t threads)
-      : in_line_(threads >= kLeastInLine &&
-                 threads <= static_cast<uint32_t>(platform::core_count())) {}
+      : in_line_(threads >= kLeastInLine && !waiters_sleep_at_once() &&
+                 threads <= static_cast<uint32_t>(platform::core_count())),
+        word_(!waiters_sleep_at_once()) {}
 
   bool in_line() const { return in_line_; }
   // Takes the lock and returns true, if it is free. Does not block.
@@ -44,6 +48,8 @@ class HandoffLock {
 
  private:
   static constexpr uint32_t kLeastInLine = 12;
+
+  static bool waiters_sleep_at_once();
 
   const bool in_line_;
   [[no_unique_address]] QueueLock line_;
