@@ -8,11 +8,6 @@
 #include "logging/scheme_registry.h"
 #include "platform/fatal.h"
 
-DEFINE_string(as, "",
-              "a preset of defaults; paper: as the papers describe, with one write at a time for "
-              "each stream, no pause between writes, workers in the normal class, and Silo's "
-              "epochs of 40 ms");
-
 namespace logjam {
 namespace {
 
@@ -26,9 +21,6 @@ constexpr std::array<std::pair<std::string_view, Commands>, 8> kCommands = {{{"r
                                                                              {"machine", kMachine},
                                                                              {"list", kList},
                                                                              {"help", kHelp}}};
-
-constexpr std::pair<const char*, const char*> kPublished[] = {
-    {"io_depth", "1"}, {"flush_gap_us", "0"}, {"worker_class", "normal"}};
 
 // Returns whether logs store the flag in their headers, because a recovery needs it.
 bool in_headers(std::string_view name) {
@@ -77,7 +69,6 @@ std::span<const FlagGroup> flag_groups() {
         {"warmup", kLogging},
         {"transactions", kLogging},
         {"rate", kRun},
-        {"as", kLogging},
         {"locks", kRun},
         {"pipeline_depth", kLogging},
         {"seed", kLogging},
@@ -96,6 +87,7 @@ std::span<const FlagGroup> flag_groups() {
        {{"flush", kLogging},
         {"flush_gap_us", kLogging},
         {"flush_help", kLogging},
+        {"io_bytes", kLogging},
         {"io_depth", kLogging}}},
       {"Threads and cores",
        {{"placement", kLogging | kList},
@@ -159,18 +151,6 @@ void refuse_misplaced_flags(Commands command) {
     if (flag.is_default || (commands & command) != 0) continue;
     platform::refuse("--" + flag.name + " is a flag of " + names_of(commands) + ", not of " +
                      names_of(command));
-  }
-}
-
-void apply_preset() {
-  if (FLAGS_as.empty()) return;
-  if (FLAGS_as != "paper") platform::refuse("--as=" + FLAGS_as + " is not a preset; paper is");
-  const auto set = [](const char* flag, const char* value) {
-    gflags::SetCommandLineOptionWithMode(flag, value, gflags::SET_FLAGS_DEFAULT);
-  };
-  for (const auto& [flag, value] : kPublished) set(flag, value);
-  for (const SchemeInfo& scheme : all_schemes()) {
-    for (const auto& [flag, value] : scheme.published_flags) set(flag, value);
   }
 }
 

@@ -1,4 +1,4 @@
-// The flags of each command, and the preset --as=paper. The main thread calls these functions.
+// The flags of each command. The main thread calls these functions.
 //
 // flags.cc has a table of the commands' flags. It does not list the flags of log schemes and
 // workloads: the directory of the file that defines such a flag says what the flag belongs to. Its
@@ -43,8 +43,6 @@ Commands commands_of(const gflags::CommandLineFlagInfo& flag);
 
 // Refuses each flag that was given, in a flag file or elsewhere, unless it belongs to the command.
 void refuse_misplaced_flags(Commands command);
-// Changes the defaults of flags to those of --as. Refuses an unknown preset.
-void apply_preset();
 
 // Returns the flags that were given, as "--a=b --c=d", for an output row.
 std::string changed_flags();

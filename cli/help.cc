@@ -29,10 +29,10 @@ constexpr About kAbout[] = {
 // The flags that help_of() shows, most used first. For each command but run, help_of() also shows
 // the flags that no other command has.
 constexpr std::string_view kMostUsed[] = {
-    "workload", "log",     "cc",       "commit",       "threads",   "seconds",
-    "warmup",   "wal_dir", "device",   "overwrite",    "continue",  "checkpoint",
-    "as",       "locks",   "rate",     "transactions", "placement", "csv",
-    "json",     "cdf",     "timeline", "verify",       "history",   "seed"};
+    "workload", "log",      "cc",           "commit",    "threads",  "seconds",
+    "warmup",   "wal_dir",  "device",       "overwrite", "continue", "checkpoint",
+    "locks",    "rate",     "transactions", "placement", "csv",      "json",
+    "cdf",      "timeline", "verify",       "history",   "seed"};
 
 // Flags of gflags and glog that are useful here.
 constexpr std::string_view kOfLibraries[] = {"flagfile", "v", "vmodule", "logtostderr", "log_dir"};

@@ -48,6 +48,8 @@ DEFINE_uint64(
     flush_gap_us, 200,
     "least microseconds between two writes of a stream that busy workers fill; each write "
     "costs the workers some 30 us; not used with --flush");
+DEFINE_uint64(io_bytes, 4 << 20,
+              "largest write, the I/O unit; a power of 2; ELEDA's are 65536 and 524288");
 DEFINE_uint32(
     io_depth, 4,
     "writes that may be under way at once, for each log file; devices sync and nvm do one "
@@ -100,6 +102,8 @@ LogConfig log_config() {
   config.pinned_workers = workers_are_pinned();
   config.flush_gap_us = FLAGS_flush_gap_us;
   config.stripe_bytes = FLAGS_stripe_kb << 10;
+  refuse_if(check_power_of_two("io_bytes", FLAGS_io_bytes, 4 << 10));
+  config.io_bytes = FLAGS_io_bytes;
   return config;
 }
 

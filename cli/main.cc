@@ -74,7 +74,6 @@ int main(int argc, char** argv) {
     refuse("\"" + std::string(argv[argc - 1]) + "\" is not a flag; flags begin with --");
   }
   refuse_misplaced_flags(command);
-  apply_preset();
   reserve_stdout_for_json();
   switch (command) {
     case kRun:

@@ -11,6 +11,7 @@ constexpr std::string_view kSysbench =
 
 // Each old name, and the rest of a sentence that begins with "--NAME is".
 constexpr std::pair<std::string_view, std::string_view> kOld[] = {
+    {"as", "gone: --flagfile=config/papers/NAME.flags has a paper's settings"},
     {"carray_force", "--test=aether_force:N now"},
     {"carray_slots", "--aether_slots now"},
     {"checkpoint_files", "gone: a checkpoint has a file for each core"},
@@ -23,6 +24,7 @@ constexpr std::pair<std::string_view, std::string_view> kOld[] = {
     {"dump_row_bytes", "gone: 16 bytes of each row are printed"},
     {"dump_run", "--range=run:N now"},
     {"dump_transactions", "--range=count:N now"},
+    {"eleda_io_bytes", "--io_bytes now"},
     {"elr", "--locks=early, or for false --locks=write, now"},
     {"epoch_ms", "--silo_epoch_ms now"},
     {"first_core", "--placement=compact:N now"},
@@ -32,7 +34,7 @@ constexpr std::pair<std::string_view, std::string_view> kOld[] = {
     {"history_die_after", "--test=history_die_after:N now"},
     {"hop_bytes", "--eleda_hop_bytes now"},
     {"inserts", "--transactions now"},
-    {"io_unit_bytes", "--eleda_io_bytes or --poplar_segment_bytes now"},
+    {"io_unit_bytes", "--io_bytes or --poplar_segment_bytes now"},
     {"keep_locks", "--locks=write or all now"},
     {"ledger_cells", "--ledger=cells:N now"},
     {"ledger_dawdle", "--test=ledger_dawdle:N now"},
@@ -55,6 +57,7 @@ constexpr std::pair<std::string_view, std::string_view> kOld[] = {
     {"oltp_ranges", kSysbench},
     {"out", "gone: `logjam machine` writes to stdout"},
     {"pin", "--placement now, and --placement=none pins no worker"},
+    {"pwal_ack", "--ack now"},
     {"repetitions", "gone: each cost is measured 9 times"},
     {"report", kOtherBuild},
     {"scm_stale_bounds", "--test=scm_stale_bounds:1 now"},

@@ -20,4 +20,12 @@ std::string check_range(std::string_view flag, double value, double least, doubl
   return why.str();
 }
 
+std::string check_one_of(std::string_view flag, std::string_view value, std::string_view one,
+                         std::string_view other) {
+  if (value == one || value == other) return "";
+  std::ostringstream why;
+  why << "--" << flag << "=" << value << " is neither " << one << " nor " << other;
+  return why.str();
+}
+
 }  // namespace logjam

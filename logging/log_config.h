@@ -24,6 +24,9 @@ struct LogTraits {
   bool commands = false;
   // If false, nothing is logged, and commits are durable at once by definition (scheme `none`).
   bool logs = true;
+  // If true and the device is memory, records are filled in that memory, and a flush only writes
+  // their cache lines back. If false, they are filled in a ring of DRAM, and a flush copies them.
+  bool fills_device_memory = false;
   // If true, workers persist records in place. The device must then be memory (`nvm`). The log
   // cannot be striped, because only Stream stripes.
   bool in_place = false;
@@ -35,6 +38,7 @@ struct LogConfig {
   uint32_t sockets = 1;
   uint64_t run = 0;                  // seeds record checksums; filled in by Log
   uint64_t buffer_bytes = 64 << 20;  // --log_buffer_mb, per stream
+  uint64_t io_bytes = 4 << 20;       // --io_bytes: no write is larger (or one block)
   uint64_t flush_txns = 0;           // --flush=txns:N; 0 means that it is not a criterion
   uint64_t flush_bytes = 0;          // --flush=bytes:N; 0 likewise
   uint64_t flush_us = 0;             // --flush=us:N; 0 likewise

@@ -35,8 +35,6 @@ struct SchemeInfo {
   std::function<std::string()> unsafe = [] { return std::string(); };
   // The scheme's flags on which `recovery` depends: recovery takes them from the log.
   std::vector<std::string_view> recovery_flags = {};
-  // The defaults that the scheme's flags have with --as=paper, as pairs of a flag and its value.
-  std::vector<std::pair<const char*, const char*>> published_flags = {};
 
   // Makes a running scheme on `config.devices`.
   std::unique_ptr<LogScheme> make(LogConfig config) const {

@@ -33,7 +33,7 @@ def fio_mb_s(folder, kib, depth, seconds):
 
 def written(runner, folder, kib, depth, seconds):
     """Returns the rates of the log-insert benchmark, which fills the log as fast as the buffer takes it."""
-    flags = {"log": "eleda", "device": "file", "eleda_io_bytes": kib << 10, "io_depth": depth,
+    flags = {"log": "eleda", "device": "file", "io_bytes": kib << 10, "io_depth": depth,
              "threads": 1, "record_bytes": 4096, "flush_gap_us": 0, "log_prealloc_mb": 4096,
              "seconds": seconds}
     return (float(runner.run(Point(0, {}, "micro", flags)).row["mb_s"]),

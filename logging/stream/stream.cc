@@ -29,7 +29,7 @@ uint64_t longest_write(uint64_t wanted, uint32_t depth, uint64_t block) {
 }  // namespace
 
 Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waiters,
-               StreamOwner& owner, uint64_t max_write_bytes, Writers writers)
+               StreamOwner& owner, Writers writers)
     : index_(index),
       devices_(config, index),
       waiters_(waiters),
@@ -37,13 +37,15 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       home_(home_of(config, index, writers)),
       shared_(home_.writers > 1),
       ring_(config.buffer_bytes, devices_.block_bytes(), home_.node),
+      memory_(config.traits.fills_device_memory ? config.devices[index]->memory() : nullptr),
       policy_(FlushPolicy::of(config)),
-      discards_(devices_.discards()),
+      discards_(devices_.traits().discards),
+      at_once_(devices_.traits().at_once),
       help_(config.flush_help),
       pollable_(config.flush_help && !config.preemptible_workers && !devices_.start_blocks()),
       look_ticks_(platform::ns_to_ticks(kLookEveryNs)),
       safety_timeout_ns_(config.safety_timeout_ns),
-      max_write_bytes_(longest_write(max_write_bytes, devices_.depth(), ring_.block())),
+      max_write_bytes_(longest_write(config.io_bytes, devices_.depth(), ring_.block())),
       lead_(index, waiters),
       daemon_(config) {}
 
@@ -98,18 +100,19 @@ void Stream::published(bool commits) {
   tell();
 }
 
-void Stream::wanted_by_others() {
+void Stream::wanted_by_others(Flush flush) {
   platform::full_fence();
   if (discards_) return;
-  if (oldest_.load(platform::memory_order_relaxed) == 0) {
+  const bool now = flush == Flush::kNow && !policy_.immediate();
+  if (now || oldest_.load(platform::memory_order_relaxed) == 0) {
     oldest_.store(kLongAgo, platform::memory_order_relaxed);
   }
-  tell();
+  tell(now);
 }
 
-void Stream::tell() {
+void Stream::tell(bool now) {
   lead_.offer([this] { return work_pending(); });
-  daemon_.published([this] { return enough(look()); });
+  daemon_.published([&] { return now || enough(look()); });
 }
 
 uint64_t Stream::sleep_for_space(uint64_t end) {
@@ -162,7 +165,7 @@ void Stream::poll(Flush flush) {
 bool Stream::step(Flush flush, bool may_block) {
   bool advanced = devices_.under_way() != 0 && finish();
   if (devices_.all_busy()) return advanced;
-  if (write(look_to_write(), flush, may_block) && may_block) advanced |= finish();
+  if (write(look_to_write(), flush, may_block) && (may_block || at_once_)) advanced |= finish();
   return advanced;
 }
 
@@ -202,7 +205,8 @@ bool Stream::write(const Progress& filled, Flush flush, bool may_block) {
     const uint64_t begin = ring_.block_down(member->next);
     const uint64_t end =
         std::min({goal, begin + max_write_bytes_, devices_.stripe_end(member->next)});
-    const std::span<const std::byte> bytes(ring_.at(begin), ring_.block_up(end) - begin);
+    const std::span<const std::byte> bytes(at(begin, ring_.block_up(end) - begin),
+                                           ring_.block_up(end) - begin);
     flushes_.add();
     VLOG(2) << "flush: stream " << index_ << ", bytes " << begin << " to " << end
             << (flush == Flush::kNow ? ", forced" : "");
@@ -260,7 +264,7 @@ void Stream::write_log_end() {
   const uint64_t end = ring_.block_up(durable + kLogEndBytes);
   log_end_ =
       std::make_unique<platform::MirroredMemory>(end - begin);  // zeros, aligned for direct I/O
-  std::memcpy(log_end_->data(), ring_.at(begin), durable - begin);
+  std::memcpy(log_end_->data(), this->at(begin, durable - begin), durable - begin);
   for (uint64_t at = begin, chunk_end; at < end; at = chunk_end) {
     chunk_end = std::min(end, devices_.stripe_end(at));
     StripedDevices::Member& member = devices_.device_of(at);

@@ -37,8 +37,8 @@
 //   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
 //                    after its fence. The step that raises the goal sets it to 0, fences, and looks
 //                    at filled() again. So T runs even if no thread publishes any more.
-//                    wanted_by_others() sets it to kLongAgo if it is 0; the daemon takes that back
-//                    if there is nothing to write.
+//                    wanted_by_others() sets it to kLongAgo; the daemon takes that back if there
+//                    is nothing to write.
 // The timeouts that bound sleeps are a safety net, except for naps and T.
 //
 // On a device that discards there is no daemon, and no worker polls: a worker that finds the ring
@@ -80,19 +80,20 @@ class StreamOwner {
 
 class Stream {
  public:
-  static constexpr uint64_t kMaxWriteBytes = uint64_t{4} << 20;
-
   // Makes stream `index`, whose devices are those of `config`. They outlive the stream, as do the
-  // scheme's `waiters` and `owner`. No write is larger than `max_write_bytes` (or one block).
-  // `writers` says where the stream is at home.
+  // scheme's `waiters` and `owner`. `writers` says where the stream is at home.
   Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waiters, StreamOwner& owner,
-         uint64_t max_write_bytes = kMaxWriteBytes, Writers writers = Writers::kRoundRobin);
+         Writers writers = Writers::kRoundRobin);
 
   Ring& ring() { return ring_; }
   const Ring& ring() const { return ring_; }
   const StreamHome& home() const { return home_; }
-  // Returns where the byte at stream position `position` lies in memory. Any thread may call it.
-  std::byte* at(uint64_t position) const { return ring_.at(position); }
+  // Returns where the `bytes` from stream position `position` on lie in memory: in the ring, or in
+  // the device's own memory (LogTraits::fills_device_memory). Any thread may call it.
+  std::byte* at(uint64_t position, uint64_t bytes) const {
+    if (memory_ == nullptr) return ring_.at(position);
+    return memory_->mapped(devices_.file_offset(position), bytes);
+  }
   // Returns the position up to which the stream is durable. Any thread may call it.
   uint64_t durable() const { return durable_.load(platform::memory_order_acquire); }
   // Returns whether all that is filled is durable and no write is under way. Any thread may call
@@ -122,9 +123,10 @@ class Stream {
   // filled() may have advanced.
   void published(bool commits);
   // Wakes them likewise, because commits in other streams wait for this one, which may have nothing
-  // to write yet. These commits have waited for the T of their own streams. So what this stream
-  // then writes, if it had nothing to write, does not wait for T again. Any thread may call it.
-  void wanted_by_others();
+  // to write yet. If it has nothing, what it then writes does not wait for T. With Flush::kNow, the
+  // commits have waited for the T of their own streams, and nothing here waits for T any more. Any
+  // thread may call it.
+  void wanted_by_others(Flush flush);
   // Takes a step if one is due, without blocking. Any worker may call it, between transactions.
   void poll(Flush flush = Flush::kByPolicy);
   // Blocks until the scheme says that `point`, a point in this stream, is durable. With
@@ -142,8 +144,8 @@ class Stream {
   Counters counters() const;
 
  private:
-  // Tells the threads that may wait for filled() to advance.
-  void tell();
+  // Tells the threads that may wait for filled() to advance; `now`: or for T to pass.
+  void tell(bool now = false);
   bool work_pending() const;
   // Returns how far the ring is filled. The commits are loaded before the position, and a publisher
   // counts its commit after it has advanced filled(). So all the commits lie before the position,
@@ -184,8 +186,10 @@ class Stream {
   const StreamHome home_;
   const bool shared_;  // several workers write to it
   Ring ring_;
+  PersistentMemory* const memory_;  // the device's, if records are filled there
   const FlushPolicy policy_;
   const bool discards_;        // the device does
+  const bool at_once_;         // its writes are finished when they have started
   const bool help_;            // workers may lead
   const bool pollable_;        // workers may poll
   const uint64_t look_ticks_;  // the least time between two looks of polls at the device

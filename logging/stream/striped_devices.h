@@ -53,7 +53,7 @@ class StripedDevices {
   uint32_t block_bytes() const { return devices_[0].device->block_bytes(); }
   uint32_t depth() const { return devices_[0].device->depth(); }
   bool start_blocks() const { return devices_[0].device->start_blocks(); }
-  bool discards() const { return devices_[0].device->traits().discards; }
+  const DeviceTraits& traits() const { return devices_[0].device->traits(); }
 
   // Returns how many writes are under way. Any thread may call it.
   uint32_t under_way() const { return under_way_.load(platform::memory_order_acquire); }

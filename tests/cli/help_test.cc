@@ -63,7 +63,7 @@ TEST(Flags, BelongToTheCommandsThatReadThem) {
     return commands_of(gflags::GetCommandLineFlagInfoOrDie(name));
   };
   EXPECT_EQ(commands("silo_epoch_ms"), kRun | kMicro | kList);
-  EXPECT_EQ(commands("pwal_ack"), kRun | kMicro | kList | kRecover) << "a log's header stores it";
+  EXPECT_EQ(commands("ack"), kRun | kMicro | kList | kRecover) << "a log's header stores it";
   EXPECT_EQ(commands("tpcc_mix"), kRun);
   EXPECT_EQ(commands("tpcc_warehouses"), kRun | kRecover);
   EXPECT_EQ(commands("topology"), kList);
@@ -73,7 +73,6 @@ TEST(Flags, BelongToTheCommandsThatReadThem) {
 void use(Commands command, const std::vector<std::pair<const char*, const char*>>& flags) {
   for (const auto& [name, value] : flags) gflags::SetCommandLineOption(name, value);
   refuse_misplaced_flags(command);
-  apply_preset();
   std::exit(0);
 }
 
@@ -97,26 +96,6 @@ TEST(FlagsDeathTest, AMisplacedOneIsRefusedByEachCommand) {
 TEST(FlagsDeathTest, AMisplacedDefaultIsRefused) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(use(kRun, {{"fill", "bytes"}}), testing::ExitedWithCode(2), "not of run");
-}
-
-TEST(FlagsDeathTest, APresetThatThereIsNotIsRefused) {
-  testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  EXPECT_EXIT(use(kRun, {{"as", "film"}}), testing::ExitedWithCode(2), "=film is not a preset");
-}
-
-TEST(Flags, APresetChangesDefaultsOnly) {
-  ScopedFlags flags;
-  flags.set("as", "paper");
-  flags.set("io_depth", 8);
-  apply_preset();
-  const auto value = [](const char* name) {
-    return gflags::GetCommandLineFlagInfoOrDie(name).current_value;
-  };
-  EXPECT_EQ(value("io_depth"), "8");
-  EXPECT_EQ(value("flush_gap_us"), "0");
-  EXPECT_EQ(value("worker_class"), "normal");
-  EXPECT_EQ(value("silo_epoch_ms"), "40");
-  EXPECT_EQ(changed_flags(), "--as=paper --io_depth=8");
 }
 
 TEST(Help, OfEachCommandFitsOnAScreen) {

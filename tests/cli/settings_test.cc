@@ -85,10 +85,10 @@ TEST(SettingsDeathTest, RefusesBadSizesOfTheLog) {
               refused, "not a power of two");
   EXPECT_EXIT(with({{"device", "null"}, {"log", "aether-c"}, {"aether_slots", "1024"}}),
               testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(with({{"device", "null"}, {"log", "eleda"}, {"eleda_io_bytes", "512"}}), refused,
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "eleda"}, {"io_bytes", "512"}}), refused,
               "not a power of two");
-  EXPECT_EXIT(with({{"device", "null"}, {"log", "pwal"}, {"pwal_ack", "soon"}}), refused,
-              "safe and unsafe are");
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "pwal"}, {"ack", "soon"}}), refused,
+              "ack=soon is neither safe nor unsafe");
 }
 
 void micro(std::vector<std::pair<const char*, const char*>> flags) {

@@ -32,9 +32,11 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
 
   void publish(uint32_t worker) {
     const uint64_t begin = chunks_->reserve(owners_[worker], worker, kRecordBytes).begin;
-    fill_record(
-        {.sequence = 1, .position = begin, .hole = stream_->at(begin), .bytes = kRecordBytes}, kRun,
-        1);
+    fill_record({.sequence = 1,
+                 .position = begin,
+                 .hole = stream_->at(begin, kRecordBytes),
+                 .bytes = kRecordBytes},
+                kRun, 1);
     chunks_->publish(owners_[worker], kRecordBytes);
   }
   void pass(bool take_open = false) {
@@ -54,7 +56,8 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
   // A chunk that is passed is full of records of this lap, padding among them.
   void expect_records(const BufferChunk& chunk) {
     for (uint64_t at = chunk.begin; at < chunk.end;) {
-      const auto& header = *reinterpret_cast<const RecordHeader*>(stream_->at(at));
+      const auto& header =
+          *reinterpret_cast<const RecordHeader*>(stream_->at(at, sizeof(RecordHeader)));
       ASSERT_GE(header.bytes, sizeof(RecordHeader)) << "at " << at;
       ASSERT_LE(header.bytes, chunk.end - at) << "at " << at;
       ASSERT_EQ(header.checksum, record_checksum(header, kRun, at)) << "at " << at;

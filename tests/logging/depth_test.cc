@@ -28,7 +28,8 @@ class DepthTest : public testing::Test, public StreamOwner, public Durability {
     config.buffer_bytes = uint64_t{1} << 20;
     config.devices = {device_.get()};
     filled_.store(0);
-    stream_ = std::make_unique<Stream>(config, 0, waiters_, *this, kUnit);
+    config.io_bytes = kUnit;
+    stream_ = std::make_unique<Stream>(config, 0, waiters_, *this);
   }
   void publish(uint64_t end) {
     filled_.store(end);
@@ -143,7 +144,7 @@ TEST_F(DepthTest, WhatIsDurableIsOnThePlatterInWhateverOrderWritesFinish) {
       if (stream_->ring().fits(written.size() + bytes)) {
         for (uint64_t i = 0; i < bytes; ++i) {
           const auto byte = static_cast<std::byte>(random());
-          *stream_->at(written.size()) = byte;
+          *stream_->at(written.size(), 1) = byte;
           written.push_back(byte);
         }
         publish(written.size());

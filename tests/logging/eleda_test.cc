@@ -22,9 +22,9 @@ template <class Tracker>
 struct Build {
   static Tracker tracker(uint32_t workers, const Ring& ring) { return {workers, ring, kHopBytes}; }
 };
-template <>
-struct Build<Bitmap> {
-  static Bitmap tracker(uint32_t workers, const Ring& ring) { return {workers, ring}; }
+template <uint32_t kBits>
+struct Build<Bitmap<kBits>> {
+  static Bitmap<kBits> tracker(uint32_t workers, const Ring& ring) { return {workers, ring}; }
 };
 
 // A tracker with its sequencer, called only by the test.
@@ -49,7 +49,8 @@ struct Harness {
 
 template <class Tracker>
 class TrackerTest : public testing::Test {};
-using Trackers = testing::Types<Grasshopper<true>, Grasshopper<false>, Bitmap, UnitCounts>;
+using Trackers =
+    testing::Types<Grasshopper<true>, Grasshopper<false>, Bitmap<8>, Bitmap<1>, UnitCounts>;
 TYPED_TEST_SUITE(TrackerTest, Trackers);
 
 TYPED_TEST(TrackerTest, TheWatermarkPassesPublishedRecords) {
@@ -212,7 +213,7 @@ class FetchAddTest : public testing::TestWithParam<const char*> {
     LogOptions options = log_options(*find_scheme(GetParam()), directory_, device, 8);
     options.config.buffer_bytes = buffer_bytes;
     flags_.set("eleda_hop_bytes", kHopBytes);
-    flags_.set("eleda_io_bytes", kHopBytes);
+    options.config.io_bytes = kHopBytes;
     options.preallocate_bytes = uint64_t{1} << 20;
     return options;
   }
@@ -258,9 +259,10 @@ class EledaPipeline : public ScriptedLog {
  protected:
   static constexpr uint64_t kBytes = 300 << 10;
 
-  void open(bool help) {
+  void open(bool help, uint64_t io_bytes = 4 << 20) {
     options_ = log_options(*find_scheme("eleda"), directory_, "sync", 1);
     options_.config.flush_help = help;
+    options_.config.io_bytes = io_bytes;
     ScriptedLog::open();
     for (uint64_t at = 0; at < kBytes; at += 64) publish(0);
   }
@@ -284,8 +286,7 @@ TEST_F(EledaPipeline, OnlyAGivenIoUnitLimitsTheWrites) {
   open(true);
   flush(1);
   EXPECT_EQ(counter("flushes"), 1);
-  flags_.set("eleda_io_bytes", 64 << 10);
-  open(true);
+  open(true, 64 << 10);
   for (int i = 0; i < 5; ++i) flush(1);
   EXPECT_EQ(counter("flushes"), 5);
   EXPECT_EQ(counter("sdl_bytes"), kBytes);

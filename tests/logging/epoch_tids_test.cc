@@ -113,8 +113,8 @@ TEST_F(EpochTidsSteps, AnEpochThatEndsDuringADrawIsNotOverForItsTid) {
     end_epoch();
     ask();
   };
-  EXPECT_EQ(interleave([this] { draw(); }, end_and_ask), 4) << "three accesses, and the end";
-  EXPECT_EQ(interleave(end_and_ask, [this] { draw(); }), 4);
+  EXPECT_EQ(interleave([this] { draw(); }, end_and_ask), 6) << "five steps, and the end";
+  EXPECT_EQ(interleave(end_and_ask, [this] { draw(); }), 5);
 }
 
 TEST_F(EpochTidsSteps, AnEpochInWhichATidIsDrawnDuringTheQuestionIsNotOver) {
@@ -122,8 +122,8 @@ TEST_F(EpochTidsSteps, AnEpochInWhichATidIsDrawnDuringTheQuestionIsNotOver) {
     draw();
     end_epoch();
   };
-  EXPECT_EQ(interleave([this] { ask(); }, draw_and_end), 3);
-  EXPECT_EQ(interleave(draw_and_end, [this] { ask(); }), 5);
+  EXPECT_EQ(interleave([this] { ask(); }, draw_and_end), 4);
+  EXPECT_EQ(interleave(draw_and_end, [this] { ask(); }), 7);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class PwalTest : public ScriptedLog {
  protected:
   void open(bool unsafe) {
     options_ = log_options_of_many(*find_scheme("pwal"), directory_, "sync", kWorkers, 2);
-    flags_.set("pwal_ack", unsafe ? "unsafe" : "safe");
+    flags_.set("ack", unsafe ? "unsafe" : "safe");
     flags_.set("pwal_ngroup", 4);
     options_.config.safety_timeout_ns = uint64_t{3600} * 1'000'000'000;
     ScriptedLog::open();
@@ -34,20 +34,25 @@ TEST_F(PwalTest, NumbersAreDrawnFromOneCounter) {
   for (uint64_t i = 1; i <= 9; ++i) EXPECT_EQ(publish(i % 3).sequence, i);
 }
 
+// Algorithm 2, line 4: in the log insert; or when the worker polls, after it released its locks.
 TEST_F(PwalTest, AWorkerFlushesItsFileAfterEachGroupOfCommits) {
-  open(true);
-  Published last{};
-  for (int i = 0; i < 3; ++i) {
+  for (const bool locked : {true, false}) {
+    flags_.set("test", locked ? "" : "pwal_unlocked_flush:1");
+    open(true);
+    Published last{};
+    for (int i = 0; i < 3; ++i) {
+      last = publish(1);
+      scheme().poll(1);
+    }
+    EXPECT_EQ(counter("flushes"), 0);
+    EXPECT_FALSE(durable(last));
+    publish(0);
     last = publish(1);
+    EXPECT_EQ(durable(last), locked);
     scheme().poll(1);
+    EXPECT_EQ(counter("flushes"), 1);
+    EXPECT_TRUE(durable(last));
   }
-  EXPECT_EQ(counter("flushes"), 0);
-  EXPECT_FALSE(durable(last));
-  publish(0);
-  last = publish(1);
-  scheme().poll(1);
-  EXPECT_EQ(counter("flushes"), 1);
-  EXPECT_TRUE(durable(last));
 }
 
 // --commit=sync: a worker that waits has one commit in its file.
@@ -111,7 +116,7 @@ TEST_F(PwalTest, ThePapersRuleIgnoresDependenciesAndIsLabelledUnsafe) {
   EXPECT_TRUE(survives(reader));
   EXPECT_FALSE(survives(first));
   EXPECT_EQ(counter("watermark_records"), 0);
-  EXPECT_EQ(options_.scheme->unsafe(), "--pwal_ack=unsafe");
+  EXPECT_EQ(options_.scheme->unsafe(), "--ack=unsafe");
 }
 
 // R5: each idle file gets one watermark record for each batch of commits. Its worker later draws

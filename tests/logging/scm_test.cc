@@ -17,11 +17,11 @@ namespace {
 TEST(OpenHoles, LookStopsAtTheFirstHoleOnly) {
   OpenHoles log(3);
   EXPECT_EQ(log.look(), 0u);
-  EXPECT_EQ(log.reserve(0, 64).begin, 0u);
-  EXPECT_EQ(log.reserve(1, 48).begin, 64u);
+  EXPECT_EQ(log.reserve(0, 64).number, 0u);
+  EXPECT_EQ(log.reserve(1, 48).number, 64u);
   log.filled(1);
   EXPECT_EQ(log.look(), 0u) << "passed an unfilled hole";
-  EXPECT_EQ(log.reserve(2, 80).begin, 112u);
+  EXPECT_EQ(log.reserve(2, 80).number, 112u);
   log.filled(0);
   EXPECT_EQ(log.look(), 112u) << "stopped before a filled record";
   log.filled(2);
@@ -67,7 +67,7 @@ TEST_P(OpenHolesLooks, NoLookPassesAHole) {
   for (uint32_t worker = 0; worker < threads; ++worker) {
     workers.emplace_back([&, worker] {
       for (uint64_t i = 0; i < kEach; ++i) {
-        const uint64_t begin = log.reserve(worker, kBytes).begin;
+        const uint64_t begin = log.reserve(worker, kBytes).number;
         if (i % 64 == worker) std::this_thread::yield();
         filled[begin / kBytes].store(true, std::memory_order_relaxed);
         log.filled(worker);
@@ -213,6 +213,27 @@ TEST(Scm, RecoveryStopsAtTheFirstHole) {
   log.stop();
   EXPECT_EQ(read_log(directory.file()).tail.why, "end of log");
   EXPECT_EQ(read_log(directory.file()).records.size(), 3u);
+}
+
+// Fang et al.: no record waits for another one. Recovery stops at the hole nevertheless.
+TEST(Scm, WithUnsafeAcknowledgementsNoRecordWaitsForAHole) {
+  LogDirectory directory;
+  ScopedFlags flags;
+  flags.set("ack", "unsafe");
+  const LogOptions options = log_options(*find_scheme("scm"), directory, "nvm", 2);
+  EXPECT_EQ(options.scheme->unsafe(), "--ack=unsafe");
+  Log log(options);
+  log.start();
+  const LogReservation open = log.scheme().reserve(0, {}, 64);
+  const Published later = publish_record(log, 1, 1, 64);
+  EXPECT_TRUE(log.scheme().is_durable(later.point));
+  EXPECT_TRUE(log.scheme().is_durable(log.scheme().commit_read_only(0, {.max_read = 128})));
+  EXPECT_EQ(read_log(directory.file()).tail.bytes, 0u);
+  fill_record(open, log.run(), 2);
+  log.scheme().publish(0, open, RecordRole::kCommit);
+  log.stop();
+  EXPECT_TRUE(log.scheme().idle());
+  EXPECT_EQ(read_log(directory.file()).records.size(), 2u);
 }
 
 TEST(ScmDeathTest, DevicesThatAreNotMemoryAreRefused) {

@@ -299,9 +299,9 @@ TEST_P(StreamStarts, AreTakenWhileWorkersPublish) {
 
 INSTANTIATE_TEST_SUITE_P(All, StreamStarts, testing::ValuesIn(value_schemes()), scheme_test_name);
 
-// With --pwal_ack=unsafe a recovery uses every stream to its end.
+// With --ack=unsafe a recovery uses every stream to its end.
 TEST_F(StartsTest, AreRightWithTheUnsafeCutOfPwal) {
-  flags_.set("pwal_ack", "unsafe");
+  flags_.set("ack", "unsafe");
   open_log(*find_scheme("pwal"));
   run(kWorkers, 40);
   const Starts starts = take(2, 10);

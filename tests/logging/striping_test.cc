@@ -150,7 +150,7 @@ class StripingTest : public testing::TestWithParam<const SchemeInfo*> {
     }
     options.config.stripe_bytes = stripe_bytes;
     flags_.set("eleda_hop_bytes", 4096);
-    flags_.set("eleda_io_bytes", 4096);
+    options.config.io_bytes = 4096;
     return options;
   }
 
@@ -219,7 +219,7 @@ TEST_P(StripingTest, EveryByteArrivesInLargeStripesUnderFlushPolicies) {
     LogOptions whole = options("file", 2, kStripeBytes);
     whole.preallocate_bytes = uint64_t{2} << 20;
     whole.config.buffer_bytes = uint64_t{2} << 20;
-    flags_.set("eleda_io_bytes", 65536);
+    whole.config.io_bytes = 65536;
     whole.config.flush_us = flush_us;
     whole.config.flush_bytes = flush_us == 0 ? 0 : 200'000;
     publish_and_find(whole, 50, 60'000);

@@ -70,7 +70,7 @@ TEST_F(WorkerLogTest, ANumberIsAboveTheFloorOrItsBoundIsSeen) {
     const auto draw = [&] {
       return std::max(uint64_t{1}, floor->load(platform::memory_order_relaxed) + 1);
     };
-    number = log_->open(1, draw).sequence;
+    number = log_->open(1, draw).number;
   };
   const auto advance = [&] {
     floor->store(kRaised, platform::memory_order_relaxed);

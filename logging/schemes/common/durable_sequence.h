@@ -12,8 +12,8 @@
 // later one.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "platform/atomic.h"
 #include "platform/spin.h"
@@ -57,7 +57,9 @@ class DurableSequence {
   uint64_t end() const { return end_.load(platform::memory_order_relaxed); }
 
  private:
-  static constexpr uint32_t kMost = 64;
+  // Enough for a pair each segment of 64 KiB in a buffer of 64 MiB: a Poplar stream whose device
+  // falls behind still stops its DSN at each segment.
+  static constexpr uint32_t kMost = 1024;
   static constexpr uint64_t kNone = ~uint64_t{0};
   struct Pair {
     uint64_t end, sequence;
@@ -69,7 +71,7 @@ class DurableSequence {
   platform::atomic<uint64_t> sequence_{0}, end_{0};
   platform::SpinLock latch_;
   uint32_t first_ = 0, count_ = 0;
-  std::array<Pair, kMost> pairs_;
+  std::vector<Pair> pairs_ = std::vector<Pair>(kMost);
 };
 
 }  // namespace logjam

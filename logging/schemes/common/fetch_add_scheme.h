@@ -46,9 +46,8 @@ class FetchAddScheme : public SingleStreamScheme {
   // Makes the scheme. `tracker_options` are the arguments that the tracker wants after the number
   // of workers and the ring.
   template <class... TrackerOptions>
-  FetchAddScheme(const LogConfig& config, uint64_t max_write_bytes,
-                 const TrackerOptions&... tracker_options)
-      : SingleStreamScheme(config, max_write_bytes),
+  explicit FetchAddScheme(const LogConfig& config, const TrackerOptions&... tracker_options)
+      : SingleStreamScheme(config),
         help_(config.flush_help),
         tracker_(config.workers, stream().ring(), tracker_options...) {}
 

@@ -119,7 +119,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
     return {.sequence = sequence,
             .position = begin,
             .durable = stream(index).durable(),
-            .hole = stream(index).at(begin),
+            .hole = stream(index).at(begin, bytes),
             .bytes = bytes,
             .stream = index,
             .waited_ticks = waited_ticks};
@@ -151,19 +151,20 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   }
   // Wakes the flusher of stream `index`. Any thread may call it.
   void notify_flusher(uint32_t index) { stream(index).published(false); }
-  // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. Any thread may
-  // call it.
+  // Wakes the flusher of each stream whose `watermark(stream)` is below `wanted`. With Flush::kNow,
+  // the flusher does not wait for its stream's T. Any thread may call it.
   template <class Watermark>
-  void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark) {
+  void notify_lagging_flushers(uint64_t wanted, const Watermark& watermark,
+                               Flush flush = Flush::kByPolicy) {
     for (uint32_t s = 0; s < streams(); ++s) {
-      if (watermark(s) < wanted) stream(s).wanted_by_others();
+      if (watermark(s) < wanted) stream(s).wanted_by_others(flush);
     }
   }
 
  private:
   struct Entry {
     Entry(const LogConfig& config, uint32_t index, Writers writers, MultiStreamScheme& scheme)
-        : stream(config, index, scheme.waiters(), scheme, Stream::kMaxWriteBytes, writers) {}
+        : stream(config, index, scheme.waiters(), scheme, writers) {}
 
     Stream stream;
     DurableSequence durable_sequence;

@@ -44,9 +44,8 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
   Counters counters() const override { return stream_.counters(); }
 
  protected:
-  explicit SingleStreamScheme(const LogConfig& config,
-                              uint64_t max_write_bytes = Stream::kMaxWriteBytes)
-      : LogScheme(config), stream_(config, 0, waiters(), *this, max_write_bytes) {}
+  explicit SingleStreamScheme(const LogConfig& config)
+      : LogScheme(config), stream_(config, 0, waiters(), *this) {}
 
   // Returns SBL, and may advance it (see Stream). Any thread may call it.
   virtual uint64_t sbl() const = 0;
@@ -57,7 +56,7 @@ class SingleStreamScheme : public LogScheme, private StreamOwner {
     return {.sequence = begin + bytes,
             .position = begin,
             .durable = sdl(),
-            .hole = stream_.at(begin),
+            .hole = stream_.at(begin, bytes),
             .bytes = bytes,
             .stream = 0,
             .waited_ticks = waited_ticks};

@@ -11,8 +11,7 @@ class UnitCountScheme final : public FetchAddScheme<UnitCounts> {
   static constexpr uint64_t kUnitBytes = uint64_t{64} << 10;
 
  public:
-  explicit UnitCountScheme(const LogConfig& config)
-      : FetchAddScheme(config, Stream::kMaxWriteBytes, kUnitBytes) {}
+  explicit UnitCountScheme(const LogConfig& config) : FetchAddScheme(config, kUnitBytes) {}
 };
 
 }  // namespace logjam

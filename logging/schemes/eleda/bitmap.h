@@ -2,7 +2,9 @@
 // it has filled, and a thread scans the bits in order. ELEDA compares its grasshopper with this
 // tracker (section 6.5.4).
 //
-// Records are multiples of 8 bytes, so each byte of the bitmap belongs to one record only.
+// Records are multiples of 8 bytes, so each byte of the bitmap belongs to one record only, and a
+// publisher sets its eight bits by one store. The scan looks at `kBitsPerStep` bits at a time: 1 as
+// published, or 8.
 //
 // Protocol. A publisher stores the bytes of the bitmap that belong to its record (release). The
 // scanning thread loads them (acquire). It clears the bytes that it has passed before the watermark
@@ -23,7 +25,10 @@
 
 namespace logjam {
 
+template <uint32_t kBitsPerStep>
 class Bitmap {
+  static_assert(kBitsPerStep == 1 || kBitsPerStep == 8);
+
  public:
   static constexpr bool kOwnThread = true;  // the scheme gives the tracker a thread
 
@@ -44,7 +49,7 @@ class Bitmap {
     uint64_t i = filled / kBytes;
     for (const uint64_t stop = i + kBytesPerStep / kBytes; i < stop; ++i) {
       platform::atomic<uint8_t>& bits = bits_[i & mask_];
-      if (bits.load(platform::memory_order_acquire) != kFilled) break;
+      if (!passes(bits)) break;
       bits.store(0, platform::memory_order_relaxed);
     }
     return i * kBytes;
@@ -57,6 +62,15 @@ class Bitmap {
   static constexpr uint64_t kBytes = 8;  // bytes of the log for each byte of the bitmap
   static constexpr uint8_t kFilled = 0xff;
   static constexpr uint64_t kBytesPerStep = 1 << 20;
+  static constexpr uint8_t kStep = (1u << kBitsPerStep) - 1;
+
+  // Returns whether all bits are set. Each step loads the bits anew, as a scan bit by bit does.
+  static bool passes(const platform::atomic<uint8_t>& bits) {
+    for (uint32_t bit = 0; bit < 8; bit += kBitsPerStep) {
+      if ((bits.load(platform::memory_order_acquire) >> bit & kStep) != kStep) return false;
+    }
+    return true;
+  }
 
   std::vector<platform::atomic<uint8_t>> bits_;
   const uint64_t mask_;

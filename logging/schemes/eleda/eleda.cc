@@ -5,14 +5,15 @@
 //   eleda         with a grasshopper that hops over full ranges and crawls record by record
 //                 (Alg. 1)
 //   eleda-crawl   the same without hopping, hence without h-lists and H-index (section 6.5.4)
-//   eleda-bitmap  with a bit for each byte and a linear scan (section 6.5.4)
+//   eleda-bitmap  with a bit for each byte and a linear scan, one bit a step (section 6.5.4).
+//                 Records have multiples of 8 bytes, so --test=eleda_bitmap_bits:8 takes eight bits
+//                 a step.
 //
-// The I/O unit (section 4.3, Fig. 18) is the largest write. One write is under way at a time, so a
-// log that grows by more than a unit in the time of a write falls behind, whatever the device's
-// bandwidth. Then the pipelines fill up, and their depth sets the commit latency. So by default the
-// unit does not limit the writes: they may be as large as those of other schemes. As published is
-// `--flagfile=config/eleda.flags`: units of 64 KiB, a thread that only advances SBL (the ELEDA
-// worker), and one that only flushes up to SBL and advances SDL (the ELEDA flusher).
+// The I/O unit (section 4.3, Fig. 18) is the largest write, --io_bytes. One write is under way at a
+// time, so a log that grows by more than a unit in the time of a write falls behind, whatever the
+// device's bandwidth. Then the pipelines fill up, and their depth sets the commit latency. As
+// published is `--flagfile=config/papers/eleda.flags`: units of 64 KiB, a thread that only advances
+// SBL (the ELEDA worker), and one that only flushes up to SBL and advances SDL (the ELEDA flusher).
 //
 // A worker that is descheduled between reserve and publish delays the durability of all later
 // records. In the end, when the ring is full, it blocks workers that reserve; it blocks no worker
@@ -26,27 +27,27 @@
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/eleda/bitmap.h"
 #include "logging/schemes/eleda/grasshopper.h"
+#include "platform/test_value.h"
 
 DEFINE_uint64(eleda_hop_bytes, 4 << 20, "bytes of the ranges that SBL hops over; a power of 2");
-DEFINE_uint64(eleda_io_bytes, logjam::Stream::kMaxWriteBytes,
-              "largest write; a power of 2; the paper's are 65536 and 524288");
 
 namespace logjam {
 namespace {
 
+// Scans 8 bits of the bitmap in a step, with 8.
+const platform::TestValue bitmap_bits("eleda_bitmap_bits");
+
 template <bool kHops>
 std::unique_ptr<LogScheme> with_grasshopper(const LogConfig& config) {
-  return std::make_unique<FetchAddScheme<Grasshopper<kHops>>>(config, FLAGS_eleda_io_bytes,
-                                                              FLAGS_eleda_hop_bytes);
+  return std::make_unique<FetchAddScheme<Grasshopper<kHops>>>(config, FLAGS_eleda_hop_bytes);
 }
 std::unique_ptr<LogScheme> with_bitmap(const LogConfig& config) {
-  return std::make_unique<FetchAddScheme<Bitmap>>(config, FLAGS_eleda_io_bytes);
+  if (bitmap_bits.get() == 8) return construct<FetchAddScheme<Bitmap<8>>>(config);
+  return construct<FetchAddScheme<Bitmap<1>>>(config);
 }
 
 std::string check_flags() {
-  std::string why = check_power_of_two("eleda_hop_bytes", FLAGS_eleda_hop_bytes, 1 << 10);
-  if (!why.empty()) return why;
-  return check_power_of_two("eleda_io_bytes", FLAGS_eleda_io_bytes, 4 << 10);
+  return check_power_of_two("eleda_hop_bytes", FLAGS_eleda_hop_bytes, 1 << 10);
 }
 
 SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view flushed_by,

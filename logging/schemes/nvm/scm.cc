@@ -17,6 +17,11 @@
 // transaction whose record is unfinished. A scheme does not know whether locks are kept (--locks).
 // None of the records after the hole was acknowledged.
 //
+// --ack=unsafe acknowledges as Fang et al. do, when the transaction's own record is persistent. No
+// worker then looks at the holes of others. A record is persistent before other transactions can
+// see its rows, so what a transaction read from is persistent, too. But recovery stops at the first
+// hole here, and loses acknowledged transactions after it: every row says `unsafe`.
+//
 // Bytes of an earlier run stay in the holes of a recycled file. They fail their checks, because the
 // run seeds the checksums, and one run uses each position once.
 //
@@ -34,6 +39,7 @@
 #include "logging/format/log_file.h"
 #include "logging/log_scheme.h"
 #include "logging/scheme_registry.h"
+#include "logging/schemes/common/acknowledgement.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/schemes/nvm/open_holes.h"
 #include "platform/counter.h"
@@ -50,6 +56,7 @@ class Scm final : public LogScheme {
  public:
   explicit Scm(const LogConfig& config)
       : LogScheme(config),
+        unsafe_(acknowledges_unsafely()),
         memory_(config.devices[0]->memory()),
         open_holes_(config.workers, stale_bounds.get() != 0),
         persisted_(config.workers),
@@ -59,7 +66,7 @@ class Scm final : public LogScheme {
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     const auto [begin, others_may_wait] = open_holes_.reserve(worker, bytes);
-    if (others_may_wait) advance();
+    if (others_may_wait && !unsafe_) advance();
     return {.sequence = begin + bytes,
             .position = begin,
             .durable = durable_.load(platform::memory_order_acquire),
@@ -74,13 +81,14 @@ class Scm final : public LogScheme {
       persisted_[worker].persists.add();
       persisted_[worker].bytes.add(reservation.bytes);
       open_holes_.filled(worker);
+      if (unsafe_) return {};
       advance();
     }
     return CommitPoint::in_stream(0, reservation.sequence);
   }
 
   CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
-    return CommitPoint::in_stream(0, deps.max_read);
+    return unsafe_ ? CommitPoint{} : CommitPoint::in_stream(0, deps.max_read);
   }
 
   bool is_durable(const CommitPoint& point) const override {
@@ -89,9 +97,7 @@ class Scm final : public LogScheme {
   void poll(uint32_t) override {}
   uint32_t flushers() const override { return 0; }
   void flush(uint32_t, bool) override {}
-  bool idle() const override {
-    return durable_.load(platform::memory_order_acquire) == open_holes_.reserved();
-  }
+  bool idle() const override { return open_holes_.look() == open_holes_.reserved(); }
 
   // Writes zeros after the last record, so that the reader finds a clean end and not the bytes of
   // an earlier run.
@@ -136,6 +142,7 @@ class Scm final : public LogScheme {
     }
   }
 
+  const bool unsafe_;
   PersistentMemory* const memory_;
   OpenHoles open_holes_;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};
@@ -156,6 +163,8 @@ const SchemeRegistration registration({
     .recovery = first_gap(),
     .stream_count = one_stream,
     .construct = construct<Scm>,
+    .check_flags = check_ack_flag,
+    .unsafe = unsafe_ack_flag,
 });
 
 }  // namespace

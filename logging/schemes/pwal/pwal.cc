@@ -5,21 +5,24 @@
 // that the transaction depends on, because those LSNs were drawn before. It grows in each file.
 //
 // Flushing. A worker flushes its buffer, and waits for that flush, every NGROUP commits, and also
-// when its buffer is full. If a group does not fill, a thread for each buffer flushes the records
-// of the worker, and so bounds the delay (1 ms, or --flush=us). By default NGROUP is 16, as in the
-// paper, and a worker that has to wait does not wait for a group: it flushes at once, its own
-// buffer and those of others. If --pwal_ngroup is given, groups are always kept: under
-// --commit=sync, where a worker has one commit in its buffer, every commit then waits for the
-// delay, unless NGROUP is 1. With --flush_help=false the threads make all flushes, and the workers
-// wait for them. Where log threads preempt workers (LogConfig::preemptible_workers), there are no
-// groups by default: the threads flush as those of other schemes do, and no worker waits for its
-// flush.
+// when its buffer is full. As in the paper (Algorithm 2, line 4), it does so inside the log insert,
+// while the transaction holds its row locks; with --test=pwal_unlocked_flush:1, after the commit.
+// The comparison with `centr-lockflush` needs the former, because that log flushes there, too.
 //
-// Safe when (--pwal_ack=safe) every file has on disk all records that it has, or will ever have, of
+// If a group does not fill, a thread for each buffer flushes the records of the worker, and so
+// bounds the delay (1 ms, or --flush=us). By default NGROUP is 16, as in the paper, and a worker
+// that has to wait does not wait for a group: it flushes at once, its own buffer and those of
+// others. If --pwal_ngroup is given, groups are always kept: under --commit=sync, where a worker
+// has one commit in its buffer, every commit then waits for the delay, unless NGROUP is 1. With
+// --flush_help=false the threads make all flushes, and the workers wait for them. Where log threads
+// preempt workers (LogConfig::preemptible_workers), there are no groups by default: the threads
+// flush as those of other schemes do, and no worker waits for its flush.
+//
+// Safe when (--ack=safe) every file has on disk all records that it has, or will ever have, of
 // LSNs up to the transaction's. Among these are the transaction's record and, because their LSNs
 // are smaller, the records of all that it has read from or overwritten, transitively (R1).
 //
-// The paper acknowledges after the worker's flush of its buffer (--pwal_ack=unsafe). That is enough
+// The paper acknowledges after the worker's flush of its buffer (--ack=unsafe). That is enough
 // if locks are kept until then (--locks=write). Under early lock release, a transaction can be
 // acknowledged and recovered although its predecessor is lost: R1 and R4 break. Every output row
 // says `unsafe`, whatever the locks.
@@ -49,15 +52,14 @@
 #include <algorithm>
 
 #include "logging/scheme_registry.h"
+#include "logging/schemes/common/acknowledgement.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
 #include "logging/schemes/pwal/ngroup.h"
 #include "logging/schemes/pwal/private_buffer.h"
 #include "platform/spin.h"
+#include "platform/test_value.h"
 
 DECLARE_uint64(pwal_ngroup);
-DEFINE_string(pwal_ack, "safe",
-              "when pwal acknowledges; safe: all that a transaction may have read from is durable; "
-              "unsafe: after its worker's own flush, as in the paper");
 
 namespace logjam {
 
@@ -69,7 +71,8 @@ using platform::memory_order_acquire, platform::memory_order_relaxed,
 constexpr uint64_t kIdleDelayUs = 1000;
 constexpr uint64_t kNoGroup = ~uint64_t{0};
 
-bool unsafe() { return FLAGS_pwal_ack == "unsafe"; }
+// Flushes full groups after the commit, with 1.
+const platform::TestValue unlocked_flush("pwal_unlocked_flush");
 
 // Returns how many commits a worker flushes together. Where log threads preempt workers, they alone
 // decide when to flush, unless --pwal_ngroup is given.
@@ -88,7 +91,8 @@ class Pwal final : public MultiStreamScheme {
  public:
   explicit Pwal(const LogConfig& config)
       : MultiStreamScheme(grouped(config), FLAGS_pwal_ngroup <= 1 ? Flush::kNow : Flush::kByPolicy),
-        unsafe_(unsafe()),
+        unsafe_(acknowledges_unsafely()),
+        locked_flush_(unlocked_flush.get() == 0),
         group_(group(config)) {
     for (uint32_t s = 0; s < streams(); ++s) buffers_.push_back(std::make_unique<Buffer>(counter_));
   }
@@ -114,6 +118,7 @@ class Pwal final : public MultiStreamScheme {
       buffer.committed = reservation.sequence;
     }
     stream(worker).published(commits(role));
+    if (locked_flush_) flush_full_group(worker);
     return unsafe_ ? CommitPoint::in_stream(worker, reservation.sequence)
                    : CommitPoint::in_every_stream(reservation.sequence);
   }
@@ -123,13 +128,8 @@ class Pwal final : public MultiStreamScheme {
     return unsafe_ ? CommitPoint{} : CommitPoint::in_every_stream(deps.max_read);
   }
 
-  // Flushes the worker's buffer if its group is full (Algorithm 2, line 4).
   void poll(uint32_t worker) override {
-    Buffer& buffer = *buffers_[worker];
-    if (buffer.commits >= group_) {
-      buffer.commits = 0;
-      stream(worker).wait(worker, CommitPoint::in_stream(worker, buffer.committed), Flush::kNow);
-    }
+    flush_full_group(worker);
     MultiStreamScheme::poll(worker);
   }
 
@@ -152,6 +152,14 @@ class Pwal final : public MultiStreamScheme {
     alignas(platform::kCacheLine) platform::atomic<uint64_t> recorded{0};
   };
 
+  // Flushes the worker's buffer if its group is full, and waits for that. No other worker can be in
+  // the way: the buffer has no hole, and any thread may make the write.
+  void flush_full_group(uint32_t worker) {
+    Buffer& buffer = *buffers_[worker];
+    if (buffer.commits < group_) return;
+    buffer.commits = 0;
+    stream(worker).wait(worker, CommitPoint::in_stream(worker, buffer.committed), Flush::kNow);
+  }
   uint64_t last_lsn(uint32_t index) const { return buffers_[index]->records.place().sequence; }
 
   uint64_t filled(uint32_t index) override {
@@ -183,28 +191,24 @@ class Pwal final : public MultiStreamScheme {
   }
 
   const bool unsafe_;
+  const bool locked_flush_;
   const uint64_t group_;
   std::vector<std::unique_ptr<Buffer>> buffers_;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> counter_{0};
 };
 
-// Returns the recovery rule. With --pwal_ack=unsafe it uses all of every stream, as in the paper.
+// Returns the recovery rule. With --ack=unsafe it uses all of every stream, as in the paper.
 RecoveryRule recovery() {
   RecoveryRule rule = min_cut(&StreamTail::last_sequence, "LSN");
   rule.cut = [safe = rule.cut](const StreamTails& tails) {
     Cut cut = safe(tails);
-    if (unsafe()) {
+    if (acknowledges_unsafely()) {
       cut.sequence = ~uint64_t{0};
-      cut.why = "none (--pwal_ack=unsafe): all of every stream";
+      cut.why = "none (--ack=unsafe): all of every stream";
     }
     return cut;
   };
   return rule;
-}
-
-std::string check_flags() {
-  if (FLAGS_pwal_ack == "safe" || FLAGS_pwal_ack == "unsafe") return "";
-  return "--pwal_ack=" + FLAGS_pwal_ack + " is not a rule; safe and unsafe are";
 }
 
 const SchemeRegistration registration({
@@ -219,9 +223,9 @@ const SchemeRegistration registration({
     .recovery = recovery(),
     .stream_count = stream_per_worker,
     .construct = construct<Pwal>,
-    .check_flags = check_flags,
-    .unsafe = [] { return std::string(unsafe() ? "--pwal_ack=unsafe" : ""); },
-    .recovery_flags = {"pwal_ack"},
+    .check_flags = check_ack_flag,
+    .unsafe = unsafe_ack_flag,
+    .recovery_flags = {"ack"},
 });
 
 }  // namespace

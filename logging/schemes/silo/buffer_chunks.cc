@@ -136,7 +136,7 @@ void BufferChunks::write_empty(RecordKind kind, uint64_t sequence, uint64_t begi
   const LogReservation hole{.sequence = sequence,
                             .position = begin,
                             .durable = stream_.durable(),
-                            .hole = stream_.at(begin),
+                            .hole = stream_.at(begin, bytes),
                             .bytes = static_cast<uint32_t>(bytes)};
   RecordWriter(hole, kind, 0).seal(run_, begin);
 }

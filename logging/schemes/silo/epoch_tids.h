@@ -8,18 +8,14 @@
 // has abandoned it. An epoch is over for a set of workers when it has ended and none of them uses a
 // TID of it, or will ever draw one.
 //
-// Protocol. Only worker w uses workers_[w], except for `bound`, which other threads load: 0 while
-// no TID is in use, or else at most the epoch of that TID.
-//   draw       load epoch_, store it in `bound`, load epoch_ again: the TID is not of an earlier
-//              epoch.
-//   end of use store 0 in `bound` (release).
-//   over_for   load epoch_, and then the bounds of the workers.
-// All these loads, and the store at the draw, are seq_cst. If the thread in over_for sees the
-// bound, its answer is below the bound, hence below the TID's epoch. If it sees an older value of
-// the bound, its load of the bound precedes the worker's store, so its load of epoch_ precedes the
-// worker's second load: the TID's epoch is not smaller than the epoch that the thread has loaded,
-// and the answer is smaller than that. If it sees the 0 of a later end of use, the records with the
-// TID were published before, and the thread sees that they were.
+// Protocol. Only worker w uses workers_[w], except for the epoch of its TID, which it announces to
+// all threads (announced_number.h). A worker loads epoch_ once for the bound, and once for the TID.
+// A thread that asks loads epoch_, fences, and looks at the announced epochs. So the epoch of a TID
+// in use is announced, or it is none that the thread has seen ended. A thread that sees the end of
+// a use also sees the records that were published with the TID.
+//
+// A thread that asks may find a stale bound, if an epoch ends at the same time as a worker draws.
+// It need not be told: the worker's publish, which follows, wakes it.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +23,7 @@
 #include <string>
 
 #include "logging/commit_point.h"
+#include "logging/schemes/common/announced_number.h"
 #include "logging/schemes/common/worker_states.h"
 #include "platform/atomic.h"
 #include "platform/fatal.h"
@@ -54,8 +51,10 @@ class BasicEpochTids {
   // transaction. Called by the worker, as the next three are.
   void draw(uint32_t worker, uint64_t above) {
     State& me = workers_[worker];
-    me.bound.store(epoch_.load());
-    me.tid = std::max(std::max(me.tid, above) + 1, first_tid(epoch_.load()));
+    me.epoch.announce(now(), [&] {
+      me.tid = std::max(std::max(me.tid, above) + 1, first_tid(now()));
+      return epoch_of(me.tid);
+    });
     me.drawn = true;
   }
   // Returns the transaction's TID. If draw() was not called for the transaction, draws one for the
@@ -76,7 +75,7 @@ class BasicEpochTids {
   // Ends the use of the TID.
   void abandon(uint32_t worker) {
     workers_[worker].drawn = false;
-    workers_[worker].bound.store(0, platform::memory_order_release);
+    workers_[worker].epoch.withdraw();
   }
 
   // Ends the current epoch, and returns it. The first epoch is 1. Ends the process after the last
@@ -90,14 +89,14 @@ class BasicEpochTids {
     return ended;
   }
   // Returns the last epoch that has ended. Any thread may call it.
-  uint64_t ended() const { return epoch_.load(platform::memory_order_acquire) - 1; }
+  uint64_t ended() const { return now() - 1; }
   // Returns the last epoch that is over for the workers `first`, `first` + `stride`, ... Any thread
   // may call it.
   uint64_t over_for(uint32_t first, uint32_t stride) const {
-    uint64_t over = epoch_.load() - 1;
+    uint64_t over = ended();
+    Atomics::full_fence();
     for (uint32_t worker = first; worker < workers_.size(); worker += stride) {
-      const uint64_t bound = workers_[worker].bound.load();
-      if (bound != 0) over = std::min(over, bound - 1);
+      over = std::min(over, workers_[worker].epoch.look() - 1);
     }
     return over;
   }
@@ -106,8 +105,10 @@ class BasicEpochTids {
   struct State {
     uint64_t tid = 0;
     bool drawn = false;  // by draw(), for all records of a transaction
-    typename Atomics::template atomic<uint64_t> bound{0};
+    BasicAnnouncedNumber<Atomics> epoch;
   };
+
+  uint64_t now() const { return epoch_.load(platform::memory_order_acquire); }
 
   WorkerStates<State> workers_;
   alignas(platform::kCacheLine) typename Atomics::template atomic<uint64_t> epoch_;

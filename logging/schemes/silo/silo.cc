@@ -209,7 +209,6 @@ const SchemeRegistration registration({
     .stream_count = stream_per_directory,
     .construct = construct<Silo>,
     .check_flags = [] { return check_range("silo_epoch_ms", FLAGS_silo_epoch_ms, 0.1, 10'000); },
-    .published_flags = {{"silo_epoch_ms", "40"}},
 });
 
 }  // namespace

@@ -1,0 +1,19 @@
+#include "logging/schemes/common/acknowledgement.h"
+
+#include <gflags/gflags.h>
+
+#include "logging/flag_checks.h"
+
+DEFINE_string(ack, "safe",
+              "when pwal and scm acknowledge; safe: all that a transaction may have read from is "
+              "durable; unsafe: after its worker's own flush, as in their papers");
+
+namespace logjam {
+
+bool acknowledges_unsafely() { return FLAGS_ack == "unsafe"; }
+
+std::string check_ack_flag() { return check_one_of("ack", FLAGS_ack, "safe", "unsafe"); }
+
+std::string unsafe_ack_flag() { return acknowledges_unsafely() ? "--ack=unsafe" : ""; }
+
+}  // namespace logjam
