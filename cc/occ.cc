@@ -187,7 +187,13 @@ Status Occ::commit() {
 
   log_.before_validation(deps_, writes_.all());
   if (log_.stamps_reads()) {
-    for (const Read& read : reads_) log_.stamp_read(*read.tuple);
+    // A row that the transaction changes gets its number anyway.
+    for (const Read& read : reads_) {
+      if (!writes_.contains(read.tuple)) log_.stamp_read(*read.tuple);
+    }
+    for (const Write& write : writes_.all()) {
+      if (!write.changes()) log_.stamp_read(*write.tuple);
+    }
   }
   if (!validate()) {
     log_.validation_failed();

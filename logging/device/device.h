@@ -51,6 +51,8 @@ struct DeviceTraits {
   // no polls, and no commit becomes durable in time. A worker that finds the ring full drops the
   // filled bytes and continues.
   bool discards = false;
+  // Whether a write is finished when start() returns.
+  bool at_once = false;
   // Whether it needs a real disk, which a simulated machine does not have.
   bool needs_disk = false;
 };

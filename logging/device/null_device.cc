@@ -19,7 +19,7 @@ const DeviceRegistration null_device({
     .name = "null",
     .parameters = "",
     .what = "drops the bytes: for experiments on the log buffer",
-    .traits = {.keeps = false},
+    .traits = {.keeps = false, .at_once = true},
     .open = open_plain<NullDevice>,
 });
 

@@ -110,7 +110,7 @@ int NvmDevice::grown(int fd, uint64_t begin, uint64_t end) {
 
 void NvmDevice::start(uint64_t offset, std::span<const std::byte> bytes, Sync sync, uint32_t) {
   std::byte* to = mapped(offset, bytes.size());
-  platform::copy(to, bytes.data(), bytes.size());
+  if (to != bytes.data()) platform::copy(to, bytes.data(), bytes.size());
   if (sync == Sync::kData) persist({to, bytes.size()});
 }
 
@@ -136,7 +136,7 @@ const DeviceRegistration nvm({
     .what =
         "mapped memory, cache-line write-back, a fence and NS ns: persistent on a DAX directory; "
         "elsewhere (best: tmpfs) an emulation that survives a killed process, not a power cut",
-    .traits = {.is_memory = true},
+    .traits = {.is_memory = true, .at_once = true},
     .accepts =
         [](std::string_view given) {
           double latency_ns = 0;

@@ -28,7 +28,7 @@ const DeviceRegistration sync_device({
     .name = "sync",
     .parameters = "",
     .what = "synced writes through the page cache",
-    .traits = {.has_segments = true, .needs_disk = true},
+    .traits = {.has_segments = true, .at_once = true, .needs_disk = true},
     .open = open_plain<SyncDevice>,
 });
 

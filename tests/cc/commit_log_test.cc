@@ -352,6 +352,17 @@ TEST_P(ReadStampsTest, AWriterFollowsTheReadersOfTheRowItOverwrites) {
   EXPECT_LT(world.log.entries.back().deps.max_read, read_at) << "a read raised the row's version";
 }
 
+TEST_P(ReadStampsTest, ARowThatIsReadAndChangedIsNotStamped) {
+  Actor first(world), second(world);
+  first.add(*world.ordered, 10, 1);
+  ASSERT_TRUE(first.commit());
+  const uint64_t written_at = world.log.entries.back().reservation.sequence;
+  second.add(*world.ordered, 10, 1);
+  ASSERT_TRUE(second.commit());
+  EXPECT_EQ(world.log.entries.back().deps.max_war, 0u);
+  EXPECT_EQ(world.log.entries.back().deps.max_overwritten, written_at);
+}
+
 TEST_P(ReadStampsTest, ReadersOfOneRowBothCommit) {
   Actor one(world), two(world);
   one.read(*world.ordered, 10);

@@ -40,6 +40,7 @@ const SchemeRegistration registration({
     .safe_when = "all LSNs up to its own durable",
     .cut = "last watermark of the group commit that is met",
     .source = "NV-Logging; Poplar 3.3",
+    .traits = {.fills_device_memory = true},
     .recovery = PerWorkerScheme::recovery("LSN"),
     .stream_count = PerWorkerScheme::stream_count,
     .construct = construct<NvLog>,

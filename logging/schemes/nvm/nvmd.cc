@@ -49,7 +49,7 @@ const SchemeRegistration registration({
     .safe_when = "GSN <= passive group commit's",
     .cut = "last watermark of the group commit that is met",
     .source = "NVM-D; Poplar 3.3, 6",
-    .traits = {.number_drawn = NumberDrawn::kBefore},
+    .traits = {.number_drawn = NumberDrawn::kBefore, .fills_device_memory = true},
     .recovery = PerWorkerScheme::recovery("GSN"),
     .stream_count = PerWorkerScheme::stream_count,
     .construct = construct<NvmD>,

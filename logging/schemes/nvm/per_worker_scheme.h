@@ -3,8 +3,9 @@
 //
 // Only its worker puts records into a log. So a hole needs no latch, only a private addition and
 // the number. The worker also persists its log: it leads the flush of its stream when it waits, and
-// polls between transactions (logging/stream/stream.h). On `nvm` that is the copy, the write-back
-// and the fence. Daemons and other workers flush the log of a worker that is descheduled.
+// polls between transactions (logging/stream/stream.h). On `nvm` the records are filled in place,
+// and a flush is the write-back and the fence. Daemons and other workers flush the log of a worker
+// that is descheduled.
 //
 // Group commit. A transaction is safe when its number <= pgsn. All workers have made durable the
 // records that they have with numbers up to pgsn, and pgsn itself is durable. pgsn is a watermark

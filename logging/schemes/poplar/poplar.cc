@@ -113,8 +113,9 @@ class Poplar final : public MultiStreamScheme {
     bool reads = false;
   };
 
-  void notify_lagging() {
-    notify_lagging_flushers(wanted_.wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); });
+  void notify_lagging(Flush flush = Flush::kByPolicy) {
+    notify_lagging_flushers(
+        wanted_.wanted(), [&](uint32_t s) { return buffers_[s]->sequence(); }, flush);
   }
 
   // Returns the end of the open segment, even if that has a hole: then the thread that is about to
@@ -134,7 +135,10 @@ class Poplar final : public MultiStreamScheme {
     if (buffer.pending() || buffer.open_bytes() == 0) return filled;
     raise_if_lagging(index);
     buffer.close();
-    return pass_segments(index);
+    const uint64_t passed = pass_segments(index);
+    // The commits of the short segment have waited for T here, and wait for no other buffer's T.
+    notify_lagging(Flush::kNow);
+    return passed;
   }
 
   // Returns the position up to which segments are closed and filled.
