@@ -13,6 +13,7 @@ constexpr RowColumn kColumns[] = {
     {"cc", "run recover",
      "the concurrency control protocol; of `recover`, empty unless it executed commands"},
     {"log", "run recover micro dump", "the log scheme, or the floor that `micro` measured"},
+    {"log_differs", "run micro", "how the log scheme differs from its paper"},
     {"commit", "run micro", "the commit policy"},
     {"unsafe", "run recover micro",
      "why acknowledged transactions may be lost (R8); empty: none can be"},

@@ -48,6 +48,7 @@ Row scheme_row(const SchemeInfo& scheme) {
       {"safe_when", scheme.safe_when},
       {"cut", scheme.cut},
       {"source", scheme.source},
+      {"differs", scheme.differs},
       {"logs", traits.logs},
       {"in_place", traits.in_place},
       {"commands", traits.commands},

@@ -133,6 +133,7 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
   const auto per = [](double value, double of) { return of > 0 ? value / of : 0; };
   Row row = {
       {"log", FLAGS_floor.empty() ? FLAGS_log : "floor:" + FLAGS_floor},
+      {"log_differs", FLAGS_floor.empty() ? find_scheme(FLAGS_log)->differs : ""},
       {"unsafe", unsafe},
       {"device", FLAGS_floor.empty() ? log.device : ""},
       {"threads", options.threads},

@@ -26,6 +26,7 @@ void add_choices(const Settings& settings, const Specification& spec, Row* row) 
       {"scale", spec.description},
       {"cc", settings.protocol->name},
       {"log", settings.scheme->name},
+      {"log_differs", settings.scheme->differs},
       {"commit", FLAGS_commit},
       {"unsafe", settings.unsafe},
       {"elr", options.early_lock_release},

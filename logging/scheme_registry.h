@@ -19,6 +19,8 @@ namespace logjam {
 
 struct SchemeInfo {
   std::string_view name;  // --log
+  // How the scheme differs from its source, for each row and figure; empty if it does not.
+  std::string_view differs = {};
   // The choices that make a scheme, as texts for `logjam list`.
   std::string_view streams, buffer, sequence, flushed_by, safe_when, cut, source;
   LogTraits traits = {};

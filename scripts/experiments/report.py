@@ -123,6 +123,23 @@ def _relative(path, folder):
     return pathlib.Path(path).resolve().relative_to(pathlib.Path(folder).resolve()).as_posix()
 
 
+STARVED = 10  # as `logjam micro` says it
+
+
+def about_the_logs(rows):
+    """Returns sentences on how the logs of these rows differ from their papers, and on rows in which
+    a thread starved: it made less than a tenth of the inserts that another one made."""
+    differing = {row["log"]: row["log_differs"] for row in rows if row.get("log_differs")}
+    said = [f"`{log}` differs from its paper: {why}." for log, why in sorted(differing.items())]
+    starved = [row for row in rows if float(row.get("most_inserts") or 0) >
+               STARVED * float(row.get("least_inserts") or 0)]
+    if starved:
+        logs = ", ".join(f"`{log}`" for log in sorted({row["log"] for row in starved}))
+        said.append(f"In {len(starved)} of {len(rows)} rows a thread starved, of {logs}: the rate is "
+                    "that of the others.")
+    return said
+
+
 def run_lines(entry, run, folder):
     """Returns the lines about one Run of an experiment."""
     one = entry.experiment
@@ -137,6 +154,7 @@ def run_lines(entry, run, folder):
                  + (f", published {published}." if published else "."), ""]
     if run.figure.exists():
         said += [f"![{one.id}: {one.title}]({_relative(run.figure, folder)})", ""]
+    said += [f"- {line}" for line in about_the_logs(run.measured.rows)]
     for check, verdict in run.measured.checks():
         numbers = "; ".join(f"{asked}: {answer}"
                             for asked, answer in check_values.of_check(run.measured, check))

@@ -50,6 +50,17 @@ class Written(InADirectory):
         self.assertEqual([total[name] for name in ("of", "holds", "fails", "open", "missing")],
                          [2, 1, 0, 1, 0])
 
+    def test_what_differs_from_a_paper_and_starving_threads_are_said(self):
+        self.put(self.lines, log="nvmd", log_differs="it has two streams",
+                 least_inserts="9", most_inserts="91")
+        text = self.markdown(self.lines)
+        self.assertEqual(text.count("`nvmd` differs from its paper: it has two streams."), 1)
+        self.assertRegex(text, r"In (\d+) of \1 rows a thread starved, of `nvmd`")
+        self.put(self.lines, log="centr", least_inserts="10", most_inserts="91")
+        text = self.markdown(self.lines)
+        self.assertNotIn("differs from its paper", text)
+        self.assertNotIn("starved", text)
+
     def test_what_was_not_run_is_said_to_be_not_run(self):
         text = self.markdown(self.lines)
         self.assertIn("**not run**", text)

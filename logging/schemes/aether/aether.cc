@@ -63,10 +63,15 @@ class Aether final : public SingleStreamScheme {
   AetherBuffer<Release> buffer_;
 };
 
+constexpr std::string_view kBacksOff =
+    "a worker that waits for its turn to release pauses for longer the further away its turn is";
+
 template <class Release, Consolidate consolidate>
-SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view source) {
+SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view source,
+                std::string_view differs = kBacksOff) {
   return {
       .name = name,
+      .differs = differs,
       .streams = "1",
       .buffer = buffer,
       .sequence = "byte offset (LSN)",
@@ -82,14 +87,15 @@ SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view
 }
 
 const SchemeRegistration c(info<ReleaseUnderLock, Consolidate::kTogether>(
-    "aether-c", "consolidation array; lock held while filling", "Aether Alg. 2, 4"));
+    "aether-c", "consolidation array; lock held while filling", "Aether Alg. 2, 4", ""));
 const SchemeRegistration d(info<ReleaseInOrder, Consolidate::kNever>(
     "aether-d", "lock to acquire, filled in parallel, released in order", "Aether Alg. 3"));
 const SchemeRegistration cd(info<ReleaseInOrder, Consolidate::kTogether>(
     "aether-cd", "consolidation array, filled in parallel, released in order", "Aether 5.3"));
 const SchemeRegistration cde(info<ReleaseQueue, Consolidate::kTogether>(
     "aether-cde", "consolidation array, filled in parallel, release delegated",
-    "Aether Alg. 5, A.6"));
+    "Aether Alg. 5, A.6",
+    "the release queue has 1024 nodes, and a worker waits for one under the log's lock"));
 const SchemeRegistration cd_socket(info<ReleaseInOrder, Consolidate::kBySocket>(
     "aether-cd-socket", "consolidation array per socket, filled in parallel, released in order",
     "Aether 7.1"));

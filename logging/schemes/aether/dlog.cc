@@ -191,6 +191,9 @@ template <Placement placement>
 SchemeInfo info(std::string_view name, std::string_view streams) {
   return {
       .name = name,
+      .differs =
+          "a commit writes a record of its own with the tails of all logs, which are positions and "
+          "not time stamps",
       .streams = streams,
       .buffer = "aether-cd's in each",
       .sequence = "GSN: over reads, overwrites, log (Lamport)",

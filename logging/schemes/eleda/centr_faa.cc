@@ -14,6 +14,7 @@ namespace {
 
 const SchemeRegistration registration({
     .name = "centr-faa",
+    .differs = "while a hole is open, SBL stops at units of 64 KiB",
     .streams = "1",
     .buffer = "fetch-add, filled bytes counted per I/O unit",
     .sequence = "byte offset (LSN), fetch-add",

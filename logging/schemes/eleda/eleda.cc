@@ -55,6 +55,9 @@ SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view
                 std::unique_ptr<LogScheme> (*construct)(const LogConfig&)) {
   return {
       .name = name,
+      .differs =
+          "SDL is not stored on the device after each flush (section 4.3), because recovery finds "
+          "the end of the log by its checksums",
       .streams = "1",
       .buffer = buffer,
       .sequence = "byte offset (LSN), fetch-add",

@@ -33,6 +33,9 @@ class NvLog final : public PerWorkerScheme {
 
 const SchemeRegistration registration({
     .name = "nvlog",
+    .differs = "the group commit number is persisted as a watermark record, which recovery needs "
+               "to see damage, so a synchronous commit makes two writes, one after the other; made "
+               "from what Poplar says of it",
     .streams = "1 per worker, 1 of watermarks",
     .buffer = "private",
     .sequence = "global LSN, fetch-add",

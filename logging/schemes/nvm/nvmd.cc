@@ -42,6 +42,9 @@ class NvmD final : public PerWorkerScheme {
 
 const SchemeRegistration registration({
     .name = "nvmd",
+    .differs = "the group commit number is persisted as a watermark record, which recovery needs "
+               "to see damage, so a synchronous commit makes two writes, one after the other; read "
+               "stamps lie in a hashed table, not in the tuples; made from what Poplar says of it",
     .streams = "1 per worker, 1 of watermarks",
     .buffer = "private",
     .sequence = "GSN: over reads, overwrites, readers",

@@ -152,6 +152,8 @@ class Scm final : public LogScheme {
 
 const SchemeRegistration registration({
     .name = "scm",
+    .differs = "without --ack=unsafe, commits in order; recovery stops at the first hole, where "
+               "the paper looks for records after it; made from what ELEDA says of it",
     .streams = "1, on NVM",
     .buffer = "none: fetch-add, filled and persisted in place",
     .sequence = "byte offset (LSN), fetch-add",

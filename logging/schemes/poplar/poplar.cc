@@ -165,6 +165,7 @@ class Poplar final : public MultiStreamScheme {
 
 const SchemeRegistration registration({
     .name = "poplar",
+    .differs = "a buffer that lags gets watermark records",
     .streams = "1 per device",
     .buffer = "latched offset, segment index",
     .sequence = "SSN: over reads, overwrites, buffer",

@@ -71,6 +71,8 @@ class CentrLockFlush final : public SingleStreamScheme {
 
 const SchemeRegistration registration({
     .name = "centr-lockflush",
+    .differs = "a group that does not fill is flushed after 1 ms; a write has a checksum, where "
+               "the paper writes bodies and then headers",
     .streams = "1",
     .buffer = "one mutex around acquire, fill, release, flush",
     .sequence = "byte offset (LSN)",

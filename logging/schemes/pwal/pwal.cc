@@ -213,6 +213,9 @@ RecoveryRule recovery() {
 
 const SchemeRegistration registration({
     .name = "pwal",
+    .differs = "without --ack=unsafe, acknowledges when all that was read is durable, and writes "
+               "watermark records into idle files; a write has a checksum, where the paper writes "
+               "bodies and then headers",
     .streams = "1 per worker",
     .buffer = "private",
     .sequence = "global fetch-add (LSN)",

@@ -197,6 +197,7 @@ class Silo final : public MultiStreamScheme {
 
 const SchemeRegistration registration({
     .name = "silo",
+    .differs = "buffers are written without a copy; idle loggers write watermark records",
     .streams = "1 per device",
     .buffer = "private, handed to its logger",
     .sequence = "epoch, count: over reads, overwrites",
