@@ -85,6 +85,23 @@ TEST_F(PoplarTest, AHoleHoldsUpItsSegmentAndLaterSegments) {
   }
 }
 
+// The commits of the short segment have waited for T in buffer 0. A commit in buffer 1 that came
+// later must not make them wait for its own T.
+TEST_F(PoplarTest, ACommitWaitsForTOnceThoughTheOtherBufferIsNotIdle) {
+  options_.config.flush_us = 1'000'000'000;
+  options_.config.flush_help = false;
+  open();
+  publish(0, {});
+  const Published reads = publish(0, kReads);
+  publish(1, {});
+  scheme().flush(1, false);
+  EXPECT_EQ(counter("flushes"), 0) << "buffer 1 did not wait for T";
+  flush(0);
+  EXPECT_FALSE(scheme().is_durable(reads.point));
+  for (int i = 0; i < 3; ++i) scheme().flush(1, false);
+  EXPECT_TRUE(scheme().is_durable(reads.point));
+}
+
 TEST_F(PoplarTest, LookingForWorkClosesNoSegment) {
   options_.device = "sim:1";  // workers may poll it
   options_.config.flush_us = 1'000'000'000;

@@ -230,7 +230,7 @@ class OnTheCommandLine(WithAMachine):
         said = self.figures("run", f"--logjam={FAKE}", "--seeds=2", "--plot",
                             f"--wal_dir={self.directory}/logs")
         rows = store.Store(self.directory / "a9a" / "quick-niagara2.csv").rows
-        self.assertEqual(len(rows), 2 * 4 * 7)
+        self.assertEqual(len(rows), 2 * 5 * 7)
         self.assertTrue(rows[0]["machine"].startswith("simulated niagara2, 64 cores"))
         self.assertIn("does not hold: with 64 threads D is slower than C", said)
         self.assertTrue((self.directory / "a9a" / "quick-niagara2.png").exists())
