@@ -8,7 +8,8 @@ or be what it was at the end of an earlier run (tests/proof/chain_corruption_tes
 recovery uses must be closed, or recovery must report the damage. Prints the number of corruptions
 by their effect, and ends with status 1 if a test failed.
 
-usage: proof/corruptions.py [--runs] [--corruptions=1000000] [--binary=build/tests/all] [--jobs=2]
+usage: proof/corruptions.py [--runs [--first_log=0]] [--corruptions=1000000]
+                            [--binary=build/tests/all] [--jobs=2]
 """
 
 import argparse
@@ -39,13 +40,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--runs", action="store_true",
                         help="damage logs of several runs, with checkpoints and a manifest")
+    parser.add_argument("--first_log", type=int, default=0,
+                        help="with --runs: the seed of the first log, to add to an earlier count")
     parser.add_argument("--corruptions", type=int, default=1_000_000)
     parser.add_argument("--binary", default="build/tests/all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
     names = tests_of(args.binary, "ChainCorruptions" if args.runs else "Corruptions")
     environment = {**os.environ,
-                   "LOGJAM_CORRUPTIONS": str(-(-args.corruptions // len(names)))}
+                   "LOGJAM_CORRUPTIONS": str(-(-args.corruptions // len(names))),
+                   "LOGJAM_FIRST_LOG": str(args.first_log)}
 
     def run(name):
         return subprocess.run([args.binary, f"--gtest_filter={name}"], env=environment, text=True,

@@ -100,6 +100,10 @@ def summary_lines(total):
                     f"{', '.join(total['simulated_revisions'])}, are of "
                     + "; ".join(total["simulated"])
                     + ". Simulated rows are never mixed with rows that this machine measured.")
+    if total["outdated"]:
+        said.append(_verb(total["outdated"], "result was", "results were")
+                    + " measured with other settings than the files have now: the verdict is that of "
+                    "the earlier settings, and the section says so.")
     said.append("A number is the median of the rounds, a ratio the median of the rounds' ratios; "
                 "a spread is from the smallest to the largest round.")
     return said
@@ -154,6 +158,9 @@ def run_lines(entry, run, folder):
                  + (f", published {published}." if published else "."), ""]
     if run.figure.exists():
         said += [f"![{one.id}: {one.title}]({_relative(run.figure, folder)})", ""]
+    if run.outdated:
+        said.append(f"- **Outdated**: {run.outdated} of {len(run.measured.rows)} rows were made with "
+                    "other settings than the file has now.")
     said += [f"- {line}" for line in about_the_logs(run.measured.rows)]
     for check, verdict in run.measured.checks():
         numbers = "; ".join(f"{asked}: {answer}"

@@ -13,7 +13,7 @@ import statistics
 
 from experiments import definition, plots, sensitivity, validation
 from experiments.analysis import FAILS, HOLDS, MISSING, OPEN, Measured
-from experiments.store import Store
+from experiments.store import Store, key_of
 
 THIS = "this"  # the profile of the machine at hand
 LONGEST_RUN_SECONDS = 120  # a longer pause between two rows is not work
@@ -67,6 +67,17 @@ class Run:
         """The verdict, and a note on the checks that are open beside it."""
         said, note, _ = plots.verdict_words(self.measured.experiment, self.measured)
         return said or "no check", note
+
+    @property
+    def outdated(self):
+        """How many rows were made with other flags than their points have now."""
+        one = self.measured.experiment
+        if self.simulated and one.simulated is None:
+            return 0
+        points = one.points(self.size, simulated=self.simulated)
+        now = {tuple(sorted(point.axes.items())): point.command_line() for point in points}
+        given = ((row.get("given"), now.get(key_of(row)[1])) for row in self.measured.rows)
+        return sum(None not in pair and pair[0] != pair[1] for pair in given)
 
     @property
     def figure(self):
@@ -221,6 +232,7 @@ def summary(entries):
         "revisions": list(dict.fromkeys(run.revision for run in native)),
         "sizes": list(dict.fromkeys(run.size for run in native)),
         "dates": [began[0].date().isoformat(), began[-1].date().isoformat()] if began else [],
+        "outdated": sum(run.outdated > 0 for entry in published for run in entry.runs[:1]),
         "minutes": sum(run.seconds() for run in native) / 60,
         "rows": sum(len(run.measured.rows) for run in native),
         "thrown_away": sum(run.measured.thrown_away for run in native),

@@ -8,9 +8,9 @@
 // *settled* if it was recovered after its last transaction, for a checkpoint or another run: then
 // the manifest has the end of the run before, and no loss may be silent.
 //
-// Environment variable: LOGJAM_CORRUPTIONS, the number of corruptions for each scheme
-// (proof/corruptions.py --runs). Each test prints how many had which effect, as
-// tests/proof/corruption_test.cc does.
+// Environment variables (proof/corruptions.py --runs): LOGJAM_CORRUPTIONS, the number of
+// corruptions for each scheme; LOGJAM_FIRST_LOG, the seed of the first log. Each test prints how
+// many corruptions had which effect, as tests/proof/corruption_test.cc does.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -151,13 +151,16 @@ class EndedLog {
 class ChainCorruptions : public testing::TestWithParam<const SchemeInfo*> {};
 
 TEST_P(ChainCorruptions, LeaveWhatWasAcknowledgedOrAreReported) {
-  const char* wanted = std::getenv("LOGJAM_CORRUPTIONS");
-  const uint64_t count = wanted == nullptr ? 150 : std::strtoull(wanted, nullptr, 10);
+  const auto given = [](const char* name, uint64_t otherwise) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+  };
+  const uint64_t count = given("LOGJAM_CORRUPTIONS", 150), first = given("LOGJAM_FIRST_LOG", 0);
   const uint64_t logs = 6 + count / 1000;
   struct Counts {
     uint64_t unharmed = 0, shorter = 0, silent = 0, reported = 0, refused = 0;
   } counts[kHows];
-  for (uint64_t seed = 0; seed < logs; ++seed) {
+  for (uint64_t seed = first; seed < first + logs; ++seed) {
     const EndedLog log(GetParam()->name, seed);
     const EndedLog::Verdict whole = log.recover(log.disk());
     ASSERT_EQ(whole.refused + whole.damage + whole.wrong, "");

@@ -61,6 +61,21 @@ class Written(InADirectory):
         self.assertNotIn("differs from its paper", text)
         self.assertNotIn("starved", text)
 
+    def test_rows_of_other_settings_are_outdated(self):
+        now = self.lines.points("quick")
+        self.put(self.lines)
+        path = self.directory / self.lines.id.lower() / "quick.csv"
+        rows = synthetic.rows(self.lines, rounds=(1,))
+        for row, point in zip(rows, now):
+            row["given"] = point.command_line()
+        store.write_rows(path, rows)
+        self.assertNotIn("utdated", self.markdown(self.lines))
+        rows[0]["given"] += " --seed=2"
+        store.write_rows(path, rows)
+        text = self.markdown(self.lines)
+        self.assertIn(f"- **Outdated**: 1 of {len(rows)} rows were made with other settings", text)
+        self.assertIn("1 result was measured with other settings than the files have now", text)
+
     def test_what_was_not_run_is_said_to_be_not_run(self):
         text = self.markdown(self.lines)
         self.assertIn("**not run**", text)
