@@ -51,7 +51,8 @@ struct DeviceTraits {
   // no polls, and no commit becomes durable in time. A worker that finds the ring full drops the
   // filled bytes and continues.
   bool discards = false;
-  // Whether a write is finished when start() returns.
+  // Whether a write is finished when start() returns, so that its stream looks at once. (`faulty`
+  // has the traits of the device that it wraps, and may finish later.)
   bool at_once = false;
   // Whether it needs a real disk, which a simulated machine does not have.
   bool needs_disk = false;

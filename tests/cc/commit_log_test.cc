@@ -332,35 +332,39 @@ class ReadStampsTest : public testing::TestWithParam<std::string> {
   ReadStampsTest() : world(GetParam(), {.number_drawn = NumberDrawn::kBefore, .stamps = true}) {
     world.load_tens(*world.ordered, 20);
   }
+  // Commits the transaction of `actor`, and returns its number.
+  uint64_t commit(Actor& actor) {
+    EXPECT_TRUE(actor.commit());
+    return world.log.entries.back().reservation.sequence;
+  }
+  const Dependencies& last() const { return world.log.entries.back().deps; }
   World world;
 };
 
 TEST_P(ReadStampsTest, AWriterFollowsTheReadersOfTheRowItOverwrites) {
   Actor first(world), reader(world), other(world), writer(world);
   first.add(*world.ordered, 50, 1);
-  ASSERT_TRUE(first.commit());
+  commit(first);
   reader.read(*world.ordered, 10);
   reader.add(*world.ordered, 20, 1);
-  ASSERT_TRUE(reader.commit());
-  const uint64_t read_at = world.log.entries.back().reservation.sequence;
+  const uint64_t read_at = commit(reader);
   other.set(*world.ordered, 30, 1);
-  ASSERT_TRUE(other.commit());
-  EXPECT_EQ(world.log.entries.back().deps.max_war, 0u);
+  commit(other);
+  EXPECT_EQ(last().max_war, 0u);
   writer.set(*world.ordered, 10, 1);
-  ASSERT_TRUE(writer.commit());
-  EXPECT_EQ(world.log.entries.back().deps.max_war, read_at);
-  EXPECT_LT(world.log.entries.back().deps.max_read, read_at) << "a read raised the row's version";
+  commit(writer);
+  EXPECT_EQ(last().max_war, read_at);
+  EXPECT_LT(last().max_read, read_at) << "a read raised the row's version";
 }
 
 TEST_P(ReadStampsTest, ARowThatIsReadAndChangedIsNotStamped) {
   Actor first(world), second(world);
   first.add(*world.ordered, 10, 1);
-  ASSERT_TRUE(first.commit());
-  const uint64_t written_at = world.log.entries.back().reservation.sequence;
+  const uint64_t written_at = commit(first);
   second.add(*world.ordered, 10, 1);
-  ASSERT_TRUE(second.commit());
-  EXPECT_EQ(world.log.entries.back().deps.max_war, 0u);
-  EXPECT_EQ(world.log.entries.back().deps.max_overwritten, written_at);
+  commit(second);
+  EXPECT_EQ(last().max_war, 0u);
+  EXPECT_EQ(last().max_overwritten, written_at);
 }
 
 TEST_P(ReadStampsTest, ReadersOfOneRowBothCommit) {

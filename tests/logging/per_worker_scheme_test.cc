@@ -4,6 +4,9 @@
 #include "logging/schemes/nvm/per_worker_scheme.h"
 
 #include <atomic>
+#include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "platform/clock.h"
@@ -43,6 +46,22 @@ TEST_F(PerWorkerSchemeTest, NvlogAcknowledgesInSequenceOrder) {
   flush(kWatermarks);
   EXPECT_TRUE(durable(first.point) && durable(second.point) && durable(third.point));
   EXPECT_EQ(cut().sequence, 3u);
+}
+
+// On an NVM there is no buffer in DRAM: the device's file has the bytes as soon as they are stored.
+TEST_F(PerWorkerSchemeTest, RecordsAreFilledInTheNvm) {
+  for (const char* name : {"nvlog", "nvmd"}) {
+    open(name, "nvm");
+    const LogReservation open_record = scheme().reserve(1, {}, 64);
+    std::memset(open_record.hole, 0x5a, 64);
+    std::ifstream file(stream_file(options_, 1), std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(kLogHeaderBytes + open_record.position));
+    std::string bytes(64, 0);
+    file.read(bytes.data(), 64);
+    EXPECT_EQ(bytes, std::string(64, 0x5a)) << name;
+    fill_record(open_record, log_->run(), 1);
+    scheme().publish(1, open_record, RecordRole::kCommit);
+  }
 }
 
 TEST_F(PerWorkerSchemeTest, NvmdNumbersExceedDependenciesAndTheWorkersLastNumber) {
