@@ -113,7 +113,6 @@ std::span<const FlagGroup> flag_groups() {
         {"json", kLogging | kRecover | kDump | kList},
         {"cdf", kLogging},
         {"timeline", kRun},
-        {"timeline_ms", kRun},
         {"export", kRecover},
         {"export_history", kRecover},
         {"range", kDump},

@@ -66,6 +66,7 @@ constexpr std::pair<std::string_view, std::string_view> kOld[] = {
     {"set", kOtherBuild},
     {"sim_seed", kOtherBuild},
     {"tatp_uniform", "--test=tatp_uniform:1 now"},
+    {"timeline_ms", "--timeline=FILE:N now"},
     {"ycsb_distinct", "gone: the rows of a transaction differ"},
     {"ycsb_expected_inserts", "gone: it is twice the inserts that --ycsb_records operations have"},
     {"ycsb_insert_order", "gone: the mix says it"},

@@ -16,7 +16,7 @@
 #include "cli/row_files.h"
 #include "cli/settings.h"
 #include "cli/timeline.h"
-#include "logging/flag_checks.h"
+#include "logging/format/text_block.h"
 #include "logging/log.h"
 #include "platform/clock.h"
 #include "platform/fatal.h"
@@ -25,10 +25,9 @@
 
 DEFINE_string(
     timeline, "",
-    "file for a CSV row of each interval; it has the acknowledged transactions, their "
-    "latency, aborts, bytes of log, and the log's lag, and is written when the interval ends; "
-    "warm-up, at negative times, and drain have rows, too");
-DEFINE_uint64(timeline_ms, 100, "milliseconds of an interval of --timeline");
+    "file for a CSV row of each interval of 100 ms, or FILE:20 of each 20 ms; it has the "
+    "acknowledged transactions, their latency, aborts, bytes of log, and the log's lag, and is "
+    "written when the interval ends; warm-up, at negative times, and drain have rows, too");
 DEFINE_bool(continue, false,
             "recover the log in the --wal_dir directories, and continue it; with the same --log, "
             "--cc and device or with others");
@@ -47,13 +46,29 @@ void stop_on_signals() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
+// Returns the file and the milliseconds of --timeline=FILE or FILE:MS.
+std::pair<std::string, uint64_t> timeline_file() {
+  constexpr uint64_t kUsualMs = 100;
+  const size_t colon = FLAGS_timeline.rfind(':');
+  uint64_t ms = 0;
+  if (colon == std::string::npos || !parse_number(FLAGS_timeline.substr(colon + 1), 10, &ms)) {
+    return {FLAGS_timeline, kUsualMs};
+  }
+  return {FLAGS_timeline.substr(0, colon), ms};
+}
+
 // Refuses output files that cannot be written, before anything is loaded.
 void refuse_outputs(const Row& row) {
   refuse_row_files(row);
   refuse_cdf_file();
+  if (FLAGS_timeline.empty()) return;
   constexpr uint64_t kMostSampleMs = 3'600'000;
-  refuse_if(check_range("timeline_ms", FLAGS_timeline_ms, 1, kMostSampleMs));
-  if (!FLAGS_timeline.empty()) refuse_unwritable("timeline", FLAGS_timeline);
+  const auto [path, ms] = timeline_file();
+  if (ms < 1 || ms > kMostSampleMs) {
+    platform::refuse("--timeline=" + FLAGS_timeline + ": intervals are of 1 to " +
+                     std::to_string(kMostSampleMs) + " ms");
+  }
+  refuse_unwritable("timeline", path);
 }
 
 // One `logjam run`. run_command() calls the steps in the order of their declarations: whatever can
@@ -163,9 +178,10 @@ RunResult Steps::measure() {
   RunOptions options = settings_.run;
   std::optional<TimelineFile> timeline;
   if (!FLAGS_timeline.empty()) {
-    timeline.emplace(FLAGS_timeline, options.commit);
+    const auto [path, ms] = timeline_file();
+    timeline.emplace(path, options.commit);
     options.on_sample = [&](const TimelineSample& sample) { timeline->write(sample); };
-    options.sample_ms = FLAGS_timeline_ms;
+    options.sample_ms = ms;
   }
   stop_on_signals();
   log_->start();

@@ -104,10 +104,13 @@ void Log::describe(const LogLayout& layout) {
   header.stripe_bytes = options_.config.stripe_bytes;
   header.segment_bytes = layout.segment_bytes;
   header.run = options_.config.run = platform::random_number();
-  if (directories_ == nullptr) return;
-  header.log = directories_->log();
-  header.ordinal = directories_->ordinal();
-  header.encode();  // refuses flags that do not fit
+  if (directories_ != nullptr) {
+    header.log = directories_->log();
+    header.ordinal = directories_->ordinal();
+  }
+  const std::vector<std::byte> block = header.encode();  // refuses flags that do not fit
+  std::memcpy(header_block_.data(), block.data(), block.size());
+  options_.config.header_block = {header_block_.data(), block.size()};
 }
 
 void Log::open(const LogLayout& layout) {

@@ -12,6 +12,7 @@
 #include "logging/format/log_file.h"
 #include "logging/log_directories.h"
 #include "logging/scheme_registry.h"
+#include "platform/memory.h"
 #include "platform/thread.h"
 
 namespace logjam {
@@ -107,6 +108,7 @@ class Log {
 
   LogOptions options_;
   std::unique_ptr<LogDirectories> directories_;  // null if the device keeps nothing
+  const platform::MirroredMemory header_block_{kLogHeaderBytes};  // LogConfig::header_block
   std::vector<std::unique_ptr<Device>> devices_;
   std::unique_ptr<LogScheme> scheme_;
   std::vector<platform::thread> flushers_;

@@ -1,7 +1,9 @@
 // The configuration that a log scheme is made from.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace logjam {
@@ -56,6 +58,9 @@ struct LogConfig {
   uint64_t nap_ns = 1'000'000;
   // `stripes` devices for each stream. The Log (logging/log.h) owns them; they outlive the scheme.
   std::vector<Device*> devices = {};
+  // The header of stream 0's first file, as it is on the device, in memory aligned for it. The Log
+  // owns it, and it outlives the scheme.
+  std::span<std::byte> header_block = {};
   uint32_t stripes = 1;
   uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb
   LogTraits traits = {};                        // filled in by SchemeInfo::make

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "logging/format/stored_sdl.h"
 #include "logging/format/text_block.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
@@ -86,10 +87,11 @@ KeyValues LogFileHeader::lines() const {
 
 std::vector<std::byte> LogFileHeader::encode() const {
   const std::string text = encode_text_block(kFirstLine, lines());
-  if (text.size() > kLogHeaderBytes) {
+  constexpr uint64_t kMostBytes = kLogHeaderBytes - kStoredSdlBytes;
+  if (text.size() > kMostBytes) {
     platform::refuse("the flags to be stored in the log's header need " +
                      std::to_string(text.size()) + " bytes and it has " +
-                     std::to_string(kLogHeaderBytes));
+                     std::to_string(kMostBytes));
   }
   std::vector<std::byte> block(kLogHeaderBytes);
   std::memcpy(block.data(), text.data(), text.size());

@@ -5,7 +5,8 @@
 //   ...one key=value a line...
 //   end <XXH3-64 of all lines before, in hex>
 //
-// The block is padded with zero bytes to kLogHeaderBytes. The records follow it: stream position p
+// The block is padded with zero bytes to kLogHeaderBytes; its last 16 bytes may hold an SDL
+// (logging/format/stored_sdl.h). The records follow it: stream position p
 // is file offset kLogHeaderBytes + p. A striped stream has a file in each of several directories,
 // and logging/format/stripes.h says where position p lies. A file may continue in segment files
 // (logging/format/segments.h). Any thread may call any function.

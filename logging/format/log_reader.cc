@@ -6,6 +6,7 @@
 
 #include "logging/format/manifest_file.h"
 #include "logging/format/segmented_file.h"
+#include "logging/format/stored_sdl.h"
 #include "logging/format/stripes.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
@@ -82,6 +83,13 @@ struct LogReader::State {
       std::memset(chunk + got, 0, end - at - got);
     }
     return count;
+  }
+
+  uint64_t stored_sdl() {
+    std::vector<std::byte> block(kLogHeaderBytes);
+    const bool whole =
+        !files.empty() && files[0]->read(block.data(), 0, block.size()) == block.size();
+    return whole ? logjam::stored_sdl(block, run) : 0;
   }
 
   // Asks all devices at once to read ahead from position `from` on.
@@ -361,6 +369,8 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
   });
   tail_.why = State::why_ended(
       end, all_zero(rest.data(), std::min<uint64_t>(rest.size(), sizeof(RecordHeader))), unused);
+
+  tail_.stored_sdl = state_->stored_sdl();
 
   // A durable header is plausible, and says where its record ends. Records follow each other
   // without a gap, so the record also ends before the next valid one begins.

@@ -15,13 +15,18 @@ std::string find_damage(const StreamTails& tails) {
     }
     const bool vouched = best.durable >= tails[s].durable_record_end;
     const bool started = tails[s].start.durable > tails[s].bytes;
-    if (!vouched && !started && tails[s].lost.empty()) continue;
+    const bool stored = tails[s].stored_sdl >= tails[s].durable_record_end;
+    if (!vouched && !started && !stored && tails[s].lost.empty()) continue;
     platform::append_part(&damage, "; ", "stream " + std::to_string(s));
     damage += " ends at byte " + std::to_string(tails[s].bytes);
     if (!tails[s].lost.empty()) damage += ", because " + tails[s].lost;
     if (started) {
       damage += " and was once durable up to byte " + std::to_string(tails[s].start.durable) +
                 ", says the checkpoint";
+    }
+    if (stored) {
+      damage += " and was once durable up to byte " + std::to_string(tails[s].stored_sdl) +
+                ", says the SDL in its header";
     }
     if (!vouched) continue;
     damage += " and was once durable up to byte " + std::to_string(best.durable) +

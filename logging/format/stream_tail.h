@@ -4,10 +4,10 @@
 // never touches bytes that were durable once. Valid records vouch for how far streams were durable
 // (logging/format/durable_lag.h). Each record vouches for its own stream, even if it lies after the
 // stream's end. The body of a watermark record vouches for other streams too, and a StreamStart for
-// its own. A stream that ends before a position that is vouched for is *damaged*. A stream is also
-// damaged if it ends where a segment file is missing or too short although the next one exists
-// (logging/format/segments.h). If nothing vouches for the lost bytes, a damaged stream cannot be
-// distinguished from a torn one.
+// its own, as does an SDL in its header (logging/format/stored_sdl.h). A stream that ends before a
+// position that is vouched for is *damaged*. A stream is also damaged if it ends where a segment
+// file is missing or too short although the next one exists (logging/format/segments.h). If nothing
+// vouches for the lost bytes, a damaged stream cannot be distinguished from a torn one.
 #pragma once
 
 #include <cstdint>
@@ -57,6 +57,8 @@ struct StreamTail {
   // If the stream was durable up to this position, it had a valid record at `bytes`: either that
   // whole record lies before this position, or its header does, and these bytes are not a header.
   uint64_t durable_record_end = ~uint64_t{0};
+  // The SDL in the header of the stream's first file, 0 if there is none.
+  uint64_t stored_sdl = 0;
   // By stream: the voucher for the largest position, among this stream's valid records, before and
   // after its end. Empty if there are no vouchers.
   std::vector<Voucher> vouchers;

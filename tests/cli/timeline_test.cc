@@ -25,7 +25,7 @@ class TimelineFlag : public testing::Test {
 TEST_F(TimelineFlag, TheFileHasTheRunFromItsWarmUpToItsDrain) {
   for (const std::string commit : {"pipelined", "async"}) {
     const Ended ended = in_directory(
-        "rm -f *.csv; $RUN --warmup=0.1 --seconds=0.2 --timeline_ms=20 "
+        "rm -f *.csv; $RUN --warmup=0.1 --seconds=0.2 --timeline=line.csv:20 "
         "--csv=row.csv --commit=" +
         commit + R"( >/dev/null 2>&1; python3 -c '
 import csv
@@ -48,15 +48,15 @@ print(" ".join(phases), {row["lag_ms"] == "" and row["lag_bytes"] == "" for row 
 }
 
 TEST_F(TimelineFlag, RefusesIntervalsThatAreNone) {
-  EXPECT_EQ(in_directory("$RUN --timeline_ms=0 2>&1; echo $?").output,
-            "logjam: --timeline_ms=0 is outside 1 to 3600000\n2\n");
+  EXPECT_EQ(in_directory("$RUN --timeline=line.csv:0 2>&1; echo $?").output,
+            "logjam: --timeline=line.csv:0: intervals are of 1 to 3600000 ms\n2\n");
   EXPECT_EQ(in_directory("$RUN --timeline=no/line 2>&1; echo $?").output,
             "logjam: cannot write --timeline=no/line: No such file or directory\n2\n");
 }
 
 TEST_F(TimelineFlag, CrashKilledRunsLeaveTheirTimeLine) {
   const Ended ended = in_directory(R"(exec 2>/dev/null
-$RUN --warmup=0 --seconds=100 --timeline_ms=10 >/dev/null & pid=$!
+$RUN --warmup=0 --seconds=100 --timeline=line.csv:10 >/dev/null & pid=$!
 until [ $(cat line.csv | wc -l) -gt 4 ]; do kill -0 $pid || break; sleep 0.02; done
 kill -9 $pid; wait $pid; echo "status $?"
 awk -F, 'NR > 1 {print NF, $3}' line.csv | sort -u; tail -c 1 line.csv | od -An -c)");

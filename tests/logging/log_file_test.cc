@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 #include <string>
 
+#include "logging/format/stored_sdl.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {
@@ -113,6 +115,38 @@ TEST(LogFileHeader, AFileThatEndsInItsHeaderIsRefused) {
 TEST(LogFileHeader, FlagsThatDoNotFitAreRefused) {
   LogFileHeader header;
   header.flags["long"] = std::string(kLogHeaderBytes, 'x');
+  EXPECT_EXIT(header.encode(), testing::ExitedWithCode(2), "the flags to be stored in the log's");
+}
+
+TEST(StoredSdl, IsReadForItsOwnRunOnlyAndTheHeaderStaysReadable) {
+  LogFileHeader header;
+  header.run = 7;
+  std::vector<std::byte> block = header.encode();
+  EXPECT_EQ(stored_sdl(block, 7), 0u) << "none is stored";
+  put_stored_sdl(block, 7, 12345);
+  put_stored_sdl(block, 7, 123456);
+  EXPECT_EQ(stored_sdl(block, 7), 123456u);
+  EXPECT_EQ(stored_sdl(block, 8), 0u) << "another run's";
+  LogFileHeader read;
+  EXPECT_EQ(read.decode(block), "");
+  for (uint64_t bit = 0; bit < 8 * kStoredSdlBytes; ++bit) {
+    std::vector<std::byte> flipped = block;
+    flipped[kLogHeaderBytes - kStoredSdlBytes + bit / 8] ^= std::byte{1} << bit % 8;
+    EXPECT_EQ(stored_sdl(flipped, 7), 0u) << bit;
+  }
+}
+
+TEST(StoredSdl, HasRoomBesideTheLongestHeader) {
+  LogFileHeader header;
+  const std::vector<std::byte> block = header.encode();
+  const auto text = static_cast<uint64_t>(std::ranges::find(block, std::byte{0}) - block.begin());
+  const uint64_t line = std::string("flag.long=\n").size();
+  header.flags["long"] = std::string(kLogHeaderBytes - kStoredSdlBytes - text - line, 'x');
+  std::vector<std::byte> full = header.encode();
+  put_stored_sdl(full, 0, 1);
+  LogFileHeader read;
+  EXPECT_EQ(read.decode(full), "");
+  header.flags["long"] += 'x';
   EXPECT_EXIT(header.encode(), testing::ExitedWithCode(2), "the flags to be stored in the log's");
 }
 

@@ -22,6 +22,7 @@ struct LedgerFlags {
   bool flush_help = true;
   uint32_t flush_txns = 0, flush_bytes = 0, flush_us = 0, flush_gap_us = 0;
   uint32_t epoch_ms = 1, pwal_ngroup = 0;
+  bool store_sdl = false;
   double checkpoint_s = 0;
   uint32_t checkpoint_mb = 0, checkpoint_mb_s = 0;
 
@@ -80,6 +81,7 @@ struct LedgerFlags {
     give("flush_gap_us", flush_gap_us);
     give("silo_epoch_ms", epoch_ms);
     give("pwal_ngroup", pwal_ngroup);
+    give("eleda_store_sdl", store_sdl);
     give_list("checkpoint",
               {{"s", checkpoint_s}, {"mb", checkpoint_mb}, {"mb_s", checkpoint_mb_s}});
     std::ostringstream ledger;

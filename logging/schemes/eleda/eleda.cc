@@ -13,7 +13,8 @@
 // time, so a log that grows by more than a unit in the time of a write falls behind, whatever the
 // device's bandwidth. Then the pipelines fill up, and their depth sets the commit latency. As
 // published is `--flagfile=config/papers/eleda.flags`: units of 64 KiB, a thread that only advances
-// SBL (the ELEDA worker), and one that only flushes up to SBL and advances SDL (the ELEDA flusher).
+// SBL (the ELEDA worker), and one that only flushes up to SBL, advances SDL, and stores SDL on the
+// device (the ELEDA flusher).
 //
 // A worker that is descheduled between reserve and publish delays the durability of all later
 // records. In the end, when the ring is full, it blocks workers that reserve; it blocks no worker
@@ -22,14 +23,20 @@
 // it runs again, and nothing else.
 #include <gflags/gflags.h>
 
+#include <optional>
+
 #include "logging/flag_checks.h"
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/eleda/bitmap.h"
 #include "logging/schemes/eleda/grasshopper.h"
+#include "logging/schemes/eleda/sdl_store.h"
 #include "platform/test_value.h"
 
 DEFINE_uint64(eleda_hop_bytes, 4 << 20, "bytes of the ranges that SBL hops over; a power of 2");
+DEFINE_bool(eleda_store_sdl, false,
+            "after each flush store SDL on the device, with a write of its own; needs "
+            "--flush_help=false and --io_depth=1");
 
 namespace logjam {
 namespace {
@@ -37,13 +44,40 @@ namespace {
 // Scans 8 bits of the bitmap in a step, with 8.
 const platform::TestValue bitmap_bits("eleda_bitmap_bits");
 
+template <class Tracker>
+class Eleda final : public FetchAddScheme<Tracker> {
+  using Base = FetchAddScheme<Tracker>;
+
+ public:
+  template <class... TrackerOptions>
+  explicit Eleda(const LogConfig& config, const TrackerOptions&... tracker_options)
+      : Base(config, tracker_options...) {
+    if (FLAGS_eleda_store_sdl) store_.emplace(config);
+  }
+
+  void flush(uint32_t flusher, bool stopping) override {
+    const bool stores = store_ && flusher == kSdlFlusher;
+    if (stores && !store_->finished(FlushDaemon::kMostSleepNs)) return;
+    Base::flush(flusher, stopping);
+    if (stores) store_->start(Base::sdl());
+  }
+  bool idle() const override {
+    return Base::idle() && (!store_ || store_->stored() == Base::sdl());
+  }
+
+ private:
+  static constexpr uint32_t kSdlFlusher = 1;
+
+  std::optional<SdlStore> store_;
+};
+
 template <bool kHops>
 std::unique_ptr<LogScheme> with_grasshopper(const LogConfig& config) {
-  return std::make_unique<FetchAddScheme<Grasshopper<kHops>>>(config, FLAGS_eleda_hop_bytes);
+  return std::make_unique<Eleda<Grasshopper<kHops>>>(config, FLAGS_eleda_hop_bytes);
 }
 std::unique_ptr<LogScheme> with_bitmap(const LogConfig& config) {
-  if (bitmap_bits.get() == 8) return construct<FetchAddScheme<Bitmap<8>>>(config);
-  return construct<FetchAddScheme<Bitmap<1>>>(config);
+  if (bitmap_bits.get() == 8) return construct<Eleda<Bitmap<8>>>(config);
+  return construct<Eleda<Bitmap<1>>>(config);
 }
 
 std::string check_flags() {
@@ -56,8 +90,8 @@ SchemeInfo info(std::string_view name, std::string_view buffer, std::string_view
   return {
       .name = name,
       .differs =
-          "SDL is not stored on the device after each flush (section 4.3), because recovery finds "
-          "the end of the log by its checksums",
+          "without --eleda_store_sdl, SDL is not stored on the device after each flush (section "
+          "4.3), because recovery finds the end of the log by its checksums",
       .streams = "1",
       .buffer = buffer,
       .sequence = "byte offset (LSN), fetch-add",
