@@ -61,6 +61,9 @@ struct LogConfig {
   // The header of stream 0's first file, as it is on the device, in memory aligned for it. The Log
   // owns it, and it outlives the scheme.
   std::span<std::byte> header_block = {};
+  // Whether SDL is stored there after each flush (logging/stream/sdl_store.h). A scheme of one
+  // stream sets it.
+  bool store_sdl = false;
   uint32_t stripes = 1;
   uint64_t stripe_bytes = uint64_t{512} << 10;  // --stripe_kb
   LogTraits traits = {};                        // filled in by SchemeInfo::make

@@ -47,7 +47,8 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       safety_timeout_ns_(config.safety_timeout_ns),
       max_write_bytes_(longest_write(config.io_bytes, devices_.depth(), ring_.block())),
       lead_(index, waiters),
-      daemon_(config) {}
+      daemon_(config),
+      sdl_store_(config) {}
 
 bool Stream::idle() const {
   return devices_.under_way() == 0 && durable() == owner_.filled(index_);
@@ -180,10 +181,13 @@ const Progress& Stream::look_to_write() {
 bool Stream::finish() {
   if (!devices_.finish()) return false;
   const uint64_t durable = devices_.durable();
-  if (durable == durable_.load(platform::memory_order_relaxed)) return false;
-  durable_.store(durable, platform::memory_order_release);
-  ring_.release(durable);
-  return true;
+  const bool advanced = durable != durable_.load(platform::memory_order_relaxed);
+  if (advanced) {
+    durable_.store(durable, platform::memory_order_release);
+    ring_.release(durable);
+  }
+  if (!discards_) sdl_store_.start(devices_, durable);
+  return advanced;
 }
 
 // Starts a write on each idle device that has bytes before the goal. Returns whether it started

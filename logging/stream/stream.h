@@ -56,6 +56,7 @@
 #include "logging/stream/flush_lead.h"
 #include "logging/stream/flush_policy.h"
 #include "logging/stream/ring.h"
+#include "logging/stream/sdl_store.h"
 #include "logging/stream/stream_home.h"
 #include "logging/stream/striped_devices.h"
 #include "platform/counter.h"
@@ -211,6 +212,7 @@ class Stream {
   platform::atomic<uint64_t> started_{0};  // and of the last start of a write
 
   // Guarded by the latch.
+  SdlStore sdl_store_;
   Progress seen_;            // by the last look
   uint64_t log_end_at_ = 0;  // where the log's end was written; a new log has zeros at its start
   std::unique_ptr<platform::MirroredMemory> log_end_;

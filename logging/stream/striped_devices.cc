@@ -31,14 +31,15 @@ uint64_t StripedDevices::durable() const {
   return std::ranges::min(devices_, {}, &Member::position).position;
 }
 
-uint32_t StripedDevices::starts(Member& member, uint64_t next) {
+StripedDevices::Flight StripedDevices::starts(Member& member, uint64_t next) {
   const auto slot = static_cast<uint32_t>(std::countr_zero(member.free_slots));
   member.free_slots &= member.free_slots - 1;
   member.next = next;
-  member.flights.push_back({.next = next, .order = ++started_, .slot = slot});
+  const Flight flight{.next = next, .order = ++started_, .slot = slot};
+  member.flights.push_back(flight);
   under_way_.store(under_way() + 1, platform::memory_order_release);
   if (under_way() == 1) find_oldest();
-  return slot;
+  return flight;
 }
 
 bool StripedDevices::finish() {

@@ -16,6 +16,7 @@
 // which load atomics that are stored under the latch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -83,9 +84,16 @@ class StripedDevices {
 
   // Notes that the caller starts a write on `member`, in the slot that is returned. When the write
   // and those before it have finished, the device has all its bytes before `end`.
-  uint32_t takes(Member& member, uint64_t end) { return starts(member, stripes_.next(end)); }
-  // Notes that the caller starts a write on `member` that does not change its position.
-  void repeats(Member& member) { starts(member, member.next); }
+  uint32_t takes(Member& member, uint64_t end) { return starts(member, stripes_.next(end)).slot; }
+  // Notes that the caller starts a write on `member` that does not change its position, in the slot
+  // of the flight that is returned.
+  Flight repeats(Member& member) { return starts(member, member.next); }
+  // Returns whether finish() has seen the end of a write on `member`, which was started with the
+  // number `order`; also true if there was no such write.
+  bool finished(const Member& member, uint64_t order) const {
+    const auto flight = std::ranges::find(member.flights, order, &Flight::order);
+    return flight == member.flights.end() || flight->finished;
+  }
 
   // Looks which writes under way have finished. Returns whether one has.
   bool finish();
@@ -101,7 +109,7 @@ class StripedDevices {
     const bool inside_a_block = member.next % block_bytes() != 0;
     return member.flights.empty() || member.flights.back().finished || !inside_a_block;
   }
-  uint32_t starts(Member& member, uint64_t next);
+  Flight starts(Member& member, uint64_t next);
   void find_oldest() {
     if (devices_.size() > 1) look_for_oldest();
   }

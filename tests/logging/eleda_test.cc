@@ -4,17 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
 #include <random>
-#include <string>
 #include <thread>
 
-#include "logging/format/stored_sdl.h"
 #include "logging/schemes/common/unit_counts.h"
 #include "logging/schemes/eleda/bitmap.h"
 #include "logging/schemes/eleda/grasshopper.h"
-#include "logging/schemes/eleda/sdl_store.h"
-#include "tests/logging/held_device.h"
 #include "tests/logging/scripted_log.h"
 
 namespace logjam {
@@ -295,141 +290,6 @@ TEST_F(EledaPipeline, OnlyAGivenIoUnitLimitsTheWrites) {
   for (int i = 0; i < 5; ++i) flush(1);
   EXPECT_EQ(counter("flushes"), 5);
   EXPECT_EQ(counter("sdl_bytes"), kBytes);
-}
-
-// ELEDA, section 4.3: "Once SDL is advanced, the flusher thread stores SDL to stable storage".
-class EledaStoresSdl : public ScriptedLog {
- protected:
-  void open(const char* scheme, bool stores = true) {
-    flags_.set("eleda_store_sdl", stores);
-    options_ = log_options(*find_scheme(scheme), directory_, "sync", 1);
-    options_.config.flush_help = false;
-    ScriptedLog::open();
-  }
-  // Publishes records of 64 bytes, and flushes them.
-  void flush_records(int count) {
-    for (int i = 0; i < count; ++i) publish(0);
-    while (!scheme().idle()) flush_all_threads();
-  }
-  void flush_all_threads() {
-    scheme().flush(0, true);
-    scheme().flush(1, true);
-  }
-  uint64_t on_device() {
-    std::vector<std::byte> block(kLogHeaderBytes);
-    std::ifstream(stream_file(options_, 0), std::ios::binary)
-        .read(reinterpret_cast<char*>(block.data()), kLogHeaderBytes);
-    return stored_sdl(block, log_->run());
-  }
-  void overwrite(uint64_t at, uint64_t bytes) {
-    std::fstream file(stream_file(options_, 0), std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(static_cast<std::streamoff>(at));
-    file << std::string(bytes, '\0');
-  }
-};
-
-TEST_F(EledaStoresSdl, AfterEachFlush) {
-  for (const char* scheme : {"eleda", "eleda-crawl", "eleda-bitmap"}) {
-    open(scheme);
-    EXPECT_EQ(on_device(), 0u);
-    flush_records(3);
-    EXPECT_EQ(on_device(), 192u) << scheme;
-    flush_records(2);
-    EXPECT_EQ(on_device(), 320u) << scheme;
-    open(scheme, false);
-    flush_records(3);
-    EXPECT_EQ(on_device(), 0u) << scheme;
-  }
-}
-
-TEST_F(EledaStoresSdl, NotSbl) {
-  constexpr uint64_t kWrite = 4096;
-  flags_.set("eleda_store_sdl", true);
-  options_ = log_options(*find_scheme("eleda"), directory_, "sync", 1);
-  options_.config.flush_help = false;
-  options_.config.io_bytes = kWrite;
-  ScriptedLog::open();
-  for (uint64_t at = 0; at < 4 * kWrite; at += 64) publish(0);
-  while (counter("sbl_bytes") < 4 * kWrite) scheme().flush(0, false);
-  for (uint64_t sdl = kWrite; sdl <= 4 * kWrite; sdl += kWrite) {
-    scheme().flush(1, true);
-    EXPECT_EQ(on_device(), sdl);
-  }
-}
-
-TEST_F(EledaStoresSdl, SoTheLossOfTheEndIsReported) {
-  open("eleda");
-  flush_records(3);
-  EXPECT_EQ(find_damage(tails()), "");
-  overwrite(kLogHeaderBytes + 64, 128);
-  EXPECT_EQ(find_damage(tails()),
-            "stream 0 ends at byte 64 and was once durable up to byte 192, says the SDL in its "
-            "header");
-  overwrite(kLogHeaderBytes - kStoredSdlBytes, 1);
-  EXPECT_EQ(find_damage(tails()), "") << "a torn SDL vouches for nothing";
-}
-
-TEST_F(EledaStoresSdl, OnlyWhenTheDeviceHasSaidThatTheFlushIsDurable) {
-  HeldDevice device;
-  std::vector<std::byte> block(kLogHeaderBytes);
-  LogConfig config{.run = 7, .flush_help = false, .devices = {&device}, .header_block = block};
-  SdlStore store(config);
-  EXPECT_TRUE(store.finished(0));
-  store.start(0);
-  EXPECT_EQ(device.under_way(), 0u) << "it is 0 already";
-  store.start(192);
-  EXPECT_FALSE(store.finished(0));
-  EXPECT_EQ(store.stored(), 0u);
-  EXPECT_EQ(device.offset(), 0u);
-  device.complete();
-  EXPECT_TRUE(store.finished(0));
-  EXPECT_EQ(store.stored(), 192u);
-  EXPECT_EQ(stored_sdl(device.platter, 7), 192u);
-}
-
-// The flush is under way when flush() returns, then SDL's own write is.
-TEST_F(EledaStoresSdl, NeitherBeforeTheFlushNorBesideIt) {
-  flags_.set("eleda_store_sdl", true);
-  HeldDevice device;
-  std::vector<std::byte> block(kLogHeaderBytes);
-  const auto scheme = find_scheme("eleda")->make({.run = 7,
-                                                  .buffer_bytes = kRingBytes,
-                                                  .flush_help = false,
-                                                  .devices = {&device},
-                                                  .header_block = block});
-  const LogReservation hole = scheme->reserve(0, {}, 64);
-  fill_record(hole, 7, 1);
-  scheme->publish(0, hole, RecordRole::kCommit);
-  scheme->flush(0, true);
-  scheme->flush(1, true);
-  EXPECT_EQ(device.offset(), kLogHeaderBytes);
-  scheme->flush(1, true);
-  EXPECT_EQ(device.offset(), kLogHeaderBytes) << "stored beside the flush";
-  EXPECT_EQ(stored_sdl(block, 7), 0u);
-  device.complete();
-  scheme->flush(1, true);
-  EXPECT_TRUE(scheme->is_durable(CommitPoint::in_stream(0, 64)));
-  while (device.under_way() != 0 && device.offset() != 0) {
-    device.complete();  // the zeros after the log's end
-    scheme->flush(1, true);
-  }
-  EXPECT_EQ(device.under_way(), kLogHeaderBytes);
-  EXPECT_EQ(stored_sdl(block, 7), 64u);
-  EXPECT_FALSE(scheme->idle());
-  device.complete();
-  scheme->flush(1, true);
-  EXPECT_TRUE(scheme->idle());
-}
-
-TEST_F(EledaStoresSdl, NeedsOneThreadThatFlushesAndOneWriteAtATime) {
-  const auto refused = testing::ExitedWithCode(2);
-  const char* sentence = "--eleda_store_sdl needs --flush_help=false and --io_depth=1: one";
-  flags_.set("eleda_store_sdl", true);
-  options_ = log_options(*find_scheme("eleda"), directory_, "file", 1);
-  EXPECT_EXIT(ScriptedLog::open(), refused, sentence);
-  options_.config.flush_help = false;
-  options_.io_depth = 4;
-  EXPECT_EXIT(ScriptedLog::open(), refused, sentence);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FetchAddTest,

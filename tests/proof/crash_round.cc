@@ -60,9 +60,7 @@ void draw_commit_path(Random& random, LedgerFlags* flags) {
   flags->flush_gap_us = random.one_of({0u, 0u, 200u});
   flags->epoch_ms = random.one_of({1u, 5u});
   flags->pwal_ngroup = random.one_of({0u, 2u, 16u});
-  if (flags->scheme.starts_with("eleda") && random.one_in(2)) {
-    flags->store_sdl = true, flags->flush_help = false, flags->io_depth = 1;
-  }
+  flags->store_sdl = flags->scheme.starts_with("eleda") && random.one_in(2);
   switch (random.below(5)) {
     case 0:
       flags->flush_txns = 8, flags->flush_us = 500;

@@ -23,20 +23,16 @@
 // it runs again, and nothing else.
 #include <gflags/gflags.h>
 
-#include <optional>
-
 #include "logging/flag_checks.h"
 #include "logging/scheme_registry.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/eleda/bitmap.h"
 #include "logging/schemes/eleda/grasshopper.h"
-#include "logging/schemes/eleda/sdl_store.h"
 #include "platform/test_value.h"
 
 DEFINE_uint64(eleda_hop_bytes, 4 << 20, "bytes of the ranges that SBL hops over; a power of 2");
 DEFINE_bool(eleda_store_sdl, false,
-            "after each flush store SDL on the device, with a write of its own; needs "
-            "--flush_help=false and --io_depth=1");
+            "after each flush store SDL on the device, with a write of its own");
 
 namespace logjam {
 namespace {
@@ -44,40 +40,17 @@ namespace {
 // Scans 8 bits of the bitmap in a step, with 8.
 const platform::TestValue bitmap_bits("eleda_bitmap_bits");
 
-template <class Tracker>
-class Eleda final : public FetchAddScheme<Tracker> {
-  using Base = FetchAddScheme<Tracker>;
-
- public:
-  template <class... TrackerOptions>
-  explicit Eleda(const LogConfig& config, const TrackerOptions&... tracker_options)
-      : Base(config, tracker_options...) {
-    if (FLAGS_eleda_store_sdl) store_.emplace(config);
-  }
-
-  void flush(uint32_t flusher, bool stopping) override {
-    const bool stores = store_ && flusher == kSdlFlusher;
-    if (stores && !store_->finished(FlushDaemon::kMostSleepNs)) return;
-    Base::flush(flusher, stopping);
-    if (stores) store_->start(Base::sdl());
-  }
-  bool idle() const override {
-    return Base::idle() && (!store_ || store_->stored() == Base::sdl());
-  }
-
- private:
-  static constexpr uint32_t kSdlFlusher = 1;
-
-  std::optional<SdlStore> store_;
-};
-
+template <class Tracker, class... TrackerOptions>
+std::unique_ptr<LogScheme> with(LogConfig config, const TrackerOptions&... tracker_options) {
+  config.store_sdl = FLAGS_eleda_store_sdl;
+  return std::make_unique<FetchAddScheme<Tracker>>(config, tracker_options...);
+}
 template <bool kHops>
 std::unique_ptr<LogScheme> with_grasshopper(const LogConfig& config) {
-  return std::make_unique<Eleda<Grasshopper<kHops>>>(config, FLAGS_eleda_hop_bytes);
+  return with<Grasshopper<kHops>>(config, FLAGS_eleda_hop_bytes);
 }
 std::unique_ptr<LogScheme> with_bitmap(const LogConfig& config) {
-  if (bitmap_bits.get() == 8) return construct<Eleda<Bitmap<8>>>(config);
-  return construct<Eleda<Bitmap<1>>>(config);
+  return bitmap_bits.get() == 8 ? with<Bitmap<8>>(config) : with<Bitmap<1>>(config);
 }
 
 std::string check_flags() {
