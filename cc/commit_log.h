@@ -42,6 +42,8 @@ class CommitLog {
   void after_validation(const Dependencies& deps, std::span<const Write> writes);
   // Gives up the number, and publishes the reserved space as a void record.
   void validation_failed();
+  // Returns whether a validation that fails after before_validation() leaves a void record.
+  bool failure_leaves_a_hole() const { return traits_.number_drawn == NumberDrawn::kBefore; }
   // Returns whether the protocol must call stamp_read() for every tuple that the transaction read:
   // after reserve() or before_validation(), and before it validates or unlocks the reads (proof in
   // logging/read_stamps.h).
