@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
 #include "platform/fatal.h"
 
@@ -18,7 +19,13 @@ constexpr uint64_t kLineStates = uint64_t{1} << 45;  // the address of the lines
 // three times before the line goes.
 constexpr Picoseconds kHold = 5;
 
+constexpr uint8_t kMostWaiting = 127;  // more are served as if they had asked at once
+
 uint64_t bit_of(uint32_t core) { return uint64_t{1} << core % 64; }
+
+bool from_a_cache(Source source) {
+  return source == Source::kSharedCache || source == Source::kFarCache;
+}
 
 Line* map_lines() {
   void* mapped =
@@ -81,14 +88,21 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   return true;
 }
 
-// Counts from the line's arrival, if the owner still waits for the line itself.
-Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) const {
-  const Line& line = lines_[number];
+// Counts from the line's arrival, if the owner still waits for the line itself. In the order of
+// asking, the requests are at the owner when the line arrives. It then uses the line for as long as
+// a request takes from its own socket, and serves them one after the other.
+Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) {
+  Line& line = lines_[number];
   const uint32_t owner = line.owner_plus_1;
   if (owner == 0 || owner == core.number + 1) return {now, 0};
   const Picoseconds way =
       machine_.dirty[machine_.distance(core.socket, cores_[owner - 1].socket)] / kHold;
-  return {std::max(now, line.arrives) + way, way};
+  if (machine_.profile.nearest_first != 0) return {std::max(now, line.arrives) + way, way};
+  const Picoseconds arrived = line.arrives + machine_.dirty[0] / kHold + line.waiting;
+  if (now + way >= arrived) return {now + way, way};
+  const bool counted = line.waiting < kMostWaiting;
+  if (counted) ++line.waiting;
+  return {arrived, way, counted};
 }
 
 void Caches::expect(const Core& core, uint32_t line) const {
@@ -108,21 +122,24 @@ void Caches::expect_fetch(const Core& core, uint32_t line) const {
   if (!shared.holds_nothing()) __builtin_prefetch(&lines_[shared.oldest(line)], 1);
 }
 
-Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, Picoseconds now,
-                              Picoseconds passed) {
+Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Heard& heard) {
+  const auto [now, passed, queued_for_line] = heard;
   Line& line = lines_[number];
+  if (queued_for_line) --line.waiting;
   const bool has_it = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
   const bool owned = line.owner_plus_1 != 0 && line.owner_plus_1 != core.number + 1;
-  auto [latency, from_shared_cache] =
-      has_it ? Fetched{0, false} : from_elsewhere(core, number, line, now);
+  Fetched fetched = has_it ? Fetched{} : from_elsewhere(core, number, line, now);
+  const Picoseconds queued = fetched.cost - fetched.latency;
   bool passed_on = owned;
   if (write && !owned) {
     const Picoseconds upgrade = invalidate_others(core, number, line);
     passed_on |= upgrade != 0;
-    latency = std::max(latency, upgrade);
+    // A core cannot know that it is the last one that has a line, and asks for the right to write.
+    fetched.latency = std::max({fetched.latency, upgrade, has_it ? machine_.upgrade[0] : 0});
   } else if (write) {
     invalidate_others(core, number, line);
   }
+  const Picoseconds latency = fetched.latency + queued;
   // For a part of its transfer from core to core a line serves no other core. The line also reaches
   // the cores in the order in which they asked, even if an earlier core is further away. A clean
   // line can be read by many cores at once.
@@ -134,6 +151,9 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, Picosecon
     end = std::max(end, line.arrives + occupied);
     line.busy_until = end - latency + occupied;
     ++line.transfers;
+  } else if (!write && from_a_cache(fetched.source)) {
+    // The caches that have a clean line answer one reader after the other.
+    line.busy_until = std::max(line.busy_until, end - latency) + machine_.read_occupancy;
   }
   if (end != begin + latency || begin > now) ++counts_.waits_for_line;
   // A store to an exclusive line sends no request, so no other socket's cache may keep a copy.
@@ -142,9 +162,24 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, Picosecon
   const bool writable = write || !others;
   if (passed_on || writable) line.arrives = end;
   put(core, number, line, writable);
-  const Picoseconds cost = end - now;
-  line.cost += cost;
-  return {cost, from_shared_cache};
+  if (machine_.checks_itself) check(number, line);
+  fetched.cost = end - now;
+  line.cost += fetched.cost;
+  return fetched;
+}
+
+// Ends the process if the line's state does not agree with the cores' tags.
+void Caches::check(uint32_t number, const Line& line) const {
+  for (const Core& core : cores_) {
+    const bool sharer = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
+    if (sharer != (core.l1.has(number) || core.l2.has(number))) {
+      platform::fatal("the simulation is wrong: a line and the tags of core " +
+                      std::to_string(core.number) + " do not agree");
+    }
+    if (sharer && line.owner_plus_1 != 0 && line.owner_plus_1 != core.number + 1) {
+      platform::fatal("the simulation is wrong: a line has an owner and another sharer");
+    }
+  }
 }
 
 // Fetches a line that is not in the core's caches from the nearest place that has it.
@@ -154,17 +189,24 @@ Caches::Fetched Caches::from_elsewhere(Core& core, uint32_t number, Line& line, 
     ++(far == 0 ? counts_.other_core : counts_.other_socket);
     take_from_owner(number, line);
     put_in_shared_cache(core.socket, number, line);
-    return {machine_.dirty[far], false};
+    return {Source::kOwner, far, machine_.dirty[far], machine_.dirty[far]};
   }
   const uint32_t far = nearest_holder(core.socket, line);
-  if (far == kDistances) return {from_memory(core, number, line, now), false};
+  // Memory answers for a clean line, too, if it is nearer than the caches that have the line.
+  const bool memory_is_nearer =
+      far != kDistances && far != 0 && line.written == 0 &&
+      machine_.memory[distance_of_home(core, number)] < machine_.clean[far];
+  if (far == kDistances || memory_is_nearer) {
+    return from_memory(core, number, line, now);
+  }
   ++(far == 0 ? counts_.shared_cache : counts_.other_socket);
   if (far != 0) {
     put_in_shared_cache(core.socket, number, line);
   } else if (!shared_[core.socket].holds_nothing()) {
     shared_[core.socket].touch(number, false);  // now the most recent one
   }
-  return {machine_.clean[far], far == 0};
+  return {far == 0 ? Source::kSharedCache : Source::kFarCache, far, machine_.clean[far],
+          machine_.clean[far]};
 }
 
 uint32_t Caches::nearest_holder(uint32_t socket, const Line& line) const {
@@ -180,35 +222,44 @@ uint32_t Caches::nearest_holder(uint32_t socket, const Line& line) const {
   return nearest;
 }
 
-Picoseconds Caches::from_memory(Core& core, uint32_t number, Line& line, Picoseconds now) {
-  const uint32_t home =
-      std::min(home_of(number), static_cast<uint32_t>(memory_free_at_.size()) - 1);
-  const uint32_t far = machine_.distance(core.socket, home);
+uint32_t Caches::socket_of_home(uint32_t number) const {
+  return std::min(home_of(number), static_cast<uint32_t>(memory_free_at_.size()) - 1);
+}
+
+uint32_t Caches::distance_of_home(const Core& core, uint32_t number) const {
+  return machine_.distance(core.socket, socket_of_home(number));
+}
+
+Caches::Fetched Caches::from_memory(Core& core, uint32_t number, Line& line, Picoseconds now) {
+  const uint32_t far = distance_of_home(core, number);
   ++(far == 0 ? counts_.memory : counts_.remote_memory);
-  Picoseconds& free_at = memory_free_at_[home];
+  Picoseconds& free_at = memory_free_at_[socket_of_home(number)];
   const Picoseconds begin = std::max(now, free_at);
   free_at = begin + machine_.line_transfer;
+  line.written = 0;
   put_in_shared_cache(core.socket, number, line);
-  return begin - now + machine_.memory[far];
+  return {Source::kMemory, far, machine_.memory[far], begin - now + machine_.memory[far]};
 }
 
 // Makes the owner's copy read-only: it must ask before its next store. The written line is now in
-// its socket's shared cache; memory's bandwidth is not charged for that.
+// its socket's shared cache and in memory; memory's bandwidth is not charged for that.
 void Caches::take_from_owner(uint32_t number, Line& line) {
   Core& owner = cores_[line.owner_plus_1 - 1U];
   owner.l1.make_read_only(number);
   owner.l2.make_read_only(number);
   line.owner_plus_1 = 0;
+  line.written = 0;
   put_in_shared_cache(owner.socket, number, line);
 }
 
 // Removes the line from all other caches. Returns how long that takes: 0 if none has it.
 Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
-  uint32_t farthest = 0;
+  uint32_t farthest = 0, sharers = 0;
   bool any = false;
   for_each_sharer(line, [&](uint32_t sharer) {
     if (sharer == core.number) return;
     any = true;
+    ++sharers;
     farthest = std::max(farthest, machine_.distance(core.socket, cores_[sharer].socket));
     cores_[sharer].l1.remove(number);
     cores_[sharer].l2.remove(number);
@@ -224,7 +275,7 @@ Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
   line.owner_plus_1 = 0;
   if (!any) return 0;
   ++counts_.upgrades;
-  return machine_.upgrade[farthest];
+  return machine_.upgrade[farthest] + (sharers - std::min(sharers, 1U)) * machine_.sharer;
 }
 
 void Caches::put(Core& core, uint32_t number, Line& line, bool writable) {
@@ -247,6 +298,7 @@ void Caches::drop(Core& core, uint32_t number) {
   line.sharers[core.number / 64] &= ~bit_of(core.number);
   if (line.owner_plus_1 != core.number + 1) return;
   line.owner_plus_1 = 0;
+  line.written = 1;  // perhaps: the model does not know whether the owner has stored
   put_in_shared_cache(core.socket, number, line);
 }
 

@@ -36,12 +36,23 @@ enum class Access : uint8_t {
 
 inline constexpr uint32_t kMostCores = 256;
 
+// Where a line comes from.
+enum class Source : uint8_t {
+  kOwnCopy,      // the core has it already, and asks for the right to write
+  kOwner,        // another core may write it
+  kSharedCache,  // the cache of the core's socket, or another core of the socket, has it clean
+  kFarCache,     // only caches of other sockets have it
+  kMemory,
+};
+
 struct alignas(64) Line {
   std::array<uint64_t, kMostCores / 64> sharers;  // a bit for each core
   Picoseconds busy_until;
   Picoseconds arrives;    // at the core that last asked for the only copy, or for the owner's
   uint16_t owner_plus_1;  // the one core that may write it, else 0
   uint8_t shared_caches;  // a bit for each socket whose shared cache has it
+  uint8_t waiting : 7;    // requests that wait until it arrives at its owner
+  uint8_t written : 1;    // a shared cache has it as its last owner wrote it, and memory has not
   uint32_t transfers;     // from one core's cache to another's, or upgrades
   Picoseconds cost;       // of all accesses that left the core
 };
@@ -86,35 +97,44 @@ class Caches {
   // then.
   struct Heard {
     Picoseconds at, passed;
+    bool queued = false;  // it waits for the line's arrival; fetch() must hear of it
   };
   // Returns when the line's owner receives a request sent at `now`, and how much of the transfer's
-  // latency has elapsed by then; {now, 0} if no other core owns the line.
-  Heard heard_by_owner(const Core& core, uint32_t line, Picoseconds now) const;
+  // latency has elapsed by then; {now, 0} if no other core owns the line. Requests that wait for
+  // the line's arrival are served in the order of asking, or the nearest first if the profile says
+  // so.
+  Heard heard_by_owner(const Core& core, uint32_t line, Picoseconds now);
   // Prefetches, on the host, the state that fetch() will touch. Called when the core begins to
   // wait. Has no effect on the simulation.
   void expect(const Core& core, uint32_t line) const;
   // Prefetches the rest of it. Called when the other cores have had their turn.
   void expect_fetch(const Core& core, uint32_t line) const;
-  // How long a fetch takes, and whether the shared cache of the core's socket had the line.
+  // How a line comes to a core.
   struct Fetched {
-    Picoseconds cost;
-    bool from_shared_cache;
+    Source source = Source::kOwnCopy;
+    uint32_t far = 0;         // the distance of the source
+    Picoseconds latency = 0;  // of the source alone
+    Picoseconds cost = 0;     // the same, and the waits for a line under way and for busy memory
   };
-  // Fetches the line, starting at `now`; `passed` of the latency has already been waited for.
-  Fetched fetch(Core& core, uint32_t line, bool write, Picoseconds now, Picoseconds passed = 0);
+  // Fetches the line, starting at `heard.at`; `heard.passed` of the latency has already been waited
+  // for.
+  Fetched fetch(Core& core, uint32_t line, bool write, const Heard& heard);
   // Returns the stream that the core's miss of this line continues or begins. Valid until the next
   // call.
   static Core::Stream& stream_of(Core& core, uint32_t line);
 
  private:
-  Picoseconds from_memory(Core& core, uint32_t number, Line& line, Picoseconds now);
+  Fetched from_memory(Core& core, uint32_t number, Line& line, Picoseconds now);
   Fetched from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now);
   Picoseconds invalidate_others(Core& core, uint32_t number, Line& line);
   void take_from_owner(uint32_t number, Line& line);
   void put(Core& core, uint32_t number, Line& line, bool writable);
   void drop(Core& core, uint32_t number);
   void put_in_shared_cache(uint32_t socket, uint32_t number, Line& line);
+  void check(uint32_t number, const Line& line) const;
   uint32_t nearest_holder(uint32_t socket, const Line& line) const;
+  uint32_t socket_of_home(uint32_t number) const;
+  uint32_t distance_of_home(const Core& core, uint32_t number) const;
 
   const Machine& machine_;
   Line* const lines_;

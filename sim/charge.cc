@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/lines_report.h"
+#include "sim/miss_price.h"
 
 namespace logjam::sim {
 
@@ -10,38 +11,71 @@ uint64_t accesses = 0;
 
 namespace {
 
-// The hardware notices a stream after this number of lines, and fetches the next ones ahead.
-// Assumed: of one, two and three, two gave rates of rows and log records nearest to the native
-// ones.
-constexpr uint32_t kLinesBeforePrefetch = 2;
+// A request that has reached the line's owner.
+struct Request {
+  Picoseconds asked;  // when the core has sent it
+  Caches::Heard heard;
+};
 
-Picoseconds overlapped(Picoseconds cost) {
-  return static_cast<Picoseconds>(static_cast<double>(cost) / machine().profile.overlap);
+// Lets all earlier visible steps happen, up to the moment at which the line's owner receives the
+// request: the owner uses the line until then. The request of a store or a prefetch is not
+// followed, because the core does not wait for it, and its clock would have to go back.
+//
+// Another fiber of the context may run meanwhile and take time. The request is then that much
+// later, so that the context's clock does not go back over that fiber's time.
+Request reach_owner(Cpu& cpu, uint32_t line, Access kind) {
+  const Picoseconds asked = cpu.now;
+  if (kind != Access::kLoad && kind != Access::kAtomic) return {asked, {asked, 0}};
+  Caches::Heard heard = scheduler().caches().heard_by_owner(*cpu.core, line, asked);
+  const Picoseconds way = heard.at - asked;
+  cpu.now = heard.at;
+  if (cpu.now > horizon) scheduler().visible();
+  heard.at = cpu.now;
+  return {cpu.now - way, heard};
 }
 
-// Returns how long a core that asks for the next line of a stream still waits for it. The hardware
-// fetches one line of the stream after the other, up to `lines_ahead` before the core asks. So a
-// core that asks rarely finds its lines already fetched, and one that copies much waits for each.
-Picoseconds wait_for_prefetcher(Core::Stream& stream, Picoseconds price, Picoseconds asked) {
-  const auto lead =
-      static_cast<Picoseconds>(machine().profile.lines_ahead * static_cast<double>(price));
-  stream.ready = std::max(stream.ready, asked - std::min(asked, lead)) + price;
-  return stream.ready - std::min(stream.ready, asked);
-}
+// Charges the core for a line that its own caches do not have.
+void charge_miss(const void* site, Cpu& cpu, uint32_t line, Access kind) {
+  const bool write = kind == Access::kStore || kind == Access::kAtomic;
+  const Request request = reach_owner(cpu, line, kind);
+  Caches::Fetched fetched = scheduler().caches().fetch(*cpu.core, line, write, request.heard);
+  fetched.cost += request.heard.at - request.asked;
 
-// Returns how long the core waits for a miss that takes `missed.cost`.
-Picoseconds wait_for_miss(Cpu& cpu, uint32_t line, Access kind, Caches::Fetched missed) {
-  Core::Stream& stream = Caches::stream_of(*cpu.core, line);
-  const bool store = kind == Access::kStore;
-  const Picoseconds asked = store ? std::max(cpu.now, cpu.stores_done_at) : cpu.now;
-  const Picoseconds alone = store || stream.lines > 0 ? overlapped(missed.cost) : missed.cost;
-  if (stream.lines < kLinesBeforePrefetch) {
-    stream.ready = asked + alone;
-    return alone;
+  Core::Stream none;
+  Core::Stream& stream = kind == Access::kAtomic ? none : Caches::stream_of(*cpu.core, line);
+  const Picoseconds asked =
+      kind == Access::kStore ? std::max(request.asked, cpu.stores_done_at) : request.asked;
+  const MissPrice price = price_of_miss(machine(), kind, fetched, asked, stream);
+  switch (kind) {
+    case Access::kPrefetch:
+      cpu.prefetch(line, request.asked + price.wait);
+      break;
+    case Access::kAtomic:
+    case Access::kLoad:
+      cpu.now = std::max(cpu.now, request.asked + price.wait);
+      break;
+    case Access::kStore:
+      cpu.stores_done_at = std::max(asked + price.wait, request.asked + price.comes);
+      cpu.now = std::max(cpu.now,
+                         cpu.stores_done_at - std::min(cpu.stores_done_at, machine().store_lead));
+      break;
   }
-  const Picoseconds far = store ? machine().stream_store : machine().stream;
-  const Picoseconds price = missed.from_shared_cache ? machine().l3_stream : far;
-  return wait_for_prefetcher(stream, std::min(price, alone), asked);
+  scheduler().note_stall(cpu, cpu.now - request.asked);
+  note_transfer(site, line, cpu.core->number, cpu.now - request.asked, fetched.cost);
+}
+
+// Charges the core for a line that its second cache has.
+void charge_second_cache(Cpu& cpu, Access kind, Picoseconds latency) {
+  // The core's other work hides a part of a short wait, and of stores that wait side by side.
+  const Picoseconds wait = kind == Access::kAtomic ? latency : machine().overlapped(latency);
+  if (kind == Access::kPrefetch) return;
+  if (kind != Access::kStore) {
+    cpu.now += wait;
+    return;
+  }
+  cpu.stores_done_at = std::max(cpu.stores_done_at, cpu.now) + wait;
+  cpu.now =
+      std::max(cpu.now, cpu.stores_done_at - std::min(cpu.stores_done_at, machine().store_lead));
 }
 
 // Makes the core wait for a line, unless it can continue without it.
@@ -49,53 +83,16 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   Caches& caches = scheduler().caches();
   Core& core = *cpu.core;
   const bool write = kind == Access::kStore || kind == Access::kAtomic;
-  Picoseconds cost = 0;
-  bool near = caches.in_private_cache(core, line, write, &cost);
+  Picoseconds latency = 0;
+  bool near = caches.in_private_cache(core, line, write, &latency);
   if (!near) {
     caches.expect(core, line);
     scheduler().visible();
     caches.expect_fetch(core, line);
     // Meanwhile another fiber of the core may have fetched the line.
-    near = core.l1.touch(line, write) || caches.in_private_cache(core, line, write, &cost);
+    near = core.l1.touch(line, write) || caches.in_private_cache(core, line, write, &latency);
   }
-  // The core's other work hides a part of a short wait, and of stores that wait side by side. A
-  // line from farther away is mostly found through a pointer, and the next steps depend on it, so
-  // such waits do not overlap. Waits for lines in a row overlap, and the hardware fetches the later
-  // lines ahead.
-  Picoseconds hidden = overlapped(cost);
-  if (!near) {
-    const Picoseconds asked = cpu.now;
-    // The owner uses the line until the request reaches it. The request of a store or a prefetch is
-    // not followed: the core does not wait for it, and its clock would have to go back.
-    const bool waits = kind == Access::kLoad || kind == Access::kAtomic;
-    const Caches::Heard heard =
-        waits ? caches.heard_by_owner(core, line, asked) : Caches::Heard{asked, 0};
-    cpu.now = heard.at;
-    if (cpu.now > horizon) scheduler().visible();
-    const Caches::Fetched fetched = caches.fetch(core, line, write, cpu.now, heard.passed);
-    cost = cpu.now - asked + fetched.cost;
-    cpu.now = asked;
-    note_transfer(site, line, core.number, cost);
-    if (kind != Access::kAtomic) {
-      hidden = wait_for_miss(cpu, line, kind, {cost, fetched.from_shared_cache});
-    }
-  }
-  switch (kind) {
-    case Access::kPrefetch:
-      if (!near) cpu.prefetch(line, cpu.now + hidden);
-      return;
-    case Access::kAtomic:
-      cpu.now += cost;
-      return;
-    case Access::kLoad:
-      cpu.now += hidden;
-      return;
-    case Access::kStore:
-      cpu.stores_done_at = std::max(cpu.stores_done_at, cpu.now) + hidden;
-      cpu.now = std::max(cpu.now,
-                         cpu.stores_done_at - std::min(cpu.stores_done_at, machine().store_lead));
-      return;
-  }
+  near ? charge_second_cache(cpu, kind, latency) : charge_miss(site, cpu, line, kind);
 }
 
 void drain_stores(Cpu& cpu) { cpu.now = std::max(cpu.now, cpu.stores_done_at); }
@@ -122,15 +119,22 @@ void before_atomic_store(const void* site, const void* address, bool sequentiall
   if (running == nullptr) return;
   if (running->now > horizon) scheduler().visible();
   access(site, address, 1, Access::kStore);
+  // x86's stores become visible in their order: this one not before the stores before it are done.
+  const Cpu& cpu = scheduler().current_cpu();
+  const uint32_t line = line_of(address);
+  if (line == kNoLine || cpu.stores_done_at <= cpu.now) return;
+  Line& state = scheduler().caches().line(resolve_alias(line));
+  state.arrives = std::max(state.arrives, cpu.stores_done_at);
 }
 
 void before_read_modify_write(const void* site, const void* address) {
   if (running == nullptr) return;
   ++accesses;
+  // The operation is ordered after the stores before it, so these drain first.
+  drain_stores(*running);
   if (running->now > horizon) scheduler().visible();
   const Uncharged free;
   Cpu& cpu = scheduler().current_cpu();
-  drain_stores(cpu);
   const uint32_t line = line_of(address);
   if (line != kNoLine) {
     const uint32_t resolved = resolve_alias(line);
@@ -147,8 +151,8 @@ void before_read_modify_write(const void* site, const void* address) {
 // (scheduler.h).
 void before_fence() {
   if (running == nullptr) return;
-  if (running->now > horizon) scheduler().visible();
   drain_stores(*running);
+  if (running->now > horizon) scheduler().visible();
   running->now += machine().fence;
 }
 

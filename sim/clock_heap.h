@@ -44,6 +44,16 @@ class ClockHeap {
     entries_[at] = entry;
   }
 
+  // Returns whether `check` is true of each entry, and none goes before its parent.
+  template <class Check>
+  bool is_ordered(const Check& check) const {
+    for (size_t at = 0; at < entries_.size(); ++at) {
+      if (!check(entries_[at])) return false;
+      if (at > 0 && entries_[at].goes_before(entries_[(at - 1) / 2])) return false;
+    }
+    return true;
+  }
+
   // Takes the first entry out and returns its context.
   Cpu* pop() {
     Cpu* cpu = entries_.front().cpu;

@@ -41,13 +41,14 @@ void sleep_ns(uint64_t ns) { sim::scheduler().sleep(ns * kNanosecond); }
 
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) {
   sim::Scheduler& scheduler = sim::scheduler();
-  scheduler.spend(sim::machine().futex_wait);
+  scheduler.spend(sim::machine().futex_look);
   // The kernel reads the word once more, in the order of the clocks. No other fiber runs between
   // this read and the wait, so no wake-up is lost.
   scheduler.visible();
   if (word.load(memory_order_relaxed) != expected || timeout_ns == 0) return;
   const bool forever = timeout_ns > kForever / kNanosecond;
-  scheduler.wait(&word, forever ? 0 : timeout_ns * kNanosecond);
+  scheduler.wait(&word, forever ? 0 : timeout_ns * kNanosecond,
+                 sim::machine().futex_wait - sim::machine().futex_look);
 }
 void wake_one(const atomic<uint32_t>& word) { sim::scheduler().wake(&word, 1); }
 void wake_all(const atomic<uint32_t>& word) { sim::scheduler().wake(&word, ~uint32_t{0}); }

@@ -2,6 +2,7 @@
 // of the other files are linked without this file, and make their own machines.
 #include <gflags/gflags.h>
 
+#include "platform/test_value.h"
 #include "sim/machine.h"
 #include "sim/scheduler.h"
 
@@ -14,8 +15,12 @@ DEFINE_uint64(sim_seed, 1, "the seed: two simulations of the same flags and seed
 namespace logjam::sim {
 namespace {
 
+const platform::TestValue checks_itself("sim_check");
+
 Machine machine_of_flags() {
-  return make_machine(read_profile(FLAGS_machine, FLAGS_set), FLAGS_cores, FLAGS_sim_seed);
+  Machine made = make_machine(read_profile(FLAGS_machine, FLAGS_set), FLAGS_cores, FLAGS_sim_seed);
+  made.checks_itself = checks_itself.get() != 0;
+  return made;
 }
 
 }  // namespace

@@ -62,6 +62,8 @@ auto& large_pieces() {
   return all;
 }
 
+uint64_t heap_seed = 1;
+
 uint64_t mixed(uint64_t hash, uint64_t value) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   hash = (hash ^ value) * kOdd;
@@ -71,7 +73,7 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
 // Returns a hash of the context and the callers. Each context has its own pieces, as jemalloc's
 // threads have, so pieces of two workers never share a line.
 uint64_t hash_of_callers() {
-  uint64_t hash = running == nullptr ? 1 : running->number + 2;
+  uint64_t hash = mixed(running == nullptr ? 1 : running->number + 2, heap_seed);
   auto* frame = static_cast<void* const*>(__builtin_frame_address(0));
   for (size_t i = 0; i < kFrames + 1 && in_region(frame); ++i) {
     hash = mixed(hash, reinterpret_cast<uintptr_t>(frame[1]));
@@ -171,7 +173,8 @@ void release(void* piece) {
 
 }  // namespace
 
-void start_heap() {
+void start_heap(uint64_t seed) {
+  heap_seed = seed;
   // Pages that are never written cost nothing.
   places = static_cast<Place*>(std::calloc(kPlaces, sizeof *places));
   place_of_slab = static_cast<uint32_t*>(std::calloc(kHeapSlabs, sizeof *place_of_slab));

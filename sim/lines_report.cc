@@ -46,8 +46,22 @@ struct Allocation {
 };
 struct Sum {
   uint64_t times = 0;
-  Picoseconds cost = 0;
+  Picoseconds waited = 0, latency = 0;
+
+  void add(const Sum& other) {
+    times += other.times;
+    waited += other.waited;
+    latency += other.latency;
+  }
 };
+
+// Sorts what cost most waiting first.
+bool costs_more(const Sum& one, const Sum& other) {
+  return one.waited != other.waited ? one.waited > other.waited : one.latency > other.latency;
+}
+double percent(Picoseconds part, Picoseconds all) {
+  return all == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(all);
+}
 struct LineSum : Sum {
   std::bitset<kMostCores> cores;
 };
@@ -102,17 +116,16 @@ struct Site {
   Sum sum;
 };
 
-void print_table(const char* title, const std::map<std::string, Sum>& sums, Picoseconds all) {
+void print_table(const char* title, const std::map<std::string, Sum>& sums, const Sum& all) {
   std::vector<std::pair<std::string, Sum>> sorted(sums.begin(), sums.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& one, const auto& other) {
-    return one.second.cost > other.second.cost;
+    return costs_more(one.second, other.second);
   });
   if (sorted.size() > wanted_lines()) sorted.resize(wanted_lines());
-  std::printf("\n%-6s %12s  %s\n", "cost", "times", title);
+  std::printf("\n%-6s %8s %12s  %s\n", "wait", "latency", "times", title);
   for (const auto& [name, sum] : sorted) {
-    std::printf("%5.1f%% %12lu  %s\n",
-                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all), sum.times,
-                name.c_str());
+    std::printf("%5.1f%% %7.1f%% %12lu  %s\n", percent(sum.waited, all.waited),
+                percent(sum.latency, all.latency), sum.times, name.c_str());
   }
 }
 
@@ -125,14 +138,13 @@ void begin_lines_report(int argc, char** argv) {
   }
 }
 
-void record_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds cost) {
+void record_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds waited,
+                     Picoseconds latency) {
   const auto address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(site));
-  Sum& one = by_line_and_site()[uint64_t{line} << 32 | address];
-  ++one.times;
-  one.cost += cost;
+  const Sum transfer{1, waited, latency};
+  by_line_and_site()[uint64_t{line} << 32 | address].add(transfer);
   LineSum& all = by_line()[line];
-  ++all.times;
-  all.cost += cost;
+  all.add(transfer);
   all.cores.set(core);
 }
 
@@ -186,11 +198,11 @@ void print_lines_report() {
   reporting_lines = false;
   Symbols symbols;
   std::unordered_map<uint32_t, std::vector<Site>> sites;
-  Picoseconds all = 0;
+  Sum all;
   for (const auto& [key, sum] : by_line_and_site()) {
     sites[static_cast<uint32_t>(key >> 32)].push_back({static_cast<uint32_t>(key), sum});
     symbols.want(static_cast<uint32_t>(key));
-    all += sum.cost;
+    all.add(sum);
   }
   for (const auto& [begin, allocation] : allocations()) {
     for (const uint32_t frame : allocation.frames) symbols.want(frame);
@@ -199,40 +211,38 @@ void print_lines_report() {
 
   std::vector<std::pair<uint32_t, LineSum>> lines(by_line().begin(), by_line().end());
   std::sort(lines.begin(), lines.end(), [](const auto& one, const auto& other) {
-    return one.second.cost != other.second.cost ? one.second.cost > other.second.cost
-                                                : one.first < other.first;
+    if (costs_more(one.second, other.second)) return true;
+    return !costs_more(other.second, one.second) && one.first < other.first;
   });
   std::map<std::string, Sum> by_function, by_memory;
   for (const auto& [line, sum] : lines) {
     std::string memory = memory_of(line, symbols);
     memory = memory.substr(0, memory.rfind(" + "));
-    by_memory[memory].times += sum.times;
-    by_memory[memory].cost += sum.cost;
-    for (const Site& site : sites[line]) {
-      Sum& function = by_function[symbols.function(site.address)];
-      function.times += site.sum.times;
-      function.cost += site.sum.cost;
-    }
+    by_memory[memory].add(sum);
+    for (const Site& site : sites[line]) by_function[symbols.function(site.address)].add(site.sum);
   }
-  std::printf("\nCache lines: %.3f ms of all cores' time went into %zu lines from elsewhere.\n",
-              static_cast<double>(all) * 1e-9, lines.size());
+  std::printf(
+      "\nCache lines: all cores together waited %.3f ms for %zu lines from elsewhere, whose "
+      "latencies add up to %.3f ms.\n",
+      static_cast<double>(all.waited) * 1e-9, lines.size(),
+      static_cast<double>(all.latency) * 1e-9);
   print_table("functions that waited", by_function, all);
   print_table("memory that was waited for", by_memory, all);
-  std::printf("\n%-6s %12s %6s  the lines that cost most\n", "cost", "times", "cores");
+  std::printf("\n%-6s %8s %12s %6s  the lines that cost most\n", "wait", "latency", "times",
+              "cores");
   if (lines.size() > wanted_lines()) lines.resize(wanted_lines());
   for (const auto& [line, sum] : lines) {
-    std::printf("%5.1f%% %12lu %6zu  %p, %s\n",
-                100.0 * static_cast<double>(sum.cost) / static_cast<double>(all), sum.times,
-                sum.cores.count(), address_of(line), memory_of(line, symbols).c_str());
+    std::printf("%5.1f%% %7.1f%% %12lu %6zu  %p, %s\n", percent(sum.waited, all.waited),
+                percent(sum.latency, all.latency), sum.times, sum.cores.count(), address_of(line),
+                memory_of(line, symbols).c_str());
     std::vector<Site>& here = sites[line];
     std::sort(here.begin(), here.end(), [](const Site& one, const Site& other) {
-      return one.sum.cost != other.sum.cost ? one.sum.cost > other.sum.cost
-                                            : one.address < other.address;
+      if (costs_more(one.sum, other.sum)) return true;
+      return !costs_more(other.sum, one.sum) && one.address < other.address;
     });
     constexpr size_t kSites = 3;
     for (size_t i = 0; i < std::min(kSites, here.size()); ++i) {
-      std::printf("%26s %5.1f%% %s\n", "",
-                  100.0 * static_cast<double>(here[i].sum.cost) / static_cast<double>(sum.cost),
+      std::printf("%35s %5.1f%% %s\n", "", percent(here[i].sum.waited, sum.waited),
                   symbols.place(here[i].address).c_str());
     }
   }

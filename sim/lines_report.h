@@ -16,12 +16,15 @@ namespace logjam::sim {
 
 extern bool reporting_lines;
 
-void record_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds cost);
+void record_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds waited,
+                     Picoseconds latency);
 void record_allocation(const void* piece, size_t bytes);
 
-// Records that a line came to a core from elsewhere, for the instruction before `site`.
-inline void note_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds cost) {
-  if (reporting_lines) record_transfer(site, line, core, cost);
+// Records that a line came to a core from elsewhere, for the instruction before `site`. The core
+// waited for a part of the latency: it works on while a store, a prefetch or a stream is under way.
+inline void note_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds waited,
+                          Picoseconds latency) {
+  if (reporting_lines) record_transfer(site, line, core, waited, latency);
 }
 // Records that the program has allocated this memory.
 inline void note_allocation(const void* piece, size_t bytes) {

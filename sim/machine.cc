@@ -49,13 +49,13 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
     made.sockets = std::max(made.sockets, made.socket_of(context) + 1);
   }
   made.l2 = made.cycles(p.l2_cycles);
-  made.stream = made.cycles(p.stream_cycles);
-  made.stream_store = made.cycles(p.stream_store_cycles);
   made.l3_stream = made.cycles(p.l3_stream_cycles);
   made.rmw = made.cycles(p.rmw_cycles);
   made.fence = made.cycles(p.fence_cycles);
   made.pause = made.cycles(p.pause_cycles);
   made.ticks = made.cycles(p.ticks_cycles);
+  made.read_occupancy = made.cycles(p.read_occupancy_cycles);
+  made.sharer = made.cycles(p.sharer_cycles);
   made.store_lead = made.cycles(p.store_buffer * kCyclesAStore);
   made.line_transfer = static_cast<Picoseconds>(64e3 / p.memory_gb_s);
   const double clean[] = {p.l3_cycles, p.hop_clean_cycles, p.two_hop_clean_cycles};
@@ -67,15 +67,22 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
     made.dirty[far] = made.cycles(dirty[far]);
     made.upgrade[far] = made.cycles(upgrade[far]);
     made.memory[far] = made.cycles(memory[far]);
+    // No profile has streams from another socket's memory. They are as much slower as a single
+    // line.
+    const double farther = p.memory_cycles == 0 ? 1 : memory[far] / p.memory_cycles;
+    made.stream[far] = made.cycles(p.stream_cycles * farther);
+    made.stream_store[far] = made.cycles(p.stream_store_cycles * farther);
   }
   const auto ns = [](double number) { return static_cast<Picoseconds>(number * 1e3); };
   made.clock = ns(p.clock_ns);
   made.allocation = ns(p.allocation_ns);
   made.syscall = ns(p.syscall_ns);
   made.context_switch = ns(p.context_switch_ns);
+  made.futex_look = ns(std::min(p.futex_look_ns, p.futex_wait_ns));
   made.futex_wait = ns(p.futex_wait_ns);
   made.futex_wake = ns(p.futex_wake_ns);
   made.wake_latency = ns(p.wake_latency_ns);
+  made.wake_busy = ns(p.wake_busy_ns);
   made.timer_late = ns(p.timer_late_ns);
   made.time_slice = ns(p.time_slice_us * 1e3);
   made.write_back = ns(p.write_back_ns);
@@ -97,8 +104,8 @@ uint32_t Machine::distance(uint32_t one, uint32_t other) const {
   return std::min(kDistances - 1, static_cast<uint32_t>(std::popcount(one ^ other)));
 }
 
-Picoseconds Machine::per_instruction(uint32_t busy) const {
-  const double slower = std::max(1.0, busy * profile.context_share);
+Picoseconds Machine::per_instruction(double siblings_busy) const {
+  const double slower = std::max(1.0, (1 + siblings_busy) * profile.context_share);
   return std::max<Picoseconds>(1, cycles(slower / profile.instructions_per_cycle));
 }
 

@@ -16,6 +16,8 @@ namespace {
 constexpr Picoseconds kNever = std::numeric_limits<Picoseconds>::max();
 // Clocks begin at a second: engines take the time 0 for "never".
 constexpr Picoseconds kBegin = 1'000'000'000'000;
+constexpr Picoseconds kIssueWindow = 1'000'000;    // over which a context's stalls are added up
+constexpr Picoseconds kSkew = 1'000'000;           // of the contexts' beginnings, with a seed but 1
 constexpr Picoseconds kObserverPause = 1'000'000;  // the time of one spin of the observer
 constexpr size_t kStackBytes = size_t{1} << 20;
 // Stacks begin at different sets of a cache.
@@ -65,13 +67,14 @@ Scheduler::Scheduler(const Machine& machine)
     : machine_(machine),
       caches_(machine),
       jitter_(machine.seed),
-      busy_contexts_(static_cast<size_t>(machine.profile.sockets * machine.profile.cores)),
+      cores_(static_cast<uint32_t>(machine.profile.sockets * machine.profile.cores)),
       heap_(machine.contexts + size_t{1}) {
   for (uint32_t context = 0; context < machine.contexts; ++context) {
     cpus_.push_back(std::make_unique<Cpu>(context, &caches_.core(machine.core_of(context))));
   }
   cpus_.push_back(std::make_unique<Cpu>(machine.contexts, nullptr));
-  for (auto& cpu : cpus_) cpu->now = kBegin;
+  // Contexts do not begin at the same moment. Where a program's threads meet depends on that.
+  for (auto& cpu : cpus_) cpu->now = kBegin + (machine.seed == 1 ? 0 : jitter_.next() % kSkew);
   fibers_.push_back(std::make_unique<Fiber>());
   current_ = fibers_.back().get();
   current_->name = "observer";
@@ -147,6 +150,7 @@ Fiber* Scheduler::next_after(Cpu& cpu) {
 // Returns the fiber of the first context, which has left the heap, and sets how far the fiber may
 // go. Returns null if it is another fiber's turn on that context, which is then in the heap again.
 Fiber* Scheduler::let_run(Cpu& cpu) {
+  if (machine_.checks_itself) check(cpu);
   if (!cpu.ready.empty() && (cpu.preempt || cpu.now >= cpu.slice_end)) {
     ++taken_;
     rotate(cpu, cpu.preempt);
@@ -157,6 +161,20 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
   if (!timers_.empty()) horizon = std::min(horizon, timers_.top().at - 1);
   if (!cpu.ready.empty()) horizon = std::min(horizon, cpu.slice_end);
   return cpu.fiber;
+}
+
+// Ends the process if the clock of the context, which goes first, has gone back, or if the heap is
+// out of order.
+void Scheduler::check(Cpu& cpu) {
+  if (cpu.now < cpu.checked || current_->cpu->now < current_->cpu->checked) {
+    platform::fatal("the simulation is wrong: a context's clock has gone back");
+  }
+  cpu.checked = cpu.now;
+  current_->cpu->checked = current_->cpu->now;
+  const bool ordered = heap_.is_ordered([&](const ClockHeap::Entry& entry) {
+    return entry.now == entry.cpu->now && !entry.goes_before(entry_of(cpu));
+  });
+  if (!ordered) platform::fatal("the simulation is wrong: contexts run out of order");
 }
 
 bool Scheduler::timer_goes_first() const {
@@ -194,7 +212,7 @@ void Scheduler::rotate(Cpu& cpu, bool preempted) {
   cpu.ready.pop_front();
   preempted ? put_first(cpu, before) : cpu.ready.push_back(before);
   cpu.preempt = false;
-  cpu.now += machine_.context_switch;
+  cpu.now += machine_.context_switch + (preempted ? machine_.wake_busy : 0);
   cpu.slice_end = cpu.now + machine_.time_slice;
 }
 
@@ -283,11 +301,30 @@ void Scheduler::set_busy(Cpu& cpu, bool busy) {
   } else {
     cpu.busy += cpu.now - cpu.busy_since;
   }
-  uint32_t& contexts = busy_contexts_[cpu.core->number];
-  busy ? ++contexts : --contexts;
-  for (uint32_t context = cpu.core->number; context < machine_.contexts;
-       context += static_cast<uint32_t>(busy_contexts_.size())) {
-    cpus_[context]->per_instruction = machine_.per_instruction(std::max(1U, contexts));
+  cpu.issues = busy ? 1 : 0;
+  cpu.window_begin = cpu.now;
+  cpu.stalled = 0;
+  share_issue_slots(cpu.core->number);
+}
+
+void Scheduler::add_stall(Cpu& cpu, Picoseconds time) {
+  cpu.stalled += time;
+  const Picoseconds window = cpu.now - cpu.window_begin;
+  if (window < kIssueWindow) return;
+  cpu.issues = 1 - static_cast<double>(std::min(cpu.stalled, window)) / static_cast<double>(window);
+  cpu.window_begin = cpu.now;
+  cpu.stalled = 0;
+  share_issue_slots(cpu.core->number);
+}
+
+void Scheduler::share_issue_slots(uint32_t core) {
+  double all = 0;
+  for (uint32_t context = core; context < machine_.contexts; context += cores_) {
+    all += cpus_[context]->issues;
+  }
+  for (uint32_t context = core; context < machine_.contexts; context += cores_) {
+    Cpu& cpu = *cpus_[context];
+    cpu.per_instruction = machine_.per_instruction(all - cpu.issues);
   }
 }
 
@@ -328,6 +365,7 @@ void Scheduler::yield() {
 void Scheduler::pause() {
   Cpu& cpu = *current_->cpu;
   cpu.now += cpu.core == nullptr ? kObserverPause : machine_.pause;
+  if (cpu.core != nullptr) note_stall(cpu, machine_.pause);
   if (cpu.now > horizon) visible();
 }
 
@@ -352,7 +390,7 @@ void Scheduler::join(Fiber* fiber) {
   block();
 }
 
-void Scheduler::wait(const void* address, Picoseconds timeout) {
+void Scheduler::wait(const void* address, Picoseconds timeout, Picoseconds leaving) {
   const Uncharged free;
   if (timeout != 0) {
     timers_.push(
@@ -360,6 +398,7 @@ void Scheduler::wait(const void* address, Picoseconds timeout) {
   }
   waiters_[address].push_back(current_);
   current_->waits_on = address;
+  current_->cpu->now += leaving;
   block();
 }
 

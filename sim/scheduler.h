@@ -84,6 +84,11 @@ class Cpu {
   Picoseconds slice_end = 0;
   bool preempt = false;  // a favoured fiber is at the front of the queue
   Picoseconds busy_since = 0, busy = 0;
+  // How much of its time it takes issue slots, in the last window: not while it waits for a line,
+  // or pauses.
+  double issues = 0;
+  Picoseconds window_begin = 0, stalled = 0;
+  Picoseconds checked = 0;  // the clock when check() saw it last
 
   // Records that a prefetch has put `line` into the first cache's tags, and that the line really
   // arrives at `comes`. A core that needs it earlier waits: await_prefetch().
@@ -128,12 +133,18 @@ class Scheduler {
   void visible();
   // Charges `time` for the fiber's own work, or for the kernel's work for it.
   void spend(Picoseconds time);
+  // Records that the context has waited for `time` without taking issue slots, which its siblings
+  // on the core had meanwhile.
+  void note_stall(Cpu& cpu, Picoseconds time) {
+    if (machine_.profile.contexts > 1) add_stall(cpu, time);
+  }
   void yield();
   void pause();
   void sleep(Picoseconds time);
   void join(Fiber* fiber);
-  // Waits until a wake() of the address, or for `timeout` if that is not 0.
-  void wait(const void* address, Picoseconds timeout);
+  // Waits until a wake() of the address, or for `timeout` if that is not 0. The context works for
+  // `leaving` before the fiber has left it.
+  void wait(const void* address, Picoseconds timeout, Picoseconds leaving = 0);
 
   // Wakes at most `most` of the fibers that wait on the address. The current fiber spends the
   // kernel's time for a wake-up; or, if no fiber waits at the call, the time of a system call that
@@ -166,6 +177,7 @@ class Scheduler {
   Fiber* next();
   Fiber* next_after(Cpu& cpu);
   Fiber* let_run(Cpu& cpu);
+  void check(Cpu& cpu);
   bool timer_goes_first() const;
   void fire_timers();
   void put_first(Cpu& cpu, Fiber* fiber);
@@ -175,14 +187,16 @@ class Scheduler {
   void make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency);
   Cpu* place(const Fiber& fiber);
   void set_busy(Cpu& cpu, bool busy);
+  void add_stall(Cpu& cpu, Picoseconds time);
+  void share_issue_slots(uint32_t core);
   Picoseconds jittered(Picoseconds latency);
 
   const Machine& machine_;
   Caches caches_;
   platform::Lcg jitter_;
   std::vector<std::unique_ptr<Cpu>> cpus_;  // the observer is the last
-  std::vector<uint32_t> busy_contexts_;     // of each core
-  ClockHeap heap_;                          // contexts with a fiber that does not run now
+  const uint32_t cores_;
+  ClockHeap heap_;  // contexts with a fiber that does not run now
   std::priority_queue<Timer> timers_;
   std::map<const void*, std::deque<Fiber*>> waiters_;
   std::vector<std::unique_ptr<Fiber>> fibers_;

@@ -5,7 +5,11 @@
 
 #include <boost/context/fiber.hpp>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "platform/fatal.h"
@@ -36,6 +40,21 @@ void start_without_randomization(char** argv) {
   execv("/proc/self/exe", argv);
 }
 
+// Returns --sim_seed. The heap begins before the flags are read.
+uint64_t seed_of(int argc, char** argv) {
+  uint64_t seed = 1;
+  for (int i = 1; i < argc; ++i) {
+    constexpr std::string_view kFlag = "--sim_seed";
+    const std::string_view argument(argv[i]);
+    if (argument.starts_with(std::string(kFlag) + "=")) {
+      seed = std::strtoull(argv[i] + kFlag.size() + 1, nullptr, 10);
+    } else if (argument == kFlag && i + 1 < argc) {
+      seed = std::strtoull(argv[i + 1], nullptr, 10);
+    }
+  }
+  return seed;
+}
+
 }  // namespace
 
 extern "C" int __wrap_main(int argc, char** argv) {
@@ -43,7 +62,7 @@ extern "C" int __wrap_main(int argc, char** argv) {
   logjam::sim::read_block_costs();
   logjam::sim::begin_lines_report(argc, argv);
   logjam::sim::reserve_region();
-  logjam::sim::start_heap();
+  logjam::sim::start_heap(seed_of(argc, argv));
   // main() gets a stack of the region, because all fibers share the variables on it.
   int result = 0;
   void* stack = logjam::sim::take(kStackBytes, logjam::sim::kPageBytes, 0);

@@ -70,6 +70,13 @@ class TagStore {
   // empty. If the last way is empty, returns a number that no line has.
   uint32_t oldest(uint32_t line) const { return first_of_set(line)[ways_ - 1] >> 1; }
 
+  // Returns whether the line is there, and changes nothing.
+  bool has(uint32_t line) const {
+    if (tags_.empty()) return false;
+    const uint32_t* set = first_of_set(line);
+    return std::any_of(set, set + ways_, [&](uint32_t tag) { return tag >> 1 == line; });
+  }
+
   void remove(uint32_t line) {
     if (uint32_t* tag = find(line)) *tag = kEmpty;
   }

@@ -35,7 +35,7 @@ class TestCaches {
     if (core.l1.touch(line, write)) return 0;
     Picoseconds cost = 0;
     if (!caches_.in_private_cache(core, line, write, &cost)) {
-      cost = caches_.fetch(core, line, write, now).cost;
+      cost = caches_.fetch(core, line, write, {now, 0}).cost;
     }
     return cost / kCycle;
   }
@@ -167,6 +167,48 @@ TEST(Caches, AnEvictedLineIsInTheSharedCacheOfItsSocket) {
   caches.evict(kHere, line);
   EXPECT_EQ(caches.load(kTwoHops, line), 300U);
   EXPECT_EQ(caches->line(line).sharers[0], uint64_t{1} << kTwoHops);
+}
+
+TEST(Caches, MemoryAnswersForACleanLineIfItIsNearer) {
+  TestCaches caches(small_profile());
+  const uint32_t near = line_of_new_page(3), far = line_of_new_page(0);
+  for (const uint32_t line : {near, far}) {
+    caches.load(kHere, line);
+    caches.load(kHere + 1, line);  // nobody may write it now
+  }
+  EXPECT_EQ(caches.load(kTwoHops, near), 220U) << "its own memory";
+  EXPECT_EQ(caches.load(kTwoHops, far), 300U) << "memory takes 420 from there";
+}
+
+TEST(Caches, ACoreThatAloneHasALineAsksAllTheSame) {
+  TestCaches caches(small_profile());
+  const uint32_t line = line_of_new_page();
+  caches.load(kHere, line);
+  caches.load(kHere + 1, line);
+  caches.evict(kHere + 1, line);
+  EXPECT_EQ(caches.store(kHere, line), 80U);
+  EXPECT_EQ(caches.store(kHere, line), 0U);
+}
+
+TEST(Caches, ManySharersTakeLongerToInvalidate) {
+  Profile profile = small_profile();
+  profile.sharer_cycles = 7;
+  TestCaches caches(profile);
+  const uint32_t line = line_of_new_page();
+  for (uint32_t core = 0; core < 4; ++core) caches.load(core, line);
+  EXPECT_EQ(caches.store(0, line), 80U + 2 * 7);
+}
+
+TEST(Caches, ReadersOfACleanLineAreServedOneAfterTheOther) {
+  Profile profile = small_profile();
+  profile.read_occupancy_cycles = 10;
+  TestCaches caches(profile);
+  const uint32_t line = line_of_new_page();
+  caches.load(0, line);
+  caches.load(1, line);
+  const Picoseconds later = 50'000'000'000'000;
+  EXPECT_EQ(caches.access_at(2, line, false, later), 45U);
+  EXPECT_EQ(caches.access_at(3, line, false, later), 55U);
 }
 
 TEST(Caches, WithoutASharedCacheAnEvictedLineIsInMemory) {

@@ -17,16 +17,6 @@ namespace {
 
 constexpr Picoseconds kNanosecond = 1000, kMicrosecond = 1'000'000;
 
-// Returns a machine of one socket and four cores, on which calls of the kernel and wake-ups are
-// free.
-Profile free_kernel() {
-  Profile profile = small_profile();
-  profile.sockets = 1;
-  profile.syscall_ns = profile.context_switch_ns = profile.wake_latency_ns = 0;
-  profile.futex_wait_ns = profile.futex_wake_ns = profile.timer_late_ns = 0;
-  return profile;
-}
-
 TEST(Scheduler, WhatIsVisibleHappensInTheOrderOfTheClocks) {
   RunningMachine machine(free_kernel(), 4);
   std::vector<std::pair<Picoseconds, uint32_t>> seen;

@@ -8,6 +8,11 @@ namespace {
 const Machine* the_machine = nullptr;
 Scheduler* the_scheduler = nullptr;
 
+Machine checked(Machine machine) {
+  machine.checks_itself = true;
+  return machine;
+}
+
 void reserve_once() { [[maybe_unused]] static const bool reserved = (reserve_region(), true); }
 
 }  // namespace
@@ -18,7 +23,7 @@ Scheduler& scheduler() { return *the_scheduler; }
 
 // sim/lines_report.cc has the program's.
 bool reporting_lines = false;
-void record_transfer(const void*, uint32_t, uint32_t, Picoseconds) {}
+void record_transfer(const void*, uint32_t, uint32_t, Picoseconds, Picoseconds) {}
 
 Profile small_profile() {
   Profile profile{};
@@ -75,13 +80,22 @@ Profile small_profile() {
   return profile;
 }
 
+Profile free_kernel() {
+  Profile profile = small_profile();
+  profile.sockets = 1;
+  profile.syscall_ns = profile.context_switch_ns = profile.wake_latency_ns = 0;
+  profile.futex_wait_ns = profile.futex_wake_ns = profile.timer_late_ns = 0;
+  return profile;
+}
+
 uint32_t line_of_new_page(uint32_t socket) {
   reserve_once();
   return line_of(take(kPageBytes, kPageBytes, socket));
 }
 
 RunningMachine::RunningMachine(const Profile& profile, uint32_t contexts, uint64_t seed)
-    : machine_(make_machine(profile, contexts, seed)), scheduler_((reserve_once(), machine_)) {
+    : machine_(checked(make_machine(profile, contexts, seed))),
+      scheduler_((reserve_once(), machine_)) {
   the_machine = &machine_;
   the_scheduler = &scheduler_;
 }

@@ -12,6 +12,8 @@ namespace logjam::sim {
 
 // Four sockets in a square, of four cores each. One gigahertz: a cycle is a nanosecond.
 Profile small_profile();
+// The same with one socket, on which calls of the kernel and wake-ups are free.
+Profile free_kernel();
 
 // Maps the simulated memory, once in the process. Takes a page whose home is the socket, and
 // returns the number of its first line.
