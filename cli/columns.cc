@@ -17,6 +17,9 @@ constexpr RowColumn kColumns[] = {
     {"commit", "run micro", "the commit policy"},
     {"unsafe", "run recover micro",
      "why acknowledged transactions may be lost (R8); empty: none can be"},
+    {"unsteady", "run",
+     "why the measured window shows no rate: executed and acknowledged transactions differ by 5 %, "
+     "the p99 is above a third of the window, or its halves differ by 10 %; empty: none of these"},
     {"elr", "run", "whether locks are released before the commit is durable (`--locks`)"},
     {"log_records", "run recover dump", "the granularity of log records"},
     {"device", "run recover micro dump", "the log's device"},

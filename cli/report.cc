@@ -7,6 +7,8 @@
 
 #include "cli/checkpoints.h"
 #include "cli/placement.h"
+#include "engine/run/steadiness.h"
+#include "platform/clock.h"
 #include "platform/thread.h"
 
 DECLARE_string(commit);
@@ -18,8 +20,23 @@ namespace {
 
 double per(double value, double count) { return count > 0 ? value / count : 0; }
 
+std::string unsteady_of(const RunResult& result) {
+  if (result.seconds == 0) return "";
+  // Without a transaction that began in the window and was acknowledged, latencies are longer.
+  const double p99_ns = result.commit.count() == 0
+                            ? result.seconds * 1e9
+                            : platform::ticks_to_ns(result.commit.percentile(0.99));
+  if (result.committed == 0 && result.transactions == 0) return "";
+  return why_unsteady({.committed = result.committed,
+                       .acknowledged = result.transactions,
+                       .first_half = result.first_half,
+                       .seconds = result.seconds,
+                       .commit_p99_seconds = p99_ns * 1e-9});
+}
+
 // Appends the choices of the run: workload, protocol, scheme, device and so on.
-void add_choices(const Settings& settings, const Specification& spec, Row* row) {
+void add_choices(const Settings& settings, const Specification& spec, const std::string& unsteady,
+                 Row* row) {
   const RunOptions& options = settings.run;
   const Row choices = {
       {"workload", settings.workload->name},
@@ -29,6 +46,7 @@ void add_choices(const Settings& settings, const Specification& spec, Row* row) 
       {"log_differs", settings.scheme->differs},
       {"commit", FLAGS_commit},
       {"unsafe", settings.unsafe},
+      {"unsteady", unsteady},
       {"elr", options.early_lock_release},
       {"log_records", FLAGS_log_records},
       {"device", settings.log.device},
@@ -155,7 +173,7 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   const bool pipelined = options.commit == CommitPolicy::kPipelined;
   const Specification spec = workload.spec();
   Row row;
-  add_choices(settings, spec, &row);
+  add_choices(settings, spec, unsteady_of(result), &row);
   add_throughput(options.rate, result, &row);
   add_headline(spec.headline, result, &row);
   add_aborts(result, &row);
@@ -230,6 +248,9 @@ void print_notes(const Settings& settings, const Workload& workload, const RunRe
   }
   if (result.seconds == 0) {
     std::printf("note: the run ended in its warm-up, so nothing was measured\n");
+  }
+  if (const std::string unsteady = unsteady_of(result); !unsteady.empty()) {
+    std::printf("note: unsteady: %s\n", unsteady.c_str());
   }
   if (!settings.unsafe.empty()) {
     std::printf("UNSAFE: acknowledged transactions may be lost (%s)\n", settings.unsafe.c_str());

@@ -123,6 +123,7 @@ class Run {
   void make_worker(uint32_t id);
   void make_checkpointer();
   void start_workers();
+  uint64_t acknowledged() const;  // by all workers, since they have reset their counts
   Slept sleep(double seconds);
   bool all_exhausted() const {
     return control_.exhausted.load(platform::memory_order_acquire) == options_.threads;
@@ -179,13 +180,15 @@ void Run::make_checkpointer() {
   for (const auto& table : database_.tables()) {
     if (table->reclaims()) table->note_membership_change();
   }
-  checkpointer_ = std::make_unique<Checkpointer>(*options_.checkpoints, database_, scheme_,
-                                                 control_.epochs, control_.question, [this] {
-                                                   uint64_t acknowledged = 0;
-                                                   for (const auto& worker : workers_)
-                                                     acknowledged += worker->stats().transactions();
-                                                   return acknowledged;
-                                                 });
+  checkpointer_ =
+      std::make_unique<Checkpointer>(*options_.checkpoints, database_, scheme_, control_.epochs,
+                                     control_.question, [this] { return acknowledged(); });
+}
+
+uint64_t Run::acknowledged() const {
+  uint64_t all = 0;
+  for (const auto& worker : workers_) all += worker->stats().transactions();
+  return all;
 }
 
 void Run::start_workers() {
@@ -213,7 +216,10 @@ void Run::measure() {
   control_.phase.store(Phase::kMeasure, platform::memory_order_relaxed);
   before_->start_ns = platform::now_ns();
   if (!warms_up_) start_workers();
-  slept_ = sleep(options_.seconds);
+  slept_ = sleep(options_.seconds / 2);
+  const uint64_t first_half = acknowledged();
+  if (slept_ == Slept::kToTheEnd) slept_ = sleep(options_.seconds / 2);
+  if (slept_ == Slept::kToTheEnd) result_.first_half = first_half;
   result_.usage = platform::process_use().since(before_->usage);
   result_.counters = scheme_.counters().since(before_->counters);
   if (checkpointer_) result_.checkpoints = checkpointer_->stats();

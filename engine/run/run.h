@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/checkpoint/checkpointer.h"
@@ -19,6 +20,8 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   double seconds = 0;  // of the measured phase; 0: the run ended in its warm-up
   bool interrupted = false;
   uint64_t transactions = 0, misses = 0, rollbacks = 0;  // the sums over all types
+  // Those of `transactions` in the first half of the measured phase; none if it ended early.
+  std::optional<uint64_t> first_half;
   double pipeline_full_pct = 0;  // pipeline_wait_ticks as a share of the workers' time
   platform::ProcessUse usage;
   uint64_t memory_start_bytes = 0;  // of the process, when the measured phase begins

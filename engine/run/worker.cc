@@ -193,6 +193,7 @@ bool Worker::execute(PendingCommit* txn) {
 }
 
 void Worker::count_committed(PendingCommit* txn) {
+  stats_.committed.add(1);
   stats_.log_bytes.add(context_.log_bytes);
   if (timeline_ != nullptr) {
     txn->log_bytes = static_cast<uint32_t>(context_.log_bytes);

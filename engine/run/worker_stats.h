@@ -41,6 +41,7 @@ struct Measurements {
   // counts all arrivals until the end of the measured phase, also earlier ones, that were neither
   // acknowledged nor rolled back by then.
   Number arrivals{}, backlog{};
+  Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};
   Number pipeline_wait_ticks{};  // waits because a pipeline was full
   // Latencies in ticks, of the transactions that began in the measured phase. Execution takes from
@@ -60,6 +61,7 @@ struct Measurements {
     for (size_t i = 0; i < aborts.size(); ++i) visit(aborts[i], other.aborts[i]);
     visit(arrivals, other.arrivals);
     visit(backlog, other.backlog);
+    visit(committed, other.committed);
     visit(log_bytes, other.log_bytes);
     visit(log_records, other.log_records);
     visit(pipeline_wait_ticks, other.pipeline_wait_ticks);

@@ -74,6 +74,7 @@ class Measured:
         self.origin = {**rows[0], "machine": machine_of(rows[0])} if rows else {}
         self.simulated = bool(rows) and simulated(rows[0])
         self.wanted = experiment.number_of(self.simulated)  # the file's [number]
+        self._judging = False
         self._points = {}  # axes -> round -> values
         columns = dict.fromkeys(name for row in rows for name in row)
         for row in rows:
@@ -106,10 +107,18 @@ class Measured:
             return self._ratio_of_rounds(of, axes, self.reference(name, axes))
         rounds = self._points.get(tuple(sorted(axes.items())), {})
         found = {number: values[name] for number, values in rounds.items()
-                 if values.get(name) is not None}
+                 if values.get(name) is not None and not self._left_out(values)}
         if not found:
             raise NotMeasured(f"{name} of {axes}")
         return found
+
+    def _left_out(self, values):
+        return self._judging and self.simulated and bool(values.get("unsteady"))
+
+    def unsteady(self):
+        """Returns the axes of the points of which a row says that its window was unsteady."""
+        return [dict(point) for point, rounds in self._points.items()
+                if any(values.get("unsteady") for values in rounds.values())]
 
     def _median(self, column, axes):
         values = list(self.column(column, axes).values())
@@ -169,6 +178,15 @@ class Measured:
         return found
 
     def evaluate(self, expression):
+        """Returns the value of a check or of the number. Simulated rows that are unsteady take no part:
+        their windows show the way to a rate, and no rate."""
+        self._judging = True
+        try:
+            return self._eval(expression)
+        finally:
+            self._judging = False
+
+    def _eval(self, expression):
         names = {**PLAIN, "rising": rising, "falling": falling,
                  **{name: getattr(self, name)
                     for name in ("value", "values", "ratio", "ratios", "spread")}}

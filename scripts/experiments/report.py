@@ -132,7 +132,8 @@ STARVED = 10  # as `logjam micro` says it
 
 def about_the_logs(rows):
     """Returns sentences on how the logs of these rows differ from their papers, and on rows in which
-    a thread starved: it made less than a tenth of the inserts that another one made."""
+    a thread starved: it made less than a tenth of the inserts that another one made; or whose
+    window was unsteady."""
     differing = {row["log"]: row["log_differs"] for row in rows if row.get("log_differs")}
     said = [f"`{log}` differs from its paper: {why}." for log, why in sorted(differing.items())]
     starved = [row for row in rows if float(row.get("most_inserts") or 0) >
@@ -141,6 +142,10 @@ def about_the_logs(rows):
         logs = ", ".join(f"`{log}`" for log in sorted({row["log"] for row in starved}))
         said.append(f"In {len(starved)} of {len(rows)} rows a thread starved, of {logs}: the rate is "
                     "that of the others.")
+    unsteady = sum(bool(row.get("unsteady")) for row in rows)
+    if unsteady:
+        said.append(f"{unsteady} of {len(rows)} rows are unsteady (column `unsteady`): simulated, no check "
+                    "looks at them.")
     return said
 
 
