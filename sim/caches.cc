@@ -13,12 +13,6 @@ namespace {
 
 constexpr uint64_t kLineStates = uint64_t{1} << 45;  // the address of the lines' states
 
-// A request reaches the line's owner after this part of the transfer's latency: a fifth. Measured
-// on the machine of config/machines/this.toml: two cores that add to one line as fast as they can
-// make an addition every 24.6 ns, where a transfer takes 79 ns and an addition 5. So the owner adds
-// three times before the line goes.
-constexpr Picoseconds kHold = 5;
-
 constexpr uint8_t kMostWaiting = 127;  // more are served as if they had asked at once
 
 uint64_t bit_of(uint32_t core) { return uint64_t{1} << core % 64; }
@@ -95,10 +89,9 @@ Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseco
   Line& line = lines_[number];
   const uint32_t owner = line.owner_plus_1;
   if (owner == 0 || owner == core.number + 1) return {now, 0};
-  const Picoseconds way =
-      machine_.dirty[machine_.distance(core.socket, cores_[owner - 1].socket)] / kHold;
+  const Picoseconds way = machine_.hold[machine_.distance(core.socket, cores_[owner - 1].socket)];
   if (machine_.profile.nearest_first != 0) return {std::max(now, line.arrives) + way, way};
-  const Picoseconds arrived = line.arrives + machine_.dirty[0] / kHold + line.waiting;
+  const Picoseconds arrived = line.arrives + machine_.hold[0] + line.waiting;
   if (now + way >= arrived) return {now + way, way};
   const bool counted = line.waiting < kMostWaiting;
   if (counted) ++line.waiting;

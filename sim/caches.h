@@ -10,9 +10,9 @@
 // changes when a core requests the line. That core waits afterwards, and Line::busy_until makes the
 // next core wait.
 //
-// The private caches evict the least recently used line, and the second cache has every line of the
-// first one. A shared cache evicts its oldest line, and cores keep their copies. docs/SIMULATION.md
-// has the prices, and the list of effects that are left out.
+// All caches evict the least recently used line, and the second cache has every line of the first
+// one. Cores keep their copies of a line that leaves a shared cache. docs/SIMULATION.md has the
+// prices, and the list of effects that are left out.
 //
 // Only the one host thread calls these functions.
 #pragma once

@@ -10,10 +10,6 @@
 namespace logjam::sim {
 namespace {
 
-// A core works on until its oldest missing store is this number of cycles old, for each entry of
-// its store buffer: about one instruction in four is a store.
-constexpr double kCyclesAStore = 4;
-
 void refuse_cache_without_a_set(const Profile& profile, const std::string& level, double kib,
                                 double ways) {
   if (kib == 0 || kib * 1024 >= ways * kLineBytes) return;
@@ -56,7 +52,7 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
   made.ticks = made.cycles(p.ticks_cycles);
   made.read_occupancy = made.cycles(p.read_occupancy_cycles);
   made.sharer = made.cycles(p.sharer_cycles);
-  made.store_lead = made.cycles(p.store_buffer * kCyclesAStore);
+  made.store_lead = made.cycles(p.store_buffer * p.store_cycles);
   made.line_transfer = static_cast<Picoseconds>(64e3 / p.memory_gb_s);
   const double clean[] = {p.l3_cycles, p.hop_clean_cycles, p.two_hop_clean_cycles};
   const double dirty[] = {p.dirty_cycles, p.hop_dirty_cycles, p.two_hop_dirty_cycles};
@@ -65,6 +61,7 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
   for (uint32_t far = 0; far < kDistances; ++far) {
     made.clean[far] = made.cycles(clean[far]);
     made.dirty[far] = made.cycles(dirty[far]);
+    made.hold[far] = static_cast<Picoseconds>(static_cast<double>(made.dirty[far]) * p.hold);
     made.upgrade[far] = made.cycles(upgrade[far]);
     made.memory[far] = made.cycles(memory[far]);
     // No profile has streams from another socket's memory. They are as much slower as a single

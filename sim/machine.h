@@ -35,6 +35,7 @@ struct Machine {
   Picoseconds l2, l3_stream, stream[kDistances], stream_store[kDistances];
   Picoseconds rmw, fence, pause, ticks, store_lead, line_transfer, read_occupancy, sharer;
   Picoseconds clean[kDistances], dirty[kDistances], upgrade[kDistances], memory[kDistances];
+  Picoseconds hold[kDistances];  // until a line's owner receives a request
   Picoseconds clock, allocation, syscall, context_switch, futex_look, futex_wait, futex_wake;
   Picoseconds wake_latency, wake_busy, timer_late, time_slice, write_back, write_back_line;
 

@@ -5,13 +5,9 @@
 namespace logjam::sim {
 namespace {
 
-// The hardware notices a stream after this number of lines, and fetches the next ones ahead.
-// Assumed: of one, two and three, two gave rates of rows and log records nearest to the native
-// ones.
-constexpr uint32_t kLinesBeforePrefetch = 2;
-
-bool is_prefetched(const Core::Stream& stream, const Caches::Fetched& fetched) {
-  return stream.lines >= kLinesBeforePrefetch &&
+bool is_prefetched(const Machine& machine, const Core::Stream& stream,
+                   const Caches::Fetched& fetched) {
+  return stream.lines >= machine.profile.lines_noticed &&
          (fetched.source == Source::kMemory || fetched.source == Source::kSharedCache);
 }
 
@@ -28,7 +24,7 @@ Picoseconds stream_price(const Machine& machine, Access kind, const Caches::Fetc
 MissPrice price_of_miss(const Machine& machine, Access kind, const Caches::Fetched& fetched,
                         Picoseconds asked, Core::Stream& stream) {
   const Picoseconds under_way = fetched.cost - std::min(fetched.cost, fetched.latency);
-  if (is_prefetched(stream, fetched)) {
+  if (is_prefetched(machine, stream, fetched)) {
     // The hardware fetches one line of the stream after the other, up to `lines_ahead` before the
     // core asks. So a core that asks rarely finds its lines already fetched, and one that copies
     // much waits for each.

@@ -58,15 +58,18 @@ constexpr std::array kKeys = {
     LOGJAM_KEY(pause_cycles, 1, kMostCycles),
     LOGJAM_KEY(ticks_cycles, 0, kMostCycles),
     LOGJAM_KEY(occupancy, 0, 1),
+    LOGJAM_KEY(hold, 0, 1),
     Key{"nearest_first", &Profile::nearest_first, 0, 1, true},
     LOGJAM_KEY(read_occupancy_cycles, 0, kMostCycles),
     LOGJAM_KEY(sharer_cycles, 0, kMostCycles),
     LOGJAM_KEY(store_buffer, 1, 1024),
+    LOGJAM_KEY(store_cycles, 0, 1000),
     LOGJAM_KEY(overlap, 1, 64),
     LOGJAM_KEY(stream_cycles, 0, kMostCycles),
     LOGJAM_KEY(stream_store_cycles, 0, kMostCycles),
     LOGJAM_KEY(l3_stream_cycles, 0, kMostCycles),
     LOGJAM_KEY(lines_ahead, 0, 64),
+    LOGJAM_COUNT(lines_noticed, 64),
     LOGJAM_KEY(clock_ns, 0, kMostNs),
     LOGJAM_KEY(allocation_ns, 0, kMostNs),
     LOGJAM_KEY(syscall_ns, 0, kMostNs),
@@ -103,6 +106,7 @@ template <int value>
 double is(const Profile&) {
   return value;
 }
+double a_fifth(const Profile&) { return 0.2; }
 constexpr std::array kDefaults = {
     // in the order of the keys
     Default{&Profile::context_share, has_one_context, is<1>},
@@ -116,13 +120,16 @@ constexpr std::array kDefaults = {
     Default{&Profile::two_hop_upgrade_cycles, has_one_hop, as<&Profile::hop_upgrade_cycles>},
     Default{&Profile::hop_memory_cycles, has_one_socket, as<&Profile::memory_cycles>},
     Default{&Profile::two_hop_memory_cycles, has_one_hop, as<&Profile::hop_memory_cycles>},
+    Default{&Profile::hold, always, a_fifth},
     Default{&Profile::nearest_first, always, is<0>},
     Default{&Profile::read_occupancy_cycles, always, is<0>},
     Default{&Profile::sharer_cycles, always, is<0>},
+    Default{&Profile::store_cycles, always, is<4>},
     Default{&Profile::stream_cycles, always, as<&Profile::memory_cycles>},
     Default{&Profile::stream_store_cycles, always, as<&Profile::memory_cycles>},
     Default{&Profile::l3_stream_cycles, always, as<&Profile::l3_cycles>},
     Default{&Profile::lines_ahead, always, is<0>},
+    Default{&Profile::lines_noticed, always, is<2>},
     Default{&Profile::futex_look_ns, always, as<&Profile::futex_wait_ns>},
     Default{&Profile::wake_busy_ns, always, is<0>},
     Default{&Profile::write_back_line_ns, always, as<&Profile::write_back_ns>},

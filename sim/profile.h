@@ -22,8 +22,9 @@ struct Profile {
   double two_hop_clean_cycles, two_hop_dirty_cycles, two_hop_upgrade_cycles;
   double memory_cycles, hop_memory_cycles, two_hop_memory_cycles, memory_gb_s;
   double rmw_cycles, fence_cycles, pause_cycles, ticks_cycles;
-  double occupancy, nearest_first, read_occupancy_cycles, sharer_cycles, store_buffer, overlap;
-  double stream_cycles, stream_store_cycles, l3_stream_cycles, lines_ahead;
+  double occupancy, hold, nearest_first, read_occupancy_cycles, sharer_cycles, store_buffer,
+      store_cycles, overlap;
+  double stream_cycles, stream_store_cycles, l3_stream_cycles, lines_ahead, lines_noticed;
   double clock_ns, allocation_ns, syscall_ns, context_switch_ns, futex_look_ns, futex_wait_ns;
   double futex_wake_ns, wake_busy_ns;
   double wake_latency_ns, timer_late_ns, time_slice_us, write_back_ns, write_back_line_ns;

@@ -12,6 +12,8 @@ import tomllib
 from experiments.definition import CONFIG
 from experiments.errors import Refused
 
+# Constants that a profile need not have, with what they are then (sim/profile.cc).
+DEFAULTS = {"hold": 0.2, "store_cycles": 4, "lines_noticed": 2}
 SHAPE = ("sockets", "cores", "contexts")  # what the machine is, not what something costs there
 
 
@@ -36,8 +38,9 @@ class Profile:
     def constants(self):
         """Returns the numbers that something costs on this machine: a dict of names to values.
         Those that this machine has no use for, as the second hop of one socket, are left out."""
+        missing = {name: value for name, value in DEFAULTS.items() if name not in self.fields}
         found = {}
-        for name, value in self.fields.items():
+        for name, value in {**self.fields, **missing}.items():
             if isinstance(value, (str, bool)) or name in SHAPE or value == 0:
                 continue
             hops = 2 if name.startswith("two_hop_") else 1 if name.startswith("hop_") else 0

@@ -67,7 +67,9 @@ class Sensitivity(WithAMachine):
     def test_each_constant_is_halved_and_doubled_within_what_it_can_be(self):
         self.assertEqual([one.setting for one in sensitivity.variants(self.profile())],
                          ["", "dirty_cycles=50", "dirty_cycles=200", "hop_dirty_cycles=100",
-                          "hop_dirty_cycles=400", "occupancy=0.35", "occupancy=1.0", "overlap=2.0"])
+                          "hop_dirty_cycles=400", "occupancy=0.35", "occupancy=1.0", "overlap=2.0",
+                          "hold=0.1", "hold=0.4", "store_cycles=2", "store_cycles=8",
+                          "lines_noticed=1", "lines_noticed=4"])
 
     def test_a_constant_that_the_machine_does_not_use_is_refused(self):
         with self.assertRaises(Refused):
@@ -77,14 +79,14 @@ class Sensitivity(WithAMachine):
         one = two_by_two(check=[GAINS, CENTR])
         self.vary(one)
         gains, centr = sensitivity.survivals(one, self.folder)
-        self.assertEqual((gains.holds, gains.seeds, gains.variants), (2, 2, 7))
+        self.assertEqual((gains.holds, gains.seeds, gains.variants), (2, 2, 13))
         self.assertEqual(gains.otherwise, ["dirty_cycles doubled (2 of 2 seeds)"])
         self.assertEqual(centr.otherwise, [])
 
     def test_other_seeds_of_a_variant_without_effect_are_not_run(self):
         self.vary(two_by_two(check=[GAINS]))
         ran = self.begun()
-        self.assertEqual(len(ran), 2 * 2 + 7 * 2 + 2)
+        self.assertEqual(len(ran), 2 * 2 + 13 * 2 + 2)
         self.assertEqual({line.split("--set=")[1].split()[0] for line in ran
                           if "--sim_seed=2" in line and "--set=" in line}, {"dirty_cycles=200"})
 

@@ -209,7 +209,7 @@ class AProfile(WithAMachine):
     def test_only_constants_that_the_machine_uses_are_varied(self):
         self.assertEqual(self.profile().constants(),
                          {"dirty_cycles": 100, "hop_dirty_cycles": 200, "occupancy": 0.7,
-                          "overlap": 1.0})
+                          "overlap": 1.0, **machine_profile.DEFAULTS})
 
     def test_a_machine_that_is_not_there_is_refused(self):
         for name in ("nowhere", str(self.directory / "x.toml")):

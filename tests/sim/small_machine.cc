@@ -60,12 +60,15 @@ Profile small_profile() {
   profile.pause_cycles = 40;
   profile.ticks_cycles = 20;
   profile.occupancy = 0.5;
+  profile.hold = 0.2;
   profile.store_buffer = 42;
+  profile.store_cycles = 4;
   profile.overlap = 3;
   profile.stream_cycles = 21;
   profile.stream_store_cycles = 30;
   profile.l3_stream_cycles = 9;
   profile.lines_ahead = 2;
+  profile.lines_noticed = 2;
   profile.clock_ns = 20;
   profile.allocation_ns = 40;
   profile.syscall_ns = 150;
