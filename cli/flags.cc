@@ -103,7 +103,6 @@ std::span<const FlagGroup> flag_groups() {
         {"accept_damage", kRun | kRecover}}},
       {"Log inserts",
        {{"record_bytes", kMicro},
-        {"outlier_bytes", kMicro},
         {"fill", kMicro},
         {"logs_per_commit", kMicro},
         {"sync_every", kMicro},
