@@ -1,4 +1,4 @@
-// `logjam micro`: the log-insert benchmark.
+// `logjam micro`: the log-insert benchmark. With --sync it is that of cli/micro_sync.h.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -6,6 +6,7 @@
 
 #include "cli/cdf.h"
 #include "cli/commands.h"
+#include "cli/micro_sync.h"
 #include "cli/placement.h"
 #include "cli/row_files.h"
 #include "cli/settings.h"
@@ -175,6 +176,7 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
 }  // namespace
 
 int micro_command() {
+  if (sync_wanted()) return micro_sync();
   const Floor floor = chosen_floor();
   log_insert::Options options = insert_options();
   const SchemeInfo& scheme = scheme_named(FLAGS_log);
