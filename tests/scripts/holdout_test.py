@@ -112,6 +112,18 @@ class Holdout(unittest.TestCase):
             for row in rows:
                 self.assertGreater(float(row["simulated"]), 0)
 
+    @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+    def test_a_simulated_run_repeats_to_the_last_byte(self):
+        for kind in ("faa", "tas", "ticket-backoff", "mcs:16", "clh"):
+            words = [LOGJAM_SIM, "micro", f"--sync={kind}", "--threads=24",
+                     f"--machine={ROOT}/config/machines/westmere8x10.toml", "--seconds=0.0001",
+                     "--warmup=0.00002", "--json=-"]
+            rows = [subprocess.run(words, capture_output=True, text=True, check=True).stdout
+                    for _ in range(2)]
+            with self.subTest(kind=kind):
+                self.assertIn('"calls"', rows[0])
+                self.assertEqual(rows[0], rows[1])
+
     def test_an_unknown_machine_is_refused(self):
         done = subprocess.run([ROOT / "scripts/holdout.py", "--machine=pdp11"], capture_output=True,
                               text=True)
