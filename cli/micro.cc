@@ -1,4 +1,4 @@
-// `logjam micro`: the log-insert benchmark.
+// `logjam micro`: the log-insert benchmark. With --sync it is that of cli/micro_sync.h.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -6,6 +6,7 @@
 
 #include "cli/cdf.h"
 #include "cli/commands.h"
+#include "cli/micro_sync.h"
 #include "cli/placement.h"
 #include "cli/row_files.h"
 #include "cli/settings.h"
@@ -17,8 +18,8 @@
 #include "workloads/log_insert/log_insert.h"
 
 DEFINE_string(record_bytes, "dist:",
-              "bytes of a record, or dist:[SMALL,LARGE,MEAN]; two peaks; dist: is dist:40,264,120");
-DEFINE_uint32(outlier_bytes, 0, "bytes of one record in 60, a random one; 0: none differs");
+              "bytes of a record, or dist:[SMALL,LARGE,MEAN]; two peaks; dist: is dist:40,264,120; "
+              "48:1024: one record in 60, a random one, has 1024 bytes instead");
 DEFINE_string(
     fill, "bytes",
     "what an insert fills: bytes, records or local; bytes: its space in the log's buffer; "
@@ -91,8 +92,7 @@ log_insert::Options insert_options() {
   if (commit == CommitPolicy::kAsync) {
     refuse("--commit=async: nothing would be acknowledged; --logs_per_commit=0 measures that");
   }
-  if (std::string why = options.sizes.parse(FLAGS_record_bytes, FLAGS_outlier_bytes, FLAGS_seed);
-      !why.empty()) {
+  if (std::string why = options.sizes.parse(FLAGS_record_bytes, FLAGS_seed); !why.empty()) {
     refuse(why);
   }
   if (options.seal && options.sizes.smallest() < sizeof(RecordHeader) + sizeof(WriteHeader)) {
@@ -139,8 +139,8 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
       {"threads", options.threads},
       {"worker_class", options.worker_class != nullptr ? options.worker_class->granted() : ""},
       {"placement", placement_text()},
-      {"record_bytes", FLAGS_record_bytes},
-      {"outlier_bytes", FLAGS_outlier_bytes},
+      {"record_bytes", options.sizes.spec},
+      {"outlier_bytes", options.sizes.outlier_bytes},
       {"local", options.local},
       {"sync_every", options.sync_every},
       {"logs_per_commit", options.logs_per_commit},
@@ -176,6 +176,7 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
 }  // namespace
 
 int micro_command() {
+  if (sync_wanted()) return micro_sync();
   const Floor floor = chosen_floor();
   log_insert::Options options = insert_options();
   const SchemeInfo& scheme = scheme_named(FLAGS_log);

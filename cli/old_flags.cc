@@ -56,6 +56,7 @@ constexpr std::pair<std::string_view, std::string_view> kOld[] = {
     {"oltp_point_selects", kSysbench},
     {"oltp_ranges", kSysbench},
     {"out", "gone: `logjam machine` writes to stdout"},
+    {"outlier_bytes", "the second number of --record_bytes=N:N now"},
     {"pin", "--placement now, and --placement=none pins no worker"},
     {"pwal_ack", "--ack now"},
     {"repetitions", "gone: each cost is measured 9 times"},

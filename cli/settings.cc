@@ -9,9 +9,10 @@
 
 DEFINE_double(seconds, 5, "seconds of the measured time");
 DEFINE_double(warmup, 1, "seconds before the measured time");
-DEFINE_uint64(transactions, 0,
-              "transactions of each worker, all measured: no warm-up; of micro: inserts; 0: "
-              "--seconds alone ends the run");
+DEFINE_uint64(
+    transactions, 0,
+    "transactions of each worker, all measured: no warm-up; of micro: inserts or calls; 0: "
+    "--seconds alone ends the run");
 DEFINE_double(rate, 0, "transactions offered a second (open loop); 0: as fast as workers can");
 DEFINE_uint32(
     pipeline_depth, 4096,

@@ -38,9 +38,10 @@ TEST(Columns, AreThoseOfTheRows) {
        {"run --workload=tpcb --threads=1 --transactions=50 --log=centr --log_prealloc_mb=1" +
             small + log,
         "recover" + log, "dump" + log,
-        "micro --device=discard --threads=1 --transactions=50 --log=aether-cd" + small}) {
+        "micro --device=discard --threads=1 --transactions=50 --log=aether-cd" + small,
+        std::string("micro --threads=1 --transactions=50 --sync=faa")}) {
     const std::string name = command.substr(0, command.find(' '));
-    const std::string csv = at.path_of(name + ".csv");
+    const std::string csv = at.path_of(std::to_string(rows.size()) + ".csv");
     ASSERT_EQ(shell("\"$LOGJAM\" " + command + " --csv=" + csv + " 2>&1").status, 0) << command;
     rows.merge(header_of(name, csv));
   }

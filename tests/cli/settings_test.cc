@@ -141,7 +141,7 @@ TEST(SettingsDeathTest, RefusesBadFlagsOfMicro) {
   const auto refused = testing::ExitedWithCode(2);
   EXPECT_EXIT(micro({{"record_bytes", "12"}}), refused, "not a multiple of 8");
   EXPECT_EXIT(micro({{"record_bytes", "large"}}), refused, "neither a number of bytes nor dist:");
-  EXPECT_EXIT(micro({{"outlier_bytes", "9"}}), refused, "outlier_bytes: 9 is not a multiple");
+  EXPECT_EXIT(micro({{"record_bytes", "48:9"}}), refused, "the outlier 9 is not a multiple");
   EXPECT_EXIT(micro({{"fill", "sand"}}), refused, "bytes, records and local are");
   EXPECT_EXIT(micro({{"floor", "sea"}}), refused, "copy and fetch-add are");
   EXPECT_EXIT(micro({{"log", "none"}}), refused, "has no buffer to insert into");

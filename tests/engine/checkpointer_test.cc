@@ -182,6 +182,10 @@ TEST_F(CheckpointerTest, ReleasesTheLogUpToTheCheckpointBeforeTheLatest) {
     return released_.load() >= 1;
   });
   end(checkpointer);
+  const CheckpointStats stats = checkpointer.stats();
+  EXPECT_GE(stats.completed, 2u);
+  EXPECT_GE(stats.seconds, stats.longest_seconds);
+  EXPECT_GT(stats.longest_seconds, 0);
 }
 
 TEST_F(CheckpointerTest, NothingLeavesAnIndexWhileTuplesAreRead) {

@@ -57,6 +57,8 @@ const std::vector<Room>& rooms() {
        {"workloads/log_insert/", "engine/stats/", "engine/run/commit_pipeline.h",
         "engine/run/sleep_through.h", "engine/run/start_gate.h", "platform/",
         "logging/log_scheme.h", "logging/format/staged_record.h"}},
+      {"workloads/sync/",
+       {"workloads/sync/", "engine/run/sleep_through.h", "engine/run/start_gate.h", "platform/"}},
       {"workloads/",
        {"workloads/", "engine/workload.h", "engine/transaction.h", "engine/storage/", "platform/"}},
       {"proof/",

@@ -21,7 +21,7 @@ namespace {
 
 TEST(RecordSizes, TwoSizesHaveTheMeanOfThePaper) {
   RecordSizes sizes;
-  ASSERT_EQ(sizes.parse("dist:", 0, 7), "");
+  ASSERT_EQ(sizes.parse("dist:", 7), "");
   std::map<uint32_t, uint64_t> count;
   uint64_t bytes = 0;
   for (const uint32_t size : sizes.bytes) {
@@ -35,9 +35,9 @@ TEST(RecordSizes, TwoSizesHaveTheMeanOfThePaper) {
 
 TEST(RecordSizes, OneRecordInSixtyIsAnOutlierAtNoFixedPlace) {
   RecordSizes sizes, again, other;
-  ASSERT_EQ(sizes.parse("48", 65536, 7), "");
-  ASSERT_EQ(again.parse("48", 65536, 7), "");
-  ASSERT_EQ(other.parse("48", 65536, 8), "");
+  ASSERT_EQ(sizes.parse("48:65536", 7), "");
+  ASSERT_EQ(again.parse("48:65536", 7), "");
+  ASSERT_EQ(other.parse("48:65536", 8), "");
   std::set<size_t> places;
   for (size_t begin = 0; begin < sizes.bytes.size(); begin += 60) {
     const auto sixty = std::span(sizes.bytes).subspan(begin, 60);
@@ -53,7 +53,7 @@ TEST(RecordSizes, OneRecordInSixtyIsAnOutlierAtNoFixedPlace) {
 // Aether's Fig. 10 shows small records that wait for an outlier of another thread.
 TEST(RecordSizes, ThreadsRarelyHaveTheirOutliersTogether) {
   RecordSizes sizes;
-  ASSERT_EQ(sizes.parse("48", 65536, 1), "");
+  ASSERT_EQ(sizes.parse("48:65536", 1), "");
   const size_t round = sizes.bytes.size();
   for (const uint32_t threads : {2, 3, 4, 8, 16, 64}) {
     uint64_t alone = 0, together = 0;
@@ -71,11 +71,11 @@ TEST(RecordSizes, ThreadsRarelyHaveTheirOutliersTogether) {
 
 TEST(RecordSizes, RefusesImpossibleSizes) {
   RecordSizes sizes;
-  for (const char* spec : {"", "12", "0", "many", "dist:1", "dist:40,264", "dist:264,40,120",
-                           "dist:40,264,300", "48,", "99999999999"}) {
-    EXPECT_NE(sizes.parse(spec, 0, 1), "") << spec;
+  for (const char* spec :
+       {"", "12", "0", "many", "dist:1", "dist:40,264", "dist:264,40,120", "dist:40,264,300", "48,",
+        "99999999999", "48:7", "48:", "48:0", "48:64:64", "dist:64"}) {
+    EXPECT_NE(sizes.parse(spec, 1), "") << spec;
   }
-  EXPECT_NE(sizes.parse("48", 7, 1), "");
 }
 
 class LogInsert : public testing::TestWithParam<const SchemeInfo*> {
@@ -89,7 +89,7 @@ class LogInsert : public testing::TestWithParam<const SchemeInfo*> {
     options.seconds = 60;
     options.inserts = kInserts;
     options.seal = true;
-    EXPECT_EQ(options.sizes.parse("dist:48,264,120", 4096, 1), "");
+    EXPECT_EQ(options.sizes.parse("dist:48,264,120:4096", 1), "");
     return options;
   }
   Result insert(Options options) {
@@ -174,7 +174,7 @@ Options options_without_log() {
   options.inserts = 1000;
   options.local = true;
   options.pin = false;
-  EXPECT_EQ(options.sizes.parse("48", 0, 1), "");
+  EXPECT_EQ(options.sizes.parse("48", 1), "");
   return options;
 }
 
@@ -222,7 +222,7 @@ TEST_P(Discard, TheRingAloneTakesManyTimesItsBytes) {
   options.inserts = 5000;
   options.polls = false;
   options.pin = false;
-  ASSERT_EQ(options.sizes.parse("dist:", 4096, 1), "");
+  ASSERT_EQ(options.sizes.parse("dist::4096", 1), "");
   const Result result = insert_into(log.scheme(), options);
   EXPECT_EQ(result.inserts, 20'000u);
   EXPECT_GT(result.bytes, 50u << 16);
@@ -240,7 +240,7 @@ TEST(LogInsertFloor, CountsInsertsAndBytes) {
     options.threads = 2;
     options.seconds = 60;
     options.inserts = 1000;
-    ASSERT_EQ(options.sizes.parse("48", 0, 1), "");
+    ASSERT_EQ(options.sizes.parse("48", 1), "");
     const Result result = insert_into_floor(floor, 1 << 20, options);
     EXPECT_EQ(result.inserts, 2000u);
     EXPECT_EQ(result.bytes, 2000u * 48);

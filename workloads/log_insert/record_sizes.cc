@@ -38,25 +38,33 @@ std::vector<uint32_t> numbers(std::string_view text) {
 
 }  // namespace
 
-std::string RecordSizes::parse(const std::string& spec, uint32_t outlier_bytes, uint64_t seed) {
-  const bool two_peaks = spec.starts_with(kDistribution);
+std::string RecordSizes::parse(const std::string& given, uint64_t seed) {
+  const bool two_peaks = given.starts_with(kDistribution);
+  const size_t colon = given.find(':', two_peaks ? kDistribution.size() : 0);
+  spec = given.substr(0, colon);
+  const std::vector<uint32_t> outlier =
+      colon == given.npos ? std::vector<uint32_t>{0} : numbers(given.substr(colon + 1));
   std::string_view text = spec;
   if (two_peaks) text.remove_prefix(kDistribution.size());
-  const std::vector<uint32_t> given = numbers(two_peaks && text.empty() ? kAether : text);
-  if (given.size() != (two_peaks ? 3 : 1)) {
-    return "--record_bytes=" + spec +
-           " is neither a number of bytes nor dist: nor dist:SMALL,LARGE,MEAN";
+  const std::vector<uint32_t> sizes = numbers(two_peaks && text.empty() ? kAether : text);
+  if (sizes.size() != (two_peaks ? 3 : 1) || outlier.size() != 1) {
+    return "--record_bytes=" + given +
+           " is neither a number of bytes nor dist: nor dist:SMALL,LARGE,MEAN, nor one of these "
+           "and :OUTLIER";
   }
-  for (size_t i = 0; i < std::min<size_t>(given.size(), 2); ++i) {
-    if (std::string why = check("--record_bytes:", given[i]); !why.empty()) return why;
+  for (size_t i = 0; i < std::min<size_t>(sizes.size(), 2); ++i) {
+    if (std::string why = check("--record_bytes:", sizes[i]); !why.empty()) return why;
   }
-  if (outlier_bytes != 0) {
-    if (std::string why = check("--outlier_bytes:", outlier_bytes); !why.empty()) return why;
+  outlier_bytes = outlier[0];
+  if (colon != given.npos) {
+    if (std::string why = check("--record_bytes: the outlier", outlier_bytes); !why.empty()) {
+      return why;
+    }
   }
 
-  bytes.assign(kRound, given[0]);
+  bytes.assign(kRound, sizes[0]);
   if (two_peaks) {
-    const uint32_t small = given[0], large = given[1], mean = given[2];
+    const uint32_t small = sizes[0], large = sizes[1], mean = sizes[2];
     if (!(small < large && small <= mean && mean <= large)) {
       return "--record_bytes=" + spec + " needs SMALL < LARGE and a MEAN between them";
     }

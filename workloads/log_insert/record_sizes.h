@@ -12,13 +12,16 @@ namespace logjam::log_insert {
 struct RecordSizes {
   std::vector<uint32_t> bytes;
 
-  // Sets `bytes`. `spec` is a size, or `dist:SMALL,LARGE,MEAN`: two sizes in random order, with
-  // shares that make their mean MEAN. `dist:` alone means Aether's 40, 264 and 120 B. If
-  // `outlier_bytes` is not 0, one record in 60 has that size instead (Aether, Fig. 10). `seed`
+  std::string spec;            // the specification that was parsed, without its outlier
+  uint32_t outlier_bytes = 0;  // 0: no record differs
+
+  // Sets the members above. `given` is a size, or `dist:SMALL,LARGE,MEAN`: two sizes in random
+  // order, with shares that make their mean MEAN. `dist:` alone means Aether's 40, 264 and 120 B.
+  // With `:OUTLIER` after either, one record in 60 has that size instead (Aether, Fig. 10). `seed`
   // draws its place in each group of 60. With a fixed place all threads would fill their outliers
   // at the same time, and no small record would wait for one. Returns an empty string, or why the
   // arguments are refused, in one sentence.
-  std::string parse(const std::string& spec, uint32_t outlier_bytes, uint64_t seed);
+  std::string parse(const std::string& given, uint64_t seed);
 
   // Returns the index in `bytes` at which a thread begins; the threads begin at equal distances.
   // This function and the next two require a successful parse().

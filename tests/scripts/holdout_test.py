@@ -1,0 +1,135 @@
+"""The hold-out: its statistics on small numbers, and its points, which name machines and kinds that
+there are."""
+
+import csv
+import math
+import os
+import pathlib
+import subprocess
+import tempfile
+import tomllib
+import unittest
+
+from fixtures import ROOT
+
+import holdout
+
+LOGJAM_SIM = pathlib.Path(os.environ.get("LOGJAM_SIM", ROOT / "build-sim" / "logjam"))
+
+
+def points():
+    with open(ROOT / "config/holdout/david.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def settings():
+    return tomllib.loads((ROOT / "config/holdout/david.toml").read_text())["machines"]
+
+
+class Holdout(unittest.TestCase):
+    def test_ranks_of_equal_values_are_their_mean(self):
+        self.assertEqual(holdout.ranks([5, 1, 5, 9]), [2.5, 1, 2.5, 4])
+
+    def test_the_rank_correlation_sees_order_alone(self):
+        self.assertAlmostEqual(holdout.rank_correlation([1, 2, 3], [10, 20, 1000]), 1)
+        self.assertAlmostEqual(holdout.rank_correlation([1, 2, 3], [3, 2, 1]), -1)
+        self.assertAlmostEqual(holdout.rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]), 0.8)
+        self.assertIsNone(holdout.rank_correlation([1, 1], [2, 3]))
+        self.assertIsNone(holdout.rank_correlation([1], [2]))
+
+    def test_percentiles_lie_between_two_values_if_need_be(self):
+        self.assertEqual(holdout.percentile([3, 1, 2], 0.5), 2)
+        self.assertAlmostEqual(holdout.percentile([0, 10], 0.9), 9)
+        self.assertEqual(holdout.percentile([7], 0.9), 7)
+
+    def test_twice_and_half_are_equal_errors(self):
+        count, median, p90, ratio, rank = holdout.summary([[(1, 2), (4, 2), (8, 16)]])
+        self.assertEqual(count, 3)
+        self.assertAlmostEqual(median, math.log(2))
+        self.assertAlmostEqual(p90, math.log(2))
+        self.assertAlmostEqual(ratio, 2)
+        self.assertAlmostEqual(rank, math.sqrt(3) / 2)
+
+    def test_the_rank_correlation_of_several_curves_is_the_median_of_theirs(self):
+        rising, falling = [(1, 2), (2, 4)], [(100, 400), (200, 100)]
+        self.assertAlmostEqual(holdout.summary([rising, falling])[4], 0)
+        self.assertAlmostEqual(holdout.summary([rising, rising, falling, [(1, 1)]])[4], 1)
+        self.assertIsNone(holdout.summary([[(1, 1)]])[4])
+
+    def test_a_curve_and_the_sums_of_its_machine_and_of_all_have_a_line(self):
+        rows = [{"machine": "m", "figure": "4", "curve": "FAI", "lines": "1", "published": "2"},
+                {"machine": "m", "figure": "8", "curve": "CLH", "lines": "16", "published": "3"}]
+        lines = holdout.table(holdout.curves([(row, 4.0) for row in rows]))
+        self.assertEqual([line.split()[0] for line in lines],
+                         ["machine", "m", "m", "m", "m", "all", "all"])
+        self.assertIn("Fig. 8 best lock, 16 locks", "\n".join(lines))
+        self.assertEqual(len({len(line) for line in lines}), 1)
+
+    def test_pauses_grow_with_the_distance_and_prices_are_those_of_the_kind(self):
+        simulation = holdout.Simulation("", settings(), 0.001, 1, "occupancy=0.3")
+        flags = simulation.flags("opteron4x12", "faa", 1, 6)
+        self.assertIn("--sync=faa:1:52.4", flags)  # 110 cycles at 2.1 GHz
+        self.assertIn("--set=occupancy=0.3", flags)
+        self.assertIn("--sync=faa:1:102.9", simulation.flags("opteron4x12", "faa", 1, 12))
+        self.assertIn("--sync=faa:1:141.0", simulation.flags("opteron4x12", "faa", 1, 48))
+        self.assertIn("--sync=faa:1:0.0", simulation.flags("opteron4x12", "faa", 1, 1))
+        self.assertIn("--sync=tas:512:0.0", simulation.flags("t5120", "tas", 512, 64))
+        self.assertIn("--set=occupancy=0.3,rmw_cycles=31", simulation.flags("t5120", "tas", 1, 64))
+
+    def test_every_point_names_a_machine_of_the_paper_a_kind_and_a_source(self):
+        rows = points()
+        self.assertGreater(len(rows), 400)
+        self.assertEqual({row["machine"] for row in rows}, set(settings()))
+        kinds = {"faa", "cas", "cas-faa", "swap", "tas-once", "tas", "ticket", "ticket-backoff",
+                 "mcs", "clh", "best"}
+        for row in rows:
+            with self.subTest(row=row):
+                profile = tomllib.loads(
+                    (ROOT / "config/machines" / f"{row['machine']}.toml").read_text())
+                contexts = profile["sockets"] * profile["cores"] * profile["contexts"]
+                self.assertLessEqual(int(row["threads"]), contexts)
+                self.assertIn(row["sync"], kinds)
+                self.assertIn(row["source"], ("text", "plot"))
+                self.assertGreater(float(row["published"]), 0)
+        keys = [tuple(row[key] for key in ("machine", "figure", "curve", "lines", "threads"))
+                for row in rows]
+        self.assertEqual(len(keys), len(set(keys)))
+
+    @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+    def test_one_figure_of_one_machine_runs_on_the_simulated_machine(self):
+        with tempfile.TemporaryDirectory() as directory:
+            out = pathlib.Path(directory) / "points.csv"
+            done = subprocess.run(
+                [ROOT / "scripts/holdout.py", f"--logjam={LOGJAM_SIM}", "--machine=t5120",
+                 "--figure=8", "--seconds=0.0001", f"--points={out}"], capture_output=True,
+                text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout.split()[:3], ["machine", "curve", "points"])
+            self.assertEqual(len(done.stdout.splitlines()), 1 + 4 + 2)
+            with open(out, newline="", encoding="utf-8") as file:
+                rows = list(csv.DictReader(file))
+            self.assertEqual(len(rows), 12)
+            for row in rows:
+                self.assertGreater(float(row["simulated"]), 0)
+
+    @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+    def test_a_simulated_run_repeats_to_the_last_byte(self):
+        for kind in ("faa", "tas", "ticket-backoff", "mcs:16", "clh"):
+            words = [LOGJAM_SIM, "micro", f"--sync={kind}", "--threads=24",
+                     f"--machine={ROOT}/config/machines/westmere8x10.toml", "--seconds=0.0001",
+                     "--warmup=0.00002", "--json=-"]
+            rows = [subprocess.run(words, capture_output=True, text=True, check=True).stdout
+                    for _ in range(2)]
+            with self.subTest(kind=kind):
+                self.assertIn('"calls"', rows[0])
+                self.assertEqual(rows[0], rows[1])
+
+    def test_an_unknown_machine_is_refused(self):
+        done = subprocess.run([ROOT / "scripts/holdout.py", "--machine=pdp11"], capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "holdout.py: there are no such points\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,167 @@
+// The locks that the synchronization benchmark compares, each as its authors describe it: a
+// test-and-set lock; a ticket lock, with and without back-off; and the queue locks MCS
+// (Mellor-Crummey and Scott, TOCS 1991) and CLH (Craig 1993; Magnusson, Landin and Hagersten, IPPS
+// 1994). David et al. (SOSP 2013) describe the same ones in sections 4.1 and 5.3.
+//
+// Each lock has the type Handle: what a thread brings to it. A thread makes one Handle, uses it for
+// all locks of the type, and holds at most one of them at a time. A thread calls unlock() with the
+// Handle of its lock(). The locks and the Handles are destroyed when no thread uses them.
+//
+// Protocol. What a thread wrote before unlock() is visible after the next lock(), because unlock()
+// releases and lock() acquires the same word:
+// - TasLock: `held_`. Any thread sets it (exchange, acquire); the holder clears it (release).
+// - TicketLock: `current_`. Only the holder writes it, so it reads its own last value there
+//   (relaxed) and stores the next one (release); all waiting threads read it (acquire). `next_`
+//   only hands out numbers and publishes nothing (relaxed).
+// - McsLock: a waiting thread's own `waits`, which it sets (relaxed) before it announces its node,
+//   and which its predecessor clears (release). It announces the node in the predecessor's `next`
+//   (release, and the predecessor acquires it). So the predecessor sees `waits` set before it
+//   clears it. `tail_` passes from a holder without successor to the next thread: compare-and-swap
+//   (release) and exchange (acquire, for that; release, so that who takes this node's address from
+//   `tail_` sees its fields).
+// - ClhLock: `held` of the predecessor's node. Its owner sets it (relaxed) before it puts the node
+//   into `tail_` (exchange, release, and acquire of the one before), and clears it (release). From
+//   then on the node belongs to the successor, which alone can reach it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "platform/atomic.h"
+#include "platform/clock.h"
+#include "platform/cpu.h"
+#include "platform/persist.h"
+#include "platform/spin.h"
+
+namespace logjam::sync {
+
+using platform::memory_order_acq_rel;
+using platform::memory_order_acquire;
+using platform::memory_order_relaxed;
+using platform::memory_order_release;
+
+// One wait of a thread. It only pauses, as David et al.'s threads do, if each thread has a core of
+// its own. Otherwise (`crowded`) the awaited thread may need this core, and the wait gives it away.
+class Wait {
+ public:
+  explicit Wait(bool crowded) : crowded_(crowded) {}
+  void once() { crowded_ ? spin_.once() : platform::pause(); }
+  // Waits for about that many ticks.
+  void ticks(uint64_t ticks) { crowded_ ? spin_.once() : platform::spin_ticks(ticks); }
+
+ private:
+  const bool crowded_;
+  platform::SpinWait spin_;
+};
+
+class TasLock {
+ public:
+  struct Handle {};
+
+  void lock(Handle&, Wait wait) {
+    while (held_.exchange(true, memory_order_acquire)) wait.once();
+  }
+  void unlock(Handle&) { held_.store(false, memory_order_release); }
+
+ private:
+  platform::atomic<bool> held_{false};
+};
+
+// Both words are in one cache line. With kBackOff a thread looks again after a time that is
+// proportional to the number of threads in front of it (David et al., 5.3). The times are those of
+// their libslock, include/ticket.h: 512 cycles for each thread, and 128 if it is the next one.
+template <bool kBackOff>
+class TicketLock {
+ public:
+  struct Handle {};
+
+  void lock(Handle&, Wait wait) {
+    const uint32_t mine = next_.fetch_add(1, memory_order_relaxed);
+    while (true) {
+      const uint32_t ahead = mine - current_.load(memory_order_acquire);
+      if (ahead == 0) return;
+      if constexpr (kBackOff) {
+        wait.ticks(ahead == 1 ? kNextTicks : ahead * kTicks);
+      } else {
+        wait.once();
+      }
+    }
+  }
+  void unlock(Handle&) {
+    current_.store(current_.load(memory_order_relaxed) + 1, memory_order_release);
+  }
+
+ private:
+  static constexpr uint64_t kTicks = 512, kNextTicks = 128;
+  platform::atomic<uint32_t> next_{0}, current_{0};
+};
+
+class McsLock {
+ public:
+  struct alignas(platform::kCacheLine) Handle {
+    platform::atomic<Handle*> next{nullptr};
+    platform::atomic<bool> waits{false};
+  };
+
+  void lock(Handle& mine, Wait wait) {
+    mine.next.store(nullptr, memory_order_relaxed);
+    mine.waits.store(true, memory_order_relaxed);
+    Handle* const before = tail_.exchange(&mine, memory_order_acq_rel);
+    if (before == nullptr) return;
+    before->next.store(&mine, memory_order_release);
+    while (mine.waits.load(memory_order_acquire)) wait.once();
+  }
+  void unlock(Handle& mine) {
+    Handle* next = mine.next.load(memory_order_acquire);
+    if (next == nullptr) {
+      Handle* last = &mine;
+      if (tail_.compare_exchange_strong(last, nullptr, memory_order_release,
+                                        memory_order_relaxed)) {
+        return;
+      }
+      // A thread is between its exchange and its announcement.
+      platform::SpinWait wait;
+      while ((next = mine.next.load(memory_order_acquire)) == nullptr) wait.once();
+    }
+    next->waits.store(false, memory_order_release);
+  }
+
+ private:
+  platform::atomic<Handle*> tail_{nullptr};
+};
+
+class ClhLock {
+  struct alignas(platform::kCacheLine) Node {
+    platform::atomic<bool> held{false};
+  };
+
+ public:
+  // A thread's node goes into the queue with it, and the thread leaves with its predecessor's node.
+  // So each lock and each Handle owns one node at any time in which no thread is inside.
+  class Handle {
+    friend ClhLock;
+    std::unique_ptr<Node> mine_ = std::make_unique<Node>();
+    Node* before_ = nullptr;
+  };
+
+  ClhLock() : tail_(new Node) {}
+  ~ClhLock() { delete tail_.load(memory_order_acquire); }
+  ClhLock(const ClhLock&) = delete;
+  ClhLock& operator=(const ClhLock&) = delete;
+
+  void lock(Handle& handle, Wait wait) {
+    handle.mine_->held.store(true, memory_order_relaxed);
+    handle.before_ = tail_.exchange(handle.mine_.get(), memory_order_acq_rel);
+    while (handle.before_->held.load(memory_order_acquire)) wait.once();
+  }
+  void unlock(Handle& handle) {
+    Node* const queued = handle.mine_.release();
+    handle.mine_.reset(handle.before_);
+    queued->held.store(false, memory_order_release);
+  }
+
+ private:
+  platform::atomic<Node*> tail_;
+};
+
+}  // namespace logjam::sync

@@ -1,0 +1,271 @@
+// Protocol. A Caller's members are used by its thread alone, except for its two counts, which the
+// thread writes and the main thread reads (relaxed; a reading may be slightly old). The fields of
+// Control are relaxed, because they publish no other memory. A word of a shared line is written
+// with the operation that is measured, and orders nothing (relaxed). The data of a lock's line is
+// no atomic: only the lock's holder touches it, until the main thread has joined all threads.
+#include "workloads/sync/sync.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/run/sleep_through.h"
+#include "engine/run/start_gate.h"
+#include "platform/clock.h"
+#include "platform/counter.h"
+#include "platform/persist.h"
+#include "platform/placement.h"
+#include "platform/random.h"
+#include "platform/thread.h"
+#include "workloads/sync/locks.h"
+
+namespace logjam::sync {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Kind>, 11> kKinds = {{
+    {"faa", Kind::kFaa},
+    {"cas", Kind::kCas},
+    {"cas-faa", Kind::kCasFaa},
+    {"swap", Kind::kSwap},
+    {"load", Kind::kLoad},
+    {"tas-once", Kind::kTasOnce},
+    {"tas", Kind::kTas},
+    {"ticket", Kind::kTicket},
+    {"ticket-backoff", Kind::kTicketBackOff},
+    {"mcs", Kind::kMcs},
+    {"clh", Kind::kClh},
+}};
+
+struct Control {
+  StartGate gate;
+  platform::atomic<bool> stop{false};
+  platform::atomic<uint32_t> ended{0};
+};
+
+// A shared word and what a call does to it. A call returns whether it succeeded.
+struct alignas(platform::kCacheLine) Word {
+  platform::atomic<uint64_t> value{0};
+};
+
+template <Kind kKind>
+class WordCall {
+ public:
+  using Line = Word;
+  explicit WordCall(bool) {}
+
+  bool operator()(Line& line) {
+    auto& word = line.value;
+    if constexpr (kKind == Kind::kFaa) {
+      word.fetch_add(1, memory_order_relaxed);
+    } else if constexpr (kKind == Kind::kSwap) {
+      word.exchange(turn_ ^= 1, memory_order_relaxed);
+    } else if constexpr (kKind == Kind::kLoad) {
+      seen_ = word.load(memory_order_relaxed);
+    } else if constexpr (kKind == Kind::kCas) {
+      uint64_t expected = turn_;
+      turn_ ^= 1;
+      return word.compare_exchange_strong(expected, turn_, memory_order_relaxed);
+    } else if constexpr (kKind == Kind::kCasFaa) {
+      uint64_t expected = word.load(memory_order_relaxed);
+      while (!word.compare_exchange_strong(expected, expected + 1, memory_order_relaxed)) {
+        expected = word.load(memory_order_relaxed);
+      }
+    } else {
+      static_assert(kKind == Kind::kTasOnce);
+      if (word.exchange(1, memory_order_relaxed) != 0) return false;
+      word.store(0, memory_order_relaxed);
+    }
+    return true;
+  }
+
+ private:
+  uint64_t turn_ = 0;
+  uint64_t seen_ = 0;
+};
+
+// A lock, and in another cache line the data that it protects. A call is one critical section.
+template <class Lock>
+class LockCall {
+ public:
+  struct Line {
+    alignas(platform::kCacheLine) Lock lock;
+    alignas(platform::kCacheLine) uint64_t data = 0;
+  };
+  explicit LockCall(bool crowded) : crowded_(crowded) {}
+
+  bool operator()(Line& line) {
+    line.lock.lock(handle_, Wait(crowded_));
+    ++line.data;
+    line.lock.unlock(handle_);
+    return true;
+  }
+
+ private:
+  const bool crowded_;
+  typename Lock::Handle handle_;
+};
+
+// The shared lines, which the main thread makes: their memory is that of the first socket, as David
+// et al. have it.
+template <class Call>
+using Lines = std::vector<typename Call::Line>;
+
+template <class Call>
+class alignas(platform::kCacheLine) Caller {
+ public:
+  Caller(uint32_t id, const Options& options, Lines<Call>& lines, Control& control)
+      : id_(id),
+        options_(options),
+        lines_(lines),
+        control_(control),
+        pause_ticks_(platform::ns_to_ticks(options.pause_ns)),
+        random_(platform::mix_bits(options.seed + id)) {}
+
+  void run() {
+    if (options_.pin) platform::pin_to_core(static_cast<int>(id_));
+    platform::name_this_thread("sync-" + std::to_string(id_));
+    const bool crowded = options_.threads > static_cast<uint32_t>(platform::core_count());
+    // A lock's Handle is made here, so it is memory of the thread's own socket.
+    const auto call = std::make_unique<Call>(crowded);
+    control_.gate.made_and_await_start();
+    uint64_t calls = 0;
+    while (!control_.stop.load(memory_order_relaxed) &&
+           (options_.calls == 0 || calls < options_.calls)) {
+      if (!(*call)(next_line())) failed_.add();
+      calls_.set(++calls);
+      if (pause_ticks_ != 0) platform::spin_ticks(pause_ticks_);
+    }
+    control_.ended.fetch_add(1, memory_order_relaxed);
+  }
+
+  uint64_t calls() const { return calls_.value(); }
+  uint64_t failed() const { return failed_.value(); }
+
+ private:
+  typename Call::Line& next_line() {
+    if (lines_.size() == 1) return lines_[0];
+    constexpr int kRandomBits = 31;
+    return lines_[random_.next() * lines_.size() >> kRandomBits];
+  }
+
+  const uint32_t id_;
+  const Options& options_;
+  Lines<Call>& lines_;
+  Control& control_;
+  const uint64_t pause_ticks_;
+  platform::Lcg random_;
+  platform::Counter calls_, failed_;
+};
+
+// All counts up to one moment.
+struct Reading {
+  uint64_t ns = 0, failed = 0;
+  std::vector<uint64_t> calls;  // by thread
+  platform::ProcessUse usage;
+};
+
+template <class Call>
+Result drive(const Options& options) {
+  platform::ns_per_tick();  // calibrates now, not inside the run
+  Control control;
+  Lines<Call> lines(options.lines);
+  std::vector<std::unique_ptr<Caller<Call>>> callers;
+  for (uint32_t id = 0; id < options.threads; ++id) {
+    callers.push_back(std::make_unique<Caller<Call>>(id, options, lines, control));
+  }
+  const auto read = [&] {
+    Reading reading;
+    for (const auto& caller : callers) {
+      reading.calls.push_back(caller->calls());
+      reading.failed += caller->failed();
+    }
+    reading.usage = platform::process_use();
+    reading.ns = platform::now_ns();
+    return reading;
+  };
+  const auto all_ended = [&](uint64_t) {
+    return control.ended.load(memory_order_relaxed) == options.threads;
+  };
+
+  std::vector<platform::thread> threads;
+  for (auto& caller : callers) threads.emplace_back([&caller] { caller->run(); });
+  control.gate.await_made(options.threads);
+  Reading before = read();
+  control.gate.start();
+  if (options.warmup_seconds > 0) {
+    sleep_through(options.warmup_seconds, all_ended);
+    before = read();
+  }
+  sleep_through(options.seconds, all_ended);
+  const Reading after = read();
+  control.stop.store(true, memory_order_relaxed);
+  for (auto& thread : threads) thread.join();
+
+  Result result;
+  result.seconds = static_cast<double>(after.ns - before.ns) * 1e-9;
+  result.failed = after.failed - before.failed;
+  std::vector<uint64_t> calls = after.calls;
+  for (uint32_t id = 0; id < options.threads; ++id) {
+    calls[id] -= before.calls[id];
+    result.calls += calls[id];
+  }
+  result.least_calls = *std::ranges::min_element(calls);
+  result.most_calls = *std::ranges::max_element(calls);
+  result.usage = after.usage.since(before.usage);
+  if constexpr (requires { lines[0].data; }) {
+    for (const auto& caller : callers) result.lost += caller->calls();
+    for (const auto& line : lines) result.lost -= line.data;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<Kind> kind_named(std::string_view name) {
+  for (const auto& [each, kind] : kKinds) {
+    if (each == name) return kind;
+  }
+  return std::nullopt;
+}
+
+std::string kind_names() {
+  std::string names;
+  for (const auto& [name, kind] : kKinds) {
+    if (!names.empty()) names += kind == kKinds.back().second ? " and " : ", ";
+    names += name;
+  }
+  return names;
+}
+
+bool is_lock(Kind kind) { return kind >= Kind::kTas; }
+
+Result measure(const Options& options) {
+  switch (options.kind) {
+    case Kind::kFaa:
+      return drive<WordCall<Kind::kFaa>>(options);
+    case Kind::kCas:
+      return drive<WordCall<Kind::kCas>>(options);
+    case Kind::kCasFaa:
+      return drive<WordCall<Kind::kCasFaa>>(options);
+    case Kind::kSwap:
+      return drive<WordCall<Kind::kSwap>>(options);
+    case Kind::kLoad:
+      return drive<WordCall<Kind::kLoad>>(options);
+    case Kind::kTasOnce:
+      return drive<WordCall<Kind::kTasOnce>>(options);
+    case Kind::kTas:
+      return drive<LockCall<TasLock>>(options);
+    case Kind::kTicket:
+      return drive<LockCall<TicketLock<false>>>(options);
+    case Kind::kTicketBackOff:
+      return drive<LockCall<TicketLock<true>>>(options);
+    case Kind::kMcs:
+      return drive<LockCall<McsLock>>(options);
+    default:
+      return drive<LockCall<ClhLock>>(options);
+  }
+}
+
+}  // namespace logjam::sync

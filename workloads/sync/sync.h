@@ -1,0 +1,67 @@
+// The synchronization benchmark (David, Guerraoui, Trigonakis: "Everything you always wanted to
+// know about synchronization but were afraid to ask", SOSP 2013): what threads can do to shared
+// cache lines in a second, without a log and without an engine.
+//
+// Atomic operations (their section 5.4, Figure 4): each thread repeats one operation on a shared
+// word, and pauses after each call, so that no thread completes several calls in a row in its own
+// cache. Locks (their section 6.1, Figures 5, 7 and 8): each thread takes a random one of the
+// locks, reads and writes a cache line of data that belongs to the lock, and releases it; with one
+// lock it pauses then.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "platform/process_use.h"
+
+namespace logjam::sync {
+
+enum class Kind : uint8_t {
+  kFaa,      // fetch-and-add
+  kCas,      // compare-and-swap of 0 to 1 and of 1 to 0 in turn; a failed one is a call, too
+  kCasFaa,   // fetch-and-add made of compare-and-swap: a call ends with its success
+  kSwap,     // exchange
+  kLoad,     // load
+  kTasOnce,  // test-and-set; a success clears the word again; a failed one is a call, too
+  kTas,      // from here on locks
+  kTicket,
+  kTicketBackOff,
+  kMcs,
+  kClh,
+};
+
+// Returns the kind of that name, or nothing.
+std::optional<Kind> kind_named(std::string_view name);
+// Returns all names, for a sentence: "faa, cas and clh".
+std::string kind_names();
+bool is_lock(Kind kind);
+
+struct Options {
+  Kind kind = Kind::kFaa;
+  uint32_t lines = 1;   // shared words, or locks
+  double pause_ns = 0;  // after each call
+  uint32_t threads = 1;
+  double warmup_seconds = 0;
+  double seconds = 1;
+  uint64_t calls = 0;  // each thread ends after this many; 0: only time ends the run
+  uint64_t seed = 1;
+  bool pin = true;  // pin thread i to core i
+};
+
+struct Result {
+  double seconds = 0;  // of the measured phase, as are the next four
+  uint64_t calls = 0, failed = 0;
+  uint64_t least_calls = 0, most_calls = 0;  // of a thread
+  platform::ProcessUse usage;
+  // Of locks: critical sections of the whole run whose writes were lost. A lock that excludes has
+  // none.
+  uint64_t lost = 0;
+};
+
+// Runs the benchmark on threads of its own, and returns when they have ended. The main thread calls
+// it.
+Result measure(const Options& options);
+
+}  // namespace logjam::sync
