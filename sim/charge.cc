@@ -45,17 +45,17 @@ void charge_miss(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   Core::Stream& stream = kind == Access::kAtomic ? none : Caches::stream_of(*cpu.core, line);
   const Picoseconds asked =
       kind == Access::kStore ? std::max(request.asked, cpu.stores_done_at) : request.asked;
-  const MissPrice price = price_of_miss(machine(), kind, fetched, asked, stream);
+  const Picoseconds wait = price_of_miss(machine(), kind, fetched, asked, stream);
   switch (kind) {
     case Access::kPrefetch:
-      cpu.prefetch(line, request.asked + price.wait);
+      cpu.prefetch(line, request.asked + wait);
       break;
     case Access::kAtomic:
     case Access::kLoad:
-      cpu.now = std::max(cpu.now, request.asked + price.wait);
+      cpu.now = std::max(cpu.now, request.asked + wait);
       break;
     case Access::kStore:
-      cpu.stores_done_at = std::max(asked + price.wait, request.asked + price.comes);
+      cpu.stores_done_at = asked + wait;
       cpu.now = std::max(cpu.now,
                          cpu.stores_done_at - std::min(cpu.stores_done_at, machine().store_lead));
       break;

@@ -21,8 +21,8 @@ Picoseconds stream_price(const Machine& machine, Access kind, const Caches::Fetc
 
 }  // namespace
 
-MissPrice price_of_miss(const Machine& machine, Access kind, const Caches::Fetched& fetched,
-                        Picoseconds asked, Core::Stream& stream) {
+Picoseconds price_of_miss(const Machine& machine, Access kind, const Caches::Fetched& fetched,
+                          Picoseconds asked, Core::Stream& stream) {
   const Picoseconds under_way = fetched.cost - std::min(fetched.cost, fetched.latency);
   if (is_prefetched(machine, stream, fetched)) {
     // The hardware fetches one line of the stream after the other, up to `lines_ahead` before the
@@ -33,15 +33,14 @@ MissPrice price_of_miss(const Machine& machine, Access kind, const Caches::Fetch
         static_cast<Picoseconds>(machine.profile.lines_ahead * static_cast<double>(price));
     const Picoseconds earliest = asked - std::min(asked, lead);
     stream.ready = std::max(std::max(stream.ready, earliest) + price, earliest + under_way);
-    const Picoseconds wait = stream.ready - std::min(stream.ready, asked);
-    return {wait, wait};
+    return stream.ready - std::min(stream.ready, asked);
   }
   const bool alone = kind != Access::kStore && stream.lines == 0;
   const Picoseconds wait = alone || kind == Access::kAtomic
                                ? fetched.cost
                                : under_way + machine.overlapped(fetched.latency);
   stream.ready = asked + wait;
-  return {wait, fetched.cost};
+  return wait;
 }
 
 }  // namespace logjam::sim
