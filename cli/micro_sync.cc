@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cmath>
 #include <string_view>
 
 #include "cli/choices.h"
 #include "cli/flags.h"
 #include "cli/placement.h"
 #include "cli/row_files.h"
+#include "logging/device/device_registry.h"
 #include "platform/fatal.h"
 #include "platform/thread.h"
 
@@ -32,7 +33,6 @@ namespace {
 using platform::refuse;
 
 constexpr uint32_t kMostLines = 1 << 20;
-constexpr double kMostPauseNs = 1e9;
 // About 100 cycles of the multi-sockets of David et al. (2.1 GHz), the default of their libslock
 // (bmarks/atomic_bench.c).
 constexpr double kPauseNs = 50;
@@ -89,38 +89,26 @@ Row make_row(const sync::Options& options, const sync::Result& result) {
   return row;
 }
 
-// Returns whether all of `text` is a number, which is then in `value`.
-template <class Number>
-bool read_number(std::string_view text, Number* value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 }  // namespace
 
 std::string parse_sync(const std::string& given, sync::Options* options) {
-  const std::string_view text = given;
-  const size_t first = std::min(text.find(':'), text.size());
-  const auto kind = sync::kind_named(text.substr(0, first));
+  std::string_view rest = given;
+  const auto kind = sync::kind_named(rest.substr(0, rest.find(':')));
   if (!kind) {
     return "--sync=" + given + " is not a kind; " + sync::kind_names() + " are";
   }
   options->kind = *kind;
-  options->lines = 1;
-  const size_t second = std::min(text.find(':', first + 1), text.size());
-  if (first < text.size()) {
-    if (!read_number(text.substr(first + 1, second - first - 1), &options->lines) ||
-        options->lines < 1 || options->lines > kMostLines) {
-      return "--sync=" + given + ": 1 to " + std::to_string(kMostLines) +
-             " lines come after the first colon";
-    }
+  rest.remove_prefix(std::min(rest.find(':'), rest.size()));
+  double lines = 1;
+  if (!rest.empty() && (!take_number(&rest, &lines) || lines < 1 || lines > kMostLines ||
+                        lines != std::floor(lines))) {
+    return "--sync=" + given + ": 1 to " + std::to_string(kMostLines) +
+           " lines come after the first colon";
   }
+  options->lines = static_cast<uint32_t>(lines);
   options->pause_ns = options->lines == 1 ? kPauseNs : 0;
-  if (second < text.size()) {
-    if (!read_number(text.substr(second + 1), &options->pause_ns) ||
-        !(options->pause_ns >= 0 && options->pause_ns <= kMostPauseNs)) {
-      return "--sync=" + given + ": a pause of 0 to 1e9 ns comes after the second colon";
-    }
+  if (!rest.empty() && (!take_number(&rest, &options->pause_ns) || !rest.empty())) {
+    return "--sync=" + given + ": a pause of 0 to 1e9 ns comes after the second colon";
   }
   return "";
 }

@@ -21,12 +21,11 @@ namespace {
 double per(double value, double count) { return count > 0 ? value / count : 0; }
 
 std::string unsteady_of(const RunResult& result) {
-  if (result.seconds == 0) return "";
+  if (result.committed == 0 && result.transactions == 0) return "";  // nothing was measured
   // Without a transaction that began in the window and was acknowledged, latencies are longer.
   const double p99_ns = result.commit.count() == 0
                             ? result.seconds * 1e9
                             : platform::ticks_to_ns(result.commit.percentile(0.99));
-  if (result.committed == 0 && result.transactions == 0) return "";
   return why_unsteady({.committed = result.committed,
                        .acknowledged = result.transactions,
                        .first_half = result.first_half,

@@ -120,7 +120,8 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
   Line& line = lines_[number];
   if (queued_for_line) --line.waiting;
   const bool has_it = (line.sharers[core.number / 64] & bit_of(core.number)) != 0;
-  const bool owned = line.owner_plus_1 != 0 && line.owner_plus_1 != core.number + 1;
+  const bool owns = line.owner_plus_1 == core.number + 1;  // a sibling has fetched it meanwhile
+  const bool owned = line.owner_plus_1 != 0 && !owns;
   Fetched fetched = has_it ? Fetched{} : from_elsewhere(core, number, line, now);
   const Picoseconds queued = fetched.cost - fetched.latency;
   bool passed_on = owned;
@@ -128,7 +129,8 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
     const Picoseconds upgrade = invalidate_others(core, number, line);
     passed_on |= upgrade != 0;
     // A core cannot know that it is the last one that has a line, and asks for the right to write.
-    fetched.latency = std::max({fetched.latency, upgrade, has_it ? machine_.upgrade[0] : 0});
+    fetched.latency =
+        std::max({fetched.latency, upgrade, has_it && !owns ? machine_.upgrade[0] : 0});
   } else if (write) {
     invalidate_others(core, number, line);
   }

@@ -34,6 +34,13 @@ Request reach_owner(Cpu& cpu, uint32_t line, Access kind) {
   return {cpu.now - way, heard};
 }
 
+// Lets the core work on while a store is under way that is done at `done`, unless its store buffer
+// is full.
+void retire_store(Cpu& cpu, Picoseconds done) {
+  cpu.stores_done_at = done;
+  cpu.now = std::max(cpu.now, done - std::min(done, machine().store_lead));
+}
+
 // Charges the core for a line that its own caches do not have.
 void charge_miss(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   const bool write = kind == Access::kStore || kind == Access::kAtomic;
@@ -55,9 +62,7 @@ void charge_miss(const void* site, Cpu& cpu, uint32_t line, Access kind) {
       cpu.now = std::max(cpu.now, request.asked + wait);
       break;
     case Access::kStore:
-      cpu.stores_done_at = asked + wait;
-      cpu.now = std::max(cpu.now,
-                         cpu.stores_done_at - std::min(cpu.stores_done_at, machine().store_lead));
+      retire_store(cpu, asked + wait);
       break;
   }
   scheduler().note_stall(cpu, cpu.now - request.asked);
@@ -73,9 +78,7 @@ void charge_second_cache(Cpu& cpu, Access kind, Picoseconds latency) {
     cpu.now += wait;
     return;
   }
-  cpu.stores_done_at = std::max(cpu.stores_done_at, cpu.now) + wait;
-  cpu.now =
-      std::max(cpu.now, cpu.stores_done_at - std::min(cpu.stores_done_at, machine().store_lead));
+  retire_store(cpu, std::max(cpu.stores_done_at, cpu.now) + wait);
 }
 
 // Makes the core wait for a line, unless it can continue without it.

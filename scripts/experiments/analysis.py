@@ -115,11 +115,6 @@ class Measured:
     def _left_out(self, values):
         return self._judging and self.simulated and bool(values.get("unsteady"))
 
-    def unsteady(self):
-        """Returns the axes of the points of which a row says that its window was unsteady."""
-        return [dict(point) for point, rounds in self._points.items()
-                if any(values.get("unsteady") for values in rounds.values())]
-
     def _median(self, column, axes):
         values = list(self.column(column, axes).values())
         if any(isinstance(value, str) for value in values):

@@ -39,14 +39,16 @@ class Laggard final : public ForwardingScheme {
 class PipelineRun : public WorkloadTest {
  protected:
   RunResult run_with_depth(uint32_t depth) {
+    return run_with(
+        {.threads = 1, .seconds = 60, .transactions = 60, .pipeline_depth = depth, .pin = false});
+  }
+  RunResult run_with(const RunOptions& options) {
     set({{"micro_update_rows", "100"}});
     const auto workload = make_workload("micro-update");
     Laggard log;
     Database database;
     load(*workload, database, 1);
-    return run(
-        *workload, database, *find_protocol("occ"), log,
-        {.threads = 1, .seconds = 60, .transactions = 60, .pipeline_depth = depth, .pin = false});
+    return run(*workload, database, *find_protocol("occ"), log, options);
   }
 };
 
@@ -58,6 +60,20 @@ TEST_F(PipelineRun, AFullPipelineShowsInTheResult) {
 
 TEST_F(PipelineRun, APipelineWithRoomShowsNoWait) {
   EXPECT_EQ(run_with_depth(~uint32_t{0}).pipeline_full_pct, 0);
+}
+
+// A row tells from these whether its window was steady.
+TEST_F(PipelineRun, TheResultSaysHowManyWereExecutedAndHowManyAcknowledgedInEachHalf) {
+  const RunResult even =
+      run_with({.threads = 1, .seconds = 0.2, .pipeline_depth = 1, .pin = false});
+  EXPECT_NEAR(static_cast<double>(even.committed), static_cast<double>(even.transactions), 3);
+  ASSERT_TRUE(even.first_half);
+  EXPECT_GT(*even.first_half, 0u);
+  EXPECT_LT(*even.first_half, even.transactions);
+  const RunResult backlog =
+      run_with({.threads = 1, .seconds = 0.2, .pipeline_depth = ~uint32_t{0}, .pin = false});
+  EXPECT_GT(backlog.committed, 2 * backlog.transactions);
+  EXPECT_FALSE(run_with_depth(4).first_half) << "that run has no second half";
 }
 
 }  // namespace

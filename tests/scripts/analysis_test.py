@@ -54,7 +54,6 @@ class MeasuredRows(unittest.TestCase):
         simulated, why = "simulated this, 2 cores, 1 socket, model 7, seed 1", "p99 above"
         self.assertEqual(judged(simulated, "", "").checks()[0][1], HOLDS)
         self.assertEqual(judged(simulated, why, "").checks()[0][1], HOLDS, "one round is left")
-        self.assertEqual(judged(simulated, why, "").unsteady(), [{"log": "centr"}])
         self.assertEqual(judged(simulated, why, why).checks()[0][1], MISSING)
         self.assertEqual(judged(simulated, why, why).value("tps", log="centr"), 10, "tables have it")
         self.assertEqual(judged("Xeon, 2 cores", why).checks()[0][1], HOLDS, "native rows count")

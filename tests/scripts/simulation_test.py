@@ -5,6 +5,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import subprocess
 import unittest
 
@@ -72,6 +73,34 @@ class Simulation(OfTheSimulation):
         measured = ("transactions", "commit_p50_us", "commit_p99_us", "commit_max_us")
         self.assertNotEqual([one[name] for name in measured], [other[name] for name in measured])
         self.assertTrue(other["machine"].endswith("seed 2"), other["machine"])
+
+    def report(self, *words):
+        """Returns the report of the cache lines of a run."""
+        return self.simulate("run", *SHORT, "--log=centr", "--device=null", "--report=lines:3",
+                             "--overwrite=true", *words).stdout
+
+    def test_another_seed_puts_allocations_elsewhere(self):
+        def addresses(*words):
+            """Those of the lines in small pieces: large ones are mappings, one after the other."""
+            return re.findall(r"0x[0-9a-f]+, \d+ B of allocate", self.report(*words))
+
+        one = addresses()
+        self.assertTrue(one)
+        self.assertEqual(one, addresses("--sim_seed=1"))
+        self.assertNotEqual(one, addresses("--sim_seed=2"))
+
+    def test_cores_wait_for_less_than_all_latencies(self):
+        found = re.search(r"waited ([\d.]+) ms .* latencies add up to ([\d.]+) ms", self.report())
+        waited, latencies = map(float, found.groups())
+        self.assertGreater(waited, 0)
+        self.assertLess(waited, 0.95 * latencies)
+
+    def test_a_simulation_that_checks_itself_finds_nothing(self):
+        for log in ("centr", "eleda", "silo"):
+            with self.subTest(log):
+                self.assertIn("tps", self.simulate(
+                    "run", *SHORT, f"--log={log}", "--device=null", "--test=sim_check:1",
+                    "--overwrite=true").stdout)
 
     def test_what_was_simulated_can_be_recovered(self):
         self.row("recovered", "--log=poplar", "--device=sim:20:2000")

@@ -9,9 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "engine/run/benchmark_threads.h"
 #include "engine/run/commit_pipeline.h"
-#include "engine/run/sleep_through.h"
-#include "engine/run/start_gate.h"
 #include "logging/format/staged_record.h"
 #include "platform/clock.h"
 #include "platform/copy.h"
@@ -29,10 +28,7 @@ using platform::memory_order_relaxed;
 // thread polls the log after this many inserts.
 constexpr uint64_t kInsertsPerPoll = 64;
 
-struct Control {
-  StartGate gate;
-  platform::atomic<bool> stop{false};
-  platform::atomic<uint32_t> ended{0};
+struct Control : BenchmarkControl {
   // The sequence number of the last synchronising insert (Options::sync_every). It acts as a tuple
   // that all threads write.
   alignas(platform::kCacheLine) platform::atomic<uint64_t> last_sequence{0};
@@ -185,23 +181,8 @@ Result drive(Log& log, const Options& options) {
     reading.ns = platform::now_ns();
     return reading;
   };
-  const auto all_ended = [&](uint64_t) {
-    return control.ended.load(memory_order_relaxed) == options.threads;
-  };
-
-  std::vector<platform::thread> threads;
-  for (auto& inserter : inserters) threads.emplace_back([&inserter] { inserter->run(); });
-  control.gate.await_made(options.threads);
-  Reading before = read();
-  control.gate.start();
-  if (options.warmup_seconds > 0) {
-    sleep_through(options.warmup_seconds, all_ended);
-    before = read();
-  }
-  sleep_through(options.seconds, all_ended);
-  const Reading after = read();
-  control.stop.store(true, memory_order_relaxed);
-  for (auto& thread : threads) thread.join();
+  const auto [before, after] =
+      run_benchmark(inserters, control, options.warmup_seconds, options.seconds, read);
 
   Result result;
   result.seconds = static_cast<double>(after.ns - before.ns) * 1e-9;

@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/run/sleep_through.h"
-#include "engine/run/start_gate.h"
+#include "engine/run/benchmark_threads.h"
 #include "platform/clock.h"
 #include "platform/counter.h"
 #include "platform/persist.h"
@@ -38,11 +37,7 @@ constexpr std::array<std::pair<std::string_view, Kind>, 11> kKinds = {{
     {"clh", Kind::kClh},
 }};
 
-struct Control {
-  StartGate gate;
-  platform::atomic<bool> stop{false};
-  platform::atomic<uint32_t> ended{0};
-};
+using Control = BenchmarkControl;
 
 // A shared word and what a call does to it. A call returns whether it succeeded.
 struct alignas(platform::kCacheLine) Word {
@@ -185,23 +180,8 @@ Result drive(const Options& options) {
     reading.ns = platform::now_ns();
     return reading;
   };
-  const auto all_ended = [&](uint64_t) {
-    return control.ended.load(memory_order_relaxed) == options.threads;
-  };
-
-  std::vector<platform::thread> threads;
-  for (auto& caller : callers) threads.emplace_back([&caller] { caller->run(); });
-  control.gate.await_made(options.threads);
-  Reading before = read();
-  control.gate.start();
-  if (options.warmup_seconds > 0) {
-    sleep_through(options.warmup_seconds, all_ended);
-    before = read();
-  }
-  sleep_through(options.seconds, all_ended);
-  const Reading after = read();
-  control.stop.store(true, memory_order_relaxed);
-  for (auto& thread : threads) thread.join();
+  const auto [before, after] =
+      run_benchmark(callers, control, options.warmup_seconds, options.seconds, read);
 
   Result result;
   result.seconds = static_cast<double>(after.ns - before.ns) * 1e-9;
