@@ -23,7 +23,7 @@ from experiments import (analysis, batch, definition, round_loop, runner,  # noq
                          sim_commands, store, submit, sweep)
 from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
 from experiments.errors import Refused  # noqa: E402
-from experiments.text_tables import print_measured, print_table, say  # noqa: E402
+from experiments.text_tables import print_checks, print_measured, print_table, say  # noqa: E402
 
 BAD_INPUT, STOPPED = 2, 130
 WAL_DIR = str(ROOT / "build" / "wal")
@@ -44,6 +44,9 @@ def list_command(args):
     if args.markdown:
         from experiments import report
         say(report.list_of_figures(published), end="")
+        return 0
+    if args.checks:
+        print_checks(published)
         return 0
     if args.json:
         say(json.dumps([{"id": one.id, "also": one.also, "own": one.own, "source": one.source,
@@ -333,6 +336,8 @@ def arguments():
     listed = command("list", list_command)
     form = listed.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true")
+    form.add_argument("--checks", action="store_true",
+                      help="the papers' words beside the checks that test them")
     form.add_argument("--markdown", action="store_true",
                       help="the published results as the table of docs/REFERENCES.md")
     made = command("run", run_command)

@@ -8,11 +8,12 @@ are listed in docs/EXPERIMENTS.md.
 import math
 import statistics
 
+from experiments import verdicts
 from experiments.definition import text
 from experiments.errors import Refused
 from experiments.store import axes_of, machine_of, simulated
+from experiments.verdicts import FAILS, HOLDS, MISSING, OPEN, SHAPE, UNDECIDED  # noqa: F401
 
-HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "open", "not measured"
 PLAIN = {"all": all, "any": any, "min": min, "max": max, "abs": abs, "sum": sum, "len": len,
          "sorted": sorted, "zip": zip, "range": range, "round": round, "float": float,
          "list": list, "set": set, "enumerate": enumerate, "log2": math.log2, "True": True,
@@ -75,6 +76,7 @@ class Measured:
         self.simulated = bool(rows) and simulated(rows[0])
         self.wanted = experiment.number_of(self.simulated)  # the file's [number]
         self._judging = False
+        self._rounds = []  # see _each_round
         self._points = {}  # axes -> round -> values
         columns = dict.fromkeys(name for row in rows for name in row)
         for row in rows:
@@ -172,25 +174,25 @@ class Measured:
             raise NotMeasured(f"{a} and {b}")
         return found
 
-    def evaluate(self, expression):
-        """Returns the value of a check or of the number. Simulated rows that are unsteady take no part:
-        their windows show the way to a rate, and no rate."""
+    def evaluate(self, expression, **known):
+        """Returns the value of a check or of the number; `known` are more names in it. Simulated rows that
+        are unsteady take no part: their windows show the way to a rate, and no rate."""
         self._judging = True
         try:
-            return self._eval(expression)
+            return self._eval(expression, known)
         finally:
             self._judging = False
 
-    def _eval(self, expression):
-        names = {**PLAIN, "rising": rising, "falling": falling,
+    def _eval(self, expression, known):
+        names = {**PLAIN, "rising": rising, "falling": falling, **known,
                  **{name: getattr(self, name)
                     for name in ("value", "values", "ratio", "ratios", "spread")}}
         # One dict for both: a comprehension in an expression sees only the globals.
         return eval(expression, {"__builtins__": {}, **names})  # the repository's own text
 
-    def _evaluated(self, expression, what):
+    def _evaluated(self, expression, what, **known):
         try:
-            return self.evaluate(expression)
+            return self.evaluate(expression, **known)
         except (NotMeasured, Refused):
             raise
         except Exception as error:
@@ -200,29 +202,43 @@ class Measured:
         """Returns the cores of the machine that the rows come from."""
         return cores_of(self.origin)
 
+    def _judged(self, check):
+        """Returns the verdict by the medians of the rounds, or MISSING."""
+        try:
+            return verdicts.of_numbers(
+                lambda expression, **known: self._evaluated(expression, check["says"], **known),
+                check)
+        except NotMeasured:
+            return MISSING
+
+    def _each_round(self):
+        """Returns each round's rows as Measured, in order."""
+        if not self._rounds:
+            numbers = sorted({row["round"] for row in self.rows}, key=int)
+            self._rounds = [Measured(self.experiment, [row for row in self.rows
+                                                       if row["round"] == number])
+                            for number in numbers] if len(numbers) > 1 else []
+        return self._rounds
+
     def checks(self, cores=None):
         """Returns a list of (check, verdict), in the order of the file. A check that needs more
-        cores than the machine has is open; one whose points are not measured is not measured."""
+        cores than the machine has is open; one whose points are not measured is not measured; one
+        whose rounds do not agree is undecided."""
         cores = cores or self.cores()
         found = []
         for check in self.experiment.checks:
-            try:
-                verdict = HOLDS if self._evaluated(check["holds"], check["says"]) else FAILS
-            except NotMeasured:
-                verdict = MISSING
+            verdict = self._judged(check)
+            if verdict != MISSING:
+                of_rounds = [one._judged(check) for one in self._each_round()]
+                verdict = verdicts.of_rounds(verdict, [of for of in of_rounds if of != MISSING])
             if max(self.experiment.needs_cores, check.get("needs_cores", 1)) > cores:
                 verdict = OPEN
             found.append((check, verdict))
         return found
 
     def verdict(self, cores=None):
-        """Returns the verdict on the claim: that of its worst check."""
-        verdicts = [verdict for _, verdict in self.checks(cores)]
-        for worst in (MISSING, FAILS):
-            if worst in verdicts:
-                return worst
-        judged = [verdict for verdict in verdicts if verdict == HOLDS]
-        return HOLDS if judged else OPEN
+        """Returns the verdict on the claim: that of all its checks."""
+        return verdicts.of_figure([verdict for _, verdict in self.checks(cores)])
 
     def number(self):
         """Returns the figure beside the published one, or None."""

@@ -2,6 +2,7 @@
 
 import copy
 
+from experiments import verdicts
 from experiments.analysis import NotMeasured
 from experiments.curves import number
 from experiments.errors import Refused
@@ -31,9 +32,8 @@ def _number(value):
 
 
 def of_check(measured, check):
-    """Returns a list of (what was asked, its answer) for a check's expression, at most MOST.
-    Answers after one that
-    decided may be missing."""
+    """Returns a list of (what was asked, its answer) for a check's expressions, at most MOST. Answers
+    after one that decided may be missing."""
     found = []
 
     def recorded(name):
@@ -50,7 +50,24 @@ def of_check(measured, check):
     for name in ASKED:
         setattr(listening, name, recorded(name))
     try:
-        listening.evaluate(check["holds"])
+        verdicts.of_numbers(listening.evaluate, check)
     except (NotMeasured, Refused):
         pass
     return list(dict.fromkeys(found))[:MOST]
+
+
+def beside_published(measured, check):
+    """Returns our number, the published one and how far they are apart, in words; "" for a check that
+    compares none or is not measured."""
+    if "ours" not in check:
+        return ""
+    try:
+        ours = measured.evaluate(check["ours"])
+    except (NotMeasured, Refused):
+        return ""
+    published, (low, high) = check["published"], verdicts.band_of(check)
+    said = f"ours {short(ours)}, published {short(published)}"
+    times = ours / published if published else 0
+    if times > 2 or 0 < times < 1 / 2:
+        said += f" ({short(max(times, 1 / times))} times {'more' if times > 1 else 'less'})"
+    return f"{said}; it holds from {short(low)} to {short(high)}"

@@ -20,10 +20,12 @@ PREPARED = ("recover", "dump")  # these read a log, which another run writes fir
 PLOTS = ("lines", "points", "bars", "stacked", "cdf", "timeline", "dependencies")
 FIELDS = {"id", "also", "source", "title", "claim", "published", "setting", "here", "needs_cores",
           "why", "grid", "quick", "full", "columns", "table", "plot", "published_points", "number",
-          "check", "simulated"}
+          "check", "simulated", "changed", "cause"}
 GRID_FIELDS = {"command", "flags", "axes", "prepare", "prepare_axes"}
 SIZE_FIELDS = {"rounds", "seconds", "warmup", "axes", "flags", "prepare"}
-CHECK_FIELDS = {"says", "holds", "needs_cores"}
+CHECK_FIELDS = {"quotes", "says", "holds", "ours", "published", "band", "shape", "because",
+                "device_bound", "needs_cores"}
+CAUSES = ("model", "machine", "implementation", "setting", "paper")
 SIMULATED_FIELDS = {"machine", "here", "why", "number", "grid", "quick", *SIZE_FIELDS - {"prepare"}}
 SIMULATED = {"rounds": 1, "seconds": 0.005, "warmup": 0.001}  # virtual; a round is a seed
 
@@ -156,16 +158,31 @@ class Experiment:
         self._check_grids(self.grids, self.sizes)
         if self.simulated:
             self._check_grids(self.simulated.grids, self.simulated.sizes)
+        self.changed, self.cause = fields.get("changed", []), fields.get("cause", "")
+        self._refuse_if(self.cause not in ("", *CAUSES), f"has the cause {self.cause}; there are "
+                                                         f"{', '.join(CAUSES)}")
         for check in self.checks:
-            unknown = set(check) - CHECK_FIELDS
-            self._refuse_if(unknown or "says" not in check or "holds" not in check,
-                            "has a check that is not says, holds and needs_cores")
+            self._refuse_bad_check(check)
         kind = self.plot.get("kind", "lines")
         self._refuse_if(kind not in PLOTS, f"has a plot of kind {kind}; there are {PLOTS}")
 
     def _refuse_if(self, wrong, what):
         if wrong:
             raise Refused(f"{self.where} {what}")
+
+    def _refuse_bad_check(self, check):
+        unknown = set(check) - CHECK_FIELDS
+        self._refuse_if(unknown, f"has a check with unknown fields: {', '.join(sorted(unknown))}")
+        self._refuse_if("says" not in check, "has a check that does not say what it computes")
+        name = f'has a check, "{check["says"]}", '
+        self._refuse_if(("holds" in check) == ("ours" in check),
+                        f"{name}that needs either holds or ours")
+        self._refuse_if(("ours" in check) != ("published" in check),
+                        f"{name}in which ours and published do not go together")
+        self._refuse_if("band" in check and (len(check["band"]) != 2 or "ours" not in check),
+                        f"{name}whose band is not two numbers for ours")
+        self._refuse_if("band" in check and "because" not in check,
+                        f"{name}that does not say, in because, why its band is its own")
 
     def _size(self, name, given):
         unknown = set(given) - SIZE_FIELDS

@@ -16,7 +16,8 @@ import dataclasses
 import pathlib
 
 from experiments import points_of_checks, round_loop, sim_runner, store
-from experiments.analysis import HOLDS, OPEN, Measured
+from experiments.analysis import Measured
+from experiments.verdicts import HOLDS, OPEN
 from experiments.errors import Refused
 
 UNCHANGED = "unchanged"

@@ -1,6 +1,6 @@
 """What the commands print of rows: tables, numbers beside the published ones, verdicts."""
 
-from experiments import analysis
+from experiments import check_values, verdicts
 
 
 def say(text="", end="\n"):
@@ -43,5 +43,20 @@ def print_measured(experiment, found):
             + (f", published {shown(wanted['published'])}{unit}" if "published" in wanted else ""))
     checks = found.checks()
     for check, verdict in checks:
-        say(f"{verdict}: {check['says']}")
-    return all(verdict in (analysis.HOLDS, analysis.OPEN) for _, verdict in checks)
+        beside = check_values.beside_published(found, check)
+        say(f"{verdict}: {check['says']}" + (f" ({beside})" if beside else ""))
+    return not {verdicts.FAILS, verdicts.MISSING} & {verdict for _, verdict in checks}
+
+
+def print_checks(experiments):
+    """Prints beside each other the paper's words and the check that tests them."""
+    for one in experiments:
+        say(f"\n{one.id}: {one.title} ({one.source})")
+        for check in one.checks or [{}]:
+            say(f"  the paper: {check.get('quotes') or 'nothing that a check could test'}")
+            for name in ("says", "holds", "ours", "published", "band", "shape", "because",
+                         "device_bound", "needs_cores"):
+                if name in check:
+                    say(f"{name + ':':>12} {check[name]}")
+        for line in one.changed:
+            say(f"  changed {line}")

@@ -1,0 +1,85 @@
+"""Whether a claim holds: the verdict on one check, and the verdict of all checks on their figure.
+
+A check either holds or not by an expression, or it compares a number of ours with the published
+one: then it holds from half to twice the published number, unless the file gives another band. A
+check whose direction holds and whose size does not is `shape only`.
+"""
+
+import math
+
+HOLDS, SHAPE, PART, FAILS = "holds", "shape only", "holds in part", "does not hold"
+UNDECIDED, OPEN, MISSING, PICTURE = "undecided", "open", "not measured", "picture"
+EVERY = (HOLDS, PART, SHAPE, FAILS, UNDECIDED, OPEN, PICTURE, MISSING)  # as readers see them
+JUDGED = (HOLDS, SHAPE, FAILS)  # of a check
+UNLIKELY = 0.05
+SAID = {HOLDS: ("holds", "hold"), PART: ("holds in part", "hold in part"),
+        SHAPE: ("holds in shape only", "hold in shape only"),
+        FAILS: ("does not hold", "do not hold"), UNDECIDED: ("is undecided", "are undecided"),
+        OPEN: ("is open", "are open"),
+        PICTURE: ("is a picture without a check", "are pictures without a check"),
+        MISSING: ("was not measured", "were not measured")}
+
+
+def counted(number, verdict):
+    """Returns a number of figures or checks with the verdict's verb, as "2 hold in part"."""
+    return f"{number} {SAID[verdict][number != 1]}"
+
+
+def band_of(check):
+    """Returns from where to where the number of a check with a published one may lie."""
+    ends = check.get("band", (check["published"] / 2, check["published"] * 2))
+    return min(ends), max(ends)
+
+
+def of_numbers(evaluate, check):
+    """Returns HOLDS, SHAPE or FAILS. `evaluate` returns an expression's value, and takes names."""
+    ours = None
+    if "ours" in check:
+        ours = evaluate(check["ours"])
+        low, high = band_of(check)
+        size = low <= ours <= high
+    else:
+        size = bool(evaluate(check["holds"]))
+    if "shape" not in check:
+        return HOLDS if size else FAILS
+    if not evaluate(check["shape"], ours=ours):
+        return FAILS
+    return HOLDS if size else SHAPE
+
+
+def _at_most(some, of):
+    """Returns how likely at most `some` of so many tosses of a coin are heads."""
+    return sum(math.comb(of, k) for k in range(some + 1)) / 2 ** of
+
+
+def of_rounds(verdict, rounds):
+    """Returns the verdict, or UNDECIDED if the rounds' own verdicts lie on both sides: some differ, and
+    so many would do that with one probability in twenty if each fell by chance."""
+    differ = sum(one != verdict for one in rounds)
+    return UNDECIDED if differ and _at_most(differ, len(rounds)) > UNLIKELY else verdict
+
+
+def of_figure(verdicts):
+    """Returns the verdict of all checks on their figure."""
+    if not verdicts:
+        return PICTURE
+    counts = {verdict: verdicts.count(verdict) for verdict in EVERY}
+    passed = counts[HOLDS] + counts[SHAPE]
+    if passed == len(verdicts):
+        return SHAPE if counts[SHAPE] else HOLDS
+    if counts[HOLDS]:
+        return PART
+    for verdict in (FAILS, SHAPE, UNDECIDED, OPEN):
+        if counts[verdict]:
+            return verdict
+    return MISSING
+
+
+def note(verdicts):
+    """Returns how many checks have which verdict, as "2 of 4 hold, 1 does not hold, 1 is open"; ""
+    where all have the same."""
+    if len(set(verdicts)) < 2:
+        return ""
+    said = [counted(verdicts.count(verdict), verdict) for verdict in EVERY if verdict in verdicts]
+    first, rest = said[0].split(" ", 1)
+    return ", ".join([f"{first} of {len(verdicts)} checks {rest}", *said[1:]])
