@@ -92,9 +92,11 @@ def run_of(entry, run):
             "thrown_away": measured.thrown_away, "verdict": run.verdict,
             "ours": ours, "published": published,
             "command": report.command_of(entry, run),
-            "checks": [{"says": check["says"], "verdict": verdict,
+            "stale": run.stale,
+            "checks": [{"says": check["says"], "verdict": verdict, "quotes": check.get("quotes", ""),
+                        "beside": check_values.beside_published(measured, check),
                         "numbers": check_values.of_check(measured, check)}
-                       for check, verdict in measured.checks()],
+                       for check, verdict in run.checks],
             "styles": {name: vars(style)
                        for name, style in curves.styles_of(one, drawn).items()},
             "parts": [{"name": name, "colour": colours[name]} for name in parts],
@@ -112,7 +114,7 @@ def entry_of(entry):
     ours, simulated, published = report.numbers_in_a_line(entry)
     return {"ids": entry.ids, "own": one.own, "source": one.source, "title": one.title,
             "claim": one.claim, "published": one.published, "setting": one.setting,
-            "here": one.here, "why": one.why, "ours": ours, "there": simulated, "number": published,
+            "here": one.here, "why": entry.why or one.why, "cause": one.cause, "ours": ours, "there": simulated, "number": published,
             "simulated": one.simulated.here if one.simulated else "",
             "verdict": entry.verdict, "words": entry.words, "note": entry.note,
             "plot": plot_of(one), "command": report.command_of(entry, None),

@@ -18,8 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from PIL import Image
 
-from experiments import curves, dependencies, labels, plot_kinds
-from experiments.analysis import OPEN
+from experiments import curves, dependencies, labels, plot_kinds, verdicts
 from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
                                component_names, family_of, name_of, schemes_of, short_machine)
 
@@ -49,20 +48,22 @@ def draw(experiment, measured, path, extras, cores=None):
         path, optimize=True)
 
 
-def verdict_words(experiment, measured, cores=None):
-    """Returns the verdict in a few words, as "open: needs 64 cores", a note on checks that are open
-    beside others that are judged, and the key of the verdict's colour."""
-    verdict, checks = measured.verdict(cores), measured.checks(cores)
-    waiting = [max(experiment.needs_cores, check.get("needs_cores", 1))
-               for check, of_check in checks if of_check == OPEN]
-    if not checks:
-        return "", "", verdict
-    if not waiting:
-        return verdict, "", verdict
-    needs = f"open: needs {max(waiting)} cores"
-    if verdict == OPEN:
-        return needs, "", verdict
-    return verdict, f"{len(waiting)} of {len(checks)} checks {needs}", verdict
+def cores_needed(experiment):
+    """Returns the cores without which a check of the experiment is open."""
+    return max([experiment.needs_cores, *(check.get("needs_cores", 1)
+                                          for check in experiment.checks)])
+
+
+def verdict_words(experiment, checks):
+    """Returns the verdict of checks (a Measured's) in a few words, as "open: needs 64 cores", a note on
+    those that have another one, and the key of the verdict's colour."""
+    found = [verdict for _, verdict in checks]
+    if not found and experiment.own:
+        return "", "", verdicts.PICTURE
+    verdict, note = verdicts.of_figure(found), verdicts.note(found)
+    needs = f": needs {cores_needed(experiment)} cores"
+    return verdict + (needs if verdict == verdicts.OPEN else ""), note + (
+        needs if note and verdicts.OPEN in found else ""), verdict
 
 
 class Figure:
@@ -306,7 +307,8 @@ class Header:
     def __init__(self, figure):
         self.figure = figure
         experiment = figure.experiment
-        self.verdict, self.note, self.key = verdict_words(experiment, figure.measured, figure.cores)
+        self.verdict, self.note, self.key = verdict_words(
+            experiment, figure.measured.checks(figure.cores))
         if self.verdict and figure.measured.simulated:
             self.verdict += ", simulated"
         self.claim = textwrap.wrap(experiment.claim, 100 if self.note else 138)
@@ -357,7 +359,7 @@ class Header:
                       color="white", ha="right", bbox={"boxstyle": "round,pad=0.4",
                                                        "fc": VERDICTS[self.key], "ec": "none"})
         head.text(0.99, down(0.39), self.note, fontsize=8, va="top", ha="right",
-                  color=VERDICTS[OPEN])
+                  color=VERDICTS[verdicts.OPEN])
         head.text(0.012, down(0.36), "\n".join(self.claim), fontsize=8.5, va="top",
                   color="#444444", linespacing=1.35)
         if self.handles:

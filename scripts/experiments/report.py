@@ -7,12 +7,12 @@ own.
 
 import pathlib
 
-from experiments import check_values
+from experiments import check_values, verdicts
 from experiments.style import short, short_machine
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
 COLUMNS = ["id", "source", "what", "ours", "simulated", "published", "verdict", "figure"]
-WHY = "What does not hold, and why"
+WHY = "What does not hold in full, and why"
 
 
 def cell(value):
@@ -76,14 +76,19 @@ def _verb(number, one, many):
     return f"{number} {one if number == 1 else many}"
 
 
+def _counts(of_verdicts):
+    """Returns "10 hold, 1 is open"; verdicts that none has are left out."""
+    return ", ".join(verdicts.counted(number, verdict)
+                     for verdict, number in of_verdicts.items() if number) or "none was run"
+
+
 def summary_lines(total):
     """Returns the sentences that the report begins with, without markup: the page has the same
     ones."""
-    said = [f"Of {total['of']} published results, {_verb(total['holds'], 'holds', 'hold')} here, "
-            f"{_verb(total['fails'], 'does', 'do')} not hold, "
-            + _verb(total["open"], "is open because it needs", "are open because they need")
-            + " more cores than this machine has, and "
-            + f"{_verb(total['missing'], 'was', 'were')} not run."]
+    said = [f"Of {total['of']} published results, {_counts(total['verdicts'])}."]
+    if total["simulated"]:
+        said.append(f"{_counts(total['simulated_verdicts'])} on simulated machines alone. A simulated machine "
+                    "has the papers' cores and a model of their costs: nothing here proves what 64 real cores do.")
     if total["machines"]:
         dates = " to ".join(dict.fromkeys(total["dates"]))
         said.append(f"Measured on {' and '.join(total['machines'])}"
@@ -93,10 +98,9 @@ def summary_lines(total):
                     f"{total['minutes']:.0f} minutes; {total['thrown_away']} more were thrown "
                     "away, because others used the cores.")
     if total["simulated"]:
-        said.append(f"{total['decided_simulated']} of these verdicts "
-                    f"{'comes' if total['decided_simulated'] == 1 else 'come'} from a simulated "
-                    "machine, because this one has too few cores for the claim; the table says "
-                    f"which. The {total['simulated_rows']:,} simulated runs, of revision "
+        said.append(f"In {total['decided_simulated']} results a simulated machine judges checks for which "
+                    "this one has too few cores; the table says which. "
+                    f"The {total['simulated_rows']:,} simulated runs, of revision "
                     f"{', '.join(total['simulated_revisions'])}, are of "
                     + "; ".join(total["simulated"])
                     + ". Simulated rows are never mixed with rows that this machine measured.")
@@ -104,6 +108,9 @@ def summary_lines(total):
         said.append(_verb(total["outdated"], "result was", "results were")
                     + " measured with other settings than the files have now: the verdict is that of "
                     "the earlier settings, and the section says so.")
+    if total["stale"]:
+        said.append(_verb(total["stale"], "result has rows", "results have rows")
+                    + " of code or presets that have changed since; the section says how much.")
     said.append("A number is the median of the rounds, a ratio the median of the rounds' ratios; "
                 "a spread is from the smallest to the largest round.")
     return said
@@ -149,6 +156,21 @@ def about_the_logs(rows):
     return said
 
 
+def check_line(run, check, verdict):
+    """Returns the verdict on a check of a Run: whether it holds, what was published, what was measured."""
+    needs = max(run.measured.experiment.needs_cores, check.get("needs_cores", 1))
+    aside = [f"needs {needs} cores"] if verdict == verdicts.OPEN else []
+    if verdict == verdicts.UNDECIDED:
+        aside.append("the rounds disagree: more of them would decide")
+    if "device_bound" in check:
+        aside.append(f"device-bound: {check['device_bound']}")
+    said = f"**{verdict}**{' (' + '; '.join(aside) + ')' if aside else ''}: {check['says']}"
+    beside = check_values.beside_published(run.measured, check)
+    numbers = "; ".join(f"{asked}: {answer}"
+                        for asked, answer in check_values.of_check(run.measured, check))
+    return ". ".join(part for part in (said, beside, numbers and f"Measured: {numbers}") if part)
+
+
 def run_lines(entry, run, folder):
     """Returns the lines about one Run of an experiment."""
     one = entry.experiment
@@ -166,14 +188,11 @@ def run_lines(entry, run, folder):
     if run.outdated:
         said.append(f"- **Outdated**: {run.outdated} of {len(run.measured.rows)} rows were made with "
                     "other settings than the file has now.")
+    if run.stale:
+        said.append(f"- **Stale**: {run.stale}.")
     said += [f"- {line}" for line in about_the_logs(run.measured.rows)]
-    for check, verdict in run.measured.checks():
-        numbers = "; ".join(f"{asked}: {answer}"
-                            for asked, answer in check_values.of_check(run.measured, check))
-        needs = max(one.needs_cores, check.get("needs_cores", 1))
-        of_cores = f" (needs {needs} cores)" if verdict == "open" else ""
-        said.append(f"- **{verdict}**{of_cores}: {check['says']}"
-                    + (f". Measured: {numbers}" if numbers else ""))
+    for check, verdict in run.checks:
+        said.append(f"- {check_line(run, check, verdict)}")
     frame = run.measured.table()
     if one.checks:
         said.append("")
@@ -184,19 +203,22 @@ def run_lines(entry, run, folder):
 
 
 def _said_at_the_top(entry):
-    return entry.verdict == "does not hold" and not entry.experiment.own
+    return bool(entry.falls) and not entry.experiment.own
 
 
 def _why_in_section(entry):
     """Returns the reason, or a link to the top if it stands there: each is said once."""
     if _said_at_the_top(entry):
         return f"[{WHY}](#{WHY.lower().replace(',', '').replace(' ', '-')})"
-    simulated = entry.experiment.simulated
-    fails_there = any(run.verdict == "does not hold" for run in entry.simulated)
-    return " ".join(part for part in (
-        entry.experiment.why,
-        f"Simulated: {simulated.why}" if simulated and simulated.why and fails_there else "")
-        if part)
+    return entry.experiment.why
+
+
+def what_falls(entries):
+    """Returns the table of results of which a check does not hold in full."""
+    return table(["id", "result", "what falls", "cause", "why"], [
+        [f"[{', '.join(entry.ids)}](#{anchor(entry)})", entry.experiment.title,
+         "<br>".join(entry.falls), entry.experiment.cause, entry.why or "no reason was found yet"]
+        for entry in entries])
 
 
 def section(entry, folder):
@@ -208,7 +230,8 @@ def section(entry, folder):
                         ("Why", _why_in_section(entry))):
         if value:
             said.append(f"- {what}: {value}")
-    said.append("")
+    quoted = [f"- The paper: {check['quotes']}" for check in one.checks if "quotes" in check]
+    said += [*dict.fromkeys(quoted), *(f"- Changed {line}" for line in one.changed), ""]
     if not entry.runs:
         said += ["Not run. `" + command_of(entry, None) + "` runs it.", ""]
     for run in entry.runs:
@@ -227,10 +250,7 @@ def markdown(entries, total, folder):
             "The same with plots to look into: `scripts/figures.py serve`.", ""]
     failing = [entry for entry in published if _said_at_the_top(entry)]
     if failing:
-        said += [f"## {WHY}", "",
-                 table(["id", "result", "why"], [
-                     [f"[{', '.join(entry.ids)}](#{anchor(entry)})", entry.experiment.title,
-                      entry.why or "no reason was found yet"] for entry in failing])]
+        said += [f"## {WHY}", "", what_falls(failing)]
     said += ["## All results", "", overview(published, folder), "## Each result", ""]
     for entry in published:
         said += section(entry, folder)

@@ -2,17 +2,18 @@
 
 An experiment may have several files of rows: two sizes, and those of simulated machines, whose
 column `machine` begins with "simulated". A native run and a simulated one are never mixed: each is
-a Run of its own. The verdict in the first tables is the native one's; where that is open, because
-the claim needs more cores, it is the simulated one's, and says so.
+a Run of its own. The verdict in the first tables takes for each check the native one, or, where
+that leaves the check open, the simulated one, whichever way it falls.
 """
 
 import dataclasses
 import datetime
+import functools
 import pathlib
 import statistics
 
-from experiments import definition, plots, sensitivity, validation
-from experiments.analysis import FAILS, HOLDS, MISSING, OPEN, Measured
+from experiments import definition, plots, sensitivity, staleness, validation, verdicts
+from experiments.analysis import Measured
 from experiments.store import Store, key_of
 
 THIS = "this"  # the profile of the machine at hand
@@ -54,19 +55,24 @@ class Run:
         """Where the rows are from, in a word or two."""
         return f"simulated {self.profile}" if self.simulated else "here"
 
-    @property
-    def decided(self):
-        return self.verdict in (HOLDS, FAILS)
+    @functools.cached_property
+    def checks(self):
+        return self.measured.checks()
 
     @property
     def verdict(self):
-        return self.measured.verdict()
+        return verdicts.of_figure([verdict for _, verdict in self.checks])
 
     @property
     def words(self):
-        """The verdict, and a note on the checks that are open beside it."""
-        said, note, _ = plots.verdict_words(self.measured.experiment, self.measured)
+        """The verdict, and a note on the checks that have another one."""
+        said, note, _ = plots.verdict_words(self.measured.experiment, self.checks)
         return said or "no check", note
+
+    @property
+    def stale(self):
+        """A sentence, if the code that made the rows has changed since; else ""."""
+        return staleness.said(self.measured.rows, self.profile if self.simulated else "")
 
     @property
     def outdated(self):
@@ -126,44 +132,90 @@ class Entry:
         """The simulated runs, the one on the machine that the file names first."""
         return [run for run in self.runs if run.simulated]
 
+    @functools.cached_property
+    def judged(self):
+        """A list of (check, verdict, the Run that gives it, or None), in the order of the file: the native
+        verdict, or the first simulated one where that decides nothing."""
+        if not self.runs:
+            return [(check, verdicts.MISSING, None) for check in self.experiment.checks]
+        found = []
+        for place, check in enumerate(self.experiment.checks):
+            of_runs = [(run.checks[place][1], run) for run in self.runs]
+            verdict, run = next((one for one in of_runs if one[0] in verdicts.JUDGED), of_runs[0])
+            found.append((check, verdict, run))
+        return found
+
     @property
     def shown(self):
-        """The run whose verdict stands in the tables: the native one, or the first of the simulated
-        ones that decides what it leaves open."""
-        if self.native and self.native.decided:
-            return self.native
-        return next((run for run in self.simulated if run.decided),
-                    self.native or next(iter(self.runs), None))
+        """The run whose figure stands in the tables: the one that judges the most checks."""
+        judges = [run for _, verdict, run in self.judged if verdict in verdicts.JUDGED]
+        return max(self.runs, key=judges.count, default=None)
 
     @property
     def verdict(self):
-        return self.shown.verdict if self.shown else MISSING
+        if not self.runs:
+            return verdicts.MISSING
+        return verdicts.of_figure([verdict for _, verdict, _ in self.judged])
+
+    def _judges(self):
+        """Returns the labels of the simulated machines that judge checks, and whether all checks that
+        are judged are judged there."""
+        runs = [run for _, verdict, run in self.judged if verdict in verdicts.JUDGED]
+        there = list(dict.fromkeys(run.label for run in runs if run.simulated))
+        return there, bool(runs) and all(run.simulated for run in runs)
 
     @property
     def words(self):
-        if not self.shown:
+        if not self.runs:
             return "not run"
-        return self.shown.words[0] + (f", {self.shown.label}" if self.shown.simulated else "")
+        if self.experiment.own and not self.experiment.checks:
+            return "no check"
+        there, alone = self._judges()
+        bound = [check for check, verdict, _ in self.judged
+                 if verdict == verdicts.HOLDS and "device_bound" in check]
+        said = self.verdict
+        if self.verdict == verdicts.OPEN:
+            said += f": needs {plots.cores_needed(self.experiment)} cores"
+        if bound and len(bound) == [verdict for _, verdict, _ in self.judged].count(verdicts.HOLDS):
+            said += ", device-bound"
+        return said + (f", {' and '.join(there)}" if alone else "")
 
     @property
     def note(self):
-        """What the verdict's words do not say: checks that are open beside it, other machines."""
-        if not self.shown:
-            return ""
-        said = [self.shown.words[1]]
+        """What the verdict's words do not say: how many checks have which verdict, who judges some of
+        them, and which machine comes to another one."""
+        found = [verdict for _, verdict, _ in self.judged] if self.runs else []
+        there, alone = self._judges()
+        said = [verdicts.note(found)]
+        if there and not alone:
+            by = [run for _, verdict, run in self.judged
+                  if verdict in verdicts.JUDGED and run.simulated]
+            said.append(f"{len(by)} judged by {' and '.join(there)}")
         for run in self.runs:
-            if run is not self.shown and (run.decided or not run.simulated):
-                said.append(f"{run.label} {run.words[0]}")
+            others = sum(verdict in verdicts.JUDGED and by is not run and
+                         run.checks[place][1] in verdicts.JUDGED and verdict != run.checks[place][1]
+                         for place, (_, verdict, by) in enumerate(self.judged))
+            if others:
+                said.append(f"{run.label} {others} of them "
+                            f"{'comes' if others == 1 else 'come'} out otherwise")
         return "; ".join(part for part in said if part)
 
     @property
+    def falls(self):
+        """The checks that were judged and do not hold in full, each with its verdict, in words."""
+        return [f"{verdict}: {check['says']}" for check, verdict, _ in self.judged
+                if verdict in (verdicts.FAILS, verdicts.SHAPE, verdicts.UNDECIDED)]
+
+    @property
     def why(self):
-        """One line: the reason found, if the claim does not hold; else what differs here."""
-        if self.verdict == OPEN:
+        """One line: the reason found, if a check does not hold in full; else what differs here."""
+        if self.verdict == verdicts.OPEN:
             return self.experiment.why or self.experiment.here
-        native = self.experiment.why if self.native and self.native.verdict == FAILS else ""
-        there = (self.experiment.simulated.why if self.experiment.simulated and
-                 FAILS in (run.verdict for run in self.simulated) else "")
+        falling = {run.simulated for run in self.runs for _, verdict in run.checks
+                   if verdict in (verdicts.FAILS, verdicts.SHAPE, verdicts.UNDECIDED)}
+        native = self.experiment.why if False in falling else ""
+        there = (self.experiment.simulated.why if self.experiment.simulated and True in falling
+                 else "")
         return " ".join(part for part in (native, there and f"Simulated: {there}") if part)
 
 
@@ -214,17 +266,19 @@ def summary(entries):
     """Returns the figures at the report's beginning: counts, machines, revisions, dates, time
     taken."""
     published = [entry for entry in entries if not entry.experiment.own]
-    verdicts = [entry.verdict for entry in published]
+    of_all = [entry.verdict for entry in published]
     runs = [run for entry in entries for run in entry.runs]
     native = [run for run in runs if not run.simulated]
     there = [run for run in runs if run.simulated]
+    alone = [entry.simulated[0].verdict for entry in published if entry.simulated]
     began = sorted(moment for run in native for moment in run.began())
     return {
         "of": len(published),
-        "decided_simulated": sum(entry.shown.simulated for entry in published
-                                 if entry.shown and entry.shown.decided),
-        "holds": verdicts.count(HOLDS), "fails": verdicts.count(FAILS),
-        "open": verdicts.count(OPEN), "missing": verdicts.count(MISSING),
+        "decided_simulated": sum(any(run and run.simulated and verdict in verdicts.JUDGED
+                                     for _, verdict, run in entry.judged) for entry in published),
+        "verdicts": {verdict: of_all.count(verdict) for verdict in verdicts.EVERY},
+        "simulated_verdicts": {verdict: alone.count(verdict) for verdict in verdicts.EVERY},
+        "stale": sum(any(run.stale for run in entry.runs) for entry in published),
         "machines": list(dict.fromkeys(run.machine for run in native)),
         "simulated": list(dict.fromkeys(run.machine for run in there)),
         "simulated_revisions": list(dict.fromkeys(run.revision for run in there)),

@@ -7,7 +7,15 @@ import webbrowser
 from experiments.errors import Refused
 
 
+PAGE = "/report/index.html"
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == "/":
+            self.path = PAGE
+        super().do_GET()
+
     def log_message(self, *_):
         pass
 
@@ -25,7 +33,7 @@ def server(folder, port):
 def serve(folder, port, browser):
     """Serves until Ctrl-C."""
     with server(folder, port) as one:
-        address = f"http://127.0.0.1:{one.server_port}/report/index.html"
+        address = f"http://127.0.0.1:{one.server_port}/"
         print(f"{address} (Ctrl-C ends it)", flush=True)
         if browser:
             webbrowser.open(address)

@@ -127,7 +127,7 @@ class Page(InADirectory):
             threading.Thread(target=one.serve_forever, daemon=True).start()
             self.addCleanup(one.shutdown)
             self.assertEqual(one.server_address[0], "127.0.0.1")
-            url = f"http://127.0.0.1:{one.server_port}/report/index.html"
+            url = f"http://127.0.0.1:{one.server_port}/"
             self.assertEqual(len(self.ids(self.document(url=url))), 7)
 
 

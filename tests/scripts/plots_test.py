@@ -216,18 +216,18 @@ class Frame(unittest.TestCase):
 
     def test_a_check_that_needs_more_cores_is_said_to_be_open(self):
         one = synthetic.experiment(synthetic.STACKED)
-        self.assertEqual(plots.verdict_words(one, synthetic.measured(one)),
+        self.assertEqual(plots.verdict_words(one, synthetic.measured(one).checks()),
                          ("open: needs 16 cores", "", "open"))
 
     def test_a_judged_claim_says_which_of_its_checks_are_open(self):
         one = synthetic.experiment(synthetic.LINES)
-        self.assertEqual(plots.verdict_words(one, synthetic.measured(one))[:2],
-                         ("holds", "1 of 2 checks open: needs 64 cores"))
+        self.assertEqual(plots.verdict_words(one, synthetic.measured(one).checks())[:2],
+                         ("holds in part", "1 of 2 checks holds, 1 is open: needs 64 cores"))
 
     def test_the_verdict_is_that_of_the_rows(self):
         one = synthetic.experiment(synthetic.LINES)
         rows = [{**row, "tps": "5"} for row in synthetic.rows(one)]
-        self.assertEqual(plots.verdict_words(one, Measured(one, rows))[0], "does not hold")
+        self.assertEqual(plots.verdict_words(one, Measured(one, rows).checks())[0], "does not hold")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from unittest import mock
 from fixtures import InADirectory, experiment, row
 
 from experiments import machine_profile, round_loop, sim_runner, store
-from experiments.analysis import FAILS, HOLDS, OPEN, Measured
+from experiments.analysis import Measured
 from experiments.errors import Refused
+from experiments.verdicts import FAILS, HOLDS, OPEN
 
 FAKE = pathlib.Path(__file__).resolve().parent / "fake_simulator.py"
 PROFILE = """

@@ -6,7 +6,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const filters = { log: "", workload: "", machine: "", verdict: "", find: "" };
 const switchedOff = new Set(); // "id run series"
-const classes = { holds: "holds", "does not hold": "fails", open: "open",
+const classes = { holds: "holds", "holds in part": "part", "shape only": "part",
+  "does not hold": "fails", undecided: "open", open: "open", picture: "missing",
   "not measured": "missing" };
 const byId = (id) => document.getElementById(id);
 
@@ -246,8 +247,9 @@ function plainTable({ title, sentences, columns, lines }) {
 
 function checksOf(run) {
   return element("ul", { class: "checks" }, ...run.checks.map((check) => element("li", {},
-    verdictOf(check.verdict), ` ${check.says}`, check.numbers.length ? element("span",
-      { class: "numbers" }, check.numbers.map((pair) => pair.join(": ")).join("; ")) : "")));
+    verdictOf(check.verdict), ` ${check.says}`, ...[check.quotes, check.beside,
+      check.numbers.map((pair) => pair.join(": ")).join("; ")].filter(Boolean).map((said) =>
+      element("span", { class: "numbers" }, said)))));
 }
 
 function command(text) {
@@ -273,7 +275,7 @@ function runOf(entry, run) {
   const host = element("div", { class: `run${run.simulated ? " simulated" : ""}`,
     "data-run": run.name },
   element("p", { class: "origin" }, [run.of, `revision ${run.revision}`, `size ${run.name}`,
-    `${run.rounds} rounds`, run.thrown_away ? `${run.thrown_away} runs thrown away` : ""]
+    `${run.rounds} rounds`, run.stale, run.thrown_away ? `${run.thrown_away} runs thrown away` : ""]
     .filter(Boolean).join("; ")),
   run.ours ? element("div", { class: "compared" }, element("span", {}, `${run.what}: `,
     element("b", {}, run.ours)), run.published ? element("span", {}, "published: ",
@@ -286,7 +288,7 @@ function runOf(entry, run) {
 function sectionOf(entry) {
   const facts = [["Published", entry.published], ["There", entry.setting], ["Here", entry.here],
     ["Simulated", entry.simulated],
-    [entry.verdict === "does not hold" ? "Why not" : "Why", entry.why]].filter(([, said]) => said);
+    ["Cause", entry.cause], ["Why", entry.why]].filter(([, said]) => said);
   return element("article", { class: "entry", id: entry.ids[0].toLowerCase(),
     "data-id": entry.ids[0] },
   element("header", {}, element("h3", {}, element("span", { class: "id" }, entry.ids.join(", ")),
@@ -301,17 +303,16 @@ function sectionOf(entry) {
 }
 
 function overview(entries) {
-  const heads = ["id", "verdict", "claim", "ours", "simulated", "published", "source"];
+  const heads = ["id", "verdict", "claim", "ours", "simulated", "published"];
   const lines = entries.map((entry) => element("tr", { "data-id": entry.ids[0] },
     element("td", {}, element("a", { href: `#${entry.ids[0].toLowerCase()}` },
-      entry.ids.join(", "))),
+      entry.ids.join(", ")), noteOf(entry.source || "ours")),
     element("td", {}, verdictOf(entry.verdict, entry.words), noteOf(entry.note)),
     element("td", { class: "text" }, entry.claim,
       noteOf(entry.verdict === "holds" ? "" : entry.why)),
     element("td", { class: "number", "data-label": "ours" }, entry.ours),
     element("td", { class: "number", "data-label": "simulated" }, entry.there),
-    element("td", { class: "number", "data-label": "published" }, entry.number),
-    element("td", { class: "source" }, entry.source || "ours")));
+    element("td", { class: "number", "data-label": "published" }, entry.number)));
   return element("table", {}, element("thead", {}, element("tr", {}, ...heads.map((name) =>
     element("th", { scope: "col", class: ["ours", "simulated", "published"].includes(name) ? "number" : null },
       name)))), element("tbody", {}, ...lines));
@@ -370,12 +371,10 @@ function begin() {
   options("workload", runs.flatMap((run) => run.table.facts.map((one) => one.workload)));
   options("machine", runs.map((run) => run.machine));
   options("verdict", data.entries.map((entry) => entry.verdict));
-  const counts = [["holds", "hold", data.counts.holds], ["does not hold", "do not hold",
-    data.counts.fails], ["open", "open: need more cores", data.counts.open],
-  ["not measured", "not run", data.counts.missing]];
-  byId("counts").replaceChildren(...counts.map(([verdict, words, number]) => {
+  const counts = Object.entries(data.counts.verdicts).filter(([, number]) => number);
+  byId("counts").replaceChildren(...counts.map(([verdict, number]) => {
     const button = element("button", { type: "button", class: classes[verdict],
-      "data-verdict": verdict }, element("b", {}, number), words);
+      "data-verdict": verdict }, element("b", {}, number), verdict);
     button.addEventListener("click", () => change("verdict",
       filters.verdict === verdict ? "" : verdict));
     return button;

@@ -1,0 +1,99 @@
+"""The verdict on a check and on a figure, and that every check of the published results can fail."""
+
+import unittest
+
+from fixtures import experiment, row
+
+from experiments import check_values, verdicts
+from experiments.analysis import Measured
+from experiments.errors import Refused
+from experiments.verdicts import (FAILS, HOLDS, MISSING, OPEN, PART, PICTURE, SHAPE, UNDECIDED)
+
+GRID = [{"axes": {"log": ["centr", "eleda"]}}]
+GAIN = "ratio('tps', {'log': 'eleda'}, {'log': 'centr'})"
+
+
+def gains(*of_rounds):
+    """Returns rows in which ELEDA has so many times the baseline's throughput in each round."""
+    return [row(number, 10 * factor, log=log) for number, gain in enumerate(of_rounds, 1)
+            for log, factor in (("centr", 1), ("eleda", gain))]
+
+
+def judged(check, *of_rounds):
+    one = experiment(grid=GRID, check=[{"says": "so", **check}])
+    return Measured(one, gains(*of_rounds)).checks()[0][1]
+
+
+class OneCheck(unittest.TestCase):
+    def test_a_number_holds_from_half_to_twice_the_published_one(self):
+        check = {"ours": GAIN, "published": 3}
+        self.assertEqual([judged(check, gain) for gain in (1.4, 1.5, 3, 6, 6.1)],
+                         [FAILS, HOLDS, HOLDS, HOLDS, FAILS])
+
+    def test_a_file_may_give_a_band_and_says_why(self):
+        check = {"ours": GAIN, "published": 3, "band": [2.9, 3.1], "because": "it is exact"}
+        self.assertEqual([judged(check, gain) for gain in (2.8, 3, 3.2)], [FAILS, HOLDS, FAILS])
+        with self.assertRaisesRegex(Refused, "does not say, in because"):
+            judged({"ours": GAIN, "published": 3, "band": [2.9, 3.1]}, 3)
+
+    def test_a_direction_without_the_size_is_shape_only(self):
+        check = {"ours": GAIN, "published": 3, "shape": "ours > 1"}
+        self.assertEqual([judged(check, gain) for gain in (0.9, 1.2, 2, 40)],
+                         [FAILS, SHAPE, HOLDS, SHAPE])
+        check = {"holds": f"{GAIN} > 2", "shape": f"{GAIN} > 1"}
+        self.assertEqual([judged(check, gain) for gain in (0.9, 1.2, 3)], [FAILS, SHAPE, HOLDS])
+
+    def test_the_size_does_not_count_where_the_direction_is_wrong(self):
+        check = {"ours": GAIN, "published": 1.2, "shape": "ours > 1"}
+        self.assertEqual(judged(check, 0.8), FAILS)
+
+    def test_rounds_on_both_sides_are_undecided_until_few_differ(self):
+        check = {"holds": f"{GAIN} > 2"}
+        self.assertEqual(judged(check, 3, 3, 3), HOLDS)
+        self.assertEqual(judged(check, 3, 1, 3), UNDECIDED)
+        self.assertEqual(judged(check, 1, 1, 3), UNDECIDED)
+        self.assertEqual(judged(check, *[3] * 6, 1), UNDECIDED)
+        self.assertEqual(judged(check, *[3] * 7, 1), HOLDS)
+        self.assertEqual(judged(check, *[1] * 7, 3), FAILS)
+
+    def test_our_number_stands_beside_the_published_one(self):
+        one = experiment(grid=GRID)
+        found = lambda *of_rounds: check_values.beside_published(
+            Measured(one, gains(*of_rounds)), {"ours": GAIN, "published": 3})
+        self.assertEqual(found(4), "ours 4, published 3; it holds from 1.5 to 6")
+        self.assertEqual(found(12), "ours 12, published 3 (4 times more); it holds from 1.5 to 6")
+        self.assertEqual(found(1), "ours 1, published 3 (3 times less); it holds from 1.5 to 6")
+
+    def test_mistakes_in_a_check_are_refused(self):
+        for fields, said in (({"says": "so"}, "needs either holds or ours"),
+                             ({"says": "so", "holds": "True", "ours": "1", "published": 1},
+                              "needs either holds or ours"),
+                             ({"says": "so", "ours": "1"}, "do not go together"),
+                             ({"says": "so", "holds": "True", "band": [1, 2]}, "not two numbers"),
+                             ({"holds": "True"}, "does not say what it computes"),
+                             ({"says": "so", "holds": "True", "hodls": ""}, "unknown fields: hodls")):
+            with self.subTest(fields=fields), self.assertRaisesRegex(Refused, said):
+                experiment(check=[fields])
+        with self.assertRaisesRegex(Refused, "the cause luck"):
+            experiment(cause="luck")
+
+
+class Figure(unittest.TestCase):
+    def test_the_verdict_is_that_of_all_checks(self):
+        for found, wanted in (([HOLDS, HOLDS], HOLDS), ([], PICTURE), ([OPEN, MISSING], OPEN),
+                              ([HOLDS, SHAPE], SHAPE), ([SHAPE], SHAPE), ([MISSING], MISSING),
+                              ([HOLDS, FAILS], PART), ([HOLDS, OPEN], PART), ([HOLDS, MISSING], PART),
+                              ([HOLDS, UNDECIDED], PART), ([FAILS, OPEN], FAILS),
+                              ([SHAPE, FAILS], FAILS), ([SHAPE, OPEN], SHAPE),
+                              ([UNDECIDED, OPEN], UNDECIDED)):
+            with self.subTest(found=found):
+                self.assertEqual(verdicts.of_figure(found), wanted)
+
+    def test_a_note_counts_the_checks_of_each_verdict(self):
+        self.assertEqual(verdicts.note([HOLDS, HOLDS]), "")
+        self.assertEqual(verdicts.note([OPEN, HOLDS, FAILS, HOLDS]),
+                         "2 of 4 checks hold, 1 does not hold, 1 is open")
+
+
+if __name__ == "__main__":
+    unittest.main()
