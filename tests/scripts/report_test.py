@@ -5,11 +5,12 @@ import subprocess
 import sys
 import unittest
 import urllib.request
+from unittest import mock
 
 import synthetic
 from fixtures import FIGURES, ROOT, InADirectory
 
-from experiments import check_values, definition, report, report_data, store
+from experiments import check_values, definition, report, report_data, staleness, store
 
 SIMULATED = "simulated Intel Xeon, 64 cores"
 
@@ -78,6 +79,37 @@ class Written(InADirectory):
         text = self.markdown(self.lines)
         self.assertIn(f"- **Outdated**: 1 of {len(rows)} rows were made with other settings", text)
         self.assertIn("1 result was measured with other settings than the files have now", text)
+
+    def test_rows_are_stale_once_code_or_a_preset_that_made_them_has_changed(self):
+        def git(*words):
+            return subprocess.run(["git", "-C", self.directory, "-c", "user.name=n", "-c",
+                                   "user.email=e", *words], capture_output=True, text=True,
+                                  check=True).stdout.strip()
+
+        def commit(path):
+            file = self.directory / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(file.read_text() + "x" if file.exists() else "", encoding="utf-8")
+            git("add", "-A")
+            git("commit", "-qm", path)
+            return git("rev-parse", "HEAD")
+
+        git("init", "-q")
+        rows = [{"revision": commit("logging/a.cc"),
+                 "given": "run --flagfile={config}/papers/eleda.flags --log=eleda"}]
+        with mock.patch.object(staleness, "ROOT", self.directory):
+            for path, native, simulated in (("docs/a.md", "", ""), ("sim/a.cc", "", "1 commit"),
+                                            ("config/machines/xeon.toml", "", "2 commits"),
+                                            ("config/papers/silo.flags", "", "2 commits"),
+                                            ("config/papers/eleda.flags", "1 commit", "3 commits"),
+                                            ("logging/a.cc", "2 commits", "4 commits")):
+                commit(path)
+                staleness.commits_since.cache_clear()
+                with self.subTest(path=path):
+                    for profile, wanted in (("", native), ("xeon", simulated)):
+                        said = staleness.said(rows, profile)
+                        self.assertEqual(said.split(" after ")[0], wanted)
+            self.assertIn("is not in this repository", staleness.said([{"revision": "feed"}], ""))
 
     def test_what_was_not_run_is_said_to_be_not_run(self):
         text = self.markdown(self.lines)
