@@ -252,6 +252,16 @@ TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
   EXPECT_EQ(waited >= platform::ns_to_ticks(1'000'000), waits);
 }
 
+// Every other scheme says how it differs from its paper, in each row that it makes.
+TEST(SchemesAndTheirPapers, TheseAreAsPublished) {
+  std::vector<std::string_view> as_published;
+  for (const SchemeInfo& scheme : all_schemes()) {
+    if (scheme.differs.empty()) as_published.push_back(scheme.name);
+  }
+  std::ranges::sort(as_published);
+  EXPECT_EQ(as_published, (std::vector<std::string_view>{"aether-c", "centr", "command", "none"}));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, SchemeTest, testing::ValuesIn(logging_schemes()), scheme_test_name);
 
 }  // namespace
