@@ -230,6 +230,32 @@ TEST(ChainDamage, ACheckpointThatWasTakenInARunIsNotUsedWithoutThatRunsLog) {
   EXPECT_NE(recovered.error, "");
 }
 
+// The workload of another log: its rows have another size.
+class WithWiderRows final : public Workload {
+ public:
+  void create_tables(Database& database) override {
+    database.create_table({.name = "rows", .row_bytes = 16, .expected_rows = 1});
+  }
+  void load(Database&, uint32_t, uint32_t, Arena&) override {}
+  Specification spec() const override { return {.description = "wider", .types = {{"none"}}}; }
+  std::unique_ptr<Client> make_client(Database&, uint32_t, uint32_t, uint64_t) override {
+    return nullptr;
+  }
+  std::vector<Check> verify(Database&) override { return {}; }
+};
+
+// What replay cannot use is an error, though no checkpoint says that the log is lost.
+TEST(ChainDamage, RowsThatTheWorkloadDoesNotHaveEndTheRecoveryWithASentence) {
+  const CountingLog log{{"a"}, 0};
+  MemoryFiles disk;
+  const platform::ReplaceFiles replace(disk);
+  ASSERT_EQ(log.live({"centr", Begin::kNew, 10}, [](uint64_t) {}), "");
+  ChainOptions options;
+  options.make_workload = [] { return std::make_unique<WithWiderRows>(); };
+  EXPECT_EQ(recover_chain(find_log_chain(log.directories), options).error,
+            "a record writes table 0 with rows of 8 bytes, which this workload does not have");
+}
+
 // A failing read is not a wrong byte, for which the checkpoint would be passed over and removed.
 TEST(ChainDamageDeathTest, ACheckpointThatCannotBeReadEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";

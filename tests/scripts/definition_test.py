@@ -5,6 +5,8 @@ from fixtures import InADirectory, experiment
 from experiments import definition
 from experiments.errors import Refused
 
+PICTURES = ["A15"]  # results without a check that could fail
+
 
 class Definition(InADirectory):
     def test_every_file_of_the_repository_can_be_read_and_has_points_in_both_sizes(self):
@@ -13,12 +15,22 @@ class Definition(InADirectory):
                 with self.subTest(id=one.id, size=size):
                     self.assertTrue(one.points(size, lambda: {"centr": {"log": "centr"}}))
 
-    def test_every_published_result_has_a_claim_that_is_checked(self):
+    def test_every_published_result_has_a_claim_and_its_checks_quote_the_paper(self):
         published = [one for one in definition.load_all().values() if not one.own]
         self.assertGreater(len(published), 30)
         for one in published:
             with self.subTest(id=one.id):
-                self.assertTrue(one.source and one.published and one.checks and one.here)
+                self.assertTrue(one.source and one.published and one.here)
+                for check in one.checks:
+                    self.assertRegex(check.get("quotes", ""), "^(Abstract|Section|Sections|Fig|Figure|"
+                                                              "Table|Tables|Caption|Appendix)")
+        self.assertEqual([one.id for one in published if not one.checks], PICTURES)
+
+    def test_every_change_of_a_check_has_its_day(self):
+        for one in definition.load_all().values():
+            for line in one.changed:
+                with self.subTest(id=one.id, line=line):
+                    self.assertRegex(line, r"^20\d\d-\d\d-\d\d: .{20}")
 
     def test_points_are_all_combinations_in_the_order_of_the_file(self):
         self.assertEqual([point.name for point in experiment().points()],

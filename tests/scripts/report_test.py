@@ -237,6 +237,12 @@ why = "There it is otherwise."
 
 
 class Command(InADirectory):
+    def test_the_readme_has_the_counts_of_the_report(self):
+        first, *_ = (line for line in (ROOT / "results" / "REPORT.md").read_text(encoding="utf-8")
+                     .splitlines() if line.startswith("Of "))
+        readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+        self.assertIn(first.removesuffix("."), readme)
+
     def test_the_references_have_the_list_of_published_results(self):
         page = (ROOT / "docs" / "REFERENCES.md").read_text(encoding="utf-8")
         made = self.run_figures("list", "--markdown").stdout
