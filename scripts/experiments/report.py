@@ -87,8 +87,9 @@ def summary_lines(total):
     ones."""
     said = [f"Of {total['of']} published results, {_counts(total['verdicts'])}."]
     if total["simulated"]:
-        said.append(f"{_counts(total['simulated_verdicts'])} on simulated machines alone. A simulated machine "
-                    "has the papers' cores and a model of their costs: nothing here proves what 64 real cores do.")
+        said.append(f"On simulated machines alone: {_counts(total['simulated_verdicts'])}. A simulated machine "
+                    "has the papers' cores and a model of their costs: nothing here proves what 64 real "
+                    "cores do.")
     if total["machines"]:
         dates = " to ".join(dict.fromkeys(total["dates"]))
         said.append(f"Measured on {' and '.join(total['machines'])}"
@@ -98,7 +99,7 @@ def summary_lines(total):
                     f"{total['minutes']:.0f} minutes; {total['thrown_away']} more were thrown "
                     "away, because others used the cores.")
     if total["simulated"]:
-        said.append(f"In {total['decided_simulated']} results a simulated machine judges checks for which "
+        said.append(f"A simulated machine judges checks of {total['decided_simulated']} of them, for which "
                     "this one has too few cores; the table says which. "
                     f"The {total['simulated_rows']:,} simulated runs, of revision "
                     f"{', '.join(total['simulated_revisions'])}, are of "

@@ -145,7 +145,7 @@ class Written(InADirectory):
         self.assertEqual((entry.verdict, entry.words, entry.note),
                          ("holds", "holds, simulated xeon", ""))
         text = self.markdown(one)
-        self.assertIn("In 1 results a simulated machine judges checks", text)
+        self.assertIn("A simulated machine judges checks of 1 of them", text)
 
     def test_a_claim_that_is_decided_here_has_the_simulated_verdict_beside_it(self):
         self.put(self.lines)

@@ -2,15 +2,16 @@
 
 import unittest
 
-from fixtures import experiment, row
+from fixtures import ROOT, experiment, row
 
-from experiments import check_values, verdicts
+from experiments import check_values, definition, report_data, verdicts
 from experiments.analysis import Measured
 from experiments.errors import Refused
 from experiments.verdicts import (FAILS, HOLDS, MISSING, OPEN, PART, PICTURE, SHAPE, UNDECIDED)
 
 GRID = [{"axes": {"log": ["centr", "eleda"]}}]
 GAIN = "ratio('tps', {'log': 'eleda'}, {'log': 'centr'})"
+PLANTS = (100, 0.01, 3, 1 / 3, 0)
 
 
 def gains(*of_rounds):
@@ -93,6 +94,56 @@ class Figure(unittest.TestCase):
         self.assertEqual(verdicts.note([HOLDS, HOLDS]), "")
         self.assertEqual(verdicts.note([OPEN, HOLDS, FAILS, HOLDS]),
                          "2 of 4 checks hold, 1 does not hold, 1 is open")
+
+
+class EveryCheck(unittest.TestCase):
+    """A check that no rows can fail says nothing."""
+
+    def fails_with(self, measured, check):
+        """Returns whether a check that holds by these rows fails once a value that it asks for, or all
+        that it asks for of a column, is another one."""
+        asked = []
+        column = measured.column
+
+        def noted(name, axes):
+            found = column(name, axes)
+            ratio = measured.experiment.ratios.get(name)
+            asked.append((ratio["of"] if ratio else name, tuple(sorted(axes.items()))))
+            return found
+
+        measured.column = noted
+        self.assertEqual(measured._judged(check), HOLDS)
+        measured.column = column
+        asked = list(dict.fromkeys(asked))
+        together = [[one for one in asked if one[0] == name] for name in {name for name, _ in asked}]
+        return any(self.with_plant(measured, check, points, factor) in (FAILS, SHAPE)
+                   for points in [[one] for one in asked] + together for factor in PLANTS)
+
+    @staticmethod
+    def with_plant(measured, check, points, factor):
+        """Returns the verdict with these points' values (pairs of a column and axes) so many times as
+        large, and puts them back."""
+        cells = [(values, name) for name, axes in points
+                 for values in measured._points[axes].values() if isinstance(values.get(name), float)]
+        before = [values[name] for values, name in cells]
+        for values, name in cells:
+            values[name] = values[name] * factor if values[name] else factor
+        verdict = measured._judged(check)
+        for (values, name), value in zip(cells, before):
+            values[name] = value
+        return verdict
+
+    def test_every_check_fails_by_rows_in_which_one_value_was_changed(self):
+        for one in definition.load_all().values():
+            runs = report_data.runs_of(one, ROOT / "results")
+            for check in one.checks:
+                found = [(run, run.measured._judged(check)) for run in runs]
+                if one.own or any(verdict in (FAILS, SHAPE) for _, verdict in found):
+                    continue  # the committed rows fail it
+                holding = [run for run, verdict in found if verdict == HOLDS]
+                with self.subTest(id=one.id, check=check["says"]):
+                    self.assertTrue(holding, "no committed rows judge it")
+                    self.assertTrue(any(self.fails_with(run.measured, check) for run in holding))
 
 
 if __name__ == "__main__":
