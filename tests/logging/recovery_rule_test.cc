@@ -87,6 +87,8 @@ TEST(RecoveryRule, AWatermarkIsMetIfAllItsPositionsAreThere) {
   second.watermarks = {watermarks({8, 100, 150})};
   Cut cut = rule.cut({first, second});
   EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{100, 150}));
+  EXPECT_EQ(cut.why,
+            "last sync record that is met, at byte 100 of 300 in stream 0, 150 of 150 in stream 1");
   second.bytes = 160;
   cut = rule.cut({first, second});
   EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{300, 150}));

@@ -279,6 +279,19 @@ TEST(ChainDamageDeathTest, ACheckpointThatCannotBeReadEndsTheProcess) {
   }
 }
 
+// What is not durable may not be built on.
+TEST(ChainDamageDeathTest, ALogThatCannotBeSyncedIsNotContinued) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const CountingLog log{{"a"}, 0};
+  MemoryFiles disk;
+  const platform::ReplaceFiles replace(disk);
+  ASSERT_EQ(log.live({"centr", Begin::kNew, 10}, [](uint64_t) {}), "");
+  disk.fail("a/run-1/stream-0", FileCall::kSync, EIO);
+  EXPECT_EXIT(log.live({"centr", Begin::kContinued, 10}, [](uint64_t) {}),
+              testing::ExitedWithCode(3),
+              "cannot sync the log that is to be continued: Input/output error");
+}
+
 std::vector<const SchemeInfo*> schemes_of_values() {
   std::vector<const SchemeInfo*> schemes = logging_schemes();
   std::erase_if(schemes, [](const SchemeInfo* scheme) {
