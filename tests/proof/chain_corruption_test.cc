@@ -286,7 +286,7 @@ TEST(ChainDamageDeathTest, ALogThatCannotBeSyncedIsNotContinued) {
   MemoryFiles disk;
   const platform::ReplaceFiles replace(disk);
   ASSERT_EQ(log.live({"centr", Begin::kNew, 10}, [](uint64_t) {}), "");
-  disk.fail("a/run-1/stream-0", FileCall::kSync, EIO);
+  disk.fail("stream-0.log", FileCall::kSync, EIO);
   EXPECT_EXIT(log.live({"centr", Begin::kContinued, 10}, [](uint64_t) {}),
               testing::ExitedWithCode(3),
               "cannot sync the log that is to be continued: Input/output error");
