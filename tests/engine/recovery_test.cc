@@ -112,6 +112,7 @@ TEST_F(Recovery, ARecordThatStartsExactlyAtTheCutDoesNotSurvive) {
   };
   const RecoveryResult result = replay(log, rule);
   EXPECT_EQ(result.tails[0].bytes, 3 * each);
+  EXPECT_EQ(result.bytes, 2 * each);
   EXPECT_EQ(result.transactions, 2u);
   EXPECT_EQ(result.beyond_cut, 1u);
   EXPECT_EQ(rows(), (Rows{{1, 1}, {2, 2}, {3, 300}}));

@@ -72,6 +72,7 @@ TEST_F(PwalTest, AGivenGroupIsKeptByAWorkerThatWaits) {
     return static_cast<uint64_t>(waited / std::chrono::nanoseconds(1));
   };
   EXPECT_GE(wait_ns(4, kDelayUs), kDelayUs * 1000) << "the worker flushed alone";
+  EXPECT_GE(wait_ns(4, 0), 1'000'000) << "a group that does not fill waits for 1 ms";
   wait_ns(1, kNever);  // returns
   wait_ns(0, kNever);
 }
