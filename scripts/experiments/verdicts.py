@@ -48,13 +48,14 @@ def of_numbers(evaluate, check):
 
 
 def _at_most(some, of):
-    """Returns how likely at most `some` of so many tosses of a coin are heads."""
+    """Returns the probability that of `of` tosses of a coin at most `some` are heads."""
     return sum(math.comb(of, k) for k in range(some + 1)) / 2 ** of
 
 
 def of_rounds(verdict, rounds):
-    """Returns the verdict, or UNDECIDED if the rounds' own verdicts lie on both sides: some differ, and
-    so many would do that with one probability in twenty if each fell by chance."""
+    """Returns the verdict, or UNDECIDED if the rounds' own verdicts (a list) lie on both sides: as many
+    as differ would differ by chance, if each round were the toss of a coin, more than once in
+    twenty."""
     differ = sum(one != verdict for one in rounds)
     return UNDECIDED if differ and _at_most(differ, len(rounds)) > UNLIKELY else verdict
 

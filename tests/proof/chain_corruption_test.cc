@@ -244,7 +244,7 @@ class WithWiderRows final : public Workload {
   std::vector<Check> verify(Database&) override { return {}; }
 };
 
-// What replay cannot use is an error, though no checkpoint says that the log is lost.
+// A record that replay cannot use is an error, though no checkpoint says that the log is lost.
 TEST(ChainDamage, RowsThatTheWorkloadDoesNotHaveEndTheRecoveryWithASentence) {
   const CountingLog log{{"a"}, 0};
   MemoryFiles disk;
@@ -279,7 +279,7 @@ TEST(ChainDamageDeathTest, ACheckpointThatCannotBeReadEndsTheProcess) {
   }
 }
 
-// What is not durable may not be built on.
+// No run is built on bytes that may not be durable.
 TEST(ChainDamageDeathTest, ALogThatCannotBeSyncedIsNotContinued) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const CountingLog log{{"a"}, 0};
