@@ -6,6 +6,7 @@
 
 #include "logging/format/manifest_file.h"
 #include "logging/format/remove_files.h"
+#include "logging/format/text_block.h"
 #include "tests/temporary_directory.h"
 
 namespace logjam {
@@ -72,6 +73,27 @@ TEST(Manifest, EveryChangedByteIsFound) {
     EXPECT_NE(read.decode(changed), "") << at;
     EXPECT_NE(read.decode(text.substr(0, at)), "") << at;
   }
+}
+
+// Its checksum is right: another program wrote it, or a later version of this one.
+TEST(Manifest, EveryNumberThatCannotBeReadIsRefused) {
+  const std::string text = sample().encode();
+  const std::string first_line = text.substr(0, text.find('\n'));
+  KeyValues lines;
+  ASSERT_EQ(decode_text_block(text, first_line, "it", &lines), "");
+  int refused = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string& key = lines[i].first;
+    if (key.find('.') != key.npos || key == "whole" || key == "run" || key == "checkpoint")
+      continue;
+    KeyValues changed = lines;
+    changed[i].second = "x";
+    Manifest read;
+    EXPECT_EQ(read.decode(encode_text_block(first_line, changed)), "a number in it cannot be read")
+        << key;
+    ++refused;
+  }
+  EXPECT_EQ(refused, 11);
 }
 
 TEST(Manifest, WhatIsRemovedIsRemovable) {
