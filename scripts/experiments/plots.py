@@ -311,7 +311,9 @@ class Header:
             experiment, figure.measured.checks(figure.cores))
         if self.verdict and figure.measured.simulated:
             self.verdict += ", simulated"
-        self.claim = textwrap.wrap(experiment.claim, 100 if self.note else 138)
+        # The note stands at the right of the claim.
+        letters = max(56, 134 - len(self.note)) if self.note else 138
+        self.claim = textwrap.wrap(experiment.claim, letters)
         self.handles = self._handles()
         self.per_line = self._per_line()
         lines = -(-len(self.handles) // self.per_line) if self.handles else 0
