@@ -102,6 +102,12 @@ class Run:
         return sum(gaps) + (statistics.median(gaps) if gaps else 0)
 
 
+def _decides_less(verdict):
+    """Sorts a check's verdicts: judged, then undecided, then the others. The native one is first of
+    equals."""
+    return 0 if verdict in verdicts.JUDGED else 1 if verdict == verdicts.UNDECIDED else 2
+
+
 @dataclasses.dataclass
 class Table:
     title: str
@@ -135,13 +141,13 @@ class Entry:
     @functools.cached_property
     def judged(self):
         """A list of (check, verdict, the Run that gives it, or None), in the order of the file: the native
-        verdict, or the first simulated one where that decides nothing."""
+        verdict, or the first simulated one that decides more."""
         if not self.runs:
             return [(check, verdicts.MISSING, None) for check in self.experiment.checks]
         found = []
         for place, check in enumerate(self.experiment.checks):
             of_runs = [(run.checks[place][1], run) for run in self.runs]
-            verdict, run = next((one for one in of_runs if one[0] in verdicts.JUDGED), of_runs[0])
+            verdict, run = min(of_runs, key=lambda one: _decides_less(one[0]))
             found.append((check, verdict, run))
         return found
 

@@ -147,6 +147,18 @@ class Written(InADirectory):
         text = self.markdown(one)
         self.assertIn("A simulated machine judges checks of 1 of them", text)
 
+    def test_simulated_rounds_that_disagree_are_undecided_and_not_open(self):
+        one = synthetic.experiment(synthetic.STACKED)
+        self.put(one)
+        self.assertEqual(self.entry(one).verdict, "open")
+        path = self.directory / one.id.lower() / "quick-xeon.csv"
+        rows = synthetic.rows(one, machine=SIMULATED)
+        for row in rows:
+            if row["round"] == "1":
+                row["time_log_contention_pct"] = "50"
+        store.write_rows(path, rows)
+        self.assertEqual(self.entry(one).words, "undecided")
+
     def test_a_claim_that_is_decided_here_has_the_simulated_verdict_beside_it(self):
         self.put(self.lines)
         self.put(self.lines, "quick-xeon", machine=SIMULATED, tps="1000")
