@@ -202,7 +202,7 @@ class Measured:
         """Returns the cores of the machine that the rows come from."""
         return cores_of(self.origin)
 
-    def _judged(self, check):
+    def verdict_of(self, check):
         """Returns the verdict by the medians of the rounds, or MISSING."""
         try:
             return verdicts.of_numbers(
@@ -227,18 +227,14 @@ class Measured:
         cores = cores or self.cores()
         found = []
         for check in self.experiment.checks:
-            verdict = self._judged(check)
+            verdict = self.verdict_of(check)
             if verdict != MISSING:
-                of_rounds = [one._judged(check) for one in self._each_round()]
+                of_rounds = [one.verdict_of(check) for one in self._each_round()]
                 verdict = verdicts.of_rounds(verdict, [of for of in of_rounds if of != MISSING])
             if max(self.experiment.needs_cores, check.get("needs_cores", 1)) > cores:
                 verdict = OPEN
             found.append((check, verdict))
         return found
-
-    def verdict(self, cores=None):
-        """Returns the verdict on the claim: that of all its checks."""
-        return verdicts.of_figure([verdict for _, verdict in self.checks(cores)])
 
     def number(self):
         """Returns the figure beside the published one, or None."""

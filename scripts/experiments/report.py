@@ -9,6 +9,7 @@ import pathlib
 
 from experiments import check_values, verdicts
 from experiments.style import short, short_machine
+from experiments.text_tables import changed
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
 COLUMNS = ["id", "source", "what", "ours", "simulated", "published", "verdict", "figure"]
@@ -232,7 +233,7 @@ def section(entry, folder):
         if value:
             said.append(f"- {what}: {value}")
     quoted = [f"- The paper: {check['quotes']}" for check in one.checks if "quotes" in check]
-    said += [*dict.fromkeys(quoted), *(f"- Changed {line}" for line in one.changed), ""]
+    said += [*dict.fromkeys(quoted), *(f"- Changed {changed(change)}." for change in one.changed), ""]
     if not entry.runs:
         said += ["Not run. `" + command_of(entry, None) + "` runs it.", ""]
     for run in entry.runs:

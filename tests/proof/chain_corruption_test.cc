@@ -194,40 +194,50 @@ TEST_P(ChainCorruptions, LeaveWhatWasAcknowledgedOrAreReported) {
   }
 }
 
+// A log of one life, on a disk in memory.
+class ChainDamage : public testing::Test {
+ protected:
+  void SetUp() override {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    ASSERT_EQ(log_.live({"centr", Begin::kNew, 10}, [](uint64_t) {}), "");
+  }
+
+  const CountingLog log_{{"a"}, 0};
+  MemoryFiles disk_;
+  const platform::ReplaceFiles replace_{disk_};
+  LogChain chain_;
+  RecoveredChain recovered_;
+};
+using ChainDamageDeathTest = ChainDamage;
+
 // The rows of such a checkpoint are of different moments.
-TEST(ChainDamage, ACheckpointThatWasTakenInARunIsNotUsedWithoutThatRunsLog) {
-  const CountingLog log{{"a"}, 0};
-  MemoryFiles disk;
-  const platform::ReplaceFiles replace(disk);
-  ASSERT_EQ(log.live({"centr", Begin::kNew, 10}, [](uint64_t) {}), "");
+TEST_F(ChainDamage, ACheckpointThatWasTakenInARunIsNotUsedWithoutThatRunsLog) {
   // A loaded machine needs time for two checkpoints: the run ends when it has taken them.
-  ASSERT_EQ(log.live({"centr", Begin::kContinued, 100'000, true, false, false, 2}, [](uint64_t) {}),
-            "");
-  LogChain chain;
-  RecoveredChain recovered;
-  ASSERT_EQ(log.recover(&chain, &recovered, false), "");
-  ASSERT_TRUE(recovered.checkpoint);
-  const uint64_t before = counted(*recovered.database).value();
-  const std::vector<Checkpoint> checkpoints = chain.manifest.checkpoints;
+  ASSERT_EQ(
+      log_.live({"centr", Begin::kContinued, 100'000, true, false, false, 2}, [](uint64_t) {}), "");
+  ASSERT_EQ(log_.recover(&chain_, &recovered_, false), "");
+  ASSERT_TRUE(recovered_.checkpoint);
+  const uint64_t before = counted(*recovered_.database).value();
+  const std::vector<Checkpoint> checkpoints = chain_.manifest.checkpoints;
   ASSERT_EQ(checkpoints.size(), 2u);
   // Recovers from a log of run 2 that ends just before what the checkpoint needs of it.
   const auto recover_without = [&](const Checkpoint& checkpoint) {
-    CrashState state = disk.now();
+    CrashState state = disk_.now();
     FileImage& image = state.files.at("a/run-2/stream-0.log.db");
     image.resize(kLogHeaderBytes + checkpoint.rsn[0].durable - 1);
     MemoryFiles damaged(state);
     const platform::ReplaceFiles replace_again(damaged);
-    return log.recover(&chain, &recovered, false);
+    return log_.recover(&chain_, &recovered_, false);
   };
   EXPECT_NE(recover_without(checkpoints[1]), "");
-  EXPECT_EQ(recovered.error, "");
-  EXPECT_EQ(recovered.unusable, (std::vector{checkpoints[1].number}));
-  EXPECT_EQ(recovered.checkpoint->number, checkpoints[0].number);
-  EXPECT_LT(counted(*recovered.database), before);
+  EXPECT_EQ(recovered_.error, "");
+  EXPECT_EQ(recovered_.unusable, (std::vector{checkpoints[1].number}));
+  EXPECT_EQ(recovered_.checkpoint->number, checkpoints[0].number);
+  EXPECT_LT(counted(*recovered_.database), before);
   // The log before the older checkpoint is gone.
   EXPECT_NE(recover_without(checkpoints[0]).find("cannot be used without the log"),
             std::string::npos);
-  EXPECT_NE(recovered.error, "");
+  EXPECT_NE(recovered_.error, "");
 }
 
 // The workload of another log: its rows have another size.
@@ -245,33 +255,22 @@ class WithWiderRows final : public Workload {
 };
 
 // A record that replay cannot use is an error, though no checkpoint says that the log is lost.
-TEST(ChainDamage, RowsThatTheWorkloadDoesNotHaveEndTheRecoveryWithASentence) {
-  const CountingLog log{{"a"}, 0};
-  MemoryFiles disk;
-  const platform::ReplaceFiles replace(disk);
-  ASSERT_EQ(log.live({"centr", Begin::kNew, 10}, [](uint64_t) {}), "");
+TEST_F(ChainDamage, RowsThatTheWorkloadDoesNotHaveEndTheRecoveryWithASentence) {
   ChainOptions options;
   options.make_workload = [] { return std::make_unique<WithWiderRows>(); };
-  EXPECT_EQ(recover_chain(find_log_chain(log.directories), options).error,
+  EXPECT_EQ(recover_chain(find_log_chain(log_.directories), options).error,
             "a record writes table 0 with rows of 8 bytes, which this workload does not have");
 }
 
 // A failing read is not a wrong byte, for which the checkpoint would be passed over and removed.
-TEST(ChainDamageDeathTest, ACheckpointThatCannotBeReadEndsTheProcess) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const CountingLog log{{"a"}, 0};
-  MemoryFiles disk;
-  const platform::ReplaceFiles replace(disk);
-  ASSERT_EQ(log.live({"centr", Begin::kNew, 10}, [](uint64_t) {}), "");
-  ASSERT_EQ(log.checkpoint(), "");
-  LogChain chain;
-  RecoveredChain recovered;
+TEST_F(ChainDamageDeathTest, ACheckpointThatCannotBeReadEndsTheProcess) {
+  ASSERT_EQ(log_.checkpoint(), "");
   for (const FileCall call : {FileCall::kOpen, FileCall::kRead}) {
     for (const int error : {EACCES, EIO, EMFILE}) {
       EXPECT_EXIT(
           {
-            disk.fail("checkpoint-1/rows", call, error);
-            log.recover(&chain, &recovered, true);
+            disk_.fail("checkpoint-1/rows", call, error);
+            log_.recover(&chain_, &recovered_, true);
             std::_Exit(0);
           },
           testing::ExitedWithCode(3), std::string("a/checkpoint-1/rows-0: ") + strerror(error));
@@ -280,14 +279,9 @@ TEST(ChainDamageDeathTest, ACheckpointThatCannotBeReadEndsTheProcess) {
 }
 
 // No run is built on bytes that may not be durable.
-TEST(ChainDamageDeathTest, ALogThatCannotBeSyncedIsNotContinued) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const CountingLog log{{"a"}, 0};
-  MemoryFiles disk;
-  const platform::ReplaceFiles replace(disk);
-  ASSERT_EQ(log.live({"centr", Begin::kNew, 10}, [](uint64_t) {}), "");
-  disk.fail("stream-0.log", FileCall::kSync, EIO);
-  EXPECT_EXIT(log.live({"centr", Begin::kContinued, 10}, [](uint64_t) {}),
+TEST_F(ChainDamageDeathTest, ALogThatCannotBeSyncedIsNotContinued) {
+  disk_.fail("stream-0.log", FileCall::kSync, EIO);
+  EXPECT_EXIT(log_.live({"centr", Begin::kContinued, 10}, [](uint64_t) {}),
               testing::ExitedWithCode(3),
               "cannot sync the log that is to be continued: Input/output error");
 }

@@ -189,10 +189,9 @@ class Form(InADirectory):
                   "needs_cores": 64}]
         here = [row(1, 10, log="eleda", threads=1)]
         there = [{**here[0], **of_machine()}]
-        self.assertEqual(Measured(experiment(check=check), here).verdict(), OPEN)
-        self.assertEqual(Measured(experiment(check=check), there).verdict(), HOLDS)
-        self.assertEqual(Measured(experiment(check=check), [{**there[0], "tps": "1"}]).verdict(),
-                         FAILS)
+        for rows, wanted in ((here, OPEN), (there, HOLDS), ([{**there[0], "tps": "1"}], FAILS)):
+            [(_, verdict)] = Measured(experiment(check=check), rows).checks()
+            self.assertEqual(verdict, wanted)
 
     def test_the_number_of_simulated_rows_may_be_another_one(self):
         one = experiment(number={"what": "a", "ours": "1"},

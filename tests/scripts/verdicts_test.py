@@ -132,7 +132,7 @@ class EveryCheck(unittest.TestCase):
             return found
 
         measured.column = noted
-        self.assertEqual(measured._judged(check), HOLDS)
+        self.assertEqual(measured.verdict_of(check), HOLDS)
         measured.column = column
         asked = list(dict.fromkeys(asked))
         together = [[one for one in asked if one[0] == name] for name in {name for name, _ in asked}]
@@ -148,7 +148,7 @@ class EveryCheck(unittest.TestCase):
         before = [values[name] for values, name in cells]
         for values, name in cells:
             values[name] = values[name] * factor if values[name] else factor
-        verdict = measured._judged(check)
+        verdict = measured.verdict_of(check)
         for (values, name), value in zip(cells, before):
             values[name] = value
         return verdict
@@ -157,14 +157,14 @@ class EveryCheck(unittest.TestCase):
         for one in definition.load_all().values():
             runs = report_data.runs_of(one, ROOT / "results")
             for check in one.checks:
-                found = [(run, run.measured._judged(check)) for run in runs]
+                found = [(run, run.measured.verdict_of(check)) for run in runs]
                 if one.own or any(verdict in (FAILS, SHAPE) for _, verdict in found):
                     continue  # the committed rows fail it
                 holding = [run for run, verdict in found if verdict == HOLDS]
                 with self.subTest(id=one.id, check=check["says"]):
                     self.assertTrue(
                         any(self.fails_with(run.measured, check) for run in holding) if holding else
-                        any(Drawn(one, seed)._judged(check) in (FAILS, SHAPE) for seed in range(20)))
+                        any(Drawn(one, seed).verdict_of(check) in (FAILS, SHAPE) for seed in range(20)))
 
 
 if __name__ == "__main__":
