@@ -62,14 +62,15 @@ def schemes_of(logjam):
 def _remove_leftovers(folder):
     for path in pathlib.Path(folder).glob("logjam-figures-*"):
         pid = re.match(r"logjam-figures-(\d+)-", path.name)
-        if pid and not os.path.exists(f"/proc/{pid[1]}"):
+        if pid and not os.path.exists(f"/proc/{int(pid[1])}"):
             shutil.rmtree(path, ignore_errors=True)
 
 
 def _own_directory(folder):
     os.makedirs(folder, exist_ok=True)
     _remove_leftovers(folder)
-    return tempfile.mkdtemp(prefix=f"logjam-figures-{os.getpid()}-", dir=folder)
+    # Names are equally long: a simulated program allocates memory for the names of its log.
+    return tempfile.mkdtemp(prefix=f"logjam-figures-{os.getpid():07}-", dir=folder)
 
 
 def _read_rows(path):

@@ -12,6 +12,7 @@ import datetime
 import os
 import pathlib
 import queue
+import shutil
 import subprocess
 import time
 
@@ -51,6 +52,9 @@ class SimulatedRunner(Runner):
         """Returns the Outcome of one run with this seed. `host_seconds` is how long it took
         here."""
         self.always = [f"--machine={self._profile.path}", f"--sim_seed={seed}"]
+        # A run that overwrites a log does other work than one that begins in an empty directory, and
+        # which log was there depends on the order of the jobs.
+        self._empty_directories()
         began, begun = datetime.datetime.now(datetime.timezone.utc), time.monotonic()
         outcome = self._run_once(point)
         outcome.row = {"began": began.isoformat(timespec="milliseconds"),
@@ -60,6 +64,11 @@ class SimulatedRunner(Runner):
             raise Refused(f"{self.logjam} made a row of the machine {outcome.row.get('machine')}: "
                           "it is no simulated one")
         return outcome
+
+    def _empty_directories(self):
+        for folder in (self._disk, self._memory):
+            shutil.rmtree(folder)
+            os.mkdir(folder)
 
     def _ended(self, line):
         with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -25,6 +25,12 @@ def main():
     flags = dict(word[2:].split("=", 1) for word in words)
     with open(os.environ["FAKE_LOG"], "a", encoding="utf-8") as log:
         log.write(f"begin {' '.join(words)}\n")
+    if "wal_dir" in flags:
+        folder = pathlib.Path(flags["wal_dir"])
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(os.environ["FAKE_LOG"], "a", encoding="utf-8") as log:
+            log.write(f"found {len(list(folder.iterdir()))}\n")
+        (folder / "log.db").write_text("a log", encoding="utf-8")
     if flags["log"] == "refused":
         print("logjam: no such log", file=sys.stderr)
         return 2

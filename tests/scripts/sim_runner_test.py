@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import threading
 import time
 import unittest
@@ -100,6 +101,16 @@ class Simulated(WithAMachine):
                   for one in store.Store(self.rows.path).rows]
         self.assertEqual(places, [(seed, log, threads) for seed in "12"
                                   for log in ("centr", "poplar") for threads in "14"])
+
+    def test_each_run_begins_in_empty_directories_with_names_of_one_length(self):
+        one = two_by_two()
+        one.simulated.grids[0]["flags"] = {"wal_dir": "{memory}/0"}
+        self.run_jobs(one, seeds=2)
+        lines = self.log.read_text(encoding="utf-8").splitlines()
+        self.assertEqual([line for line in lines if line.startswith("found")], ["found 0"] * 8)
+        names = {re.search(r"--wal_dir=(\S+)", line)[1] for line in self.begun()}
+        self.assertEqual(len({len(name) for name in names}), 1)
+        self.assertIn("-0", next(iter(names)), "the process's number has its zeros")
 
     def test_what_has_a_row_is_not_run_again(self):
         self.run_jobs(two_by_two())
