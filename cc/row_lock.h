@@ -27,9 +27,9 @@
 //
 // Deadlock under detection. The word names an exclusive holder, and every shared holder's slot is
 // set in it. A holder enters itself in the same write that takes the lock. A shared holder clears
-// its slot when it releases, if no other holder can have that slot. The 46th and all later workers
-// share one slot. With --locks=all a worker can hold a lock twice, because its
-// parked transactions hold shared locks. Such a slot stays set until the lock is free.
+// its slot when it releases, if no other holder can have that slot. With more than 46 workers
+// several have one slot. With --locks=all a worker can hold a lock twice, because its parked
+// transactions hold shared locks. Such a slot stays set until the lock is free.
 //
 // No starvation. While a transaction sleeps, new shared holders are refused, so the lock becomes
 // free. A transaction that dies keeps its age, so in time it becomes the oldest. Under wait-die the

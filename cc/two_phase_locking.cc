@@ -31,7 +31,6 @@
 #include "cc/row_lock.h"
 #include "cc/transaction_base.h"
 #include "cc/waits_for.h"
-#include "platform/clock.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -146,15 +145,16 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     if constexpr (policy == Policy::kDetect) {
       const bool shares_once =
           context_.options.early_lock_release || !context_.options.keep_read_locks;
-      const bool holds_once = shares_once && !WaitsFor::shares_its_slot(context_.id);
+      const bool holds_once =
+          shares_once && !WaitsFor::shares_its_slot(context_.id, context_.options.threads);
       return Holder::of_worker(context_.id, WaitsFor::slot_of(context_.id), holds_once);
     }
     return age_;
   }
 
-  // Returns whether the transaction, which has waited since `begun_ns`, may wait for a lock in
-  // state `seen`. The proofs are in row_lock.h and waits_for.h.
-  bool may_wait(LockState seen, uint64_t begun_ns) const {
+  // Returns whether the transaction may wait for a lock in state `seen`. The proofs are in
+  // row_lock.h and waits_for.h.
+  bool may_wait(LockState seen) const {
     if constexpr (policy == Policy::kNoWait) return false;
     if constexpr (policy == Policy::kWaitDie) return age_ <= seen.oldest_age();
     // An exclusive lock without a holder (kLockedForever) is never released.
@@ -162,8 +162,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     // The transaction need not abort because its own worker is a holder. Either it has a shared
     // lock itself, which it upgrades, or in whose node it inserts. Or a parked transaction of the
     // same worker has the lock, and that transaction becomes durable.
-    if (WaitsFor::graph().closes_cycle(context_.id, seen)) return false;
-    return !WaitsFor::holders_unknown(seen) || platform::now_ns() - begun_ns < kPatienceNs;
+    return !WaitsFor::graph().closes_cycle(context_.id, context_.options.threads, seen);
   }
   void stop_waiting() const {
     if constexpr (policy == Policy::kDetect) WaitsFor::graph().stop_waiting(context_.id);
@@ -214,10 +213,6 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   // less than a lock that readers cannot share.
   static constexpr uint32_t kDeathsBorne = 8;
 
-  // detect: how long a transaction waits for holders that it does not know. A deadlock with them
-  // lasts that long; a shorter time would abort transactions that only wait for a slow device.
-  static constexpr uint64_t kPatienceNs = 100'000'000;
-
   uint64_t age_ = 0;     // the time stamp of wait-die
   uint32_t deaths_ = 0;  // how often the transaction has died at this age
   std::vector<HeldLock> held_;
@@ -266,9 +261,8 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock lock, Wants wants, AbortReason bu
     const TwoPhaseLocking& of;
     ~Waiting() { of.stop_waiting(); }
   } waiting{*this};
-  const uint64_t begun_ns = policy == Policy::kDetect ? platform::now_ns() : 0;
   platform::SpinWait spin;
-  while (may_wait(seen, begun_ns)) {
+  while (may_wait(seen)) {
     const uint32_t parker = lock.parker();
     if (attempt(&seen)) return true;
     if (spin.rounds() < kRoundsBeforeSleep) {
@@ -278,7 +272,7 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock lock, Wants wants, AbortReason bu
     // Without early lock release, the holder may be parked until its worker acknowledges it. That
     // worker may be the caller's own worker, or may be waiting for it.
     if (context_.acknowledge_durable) context_.acknowledge_durable();
-    if (may_wait(seen, begun_ns)) lock.sleep(parker, seen);
+    if (may_wait(seen)) lock.sleep(parker, seen);
   }
   if (policy == Policy::kDetect) return fail(AbortReason::kDeadlock);
   if (++deaths_ > kDeathsBorne && wants == Wants::kAlone) lock.turn_readers_away();

@@ -92,6 +92,7 @@ struct World {
   Table* notes;
   platform::atomic<uint64_t> ages{0};
   uint32_t actors = 0;
+  uint32_t threads = 8;  // more if a test has more actors
 };
 
 // Thrown by a transaction that would wait.
@@ -113,6 +114,7 @@ class Actor {
     context.log = &world.log;
     options.log_records = world.records;
     options.early_lock_release = world.early_lock_release;
+    options.threads = world.threads;
     context.arena = &arena_;
     context.breakdown = &breakdown_;
     context.ages = &world.ages;
