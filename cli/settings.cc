@@ -3,9 +3,11 @@
 #include <gflags/gflags.h>
 #include <unistd.h>
 
+#include "cli/choices.h"
 #include "cli/placement.h"
 #include "engine/recovery/commands/replay_commands.h"
 #include "platform/fatal.h"
+#include "platform/flag_list.h"
 
 DEFINE_double(seconds, 5, "seconds of the measured time");
 DEFINE_double(warmup, 1, "seconds before the measured time");
@@ -21,7 +23,8 @@ DEFINE_uint32(
 DEFINE_string(
     locks, "early",
     "when locks are released: early, write or all; early: all at pre-commit; write: write "
-    "locks when the commit is durable; all: under 2PL read locks then, too");
+    "locks when the commit is durable; all: under 2PL read locks then, too; hold_us:N makes each "
+    "transaction work N microseconds more while it holds its locks, as slower engines do");
 DEFINE_string(log_records, "txn",
               "records of a transaction: txn or op; txn: one; op: one for its begin, one for each "
               "write, one for its commit");
@@ -57,8 +60,13 @@ RunOptions run_options() {
       !gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) {
     refuse("--transactions counts from the first transaction on, so --warmup cannot go with it");
   }
-  if (FLAGS_locks != "early" && FLAGS_locks != "write" && FLAGS_locks != "all") {
-    refuse("--locks=" + FLAGS_locks + " is not a choice; early, write and all are");
+  const auto locks = [](std::string_view key) { return platform::listed(FLAGS_locks, key); };
+  constexpr platform::ListKey kLocks[] = {
+      {"early", 1, 1}, {"write", 1, 1}, {"all", 1, 1}, {"hold_us", 0, 1e6}};
+  if (const auto why = platform::check_list("locks", FLAGS_locks, kLocks); !why.empty())
+    refuse(why);
+  if (locks("early") + locks("write") + locks("all") > 1) {
+    refuse("--locks=" + FLAGS_locks + " has two choices; it takes one of early, write and all");
   }
   if (FLAGS_log_records != "txn" && FLAGS_log_records != "op") {
     refuse("--log_records=" + FLAGS_log_records + " is not a granularity; txn and op are");
@@ -68,8 +76,9 @@ RunOptions run_options() {
   options.seconds = FLAGS_seconds;
   options.warmup_seconds = FLAGS_transactions != 0 ? 0 : FLAGS_warmup;
   options.commit = commit_policy();
-  options.early_lock_release = FLAGS_locks == "early";
-  options.keep_read_locks = FLAGS_locks == "all";
+  options.early_lock_release = locks("write") + locks("all") == 0;
+  options.keep_read_locks = locks("all") != 0;
+  options.hold_ns = static_cast<uint64_t>(locks("hold_us")) * 1000;
   options.log_records =
       FLAGS_log_records == "op" ? LogRecords::kOperation : LogRecords::kTransaction;
   options.seed = FLAGS_seed;

@@ -31,11 +31,12 @@ Progress::Progress(const Workers& workers)
 Progress::Totals Progress::totals() const {
   Totals sum;
   for (const auto& worker : workers_) {
-    const WorkerStats& stats = worker->stats();
-    sum.transactions += stats.transactions();
-    sum.bytes += stats.log_bytes.value();
-    for (const platform::Counter& counter : stats.aborts) sum.aborts += counter.value();
-    sum.commit.add(stats.commit);
+    for (const WorkerStats* stats : {&worker->warm_up_stats(), &worker->stats()}) {
+      sum.transactions += stats->transactions();
+      sum.bytes += stats->log_bytes.value();
+      for (const platform::Counter& counter : stats->aborts) sum.aborts += counter.value();
+      sum.commit.add(stats->commit);
+    }
   }
   return sum;
 }
@@ -44,9 +45,8 @@ void Progress::print_if_due(uint64_t now_ns) {
   if (now_ns - shown_ns_ < 1'000'000'000) return;
   const double elapsed = static_cast<double>(now_ns - shown_ns_) * 1e-9;
   Totals now = totals();
-  if (now.transactions < last_.transactions) last_ = Totals{};  // the warm-up has ended
   const auto rate = [&](uint64_t later, uint64_t earlier) {
-    return later < earlier ? 0 : static_cast<double>(later - earlier) / elapsed;
+    return static_cast<double>(later - earlier) / elapsed;
   };
   std::fprintf(
       stderr, "\r%5.0f s  %9.0f txn/s  %8.0f aborts/s  %7.1f MB/s log  commit p99 %.3f ms\033[K",

@@ -123,7 +123,7 @@ class Run {
   void make_worker(uint32_t id);
   void make_checkpointer();
   void start_workers();
-  uint64_t acknowledged() const;  // by all workers, since they have reset their counts
+  uint64_t acknowledged() const;  // by all workers, in the measured phase
   Slept sleep(double seconds);
   bool all_exhausted() const {
     return control_.exhausted.load(platform::memory_order_acquire) == options_.threads;

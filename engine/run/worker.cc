@@ -26,7 +26,9 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       arrivals_(options),
       random_(options.seed * platform::kGoldenRatio + id + 1) {
   if (options.pin) arena_.lie_on(platform::node_of_core(static_cast<int>(id)));
-  stats_.by_type = std::vector<EndedTransactions<platform::Counter>>(workload.spec().types.size());
+  for (WorkerStats& stats : stats_) {
+    stats.by_type = std::vector<EndedTransactions<platform::Counter>>(workload.spec().types.size());
+  }
   context_.database = &database;
   context_.log = &scheme;
   context_.arena = &arena_;
@@ -78,18 +80,13 @@ void Worker::run() {
     platform::atomic_max(control_.exhausted_ns, platform::now_ns());
     control_.exhausted.fetch_add(1, platform::memory_order_release);
   }
-  if (!measured_) forget_counts();
-}
-
-void Worker::forget_counts() {
-  stats_.reset();
-  breakdown_.reset();
+  if (!measured_) breakdown_.reset();
 }
 
 void Worker::enter_phase(Phase phase) {
   phase_ = phase;
   if (phase != Phase::kMeasure) return;
-  forget_counts();
+  breakdown_.reset();
   measured_ = true;
   measure_start_ = ticks();
 }
@@ -104,7 +101,7 @@ uint64_t Worker::wait_for_arrival() {
   while (true) {
     const uint64_t now = ticks();
     if (now >= arrivals_.next()) {
-      if (arrivals_.next() >= measure_start_) stats_.arrivals.add(1);
+      if (arrivals_.next() >= measure_start_) counts().arrivals.add(1);
       return arrivals_.take(random_.next());
     }
     if (!control_.in(phase_)) return 0;
@@ -128,10 +125,10 @@ void Worker::count_waiting_arrivals() {
   const uint64_t end = control_.end_ticks.load(platform::memory_order_relaxed);
   const uint64_t waiting = arrivals_.visit_until(end, [&](uint64_t arrival, uint64_t count) {
     if (arrival < measure_start_) return;
-    stats_.arrivals.add(count);
-    stats_.commit.record(end - arrival, count);
+    counts().arrivals.add(count);
+    counts().commit.record(end - arrival, count);
   });
-  stats_.backlog.add(waiting);
+  counts().backlog.add(waiting);
 }
 
 void Worker::one_transaction(uint64_t start) {
@@ -151,7 +148,7 @@ void Worker::try_until_it_ends(uint64_t start) {
     if (execute(&txn)) break;
     if (timeline_ != nullptr) timeline_->aborts.add(1);
     if (!control_.in(Phase::kDrain)) {
-      stats_.aborts[static_cast<size_t>(txn_->abort_reason())].add(1);
+      counts().aborts[static_cast<size_t>(txn_->abort_reason())].add(1);
     }
     txn_->abort();
     back_off(attempt);
@@ -172,10 +169,11 @@ bool Worker::execute(PendingCommit* txn) {
     if (control_.in(Phase::kDrain)) {
       count_late(*txn);
     } else {
-      stats_.by_type[txn->type].rollbacks.add(1);
+      counts().by_type[txn->type].rollbacks.add(1);
     }
     return true;
   }
+  work_on();
   txn->miss = status == Status::kNotFound;
   txn->number = client_->committing();
   if (commands_) {
@@ -192,16 +190,25 @@ bool Worker::execute(PendingCommit* txn) {
   return true;
 }
 
+// Works as long as --locks=hold_us says. The transactions of a paper's engine hold their locks
+// longer than those of this one.
+void Worker::work_on() const {
+  if (options_.hold_ns == 0) return;
+  const uint64_t begun_ns = platform::now_ns();
+  while (platform::now_ns() - begun_ns < options_.hold_ns) {
+  }
+}
+
 void Worker::count_committed(PendingCommit* txn) {
-  stats_.committed.add(1);
-  stats_.log_bytes.add(context_.log_bytes);
+  counts().committed.add(1);
+  counts().log_bytes.add(context_.log_bytes);
   if (timeline_ != nullptr) {
     txn->log_bytes = static_cast<uint32_t>(context_.log_bytes);
     timeline_->log_bytes.add(txn->log_bytes);
   }
-  stats_.log_records.add(context_.log_records_written);
+  counts().log_records.add(context_.log_records_written);
   context_.log_bytes = context_.log_records_written = 0;
-  if (txn->begun >= measure_start_) stats_.execution.record(ticks() - txn->begun);
+  if (txn->begun >= measure_start_) counts().execution.record(ticks() - txn->begun);
 }
 
 // Leaves the transaction object with its locks to `*txn`, and takes another one.
@@ -227,7 +234,7 @@ void Worker::pre_committed(PendingCommit txn) {
     const ActivityScope scope(breakdown_, Activity::kFlushWait);
     const uint64_t full = ticks();
     pipeline_.wait();
-    stats_.pipeline_wait_ticks.add(ticks() - full);
+    counts().pipeline_wait_ticks.add(ticks() - full);
   }
   acknowledge_durable();
 }
@@ -269,16 +276,16 @@ void Worker::acknowledge(const PendingCommit& txn) {
     count_late(txn);
     return;
   }
-  stats_.by_type[txn.type].transactions.add(1);
-  if (txn.miss) stats_.by_type[txn.type].misses.add(1);
-  if (txn.start >= measure_start_) stats_.commit.record(ticks() - txn.start);
+  counts().by_type[txn.type].transactions.add(1);
+  if (txn.miss) counts().by_type[txn.type].misses.add(1);
+  if (txn.start >= measure_start_) counts().commit.record(ticks() - txn.start);
 }
 
 // Counts a transaction that was under way when the measured phase ended.
 void Worker::count_late(const PendingCommit& txn) {
   if (!arrivals_.open()) return;
-  stats_.backlog.add(1);
-  if (txn.start >= measure_start_) stats_.commit.record(ticks() - txn.start);
+  counts().backlog.add(1);
+  if (txn.start >= measure_start_) counts().commit.record(ticks() - txn.start);
 }
 
 void Worker::release(PendingCommit& txn) {

@@ -7,6 +7,7 @@
 // acquire when it is kDrain, to read RunControl::end_ticks. The phase publishes no other data.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -51,10 +52,15 @@ class alignas(platform::kCacheLine) Worker {
          WorkerTimeline* timeline);
 
   // Works until the drain phase, and then waits until every transaction in flight is acknowledged.
-  // Afterwards stats() are those of the measured phase. Called by the worker's thread once.
+  // Called by the worker's thread once.
   void run();
 
-  const WorkerStats& stats() const { return stats_; }
+  // Returns the counts of the measured phase. The phases before it have a set of their own, because
+  // the workers enter the phase together: to clear a set then would cost each of them hundreds of
+  // cache misses.
+  const WorkerStats& stats() const { return stats_[1]; }
+  // Returns the counts of the phases before the measured one.
+  const WorkerStats& warm_up_stats() const { return stats_[0]; }
   const Breakdown& breakdown() const { return breakdown_; }
 
  private:
@@ -72,18 +78,19 @@ class alignas(platform::kCacheLine) Worker {
     uint32_t log_bytes = 0;
   };
 
+  WorkerStats& counts() { return stats_[measured_ ? 1 : 0]; }
   void enter_phase(Phase phase);
   void answer_question() {
     control_.question.answer_if_asked(
         [this](const Dependencies& deps) { return scheme_.commit_read_only(context_.id, deps); });
   }
-  void forget_counts();
   uint64_t wait_for_arrival();
   void count_waiting_arrivals();
   void count_late(const PendingCommit& txn);
   void one_transaction(uint64_t start);
   void try_until_it_ends(uint64_t start);
   bool execute(PendingCommit* txn);
+  void work_on() const;
   void count_committed(PendingCommit* txn);
   void keep_locks(PendingCommit* txn);
   void pre_committed(PendingCommit txn);
@@ -102,7 +109,7 @@ class alignas(platform::kCacheLine) Worker {
   Arena arena_;
   Reclaimer reclaimer_;
   Breakdown breakdown_;
-  WorkerStats stats_;
+  std::array<WorkerStats, 2> stats_;  // before the measured phase, and in it
   WorkerContext context_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<ProtocolTransaction> txn_;

@@ -1,7 +1,7 @@
 // The measurements that workers make and a run adds up.
 //
 // A new one is a member of Measurements and a line in visit(). Then it is a member of each worker's
-// WorkerStats and of the RunResult, and the run resets it and adds it up.
+// WorkerStats and of the RunResult, and the run adds it up.
 #pragma once
 
 #include <array>
@@ -76,16 +76,6 @@ struct WorkerStats : Measurements<platform::Counter, Histogram> {
     uint64_t all = 0;
     for (const auto& type : by_type) all += type.transactions.value();
     return all;
-  }
-  // Forgets all measurements. Called by the worker's thread.
-  void reset() {
-    visit(*this, [](auto& mine, auto&) {
-      if constexpr (requires { mine.reset(); }) {
-        mine.reset();
-      } else {
-        mine.set(0);
-      }
-    });
   }
 };
 

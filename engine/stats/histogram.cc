@@ -5,11 +5,6 @@
 
 namespace logjam {
 
-void Histogram::reset() {
-  for (auto& bin : bins_) bin.store(0, platform::memory_order_relaxed);
-  max_.store(0, platform::memory_order_relaxed);
-}
-
 uint64_t Histogram::middle_of(size_t bin) {
   if (bin < (size_t{1} << kLinearBits)) return bin;
   const size_t half = size_t{1} << (kLinearBits - 1);
@@ -28,8 +23,7 @@ void HistogramSum::add(const Histogram& histogram) {
 HistogramSum HistogramSum::since(const HistogramSum& earlier) const {
   HistogramSum difference;
   for (size_t i = 0; i < bins_.size(); ++i) {
-    // After a reset in between, the later count may be the smaller one.
-    difference.bins_[i] = bins_[i] >= earlier.bins_[i] ? bins_[i] - earlier.bins_[i] : bins_[i];
+    difference.bins_[i] = bins_[i] - earlier.bins_[i];
   }
   difference.max_ = max_;
   if (max_ == earlier.max_) {  // the maximum may be older: then the largest bin is the best bound

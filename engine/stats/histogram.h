@@ -23,7 +23,6 @@ class Histogram {
       max_.store(value, platform::memory_order_relaxed);
     }
   }
-  void reset();
 
  private:
   friend class HistogramSum;

@@ -34,7 +34,9 @@ TEST(SettingsDeathTest, RefusalsNameTheAllowedValues) {
   EXPECT_EXIT(with({{"log", "paper"}}), refused, "paper is not a scheme; .*centr.* are");
   EXPECT_EXIT(with({{"commit", "never"}}), refused, "sync, pipelined and async are");
   EXPECT_EXIT(with({{"log_records", "page"}}), refused, "txn and op are");
-  EXPECT_EXIT(with({{"locks", "read"}}), refused, "early, write and all are");
+  EXPECT_EXIT(with({{"locks", "read"}}), refused, "early, write, all, hold_us are");
+  EXPECT_EXIT(with({{"locks", "write,all"}}), refused, "it takes one of early, write and all");
+  EXPECT_EXIT(with({{"locks", "early,hold_us:-1"}}), refused, "a whole number from 0 to 1000000");
   EXPECT_EXIT(with({{"device", "tape"}}), refused, "tape");
   EXPECT_EXIT(with({{"device", "sim:fast"}}), refused, "sim");
   EXPECT_EXIT(with({{"threads", "0"}}), refused, "outside 1 to");
