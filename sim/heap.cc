@@ -1,14 +1,16 @@
 // The C++ heap of the simulated program: operator new and delete on memory of the region, so that
 // the engine's allocations have the same addresses in every run.
 //
-// Each place of the program that allocates (a context, return addresses and a size) has its own
-// slabs, at an address that follows from these. So a run's other allocations, for a longer path or
-// an old log that it replaces, move nothing. A piece that one fiber frees goes to the next call
-// from the same place, as in a malloc with a cache for each thread. A piece larger than a slab is a
-// mapping, whose address does depend on the earlier mappings. A piece costs the profile's
-// allocation_ns, and no access: real heaps keep their lists in the core's cache. The host's heap
-// serves all calls before start_heap() and after stop_heap(), and the calls of libraries, for
-// example for the texts of std::string.
+// Each place of the program that allocates (a context and return addresses) has its own slabs, at
+// an address that follows from these. So a run's other allocations move nothing: neither those of
+// an old log that it replaces, nor a text that is as long as a path. Such a text has the same slab
+// with every length, because its size does not decide where it lies; two places whose addresses
+// follow to the same slab would otherwise have it in turn. A piece that one fiber frees goes to the
+// next call from the same place for the same size, as in a malloc with a cache for each thread. A
+// piece larger than a slab is a mapping, whose address does depend on the earlier mappings. A piece
+// costs the profile's allocation_ns, and no access: real heaps keep their lists in the core's
+// cache. The host's heap serves all calls before start_heap() and after stop_heap(), the calls of
+// libraries, and std::string's.
 #include "sim/heap.h"
 
 #include <algorithm>
@@ -16,6 +18,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -40,23 +43,44 @@ struct Free {
   Free* next;
 };
 
-// A place of the program that allocates.
+// A place of the program that allocates, and what is left of its last slab.
 struct Place {
   uint64_t hash = 0;  // 0: no place
-  size_t bytes = 0;   // of its pieces
-  Free* free = nullptr;
   char *next = nullptr, *end = nullptr;
 };
 
-bool started = false;
-constexpr size_t kPlaces = size_t{1} << 16;
-Place* places = nullptr;            // by hash; if that entry is taken, the next free one
-uint32_t* place_of_slab = nullptr;  // the place's number plus one, or 0: the slab is free
+// A place's pieces of one size.
+struct Pieces {
+  uint64_t hash = 0;  // 0: no pieces
+  size_t bytes = 0;   // of each
+  Free* free = nullptr;
+};
 
-// Returns the pieces that are larger than a slab, with their places.
+// A table by hash; if an entry is taken, the next free one.
+template <class Entry>
+struct Table {
+  static constexpr size_t kEntries = size_t{1} << 16;
+  Entry* entries = nullptr;
+
+  Entry& at(uint64_t hash) {
+    hash |= 1;
+    size_t at = (hash >> 1) % kEntries;
+    while (entries[at].hash != 0 && entries[at].hash != hash) at = (at + 1) % kEntries;
+    entries[at].hash = hash;
+    return entries[at];
+  }
+};
+
+bool started = false;
+Table<Place> places;
+Table<Pieces> pieces;
+bool* slab_taken = nullptr;
+uint32_t* pieces_at = nullptr;  // for each kFine bytes: the number of the Pieces that begin there
+
+// Returns the pieces that are larger than a slab.
 auto& large_pieces() {
-  using Pair = std::pair<const uintptr_t, Place*>;
-  static std::unordered_map<uintptr_t, Place*, std::hash<uintptr_t>, std::equal_to<uintptr_t>,
+  using Pair = std::pair<const uintptr_t, Pieces*>;
+  static std::unordered_map<uintptr_t, Pieces*, std::hash<uintptr_t>, std::equal_to<uintptr_t>,
                             HostAllocator<Pair>>
       all;
   return all;
@@ -89,74 +113,80 @@ size_t piece_bytes(size_t bytes, size_t alignment) {
   return std::bit_ceil(std::max(bytes, alignment));
 }
 
-Place& place_for(uint64_t hash, size_t bytes) {
-  hash = mixed(hash, bytes) | 1;
-  size_t at = hash % kPlaces;
-  while (places[at].hash != 0 && places[at].hash != hash) at = (at + 1) % kPlaces;
-  if (places[at].hash == 0) {
-    places[at].hash = hash;
-    places[at].bytes = bytes;
-  }
-  return places[at];
-}
-
 // Returns a free slab: the first one at or after the address that the hash gives.
 char* take_slab(const Place& place) {
-  size_t slab = place.hash % kHeapSlabs;
-  for (size_t tried = 0; place_of_slab[slab] != 0; ++tried) {
+  size_t slab = (place.hash >> 1) % kHeapSlabs;
+  for (size_t tried = 0; slab_taken[slab]; ++tried) {
     if (tried == kHeapSlabs) platform::fatal("the simulated machine's heap is used up");
     slab = (slab + 1) % kHeapSlabs;
   }
-  place_of_slab[slab] = static_cast<uint32_t>(&place - places + 1);
+  slab_taken[slab] = true;
   char* begin = static_cast<char*>(heap_begin()) + slab * kSlabBytes;
   if (socket_here() != 0) set_home(begin, kSlabBytes, socket_here());
   return begin;
 }
 
-void* fresh_piece(Place& place) {
-  if (place.bytes > kSlabBytes) {
-    void* piece = take(place.bytes, kSlabBytes, socket_here());
-    large_pieces().emplace(reinterpret_cast<uintptr_t>(piece), &place);
+// Returns the first address at or after `at` for a piece of `bytes`: an odd size goes anywhere, a
+// power of two may be wanted for its alignment.
+char* aligned(char* at, size_t bytes) {
+  const size_t alignment = std::has_single_bit(bytes) ? std::min(bytes, kPageBytes) : kFine;
+  return at + -reinterpret_cast<uintptr_t>(at) % alignment;
+}
+
+size_t offset_in_heap(const void* piece) {
+  return static_cast<size_t>(static_cast<const char*>(piece) -
+                             static_cast<const char*>(heap_begin()));
+}
+
+void* fresh_piece(uint64_t callers, Pieces& kind) {
+  if (kind.bytes > kSlabBytes) {
+    void* piece = take(kind.bytes, kSlabBytes, socket_here());
+    large_pieces().emplace(reinterpret_cast<uintptr_t>(piece), &kind);
     return piece;
   }
-  if (place.end - place.next < static_cast<ptrdiff_t>(place.bytes)) {
+  Place& place = places.at(callers);
+  char* piece = aligned(place.next, kind.bytes);
+  if (place.end - piece < static_cast<ptrdiff_t>(kind.bytes)) {
     const bool first = place.end == nullptr;
-    place.next = take_slab(place);
-    place.end = place.next + kSlabBytes;
+    piece = take_slab(place);
+    place.end = piece + kSlabBytes;
     // Otherwise the first pieces of all places would be in the same set of a cache.
-    if (first && place.bytes <= kMostFine) {
-      place.next += std::max(kLineBytes, std::bit_ceil(place.bytes)) * (place.hash >> 32) %
-                    (kColours * kLineBytes);
+    if (first && kind.bytes <= kMostFine) {
+      piece += std::max(kLineBytes, std::bit_ceil(kind.bytes)) * (place.hash >> 32) %
+               (kColours * kLineBytes);
     }
   }
-  char* piece = place.next;
-  place.next += place.bytes;
+  place.next = piece + kind.bytes;
+  pieces_at[offset_in_heap(piece) / kFine] = static_cast<uint32_t>(&kind - pieces.entries);
   return piece;
 }
 
-Place& place_of(void* piece) {
+Pieces& pieces_of(void* piece) {
   if (piece < heap_begin()) return *large_pieces().at(reinterpret_cast<uintptr_t>(piece));
-  const auto offset =
-      static_cast<size_t>(static_cast<char*>(piece) - static_cast<char*>(heap_begin()));
-  return places[place_of_slab[offset / kSlabBytes] - 1];
+  return pieces.entries[pieces_at[offset_in_heap(piece) / kFine]];
+}
+
+void* allocate_of_host(size_t bytes, size_t alignment) {
+  void* piece =
+      alignment <= kFine
+          ? std::malloc(std::max<size_t>(bytes, 1))
+          : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (piece == nullptr) platform::fatal("out of memory");
+  return piece;
 }
 
 void* allocate(size_t bytes, size_t alignment, const void* site) {
-  if (!started || !in_program(site)) {
-    void* piece =
-        alignment <= kFine
-            ? std::malloc(std::max<size_t>(bytes, 1))
-            : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (piece == nullptr) platform::fatal("out of memory");
-    return piece;
-  }
+  if (!started || !in_program(site)) return allocate_of_host(bytes, alignment);
   if (running != nullptr) scheduler().spend(machine().allocation);
-  Place& place = place_for(hash_of_callers(), piece_bytes(bytes, alignment));
-  void* piece = place.free;
+  const uint64_t callers = hash_of_callers();
+  const size_t whole = piece_bytes(bytes, alignment);
+  Pieces& kind = pieces.at(mixed(callers, whole));
+  kind.bytes = whole;
+  void* piece = kind.free;
   if (piece == nullptr) {
-    piece = fresh_piece(place);
+    piece = fresh_piece(callers, kind);
   } else {
-    place.free = place.free->next;
+    kind.free = kind.free->next;
   }
   note_allocation(piece, bytes);
   return piece;
@@ -165,26 +195,44 @@ void* allocate(size_t bytes, size_t alignment, const void* site) {
 void release(void* piece) {
   if (piece == nullptr) return;
   if (!in_region(piece)) return std::free(piece);
-  Place& place = place_of(piece);
+  Pieces& kind = pieces_of(piece);
   auto* freed = static_cast<Free*>(piece);
-  freed->next = place.free;
-  place.free = freed;
+  freed->next = kind.free;
+  kind.free = freed;
 }
 
 }  // namespace
 
 void start_heap(uint64_t seed) {
   heap_seed = seed;
-  // Pages that are never written cost nothing.
-  places = static_cast<Place*>(std::calloc(kPlaces, sizeof *places));
-  place_of_slab = static_cast<uint32_t*>(std::calloc(kHeapSlabs, sizeof *place_of_slab));
-  if (places == nullptr || place_of_slab == nullptr) platform::fatal("out of memory");
+  const auto map = [](auto** table, size_t count) {
+    *table = static_cast<std::remove_pointer_t<decltype(table)>>(map_at(0, count * sizeof **table));
+  };
+  map(&places.entries, places.kEntries);
+  map(&pieces.entries, pieces.kEntries);
+  map(&slab_taken, kHeapSlabs);
+  map(&pieces_at, kHeapBytes / kFine);
   started = true;
 }
 
 void stop_heap() { started = false; }
 
+Slabs slabs_taken() {
+  Slabs all;
+  for (size_t slab = 0; slab < kHeapSlabs; ++slab) {
+    if (!slab_taken[slab]) continue;
+    ++all.count;
+    all.sum += slab;
+  }
+  return all;
+}
+
 }  // namespace logjam::sim
+
+// For std::string: sim/include/bits/new_allocator.h.
+extern "C" void* logjam_memory_of_text(size_t bytes) {
+  return logjam::sim::allocate_of_host(bytes, 1);
+}
 
 #define LOGJAM_SITE __builtin_return_address(0)
 

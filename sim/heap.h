@@ -12,4 +12,11 @@ void start_heap(uint64_t seed);
 // Makes operator new take the host's memory again.
 void stop_heap();
 
+// How many slabs of the heap are taken, and the sum of their numbers: two runs with the same places
+// have the same.
+struct Slabs {
+  uint64_t count = 0, sum = 0;
+};
+Slabs slabs_taken();
+
 }  // namespace logjam::sim

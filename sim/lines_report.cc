@@ -187,6 +187,8 @@ void print_accesses() {
       static_cast<double>(used.ru_utime.tv_sec) + static_cast<double>(used.ru_utime.tv_usec) * 1e-6;
   std::printf("%14.1f  million accesses a second of the host's processor time, loading and all\n",
               static_cast<double>(accesses) / seconds * 1e-6);
+  const Slabs slabs = slabs_taken();
+  std::printf("%14lu  slabs of the heap; their numbers add up to %lu\n", slabs.count, slabs.sum);
 }
 
 }  // namespace

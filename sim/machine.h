@@ -17,7 +17,7 @@ using Picoseconds = uint64_t;
 
 // The version of the model, which each row names. A change of the model that changes results gets
 // the next number.
-inline constexpr int kModelVersion = 7;
+inline constexpr int kModelVersion = 8;
 
 // Distances between two sockets.
 inline constexpr uint32_t kDistances = 3;  // the same socket, one hop, two hops

@@ -17,6 +17,10 @@ uint64_t next_byte = 0, given_back = 0;
 int32_t* alias_of_page = nullptr;  // how many lines the page's first name lies before it
 uint8_t* home_of_page = nullptr;
 
+uint64_t offset_of(const void* address) { return reinterpret_cast<uintptr_t>(address) - kRegion; }
+
+}  // namespace
+
 void* map_at(uint64_t address, uint64_t bytes) {
   const int fixed = address == 0 ? 0 : MAP_FIXED_NOREPLACE;
   void* mapped = mmap(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE,
@@ -27,10 +31,6 @@ void* map_at(uint64_t address, uint64_t bytes) {
   }
   return mapped;
 }
-
-uint64_t offset_of(const void* address) { return reinterpret_cast<uintptr_t>(address) - kRegion; }
-
-}  // namespace
 
 void reserve_region() {
   map_at(kRegion, kRegionBytes);

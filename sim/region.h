@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <vector>
 
+// The end of the program's variables, from the linker. The host's heap begins there.
+extern "C" char _end;
+
 namespace logjam::sim {
 
 inline constexpr uint64_t kRegion = uint64_t{1} << 44;
@@ -28,7 +31,8 @@ inline uint32_t line_of(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const uint64_t inside = at - kRegion;
   if (inside < kRegionBytes) return static_cast<uint32_t>(inside / kLineBytes);
-  if (at < kStaticEnd) return kRegionLines + static_cast<uint32_t>(at / kLineBytes);
+  if (at < kStaticEnd && at < reinterpret_cast<uintptr_t>(&_end))
+    return kRegionLines + static_cast<uint32_t>(at / kLineBytes);
   return kNoLine;
 }
 // Returns the address of a line's first byte.
@@ -40,6 +44,10 @@ inline const void* address_of(uint32_t line) {
 
 // Maps the region. Called once, before any take().
 void reserve_region();
+
+// Returns zeroed memory of the host at `address`, or anywhere if that is 0. Pages that are never
+// written cost nothing.
+void* map_at(uint64_t address, uint64_t bytes);
 bool in_region(const void* address);
 inline void* heap_begin() { return reinterpret_cast<void*>(kRegion + kRegionBytes - kHeapBytes); }
 

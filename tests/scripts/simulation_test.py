@@ -62,6 +62,17 @@ class Simulation(OfTheSimulation):
                                  environment={"LONGER": "x" * 5000})
                 self.assertEqual(one, other)
 
+    # Where a place's memory lies does not follow from the length of a text, and so no place of a
+    # text is in the way of another one's.
+    def test_a_longer_path_takes_the_same_memory(self):
+        def slabs(name):
+            path = self.directory / f"{name}.csv"
+            said = self.simulate("run", *SHORT, "--log=centr", "--device=sim:20:2000",
+                                 "--report=accesses", f"--csv={path}", where=name).stdout
+            return re.search(r"\d+  slabs of the heap; .*", said).group()
+
+        self.assertEqual(slabs("short"), slabs("a-path-that-is-" + "much-" * 10 + "longer"))
+
     def test_tpcc_and_two_phase_locking_repeat_as_well(self):
         words = ("--workload=tpcc", "--tpcc_warehouses=2", "--cc=2pl-waitdie", "--log=eleda",
                  "--device=sim:20:2000", "--tpcc_items=1000")

@@ -1,0 +1,15 @@
+// The C++ library's header, but texts take the host's memory (sim/heap.cc): their sizes follow from
+// the lengths of paths, and no other allocation of the simulated program may move for that.
+#pragma once
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#include_next <bits/new_allocator.h>
+#pragma GCC diagnostic pop
+
+extern "C" void* logjam_memory_of_text(std::size_t bytes);
+
+template <>
+inline char* std::__new_allocator<char>::allocate(std::size_t bytes, const void*) {
+  return static_cast<char*>(logjam_memory_of_text(bytes));
+}
