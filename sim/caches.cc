@@ -153,7 +153,10 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
   if (end != begin + latency || begin > now) ++counts_.waits_for_line;
   // A store to an exclusive line sends no request, so no other socket's cache may keep a copy.
   bool others = (line.shared_caches & ~(1U << core.socket)) != 0;
-  for_each_sharer(line, [&](uint32_t sharer) { others |= sharer != core.number; });
+  for (uint32_t word = 0; word < line.sharers.size(); ++word) {
+    const uint64_t own = word == core.number / 64 ? bit_of(core.number) : 0;
+    others |= (line.sharers[word] & ~own) != 0;
+  }
   const bool writable = write || !others;
   if (passed_on || writable) line.arrives = end;
   put(core, number, line, writable);

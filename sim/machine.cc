@@ -1,7 +1,6 @@
 #include "sim/machine.h"
 
 #include <algorithm>
-#include <bit>
 #include <sstream>
 
 #include "platform/fatal.h"
@@ -39,6 +38,7 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
   refuse_cache_without_a_set(p, "l2", p.l2_kib, p.l2_ways);
   refuse_cache_without_a_set(p, "l3", p.l3_mib * 1024, p.l3_ways);
   made.contexts = contexts == 0 ? all : contexts;
+  made.fully_connected = p.interconnect == "full";
   made.cycle = made.cycles(1);
   made.sockets = 1;
   for (uint32_t context = 0; context < made.contexts; ++context) {
@@ -93,12 +93,6 @@ uint32_t Machine::core_of(uint32_t context) const {
 
 uint32_t Machine::socket_of(uint32_t context) const {
   return core_of(context) / static_cast<uint32_t>(profile.cores);
-}
-
-uint32_t Machine::distance(uint32_t one, uint32_t other) const {
-  if (one == other) return 0;
-  if (profile.interconnect == "full") return 1;
-  return std::min(kDistances - 1, static_cast<uint32_t>(std::popcount(one ^ other)));
 }
 
 Picoseconds Machine::per_instruction(double siblings_busy) const {

@@ -6,6 +6,8 @@
 // changes afterwards.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -28,8 +30,9 @@ struct Machine {
   // Whether the simulation checks itself (--test=sim_check:1): no clock goes back, the contexts run
   // in the order of their clocks, and the lines' states agree with the caches' tags.
   bool checks_itself = false;
-  uint32_t contexts;  // how many take part
-  uint32_t sockets;   // how many sockets these are on
+  bool fully_connected;  // every socket is one hop from every other
+  uint32_t contexts;     // how many take part
+  uint32_t sockets;      // how many sockets these are on
   Picoseconds cycle;
 
   Picoseconds l2, l3_stream, stream[kDistances], stream_store[kDistances];
@@ -51,7 +54,12 @@ struct Machine {
   uint32_t core_of(uint32_t context) const;
   uint32_t socket_of(uint32_t context) const;
   // Returns the number of hops between two sockets: 0, 1 or 2.
-  uint32_t distance(uint32_t one_socket, uint32_t other_socket) const;
+  uint32_t distance(uint32_t one_socket, uint32_t other_socket) const {
+    if (one_socket == other_socket) return 0;
+    if (fully_connected) return 1;
+    return std::min(kDistances - 1,
+                    static_cast<uint32_t>(std::popcount(one_socket ^ other_socket)));
+  }
   // Returns the time of an instruction beside siblings that take issue slots `siblings_busy` of
   // their time, added up: 0 if the context has its core alone.
   Picoseconds per_instruction(double siblings_busy) const;
