@@ -47,7 +47,7 @@ struct Stack {
 };
 
 // Returns the last time at which `one` goes before `other`, whose clock does not move.
-Picoseconds last_before(const Cpu& one, const Cpu& other) {
+Picoseconds last_before(const Cpu& one, const ClockHeap::Entry& other) {
   return one.number < other.number ? other.now : other.now - 1;
 }
 ClockHeap::Entry entry_of(Cpu& cpu) { return {cpu.now, cpu.number, &cpu}; }
@@ -157,7 +157,7 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
     push(&cpu);
     return nullptr;
   }
-  horizon = heap_.empty() ? kNever : last_before(cpu, *heap_.first().cpu);
+  horizon = heap_.empty() ? kNever : last_before(cpu, heap_.first());
   if (!timers_.empty()) horizon = std::min(horizon, timers_.top().at - 1);
   if (!cpu.ready.empty()) horizon = std::min(horizon, cpu.slice_end);
   return cpu.fiber;
@@ -275,7 +275,7 @@ void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
     cpu.slice_end = cpu.now + machine_.time_slice;
     set_busy(cpu, true);
     push(&cpu);
-    horizon = std::min(horizon, last_before(*current_->cpu, cpu));
+    horizon = std::min(horizon, last_before(*current_->cpu, entry_of(cpu)));
     return;
   }
   if (fiber->favoured) {
