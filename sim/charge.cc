@@ -100,19 +100,40 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
 
 void drain_stores(Cpu& cpu) { cpu.now = std::max(cpu.now, cpu.stores_done_at); }
 
-}  // namespace
-
+// Charges an access that the first cache did not answer. May switch fibers.
 void access_line(const void* site, uint32_t line, Access kind) {
-  const Uncharged free;
-  Cpu& cpu = scheduler().current_cpu();
+  const UnchargedHere free;
+  Cpu& cpu = free.cpu();
+  const uint32_t named = line;
   line = resolve_alias(line);
   const bool write = kind == Access::kStore || kind == Access::kAtomic;
-  if (cpu.core->l1.touch(line, write)) return;
+  if (line != named && cpu.core->l1.touch(line, write)) return;
   wait_for(site, cpu, line, kind);
 }
 
-void before_atomic_load(const void* site, const void* address) {
-  if (running == nullptr) return;
+void access_line_of(Cpu& cpu, const void* site, uint32_t line, Access kind) {
+  if (!cpu.core->l1.touch(line, kind == Access::kStore)) {
+    access_line(site, line, kind);
+  } else if (cpu.prefetches_end > cpu.now) {
+    cpu.await_prefetch(line);
+  }
+}
+
+}  // namespace
+
+void charge_access(const void* site, const void* address, size_t bytes, Access kind) {
+  const uint32_t line = line_of(address);
+  if (line == kNoLine) return;
+  ++accesses;
+  access_line_of(*running, site, line, kind);
+  const uint32_t last = line_of(static_cast<const char*>(address) + bytes - 1);
+  if (last == line || last == kNoLine) return;
+  for (uint32_t next = line + 1; next <= last; ++next) {
+    if (running != nullptr) access_line_of(*running, site, next, kind);
+  }
+}
+
+void charge_atomic_load(const void* site, const void* address) {
   if (running->now > horizon) scheduler().visible();
   access(site, address, 1, Access::kLoad);
 }
@@ -123,7 +144,7 @@ void before_atomic_store(const void* site, const void* address, bool sequentiall
   if (running->now > horizon) scheduler().visible();
   access(site, address, 1, Access::kStore);
   // x86's stores become visible in their order: this one not before the stores before it are done.
-  const Cpu& cpu = scheduler().current_cpu();
+  const Cpu& cpu = *running;
   const uint32_t line = line_of(address);
   if (line == kNoLine || cpu.stores_done_at <= cpu.now) return;
   Line& state = scheduler().caches().line(resolve_alias(line));
@@ -136,8 +157,8 @@ void before_read_modify_write(const void* site, const void* address) {
   // The operation is ordered after the stores before it, so these drain first.
   drain_stores(*running);
   if (running->now > horizon) scheduler().visible();
-  const Uncharged free;
-  Cpu& cpu = scheduler().current_cpu();
+  const UnchargedHere free;
+  Cpu& cpu = free.cpu();
   const uint32_t line = line_of(address);
   if (line != kNoLine) {
     const uint32_t resolved = resolve_alias(line);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "sim/scheduler.h"
 
@@ -14,29 +15,27 @@ namespace logjam::sim {
 // The number of accesses that were charged so far.
 extern uint64_t accesses;
 
-// Charges an access that the first cache did not answer. May switch fibers.
-void access_line(const void* site, uint32_t line, Access kind);
+// Charges an access that takes_no_time() does not describe. May switch fibers.
+void charge_access(const void* site, const void* address, size_t bytes, Access kind);
 
-inline void access_line_of(Cpu& cpu, const void* site, uint32_t line, Access kind) {
-  if (!cpu.core->l1.touch(line, kind == Access::kStore)) {
-    access_line(site, line, kind);
-  } else if (cpu.prefetches_end > cpu.now) {
-    cpu.await_prefetch(line);
-  }
+// Returns whether the access is to one line, which its core touched last of all lines of the set:
+// such an access changes nothing and costs nothing.
+inline bool takes_no_time(const Cpu& cpu, const void* address, size_t bytes, Access kind) {
+  const uint32_t line = line_of(address);
+  return reinterpret_cast<uintptr_t>(address) % kLineBytes + bytes <= kLineBytes &&
+         line != kNoLine && cpu.core->l1.is_most_recent(line, kind == Access::kStore) &&
+         cpu.prefetches_end <= cpu.now;
 }
 
 // Charges an access. `site` is the address after the instruction that makes it. May switch fibers.
+// The rest is a call, so that the callers of most accesses save no registers.
 inline void access(const void* site, const void* address, size_t bytes, Access kind) {
-  Cpu* cpu = running;
+  const Cpu* cpu = running;
   if (cpu == nullptr) return;
-  const uint32_t line = line_of(address);
-  if (line == kNoLine) return;
-  ++accesses;
-  access_line_of(*cpu, site, line, kind);
-  const uint32_t last = line_of(static_cast<const char*>(address) + bytes - 1);
-  if (last == line || last == kNoLine) return;
-  for (uint32_t next = line + 1; next <= last; ++next) {
-    if (running != nullptr) access_line_of(*running, site, next, kind);
+  if (takes_no_time(*cpu, address, bytes, kind)) {
+    ++accesses;
+  } else {
+    charge_access(site, address, bytes, kind);
   }
 }
 
@@ -46,7 +45,16 @@ inline void instructions(uint64_t count) {
 
 // Waits for an atomic load's turn in the order of the clocks, and charges its price. May switch
 // fibers. So do the following functions before the other atomic operations.
-void before_atomic_load(const void* site, const void* address);
+void charge_atomic_load(const void* site, const void* address);
+inline void before_atomic_load(const void* site, const void* address) {
+  const Cpu* cpu = running;
+  if (cpu == nullptr) return;
+  if (cpu->now <= horizon && takes_no_time(*cpu, address, 1, Access::kLoad)) {
+    ++accesses;
+  } else {
+    charge_atomic_load(site, address);
+  }
+}
 void before_atomic_store(const void* site, const void* address, bool sequentially_consistent);
 void before_read_modify_write(const void* site, const void* address);
 void before_fence();

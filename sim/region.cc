@@ -7,14 +7,14 @@
 #include "platform/fatal.h"
 
 namespace logjam::sim {
+
+int32_t* alias_of_page = nullptr;
+
 namespace {
 
 constexpr uint64_t kPages = kRegionBytes / kPageBytes;
-// From this line on, lines have one name: those of the heap and of the program's variables.
-constexpr uint32_t kFirstHeapLine = (kRegionBytes - kHeapBytes) / kLineBytes;
 
 uint64_t next_byte = 0, given_back = 0;
-int32_t* alias_of_page = nullptr;  // how many lines the page's first name lies before it
 uint8_t* home_of_page = nullptr;
 
 uint64_t offset_of(const void* address) { return reinterpret_cast<uintptr_t>(address) - kRegion; }
@@ -66,11 +66,6 @@ void alias(const void* first, const void* second, size_t bytes) {
        page < (offset_of(second) + bytes) / kPageBytes; ++page) {
     alias_of_page[page] = static_cast<int32_t>(distance / kLineBytes);
   }
-}
-
-uint32_t resolve_alias(uint32_t line) {
-  if (line >= kFirstHeapLine) return line;
-  return line - static_cast<uint32_t>(alias_of_page[line / (kPageBytes / kLineBytes)]);
 }
 
 uint32_t home_of(uint32_t line) {

@@ -22,6 +22,8 @@ inline constexpr uint64_t kPageBytes = 4096;
 // The program's own variables are below this address, at which the program is linked.
 inline constexpr uint64_t kStaticEnd = uint64_t{1} << 28;
 inline constexpr uint32_t kRegionLines = kRegionBytes / kLineBytes;
+// From this line on, lines have one name: those of the heap and of the program's variables.
+inline constexpr uint32_t kFirstHeapLine = (kRegionBytes - kHeapBytes) / kLineBytes;
 inline constexpr uint32_t kLines = kRegionLines + kStaticEnd / kLineBytes;
 inline constexpr uint32_t kNoLine = ~uint32_t{0};
 
@@ -63,8 +65,13 @@ uint64_t taken_bytes();
 // Declares that two ranges have the same pages, as in a mirrored ring: a line of the second range
 // is another name of the line at that place in the first.
 void alias(const void* first, const void* second, size_t bytes);
+// How many lines a page's first name lies before it; null before reserve_region().
+extern int32_t* alias_of_page;
 // Returns the line of which `line` is another name, or `line` itself.
-uint32_t resolve_alias(uint32_t line);
+inline uint32_t resolve_alias(uint32_t line) {
+  if (line >= kFirstHeapLine) return line;
+  return line - static_cast<uint32_t>(alias_of_page[line / (kPageBytes / kLineBytes)]);
+}
 
 // Returns the socket whose memory a line is in.
 uint32_t home_of(uint32_t line);

@@ -338,7 +338,7 @@ Picoseconds Scheduler::busy_time() const {
 }
 
 void Scheduler::visible() {
-  const Uncharged free;
+  const UnchargedHere free;
   Cpu& cpu = *current_->cpu;
   while (cpu.now > horizon || cpu.preempt) switch_to(next_after(cpu));
 }

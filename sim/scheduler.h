@@ -239,4 +239,19 @@ class Uncharged {
   const bool charged_;
 };
 
+// The same where a charged fiber runs, and where it can at most let others run: it is on the same
+// context afterwards.
+class UnchargedHere {
+ public:
+  UnchargedHere() : cpu_(running) { running = nullptr; }
+  ~UnchargedHere() { running = cpu_; }
+  UnchargedHere(const UnchargedHere&) = delete;
+  UnchargedHere& operator=(const UnchargedHere&) = delete;
+
+  Cpu& cpu() const { return *cpu_; }
+
+ private:
+  Cpu* const cpu_;
+};
+
 }  // namespace logjam::sim

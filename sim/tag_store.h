@@ -29,6 +29,13 @@ class TagStore {
 
   bool holds_nothing() const { return tags_.empty(); }
 
+  // Returns whether the line is the most recent one of its set, and writable if `write`. A touch
+  // of such a line changes nothing.
+  bool is_most_recent(uint32_t line, bool write) const {
+    const uint32_t tag = *first_of_set(line);
+    return (write ? tag : tag | 1) == (line << 1 | 1);
+  }
+
   // Returns whether the line is there, and writable if `write`. If so, makes it the most recent one
   // of its set.
   bool touch(uint32_t line, bool write) {
