@@ -2,10 +2,11 @@
 """The simulated machine against published curves of atomic operations and locks, to which nothing
 was fitted.
 
-For each point of config/holdout/david.csv it runs `build-sim/logjam micro --sync` on the profile of
-that machine. Then it prints, for each curve and each machine: how many points there are, the median
-and the 90th percentile of |ln(simulated / published)|, the median of simulated over published, and
-the rank correlation (Spearman) of both; of several curves, the median of theirs.
+For each point of config/holdout/david.csv, or of the file there that --curves names, it runs
+`build-sim/logjam micro --sync` on the profile of that machine. Then it prints, for each curve and
+each machine: how many points there are, the median and the 90th percentile of
+|ln(simulated / published)|, the median of simulated over published, and the rank correlation
+(Spearman) of both; of several curves, the median of theirs.
 """
 
 import argparse
@@ -90,6 +91,8 @@ class Simulation:
         price = settings.get("rmw_cycles", {}).get(sync)
         if price is not None:
             changes.append(f"rmw_cycles={price}")
+        if sync in settings.get("set", {}):
+            changes.append(settings["set"][sync])
         return [f"--machine={machine}", f"--sync={sync}:{lines}:{pause / profile['ghz']:.1f}",
                 f"--threads={threads}", f"--seconds={self._seconds}",
                 f"--warmup={self._seconds / 5}", f"--sim_seed={self._seed}"] + (
@@ -115,11 +118,12 @@ def curves(points):
     those of all machines. `points` are (row, simulated), curves (published, simulated) pairs."""
     groups = {}
     for row, simulated in points:
-        kind = "atomics" if row["figure"] == "4" else "locks"
+        kind = "atomics" if row["figure"] in ("4", "atomics") else "locks"
         curve = "best lock" if row["figure"] == "8" else row["curve"]
         locks = "lock" if row["lines"] == "1" else "locks"
-        lines = "" if row["figure"] == "4" else f", {row['lines']} {locks}"
-        one = (row["machine"], f"Fig. {row['figure']} {curve}{lines}")
+        lines = "" if kind == "atomics" else f", {row['lines']} {locks}"
+        figure = f"Fig. {row['figure']} " if row["figure"].isdigit() else ""
+        one = (row["machine"], f"{figure}{curve}{lines}")
         for group in (one, (row["machine"], f"all {kind}"), ("all", f"all {kind}")):
             pair = (float(row["published"]), simulated)
             groups.setdefault(group, {}).setdefault(one, []).append(pair)
@@ -144,6 +148,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logjam", default=str(ROOT / "build-sim/logjam"))
+    parser.add_argument("--curves", default="david", help="a file of config/holdout/: downs")
     parser.add_argument("--machine", help="only the points of this profile")
     parser.add_argument("--figure", help="only the points of this figure")
     parser.add_argument("--seconds", type=float, default=0.001, help="virtual seconds of a run")
@@ -151,8 +156,9 @@ def main():
     parser.add_argument("--set", default="", help="as of logjam, for all runs: occupancy=0.3")
     parser.add_argument("--points", help="a CSV file for all points, published and simulated")
     arguments = parser.parse_args()
-    settings = tomllib.loads((ROOT / "config/holdout/david.toml").read_text())["machines"]
-    with open(ROOT / "config/holdout/david.csv", newline="", encoding="utf-8") as file:
+    curves_of = ROOT / "config/holdout" / arguments.curves
+    settings = tomllib.loads(curves_of.with_suffix(".toml").read_text())["machines"]
+    with open(curves_of.with_suffix(".csv"), newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file)
                 if arguments.machine in (None, row["machine"])
                 and arguments.figure in (None, row["figure"])]

@@ -17,13 +17,13 @@ import holdout
 LOGJAM_SIM = pathlib.Path(os.environ.get("LOGJAM_SIM", ROOT / "build-sim" / "logjam"))
 
 
-def points():
-    with open(ROOT / "config/holdout/david.csv", newline="", encoding="utf-8") as file:
+def points(curves="david"):
+    with open(ROOT / f"config/holdout/{curves}.csv", newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
-def settings():
-    return tomllib.loads((ROOT / "config/holdout/david.toml").read_text())["machines"]
+def settings(curves="david"):
+    return tomllib.loads((ROOT / f"config/holdout/{curves}.toml").read_text())["machines"]
 
 
 class Holdout(unittest.TestCase):
@@ -65,6 +65,20 @@ class Holdout(unittest.TestCase):
         self.assertIn("Fig. 8 best lock, 16 locks", "\n".join(lines))
         self.assertEqual(len({len(line) for line in lines}), 1)
 
+    def test_curves_without_a_figure_have_their_own_names_and_belong_to_atomics_or_locks(self):
+        rows = [{"machine": "m", "figure": figure, "curve": curve, "lines": "1", "published": "2"}
+                for figure, curve in (("atomics", "atomic add"), ("locks", "ticket spin"))]
+        self.assertEqual(list(holdout.curves([(row, 4.0) for row in rows])), [
+            ("m", "atomic add"), ("m", "ticket spin, 1 lock"), ("m", "all atomics"),
+            ("m", "all locks"), ("all", "all atomics"), ("all", "all locks")])
+
+    def test_a_kind_may_replace_a_number_of_the_profile(self):
+        simulation = holdout.Simulation("", settings("downs"), 0.001, 1, "occupancy=0.3")
+        self.assertIn("--set=occupancy=0.3,pause_cycles=1",
+                      simulation.flags("w2104", "ticket", 1, 4))
+        self.assertIn("--set=occupancy=0.3", simulation.flags("w2104", "faa", 1, 4))
+        self.assertIn("--sync=faa:1:0.0", simulation.flags("graviton2", "faa", 1, 16))
+
     def test_pauses_grow_with_the_distance_and_prices_are_those_of_the_kind(self):
         simulation = holdout.Simulation("", settings(), 0.001, 1, "occupancy=0.3")
         flags = simulation.flags("opteron4x12", "faa", 1, 6)
@@ -76,24 +90,26 @@ class Holdout(unittest.TestCase):
         self.assertIn("--sync=tas:512:0.0", simulation.flags("t5120", "tas", 512, 64))
         self.assertIn("--set=occupancy=0.3,rmw_cycles=31", simulation.flags("t5120", "tas", 1, 64))
 
-    def test_every_point_names_a_machine_of_the_paper_a_kind_and_a_source(self):
-        rows = points()
-        self.assertGreater(len(rows), 400)
-        self.assertEqual({row["machine"] for row in rows}, set(settings()))
-        kinds = {"faa", "cas", "cas-faa", "swap", "tas-once", "tas", "ticket", "ticket-backoff",
-                 "mcs", "clh", "best"}
-        for row in rows:
-            with self.subTest(row=row):
-                profile = tomllib.loads(
-                    (ROOT / "config/machines" / f"{row['machine']}.toml").read_text())
-                contexts = profile["sockets"] * profile["cores"] * profile["contexts"]
-                self.assertLessEqual(int(row["threads"]), contexts)
-                self.assertIn(row["sync"], kinds)
-                self.assertIn(row["source"], ("text", "plot"))
-                self.assertGreater(float(row["published"]), 0)
-        keys = [tuple(row[key] for key in ("machine", "figure", "curve", "lines", "threads"))
-                for row in rows]
-        self.assertEqual(len(keys), len(set(keys)))
+    def test_every_point_names_a_machine_of_the_source_a_kind_and_a_source(self):
+        for curves, least in (("david", 400), ("downs", 59)):
+            rows = points(curves)
+            self.assertGreater(len(rows), least)
+            self.assertEqual({row["machine"] for row in rows}, set(settings(curves)))
+            for row in rows:
+                with self.subTest(row=row):
+                    self.check(row)
+            keys = [tuple(row[key] for key in ("machine", "figure", "curve", "lines", "threads"))
+                    for row in rows]
+            self.assertEqual(len(keys), len(set(keys)))
+
+    def check(self, row):
+        profile = tomllib.loads((ROOT / "config/machines" / f"{row['machine']}.toml").read_text())
+        contexts = profile["sockets"] * profile["cores"] * profile["contexts"]
+        self.assertLessEqual(int(row["threads"]), contexts)
+        self.assertIn(row["sync"], {"faa", "cas", "cas-faa", "swap", "tas-once", "tas", "ticket",
+                                    "ticket-backoff", "mcs", "clh", "best"})
+        self.assertIn(row["source"], ("text", "plot"))
+        self.assertGreater(float(row["published"]), 0)
 
     @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
     def test_one_figure_of_one_machine_runs_on_the_simulated_machine(self):
@@ -111,6 +127,14 @@ class Holdout(unittest.TestCase):
             self.assertEqual(len(rows), 12)
             for row in rows:
                 self.assertGreater(float(row["simulated"]), 0)
+
+    @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+    def test_the_curves_of_another_source_run_on_their_machine(self):
+        done = subprocess.run(
+            [ROOT / "scripts/holdout.py", f"--logjam={LOGJAM_SIM}", "--curves=downs",
+             "--machine=w2104", "--seconds=0.0001"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(done.stdout.splitlines()), 1 + 3 + 2 + 2)
 
     @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
     def test_a_simulated_run_repeats_to_the_last_byte(self):
