@@ -6,10 +6,11 @@
 // Protocol. latch_ guards the pairs. Both numbers grow from pair to pair, because a thread that
 // comes late with an older pair is ignored: the newer pair stands for it. `next_` is the first
 // pair's end: a thread that asks before the stream is durable up to there (most threads do) takes
-// no latch. A thread that has stored or loaded (acquire) the durable watermark sees every pair that
-// was recorded before the write of those bytes began. `end_` is stored before `sequence_`
-// (release), so a thread that has loaded `sequence_` (acquire) finds its pair's end in `end_`, or a
-// later one.
+// no latch. `sequence_` is stored before `next_` (release), so a thread that loads a `next_` beyond
+// its position finds its sequence number. A thread that has stored or loaded (acquire) the durable
+// watermark sees every pair that was recorded before the write of those bytes began. `end_` is
+// stored before `sequence_` (release), so a thread that has loaded `sequence_` (acquire) finds its
+// pair's end in `end_`, or a later one.
 #pragma once
 
 #include <cstdint>
@@ -38,18 +39,19 @@ class DurableSequence {
   // Returns the sequence number for a stream that is durable up to `durable`: the number of the
   // last pair that has been reached. Any thread may call it.
   uint64_t at(uint64_t durable) {
-    if (durable < next_.load(platform::memory_order_acquire)) return durable_sequence();
-    latch_.lock();
-    uint64_t sequence = durable_sequence();
-    for (; count_ > 0 && pairs_[first_].end <= durable; --count_) {
-      sequence = pairs_[first_].sequence;
-      end_.store(pairs_[first_].end, platform::memory_order_relaxed);
-      first_ = (first_ + 1) % kMost;
+    platform::SpinWait wait;
+    while (durable >= next_.load(platform::memory_order_acquire)) {
+      // A thread that finds the latch taken leaves as soon as its holder has removed the pairs: to
+      // take the latch after it, one after the other, would cost each of hundreds of workers a
+      // transfer of its line.
+      if (latch_.try_lock()) {
+        remove_reached(durable);
+        latch_.unlock();
+        break;
+      }
+      wait.once();
     }
-    sequence_.store(sequence, platform::memory_order_release);
-    next_.store(count_ == 0 ? kNone : pairs_[first_].end, platform::memory_order_release);
-    latch_.unlock();
-    return sequence;
+    return durable_sequence();
   }
 
   // Returns the end of the pair that at() found, or of a later pair that has been reached. Any
@@ -65,11 +67,23 @@ class DurableSequence {
     uint64_t end, sequence;
   };
 
+  // Called under latch_.
+  void remove_reached(uint64_t durable) {
+    uint64_t sequence = durable_sequence();
+    for (; count_ > 0 && pairs_[first_].end <= durable; --count_) {
+      sequence = pairs_[first_].sequence;
+      end_.store(pairs_[first_].end, platform::memory_order_relaxed);
+      first_ = (first_ + 1) % kMost;
+    }
+    sequence_.store(sequence, platform::memory_order_release);
+    next_.store(count_ == 0 ? kNone : pairs_[first_].end, platform::memory_order_release);
+  }
+
   uint64_t durable_sequence() const { return sequence_.load(platform::memory_order_acquire); }
 
-  platform::atomic<uint64_t> next_{kNone};
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> next_{kNone};
   platform::atomic<uint64_t> sequence_{0}, end_{0};
-  platform::SpinLock latch_;
+  alignas(platform::kCacheLine) platform::SpinLock latch_;
   uint32_t first_ = 0, count_ = 0;
   std::vector<Pair> pairs_ = std::vector<Pair>(kMost);
 };
