@@ -163,7 +163,10 @@ $(TEST_BINARY).units/%.o: $(TEST_BINARY).units/%.cc
 	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
 
 # The revision a CSV row names; rewritten, and its object rebuilt, only when it changes.
-REVISION := $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+# New rows, texts and figures do not make another program.
+REVISION := $(shell git describe --always --abbrev=12 2>/dev/null || echo unknown)$(shell \
+  git status --porcelain -uno -- . ':!results' ':!docs' ':!config/figures' 2>/dev/null | grep -q . && \
+  echo -dirty)
 $(shell mkdir -p $(BUILD); echo '$(REVISION)' | cmp -s - $(BUILD)/revision || \
         echo '$(REVISION)' > $(BUILD)/revision)
 $(BUILD)/cli/revision.o: CXXFLAGS += -DLOGJAM_REVISION='"$(REVISION)"'
