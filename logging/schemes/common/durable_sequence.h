@@ -67,7 +67,8 @@ class DurableSequence {
     uint64_t end, sequence;
   };
 
-  // Called under latch_.
+  // Removes the pairs that `durable` reaches, and takes the number of the last. The caller holds
+  // latch_.
   void remove_reached(uint64_t durable) {
     uint64_t sequence = durable_sequence();
     for (; count_ > 0 && pairs_[first_].end <= durable; --count_) {
