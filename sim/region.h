@@ -10,7 +10,7 @@
 #include <vector>
 
 // The end of the program's variables, from the linker. The host's heap begins there.
-extern "C" char _end;
+extern "C" char program_end asm("_end");
 
 namespace logjam::sim {
 
@@ -33,7 +33,7 @@ inline uint32_t line_of(const void* address) {
   const auto at = reinterpret_cast<uintptr_t>(address);
   const uint64_t inside = at - kRegion;
   if (inside < kRegionBytes) return static_cast<uint32_t>(inside / kLineBytes);
-  if (at < kStaticEnd && at < reinterpret_cast<uintptr_t>(&_end))
+  if (at < kStaticEnd && at < reinterpret_cast<uintptr_t>(&program_end))
     return kRegionLines + static_cast<uint32_t>(at / kLineBytes);
   return kNoLine;
 }
