@@ -50,6 +50,18 @@ TEST(SettingsDeathTest, RefusalsNameTheAllowedValues) {
   EXPECT_EXIT(with({{"device", "null"}, {"test", "luck:1"}}), refused, "luck. is not a key");
 }
 
+TEST(SettingsTest, LocksTakesAChoiceAndATime) {
+  ScopedFlags flags;
+  flags.set("device", "null");
+  flags.set("locks", "hold_us:200");
+  EXPECT_TRUE(run_settings().run.early_lock_release) << "the default choice";
+  flags.set("locks", "all,hold_us:200");
+  const RunOptions run = run_settings().run;
+  EXPECT_FALSE(run.early_lock_release);
+  EXPECT_TRUE(run.keep_read_locks);
+  EXPECT_EQ(run.hold_ns, 200'000u);
+}
+
 TEST(SettingsDeathTest, RefusesCombinationsThatCannotWork) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto refused = testing::ExitedWithCode(2);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/run/run.h"
+#include "platform/clock.h"
 #include "tests/forwarding_scheme.h"
 
 namespace logjam {
@@ -77,6 +78,21 @@ TEST(Pipeline, AWorkerGoesOnUntilPipelineDepthIsExceeded) {
          .pin = false});
     EXPECT_EQ(log.most(), depth + 1);
   }
+}
+
+TEST(Pipeline, ATransactionWorksForAsLongAsItIsToHoldItsLocks) {
+  WhenWaitedFor log;
+  Inserts workload;
+  Database database;
+  load(workload, database, 1);
+  const uint64_t begun_ns = platform::now_ns();
+  run(workload, database, all_protocols().front(), log,
+      {.threads = 1,
+       .seconds = 60,
+       .hold_ns = 100'000,
+       .transactions = kTransactions,
+       .pin = false});
+  EXPECT_GE(platform::now_ns() - begun_ns, kTransactions * 100'000u);
 }
 
 }  // namespace
