@@ -133,7 +133,12 @@ $(filter-out $(BUILD)/platform/% $(BUILD)/sim/%,$(OBJECTS)) $(CLI_OBJECTS) $(BUI
 $(SIMULATION:%.cc=$(BUILD)/%.o): CXXFLAGS += -O3 -fno-tree-loop-distribute-patterns
 endif
 
-$(BUILD)/%.o: %.cc
+# Objects of other flags are made anew, so that no program is linked of two kinds. A make within a
+# make gets some flags twice: sort keeps one of each.
+FLAGS := $(CXX) $(sort $(CXXFLAGS))
+$(shell mkdir -p $(BUILD); echo '$(FLAGS)' | cmp -s - $(BUILD)/flags || echo '$(FLAGS)' > $(BUILD)/flags)
+
+$(BUILD)/%.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
 
@@ -154,12 +159,12 @@ endif
 $(PRECOMPILING_TESTS): private CXXFLAGS += -include $(PRECOMPILED)
 $(BUILD)/tests/precompiled.h.gch: private CXXFLAGS := $(patsubst -O%,-O0,$(CXXFLAGS))
 
-$(BUILD)/%.h.gch: %.h
+$(BUILD)/%.h.gch: %.h $(BUILD)/flags
 	@mkdir -p $(@D)
 	cp $< $(@:.gch=)
 	$(CXX) $(CXXFLAGS) $(if $(CLANG),-fpch-instantiate-templates) -x c++-header -o $@ $(@:.gch=)
 
-$(TEST_BINARY).units/%.o: $(TEST_BINARY).units/%.cc
+$(TEST_BINARY).units/%.o: $(TEST_BINARY).units/%.cc $(BUILD)/flags
 	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
 
 # The revision a CSV row names; rewritten, and its object rebuilt, only when it changes.
