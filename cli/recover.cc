@@ -167,7 +167,7 @@ int recover_command() {
   const DirectoryLocks locks(directories, checkpoints ? DirectoryUse::kWrite : DirectoryUse::kRead);
   const LogChain chain = open_log(directories);
   if (!FLAGS_history.empty()) {
-    refuse_if(adopt_history(FLAGS_history, chain.manifest.log));
+    refuse_if(adopt_history(FLAGS_history, chain.manifest.log, chain.ordinal));
     refuse_if(gap_in_history(FLAGS_history, chain.ordinal));
   }
   ChainOptions options = chain_options(chain);

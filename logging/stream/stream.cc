@@ -343,7 +343,10 @@ uint64_t Stream::next_start_ns() const {
 
 void Stream::flush(Flush flush) {
   if (daemon_.nap_if_workers_flush(helped_.value(), lead_.held(), ring_, flush)) return;
-  if (!take_turn(flush)) return platform::sleep_ns(kLatchBusyNs);
+  bool advanced = false;
+  if (!take_turn(flush, &advanced)) return platform::sleep_ns(kLatchBusyNs);
+  // The scheme may have to tell other streams of it before the daemon sleeps.
+  if (advanced) return;
   if (devices_.under_way() != 0) {
     if (pollable_) devices_.wait(kDeviceLookNs);
     return;
@@ -364,23 +367,24 @@ void Stream::flush(Flush flush) {
                             [this] { return due(look()); });
 }
 
-// Takes the daemon's step, unless a worker leads or takes a step. Returns whether it took it. If
+// Takes the daemon's step, unless a worker leads or takes a step. Returns whether it took it, and
+// sets `advanced` to whether more is durable then. If
 // workers may not poll, the daemon leads: it sleeps on the device under the latch. If they may
 // poll, the daemon sleeps without the latch, so that they can take it.
-bool Stream::take_turn(Flush flush) {
+bool Stream::take_turn(Flush flush, bool* advanced) {
   const bool leads = !pollable_;
   if (leads ? !lead_.take() : !latch_.try_lock()) return false;
   if (leads) latch_.lock();
   const bool may_block = leads && devices_.depth() == 1;
-  bool advanced = step(flush, may_block);
-  if (leads && !advanced && devices_.under_way() != 0) {
+  *advanced = step(flush, may_block);
+  if (leads && !*advanced && devices_.under_way() != 0) {
     devices_.wait(devices_.all_busy() ? FlushDaemon::kMostSleepNs : next_start_ns());
-    advanced = step(flush, may_block);
+    *advanced = step(flush, may_block);
   }
   if (flush == Flush::kNow && idle()) write_log_end();
   latch_.unlock();
   if (leads) give_up_lead();
-  if (advanced) waiters_.wake_durable();
+  if (*advanced) waiters_.wake_durable();
   return true;
 }
 

@@ -176,7 +176,7 @@ class Stream {
 
   void lead(const CommitPoint& point);
   void give_up_lead();
-  bool take_turn(Flush flush);
+  bool take_turn(Flush flush, bool* advanced);
   uint64_t sleep_for_space(uint64_t end);
   void sleep_until_it_fits(uint64_t end);
 

@@ -46,6 +46,38 @@ void remove_later_lives(const std::string& path) {
   }
 }
 
+// Gives the file `unfinished` the name `path`. Returns an error, or an empty string.
+std::string give_name(const std::string& unfinished, const std::string& path) {
+  return std::rename(unfinished.c_str(), path.c_str()) == 0
+             ? ""
+             : unusable_history(path, std::strerror(errno));
+}
+
+// Gives the newest file its name if the history does not reach run number `ordinal`: the file's run
+// has gone on with the log and was killed right after that. Runs without a record may lie between
+// the history and that run; after such runs alone the history begins anew.
+std::string adopt_last_life(const std::string& path, uint64_t log, uint32_t ordinal) {
+  const uint32_t lives = std::max(files_of_log(path), 1u);
+  const uint32_t known = open_history_file(file_of_life(path, lives)).parameters.ordinal;
+  if (known >= ordinal) return "";
+  const auto is_last = [&](uint32_t life) {
+    const HistoryFile fresh = open_history_file(unfinished_history(file_of_life(path, life)));
+    const uint32_t after = fresh.parameters.after;
+    return fresh.error.empty() && fresh.parameters.log == log &&
+           fresh.parameters.ordinal >= ordinal && after <= known && (after == 0) == (life == 1);
+  };
+  if (is_last(1)) {
+    remove_later_lives(path);
+    return give_name(unfinished_history(path), path);
+  }
+  // The last life may have no transaction: the next one takes its name.
+  for (uint32_t life = std::max(lives, 2u); life <= lives + 1; ++life) {
+    const std::string file = file_of_life(path, life);
+    if (is_last(life)) return give_name(unfinished_history(file), file);
+  }
+  return "";
+}
+
 // Checks that ids ascend from life to life. Returns an error, or an empty string.
 std::string order_of_ids(const HistoryFiles& history) {
   for (size_t i = 1; i < history.entries.size(); ++i) {
@@ -143,6 +175,10 @@ StartedHistory start_life(const std::string& path, uint32_t workers,
   StartedHistory started;
   uint32_t life = 1;
   if (parameters.after != 0) {
+    const std::string unfinished = adopt_history(path, parameters.log, parameters.after);
+    if (!unfinished.empty()) {
+      platform::refuse("--continue goes on with the history of the lives before: " + unfinished);
+    }
     const HistoryFiles earlier = open_history_files(path);
     std::string error = earlier.error;
     if (error.empty()) error = gap_in_history(path, parameters.after);
@@ -167,15 +203,15 @@ void keep_life(const std::string& path, const HistoryFileParameters& parameters,
   writer.keep();
 }
 
-std::string adopt_history(const std::string& path, uint64_t log) {
+std::string adopt_history(const std::string& path, uint64_t log, uint32_t ordinal) {
   const HistoryFile history = open_history_file(path);
-  if (history.error.empty() && history.parameters.log == log) return "";
+  if (history.error.empty() && history.parameters.log == log) {
+    return adopt_last_life(path, log, ordinal);
+  }
   const std::string unfinished = unfinished_history(path);
   const HistoryFile fresh = open_history_file(unfinished);
   if (fresh.error.empty() && fresh.parameters.log == log && fresh.parameters.after == 0) {
-    return std::rename(unfinished.c_str(), path.c_str()) == 0
-               ? ""
-               : unusable_history(path, std::strerror(errno));
+    return give_name(unfinished, path);
   }
   return history.error.empty() ? unusable_history(path, "it is of another log") : history.error;
 }

@@ -71,10 +71,10 @@ StartedHistory start_life(const std::string& path, uint32_t workers,
 void keep_life(const std::string& path, const HistoryFileParameters& parameters,
                HistoryWriter& writer);
 
-// Makes sure that `path` is the history of the log `log`: if a process was killed right after its
-// log had replaced an earlier one, gives its file the name. Returns an empty string, or in one
-// sentence why it is not.
-std::string adopt_history(const std::string& path, uint64_t log);
+// Makes sure that `path` is the history of the log `log`, whose last run has the number `ordinal`:
+// if a process was killed right after its log had replaced an earlier one, or had gone on with it,
+// gives its file the name. Returns an empty string, or in one sentence why it is not.
+std::string adopt_history(const std::string& path, uint64_t log, uint32_t ordinal);
 
 // Returns a sentence if the history ends before run number `ordinal`, the last run of the log: a
 // run since the last life kept no history. Returns an empty string if it does not, or if the last

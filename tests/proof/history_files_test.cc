@@ -153,6 +153,25 @@ TEST_F(HistoryFilesTest, ARunThatKeptNoHistoryLeavesAGap) {
   EXPECT_EQ(gap_in_history(path_, 4), "");
 }
 
+TEST_F(HistoryFilesTest, ALifeThatWasKilledBeforeItsFileGotItsNameIsFound) {
+  live(false);
+  parameters_.ordinal = 2;
+  parameters_.after = 1;
+  start_life(path_, 2, parameters_);
+  EXPECT_EQ(adopt_history(path_, parameters_.log, 1), "");
+  EXPECT_FALSE(there(".2")) << "the log does not have its run";
+  EXPECT_EQ(adopt_history(path_, parameters_.log, 2), "");
+  EXPECT_TRUE(there(".2"));
+  EXPECT_EQ(gap_in_history(path_, 2), "");
+  // The runs before had no record, so the third one begins anew.
+  parameters_.ordinal = 3;
+  parameters_.after = 0;
+  start_life(path_, 2, parameters_);
+  EXPECT_EQ(adopt_history(path_, parameters_.log, 3), "");
+  EXPECT_FALSE(there(".2"));
+  EXPECT_EQ(gap_in_history(path_, 3), "");
+}
+
 TEST(EveryHistory, SpansLives) {
   const TemporaryDirectory directory;
   for (const WorkloadInfo& info : all_workloads()) {

@@ -72,6 +72,10 @@ std::vector<uint64_t> MultiStreamScheme::published_positions() {
   std::vector<uint64_t> positions;
   for (uint32_t index = 0; index < streams(); ++index) {
     positions.push_back(filled_to_write(index, filled(index)));
+    // The look may have appended a watermark record, of which no flusher knows.
+    if (positions.back() != stream(index).durable()) {
+      stream(index).wanted_by_others(Flush::kByPolicy);
+    }
   }
   return positions;
 }
