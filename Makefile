@@ -8,6 +8,7 @@
 #   make test       install what is missing, build, run what every change needs
 #                   [SAN=thread|address|undefined] [PARTS="logging cc"] [TEST_ARGS=--gtest_filter=...]
 #   make test-all   every crash round, and the other tests under each sanitizer
+#   make explore [ROUNDS=1000] [SEED=1]     explore schedules and crashes of every log scheme
 #   make mutants [N=30] [SEED=1]     plant small bugs drawn by a seed, count those that the tests see
 #   make tidy       clang-tidy over all sources but the tests, with the checks of .clang-tidy
 #   make compile_commands.json     for editors and clang's tools
@@ -62,18 +63,17 @@ endif
 # Tests are compiled more often than they are run. g++ collects no garbage below 2 GB: a unit of tests
 # needs less, and looking for garbage would take an eighth of its time.
 $(BUILD)/tests/%.o: CXXFLAGS := $(patsubst -O%,-O0,$(CXXFLAGS)) $(if $(CLANG),,--param ggc-min-heapsize=2000000)
-# The lints look at every line of the tree, and many tests use the disk in memory: both would be too
-# slow without any optimization.
-OPTIMIZED_TESTS := $(foreach file,style/docs style/lint style/prose memory_files crash_states \
-                                  file_image,$(BUILD)/tests/$(file).o)
+# The lints look at every line of the tree: that would be too slow without any optimization.
+OPTIMIZED_TESTS := $(foreach file,style/docs style/lint style/prose,$(BUILD)/tests/$(file).o)
 $(OPTIMIZED_TESTS): private CXXFLAGS += -O1
 
 CLI := $(sort $(wildcard cli/*.cc))
 INSTRUMENTED := logging engine cc workloads proof
-PLATFORM := $(sort $(wildcard platform/*.cc sim/measure/*.cc))
+# The disk in memory is no part of what is simulated or explored.
+PLATFORM := $(sort $(wildcard platform/*.cc proof/disk/*.cc sim/measure/*.cc))
 SIMULATION := $(sort $(wildcard sim/*.cc))
 ifneq ($(SIM),)
-REPLACED := clock host device_irq mapped_file memory memory_node park persist process_use tbb_tasks this_machine thread \
+REPLACED := clock exploration host device_irq mapped_file memory memory_node park persist process_use tbb_tasks this_machine thread \
             worker_class
 # What the simulated machine has itself. The rest of platform/ is the same.
 PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM)) $(SIMULATION)
@@ -81,9 +81,10 @@ endif
 # What of the simulation is tested alone, without the instrumented program. The sanitizers that follow
 # stacks do not know its fibers.
 TESTED_SIMULATION := $(if $(SIM)$(filter thread address,$(SAN)),,$(addprefix sim/, \
-                       caches.cc charge.cc machine.cc miss_price.cc profile.cc region.cc scheduler.cc))
+                       caches.cc charge.cc explorer.cc kernel.cc machine.cc miss_price.cc order.cc profile.cc region.cc \
+                       scheduler.cc store_buffer.cc symbols.cc))
 # The instrumented rooms come first: of an inline function the linker takes the first copy.
-SOURCES := $(sort $(shell find $(INSTRUMENTED) -name '*.cc')) $(PLATFORM)
+SOURCES := $(filter-out proof/disk/%,$(sort $(shell find $(INSTRUMENTED) -name '*.cc'))) $(PLATFORM)
 # With PARTS="logging cc", the tests are those in these folders of tests/, in a binary of their own.
 PARTS ?=
 TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all)
@@ -99,11 +100,12 @@ endif
 TEST_SUPPORT := $(sort $(wildcard tests/*.cc) $(filter-out %_test.cc,$(TEST_SOURCES)))
 
 OBJECTS := $(SOURCES:%.cc=$(BUILD)/%.o)
+UNINSTRUMENTED := $(addprefix $(BUILD)/,platform/% proof/disk/% sim/%)
 CLI_OBJECTS := $(CLI:%.cc=$(BUILD)/%.o)
 TEST_OBJECTS := $(if $(CLANG),$(TESTS:%.cc=$(BUILD)/%.o),$(TEST_UNITS:.cc=.o)) $(TEST_SUPPORT:%.cc=$(BUILD)/%.o)
 TESTED_OBJECTS := $(TESTED_SIMULATION:%.cc=$(BUILD)/%.o)
 
-.PHONY: all sim deps demo figure test tested-simulation test-all mutants format lint tidy clean FORCE
+.PHONY: all sim deps demo figure test tested-simulation test-all explore mutants format lint tidy clean FORCE
 all: $(BUILD)/logjam
 
 # The simulated machine: build-sim/logjam, from the same sources.
@@ -126,7 +128,7 @@ $(TEST_BINARY): $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TE
 # The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers
 # that look whether ThreadSanitizer is there must not find it.
 ifneq ($(SIM),)
-$(filter-out $(BUILD)/platform/% $(BUILD)/sim/%,$(OBJECTS)) $(CLI_OBJECTS) $(BUILD)/platform/precompiled.h.gch: \
+$(filter-out $(UNINSTRUMENTED),$(OBJECTS)) $(CLI_OBJECTS) $(BUILD)/platform/precompiled.h.gch: \
   CXXFLAGS += -fsanitize=thread -Wno-tsan \
   -fsanitize-coverage=trace-pc --param tsan-instrument-func-entry-exit=0 -U__SANITIZE_THREAD__
 # The simulation's own loops must not become calls of memmove(), which it charges for.
@@ -151,7 +153,7 @@ PRECOMPILING_TESTS := $(filter-out $(OPTIMIZED_TESTS),$(TEST_OBJECTS))
 ifeq ($(findstring ccache,$(COMPILER)),)
 PRECOMPILED := $(BUILD)/tests/precompiled.h
 $(PRECOMPILING_TESTS): $(PRECOMPILED).gch
-PRECOMPILING := $(if $(SIM),$(filter-out $(BUILD)/platform/% $(BUILD)/sim/%,$(OBJECTS)),$(OBJECTS)) $(CLI_OBJECTS)
+PRECOMPILING := $(if $(SIM),$(filter-out $(UNINSTRUMENTED),$(OBJECTS)),$(OBJECTS)) $(CLI_OBJECTS)
 PRECOMPILING := $(filter-out $(BUILD)/platform/tbb_tasks.o,$(PRECOMPILING))
 $(PRECOMPILING): $(BUILD)/platform/precompiled.h.gch
 $(PRECOMPILING): private CXXFLAGS += -include $(BUILD)/platform/precompiled.h
@@ -205,6 +207,10 @@ test-all:
 	  $(MAKE) --no-print-directory test SAN=$$sanitizer PARTS="cc cli engine logging workloads" || \
 	    exit 1; \
 	done
+
+ROUNDS ?= 1000
+explore: sim
+	@proof/explore.py --rounds=$(ROUNDS) --seed=$(SEED)
 
 N ?= 30
 SEED ?= 1

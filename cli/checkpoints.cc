@@ -67,7 +67,7 @@ void refuse_checkpoints_of(const Settings& settings) {
     platform::refuse("a checkpoint needs a log that is kept, and " + log +
                      " on --device=" + settings.log.device + " keeps none");
   }
-  if (platform::is_simulated()) {
+  if (!platform::why_no_disk().empty()) {
     platform::refuse("a simulated machine has no disk for checkpoints");
   }
 }

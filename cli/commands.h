@@ -13,6 +13,7 @@ int micro_command();
 int dump_command();
 int machine_command();
 int trim_command();
+int explore_command();
 // Lists schemes, protocols, workloads, variants or devices, as `what` says; all five if `what` is
 // empty. "machine" lists the cores of this machine, "placement" the cores that workers get.
 int list_command(const std::string& what);

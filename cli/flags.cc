@@ -13,11 +13,12 @@ namespace {
 
 constexpr Commands kLogging = kRun | kMicro;
 
-constexpr std::array<std::pair<std::string_view, Commands>, 8> kCommands = {{{"run", kRun},
+constexpr std::array<std::pair<std::string_view, Commands>, 9> kCommands = {{{"run", kRun},
                                                                              {"recover", kRecover},
                                                                              {"micro", kMicro},
                                                                              {"dump", kDump},
                                                                              {"trim", kTrim},
+                                                                             {"explore", kExplore},
                                                                              {"machine", kMachine},
                                                                              {"list", kList},
                                                                              {"help", kHelp}}};
@@ -61,8 +62,8 @@ std::span<const FlagGroup> flag_groups() {
   static const std::vector<FlagGroup> groups = {
       {"The run",
        {{"workload", kRun | kRecover},
-        {"log", kLogging},
-        {"cc", kRun | kRecover},
+        {"log", kLogging | kExplore},
+        {"cc", kRun | kRecover | kExplore},
         {"commit", kLogging},
         {"threads", kLogging | kRecover | kList},
         {"seconds", kLogging},
@@ -71,7 +72,8 @@ std::span<const FlagGroup> flag_groups() {
         {"rate", kRun},
         {"locks", kRun},
         {"pipeline_depth", kLogging},
-        {"seed", kLogging},
+        {"seed", kLogging | kExplore},
+        {"rounds", kExplore},
         {"breakdown", kRun}}},
       {"The log",
        {{"wal_dir", kLogging | kRecover | kDump | kTrim},
@@ -117,7 +119,7 @@ std::span<const FlagGroup> flag_groups() {
         {"export_history", kRecover},
         {"range", kDump},
         {"dependencies", kDump}}},
-      {"", {{"test", kLogging | kMachine}}},  // no help shows these
+      {"", {{"test", kLogging | kMachine | kExplore}}},  // no help shows these
   };
   return groups;
 }

@@ -21,6 +21,8 @@ constexpr About kAbout[] = {
     {kMicro, "micro", "insert into a log without an engine: threads x record size x skew"},
     {kDump, "dump", "print the records of --wal_dir, or how transactions depend on others"},
     {kTrim, "trim", "remove the files in --wal_dir that no recovery needs; needs no space"},
+    {kExplore, "explore",
+     "draw each step's order and the crashes from seeds, judge (simulated build)"},
     {kMachine, "machine", "measure this machine; print the profile that a simulated one takes"},
     {kList, "list", "[schemes|protocols|workloads|variants|devices|machine|placement]"},
     {kHelp, "help", "[COMMAND] this text, or the flags of a command"},

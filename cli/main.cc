@@ -1,4 +1,4 @@
-// logjam run | recover | micro | dump | trim | machine | list | help
+// logjam run | recover | micro | dump | trim | explore | machine | list | help
 #include <gflags/gflags.h>
 
 #include <cstdio>
@@ -88,6 +88,8 @@ int main(int argc, char** argv) {
       return trim_command();
     case kMachine:
       return machine_command();
+    case kExplore:
+      return explore_command();
     case kList:
       return list_command(topic);
     default:

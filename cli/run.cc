@@ -19,6 +19,7 @@
 #include "logging/format/text_block.h"
 #include "logging/log.h"
 #include "platform/clock.h"
+#include "platform/exploration.h"
 #include "platform/fatal.h"
 #include "platform/text.h"
 #include "proof/history/with_history.h"
@@ -133,6 +134,7 @@ void Steps::choose_worker_class() {
 
 void Steps::recover() {
   recover_continued(settings_, &*continued_);
+  platform::begin_steps();
   workload_ = std::move(continued_->recovered.workload);
   database_ = std::move(continued_->recovered.database);
   workload_->resume(*database_);

@@ -138,9 +138,14 @@ void charge_atomic_load(const void* site, const void* address) {
   access(site, address, 1, Access::kLoad);
 }
 
-void before_atomic_store(const void* site, const void* address, bool sequentially_consistent) {
+void before_atomic_store(const void* site, const void* address, size_t bytes,
+                         bool sequentially_consistent) {
+  if (running == nullptr) {
+    if (exploring == nullptr) return;
+    return exploring->atomic_store(site, const_cast<void*>(address), bytes,
+                                   sequentially_consistent);
+  }
   if (sequentially_consistent) return before_read_modify_write(site, address);
-  if (running == nullptr) return;
   if (running->now > horizon) scheduler().visible();
   access(site, address, 1, Access::kStore);
   // x86's stores become visible in their order: this one not before the stores before it are done.
@@ -152,7 +157,10 @@ void before_atomic_store(const void* site, const void* address, bool sequentiall
 }
 
 void before_read_modify_write(const void* site, const void* address) {
-  if (running == nullptr) return;
+  if (running == nullptr) {
+    if (exploring != nullptr) exploring->read_modify_write(site, address);
+    return;
+  }
   ++accesses;
   // The operation is ordered after the stores before it, so these drain first.
   drain_stores(*running);
@@ -174,7 +182,10 @@ void before_read_modify_write(const void* site, const void* address) {
 // Charges a fence. It only costs time: execution is sequentially consistent without it
 // (scheduler.h).
 void before_fence() {
-  if (running == nullptr) return;
+  if (running == nullptr) {
+    if (exploring != nullptr) exploring->fence();
+    return;
+  }
   drain_stores(*running);
   if (running->now > horizon) scheduler().visible();
   running->now += machine().fence;

@@ -1,5 +1,6 @@
 // Charges the running fiber for its accesses to memory (hooks.cc, library_calls.cc) and its
-// instructions.
+// instructions; or makes them steps of the explorer. There is never a running fiber that is charged
+// while the explorer is there.
 //
 // Only the one host thread calls these functions. Most accesses end in the fast paths here, because
 // the core's first cache has the line.
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sim/explorer.h"
 #include "sim/scheduler.h"
 
 namespace logjam::sim {
@@ -31,7 +33,10 @@ inline bool takes_no_time(const Cpu& cpu, const void* address, size_t bytes, Acc
 // The rest is a call, so that the callers of most accesses save no registers.
 inline void access(const void* site, const void* address, size_t bytes, Access kind) {
   const Cpu* cpu = running;
-  if (cpu == nullptr) return;
+  if (cpu == nullptr) {
+    if (exploring != nullptr) exploring->access(site, const_cast<void*>(address), bytes, kind);
+    return;
+  }
   if (takes_no_time(*cpu, address, bytes, kind)) {
     ++accesses;
   } else {
@@ -48,14 +53,18 @@ inline void instructions(uint64_t count) {
 void charge_atomic_load(const void* site, const void* address);
 inline void before_atomic_load(const void* site, const void* address) {
   const Cpu* cpu = running;
-  if (cpu == nullptr) return;
+  if (cpu == nullptr) {
+    if (exploring != nullptr) exploring->atomic_load(site, address);
+    return;
+  }
   if (cpu->now <= horizon && takes_no_time(*cpu, address, 1, Access::kLoad)) {
     ++accesses;
   } else {
     charge_atomic_load(site, address);
   }
 }
-void before_atomic_store(const void* site, const void* address, bool sequentially_consistent);
+void before_atomic_store(const void* site, const void* address, size_t bytes,
+                         bool sequentially_consistent);
 void before_read_modify_write(const void* site, const void* address);
 void before_fence();
 

@@ -24,34 +24,32 @@ constexpr sim::Picoseconds kNanosecond = 1000;
 
 uint64_t ticks() {
   if (sim::running != nullptr) sim::running->now += sim::machine().ticks;
-  return sim::scheduler().now() / sim::machine().cycle;
+  return sim::kernel().now() / sim::machine().cycle;
 }
-void pause() { sim::scheduler().pause(); }
-void yield() { sim::scheduler().yield(); }
+void pause() { sim::kernel().pause(); }
+void yield() { sim::kernel().yield(); }
 void prefetch(const void* address) {
   sim::access(__builtin_return_address(0), address, 1, sim::Access::kPrefetch);
 }
 
 double ns_per_tick() { return static_cast<double>(sim::machine().cycle) / kNanosecond; }
 uint64_t now_ns() {
-  sim::scheduler().spend(sim::machine().clock);
-  return sim::scheduler().now() / kNanosecond;
+  sim::Kernel& kernel = sim::kernel();
+  kernel.spend(sim::machine().clock);
+  return kernel.now() / kNanosecond;
 }
-void sleep_ns(uint64_t ns) { sim::scheduler().sleep(ns * kNanosecond); }
+void sleep_ns(uint64_t ns) { sim::kernel().sleep(ns * kNanosecond); }
 
 void wait_on(const atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) {
-  sim::Scheduler& scheduler = sim::scheduler();
-  scheduler.spend(sim::machine().futex_look);
-  // The kernel reads the word once more, in the order of the clocks. No other fiber runs between
-  // this read and the wait, so no wake-up is lost.
-  scheduler.visible();
+  sim::Kernel& kernel = sim::kernel();
+  // No other fiber runs between this read and the wait, so no wake-up is lost.
+  kernel.before_wait();
   if (word.load(memory_order_relaxed) != expected || timeout_ns == 0) return;
   const bool forever = timeout_ns > kForever / kNanosecond;
-  scheduler.wait(&word, forever ? 0 : timeout_ns * kNanosecond,
-                 sim::machine().futex_wait - sim::machine().futex_look);
+  kernel.wait(&word, forever ? 0 : timeout_ns * kNanosecond);
 }
-void wake_one(const atomic<uint32_t>& word) { sim::scheduler().wake(&word, 1); }
-void wake_all(const atomic<uint32_t>& word) { sim::scheduler().wake(&word, ~uint32_t{0}); }
+void wake_one(const atomic<uint32_t>& word) { sim::kernel().wake(&word, 1); }
+void wake_all(const atomic<uint32_t>& word) { sim::kernel().wake(&word, ~uint32_t{0}); }
 void Parker::park(uint64_t timeout_ns) {
   uint32_t seen = kEmpty;
   sim::before_read_modify_write(__builtin_return_address(0), &state_);
@@ -71,11 +69,11 @@ void write_back(const void* address, size_t bytes) {
   // One fence waits for all lines.
   const sim::Machine& machine = sim::machine();
   if (!lines.empty()) {
-    sim::scheduler().spend(machine.write_back + (lines.size() - 1) * machine.write_back_line);
+    sim::kernel().spend(machine.write_back + (lines.size() - 1) * machine.write_back_line);
   }
   sim::before_fence();
 }
 const char* write_back_instruction() { return "clwb"; }
-void spin_ticks(uint64_t wanted) { sim::scheduler().spend(wanted * sim::machine().cycle); }
+void spin_ticks(uint64_t wanted) { sim::kernel().spend(wanted * sim::machine().cycle); }
 
 }  // namespace logjam::platform

@@ -8,6 +8,7 @@
 
 #include "sim/block_costs.h"
 #include "sim/charge.h"
+#include "sim/coverage.h"
 
 using logjam::sim::Access;
 
@@ -22,6 +23,8 @@ void __tsan_func_exit() {}
 void __sanitizer_cov_trace_pc() {
   if (logjam::sim::Cpu* cpu = logjam::sim::running) {
     cpu->now += logjam::sim::block_cost(LOGJAM_SITE) * cpu->per_instruction;
+  } else if (logjam::sim::covered_blocks != nullptr) {
+    logjam::sim::cover(LOGJAM_SITE);
   }
 }
 
@@ -87,7 +90,7 @@ void __tsan_vptr_read(void** at) {
     return *at;                                                                                  \
   }                                                                                              \
   void __tsan_atomic##bits##_store(volatile Type* at, Type value, int order) {                   \
-    logjam::sim::before_atomic_store(LOGJAM_SITE, const_cast<const Type*>(at),                   \
+    logjam::sim::before_atomic_store(LOGJAM_SITE, const_cast<const Type*>(at), sizeof *at,       \
                                      order == __ATOMIC_SEQ_CST);                                 \
     *at = value;                                                                                 \
   }                                                                                              \

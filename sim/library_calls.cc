@@ -1,7 +1,10 @@
 // Library functions that touch memory of the program. The linker sends their calls to the functions
 // here (-Wl,--wrap), which charge the ranges and then call the real function. Other fibers may run
-// while the ranges are charged, but not during the copy, so a copy is never torn.
+// while the ranges are charged, but not during the copy, so a copy is never torn. Under the
+// explorer it is: each piece is a step.
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "sim/charge.h"
 
@@ -18,6 +21,29 @@ void charge(const void* site, const void* at, size_t bytes, Access kind) {
   logjam::sim::access(site, at, bytes, kind);
 }
 
+// Returns the bytes of a piece of a copy: 8, or more in a long copy.
+size_t piece_of(size_t bytes) {
+  constexpr size_t kWord = sizeof(uint64_t), kMostPieces = 32;
+  return std::max(kWord, bytes / kMostPieces / kWord * kWord);
+}
+
+// Calls `copy` with the offset and the length of each piece, whose load and store are steps.
+template <class Copy>
+void in_pieces(const void* site, void* to, const void* from, size_t bytes, const Copy& copy) {
+  const size_t piece = piece_of(bytes), pieces = (bytes + piece - 1) / piece;
+  const bool backwards = from != nullptr && from < to;
+  for (size_t i = 0; i < pieces; ++i) {
+    const size_t at = (backwards ? pieces - 1 - i : i) * piece,
+                 length = std::min(piece, bytes - at);
+    char* target = static_cast<char*>(to) + at;
+    if (from != nullptr) {
+      logjam::sim::access(site, static_cast<const char*>(from) + at, length, Access::kLoad);
+    }
+    logjam::sim::access(site, target, length, Access::kStore);
+    copy(target, at, length);
+  }
+}
+
 }  // namespace
 
 #define LOGJAM_SITE __builtin_return_address(0)
@@ -31,18 +57,32 @@ int __real_memcmp(const void* one, const void* other, size_t bytes);
 void* __real_memchr(const void* at, int value, size_t bytes);
 size_t __real_strnlen(const char* at, size_t bytes);
 double __real_pow(double base, double exponent);
+void* __wrap_memmove(void* to, const void* from, size_t bytes);
 
 void* __wrap_memcpy(void* to, const void* from, size_t bytes) {
+  if (logjam::sim::exploring != nullptr) return __wrap_memmove(to, from, bytes);
   charge(LOGJAM_SITE, from, bytes, Access::kLoad);
   charge(LOGJAM_SITE, to, bytes, Access::kStore);
   return __real_memcpy(to, from, bytes);
 }
 void* __wrap_memmove(void* to, const void* from, size_t bytes) {
+  if (logjam::sim::exploring != nullptr) {
+    in_pieces(LOGJAM_SITE, to, from, bytes, [from](char* target, size_t at, size_t length) {
+      __real_memmove(target, static_cast<const char*>(from) + at, length);
+    });
+    return to;
+  }
   charge(LOGJAM_SITE, from, bytes, Access::kLoad);
   charge(LOGJAM_SITE, to, bytes, Access::kStore);
   return __real_memmove(to, from, bytes);
 }
 void* __wrap_memset(void* to, int value, size_t bytes) {
+  if (logjam::sim::exploring != nullptr) {
+    in_pieces(LOGJAM_SITE, to, nullptr, bytes, [value](char* target, size_t, size_t length) {
+      __real_memset(target, value, length);
+    });
+    return to;
+  }
   charge(LOGJAM_SITE, to, bytes, Access::kStore);
   return __real_memset(to, value, bytes);
 }

@@ -19,32 +19,6 @@ constexpr Picoseconds kBegin = 1'000'000'000'000;
 constexpr Picoseconds kIssueWindow = 1'000'000;    // over which a context's stalls are added up
 constexpr Picoseconds kSkew = 1'000'000;           // of the contexts' beginnings, with a seed but 1
 constexpr Picoseconds kObserverPause = 1'000'000;  // the time of one spin of the observer
-constexpr size_t kStackBytes = size_t{1} << 20;
-// Stacks begin at different sets of a cache.
-constexpr size_t kColours = 31, kColourBytes = 5 * kLineBytes;
-
-// A stack for boost::context: memory of the region, which is kept for the next fiber.
-struct Stack {
-  std::vector<void*>& free;
-  size_t colour;
-
-  boost::context::stack_context allocate() {
-    void* base = nullptr;
-    if (free.empty()) {
-      base = take(kStackBytes, kPageBytes, 0);
-    } else {
-      base = free.back();
-      free.pop_back();
-    }
-    boost::context::stack_context made;
-    made.size = kStackBytes - colour;
-    made.sp = static_cast<char*>(base) + made.size;
-    return made;
-  }
-  void deallocate(boost::context::stack_context& given) {
-    free.push_back(static_cast<char*>(given.sp) - given.size);
-  }
-};
 
 // Returns the last time at which `one` goes before `other`, whose clock does not move.
 Picoseconds last_before(const Cpu& one, const ClockHeap::Entry& other) {
@@ -75,8 +49,6 @@ Scheduler::Scheduler(const Machine& machine)
   cpus_.push_back(std::make_unique<Cpu>(machine.contexts, nullptr));
   // Contexts do not begin at the same moment. Where a program's threads meet depends on that.
   for (auto& cpu : cpus_) cpu->now = kBegin + (machine.seed == 1 ? 0 : jitter_.next() % kSkew);
-  fibers_.push_back(std::make_unique<Fiber>());
-  current_ = fibers_.back().get();
   current_->name = "observer";
   current_->cpu = cpus_.back().get();
   current_->cpu->fiber = current_;
@@ -86,41 +58,18 @@ Scheduler::Scheduler(const Machine& machine)
 Fiber* Scheduler::spawn(std::function<void()> body) {
   const Uncharged free;
   spend(machine_.syscall);
-  fibers_.push_back(std::make_unique<Fiber>());
-  Fiber* fiber = fibers_.back().get();
-  fiber->id = static_cast<uint32_t>(fibers_.size() - 1);
-  fiber->body_ = std::move(body);
-  fiber->context_ = boost::context::fiber(std::allocator_arg,
-                                          Stack{free_stacks_, fiber->id % kColours * kColourBytes},
-                                          [this, fiber](boost::context::fiber&& caller) {
-                                            previous_->context_ = std::move(caller);
-                                            enter(fiber);
-                                            Fiber* after = next();
-                                            previous_ = fiber;
-                                            current_ = after;
-                                            return std::move(after->context_);
-                                          });
+  Fiber* fiber = make_fiber(std::move(body));
   make_ready(fiber, now(), machine_.wake_latency);
   return fiber;
 }
 
 void Scheduler::enter(Fiber* fiber) {
   running = fiber->cpu;
-  fiber->body_();
+  execute_body(fiber);
   running = nullptr;
-  fiber->body_ = nullptr;
   fiber->ended = true;
   for (Fiber* joiner : fiber->joiners) make_ready(joiner, fiber->cpu->now, machine_.wake_latency);
   leave_cpu();
-}
-
-void Scheduler::switch_to(Fiber* fiber) {
-  Fiber* self = current_;
-  if (fiber == self) return;
-  previous_ = self;
-  current_ = fiber;
-  boost::context::fiber from = std::move(fiber->context_).resume();
-  previous_->context_ = std::move(from);
 }
 
 void Scheduler::push(Cpu* cpu) { heap_.push(entry_of(*cpu)); }
@@ -392,7 +341,12 @@ void Scheduler::join(Fiber* fiber) {
   block();
 }
 
-void Scheduler::wait(const void* address, Picoseconds timeout, Picoseconds leaving) {
+void Scheduler::before_wait() {
+  spend(machine_.futex_look);
+  visible();
+}
+
+void Scheduler::wait(const void* address, Picoseconds timeout) {
   const Uncharged free;
   if (timeout != 0) {
     timers_.push(
@@ -400,7 +354,7 @@ void Scheduler::wait(const void* address, Picoseconds timeout, Picoseconds leavi
   }
   waiters_[address].push_back(current_);
   current_->waits_on = address;
-  current_->cpu->now += leaving;
+  current_->cpu->now += machine_.futex_wait - machine_.futex_look;
   block();
 }
 

@@ -28,8 +28,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <boost/context/fiber.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -42,39 +40,10 @@
 #include "platform/random.h"
 #include "sim/caches.h"
 #include "sim/clock_heap.h"
+#include "sim/kernel.h"
 #include "sim/machine.h"
 
 namespace logjam::sim {
-
-class Cpu;
-
-class Fiber {
- public:
-  uint32_t id = 0;
-  std::string name;
-  Cpu* cpu = nullptr;  // where it runs, is ready, or ran last
-  int pinned_socket = -1;
-  bool pinned = false;
-  bool favoured = false;
-  bool ended = false;
-  // The wait that a wake-up ends. `waits` counts the waits, so that a timer knows whether its own
-  // wait is over.
-  uint64_t waits = 0;
-  bool waiting = false;
-  const void* waits_on = nullptr;
-  std::vector<Fiber*> joiners;
-
-  // Prefetches, on the host, where its registers are saved: the one pointer in `context_`.
-  void prefetch_registers() const {
-    static_assert(sizeof context_ == sizeof(void*));
-    __builtin_prefetch(std::bit_cast<void* const*>(&context_)[0]);
-  }
-
- private:
-  friend class Scheduler;
-  boost::context::fiber context_;
-  std::function<void()> body_;
-};
 
 // A hardware context, or the observer.
 class Cpu {
@@ -127,50 +96,44 @@ extern Cpu* running;
 // The clock up to which the running fiber may make visible steps.
 extern Picoseconds horizon;
 
-class Scheduler {
+class Scheduler final : public Kernel {
  public:
   explicit Scheduler(const Machine& machine);
 
   Caches& caches() { return caches_; }
-  Fiber& current() { return *current_; }
   Cpu& current_cpu() { return *current_->cpu; }
-  bool observing() const { return current_->cpu->core == nullptr; }
-  Picoseconds now() const { return current_->cpu->now; }
+  bool observing() const override { return current_->cpu->core == nullptr; }
+  Picoseconds now() const override { return current_->cpu->now; }
+  Fiber* spawn(std::function<void()> body) override;
 
-  // Starts a fiber, which is ready at once. The caller continues.
-  Fiber* spawn(std::function<void()> body);
-  // The functions from here to wait() may switch.
+  // The functions from here to pin_to_socket() may switch.
 
   // Lets every context with an earlier clock run first. Called when `horizon` is reached.
   void visible();
-  // Charges `time` for the fiber's own work, or for the kernel's work for it.
-  void spend(Picoseconds time);
+  void spend(Picoseconds time) override;
   // Records that the context has waited for `time` without taking issue slots, which its siblings
   // on the core had meanwhile.
   void note_stall(Cpu& cpu, Picoseconds time) {
     if (machine_.profile.contexts > 1) add_stall(cpu, time);
   }
-  void yield();
-  void pause();
-  void sleep(Picoseconds time);
-  void join(Fiber* fiber);
-  // Waits until a wake() of the address, or for `timeout` if that is not 0. The context works for
-  // `leaving` before the fiber has left it.
-  void wait(const void* address, Picoseconds timeout, Picoseconds leaving = 0);
+  void yield() override;
+  void pause() override;
+  void sleep(Picoseconds time) override;
+  void join(Fiber* fiber) override;
+  // Lets the kernel read the word once more, in the order of the clocks.
+  void before_wait() override;
+  // Works for the rest of the profile's futex_wait_ns before the fiber has left the context.
+  void wait(const void* address, Picoseconds timeout) override;
+  // Spends the kernel's time for a wake-up; or, if no fiber waits at the call, the time of a system
+  // call that does nothing (a mutex's unlock() calls although the only waiter may be the unlocking
+  // thread). The latency of a wake-up begins with the call.
+  void wake(const void* address, uint32_t most) override;
+  void pin(uint32_t context) override;
+  void pin_to_socket(uint32_t socket) override;
 
-  // Wakes at most `most` of the fibers that wait on the address. The current fiber spends the
-  // kernel's time for a wake-up; or, if no fiber waits at the call, the time of a system call that
-  // does nothing (a mutex's unlock() calls although the only waiter may be the unlocking thread).
-  // The latency of a wake-up begins with the call.
-  void wake(const void* address, uint32_t most);
-  // Moves the current fiber to a context, and keeps it there. May switch.
-  void pin(uint32_t context);
-  // Restricts the current fiber to the contexts of a socket. May switch.
-  void pin_to_socket(uint32_t socket);
-
-  uint64_t switches_given() const { return given_; }
-  uint64_t switches_taken() const { return taken_; }
-  Picoseconds busy_time() const;
+  uint64_t switches_given() const override { return given_; }
+  uint64_t switches_taken() const override { return taken_; }
+  Picoseconds busy_time() const override;
 
  private:
   struct Timer {
@@ -183,8 +146,8 @@ class Scheduler {
     }
   };
 
-  void enter(Fiber* fiber);
-  void switch_to(Fiber* fiber);
+  void enter(Fiber* fiber) override;
+  Fiber* after_end() override { return next(); }
   void push(Cpu* cpu);
   Fiber* next();
   Fiber* next_after(Cpu& cpu);
@@ -211,10 +174,6 @@ class Scheduler {
   ClockHeap heap_;  // contexts with a fiber that does not run now
   std::priority_queue<Timer> timers_;
   std::map<const void*, std::deque<Fiber*>> waiters_;
-  std::vector<std::unique_ptr<Fiber>> fibers_;
-  std::vector<void*> free_stacks_;
-  Fiber* current_ = nullptr;
-  Fiber* previous_ = nullptr;
   uint64_t timers_made_ = 0, given_ = 0, taken_ = 0;
 };
 

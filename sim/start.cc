@@ -62,7 +62,8 @@ extern "C" int __wrap_main(int argc, char** argv) {
   logjam::sim::read_block_costs();
   logjam::sim::begin_lines_report(argc, argv);
   logjam::sim::reserve_region();
-  logjam::sim::start_heap(seed_of(argc, argv));
+  const bool explores = argc > 1 && std::string_view(argv[1]) == "explore";
+  logjam::sim::start_heap(seed_of(argc, argv), explores);
   // main() gets a stack of the region, because all fibers share the variables on it.
   int result = 0;
   void* stack = logjam::sim::take(kStackBytes, logjam::sim::kPageBytes, 0);

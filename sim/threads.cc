@@ -18,29 +18,29 @@ namespace logjam::platform {
 thread::~thread() {
   if (joinable()) std::terminate();
 }
-void thread::start(std::function<void()> body) { fiber_ = sim::scheduler().spawn(std::move(body)); }
-void thread::join() { sim::scheduler().join(std::exchange(fiber_, nullptr)); }
+void thread::start(std::function<void()> body) { fiber_ = sim::kernel().spawn(std::move(body)); }
+void thread::join() { sim::kernel().join(std::exchange(fiber_, nullptr)); }
 
 void pin_to_core(int index) {
-  sim::scheduler().pin(static_cast<uint32_t>(placement().of(static_cast<uint32_t>(index)).number));
+  sim::kernel().pin(static_cast<uint32_t>(placement().of(static_cast<uint32_t>(index)).number));
 }
 void pin_to_socket(int socket) {
   if (socket == kNoSocket || socket_count() == 1) return;
-  sim::scheduler().pin_to_socket(static_cast<uint32_t>(socket));
+  sim::kernel().pin_to_socket(static_cast<uint32_t>(socket));
 }
 
 std::string favour_this_thread() {
-  sim::scheduler().current().favoured = true;
+  sim::kernel().current().favoured = true;
   return "simulated";
 }
-void name_this_thread(const std::string& name) { sim::scheduler().current().name = name; }
+void name_this_thread(const std::string& name) { sim::kernel().current().name = name; }
 bool set_scheduling_class(SchedulingClass wanted) { return wanted == SchedulingClass::kNormal; }
 SchedulingClass scheduling_class() { return SchedulingClass::kNormal; }
 
 // Runs the parts one after the other for the observer, because loading takes no virtual time; for a
 // fiber, side by side.
 void run_tasks(std::span<const NodeParts> groups, void (*run)(void*, uint32_t), void* context) {
-  if (sim::scheduler().observing()) {
+  if (sim::kernel().observing()) {
     for (const NodeParts& group : groups) {
       const sim::OnSocket here(group.node);
       for (const uint32_t part : group.parts) run(context, part);
@@ -69,9 +69,9 @@ int core_of_most(std::span<const InterruptCount>) { return -1; }
 int interrupt_core(const std::string&) { return -1; }
 
 ProcessUse process_use() {
-  const sim::Scheduler& scheduler = sim::scheduler();
-  return {static_cast<double>(scheduler.busy_time()) * 1e-12, scheduler.switches_given(),
-          scheduler.switches_taken()};
+  const sim::Kernel& kernel = sim::kernel();
+  return {static_cast<double>(kernel.busy_time()) * 1e-12, kernel.switches_given(),
+          kernel.switches_taken()};
 }
 
 std::string host_description() { return sim::machine().description(); }
@@ -81,6 +81,7 @@ uint64_t random_number() {
 }
 bool is_simulated() { return true; }
 std::string why_no_disk() {
+  if (sim::kernel().has_disk()) return "";
   return "a simulated machine has no disk: --device=sim:LATENCY_US[:MB_S], nvm[:NS] and null run "
          "on its clock";
 }

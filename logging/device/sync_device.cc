@@ -2,18 +2,23 @@
 // system.
 #include "logging/device/device_file.h"
 #include "logging/device/device_registry.h"
+#include "platform/test_value.h"
 
 namespace logjam {
 namespace {
 
+// Syncs nothing, with 1: tests show that they see a lost write.
+const platform::TestValue skips_syncs("device_skips_syncs");
+
 class SyncDevice final : public Device {
  public:
-  explicit SyncDevice(const DeviceOptions& options) : file_(options, 0) {}
+  explicit SyncDevice(const DeviceOptions& options)
+      : file_(options, 0), syncs_(skips_syncs.get() == 0) {}
 
   uint32_t block_bytes() const override { return 1; }
   void start(uint64_t offset, std::span<const std::byte> bytes, Sync sync, uint32_t) override {
     file_.make_room(offset + bytes.size());
-    file_.write(offset, bytes, sync);
+    file_.write(offset, bytes, syncs_ ? sync : Sync::kNone);
   }
   bool finished(uint32_t) override { return true; }
   void release(uint64_t before) override { file_.release(before); }
@@ -22,6 +27,7 @@ class SyncDevice final : public Device {
 
  private:
   DeviceFile file_;
+  const bool syncs_;
 };
 
 const DeviceRegistration sync_device({

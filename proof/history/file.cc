@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "platform/exploration.h"
 #include "platform/fatal.h"
 
 DEFINE_string(history, "",
@@ -122,6 +123,7 @@ void HistoryArea::acknowledge(TransactionId id) {
   }
   entry_at(begin_ + found->offset).state.store(kAcknowledged, platform::memory_order_release);
   pending_.erase(found);
+  platform::tempt_crash();
 }
 
 void HistoryArea::count(uint32_t counter) {

@@ -86,7 +86,8 @@ TEST(FlagsDeathTest, AMisplacedOneIsRefusedByEachCommand) {
   EXPECT_EXIT(use(kDump, {{"threads", "2"}}), refused,
               "--threads is a flag of run, recover, micro and list, not of dump");
   EXPECT_EXIT(use(kMachine, {{"csv", "x"}}), refused, "not of machine");
-  EXPECT_EXIT(use(kList, {{"log", "silo"}}), refused, "is a flag of run and micro, not of list");
+  EXPECT_EXIT(use(kList, {{"log", "silo"}}), refused,
+              "is a flag of run, micro and explore, not of list");
   EXPECT_EXIT(use(kHelp, {{"seed", "2"}}), refused, "not of help");
   EXPECT_EXIT(use(kRun, {{"silo_epoch_ms", "5"}, {"tpcc_mix", "np"}, {"v", "1"}}),
               testing::ExitedWithCode(0), "");

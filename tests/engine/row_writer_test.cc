@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "platform/files.h"
-#include "tests/memory_files.h"
+#include "proof/disk/memory_files.h"
 #include "tests/wrapped_files.h"
 
 namespace logjam {

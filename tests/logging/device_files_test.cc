@@ -9,8 +9,8 @@
 #include "logging/format/log_reader.h"
 #include "logging/format/segmented_file.h"
 #include "platform/files.h"
+#include "proof/disk/memory_files.h"
 #include "tests/logging/log_fixture.h"
-#include "tests/memory_files.h"
 
 namespace logjam {
 namespace {

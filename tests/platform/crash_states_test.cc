@@ -1,4 +1,4 @@
-// tests/crash_states.h: what a crash may leave, and what it may not.
+// proof/disk/crash_states.h: what a crash may leave, and what it may not.
 #include <functional>
 
 #include "tests/platform/on_memory_files.h"

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <random>
 
-#include "tests/memory_files.h"
+#include "proof/disk/memory_files.h"
 #include "tests/temporary_directory.h"
 #include "tests/wrapped_files.h"
 

@@ -1,5 +1,5 @@
-// tests/memory_files.h: what a test may ask of the file system in memory.
-#include "tests/memory_files.h"
+// proof/disk/memory_files.h: what a test may ask of the file system in memory.
+#include "proof/disk/memory_files.h"
 
 #include <algorithm>
 #include <thread>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "platform/files.h"
-#include "tests/memory_files.h"
+#include "proof/disk/memory_files.h"
 
 namespace logjam {
 

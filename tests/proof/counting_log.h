@@ -1,7 +1,7 @@
 // A small log with one worker, which counts: its transaction n writes n into one of a few rows. So
 // the rows that a recovery returns must be those after some transaction, which says how many
 // transactions the recovery has found. The tests play the lives of such a log on a disk in memory
-// (tests/memory_files.h).
+// (proof/disk/memory_files.h).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/recovery/recover_chain.h"
-#include "tests/memory_files.h"
+#include "proof/disk/memory_files.h"
 
 namespace logjam {
 

@@ -7,8 +7,8 @@
 // log is replaced, the rows are those of the earlier log as it ended, or of the new one.
 //
 // The model is ALICE (Pillai et al., OSDI 2014): each life runs once, uncut, and
-// tests/crash_states.h derives the states of the disk. At each step all states are tried if they
-// are few, and seeded choices if they are many.
+// proof/disk/crash_states.h derives the states of the disk. At each step all states are tried if
+// they are few, and seeded choices if they are many.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 

@@ -274,8 +274,9 @@ TEST(Charge, AnUnlockIsSeenAfterTheStoresBeforeIt) {
                             before_read_modify_write(nullptr, lock);
                             wait_until(machine, start);
                             access(nullptr, address_of(record), 1, Access::kStore);
-                            read_modify_write ? before_read_modify_write(nullptr, lock)
-                                              : before_atomic_store(nullptr, lock, false);
+                            read_modify_write
+                                ? before_read_modify_write(nullptr, lock)
+                                : before_atomic_store(nullptr, lock, sizeof(uint32_t), false);
                             released = true;
                           },
                           [&] {

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/file_image.h"
+#include "proof/disk/file_image.h"
 
 namespace logjam {
 

@@ -1,4 +1,4 @@
-#include "tests/crash_states.h"
+#include "proof/disk/crash_states.h"
 
 #include <glog/logging.h>
 

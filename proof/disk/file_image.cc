@@ -1,6 +1,7 @@
-#include "tests/file_image.h"
+#include "proof/disk/file_image.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 namespace logjam {
@@ -13,7 +14,9 @@ void change_byte(FileImage* image, uint64_t at, std::byte mask) {
 }
 
 SectorPointer share(const Sector& sector) {
-  return sector == Sector{} ? nullptr : std::make_shared<const Sector>(sector);
+  static constexpr Sector kZeros{};
+  if (std::memcmp(sector.data(), kZeros.data(), kSectorBytes) == 0) return nullptr;
+  return std::make_shared<const Sector>(sector);
 }
 
 bool same_bytes(const SectorPointer& one, const SectorPointer& other) {

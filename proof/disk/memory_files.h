@@ -1,5 +1,5 @@
 // A file system in memory for tests. It remembers what the program does to it, and says what a disk
-// could hold if the power had failed at any step (tests/crash_states.h).
+// could hold if the power had failed at any step (proof/disk/crash_states.h).
 //
 //   MemoryFiles disk;
 //   {
@@ -30,8 +30,9 @@
 #include <string_view>
 #include <vector>
 
+#include "platform/exploration.h"
 #include "platform/files.h"
-#include "tests/crash_states.h"
+#include "proof/disk/crash_states.h"
 
 namespace logjam {
 
@@ -69,7 +70,7 @@ class MemoryFiles final : public platform::Files {
   int sync(int file) override;
   int sync_data(int file) override;
   int punch(int file, uint64_t begin, uint64_t bytes) override;
-  // A lock is always free: one program uses the disk.
+  // Takes the lock, which is always free: one program uses the disk.
   int lock(int, bool, bool) override { return 0; }
   int identity(int file, std::pair<uint64_t, uint64_t>* identity) override;
   int status(const std::string& path, platform::FileStatus* status) override;
@@ -110,6 +111,12 @@ class MemoryFiles final : public platform::Files {
   void limit(uint64_t bytes);
 
  private:
+  // A call of the file system: a step of the explorer's, if it explores.
+  struct Call {
+    explicit Call(std::mutex& mutex) : guard(mutex) {}
+    platform::ExploredCall explored;
+    const std::lock_guard<std::mutex> guard;
+  };
   struct Node;
   using NodePointer = std::shared_ptr<Node>;
   struct Open {

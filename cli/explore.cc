@@ -1,0 +1,162 @@
+// logjam explore: rounds in which a seed draws the order of all steps, and where the process
+// crashes.
+#include <fcntl.h>
+#include <gflags/gflags.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/explored_round.h"
+#include "platform/exploration.h"
+#include "platform/fatal.h"
+#include "platform/placement.h"
+#include "platform/random.h"
+
+DEFINE_uint64(rounds, 1000, "how many seeds to explore, from --seed on");
+DECLARE_string(cc);
+DECLARE_string(log);
+DECLARE_uint64(seed);
+
+namespace logjam {
+namespace {
+
+constexpr unsigned kMostSeconds = 60;  // of a round
+
+// Returns the flag's value; "every" if it was not given.
+std::string given_or_every(const char* flag) {
+  const gflags::CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(flag);
+  return info.is_default ? "every" : info.current_value;
+}
+
+// The rounds of this process. Between two rounds it takes and frees no memory of the simulated
+// machine, so that each round finds the same addresses whatever was before it.
+class Campaign {
+ public:
+  Campaign();
+  ~Campaign();
+  Campaign(const Campaign&) = delete;
+  Campaign& operator=(const Campaign&) = delete;
+
+  // Plays the round of a seed. Returns whether nothing was found.
+  bool play(uint64_t seed);
+  void print_sum() const;
+
+ private:
+  void print_found(uint64_t seed, int status) const;
+
+  const std::string scheme_ = given_or_every("log"), protocol_ = given_or_every("cc");
+  std::string directory_;
+  int output_;
+  RoundReport* report_;
+  uint64_t rounds_ = 0, steps_ = 0, switches_ = 0, crashes_ = 0, hash_ = 0;
+  timespec began_{};
+};
+
+Campaign::Campaign() {
+  char directory[] = "/dev/shm/logjam-explore-XXXXXX";
+  if (mkdtemp(directory) == nullptr) platform::fatal("/dev/shm has no room for a directory");
+  directory_ = directory;
+  output_ = memfd_create("logjam-explore", MFD_CLOEXEC);
+  void* shared =
+      mmap(nullptr, sizeof(RoundReport), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  // Several processes write to its end, and each round empties it.
+  if (output_ >= 0) fcntl(output_, F_SETFL, O_APPEND);
+  if (output_ < 0 || shared == MAP_FAILED) platform::fatal("the explorer has no shared memory");
+  report_ = static_cast<RoundReport*>(shared);
+  clock_gettime(CLOCK_MONOTONIC, &began_);
+  platform::begin_coverage();
+}
+
+Campaign::~Campaign() {
+  std::error_code none;
+  std::filesystem::remove_all(directory_, none);
+}
+
+bool Campaign::play(uint64_t seed) {
+  *report_ = {};
+  if (ftruncate(output_, 0) != 0) platform::fatal("the output of a round cannot be kept");
+  const pid_t child = fork();
+  if (child < 0) platform::fatal("the explorer cannot fork a round");
+  if (child == 0) {
+    alarm(kMostSeconds);
+    play_round(seed, scheme_, protocol_, directory_, output_, report_);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+  }
+  ++rounds_;
+  steps_ += report_->steps;
+  switches_ += report_->switches;
+  crashes_ += report_->crashes;
+  hash_ = platform::mix_bits(hash_ ^ report_->hash);
+  if (status == 0 && report_->ended) return true;
+  print_found(seed, status);
+  return false;
+}
+
+void Campaign::print_found(uint64_t seed, int status) const {
+  std::printf("seed                   %" PRIu64 ": ", seed);
+  if (WIFSIGNALED(status)) {
+    std::printf("the run was ended by signal %d\n", WTERMSIG(status));
+  } else if (report_->what[0] != 0) {
+    std::printf("%s\n", report_->what);
+  } else if (report_->judged != 0) {
+    std::printf("what a crash left fails a check\n");
+  } else {
+    std::printf("the run ended with status %d\n", WEXITSTATUS(status));
+  }
+  std::printf("schedule               %s; %" PRIu64 " steps, %" PRIu64 " crashes, hash %016" PRIx64
+              "\n",
+              report_->order, report_->steps, report_->crashes, report_->hash);
+  std::string flags;
+  for (const auto& [name, value] : flags_of_round(seed, scheme_, protocol_)) {
+    if (!value.empty()) flags += " --" + name + "=" + value;
+  }
+  std::printf("flags                 %s\n", flags.c_str());
+  std::printf("again                  logjam explore --log=%s --cc=%s --seed=%" PRIu64
+              " --rounds=1\n",
+              scheme_.c_str(), protocol_.c_str(), seed);
+  char text[1 << 14];
+  const ssize_t bytes = pread(output_, text, sizeof text, 0);
+  if (bytes > 0) std::fwrite(text, 1, static_cast<size_t>(bytes), stdout);
+  std::fflush(stdout);
+}
+
+void Campaign::print_sum() const {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const double seconds = static_cast<double>(now.tv_sec - began_.tv_sec) +
+                         static_cast<double>(now.tv_nsec - began_.tv_nsec) * 1e-9;
+  std::printf("explored               %" PRIu64 " schedules, %" PRIu64
+              " crashes, %.3g steps, %.3g "
+              "switches in %.1f s: %.0f schedules/s\n",
+              rounds_, crashes_, static_cast<double>(steps_), static_cast<double>(switches_),
+              seconds, static_cast<double>(rounds_) / seconds);
+}
+
+}  // namespace
+
+int explore_command() {
+  if (!platform::explores()) {
+    platform::refuse("explore needs the simulated build: make sim; build-sim/logjam explore");
+  }
+  platform::placement();
+  flags_of_round(FLAGS_seed, given_or_every("log"), given_or_every("cc"));  // refuses what it must
+  Campaign campaign;
+  bool good = true;
+  for (uint64_t round = 0; round < FLAGS_rounds && good; ++round) {
+    good = campaign.play(FLAGS_seed + round);
+  }
+  campaign.print_sum();
+  return good ? 0 : platform::kExitViolation;
+}
+
+}  // namespace logjam

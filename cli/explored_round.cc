@@ -1,0 +1,273 @@
+#include "cli/explored_round.h"
+
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "cli/commands.h"
+#include "engine/protocol.h"
+#include "logging/format/manifest_file.h"
+#include "logging/scheme_registry.h"
+#include "platform/exploration.h"
+#include "platform/fatal.h"
+#include "platform/files.h"
+#include "platform/random.h"
+#include "proof/disk/memory_files.h"
+#include "proof/history/file.h"
+
+namespace logjam {
+namespace {
+
+class Draws {
+ public:
+  explicit Draws(uint64_t seed) : random_(seed) {}
+  uint64_t below(uint64_t limit) { return random_.next() % limit; }
+  template <class Choice>
+  Choice one_of(std::initializer_list<Choice> choices) {
+    return choices.begin()[below(choices.size())];
+  }
+  std::string number_of(std::initializer_list<uint64_t> choices) {
+    return std::to_string(one_of(choices));
+  }
+
+ private:
+  platform::SplitMix64 random_;
+};
+
+// The log of a round is on one directory or two.
+const char* const kDirectories[] = {"a", "a,b"};
+
+// Returns whether the scheme keeps a log that is not in memory, because the disk is none.
+bool can_be_explored(const SchemeInfo& scheme) {
+  return scheme.stream_count(1, LogConfig{}) != 0 && !scheme.traits.in_place;
+}
+
+std::string draw_scheme(Draws& draws, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const SchemeInfo& scheme : all_schemes()) {
+    if (can_be_explored(scheme)) names.emplace_back(scheme.name);
+  }
+  std::string drawn = names[draws.below(names.size())];
+  if (wanted == "every") return drawn;
+  const SchemeInfo* scheme = find_scheme(wanted);
+  if (scheme == nullptr) platform::refuse("\"" + wanted + "\" is not a scheme");
+  if (!can_be_explored(*scheme)) {
+    platform::refuse("--log=" + wanted + " cannot be explored: it keeps no log on a disk");
+  }
+  return wanted;
+}
+
+std::string draw_protocol(Draws& draws, const std::string& wanted) {
+  const auto& all = all_protocols();
+  std::string drawn(all[draws.below(all.size())].name);
+  if (wanted == "every") return drawn;
+  if (find_protocol(wanted) == nullptr) platform::refuse("\"" + wanted + "\" is not a protocol");
+  return wanted;
+}
+
+std::string draw_flush(Draws& draws) {
+  switch (draws.below(4)) {
+    case 0:
+      return "txns:" + draws.number_of({2, 8}) + ",us:50";
+    case 1:
+      return "bytes:" + draws.number_of({512, 4096}) + ",us:200";
+    case 2:
+      return "us:" + draws.number_of({1, 20, 300});
+    default:
+      return "";  // whenever the device is idle
+  }
+}
+
+std::string draw_ledger(Draws& draws) {
+  const std::string slots = draws.number_of({1, 4});
+  return "keys:" + draws.number_of({8, 12, 40}) + ",cells:" + draws.number_of({4, 8}) +
+         ",slots:" + slots + ",reads:" + draws.number_of({0, 2, 4}) +
+         ",writes:" + draws.number_of({1, 2, 4}) + ",theta:" + draws.one_of({"0", "0.9"});
+}
+
+// The run of a log from its begin, or from a crash, to the next crash.
+struct Life {
+  uint64_t seed;
+  uint32_t number;               // from 1
+  std::string scheme, protocol;  // as the command line wants them
+  std::string directory;
+  std::vector<std::string> wal_directories;
+  MemoryFiles& disk;
+  int output;
+  RoundReport* report;
+
+  // Returns the name of its histories: recovery may rename them, and the earlier life goes on.
+  std::string history() const { return directory + "/history-" + std::to_string(number); }
+};
+
+[[noreturn]] void live(const Life& life);
+
+// Copies the history of a life, with those of the lives before it, for the next life.
+void copy_history(const Life& from, const Life& to) {
+  std::error_code none;
+  const std::string before = from.history();
+  for (const auto& entry : std::filesystem::directory_iterator(from.directory)) {
+    const std::string path = entry.path();
+    if (path.starts_with(to.history())) std::filesystem::remove(path, none);
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(from.directory)) {
+    const std::string path = entry.path();
+    if (!path.starts_with(before)) continue;
+    std::filesystem::copy_file(path, to.history() + path.substr(before.size()), none);
+  }
+}
+
+void set_flag(const std::string& name, const std::string& value) {
+  if (gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) {
+    platform::fatal("--" + name + "=" + value + " is refused");
+  }
+}
+
+// Recovers one of the states in which a crash now may leave the disk, and judges it; after some
+// crashes it lets the log have another life. Returns the exit status.
+int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
+  constexpr size_t kMostStates = 4;
+  constexpr uint32_t kMostLives = 3;
+  Draws draws(life.seed * platform::kGoldenRatio + crash);
+  // A call that has not returned may have done half of its work.
+  const size_t steps = life.disk.steps();
+  const size_t step = in_a_file_call && steps > 0 && draws.below(2) == 0 ? steps - 1 : steps;
+  const std::vector<CrashState> states =
+      life.disk.states_after(step, kMostStates, draws.below(1 << 20));
+  const CrashState& state = states[draws.below(states.size())];
+  auto& after = *new MemoryFiles(state);
+  new platform::ReplaceFiles(after);
+  const bool began = access(life.history().c_str(), F_OK) == 0;
+  if (find_manifest(life.wal_directories, true).none() && !began) return 0;
+  Life next = {
+      draws.below(~uint64_t{0}), life.number + 1, life.scheme, life.protocol, life.directory,
+      life.wal_directories,      after,           life.output, life.report};
+  copy_history(life, next);
+  if (ftruncate(life.output, 0) != 0) platform::fatal("the output of a recovery cannot be kept");
+  std::printf("crash                  of life %u after %s: %s\n", life.number,
+              step == 0 ? "nothing" : life.disk.step(step - 1).c_str(), state.what.c_str());
+  set_flag("history", next.history());
+  set_flag("verify", "true");
+  set_flag("checkpoint", "");
+  set_flag("continue", "false");
+  const int status = recover_command();
+  std::fflush(stdout);
+  if (status != 0 || life.number == kMostLives || draws.below(6) != 0) return status;
+  live(next);
+}
+
+void put_text(char* to, size_t size, const std::string& text) {
+  std::strncpy(to, text.c_str(), size - 1);
+}
+
+void set_flags(Life* life) {
+  for (const auto& [name, value] : flags_of_round(life->seed, life->scheme, life->protocol)) {
+    // The tables and the directories are those of the first life.
+    if (life->number > 1 && (name == "ledger" || name == "wal_dir")) continue;
+    set_flag(name, value);
+    if (name != "wal_dir") continue;
+    life->wal_directories = {"a"};
+    if (value == kDirectories[1]) life->wal_directories.emplace_back("b");
+  }
+  set_flag("history", life->history());
+  set_flag("continue", life->number > 1 ? "true" : "false");
+}
+
+// Lives a life, in this process, which ends with it.
+void live(const Life& given) {
+  Life life = given;
+  set_flags(&life);
+  Draws draws(~life.seed);
+  platform::Schedule schedule;
+  schedule.seed = life.seed;
+  schedule.most_crashes = life.number == 1 ? 8 : 3;
+  schedule.mean_crash_steps = draws.one_of({1'000, 10'000});
+  // A recovery reads all of its files: that is many steps, and few of them matter.
+  constexpr uint64_t kStepsWithRecovery = 30'000'000;
+  schedule.from_start = life.number == 1 || draws.below(16) == 0;
+  if (schedule.from_start && life.number > 1) schedule.most_steps = kStepsWithRecovery;
+  schedule.late_stores = draws.below(8) != 0;
+  // A safety timeout is longer (LogConfig::safety_timeout_ns), and no other is.
+  constexpr uint64_t kLongestTimeoutNs = 15'000'000;
+  if (draws.below(2) == 0) schedule.longest_timeout_ns = kLongestTimeoutNs;
+  schedule.judge = [&](uint32_t crash, bool in_a_file_call) {
+    return judge(life, crash, in_a_file_call);
+  };
+  RoundReport* report = life.report;
+  const bool first = life.number == 1;
+  schedule.found = [report, first](const platform::Explored& explored) {
+    report->steps += explored.steps;
+    report->switches += explored.switches;
+    report->crashes += explored.crashes;
+    if (first) report->hash = explored.hash;
+    if (first) put_text(report->order, sizeof report->order, explored.order);
+    if (!explored.what.empty()) put_text(report->what, sizeof report->what, explored.what);
+    if (explored.judged != 0) report->judged = explored.judged;
+    report->ended = true;
+    _exit(explored.what.empty() && explored.judged == 0 ? 0 : platform::kExitViolation);
+  };
+  platform::explore(schedule, [] { run_command(); });
+  platform::fatal("the schedule has no end");
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> flags_of_round(uint64_t seed,
+                                                                const std::string& scheme,
+                                                                const std::string& protocol) {
+  Draws draws(seed);
+  std::vector<std::pair<std::string, std::string>> flags;
+  const auto give = [&flags](const char* name, const std::string& value) {
+    flags.emplace_back(name, value);
+  };
+  give("log", draw_scheme(draws, scheme));
+  const bool commands = find_scheme(flags.back().second)->traits.commands;
+  give("cc", draw_protocol(draws, protocol));
+  give("commit", draws.one_of({"sync", "pipelined", "pipelined", "async"}));
+  const std::string records = draws.one_of({"txn", "op"});
+  give("log_records", commands ? "txn" : records);
+  give("threads", draws.number_of({2, 2, 3, 4}));
+  give("transactions", draws.number_of({2, 5, 10}));
+  give("pipeline_depth", draws.number_of({1, 4, 16}));
+  give("locks", draws.one_of({"early", "early", "write", "all"}));
+  give("sockets", "2");
+  give("flush", draw_flush(draws));
+  give("flush_help", draws.one_of({"true", "false"}));
+  give("silo_epoch_ms", "1");
+  give("pwal_ngroup", draws.number_of({0, 2}));
+  give("ledger", draw_ledger(draws));
+  give("wal_dir", kDirectories[draws.below(2)]);
+  const char* checkpoint = draws.one_of({"", "", "s:0.00003", "s:0.0002"});
+  give("checkpoint", commands ? "" : checkpoint);
+  give("seed", std::to_string(seed));
+  give("workload", "ledger");
+  give("device", "sync");
+  give("seconds", "20");
+  give("warmup", "0");
+  give("log_buffer_mb", "1");
+  give("log_prealloc_mb", "1");
+  give("history_mb", "1");
+  give("verify", "false");
+  return flags;
+}
+
+void play_round(uint64_t seed, const std::string& scheme, const std::string& protocol,
+                const std::string& directory, int output, RoundReport* report) {
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    std::filesystem::remove(entry.path());
+  }
+  MemoryFiles disk;
+  const platform::ReplaceFiles replace(disk);
+  live({seed, 1, scheme, protocol, directory, {}, disk, output, report});
+}
+
+}  // namespace logjam

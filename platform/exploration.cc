@@ -1,0 +1,18 @@
+#include "platform/exploration.h"
+
+#include "platform/fatal.h"
+
+namespace logjam::platform {
+
+bool explores() { return false; }
+void explore(const Schedule&, const std::function<void()>&) {
+  fatal("only the simulated build explores");
+}
+void begin_steps() {}
+void begin_coverage() {}
+uint64_t blocks_covered() { return 0; }
+void tempt_crash() {}
+ExploredCall::ExploredCall() : explored_(false) {}
+ExploredCall::~ExploredCall() = default;
+
+}  // namespace logjam::platform

@@ -1,0 +1,54 @@
+// platform/exploration.h of the simulated build.
+#include "platform/exploration.h"
+
+#include <utility>
+
+#include "sim/coverage.h"
+#include "sim/explorer.h"
+
+namespace logjam::platform {
+namespace {
+
+sim::Explorer* waits_to_begin = nullptr;
+
+}  // namespace
+
+bool explores() { return true; }
+
+void explore(const Schedule& schedule, const std::function<void()>& body) {
+  auto* explorer = new sim::Explorer(schedule);  // never destroyed: fibers may still wait
+  sim::put_kernel(explorer);
+  waits_to_begin = schedule.from_start ? nullptr : explorer;
+  if (schedule.from_start) explorer->begin();
+  body();
+  explorer->end();
+  explorer->crash_at_end();
+  schedule.found(explorer->result());
+}
+
+void begin_steps() {
+  if (waits_to_begin != nullptr) std::exchange(waits_to_begin, nullptr)->begin();
+}
+
+void begin_coverage() { sim::begin_coverage(); }
+uint64_t blocks_covered() { return sim::blocks_covered(); }
+
+void tempt_crash() {
+  constexpr uint64_t kTempted = 4;
+  if (sim::Explorer* explorer = sim::Explorer::now_exploring()) {
+    explorer->tempt_crash(kTempted, false);
+  }
+}
+
+ExploredCall::ExploredCall() : explored_(sim::Explorer::now_exploring() != nullptr) {
+  if (explored_) sim::Explorer::now_exploring()->file_call(false);
+  // The file system takes one step.
+  before_ = sim::exploring;
+  sim::exploring = nullptr;
+}
+ExploredCall::~ExploredCall() {
+  sim::exploring = static_cast<sim::Explorer*>(before_);
+  if (explored_) sim::Explorer::now_exploring()->file_call(true);
+}
+
+}  // namespace logjam::platform

@@ -1,0 +1,157 @@
+// The kernel that explores: fibers run one step at a time, in an order that a seed draws, with
+// their stores as late as x86 allows. No step costs anything; the simulated machine's clocks and
+// caches have no part in it.
+//
+// A step is an access of the program to memory that threads share: a load, a store, an atomic
+// operation, a fence, 8 bytes of a copy; or a call of the kernel or of the file system. Before each
+// step another fiber may go on. Accesses to the fiber's own stack are no steps, and of the main
+// thread only the calls are: it loads, waits and reports.
+//
+// Stores. A store is noted in the fiber's StoreBuffer. When another fiber's turn comes, the order
+// draws how many of the noted stores are visible. Read-modify-writes, fences and calls of the
+// kernel make all visible. The fiber's stores to its own stack are visible at once.
+//
+// Time. There is one clock, of kStepTime a step. When no fiber can go on it jumps to the next
+// timer; sometimes, as the seed draws, it does so earlier.
+//
+// Waiting. A fiber that pauses or yields waits until a store of another fiber has landed since its
+// last round began, because what it waits for must come from one. So a spin takes few steps in any
+// order.
+//
+// Crashes. At steps that the seed draws the process is forked, and the child judges what a crash
+// there would leave: only one host thread runs, so a fork is a snapshot. The parent goes on.
+//
+// Two errors end the schedule with a sentence: all fibers wait and no timer runs; or the schedule
+// does not end.
+//
+// Protocol. One host thread. `exploring` is null while the explorer itself, a file system or the
+// main thread runs: the program's accesses are no steps then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platform/exploration.h"
+#include "platform/random.h"
+#include "sim/caches.h"
+#include "sim/kernel.h"
+#include "sim/order.h"
+#include "sim/store_buffer.h"
+
+namespace logjam::sim {
+
+class Explorer final : public Kernel {
+ public:
+  explicit Explorer(const platform::Schedule& schedule);
+  ~Explorer() override;
+
+  // Lets the steps begin, or end. Before and after it fibers change places only where they wait.
+  void begin();
+  void end();
+  // Returns the explorer between its begin() and end(), or null.
+  static Explorer* now_exploring() { return begun_; }
+
+  // Steps of the program. They may switch.
+  void access(const void* site, void* at, size_t bytes, Access kind);
+  void atomic_load(const void* site, const void* at) { step(site, at); }
+  void atomic_store(const void* site, void* at, size_t bytes, bool sequentially_consistent);
+  void read_modify_write(const void* site, const void* at);
+  void fence();
+  // Makes the steps at the begin or the end of a call of the file system.
+  void file_call(bool returned);
+  // Judges a crash here, if there were not too many; tempt_crash() does so one time in `times`.
+  void tempt_crash(uint64_t times, bool in_a_file_call);
+  void crash(bool in_a_file_call);
+  // Judges a crash at the end of the program, however many there were.
+  void crash_at_end();
+  // Makes all stores land, because memory is about to be freed, and none may land in it.
+  void frees();
+
+  Fiber* spawn(std::function<void()> body) override;
+  Picoseconds now() const override;
+  bool observing() const override { return current_->id == 0; }
+  bool has_disk() const override { return true; }
+  void spend(Picoseconds time) override { jumped_ += time; }
+  void yield() override;
+  void pause() override;
+  void sleep(Picoseconds time) override;
+  void join(Fiber* fiber) override;
+  void before_wait() override;
+  void wait(const void* address, Picoseconds timeout) override;
+  void wake(const void* address, uint32_t most) override;
+  void pin(uint32_t) override {}
+  void pin_to_socket(uint32_t) override {}
+
+  const platform::Explored& result() const { return result_; }
+
+ private:
+  enum class State : uint8_t { kReady, kWaiting, kSpinning, kEnded };
+  struct Thread {
+    Fiber* fiber = nullptr;
+    State state = State::kReady;
+    Picoseconds timer = 0;  // when its wait ends; 0: never
+    bool patient = false;   // the timer runs only if it must: Schedule::longest_timeout_ns
+    uint64_t asked = 0;     // the order of its wait among those on the address
+    uint64_t landed = 0;    // stores of its own that others see
+    uint64_t round = 0;     // stores of others that had landed when its round of a spin began
+    uint64_t seen = 0;      // kSpinning: the same of the round that has ended
+    StoreBuffer stores;
+  };
+
+  void enter(Fiber* fiber) override;
+  Fiber* after_end() override;
+  Thread& self() { return *threads_[current_->id]; }
+  void judge_crash(bool in_a_file_call);
+  bool is_on_stack(const void* at) const;
+  void step(const void* site, const void* at);
+  void event();
+  void commit_all();
+  // Counts a store that others see from now on.
+  void landed(Thread& thread) { ++stores_, ++thread.landed; }
+  void block(State state, Picoseconds timeout, bool patient = false);
+  // Lets another fiber go on, or the same one.
+  void give_turn();
+  Fiber* next();
+  void go_on(Thread& from, Fiber* to);
+  bool collect_enabled();
+  bool fire_timer(bool patient = false);
+  bool worker_waits() const;
+  bool spins() const;
+  bool spin_on();
+  bool drain_stores();
+  void fail(const std::string& what);
+  std::string threads_in_words() const;
+
+  const platform::Schedule schedule_;
+  platform::SplitMix64 random_;
+  std::unique_ptr<Order> order_;
+  std::vector<std::unique_ptr<Thread>> threads_;  // by the fibers' numbers
+  std::vector<uint32_t> enabled_;
+  Picoseconds jumped_ = 0;
+  uint64_t turn_end_ = 0, crash_at_ = ~uint64_t{0}, next_event_ = ~uint64_t{0};
+  uint64_t stores_ = 0, waits_ = 0, idle_rounds_ = 0;
+  uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // of spins without effect
+  static Explorer* begun_;
+  platform::Explored result_;
+};
+
+// The explorer, while the program's accesses are steps; else null.
+extern Explorer* exploring;
+
+// While this object lives, accesses are no steps.
+class Unexplored {
+ public:
+  Unexplored() : before_(exploring) { exploring = nullptr; }
+  ~Unexplored() { exploring = before_; }
+  Unexplored(const Unexplored&) = delete;
+  Unexplored& operator=(const Unexplored&) = delete;
+
+ private:
+  Explorer* const before_;
+};
+
+}  // namespace logjam::sim

@@ -1,0 +1,62 @@
+// The stores of a fiber that other fibers do not see yet: x86's store buffer (Owens, Sarkar and
+// Sewell, "A Better x86 Memory Model: x86-TSO", TPHOLs 2009).
+//
+// While a fiber runs, memory is its own view: it has all its stores, also those that are still
+// under way, so that its own loads, copies and library calls need no forwarding. When another
+// fiber's turn comes, the stores that are not visible yet are taken back, the newest first, and
+// when the fiber's turn comes again they are made once more. So each store that was not visible
+// lands later, over what is there then, and in the order of the program.
+//
+// Only the explorer uses these objects, on the one host thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace logjam::sim {
+
+class StoreBuffer {
+ public:
+  // How many stores of up to 8 bytes are under way at most. Real cores have 40 to 70; a bug that
+  // needs more than these shows with fewer, because other fibers may run at each step.
+  static constexpr size_t kMost = 24;
+
+  StoreBuffer() { stores_.reserve(2 * kKept); }
+
+  // Records that the fiber is about to store `bytes` bytes at `at`, at most kLargest. The oldest
+  // stores become visible if there are too many.
+  void note(void* at, size_t bytes);
+  static constexpr size_t kLargest = 128;
+  // Makes the oldest `count` stores visible. The fiber is running.
+  void commit(size_t count) { first_ += count < size() ? count : size(), tidy(); }
+  void commit_all() { stores_.clear(), first_ = 0; }
+  // Takes the stores that are not visible back, because another fiber's turn comes.
+  void take_back();
+  // Makes them again: the fiber's turn has come.
+  void put_back();
+  // Makes the oldest of the stores that were taken back visible.
+  void drain_one();
+
+  size_t size() const { return stores_.size() - first_; }
+
+ private:
+  struct Store {
+    void* at;
+    uint64_t value;  // what was there before; of a store that was taken back, what it stores
+    uint32_t bytes;
+  };
+
+  // Places for stores that are visible already: they are dropped from time to time.
+  static constexpr size_t kKept = kMost * 8;
+
+  static void swap(Store& store);
+  void tidy() {
+    if (first_ == stores_.size()) commit_all();
+  }
+
+  std::vector<Store> stores_;  // oldest first, from first_ on
+  size_t first_ = 0;
+};
+
+}  // namespace logjam::sim

@@ -1,0 +1,81 @@
+"""The explorer: rounds that find nothing, a fault that is found and found again, refusals."""
+
+import os
+import re
+import subprocess
+import unittest
+
+from fixtures import ROOT, InADirectory
+from simulation_test import LOGJAM_SIM, LONGEST_SECONDS
+
+
+class Explore(InADirectory):
+    def explore(self, *words, program=LOGJAM_SIM):
+        """Runs the explorer; returns its exit status and what it printed."""
+        done = subprocess.run([program, "explore", *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False,
+                              timeout=LONGEST_SECONDS)
+        return done.returncode, done.stdout
+
+    def test_nothing_is_lost_in_any_scheme(self):
+        status, printed = self.explore("--rounds=300", "--seed=1")
+        self.assertEqual(status, 0, printed)
+        crashes = int(re.search(r"(\d+) crashes", printed).group(1))
+        self.assertGreater(crashes, 1000)
+
+    def test_no_wake_up_is_lost_where_one_was(self):
+        # Each of these schemes had a commit that waited for a safety timeout (docs/PROOF.md).
+        for scheme in ("nvlog", "poplar", "silo", "pwal"):
+            with self.subTest(scheme):
+                status, printed = self.explore(f"--log={scheme}", "--rounds=100", "--seed=5000")
+                self.assertEqual(status, 0, printed)
+
+    def test_a_seed_is_a_schedule(self):
+        words = ("--rounds=10", "--seed=7", "--log=aether-cd", "--cc=2pl-waitdie")
+        hashes = {re.search(r"hash (\w+)", self.explore(*words)[1]).group(1) for _ in range(2)}
+        self.assertEqual(len(hashes), 1)
+
+    def test_a_lost_write_is_found_and_found_again(self):
+        status, printed = self.explore("--rounds=200", "--log=centr", "--test=device_skips_syncs:1")
+        self.assertEqual(status, 4, printed)
+        self.assertIn("fails a check", printed)
+        again = re.search(r"again +logjam explore (.*)", printed).group(1).split()
+        self.assertEqual(again[-1], "--rounds=1")
+        status, repeated = self.explore(*again, "--test=device_skips_syncs:1")
+        self.assertEqual(status, 4, repeated)
+        schedule = re.search(r"schedule .*", printed).group(0)
+        self.assertIn(schedule, repeated)
+        self.assertEqual(self.explore(*again)[0], 0, "without the fault")
+
+    def test_a_campaign_goes_on_where_it_was_stopped(self):
+        def campaign(rounds):
+            done = subprocess.run(
+                [ROOT / "proof" / "explore.py", f"--rounds={rounds}", "--piece=4",
+                 "--families=silo,command", f"--out={self.directory}", f"--logjam={LOGJAM_SIM}"],
+                stdout=subprocess.PIPE, text=True, check=False, timeout=LONGEST_SECONDS)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            return {line.split()[0]: int(line.split()[1]) for line in done.stdout.splitlines()
+                    if line.startswith(("silo ", "command "))}
+
+        self.assertEqual(campaign(6), {"silo": 6, "command": 6})
+        self.assertEqual(campaign(6), {"silo": 6, "command": 6})
+        self.assertEqual(campaign(8), {"silo": 8, "command": 8})
+
+    def test_what_cannot_be_explored_is_refused(self):
+        for words, sentence in (
+                (("--log=scm",), "cannot be explored"),
+                (("--log=nothing",), "is not a scheme"),
+                (("--cc=nothing",), "is not a protocol")):
+            status, printed = self.explore(*words)
+            self.assertEqual(status, 2, printed)
+            self.assertIn(sentence, printed)
+
+    @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+    def test_the_native_build_does_not_explore(self):
+        status, printed = self.explore(program=os.environ["LOGJAM"])
+        self.assertEqual(status, 2, printed)
+        self.assertIn("needs the simulated build", printed)
+
+
+if __name__ == "__main__":
+    unittest.main()
