@@ -136,10 +136,10 @@ void Campaign::print_sum() const {
   const double seconds = static_cast<double>(now.tv_sec - began_.tv_sec) +
                          static_cast<double>(now.tv_nsec - began_.tv_nsec) * 1e-9;
   std::printf("explored               %" PRIu64 " schedules, %" PRIu64
-              " crashes, %.3g steps, %.3g "
-              "switches in %.1f s: %.0f schedules/s\n",
+              " crashes, %.3g steps, %.3g switches, %" PRIu64 " blocks; hash %016" PRIx64
+              "; %.1f s, %.1f schedules/s\n",
               rounds_, crashes_, static_cast<double>(steps_), static_cast<double>(switches_),
-              seconds, static_cast<double>(rounds_) / seconds);
+              platform::blocks_covered(), hash_, seconds, static_cast<double>(rounds_) / seconds);
 }
 
 }  // namespace

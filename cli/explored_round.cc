@@ -190,9 +190,7 @@ void live(const Life& given) {
   schedule.most_crashes = life.number == 1 ? 8 : 3;
   schedule.mean_crash_steps = draws.one_of({1'000, 10'000});
   // A recovery reads all of its files: that is many steps, and few of them matter.
-  constexpr uint64_t kStepsWithRecovery = 30'000'000;
   schedule.from_start = life.number == 1 || draws.below(16) == 0;
-  if (schedule.from_start && life.number > 1) schedule.most_steps = kStepsWithRecovery;
   schedule.late_stores = draws.below(8) != 0;
   // A safety timeout is longer (LogConfig::safety_timeout_ns), and no other is.
   constexpr uint64_t kLongestTimeoutNs = 15'000'000;
@@ -252,7 +250,7 @@ std::vector<std::pair<std::string, std::string>> flags_of_round(uint64_t seed,
   give("seconds", "20");
   give("warmup", "0");
   give("log_buffer_mb", "1");
-  give("log_prealloc_mb", "1");
+  give("log_prealloc_mb", draws.number_of({0, 0, 0, 1}));
   give("history_mb", "1");
   give("verify", "false");
   return flags;

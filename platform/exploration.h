@@ -29,7 +29,7 @@ struct Schedule {
   uint64_t mean_crash_steps = 0;  // from one crash to the next; 0: there are no crashes
   uint32_t most_crashes = 0;
   bool from_start = true;           // else from begin_steps() on
-  uint64_t most_steps = 3'000'000;  // a longer schedule does not end
+  uint64_t most_steps = 20'000'000;  // a longer schedule does not end
 
   // Judges crash number `crash`, from 0, in a process of its own, in which no other thread runs any
   // more. `in_a_file_call`: the caller of the last call of the file system does not know yet that

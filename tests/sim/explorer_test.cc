@@ -300,12 +300,14 @@ TEST_F(ExplorerDeathTest, AThreadThatSpinsForEverIsFound) {
 TEST_F(ExplorerDeathTest, AScheduleWithoutAnEndIsFound) {
   uint64_t& never = shared_.x;
   const auto program = [&] {
-    Explored::run(Explored::seeded(1), {[&] {
+    platform::Schedule schedule = Explored::seeded(1);
+    schedule.most_steps = 100'000;
+    Explored::run(schedule, {[&] {
                     while (load(never) == 0) {
                     }
                   }});
   };
-  EXPECT_EXIT(program(), testing::ExitedWithCode(7), "has not ended after 3000000 steps");
+  EXPECT_EXIT(program(), testing::ExitedWithCode(7), "has not ended after 100000 steps");
 }
 
 // A crash sees memory as it is at its step, and the run goes on as if there had been none.
