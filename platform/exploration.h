@@ -28,7 +28,7 @@ struct Schedule {
   uint64_t longest_timeout_ns = ~uint64_t{0};
   uint64_t mean_crash_steps = 0;  // from one crash to the next; 0: there are no crashes
   uint32_t most_crashes = 0;
-  bool from_start = true;           // else from begin_steps() on
+  bool from_start = true;            // else from begin_steps() on
   uint64_t most_steps = 20'000'000;  // a longer schedule does not end
 
   // Judges crash number `crash`, from 0, in a process of its own, in which no other thread runs any
