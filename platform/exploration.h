@@ -68,8 +68,8 @@ class ExploredCall {
   ExploredCall& operator=(const ExploredCall&) = delete;
 
  private:
-  const bool explored_;
-  void* before_ = nullptr;  // who watched the accesses
+  [[maybe_unused]] const bool explored_;
+  [[maybe_unused]] void* before_ = nullptr;  // who watched the accesses
 };
 
 }  // namespace logjam::platform
