@@ -15,6 +15,7 @@
 
 #include "cli/commands.h"
 #include "cli/explored_round.h"
+#include "cli/flags.h"
 #include "platform/exploration.h"
 #include "platform/fatal.h"
 #include "platform/placement.h"
@@ -28,12 +29,23 @@ DECLARE_uint64(seed);
 namespace logjam {
 namespace {
 
-constexpr unsigned kMostSeconds = 60;  // of a round
+constexpr unsigned kMostSeconds = 300;  // of a round
 
 // Returns the flag's value; "every" if it was not given.
 std::string given_or_every(const char* flag) {
   const gflags::CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(flag);
   return info.is_default ? "every" : info.current_value;
+}
+
+// Returns the flags that were given, without those that say which rounds, each with a space after
+// it.
+std::string flags_for_again() {
+  std::string text;
+  for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
+    if (flag.is_default || flag.name == "seed" || flag.name == "rounds") continue;
+    text += "--" + flag.name + "=" + flag.current_value + " ";
+  }
+  return text;
 }
 
 // The rounds of this process. Between two rounds it takes and frees no memory of the simulated
@@ -52,7 +64,8 @@ class Campaign {
  private:
   void print_found(uint64_t seed, int status) const;
 
-  const std::string scheme_ = given_or_every("log"), protocol_ = given_or_every("cc");
+  const std::string scheme_ = given_or_every("log"), protocol_ = given_or_every("cc"),
+                    again_ = flags_for_again();
   std::string directory_;
   int output_;
   RoundReport* report_;
@@ -121,9 +134,8 @@ void Campaign::print_found(uint64_t seed, int status) const {
     if (!value.empty()) flags += " --" + name + "=" + value;
   }
   std::printf("flags                 %s\n", flags.c_str());
-  std::printf("again                  logjam explore --log=%s --cc=%s --seed=%" PRIu64
-              " --rounds=1\n",
-              scheme_.c_str(), protocol_.c_str(), seed);
+  std::printf("again                  logjam explore %s--seed=%" PRIu64 " --rounds=1\n",
+              again_.c_str(), seed);
   char text[1 << 14];
   const ssize_t bytes = pread(output_, text, sizeof text, 0);
   if (bytes > 0) std::fwrite(text, 1, static_cast<size_t>(bytes), stdout);

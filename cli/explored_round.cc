@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "cli/commands.h"
+#include "cli/flags.h"
 #include "engine/protocol.h"
 #include "logging/format/manifest_file.h"
 #include "logging/scheme_registry.h"
@@ -130,15 +132,29 @@ void set_flag(const std::string& name, const std::string& value) {
   }
 }
 
+// Returns the names of the flags of the command line, which no seed draws. The first call is made
+// before any flag is set.
+const std::set<std::string>& given_flags() {
+  static const std::set<std::string> given = [] {
+    std::set<std::string> names;
+    for (const auto& flag : own_flags()) {
+      if (!flag.is_default) names.insert(flag.name);
+    }
+    return names;
+  }();
+  return given;
+}
+
 // Recovers one of the states in which a crash now may leave the disk, and judges it; after some
 // crashes it lets the log have another life. Returns the exit status.
 int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
   constexpr size_t kMostStates = 4;
   constexpr uint32_t kMostLives = 3;
   Draws draws(life.seed * platform::kGoldenRatio + crash);
-  // A call that has not returned may have done half of its work.
+  // A call that has not returned may have done a part of its work.
   const size_t steps = life.disk.steps();
-  const size_t step = in_a_file_call && steps > 0 && draws.below(2) == 0 ? steps - 1 : steps;
+  const size_t begun = in_a_file_call ? life.disk.steps_before_call() : steps;
+  const size_t step = begun + draws.below(steps - begun + 1);
   const std::vector<CrashState> states =
       life.disk.states_after(step, kMostStates, draws.below(1 << 20));
   const CrashState& state = states[draws.below(states.size())];
@@ -155,11 +171,13 @@ int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
               step == 0 ? "nothing" : life.disk.step(step - 1).c_str(), state.what.c_str());
   set_flag("history", next.history());
   set_flag("verify", "true");
+  const std::string checkpoint = gflags::GetCommandLineFlagInfoOrDie("checkpoint").current_value;
   set_flag("checkpoint", "");
   set_flag("continue", "false");
   const int status = recover_command();
   std::fflush(stdout);
   if (status != 0 || life.number == kMostLives || draws.below(6) != 0) return status;
+  set_flag("checkpoint", checkpoint);
   live(next);
 }
 
@@ -200,7 +218,7 @@ void live(const Life& given) {
   };
   RoundReport* report = life.report;
   const bool first = life.number == 1;
-  schedule.found = [report, first](const platform::Explored& explored) {
+  schedule.ended = [report, first](const platform::Explored& explored) {
     report->steps += explored.steps;
     report->switches += explored.switches;
     report->crashes += explored.crashes;
@@ -223,11 +241,12 @@ std::vector<std::pair<std::string, std::string>> flags_of_round(uint64_t seed,
   Draws draws(seed);
   std::vector<std::pair<std::string, std::string>> flags;
   const auto give = [&flags](const char* name, const std::string& value) {
-    flags.emplace_back(name, value);
+    if (!given_flags().contains(name)) flags.emplace_back(name, value);
   };
-  give("log", draw_scheme(draws, scheme));
-  const bool commands = find_scheme(flags.back().second)->traits.commands;
-  give("cc", draw_protocol(draws, protocol));
+  const std::string log = draw_scheme(draws, scheme);
+  const bool commands = find_scheme(log)->traits.commands;
+  flags.emplace_back("log", log);
+  flags.emplace_back("cc", draw_protocol(draws, protocol));
   give("commit", draws.one_of({"sync", "pipelined", "pipelined", "async"}));
   const std::string records = draws.one_of({"txn", "op"});
   give("log_records", commands ? "txn" : records);
@@ -244,7 +263,7 @@ std::vector<std::pair<std::string, std::string>> flags_of_round(uint64_t seed,
   give("wal_dir", kDirectories[draws.below(2)]);
   const char* checkpoint = draws.one_of({"", "", "s:0.00003", "s:0.0002"});
   give("checkpoint", commands ? "" : checkpoint);
-  give("seed", std::to_string(seed));
+  flags.emplace_back("seed", std::to_string(seed));
   give("workload", "ledger");
   give("device", "sync");
   give("seconds", "20");

@@ -18,8 +18,9 @@ struct RoundReport {
   char what[16384];  // what was wrong by itself; empty: nothing
 };
 
-// Returns the flags of a round, by name. They follow from the seed, and from --log and --cc unless
-// these are "every".
+// Returns the flags of a round, by name, but those that the command line gives. They follow from
+// the seed, and from --log and --cc unless these are "every". The first call is made before any
+// round.
 std::vector<std::pair<std::string, std::string>> flags_of_round(uint64_t seed,
                                                                 const std::string& scheme,
                                                                 const std::string& protocol);

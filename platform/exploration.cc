@@ -11,7 +11,7 @@ void explore(const Schedule&, const std::function<void()>&) {
 void begin_steps() {}
 void begin_coverage() {}
 uint64_t blocks_covered() { return 0; }
-void tempt_crash() {}
+void maybe_crash() {}
 ExploredCall::ExploredCall() : explored_(false) {}
 ExploredCall::~ExploredCall() = default;
 

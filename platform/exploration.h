@@ -37,14 +37,14 @@ struct Schedule {
   std::function<int(uint32_t crash, bool in_a_file_call)> judge;
   // The schedule has ended: by itself, or because something is wrong. Then threads are left in the
   // middle of their work, so the function ends the process.
-  std::function<void(const Explored&)> found;
+  std::function<void(const Explored&)> ended;
 };
 
 // Returns whether this build explores.
 bool explores();
 
 // Runs `body` on the calling thread, and the threads that it starts, under the schedule, and calls
-// found(). Called once in a process, by the main thread.
+// ended(). Called once in a process, by the main thread.
 void explore(const Schedule& schedule, const std::function<void()>& body);
 
 // Begins the steps of a schedule that does not begin with its body. Until then threads change
@@ -56,7 +56,7 @@ void begin_coverage();
 uint64_t blocks_covered();
 
 // Lets the schedule crash here now and then, because a crash would show much.
-void tempt_crash();
+void maybe_crash();
 
 // A call of the file system, from its construction to its destruction: steps of the schedule, and
 // what is between them is one step. Without a schedule it does nothing.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Explores schedules on all cores: seed after seed of `build-sim/logjam explore`, for every family
-of log schemes and every protocol in turn, until the rounds are made or something is found.
+"""Explores schedules on all cores: seed after seed of `build-sim/logjam explore`, for every log
+scheme in turn, until the rounds are made or something is found.
 
-A campaign's file keeps the next seed of each family, and what was explored so far: the same command
+A campaign's file keeps the next seed of each scheme, and what was explored so far: the same command
 goes on where it was stopped. What is found is printed with the command that finds it again, and its
 output is kept beside the file.
 """
@@ -17,17 +17,6 @@ import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FAMILIES = {
-    "centralized": ["centr", "centr-faa", "centr-lockflush"],
-    "aether": ["aether-c", "aether-d", "aether-cd", "aether-cde", "aether-cd-socket"],
-    "distributed": ["dlog-r", "dlog-s"],
-    "eleda": ["eleda", "eleda-crawl", "eleda-bitmap"],
-    "pwal": ["pwal"],
-    "poplar": ["poplar"],
-    "silo": ["silo"],
-    "nvm": ["nvmd", "nvlog"],
-    "command": ["command"],
-}
 SUMS = ("schedules", "crashes", "steps", "switches", "blocks")
 SUM = re.compile(r"^explored +(?P<schedules>\S+) schedules, (?P<crashes>\S+) crashes, "
                  r"(?P<steps>\S+) steps, (?P<switches>\S+) switches, (?P<blocks>\S+) blocks",
@@ -36,20 +25,28 @@ SUM = re.compile(r"^explored +(?P<schedules>\S+) schedules, (?P<crashes>\S+) cra
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--rounds", type=int, default=1000, help="of each family")
+    parser.add_argument("--rounds", type=int, default=1000, help="of each scheme")
     parser.add_argument("--seed", type=int, default=1, help="the first one")
-    parser.add_argument("--families", default=",".join(FAMILIES),
-                        help="some of " + ", ".join(FAMILIES))
+    parser.add_argument("--schemes", default="", help="some of them, separated by commas")
     parser.add_argument("--piece", type=int, default=100, help="seeds that one process explores")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--logjam", default=os.path.join(ROOT, "build-sim", "logjam"))
     parser.add_argument("--out", default=os.path.join(ROOT, "build", "explore"),
                         help="the directory of the campaign's file")
-    given = parser.parse_args()
-    unknown = set(given.families.split(",")) - set(FAMILIES)
-    if unknown:
-        parser.error(f"no families: {', '.join(sorted(unknown))}; there are {', '.join(FAMILIES)}")
-    return given
+    return parser.parse_args()
+
+
+def explorable(logjam):
+    """Lists the schemes that the registry has and the explorer takes."""
+    listed = subprocess.run([logjam, "list", "--json", "schemes"], stdout=subprocess.PIPE,
+                            text=True, check=True)
+    return [scheme["name"] for scheme in json.loads(listed.stdout)["schemes"]
+            if scheme["logs"] and not scheme["in_place"]]
+
+
+def revision_of(logjam):
+    return subprocess.run([logjam, "--version"], stdout=subprocess.PIPE, text=True,
+                          check=False).stdout.strip()
 
 
 class Campaign:
@@ -60,49 +57,60 @@ class Campaign:
         self.lock = threading.Lock()
         self.began = time.monotonic()
         self.found = []
+        self.busy = set()
         os.makedirs(given.out, exist_ok=True)
         self.path = os.path.join(given.out, "campaign.json")
-        self.families = {}
+        kept = {"revision": revision_of(given.logjam), "schemes": {}}
         if os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as file:
-                self.families = json.load(file)
-        for family in given.families.split(","):
-            self.families.setdefault(family, {"next": given.seed, **dict.fromkeys(SUMS, 0)})
+                earlier = json.load(file)
+            if earlier["revision"] != kept["revision"]:
+                sys.exit(f"{self.path} is of {earlier['revision']}, and the program is of "
+                         f"{kept['revision']}: remove the file, or give another --out")
+            kept = earlier
+        self.kept, self.schemes = kept, kept["schemes"]
+        known = explorable(given.logjam)
+        self.names = given.schemes.split(",") if given.schemes else known
+        unknown = sorted(set(self.names) - set(known))
+        if unknown:
+            sys.exit(f"{', '.join(unknown)} cannot be explored; {', '.join(known)} can")
+        for name in self.names:
+            self.schemes.setdefault(name, {"next": given.seed, **dict.fromkeys(SUMS, 0)})
         self.before = self.explored()
 
     def explored(self):
-        return sum(family["schedules"] for family in self.families.values())
+        return sum(scheme["schedules"] for scheme in self.schemes.values())
 
     def take(self):
-        """Returns a family's scheme, the first seed and the number of a piece, or None."""
+        """Returns the next piece: a scheme, its first seed and how many; or None."""
         with self.lock:
-            if self.found:
+            end = self.given.seed + self.given.rounds
+            names = [name for name in self.names
+                     if name not in self.busy and self.schemes[name]["next"] < end]
+            if self.found or not names:
                 return None
-            names = [name for name in self.given.families.split(",")
-                     if self.families[name]["next"] < self.given.seed + self.given.rounds]
-            if not names:
-                return None
-            name = min(names, key=lambda one: self.families[one]["next"])
-            seed = self.families[name]["next"]
-            count = min(self.given.piece, self.given.seed + self.given.rounds - seed)
-            self.families[name]["next"] += count
-            schemes = FAMILIES[name]
-            return name, schemes[seed // self.given.piece % len(schemes)], seed, count
+            name = min(names, key=lambda one: self.schemes[one]["next"])
+            self.busy.add(name)
+            seed = self.schemes[name]["next"]
+            return name, seed, min(self.given.piece, end - seed)
 
-    def explore(self, name, scheme, seed, count):
-        command = [self.given.logjam, "explore", f"--log={scheme}", f"--seed={seed}",
+    def explore(self, name, seed, count):
+        command = [self.given.logjam, "explore", f"--log={name}", f"--seed={seed}",
                    f"--rounds={count}"]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", check=False)
         sums = SUM.search(done.stdout)
         with self.lock:
-            family = self.families[name]
+            scheme = self.schemes[name]
+            self.busy.remove(name)
             for key in SUMS if sums else ():
                 value = int(float(sums[key]))
-                family[key] = max(family[key], value) if key == "blocks" else family[key] + value
-            if done.returncode != 0:
-                kept = os.path.join(self.given.out, f"found-{scheme}-{seed}.txt")
-                with open(kept, "w", encoding="utf-8") as file:
+                scheme[key] = max(scheme[key], value) if key == "blocks" else scheme[key] + value
+            if done.returncode == 0:
+                scheme["next"] = seed + count
+            else:
+                path = os.path.join(self.given.out, f"found-{name}-{seed}.txt")
+                with open(path, "w", encoding="utf-8") as file:
                     file.write(" ".join(command) + "\n" + done.stdout)
                 self.found.append(done.stdout)
             self.keep()
@@ -110,15 +118,15 @@ class Campaign:
 
     def keep(self):
         with open(self.path + ".new", "w", encoding="utf-8") as file:
-            json.dump(self.families, file, indent=1)
+            json.dump(self.kept, file, indent=1)
         os.replace(self.path + ".new", self.path)
 
     def print_progress(self, name):
         minutes = (time.monotonic() - self.began) / 60
-        crashes = sum(family["crashes"] for family in self.families.values())
+        crashes = sum(scheme["crashes"] for scheme in self.schemes.values())
         print(f"{self.explored()} schedules, {crashes} crashes; "
               f"{(self.explored() - self.before) / minutes:.0f} schedules a minute; {name}: "
-              f"{self.families[name]['blocks']} blocks in a piece", flush=True)
+              f"{self.schemes[name]['blocks']} blocks in a piece", flush=True)
 
     def work(self):
         while (piece := self.take()) is not None:
@@ -134,10 +142,10 @@ def main():
         thread.join()
     for found in campaign.found:
         print(found)
-    print(f"{'family':12} {'schedules':>10} {'crashes':>10} {'steps':>12} {'blocks':>8}")
-    for name, family in campaign.families.items():
-        print(f"{name:12} {family['schedules']:10} {family['crashes']:10} {family['steps']:12.3g} "
-              f"{family['blocks']:8}")
+    print(f"{'scheme':16} {'schedules':>10} {'crashes':>10} {'steps':>12} {'blocks':>8}")
+    for name, scheme in campaign.schemes.items():
+        print(f"{name:16} {scheme['schedules']:10} {scheme['crashes']:10} {scheme['steps']:12.3g} "
+              f"{scheme['blocks']:8}")
     return 1 if campaign.found else 0
 
 

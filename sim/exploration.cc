@@ -23,7 +23,7 @@ void explore(const Schedule& schedule, const std::function<void()>& body) {
   body();
   explorer->end();
   explorer->crash_at_end();
-  schedule.found(explorer->result());
+  schedule.ended(explorer->result());
 }
 
 void begin_steps() {
@@ -33,10 +33,10 @@ void begin_steps() {
 void begin_coverage() { sim::begin_coverage(); }
 uint64_t blocks_covered() { return sim::blocks_covered(); }
 
-void tempt_crash() {
-  constexpr uint64_t kTempted = 4;
+void maybe_crash() {
+  constexpr uint64_t kTimes = 4;
   if (sim::Explorer* explorer = sim::Explorer::now_exploring()) {
-    explorer->tempt_crash(kTempted, false);
+    explorer->maybe_crash(kTimes, false);
   }
 }
 

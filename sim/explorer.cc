@@ -33,12 +33,6 @@ constexpr uint64_t kEarlyTimers = 64, kEarlyStores = 4, kFileCallCrashes = 32;
 Explorer::Explorer(const platform::Schedule& schedule)
     : schedule_(schedule), random_(schedule.seed), order_(make_order(schedule.order, random_)) {
   if (order_ == nullptr) platform::refuse("\"" + schedule.order + "\" is not an order of steps");
-  // The main thread's stack is not made here. Of a frame at its begin all that the run uses is
-  // below.
-  constexpr ptrdiff_t kBelow = ptrdiff_t{4} << 20, kAbove = 4096;
-  const char* here = static_cast<const char*>(__builtin_frame_address(0));
-  current_->stack_begin = here - kBelow;
-  current_->stack_end = here + kAbove;
   threads_.push_back(std::make_unique<Thread>());
   threads_.back()->fiber = current_;
   result_.order = order_->name();
@@ -48,7 +42,7 @@ Explorer::~Explorer() { end(); }
 
 void Explorer::begin() {
   begun_ = this;
-  turn_end_ = order_->steps(current_->id);
+  turn_end_ = order_->turn_end(current_->id, result_.steps);
   if (schedule_.mean_crash_steps != 0) {
     crash_at_ = 1 + random_.next() % (2 * schedule_.mean_crash_steps);
   }
@@ -94,8 +88,7 @@ void Explorer::access(const void* site, void* at, size_t bytes, Access kind) {
     commit_all();
     return landed(thread);
   }
-  if (thread.stores.size() == StoreBuffer::kMost) landed(thread);
-  thread.stores.note(at, bytes);
+  if (thread.stores.note(at, bytes)) landed(thread);
 }
 
 void Explorer::atomic_store(const void* site, void* at, size_t bytes,
@@ -117,17 +110,17 @@ void Explorer::fence() {
 
 void Explorer::file_call(bool returned) {
   commit_all();
-  tempt_crash(kFileCallCrashes, returned);
+  maybe_crash(kFileCallCrashes, returned);
   step(nullptr, nullptr);
 }
 
-void Explorer::tempt_crash(uint64_t times, bool in_a_file_call) {
+void Explorer::maybe_crash(uint64_t times, bool in_a_file_call) {
   if (schedule_.mean_crash_steps == 0 || random_.next() % times != 0) return;
   const Unexplored free;
   crash(in_a_file_call);
 }
 
-void Explorer::frees() { commit_all(); }
+void Explorer::before_free() { commit_all(); }
 
 void Explorer::commit_all() {
   Thread& thread = self();
@@ -161,12 +154,12 @@ void Explorer::judge_crash(bool in_a_file_call) {
   while (waitpid(child, &status, 0) < 0) {
   }
   result_.judged = WIFEXITED(status) ? WEXITSTATUS(status) : platform::kExitFailed;
-  if (result_.judged != 0) schedule_.found(result_);
+  if (result_.judged != 0) schedule_.ended(result_);
 }
 
 void Explorer::fail(const std::string& what) {
   result_.what = what + threads_in_words();
-  schedule_.found(result_);
+  schedule_.ended(result_);
 }
 
 // Returns a line for each thread: what it does, and where it is.
@@ -220,10 +213,10 @@ Fiber* Explorer::next() {
     if (collect_enabled()) {
       const uint64_t drawn = random_.next();
       if (drawn % kEarlyTimers == 0 && fire_timer()) continue;
-      const size_t chosen = order_->choose(enabled_, current_->id);
+      const size_t chosen = order_->choose(enabled_, current_->id, result_.steps);
       Thread& thread = *threads_[enabled_[chosen]];
       thread.state = State::kReady;
-      turn_end_ = result_.steps + order_->steps(thread.fiber->id);
+      turn_end_ = order_->turn_end(thread.fiber->id, result_.steps);
       next_event_ = std::min({turn_end_, crash_at_, schedule_.most_steps});
       return thread.fiber;
     }

@@ -63,13 +63,13 @@ class Explorer final : public Kernel {
   void fence();
   // Makes the steps at the begin or the end of a call of the file system.
   void file_call(bool returned);
-  // Judges a crash here, if there were not too many; tempt_crash() does so one time in `times`.
-  void tempt_crash(uint64_t times, bool in_a_file_call);
+  // Judges a crash here, if there were not too many; maybe_crash() does so one time in `times`.
+  void maybe_crash(uint64_t times, bool in_a_file_call);
   void crash(bool in_a_file_call);
   // Judges a crash at the end of the program, however many there were.
   void crash_at_end();
   // Makes all stores land, because memory is about to be freed, and none may land in it.
-  void frees();
+  void before_free();
 
   Fiber* spawn(std::function<void()> body) override;
   Picoseconds now() const override;
@@ -116,7 +116,6 @@ class Explorer final : public Kernel {
   // Lets another fiber go on, or the same one.
   void give_turn();
   Fiber* next();
-  void go_on(Thread& from, Fiber* to);
   bool collect_enabled();
   bool fire_timer(bool patient = false);
   bool worker_waits() const;

@@ -197,7 +197,7 @@ void* allocate(size_t bytes, size_t alignment, const void* site) {
 void release(void* piece) {
   if (piece == nullptr) return;
   if (!in_region(piece)) return std::free(piece);
-  if (exploring != nullptr) exploring->frees();
+  if (exploring != nullptr) exploring->before_free();
   Pieces& kind = pieces_of(piece);
   auto* freed = static_cast<Free*>(piece);
   freed->next = kind.free;

@@ -125,7 +125,8 @@ class Kernel {
 // Returns the kernel of the program's threads: the scheduler, unless another one was put in its
 // place.
 Kernel& kernel();
-// Puts a kernel in place of the one that there is. It is never destroyed.
+// Puts a kernel in place of the one that there is; null: the scheduler again. The kernel lives for
+// as long as it is there.
 void put_kernel(Kernel* kernel);
 
 }  // namespace logjam::sim

@@ -17,8 +17,10 @@ class RandomOrder final : public Order {
 
   std::string name() const override { return "random, " + std::to_string(mean_) + " steps"; }
   // Draws a number up to twice the mean. That is cheaper than a geometric distribution.
-  uint64_t steps(uint32_t) override { return 1 + random_.next() % (2 * mean_); }
-  size_t choose(std::span<const uint32_t> enabled, uint32_t) override {
+  uint64_t turn_end(uint32_t, uint64_t step) override {
+    return step + 1 + random_.next() % (2 * mean_);
+  }
+  size_t choose(std::span<const uint32_t> enabled, uint32_t, uint64_t) override {
     return random_.next() % enabled.size();
   }
 
@@ -34,7 +36,7 @@ class PctOrder final : public Order {
     const uint64_t changes = random_.next() % (kMostChanges + 1);
     // No order knows how long its schedule will be.
     length_ = uint64_t{1} << (kShortestLog2 + random_.next() % kLengths);
-    for (uint64_t i = 0; i < changes; ++i) changes_.push_back(random_.next() % length_);
+    for (uint64_t i = 0; i < changes; ++i) changes_.push_back(1 + random_.next() % length_);
     std::ranges::sort(changes_);
   }
 
@@ -42,23 +44,14 @@ class PctOrder final : public Order {
     return "pct, " + std::to_string(changes_.size()) + " changes in " + std::to_string(length_) +
            " steps";
   }
-  // Limits the turn: a fiber that goes on for very long waits for another one without saying so.
-  uint64_t steps(uint32_t fiber) override {
-    constexpr uint64_t kLongest = 20'000;
-    const uint64_t left =
-        next_ < changes_.size() ? changes_[next_] - std::min(changes_[next_], step_) + 1 : kLongest;
-    const uint64_t steps = std::min(left, kLongest);
-    lasts_ = steps, last_fiber_ = fiber;
-    step_ += steps;
-    return steps;
+  uint64_t turn_end(uint32_t, uint64_t step) override {
+    turn_began_ = step;
+    return next_ < changes_.size() ? std::min(changes_[next_], step + kLongest) : step + kLongest;
   }
-  size_t choose(std::span<const uint32_t> enabled, uint32_t current) override {
-    if (next_ < changes_.size() && step_ > changes_[next_]) {
-      ++next_;
-      gives_way(current);
-    } else if (lasts_ >= kTooLong && current == last_fiber_) {
-      gives_way(current);
-    }
+  size_t choose(std::span<const uint32_t> enabled, uint32_t current, uint64_t step) override {
+    // A fiber that goes on for very long waits for another one without saying so.
+    if (step >= turn_began_ + kLongest) gives_way(current);
+    for (; next_ < changes_.size() && changes_[next_] <= step; ++next_) gives_way(current);
     return static_cast<size_t>(
         std::ranges::max_element(enabled, {}, [this](uint32_t fiber) { return priority(fiber); }) -
         enabled.begin());
@@ -69,7 +62,7 @@ class PctOrder final : public Order {
   }
 
  private:
-  static constexpr uint64_t kTooLong = 20'000;
+  static constexpr uint64_t kLongest = 20'000;
 
   int64_t priority(uint32_t fiber) {
     while (priorities_.size() <= fiber) {
@@ -79,8 +72,7 @@ class PctOrder final : public Order {
   }
 
   SplitMix64& random_;
-  uint64_t length_ = 0, step_ = 0, lasts_ = 0;
-  uint32_t last_fiber_ = 0;
+  uint64_t length_ = 0, turn_began_ = 0;
   std::vector<uint64_t> changes_;  // steps at which the running fiber falls, ascending
   size_t next_ = 0;
   std::vector<int64_t> priorities_;  // by fiber
@@ -95,8 +87,8 @@ class TurnsOrder final : public Order {
   }
 
   std::string name() const override { return "turns of " + std::to_string(turn_) + " steps"; }
-  uint64_t steps(uint32_t) override { return turn_; }
-  size_t choose(std::span<const uint32_t> enabled, uint32_t current) override {
+  uint64_t turn_end(uint32_t, uint64_t step) override { return step + turn_; }
+  size_t choose(std::span<const uint32_t> enabled, uint32_t current, uint64_t) override {
     const auto next = std::ranges::upper_bound(enabled, current);
     return next == enabled.end() ? 0 : static_cast<size_t>(next - enabled.begin());
   }

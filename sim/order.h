@@ -28,11 +28,12 @@ class Order {
   // Returns the order in words: "pct, 3 changes".
   virtual std::string name() const = 0;
 
-  // Returns for how many steps the fiber goes on before choose() is asked again.
-  virtual uint64_t steps(uint32_t fiber) = 0;
-  // Returns which of the fibers goes on: an index. They can all go on, and `enabled` has at least
-  // one. `current` is the fiber that ran.
-  virtual size_t choose(std::span<const uint32_t> enabled, uint32_t current) = 0;
+  // Returns the step up to which the fiber, which goes on at `step`, does so. Then, or when it
+  // waits before, choose() is asked again.
+  virtual uint64_t turn_end(uint32_t fiber, uint64_t step) = 0;
+  // Returns which of the fibers goes on at `step`: an index. They can all go on, and `enabled` has
+  // at least one. `current` is the fiber that ran.
+  virtual size_t choose(std::span<const uint32_t> enabled, uint32_t current, uint64_t step) = 0;
   // Notes that the fiber waits actively for something, so that others should run first.
   virtual void gives_way(uint32_t) {}
 };

@@ -6,7 +6,7 @@
 
 namespace logjam::sim {
 
-void StoreBuffer::note(void* at, size_t bytes) {
+bool StoreBuffer::note(void* at, size_t bytes) {
   for (size_t done = 0; done < bytes;) {
     auto* from = static_cast<char*>(at) + done;
     const size_t piece = std::min<size_t>(bytes - done, sizeof(uint64_t));
@@ -15,11 +15,13 @@ void StoreBuffer::note(void* at, size_t bytes) {
     stores_.push_back(store);
     done += piece;
   }
-  if (size() > kMost) first_ = stores_.size() - kMost;
+  const bool full = size() > kMost;
+  if (full) first_ = stores_.size() - kMost;
   if (stores_.size() > kKept) {
     stores_.erase(stores_.begin(), stores_.begin() + static_cast<ptrdiff_t>(first_));
     first_ = 0;
   }
+  return full;
 }
 
 void StoreBuffer::swap(Store& store) {

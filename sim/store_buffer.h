@@ -24,9 +24,9 @@ class StoreBuffer {
 
   StoreBuffer() { stores_.reserve(2 * kKept); }
 
-  // Records that the fiber is about to store `bytes` bytes at `at`, at most kLargest. The oldest
-  // stores become visible if there are too many.
-  void note(void* at, size_t bytes);
+  // Records that the fiber is about to store `bytes` bytes at `at`, at most kLargest. If there are
+  // too many stores, the oldest become visible. Returns whether any did.
+  bool note(void* at, size_t bytes);
   static constexpr size_t kLargest = 128;
   // Makes the oldest `count` stores visible. The fiber is running.
   void commit(size_t count) { first_ += count < size() ? count : size(), tidy(); }

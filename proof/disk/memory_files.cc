@@ -112,7 +112,7 @@ int MemoryFiles::open_file(int file, FileCall call, bool writes, Open** open) {
 }
 
 int MemoryFiles::open(const std::string& path, int flags, int) {
-  const Call step(mutex_);
+  const Call step(*this);
   CHECK_EQ(flags & O_APPEND, 0);
   if (const int error = failure(path, FileCall::kOpen); error != 0) return -error;
   Entry entry;
@@ -138,12 +138,12 @@ int MemoryFiles::open(const std::string& path, int flags, int) {
 }
 
 void MemoryFiles::close(int file) {
-  const Call step(mutex_);
+  const Call step(*this);
   CHECK_EQ(open_.erase(file), 1u);
 }
 
 int64_t MemoryFiles::read(int file, uint64_t offset, std::span<std::byte> into) {
-  const Call step(mutex_);
+  const Call step(*this);
   Open* open = nullptr;
   if (const int error = open_file(file, FileCall::kRead, false, &open); error != 0) return -error;
   const FileImage& image = open->node->image;
@@ -165,7 +165,7 @@ int64_t MemoryFiles::read(int file, uint64_t offset, std::span<std::byte> into) 
 
 int64_t MemoryFiles::write(int file, uint64_t offset, std::span<const std::byte> bytes,
                            bool synced) {
-  const Call step(mutex_);
+  const Call step(*this);
   Open* open = nullptr;
   if (const int error = open_file(file, FileCall::kWrite, true, &open); error != 0) return -error;
   if (bytes.empty()) return 0;
@@ -222,7 +222,7 @@ int MemoryFiles::resize_node(const Open& open, uint64_t bytes) {
 }
 
 int MemoryFiles::resize(int file, uint64_t bytes) {
-  const Call step(mutex_);
+  const Call step(*this);
   Open* open = nullptr;
   if (const int error = open_file(file, FileCall::kResize, true, &open); error != 0) {
     return open != nullptr && (error == EBADF || error == EISDIR) ? EINVAL : error;
@@ -231,7 +231,7 @@ int MemoryFiles::resize(int file, uint64_t bytes) {
 }
 
 int MemoryFiles::size(int file, uint64_t* bytes) {
-  const Call step(mutex_);
+  const Call step(*this);
   Open* open = nullptr;
   if (const int error = open_file(file, FileCall::kSize, false, &open); error != 0) return error;
   *bytes = open->node->image.bytes();
@@ -239,7 +239,7 @@ int MemoryFiles::size(int file, uint64_t* bytes) {
 }
 
 int MemoryFiles::sync_node(int file, const char* what) {
-  const Call step(mutex_);
+  const Call step(*this);
   Open* open = nullptr;
   if (const int error = open_file(file, FileCall::kSync, false, &open); error != 0) return error;
   add_step(FileStep::Kind::kSync, what + open->path).inode = open->node->inode;
@@ -250,7 +250,7 @@ int MemoryFiles::sync(int file) { return sync_node(file, "sync "); }
 int MemoryFiles::sync_data(int file) { return sync_node(file, "sync the data of "); }
 
 int MemoryFiles::punch(int file, uint64_t begin, uint64_t bytes) {
-  const Call step(mutex_);
+  const Call step(*this);
   Open* open = nullptr;
   if (const int error = open_file(file, FileCall::kPunch, true, &open); error != 0) return error;
   if (bytes == 0) return EINVAL;
@@ -276,13 +276,13 @@ int MemoryFiles::punch(int file, uint64_t begin, uint64_t bytes) {
 }
 
 int MemoryFiles::identity(int file, std::pair<uint64_t, uint64_t>* identity) {
-  const Call step(mutex_);
+  const Call step(*this);
   *identity = {0, open_.at(file).node->inode};
   return 0;
 }
 
 int MemoryFiles::status(const std::string& path, platform::FileStatus* status) {
-  const Call step(mutex_);
+  const Call step(*this);
   *status = {};
   if (const int error = failure(path, FileCall::kStatus); error != 0) return error;
   Entry entry;
@@ -296,7 +296,7 @@ int MemoryFiles::status(const std::string& path, platform::FileStatus* status) {
 }
 
 int MemoryFiles::list(const std::string& directory, std::vector<std::string>* names) {
-  const Call step(mutex_);
+  const Call step(*this);
   names->clear();
   if (const int error = failure(directory, FileCall::kList); error != 0) return error;
   Entry entry;
@@ -308,7 +308,7 @@ int MemoryFiles::list(const std::string& directory, std::vector<std::string>* na
 }
 
 int MemoryFiles::rename(const std::string& from, const std::string& to) {
-  const Call step(mutex_);
+  const Call step(*this);
   for (const std::string& path : {from, to}) {
     if (const int error = failure(path, FileCall::kRename); error != 0) return error;
   }
@@ -337,7 +337,7 @@ int MemoryFiles::rename(const std::string& from, const std::string& to) {
 }
 
 int MemoryFiles::remove_node(const std::string& path, bool is_directory) {
-  const Call step(mutex_);
+  const Call step(*this);
   const FileCall call = is_directory ? FileCall::kRemoveDirectory : FileCall::kRemove;
   if (const int error = failure(path, call); error != 0) return error;
   Entry entry;
@@ -355,7 +355,7 @@ int MemoryFiles::remove(const std::string& path) { return remove_node(path, fals
 int MemoryFiles::remove_directory(const std::string& path) { return remove_node(path, true); }
 
 int MemoryFiles::make_directory(const std::string& path) {
-  const Call step(mutex_);
+  const Call step(*this);
   if (const int error = failure(path, FileCall::kMakeDirectory); error != 0) return error;
   Entry entry;
   if (const int error = find(path, &entry); error != 0) return error;

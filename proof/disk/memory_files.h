@@ -87,6 +87,12 @@ class MemoryFiles final : public platform::Files {
     const std::lock_guard guard(mutex_);
     return steps_.size();
   }
+  // Returns how many steps there were when the last call began. Until it has returned, its caller
+  // cannot rely on the steps that it has made.
+  size_t steps_before_call() const {
+    const std::lock_guard guard(mutex_);
+    return steps_before_call_;
+  }
   // Returns what the step with this index did.
   std::string step(size_t index) const;
   // Returns the states in which a crash after `step` steps may leave the disk, as
@@ -113,7 +119,9 @@ class MemoryFiles final : public platform::Files {
  private:
   // A call of the file system: a step of the explorer's, if it explores.
   struct Call {
-    explicit Call(std::mutex& mutex) : guard(mutex) {}
+    explicit Call(MemoryFiles& files) : guard(files.mutex_) {
+      files.steps_before_call_ = files.steps_.size();
+    }
     platform::ExploredCall explored;
     const std::lock_guard<std::mutex> guard;
   };
@@ -157,6 +165,7 @@ class MemoryFiles final : public platform::Files {
   std::map<int, Open> open_;
   std::vector<Failure> failures_;
   std::vector<FileStep> steps_;
+  size_t steps_before_call_ = 0;
   mutable std::unique_ptr<CrashDisk> disk_;  // after the step of the last states_after()
 };
 

@@ -123,7 +123,7 @@ void HistoryArea::acknowledge(TransactionId id) {
   }
   entry_at(begin_ + found->offset).state.store(kAcknowledged, platform::memory_order_release);
   pending_.erase(found);
-  platform::tempt_crash();
+  platform::maybe_crash();
 }
 
 void HistoryArea::count(uint32_t counter) {

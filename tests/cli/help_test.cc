@@ -84,7 +84,7 @@ TEST(FlagsDeathTest, AMisplacedOneIsRefusedByEachCommand) {
   EXPECT_EXIT(use(kRecover, {{"tpcc_mix", "np"}}), refused, "is a flag of run, not of recover");
   EXPECT_EXIT(use(kMicro, {{"rate", "5"}}), refused, "is a flag of run, not of micro");
   EXPECT_EXIT(use(kDump, {{"threads", "2"}}), refused,
-              "--threads is a flag of run, recover, micro and list, not of dump");
+              "--threads is a flag of run, recover, micro, explore and list, not of dump");
   EXPECT_EXIT(use(kMachine, {{"csv", "x"}}), refused, "not of machine");
   EXPECT_EXIT(use(kList, {{"log", "silo"}}), refused,
               "is a flag of run, micro and explore, not of list");

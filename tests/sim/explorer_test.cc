@@ -40,6 +40,7 @@ uint64_t exchange(uint64_t& at, uint64_t value) {
 struct Shared {
   alignas(kLineBytes) uint64_t x = 0;
   alignas(kLineBytes) uint64_t y = 0;
+  alignas(kLineBytes) uint64_t z = 0;
 };
 
 // Runs programs under the explorer, one after the other.
@@ -47,8 +48,8 @@ class Explored {
  public:
   // Runs the bodies side by side. Returns how the schedule went.
   static platform::Explored run(platform::Schedule schedule, const std::vector<Body>& bodies) {
-    if (!schedule.found) {
-      schedule.found = [](const platform::Explored& explored) {
+    if (!schedule.ended) {
+      schedule.ended = [](const platform::Explored& explored) {
         std::fprintf(stderr, "found: %s\n", explored.what.c_str());
         _exit(7);
       };
@@ -123,17 +124,30 @@ TEST_F(ExplorerTest, StoreBufferingIsReachedAndNotWithFences) {
 }
 
 TEST_F(ExplorerTest, AReadModifyWriteIsAFence) {
-  uint64_t &x = shared_.x, &y = shared_.y;
-  const auto all = outcomes({[&] {
-                               exchange(x, 1);
-                               r_[0] = load(y);
-                             },
-                             [&] {
-                               exchange(y, 1);
-                               r_[1] = load(x);
-                             }},
-                            r_);
-  EXPECT_EQ(all, (std::set<Outcome>{{0, 1}, {1, 0}, {1, 1}}));
+  uint64_t &x = shared_.x, &y = shared_.y, &z = shared_.z;
+  const std::set<Outcome> in_order = {{0, 1}, {1, 0}, {1, 1}};
+  const auto around = outcomes({[&] {
+                                  store(x, 1);
+                                  exchange(z, 1);
+                                  r_[0] = load(y);
+                                },
+                                [&] {
+                                  store(y, 1);
+                                  exchange(z, 1);
+                                  r_[1] = load(x);
+                                }},
+                               r_);
+  EXPECT_EQ(around, in_order);
+  const auto itself = outcomes({[&] {
+                                  exchange(x, 1);
+                                  r_[0] = load(y);
+                                },
+                                [&] {
+                                  exchange(y, 1);
+                                  r_[1] = load(x);
+                                }},
+                               r_);
+  EXPECT_EQ(itself, in_order);
 }
 
 TEST_F(ExplorerTest, MessagesPassInOrder) {
@@ -327,7 +341,7 @@ TEST_F(ExplorerDeathTest, ACrashIsJudgedWhereItIs) {
   EXPECT_GT(explored.crashes, 5u);
   EXPECT_EQ(x, 100u);
   schedule.judge = [&](uint32_t, bool) { return x == y ? 0 : 1; };
-  schedule.found = [](const platform::Explored& found) { _exit(10 + found.judged); };
+  schedule.ended = [](const platform::Explored& found) { _exit(10 + found.judged); };
   EXPECT_EXIT(Explored::run(schedule, {body}), testing::ExitedWithCode(11), "");
 }
 
@@ -346,6 +360,35 @@ TEST_F(ExplorerTest, ASleeperWakesAtItsTimeOrEarlier) {
                                            }});
     EXPECT_EQ(x, 1u);
   }
+}
+
+// With PCT a fiber that has waited goes on when it can, whatever others do meanwhile.
+TEST(Order, PctChangesThePrioritiesAtAFewStepsOnly) {
+  constexpr uint64_t kSteps = 15'000, kMostChanges = 6;
+  const std::vector<uint32_t> enabled = {0, 1, 2};
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    platform::SplitMix64 random(seed);
+    const auto order = make_order("pct", random);
+    uint32_t current = 0;
+    uint64_t changes = 0;
+    for (uint64_t step = 0; step < kSteps; ++step) {  // each turn ends early
+      const uint32_t next = enabled[order->choose(enabled, current, step)];
+      changes += step > 0 && next != current ? 1 : 0;
+      current = next;
+      EXPECT_GT(order->turn_end(current, step), step);
+    }
+    EXPECT_LE(changes, kMostChanges) << order->name();
+  }
+}
+
+TEST(Order, TurnsGoToTheNextFiberThatCanGoOn) {
+  platform::SplitMix64 random(1);
+  const auto order = make_order("turns", random);
+  const std::vector<uint32_t> enabled = {1, 4};
+  EXPECT_EQ(order->choose(enabled, 0, 0), 0u);
+  EXPECT_EQ(order->choose(enabled, 1, 0), 1u);
+  EXPECT_EQ(order->choose(enabled, 4, 0), 0u);
+  EXPECT_EQ(make_order("sideways", random), nullptr);
 }
 
 TEST(StoreBuffer, StoresThatAreTakenBackLandLaterAndOverWhatIsThere) {
@@ -367,6 +410,19 @@ TEST(StoreBuffer, StoresThatAreTakenBackLandLaterAndOverWhatIsThere) {
   EXPECT_EQ(other, 6u);
   buffer.take_back();
   EXPECT_EQ(other, 5u);
+}
+
+TEST(StoreBuffer, TheOldestStoreLandsWhenItIsFull) {
+  std::array<uint64_t, StoreBuffer::kMost + 1> words{};
+  StoreBuffer buffer;
+  for (size_t i = 0; i < words.size(); ++i) {
+    EXPECT_EQ(buffer.note(&words[i], sizeof words[i]), i == StoreBuffer::kMost);
+    words[i] = 1;
+  }
+  EXPECT_EQ(buffer.size(), StoreBuffer::kMost);
+  buffer.take_back();
+  EXPECT_EQ(words[0], 1u);
+  EXPECT_EQ(words[1], 0u);
 }
 
 TEST(StoreBuffer, PartsOfAWordOverlap) {
