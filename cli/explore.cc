@@ -11,17 +11,22 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "cli/commands.h"
 #include "cli/explored_round.h"
 #include "cli/flags.h"
+#include "cli/schedule_file.h"
 #include "platform/exploration.h"
 #include "platform/fatal.h"
 #include "platform/placement.h"
 #include "platform/random.h"
 
 DEFINE_uint64(rounds, 1000, "how many seeds to explore, from --seed on");
+DEFINE_string(turns, "", "the file of a recorded schedule, to play again (one round)");
+DEFINE_string(record, "", "a file for the schedule of what was found");
+DEFINE_string(blocks, "", "a file of the basic blocks that were reached, to which it adds");
 DECLARE_string(cc);
 DECLARE_string(log);
 DECLARE_uint64(seed);
@@ -37,12 +42,14 @@ std::string given_or_every(const char* flag) {
   return info.is_default ? "every" : info.current_value;
 }
 
+const std::set<std::string> kWhichRounds = {"seed", "rounds", "blocks", "record"};
+
 // Returns the flags that were given, without those that say which rounds, each with a space after
 // it.
 std::string flags_for_again() {
   std::string text;
   for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
-    if (flag.is_default || flag.name == "seed" || flag.name == "rounds") continue;
+    if (flag.is_default || kWhichRounds.contains(flag.name)) continue;
     text += "--" + flag.name + "=" + flag.current_value + " ";
   }
   return text;
@@ -66,6 +73,7 @@ class Campaign {
 
   const std::string scheme_ = given_or_every("log"), protocol_ = given_or_every("cc"),
                     again_ = flags_for_again();
+  platform::Schedule recorded_;  // --turns
   std::string directory_;
   int output_;
   RoundReport* report_;
@@ -74,6 +82,7 @@ class Campaign {
 };
 
 Campaign::Campaign() {
+  if (!FLAGS_turns.empty()) read_schedule(FLAGS_turns, &recorded_);
   char directory[] = "/dev/shm/logjam-explore-XXXXXX";
   if (mkdtemp(directory) == nullptr) platform::fatal("/dev/shm has no room for a directory");
   directory_ = directory;
@@ -85,7 +94,7 @@ Campaign::Campaign() {
   if (output_ < 0 || shared == MAP_FAILED) platform::fatal("the explorer has no shared memory");
   report_ = static_cast<RoundReport*>(shared);
   clock_gettime(CLOCK_MONOTONIC, &began_);
-  platform::begin_coverage();
+  platform::begin_coverage(FLAGS_blocks);
 }
 
 Campaign::~Campaign() {
@@ -100,7 +109,7 @@ bool Campaign::play(uint64_t seed) {
   if (child < 0) platform::fatal("the explorer cannot fork a round");
   if (child == 0) {
     alarm(kMostSeconds);
-    play_round(seed, scheme_, protocol_, directory_, output_, report_);
+    play_round({seed, scheme_, protocol_, directory_, output_, report_, recorded_, FLAGS_record});
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
@@ -111,6 +120,10 @@ bool Campaign::play(uint64_t seed) {
   crashes_ += report_->crashes;
   hash_ = platform::mix_bits(hash_ ^ report_->hash);
   if (status == 0 && report_->ended) return true;
+  const int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  const bool refused =
+      exit_status == platform::kExitFailed || exit_status == platform::kExitBadInput;
+  if (refused && report_->disk_fails && report_->judged == 0) return true;
   print_found(seed, status);
   return false;
 }

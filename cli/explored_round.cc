@@ -1,9 +1,12 @@
 #include "cli/explored_round.h"
 
+#include <fcntl.h>
 #include <gflags/gflags.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <initializer_list>
@@ -12,8 +15,10 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/choices.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/schedule_file.h"
 #include "engine/protocol.h"
 #include "logging/format/manifest_file.h"
 #include "logging/scheme_registry.h"
@@ -42,9 +47,6 @@ class Draws {
  private:
   platform::SplitMix64 random_;
 };
-
-// The log of a round is on one directory or two.
-const char* const kDirectories[] = {"a", "a,b"};
 
 // Returns whether the scheme keeps a log that is not in memory, because the disk is none.
 bool can_be_explored(const SchemeInfo& scheme) {
@@ -89,40 +91,54 @@ std::string draw_flush(Draws& draws) {
 
 std::string draw_ledger(Draws& draws) {
   const std::string slots = draws.number_of({1, 4});
-  return "keys:" + draws.number_of({8, 12, 40}) + ",cells:" + draws.number_of({4, 8}) +
+  return "keys:" + draws.number_of({8, 12, 40, 150}) + ",cells:" + draws.number_of({4, 8}) +
          ",slots:" + slots + ",reads:" + draws.number_of({0, 2, 4}) +
          ",writes:" + draws.number_of({1, 2, 4}) + ",theta:" + draws.one_of({"0", "0.9"});
 }
 
 // The run of a log from its begin, or from a crash, to the next crash.
 struct Life {
+  const Round& round;
   uint64_t seed;
-  uint32_t number;               // from 1
-  std::string scheme, protocol;  // as the command line wants them
-  std::string directory;
-  std::vector<std::string> wal_directories;
+  uint32_t number;  // from 1
   MemoryFiles& disk;
-  int output;
-  RoundReport* report;
 
   // Returns the name of its histories: recovery may rename them, and the earlier life goes on.
-  std::string history() const { return directory + "/history-" + std::to_string(number); }
+  std::string history() const { return round.directory + "/history-" + std::to_string(number); }
 };
 
 [[noreturn]] void live(const Life& life);
+
+// Copies a file; its holes stay holes.
+void copy_data(const std::string& from, const std::string& to) {
+  const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC);
+  const int target = open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const off_t bytes = lseek(source, 0, SEEK_END);
+  bool copied = ftruncate(target, bytes) == 0;
+  for (off_t at = 0; copied && (at = lseek(source, at, SEEK_DATA)) >= 0;) {
+    const off_t end = lseek(source, at, SEEK_HOLE);
+    lseek(target, at, SEEK_SET);
+    while (copied && at < end) {
+      copied = sendfile(target, source, &at, static_cast<size_t>(end - at)) > 0;
+    }
+  }
+  if (!copied) platform::fatal("the history " + from + " cannot be copied");
+  close(source);
+  close(target);
+}
 
 // Copies the history of a life, with those of the lives before it, for the next life.
 void copy_history(const Life& from, const Life& to) {
   std::error_code none;
   const std::string before = from.history();
-  for (const auto& entry : std::filesystem::directory_iterator(from.directory)) {
+  for (const auto& entry : std::filesystem::directory_iterator(from.round.directory)) {
     const std::string path = entry.path();
     if (path.starts_with(to.history())) std::filesystem::remove(path, none);
   }
-  for (const auto& entry : std::filesystem::directory_iterator(from.directory)) {
+  for (const auto& entry : std::filesystem::directory_iterator(from.round.directory)) {
     const std::string path = entry.path();
     if (!path.starts_with(before)) continue;
-    std::filesystem::copy_file(path, to.history() + path.substr(before.size()), none);
+    copy_data(path, to.history() + path.substr(before.size()));
   }
 }
 
@@ -161,12 +177,11 @@ int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
   auto& after = *new MemoryFiles(state);
   new platform::ReplaceFiles(after);
   const bool began = access(life.history().c_str(), F_OK) == 0;
-  if (find_manifest(life.wal_directories, true).none() && !began) return 0;
-  Life next = {
-      draws.below(~uint64_t{0}), life.number + 1, life.scheme, life.protocol, life.directory,
-      life.wal_directories,      after,           life.output, life.report};
+  if (find_manifest(wal_directories(), true).none() && !began) return 0;
+  Life next = {life.round, draws.below(~uint64_t{0}), life.number + 1, after};
   copy_history(life, next);
-  if (ftruncate(life.output, 0) != 0) platform::fatal("the output of a recovery cannot be kept");
+  if (ftruncate(life.round.output, 0) != 0)
+    platform::fatal("the output of a recovery cannot be kept");
   std::printf("crash                  of life %u after %s: %s\n", life.number,
               step == 0 ? "nothing" : life.disk.step(step - 1).c_str(), state.what.c_str());
   set_flag("history", next.history());
@@ -185,27 +200,49 @@ void put_text(char* to, size_t size, const std::string& text) {
   std::strncpy(to, text.c_str(), size - 1);
 }
 
-void set_flags(Life* life) {
-  for (const auto& [name, value] : flags_of_round(life->seed, life->scheme, life->protocol)) {
+void set_flags(const Life& life) {
+  if (life.number > 1) std::printf("flags of life %u       ", life.number);
+  for (const auto& [name, value] :
+       flags_of_round(life.seed, life.round.scheme, life.round.protocol)) {
     // The tables and the directories are those of the first life.
-    if (life->number > 1 && (name == "ledger" || name == "wal_dir")) continue;
+    if (life.number > 1 && (name == "ledger" || name == "wal_dir")) continue;
     set_flag(name, value);
-    if (name != "wal_dir") continue;
-    life->wal_directories = {"a"};
-    if (value == kDirectories[1]) life->wal_directories.emplace_back("b");
+    if (life.number > 1 && !value.empty()) std::printf(" --%s=%s", name.c_str(), value.c_str());
   }
-  set_flag("history", life->history());
-  set_flag("continue", life->number > 1 ? "true" : "false");
+  if (life.number > 1) std::printf("\n");
+  set_flag("history", life.history());
+  set_flag("continue", life.number > 1 ? "true" : "false");
+}
+
+// Lets the disk fail or be full, in one round of eight. Returns whether it may.
+bool let_disk_fail(Draws& draws, MemoryFiles& disk) {
+  constexpr uint64_t kMostCalls = 80, kLeastBytes = 30'000, kMostBytes = 300'000;
+  const uint64_t after = draws.below(kMostCalls);
+  switch (draws.below(32)) {
+    case 0:
+      disk.limit(kLeastBytes + draws.below(kMostBytes));
+      return true;
+    case 1:
+      disk.fail("", FileCall::kWrite, EIO, after);
+      return true;
+    case 2:
+      disk.fail("", FileCall::kSync, EIO, after);
+      return true;
+    case 3:
+      disk.fail("", FileCall::kOpen, ENOSPC, after);
+      return true;
+    default:
+      return false;
+  }
 }
 
 // Lives a life, in this process, which ends with it.
-void live(const Life& given) {
-  Life life = given;
-  set_flags(&life);
+void live(const Life& life) {
+  set_flags(life);
   Draws draws(~life.seed);
   platform::Schedule schedule;
   schedule.seed = life.seed;
-  schedule.most_crashes = life.number == 1 ? 8 : 3;
+  schedule.most_crashes = life.number == 1 ? draws.one_of({1, 2, 8}) : 1;
   schedule.mean_crash_steps = draws.one_of({1'000, 10'000});
   // A recovery reads all of its files: that is many steps, and few of them matter.
   schedule.from_start = life.number == 1 || draws.below(16) == 0;
@@ -216,9 +253,17 @@ void live(const Life& given) {
   schedule.judge = [&](uint32_t crash, bool in_a_file_call) {
     return judge(life, crash, in_a_file_call);
   };
-  RoundReport* report = life.report;
+  const Round& round = life.round;
   const bool first = life.number == 1;
-  schedule.ended = [report, first](const platform::Explored& explored) {
+  if (first) round.report->disk_fails = let_disk_fail(draws, life.disk);
+  if (first) schedule.records = !round.record.empty();
+  if (first && round.recorded.recorded) {
+    schedule.recorded = true;
+    schedule.turns = round.recorded.turns;
+    schedule.crash = round.recorded.crash;
+  }
+  schedule.ended = [&round, first](const platform::Explored& explored) {
+    RoundReport* report = round.report;
     report->steps += explored.steps;
     report->switches += explored.switches;
     report->crashes += explored.crashes;
@@ -227,7 +272,13 @@ void live(const Life& given) {
     if (!explored.what.empty()) put_text(report->what, sizeof report->what, explored.what);
     if (explored.judged != 0) report->judged = explored.judged;
     report->ended = true;
-    _exit(explored.what.empty() && explored.judged == 0 ? 0 : platform::kExitViolation);
+    const bool found = !explored.what.empty() || explored.judged != 0;
+    if (first && found && !round.record.empty()) write_schedule(round.record, explored);
+    if (found && !explored.turns_in_words.empty()) {
+      std::printf("turns                 %s\n", explored.turns_in_words.c_str());
+      std::fflush(stdout);
+    }
+    _exit(found ? platform::kExitViolation : 0);
   };
   platform::explore(schedule, [] { run_command(); });
   platform::fatal("the schedule has no end");
@@ -251,7 +302,7 @@ std::vector<std::pair<std::string, std::string>> flags_of_round(uint64_t seed,
   const std::string records = draws.one_of({"txn", "op"});
   give("log_records", commands ? "txn" : records);
   give("threads", draws.number_of({2, 2, 3, 4}));
-  give("transactions", draws.number_of({2, 5, 10}));
+  give("transactions", draws.number_of({2, 5, 10, 30}));
   give("pipeline_depth", draws.number_of({1, 4, 16}));
   give("locks", draws.one_of({"early", "early", "write", "all"}));
   give("sockets", "2");
@@ -260,7 +311,7 @@ std::vector<std::pair<std::string, std::string>> flags_of_round(uint64_t seed,
   give("silo_epoch_ms", "1");
   give("pwal_ngroup", draws.number_of({0, 2}));
   give("ledger", draw_ledger(draws));
-  give("wal_dir", kDirectories[draws.below(2)]);
+  give("wal_dir", draws.one_of({"a", "a,b"}));
   const char* checkpoint = draws.one_of({"", "", "s:0.00003", "s:0.0002"});
   give("checkpoint", commands ? "" : checkpoint);
   flags.emplace_back("seed", std::to_string(seed));
@@ -269,22 +320,23 @@ std::vector<std::pair<std::string, std::string>> flags_of_round(uint64_t seed,
   give("seconds", "20");
   give("warmup", "0");
   give("log_buffer_mb", "1");
-  give("log_prealloc_mb", draws.number_of({0, 0, 0, 1}));
+  give("log_prealloc_mb", draws.number_of({0, 1}));
   give("history_mb", "1");
+  // Rings and segments that so few transactions fill; a longer segment takes longer to recover.
+  give("test", "log_segment_kb:16" + std::string(draws.one_of({"", ",log_buffer_kb:4"})));
   give("verify", "false");
   return flags;
 }
 
-void play_round(uint64_t seed, const std::string& scheme, const std::string& protocol,
-                const std::string& directory, int output, RoundReport* report) {
-  dup2(output, STDOUT_FILENO);
-  dup2(output, STDERR_FILENO);
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+void play_round(const Round& round) {
+  dup2(round.output, STDOUT_FILENO);
+  dup2(round.output, STDERR_FILENO);
+  for (const auto& entry : std::filesystem::directory_iterator(round.directory)) {
     std::filesystem::remove(entry.path());
   }
   MemoryFiles disk;
   const platform::ReplaceFiles replace(disk);
-  live({seed, 1, scheme, protocol, directory, {}, disk, output, report});
+  live({round, round.seed, 1, disk});
 }
 
 }  // namespace logjam

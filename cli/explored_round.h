@@ -7,12 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "platform/exploration.h"
+
 namespace logjam {
 
 // The report of a round to the process that started it, through shared memory.
 struct RoundReport {
   uint64_t steps, switches, crashes, hash;
   bool ended;        // the round has filled the report in
+  bool disk_fails;   // then the run may end with a sentence
   int judged;        // exit status of the first recovery that failed; 0: none
   char order[64];    // in words
   char what[16384];  // what was wrong by itself; empty: nothing
@@ -25,10 +28,17 @@ std::vector<std::pair<std::string, std::string>> flags_of_round(uint64_t seed,
                                                                 const std::string& scheme,
                                                                 const std::string& protocol);
 
-// Plays a round in this process, which ends with it. `directory` is of a real file system, for the
-// history. What the run and the recoveries print goes to the open file `output`; before a recovery
-// it is emptied.
-[[noreturn]] void play_round(uint64_t seed, const std::string& scheme, const std::string& protocol,
-                             const std::string& directory, int output, RoundReport* report);
+struct Round {
+  uint64_t seed;
+  std::string scheme, protocol;  // as the command line wants them
+  std::string directory;         // of a real file system, for the history
+  int output;                    // an open file for what the run prints; a recovery empties it
+  RoundReport* report;
+  platform::Schedule recorded;  // its recorded turns and crash are played, if it is `recorded`
+  std::string record;           // the file for the schedule, if something is found; empty: none
+};
+
+// Plays a round in this process, which ends with it.
+[[noreturn]] void play_round(const Round& round);
 
 }  // namespace logjam

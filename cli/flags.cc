@@ -74,15 +74,18 @@ std::span<const FlagGroup> flag_groups() {
         {"pipeline_depth", kLogging | kExplore},
         {"seed", kLogging | kExplore},
         {"rounds", kExplore},
+        {"turns", kExplore},
+        {"record", kExplore},
+        {"blocks", kExplore},
         {"breakdown", kRun}}},
       {"The log",
-       {{"wal_dir", kLogging | kRecover | kDump | kTrim},
+       {{"wal_dir", kLogging | kRecover | kDump | kTrim | kExplore},
         {"device", kLogging},
         {"overwrite", kLogging},
         {"continue", kRun},
         {"log_records", kRun | kExplore},
         {"log_buffer_mb", kLogging},
-        {"log_prealloc_mb", kLogging},
+        {"log_prealloc_mb", kLogging | kExplore},
         {"stripe_kb", kLogging},
         {"checkpoint", kRun | kRecover | kExplore}}},
       {"Flushing",
@@ -94,7 +97,7 @@ std::span<const FlagGroup> flag_groups() {
       {"Threads and cores",
        {{"placement", kLogging | kList},
         {"worker_class", kLogging},
-        {"sockets", kLogging},
+        {"sockets", kLogging | kExplore},
         {"topology", kList}}},
       {"Recovery and checks",
        {{"verify", kRun | kRecover},
@@ -141,8 +144,9 @@ Commands commands_of(const gflags::CommandLineFlagInfo& flag) {
   if (!is_own(file) || file.starts_with("sim/")) return kAllCommands;
   const Commands recover = in_headers(flag.name) ? kRecover : 0;
   // `list` takes the flags of schemes, because it says whether a scheme is safe with them.
-  if (file.starts_with("logging/")) return kLogging | kList | recover;
-  if (file.starts_with("workloads/") || file.starts_with("proof/")) return kRun | recover;
+  if (file.starts_with("logging/")) return kLogging | kList | kExplore | recover;
+  if (file.starts_with("proof/")) return kRun | kExplore | recover;
+  if (file.starts_with("workloads/")) return kRun | recover;
   return 0;
 }
 

@@ -66,6 +66,10 @@ namespace {
 
 using platform::refuse;
 
+// Makes rings and segments smaller than the flags allow, so that a short run fills them.
+const platform::TestValue small_buffer_kb("log_buffer_kb");
+const platform::TestValue small_segment_kb("log_segment_kb");
+
 // Sets the reasons to flush from --flush.
 void set_flush(LogConfig* config) {
   constexpr double kMost = 1e12;
@@ -98,6 +102,7 @@ LogConfig log_config() {
   config.sockets =
       FLAGS_sockets != 0 ? FLAGS_sockets : static_cast<uint32_t>(platform::socket_count());
   config.buffer_bytes = uint64_t{FLAGS_log_buffer_mb} << 20;
+  if (const uint64_t small = small_buffer_kb.get()) config.buffer_bytes = small << 10;
   config.flush_help = FLAGS_flush_help;
   config.pinned_workers = workers_are_pinned();
   config.flush_gap_us = FLAGS_flush_gap_us;
@@ -126,6 +131,10 @@ void set_preallocation(LogOptions* log) {
            " is not a whole number, or two with a colon between them, such as 256:16");
   }
   log->preallocate_bytes = uint64_t{*preallocated} << 20;
+  if (const uint64_t small = small_segment_kb.get(); small != 0 && *preallocated != 0) {
+    log->segment_bytes = small << 10;
+    log->preallocate_bytes = 2 * log->segment_bytes;
+  }
   if (colon == given.npos) return;
   constexpr uint32_t kMostSegmentMb = 1024;
   if (*segment < 1 || *segment > kMostSegmentMb) {

@@ -9,9 +9,10 @@ void explore(const Schedule&, const std::function<void()>&) {
   fatal("only the simulated build explores");
 }
 void begin_steps() {}
-void begin_coverage() {}
+void begin_coverage(const std::string&) {}
 uint64_t blocks_covered() { return 0; }
 void maybe_crash() {}
+bool forbid(const void*, size_t) { return false; }
 ExploredCall::ExploredCall() : explored_(false) {}
 ExploredCall::~ExploredCall() = default;
 

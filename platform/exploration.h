@@ -3,20 +3,45 @@
 // and one host thread makes all steps (sim/explorer.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace logjam::platform {
+
+// The end of a thread's turn. A thread is named by its number, in the order of their starts, and
+// its moments by the steps of its own: both mean the same if other turns change.
+struct Turn {
+  uint32_t thread = 0;
+  uint64_t steps = 0;   // of its own that have begun
+  bool waits = false;   // it waits or has ended; else its last step has not been made
+  uint32_t next = 0;    // the thread that goes on
+  uint32_t late = 0;    // how many of its stores others do not see yet
+  uint32_t timers = 0;  // how many waits end early
+};
+
+struct CrashPoint {
+  uint32_t thread = 0;
+  uint64_t steps = 0;
+  bool in_a_file_call = false;
+  bool before_step = false;  // the last of the steps has not been made
+  uint32_t number = 0;       // from 0; the judge draws by it
+};
 
 // How a schedule ended.
 struct Explored {
   uint64_t steps = 0, switches = 0;
   uint32_t crashes = 0;
-  uint64_t hash = 0;  // of all steps: two schedules with the same hash took the same steps
-  int judged = 0;     // the first exit status of Schedule::judge that is not 0, or 0
-  std::string order;  // in words
-  std::string what;   // what was wrong by itself, in one sentence; empty: nothing
+  uint64_t hash = 0;           // of the steps: their places, addresses and threads
+  int judged = 0;              // the first exit status of Schedule::judge that is not 0, or 0
+  std::string order;           // in words
+  std::string what;            // what was wrong by itself, in one sentence; empty: nothing
+  std::vector<Turn> turns;     // if Schedule::records
+  CrashPoint crash;            // the last one
+  std::string turns_in_words;  // if Schedule::recorded: a line for each of its turns
 };
 
 struct Schedule {
@@ -28,8 +53,14 @@ struct Schedule {
   uint64_t longest_timeout_ns = ~uint64_t{0};
   uint64_t mean_crash_steps = 0;  // from one crash to the next; 0: there are no crashes
   uint32_t most_crashes = 0;
-  bool from_start = true;            // else from begin_steps() on
-  uint64_t most_steps = 20'000'000;  // a longer schedule does not end
+  bool from_start = true;           // else from begin_steps() on
+  uint64_t most_steps = 4'000'000;  // a longer schedule does not end
+  bool records = false;             // Explored::turns
+  // If `recorded`, threads change places as `turns` say, and otherwise only where they wait, and
+  // the process crashes only at `crash`, as often as `most_crashes` says.
+  bool recorded = false;
+  std::vector<Turn> turns;
+  std::optional<CrashPoint> crash;
 
   // Judges crash number `crash`, from 0, in a process of its own, in which no other thread runs any
   // more. `in_a_file_call`: the caller of the last call of the file system does not know yet that
@@ -51,12 +82,18 @@ void explore(const Schedule& schedule, const std::function<void()>& body);
 // places only where they wait, and there are no crashes. Nothing without such a schedule.
 void begin_steps();
 
-// Counts the basic blocks that are executed from now on, also by processes that are forked later.
-void begin_coverage();
+// Counts the basic blocks that are executed from now on, also by processes that are forked later;
+// and those that the file `path` has, if it is not empty. The file then has both. Several processes
+// may share it: a block that two of them reach first at the same time may be counted later.
+void begin_coverage(const std::string& path);
 uint64_t blocks_covered();
 
 // Lets the schedule crash here now and then, because a crash would show much.
 void maybe_crash();
+
+// Declares that nobody touches these bytes any more: an access ends the schedule. Returns whether
+// there is a schedule; then the caller does not use them again. Otherwise it does nothing.
+bool forbid(const void* at, size_t bytes);
 
 // A call of the file system, from its construction to its destruction: steps of the schedule, and
 // what is between them is one step. Without a schedule it does nothing.

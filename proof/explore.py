@@ -3,7 +3,8 @@
 scheme in turn, until the rounds are made or something is found.
 
 A campaign's file keeps the next seed of each scheme, and what was explored so far: the same command
-goes on where it was stopped. What is found is printed with the command that finds it again, and its
+goes on where it was stopped. Beside it `blocks` has the basic blocks that were reached, for
+proof/explored_blocks.py. What is found is printed with the command that finds it again, and its
 output is kept beside the file.
 """
 
@@ -96,7 +97,7 @@ class Campaign:
 
     def explore(self, name, seed, count):
         command = [self.given.logjam, "explore", f"--log={name}", f"--seed={seed}",
-                   f"--rounds={count}"]
+                   f"--rounds={count}", f"--blocks={self.given.out}/blocks"]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", check=False)
         sums = SUM.search(done.stdout)
@@ -124,9 +125,10 @@ class Campaign:
     def print_progress(self, name):
         minutes = (time.monotonic() - self.began) / 60
         crashes = sum(scheme["crashes"] for scheme in self.schemes.values())
-        print(f"{self.explored()} schedules, {crashes} crashes; "
-              f"{(self.explored() - self.before) / minutes:.0f} schedules a minute; {name}: "
-              f"{self.schemes[name]['blocks']} blocks in a piece", flush=True)
+        print(f"{self.explored()} schedules, {crashes} crashes, "
+              f"{self.schemes[name]['blocks']} blocks; "
+              f"{(self.explored() - self.before) / minutes:.0f} schedules a minute; {name}",
+              flush=True)
 
     def work(self):
         while (piece := self.take()) is not None:

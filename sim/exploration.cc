@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "sim/coverage.h"
+#include "sim/explored_heap.h"
 #include "sim/explorer.h"
+#include "sim/freed_memory.h"
 
 namespace logjam::platform {
 namespace {
@@ -17,6 +19,7 @@ bool explores() { return true; }
 
 void explore(const Schedule& schedule, const std::function<void()>& body) {
   auto* explorer = new sim::Explorer(schedule);  // never destroyed: fibers may still wait
+  sim::begin_schedule_in_heap();
   sim::put_kernel(explorer);
   waits_to_begin = schedule.from_start ? nullptr : explorer;
   if (schedule.from_start) explorer->begin();
@@ -30,7 +33,7 @@ void begin_steps() {
   if (waits_to_begin != nullptr) std::exchange(waits_to_begin, nullptr)->begin();
 }
 
-void begin_coverage() { sim::begin_coverage(); }
+void begin_coverage(const std::string& path) { sim::begin_coverage(path); }
 uint64_t blocks_covered() { return sim::blocks_covered(); }
 
 void maybe_crash() {
@@ -38,6 +41,13 @@ void maybe_crash() {
   if (sim::Explorer* explorer = sim::Explorer::now_exploring()) {
     explorer->maybe_crash(kTimes, false);
   }
+}
+
+bool forbid(const void* at, size_t bytes) {
+  if (sim::freed_bits == nullptr) return false;
+  if (sim::exploring != nullptr) sim::exploring->before_free();
+  sim::note_freed(at, bytes);
+  return true;
 }
 
 ExploredCall::ExploredCall() : explored_(sim::Explorer::now_exploring() != nullptr) {

@@ -8,12 +8,13 @@
 #include <utility>
 
 #include "platform/fatal.h"
+#include "sim/freed_memory.h"
 #include "sim/region.h"
-#include "sim/symbols.h"
 
 namespace logjam::sim {
 
 Explorer* exploring = nullptr;
+bool explorer_runs = false;
 Explorer* Explorer::begun_ = nullptr;
 
 namespace {
@@ -24,14 +25,18 @@ constexpr Picoseconds kSpinTime = 1'000'000;  // of a round if all who could go 
 constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
 // How often those that spin go on before a timer ends, and how often again if there is none.
 constexpr uint64_t kMostQuietRounds = 16, kMostIdleRounds = 2'000;
-// The order is put aside one time in this number: a timer ends early, a store that could be late
-// lands, a file call is the last one before a crash.
-constexpr uint64_t kEarlyTimers = 64, kEarlyStores = 4, kFileCallCrashes = 32;
+// How many timers end, one after the other, without any step of a thread.
+constexpr uint64_t kMostTimers = 1'000;
+constexpr uint64_t kFileCallCrashes = 32;  // one file call in this number is the last one
 
 }  // namespace
 
 Explorer::Explorer(const platform::Schedule& schedule)
-    : schedule_(schedule), random_(schedule.seed), order_(make_order(schedule.order, random_)) {
+    : schedule_(schedule),
+      random_(schedule.seed),
+      crash_random_(~schedule.seed),
+      order_(schedule.recorded ? make_recorded_order(schedule.turns)
+                               : make_order(schedule.order, random_)) {
   if (order_ == nullptr) platform::refuse("\"" + schedule.order + "\" is not an order of steps");
   threads_.push_back(std::make_unique<Thread>());
   threads_.back()->fiber = current_;
@@ -41,12 +46,30 @@ Explorer::Explorer(const platform::Schedule& schedule)
 Explorer::~Explorer() { end(); }
 
 void Explorer::begin() {
+  const Unexplored free;
   begun_ = this;
-  turn_end_ = order_->turn_end(current_->id, result_.steps);
-  if (schedule_.mean_crash_steps != 0) {
-    crash_at_ = 1 + random_.next() % (2 * schedule_.mean_crash_steps);
+  if (schedule_.mean_crash_steps != 0 && !schedule_.recorded) {
+    crash_at_ = 1 + crash_random_.next() % (2 * schedule_.mean_crash_steps);
+  }
+  begin_turn(self());
+}
+
+void Explorer::begin_turn(Thread& thread) {
+  turn_began_ = result_.steps;
+  turn_end_ = order_->turn_end(thread.fiber->id, result_.steps);
+  const auto& crash = schedule_.crash;
+  if (crash && crash->thread == thread.fiber->id && crash->steps >= thread.steps) {
+    crash_at_ = result_.steps + crash->steps - thread.steps;
+  } else if (schedule_.recorded) {
+    crash_at_ = kNever;
   }
   next_event_ = std::min({turn_end_, crash_at_, schedule_.most_steps});
+}
+
+void Explorer::end_turn(Thread& thread, bool waits) {
+  order_->turn_over(thread.fiber->id, result_.steps, waits);
+  thread.steps += result_.steps - turn_began_;
+  turn_ = {.thread = thread.fiber->id, .steps = thread.steps, .waits = waits};
 }
 
 void Explorer::end() {
@@ -60,9 +83,18 @@ bool Explorer::is_on_stack(const void* at) const {
 void Explorer::step(const void* site, const void* at) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   ++result_.steps;
-  result_.hash ^= reinterpret_cast<uintptr_t>(site) + (reinterpret_cast<uintptr_t>(at) << 24);
-  result_.hash = (result_.hash ^ result_.hash >> 29) * kOdd + current_->id;
+  // The host's addresses do not repeat.
+  const uintptr_t address = line_of(at) == kNoLine ? 0 : reinterpret_cast<uintptr_t>(at);
+  result_.hash ^= reinterpret_cast<uintptr_t>(site) + (address << 24);
+  result_.hash = (result_.hash ^ result_.hash >> 29) * kOdd + current_->id + 1;
   if (result_.steps >= next_event_) event();
+}
+
+void Explorer::touch(const void* site, const void* at) {
+  step(site, at);
+  if (!is_freed(at)) return;
+  const Unexplored free;
+  fail(current_->name + " uses memory that was freed");
 }
 
 void Explorer::event() {
@@ -71,16 +103,18 @@ void Explorer::event() {
     fail("the schedule has not ended after " + std::to_string(result_.steps) + " steps");
   }
   if (result_.steps >= crash_at_) {
-    crash_at_ = result_.steps + 1 + random_.next() % (2 * schedule_.mean_crash_steps);
-    crash(false);
+    crash_at_ = schedule_.recorded
+                    ? kNever
+                    : result_.steps + 1 + crash_random_.next() % (2 * schedule_.mean_crash_steps);
+    if (!schedule_.recorded || is_recorded_crash(false, true)) crash(false, true);
   }
-  if (result_.steps >= turn_end_) give_turn();
+  if (result_.steps >= turn_end_) give_turn(false);
   next_event_ = std::min({turn_end_, crash_at_, schedule_.most_steps});
 }
 
 void Explorer::access(const void* site, void* at, size_t bytes, Access kind) {
   if (kind == Access::kPrefetch || line_of(at) == kNoLine || is_on_stack(at)) return;
-  step(site, at);
+  touch(site, at);
   if (kind != Access::kStore) return;
   const Unexplored free;
   Thread& thread = self();
@@ -98,7 +132,7 @@ void Explorer::atomic_store(const void* site, void* at, size_t bytes,
 }
 
 void Explorer::read_modify_write(const void* site, const void* at) {
-  step(site, at);
+  touch(site, at);
   commit_all();
   landed(self());
 }
@@ -115,9 +149,12 @@ void Explorer::file_call(bool returned) {
 }
 
 void Explorer::maybe_crash(uint64_t times, bool in_a_file_call) {
-  if (schedule_.mean_crash_steps == 0 || random_.next() % times != 0) return;
+  if (schedule_.recorded ? !is_recorded_crash(in_a_file_call, false)
+                         : schedule_.mean_crash_steps == 0 || crash_random_.next() % times != 0) {
+    return;
+  }
   const Unexplored free;
-  crash(in_a_file_call);
+  crash(in_a_file_call, false);
 }
 
 void Explorer::before_free() { commit_all(); }
@@ -129,16 +166,32 @@ void Explorer::commit_all() {
   landed(thread);
 }
 
-void Explorer::crash(bool in_a_file_call) {
-  if (result_.crashes < schedule_.most_crashes) judge_crash(in_a_file_call);
+void Explorer::crash(bool in_a_file_call, bool before_step) {
+  do {
+    if (result_.crashes < schedule_.most_crashes) judge_crash(in_a_file_call, before_step);
+  } while (schedule_.recorded && result_.crashes < schedule_.most_crashes);
+}
+
+bool Explorer::is_recorded_crash(bool in_a_file_call, bool before_step) {
+  const auto& crash = schedule_.crash;
+  return crash && crash->thread == current_->id && crash->steps == own_steps() &&
+         crash->in_a_file_call == in_a_file_call && crash->before_step == before_step;
 }
 
 void Explorer::crash_at_end() {
-  if (schedule_.mean_crash_steps != 0) judge_crash(false);
+  if (schedule_.recorded) {
+    if (is_recorded_crash(false, false)) crash(false, false);
+  } else if (schedule_.mean_crash_steps != 0) {
+    judge_crash(false, false);
+  }
 }
 
-void Explorer::judge_crash(bool in_a_file_call) {
-  const uint32_t number = result_.crashes++;
+void Explorer::judge_crash(bool in_a_file_call, bool before_step) {
+  result_.crash = {current_->id, own_steps(), in_a_file_call, before_step, result_.crashes};
+  // A recorded crash first leaves what it left in the schedule that found it.
+  if (schedule_.crash) result_.crash.number += schedule_.crash->number;
+  const uint32_t number = result_.crash.number;
+  ++result_.crashes;
   const pid_t child = fork();
   if (child < 0) platform::fatal("the explorer cannot fork a process that crashes");
   if (child == 0) {
@@ -146,6 +199,7 @@ void Explorer::judge_crash(bool in_a_file_call) {
     platform::Schedule plain;
     plain.order = "turns";
     begun_ = nullptr;
+    explorer_runs = false;
     auto* calm = new Explorer(plain);
     put_kernel(calm);
     _exit(schedule_.judge(number, in_a_file_call));
@@ -154,48 +208,22 @@ void Explorer::judge_crash(bool in_a_file_call) {
   while (waitpid(child, &status, 0) < 0) {
   }
   result_.judged = WIFEXITED(status) ? WEXITSTATUS(status) : platform::kExitFailed;
-  if (result_.judged != 0) schedule_.ended(result_);
+  if (result_.judged == 0) return;
+  result_.turns_in_words = turns_in_words();
+  schedule_.ended(result_);
 }
 
 void Explorer::fail(const std::string& what) {
   result_.what = what + threads_in_words();
+  result_.turns_in_words = turns_in_words();
   schedule_.ended(result_);
 }
 
-// Returns a line for each thread: what it does, and where it is.
-std::string Explorer::threads_in_words() const {
-  constexpr size_t kMostFrames = 24, kMostShown = 8;
-  Symbols symbols;
-  for (const auto& thread : threads_) {
-    for (const uint32_t at : stack_of(*thread->fiber, kMostFrames)) symbols.want(at);
-  }
-  symbols.resolve();
-  std::string words;
-  for (const auto& thread : threads_) {
-    if (thread->state == State::kEnded) continue;
-    words += "\n  " + (thread->fiber->name.empty() ? "thread " + std::to_string(thread->fiber->id)
-                                                   : thread->fiber->name);
-    words += thread->state == State::kReady           ? " can go on"
-             : thread->state == State::kSpinning      ? " spins"
-             : thread->timer != 0 && !thread->patient ? " sleeps"
-                                                      : " waits";
-    size_t shown = 0;
-    for (const uint32_t at : stack_of(*thread->fiber, kMostFrames)) {
-      if (symbols.serves_others(at) || ++shown > kMostShown) continue;
-      words += (shown == 1 ? " in " : ", called by ") + symbols.function(at);
-    }
-  }
-  return words;
-}
-
-void Explorer::give_turn() {
+void Explorer::give_turn(bool waits) {
   Thread& from = self();
-  const uint64_t drawn = random_.next();
-  // All, none, or some of them.
-  const uint64_t all = from.stores.size();
-  uint64_t visible = drawn / kEarlyStores % (all + 1);
-  if (drawn % kEarlyStores == 0) visible = all;
-  if (drawn % kEarlyStores == 1) visible = 0;
+  end_turn(from, waits);
+  const uint64_t visible = order_->visible(from.stores.size());
+  turn_.late = static_cast<uint32_t>(from.stores.size() - visible);
   if (visible != 0) landed(from);
   from.stores.commit(visible);
   from.stores.take_back();
@@ -207,17 +235,30 @@ void Explorer::give_turn() {
   now.round = stores_ - now.landed;
 }
 
+// Keeps the turn that is over, after which `next` goes on.
+void Explorer::note_turn(const Thread& next) {
+  turn_.next = next.fiber->id;
+  if (schedule_.records) result_.turns.push_back(turn_);
+  if (!order_->follows_record() || turn_.next == turn_.thread) return;
+  constexpr size_t kMostFrames = 24, kMostShown = 200;
+  if (shown_turns_.size() == kMostShown) return;
+  shown_turns_.push_back(turn_);
+  turn_stacks_.push_back(stack_of(*threads_[turn_.thread]->fiber, kMostFrames));
+}
+
 // Returns the fiber that goes on. The late stores of all fibers are taken back.
 Fiber* Explorer::next() {
   for (;;) {
     if (collect_enabled()) {
-      const uint64_t drawn = random_.next();
-      if (drawn % kEarlyTimers == 0 && fire_timer()) continue;
+      if (order_->ends_a_timer() && fire_timer()) {
+        ++turn_.timers;
+        continue;
+      }
       const size_t chosen = order_->choose(enabled_, current_->id, result_.steps);
       Thread& thread = *threads_[enabled_[chosen]];
       thread.state = State::kReady;
-      turn_end_ = order_->turn_end(thread.fiber->id, result_.steps);
-      next_event_ = std::min({turn_end_, crash_at_, schedule_.most_steps});
+      note_turn(thread);
+      begin_turn(thread);
       return thread.fiber;
     }
     if (drain_stores()) continue;
@@ -225,10 +266,14 @@ Fiber* Explorer::next() {
     if (spin_on()) continue;
     if (fire_timer()) {
       quiet_rounds_ = 0;
-      continue;
+      timers_ = result_.steps == timer_steps_ ? timers_ + 1 : 0;
+      timer_steps_ = result_.steps;
+      if (timers_ < kMostTimers) continue;
     }
-    // Threads of the log may sleep until their timeout before they see that they are to stop.
+    // Threads of the log may sleep until their timeout before they see that they are to stop, or
+    // that the main thread's look at them has left them something to write.
     if (!worker_waits() && fire_timer(true)) continue;
+    if (timers_ >= kMostTimers) fail("only the main thread's timer runs");
     if (!spins()) fail("all threads wait, and no timer runs");
     if (++idle_rounds_ == kMostIdleRounds) fail("all threads spin, and none stores anything");
     quiet_rounds_ = 0;
@@ -304,11 +349,12 @@ void Explorer::block(State state, Picoseconds timeout, bool patient) {
   thread.timer = timeout == 0 ? 0 : now() + timeout;
   thread.asked = ++waits_;
   thread.seen = thread.round;
-  give_turn();
+  give_turn(true);
 }
 
 void Explorer::enter(Fiber* fiber) {
   exploring = begun_ == this ? this : nullptr;
+  explorer_runs = false;
   execute_body(fiber);
   exploring = nullptr;
   // Its last stores may still be late.
@@ -319,7 +365,11 @@ void Explorer::enter(Fiber* fiber) {
   for (Fiber* joiner : fiber->joiners) threads_[joiner->id]->state = State::kReady;
 }
 
-Fiber* Explorer::after_end() { return next(); }
+Fiber* Explorer::after_end() {
+  const Unexplored free;
+  end_turn(self(), true);
+  return next();
+}
 
 Fiber* Explorer::spawn(std::function<void()> body) {
   const Unexplored free;
@@ -371,7 +421,7 @@ void Explorer::wait(const void* address, Picoseconds timeout) {
 }
 
 void Explorer::wake(const void* address, uint32_t most) {
-  step(nullptr, address);
+  step(nullptr, nullptr);
   commit_all();
   const Unexplored free;
   for (; most > 0; --most) {

@@ -21,8 +21,8 @@
 // Crashes. At steps that the seed draws the process is forked, and the child judges what a crash
 // there would leave: only one host thread runs, so a fork is a snapshot. The parent goes on.
 //
-// Two errors end the schedule with a sentence: all fibers wait and no timer runs; or the schedule
-// does not end.
+// These errors end the schedule with a sentence: all fibers wait and no timer runs, or none but the
+// main thread's; the schedule does not end; a fiber touches memory that was freed.
 //
 // Protocol. One host thread. `exploring` is null while the explorer itself, a file system or the
 // main thread runs: the program's accesses are no steps then.
@@ -57,7 +57,7 @@ class Explorer final : public Kernel {
 
   // Steps of the program. They may switch.
   void access(const void* site, void* at, size_t bytes, Access kind);
-  void atomic_load(const void* site, const void* at) { step(site, at); }
+  void atomic_load(const void* site, const void* at) { touch(site, at); }
   void atomic_store(const void* site, void* at, size_t bytes, bool sequentially_consistent);
   void read_modify_write(const void* site, const void* at);
   void fence();
@@ -65,7 +65,7 @@ class Explorer final : public Kernel {
   void file_call(bool returned);
   // Judges a crash here, if there were not too many; maybe_crash() does so one time in `times`.
   void maybe_crash(uint64_t times, bool in_a_file_call);
-  void crash(bool in_a_file_call);
+  void crash(bool in_a_file_call, bool before_step);
   // Judges a crash at the end of the program, however many there were.
   void crash_at_end();
   // Makes all stores land, because memory is about to be freed, and none may land in it.
@@ -99,22 +99,30 @@ class Explorer final : public Kernel {
     uint64_t landed = 0;    // stores of its own that others see
     uint64_t round = 0;     // stores of others that had landed when its round of a spin began
     uint64_t seen = 0;      // kSpinning: the same of the round that has ended
+    uint64_t steps = 0;     // of its own, in the turns that are over
     StoreBuffer stores;
   };
 
   void enter(Fiber* fiber) override;
   Fiber* after_end() override;
   Thread& self() { return *threads_[current_->id]; }
-  void judge_crash(bool in_a_file_call);
+  void judge_crash(bool in_a_file_call, bool before_step);
+  bool is_recorded_crash(bool in_a_file_call, bool before_step);
   bool is_on_stack(const void* at) const;
   void step(const void* site, const void* at);
+  // Makes a step that touches memory, which must not have been freed.
+  void touch(const void* site, const void* at);
   void event();
   void commit_all();
   // Counts a store that others see from now on.
   void landed(Thread& thread) { ++stores_, ++thread.landed; }
   void block(State state, Picoseconds timeout, bool patient = false);
   // Lets another fiber go on, or the same one.
-  void give_turn();
+  void give_turn(bool waits);
+  void begin_turn(Thread& thread);
+  void end_turn(Thread& thread, bool waits);
+  // Returns how many steps the running fiber has taken.
+  uint64_t own_steps() { return self().steps + result_.steps - turn_began_; }
   Fiber* next();
   bool collect_enabled();
   bool fire_timer(bool patient = false);
@@ -122,35 +130,53 @@ class Explorer final : public Kernel {
   bool spins() const;
   bool spin_on();
   bool drain_stores();
+  void note_turn(const Thread& next);
   void fail(const std::string& what);
   std::string threads_in_words() const;
+  std::string turns_in_words() const;
 
   const platform::Schedule schedule_;
-  platform::SplitMix64 random_;
+  platform::SplitMix64 random_, crash_random_;
   std::unique_ptr<Order> order_;
   std::vector<std::unique_ptr<Thread>> threads_;  // by the fibers' numbers
   std::vector<uint32_t> enabled_;
   Picoseconds jumped_ = 0;
-  uint64_t turn_end_ = 0, crash_at_ = ~uint64_t{0}, next_event_ = ~uint64_t{0};
+  uint64_t turn_began_ = 0, turn_end_ = 0, crash_at_ = ~uint64_t{0}, next_event_ = ~uint64_t{0};
   uint64_t stores_ = 0, waits_ = 0, idle_rounds_ = 0;
+  uint64_t timers_ = 0, timer_steps_ = 0;         // that ended without a step, and after which
   uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // of spins without effect
   static Explorer* begun_;
+  platform::Turn turn_;  // that ends
+  // The turns that followed the record, after which another fiber went on; and where they ended.
+  std::vector<platform::Turn> shown_turns_;
+  std::vector<std::vector<uint32_t>> turn_stacks_;
   platform::Explored result_;
 };
 
 // The explorer, while the program's accesses are steps; else null.
 extern Explorer* exploring;
 
-// While this object lives, accesses are no steps.
+// Whether the explorer itself runs: then new memory is the host's, so that the program's addresses
+// do not depend on how much the explorer keeps.
+extern bool explorer_runs;
+
+// While this object lives, the explorer runs, and accesses are no steps.
 class Unexplored {
  public:
-  Unexplored() : before_(exploring) { exploring = nullptr; }
-  ~Unexplored() { exploring = before_; }
+  Unexplored() : before_(exploring), ran_before_(explorer_runs) {
+    exploring = nullptr;
+    explorer_runs = true;
+  }
+  ~Unexplored() {
+    exploring = before_;
+    explorer_runs = ran_before_;
+  }
   Unexplored(const Unexplored&) = delete;
   Unexplored& operator=(const Unexplored&) = delete;
 
  private:
   Explorer* const before_;
+  const bool ran_before_;
 };
 
 }  // namespace logjam::sim

@@ -24,6 +24,7 @@
 
 #include "platform/fatal.h"
 #include "sim/block_costs.h"
+#include "sim/explored_heap.h"
 #include "sim/explorer.h"
 #include "sim/host_allocator.h"
 #include "sim/lines_report.h"
@@ -88,7 +89,6 @@ auto& large_pieces() {
 }
 
 uint64_t heap_seed = 1;
-size_t slabs = kHeapSlabs;  // that are in use
 
 uint64_t mixed(uint64_t hash, uint64_t value) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
@@ -117,10 +117,10 @@ size_t piece_bytes(size_t bytes, size_t alignment) {
 
 // Returns a free slab: the first one at or after the address that the hash gives.
 char* take_slab(const Place& place) {
-  size_t slab = (place.hash >> 1) % slabs;
+  size_t slab = (place.hash >> 1) % kHeapSlabs;
   for (size_t tried = 0; slab_taken[slab]; ++tried) {
-    if (tried == slabs) platform::fatal("the simulated machine's heap is used up");
-    slab = (slab + 1) % slabs;
+    if (tried == kHeapSlabs) platform::fatal("the simulated machine's heap is used up");
+    slab = (slab + 1) % kHeapSlabs;
   }
   slab_taken[slab] = true;
   char* begin = static_cast<char*>(heap_begin()) + slab * kSlabBytes;
@@ -179,6 +179,8 @@ void* allocate_of_host(size_t bytes, size_t alignment) {
 
 void* allocate(size_t bytes, size_t alignment, const void* site) {
   if (!started || !in_program(site)) return allocate_of_host(bytes, alignment);
+  if (explorer_runs) return allocate_of_host(bytes, alignment);
+  if (explored_heap_started()) return explored_piece(bytes, alignment);
   if (running != nullptr) scheduler().spend(machine().allocation);
   const uint64_t callers = hash_of_callers();
   const size_t whole = piece_bytes(bytes, alignment);
@@ -197,7 +199,7 @@ void* allocate(size_t bytes, size_t alignment, const void* site) {
 void release(void* piece) {
   if (piece == nullptr) return;
   if (!in_region(piece)) return std::free(piece);
-  if (exploring != nullptr) exploring->before_free();
+  if (explored_heap_started()) return free_explored_piece(piece);
   Pieces& kind = pieces_of(piece);
   auto* freed = static_cast<Free*>(piece);
   freed->next = kind.free;
@@ -206,10 +208,8 @@ void release(void* piece) {
 
 }  // namespace
 
-void start_heap(uint64_t seed, bool small) {
-  constexpr size_t kFewSlabs = 4096;
+void start_heap(uint64_t seed) {
   heap_seed = seed;
-  if (small) slabs = kFewSlabs;
   const auto map = [](auto** table, size_t count) {
     *table = static_cast<std::remove_pointer_t<decltype(table)>>(map_at(0, count * sizeof **table));
   };

@@ -6,10 +6,9 @@
 namespace logjam::sim {
 
 // Makes operator new take memory of the region from now on. `seed` decides where its slabs lie, as
-// another link of the program would. If `small`, they lie close together: a process that is forked
-// often needs few pages for its page tables then. The main thread calls it once, after
-// reserve_region() and before the program's own main().
-void start_heap(uint64_t seed, bool small = false);
+// another link of the program would. The main thread calls it once, after reserve_region() and
+// before the program's own main().
+void start_heap(uint64_t seed);
 // Makes operator new take the host's memory again.
 void stop_heap();
 

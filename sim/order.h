@@ -9,6 +9,10 @@
 //           Probabilistic Guarantees of Finding Bugs", ASPLOS 2010)
 //   turns   a fiber goes on for a number of steps, or until it waits; then the next one does
 //
+// In these orders a seed also draws which stores are late, and which timers end early. The fourth
+// order, `recorded`, takes the turns of an earlier schedule, or some of them: elsewhere a fiber
+// goes on until it waits, no store is late then, and no timer ends early.
+//
 // Only the explorer uses these objects, on the one host thread.
 #pragma once
 
@@ -16,7 +20,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "platform/exploration.h"
 #include "platform/random.h"
 
 namespace logjam::sim {
@@ -31,6 +37,15 @@ class Order {
   // Returns the step up to which the fiber, which goes on at `step`, does so. Then, or when it
   // waits before, choose() is asked again.
   virtual uint64_t turn_end(uint32_t fiber, uint64_t step) = 0;
+  // Notes that the fiber's turn is over at `step`, because it waits or at its end. The next three
+  // functions are asked then.
+  virtual void turn_over(uint32_t /*fiber*/, uint64_t /*step*/, bool /*waits*/) {}
+  // Returns how many of the fiber's `stores`, the oldest ones, others see from now on.
+  virtual uint64_t visible(uint64_t stores) = 0;
+  // Returns whether the next timer ends now, although others can go on. Asked until it says no.
+  virtual bool ends_a_timer() = 0;
+  // Returns whether the turn that is over ended as an earlier schedule's did.
+  virtual bool follows_record() const { return false; }
   // Returns which of the fibers goes on at `step`: an index. They can all go on, and `enabled` has
   // at least one. `current` is the fiber that ran.
   virtual size_t choose(std::span<const uint32_t> enabled, uint32_t current, uint64_t step) = 0;
@@ -41,5 +56,6 @@ class Order {
 // Returns an order that `random` draws, of those that `kind` names; empty: of all. Null if there is
 // none of that name. `random` outlives it.
 std::unique_ptr<Order> make_order(const std::string& kind, platform::SplitMix64& random);
+std::unique_ptr<Order> make_recorded_order(const std::vector<platform::Turn>& turns);
 
 }  // namespace logjam::sim

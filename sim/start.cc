@@ -14,6 +14,7 @@
 
 #include "platform/fatal.h"
 #include "sim/block_costs.h"
+#include "sim/explored_heap.h"
 #include "sim/heap.h"
 #include "sim/lines_report.h"
 #include "sim/region.h"
@@ -63,7 +64,8 @@ extern "C" int __wrap_main(int argc, char** argv) {
   logjam::sim::begin_lines_report(argc, argv);
   logjam::sim::reserve_region();
   const bool explores = argc > 1 && std::string_view(argv[1]) == "explore";
-  logjam::sim::start_heap(seed_of(argc, argv), explores);
+  if (explores) logjam::sim::start_explored_heap();
+  logjam::sim::start_heap(seed_of(argc, argv));
   // main() gets a stack of the region, because all fibers share the variables on it.
   int result = 0;
   void* stack = logjam::sim::take(kStackBytes, logjam::sim::kPageBytes, 0);

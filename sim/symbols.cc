@@ -40,9 +40,9 @@ std::string without_parameters(const std::string& function) {
 // Returns whether the function's caller says more than the function: atomics, copies, containers,
 // the heap.
 bool is_servant(const std::string& function) {
-  constexpr std::array<std::string_view, 8> kServants = {
-      "std::",         "operator new", "operator delete",    "__gnu_cxx::",
-      "logjam::sim::", "__wrap_",      "logjam::platform::", "logjam::Arena::"};
+  constexpr std::array<std::string_view, 10> kServants = {
+      "std::",   "operator new", "operator delete", "__gnu_cxx::",        "logjam::sim::",
+      "__wrap_", "__tsan_",      "in_pieces<",      "logjam::platform::", "logjam::Arena::"};
   return function == "??" ||
          std::any_of(kServants.begin(), kServants.end(), [&](std::string_view servant) {
            const size_t at = function.find(servant);

@@ -429,8 +429,8 @@ class Tree final : public Index {
   InnerNode first_root_{1, kLowest, kHighest, &first_leaf_};
   platform::atomic<InnerNode*> root_{&first_root_};
   platform::SpinLock remover_;
-  FreeList free_leaves_;
-  FreeList free_inners_;
+  FreeList free_leaves_{sizeof(LeafNode)};
+  FreeList free_inners_{sizeof(InnerNode)};
 };
 
 }  // namespace logjam::btree

@@ -16,6 +16,10 @@ std::unique_ptr<Index> make_index(IndexKind kind, const IndexOptions& options) {
   return kind == IndexKind::kHash ? make_hash_index(options) : make_ordered_index(options);
 }
 
+uint64_t tuple_bytes(uint32_t row_bytes) {
+  return sizeof(Tuple) + (uint64_t{row_bytes} + 7) / 8 * 8;
+}
+
 // Returns the alignment of a tuple. A tuple that fits into a cache line must not straddle two
 // lines. A longer tuple starts on a line where that wastes little.
 size_t alignment_of(size_t bytes) {
@@ -28,11 +32,12 @@ size_t alignment_of(size_t bytes) {
 
 uint64_t table_bytes(uint64_t rows, uint32_t row_bytes, size_t secondaries) {
   constexpr uint64_t kIndexEntry = 32;
-  return rows * (sizeof(Tuple) + (uint64_t{row_bytes} + 7) / 8 * 8 + kIndexEntry +
-                 secondaries * (sizeof(Posting) + kIndexEntry));
+  return rows *
+         (tuple_bytes(row_bytes) + kIndexEntry + secondaries * (sizeof(Posting) + kIndexEntry));
 }
 
-Table::Table(uint16_t id, TableSchema schema) : id_(id), schema_(std::move(schema)) {
+Table::Table(uint16_t id, TableSchema schema)
+    : id_(id), schema_(std::move(schema)), free_tuples_(tuple_bytes(row_bytes())) {
   const IndexOptions options{.unique = true, .expected_entries = schema_.expected_rows};
   primary_ = make_index(schema_.kind, options);
   reclaims_ = primary_->removes() && schema_.secondaries.empty();
@@ -51,7 +56,7 @@ Table::Table(uint16_t id, TableSchema schema) : id_(id), schema_(std::move(schem
 Tuple* Table::new_tuple(Key key, Arena& arena) {
   void* memory = free_tuples_.allocate(&arena);
   if (memory == nullptr) {
-    const size_t bytes = sizeof(Tuple) + (size_t{row_bytes()} + 7) / 8 * 8;
+    const size_t bytes = tuple_bytes(row_bytes());
     memory = arena.allocate(bytes, alignment_of(bytes));
   }
   return new (memory) Tuple(key, Version(0, true));

@@ -7,10 +7,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 
 #include "platform/atomic.h"
+#include "platform/exploration.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -21,9 +23,13 @@ namespace logjam {
 // only spreads the visits to other parts: it may lose an addition.
 class FreeList {
  public:
-  // Frees `block`, which is at least as large as a pointer, and which no other thread can reach.
-  // `caller` is an address that belongs to the calling thread, the same for all its calls.
+  // Makes a list of blocks of `block_bytes` bytes, at least as many as a pointer.
+  explicit FreeList(size_t block_bytes) : block_bytes_(block_bytes) {}
+
+  // Frees `block`, which no other thread can reach. `caller` is an address that belongs to the
+  // calling thread, the same for all its calls.
   void free(void* block, const void* caller) {
+    if (platform::forbid(block, block_bytes_)) return;
     Part& part = part_of(caller);
     part.lock.lock();
     part.first = new (block) Block{part.first};
@@ -82,6 +88,7 @@ class FreeList {
     return block;
   }
 
+  const size_t block_bytes_;
   std::array<Part, kParts> parts_;
 };
 

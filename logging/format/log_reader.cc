@@ -4,13 +4,11 @@
 #include <cstring>
 #include <iterator>
 
-#include "logging/format/manifest_file.h"
 #include "logging/format/segmented_file.h"
 #include "logging/format/stored_sdl.h"
 #include "logging/format/stripes.h"
 #include "platform/fatal.h"
 #include "platform/files.h"
-#include "platform/text.h"
 
 namespace logjam {
 namespace {
@@ -48,7 +46,8 @@ uint64_t end_of(const RecordBatch& batch, uint64_t from) {
 }
 
 bool all_zero(const std::byte* bytes, uint64_t count) {
-  return std::all_of(bytes, bytes + count, [](std::byte b) { return b == std::byte{0}; });
+  // Each byte equals the one before it.
+  return count == 0 || (bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, count - 1) == 0);
 }
 
 }  // namespace
@@ -61,12 +60,20 @@ struct LogReader::State {
   uint64_t file_bytes = 0;        // up to the last byte that any of the files has
   uint64_t stream_bytes = 0;      // the same, at most `limit`
   uint64_t run = 0;
+  uint64_t start = 0;               // the position of the first record
+  uint64_t least_window_bytes = 0;  // enough for a watermark record
   ReadMemory memory;
   std::string path;  // of the first file
   // The part of a record that has been read already, and its position.
   LogMemory carry;
   uint64_t carry_position = 0;
   bool ended = false;
+
+  // Returns the length of the window at position `from`. It grows with the position, because most
+  // streams of a small log end soon; and it follows from the position alone, for read_again().
+  uint64_t window_at(uint64_t from) const {
+    return std::clamp(from - start, least_window_bytes, memory.window_bytes);
+  }
 
   LogMemory allocate(uint64_t bytes) const { return allocate_log_memory(memory.meter, bytes); }
 
@@ -129,7 +136,7 @@ struct LogReader::State {
     batch->positions.clear();
     LogMemory before = std::move(carry);
     if (carry_position != from) before.reset();
-    for (uint64_t want = memory.window_bytes;;) {
+    for (uint64_t want = window_at(from);;) {
       batch->memory = read_on(before, from, want);
       before.reset();
       const uint64_t cut = take_records(from, batch);
@@ -186,10 +193,11 @@ struct LogReader::State {
   // longer than the window, only the header is in memory then.
   template <class Found>
   Unused look_ahead(uint64_t end, const Found& found) {
+    constexpr uint64_t kZeroBytes = 512;
     Unused unused;
     if (end >= stream_bytes) return unused;
     const uint64_t size = std::min(stream_bytes - end, kLookAheadBytes);
-    const LogMemory window = allocate(std::min(size, memory.window_bytes));
+    const LogMemory window = allocate(std::min(size, least_window_bytes));
     uint64_t from = 0, until = 0;  // the window has these bytes after `end`
     const auto slide_to = [&](uint64_t at) {
       from = at;
@@ -199,6 +207,11 @@ struct LogReader::State {
     for (uint64_t at = 8; at + sizeof(RecordHeader) <= size;) {
       if (at + sizeof(RecordHeader) > until) slide_to(at);
       if (at + sizeof(RecordHeader) > until) break;  // the file has shrunk
+      // A preallocated file ends in many zeros.
+      if (at + kZeroBytes <= until && all_zero(window->data() + (at - from), kZeroBytes)) {
+        at += kZeroBytes;
+        continue;
+      }
       const auto header_at = [&] {
         return reinterpret_cast<const RecordHeader*>(window->data() + (at - from));
       };
@@ -283,9 +296,10 @@ void LogReader::open(const std::vector<std::string>& paths, ReadMemory memory) {
   }
   state.file_bytes = state.stream_bytes;
   state.stream_bytes = std::min(state.stream_bytes, std::max(state.limit, start));
-  // look_ahead() needs whole watermark records.
+  state.start = start;
   const uint64_t watermark = sizeof(RecordHeader) + uint64_t{header_.streams} * sizeof(uint64_t);
-  memory.window_bytes = std::max({memory.window_bytes, kLeastWindowBytes, watermark});
+  state.least_window_bytes = std::max(kLeastWindowBytes, watermark);
+  memory.window_bytes = std::max(memory.window_bytes, state.least_window_bytes);
   state.memory = memory;
 }
 
@@ -390,59 +404,6 @@ void LogReader::end_stream(std::span<const std::byte> rest) {
     const uint64_t to = state_->stripes.position(device, file.lost_to());
     if (from < tail_.durable_record_end && end < to) tail_.lost = file.why_lost();
   }
-}
-
-LogFiles files_of_run(const std::vector<std::string>& directories, const ManifestRun& run) {
-  LogFiles files;
-  files.header = run.header;
-  files.ends = run.ends;
-  files.paths.resize(run.header.streams);
-  if (!run.begun) return files;
-  const std::vector<std::string> paths = log_file_paths(run_directories(directories, run.ordinal()),
-                                                        run.header.streams, run.header.stripes);
-  for (size_t file = 0; file < paths.size(); ++file) {
-    files.paths[file / run.header.stripes].push_back(paths[file]);
-  }
-  return files;
-}
-
-std::string check_files(const LogFiles& files, bool* missing) {
-  std::string wrong;
-  if (missing != nullptr) *missing = false;
-  for (uint32_t stream = 0; stream < files.paths.size(); ++stream) {
-    for (uint32_t stripe = 0; stripe < files.paths[stream].size(); ++stripe) {
-      const std::string& path = files.paths[stream][stripe];
-      platform::FileStatus status;
-      if (const int error = platform::files().status(path, &status); error != 0) {
-        platform::fatal("cannot look at the log file " + path + ": " + strerror(error));
-      }
-      LogFileHeader header;
-      int error = 0;
-      const bool there = status.kind != platform::FileKind::kNone;
-      if (!there && missing != nullptr) *missing = true;
-      std::string why = there ? read_log_file_header(path, &header, &error) : path + " is missing";
-      if (error != 0) platform::fatal(why);
-      if (why.empty() && header.run != files.header.run) {
-        why = path + " belongs to run " + hex(header.run) + ", not to run " + hex(files.header.run);
-      } else if (why.empty() && (header.stream != stream || header.stripe != stripe)) {
-        why = path + " says it is stripe " + std::to_string(header.stripe) + " of stream " +
-              std::to_string(header.stream);
-      }
-      if (!why.empty()) platform::append_part(&wrong, "; ", why);
-    }
-  }
-  return wrong;
-}
-
-LogFiles find_log_files(const std::vector<std::string>& directories) {
-  const FoundManifest found = find_manifest(directories);
-  LogFiles files;
-  files.error = found.error;
-  if (files.error.empty() && found.manifest.runs.empty()) files.error = "the log has no run";
-  if (!files.error.empty()) return files;
-  files = files_of_run(found.directories, found.manifest.runs.back());
-  files.error = check_files(files);
-  return files;
 }
 
 }  // namespace logjam

@@ -1,0 +1,49 @@
+#include "cli/schedule_file.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "platform/fatal.h"
+
+namespace logjam {
+
+void read_schedule(const std::string& path, platform::Schedule* schedule) {
+  schedule->recorded = true;
+  std::ifstream file(path);
+  if (!file) platform::refuse("the schedule " + path + " cannot be read");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string kind;
+    words >> kind;
+    if (kind == "turn") {
+      platform::Turn turn;
+      words >> turn.thread >> turn.steps >> turn.waits >> turn.next >> turn.late >> turn.timers;
+      schedule->turns.push_back(turn);
+    } else if (kind == "crash") {
+      platform::CrashPoint crash;
+      words >> crash.thread >> crash.steps >> crash.in_a_file_call >> crash.before_step >>
+          crash.number;
+      schedule->crash = crash;
+    } else {
+      words.setstate(std::ios::failbit);
+    }
+    if (!words) platform::refuse("the schedule " + path + " has the line \"" + line + "\"");
+  }
+}
+
+void write_schedule(const std::string& path, const platform::Explored& explored) {
+  std::ofstream file(path, std::ios::trunc);
+  for (const platform::Turn& turn : explored.turns) {
+    file << "turn " << turn.thread << ' ' << turn.steps << ' ' << turn.waits << ' ' << turn.next
+         << ' ' << turn.late << ' ' << turn.timers << '\n';
+  }
+  if (explored.judged != 0) {
+    const platform::CrashPoint& crash = explored.crash;
+    file << "crash " << crash.thread << ' ' << crash.steps << ' ' << crash.in_a_file_call << ' '
+         << crash.before_step << ' ' << crash.number << '\n';
+  }
+  file.close();
+  if (!file) platform::fatal("the schedule " + path + " cannot be written");
+}
+
+}  // namespace logjam

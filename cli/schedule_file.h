@@ -1,0 +1,18 @@
+// The file of a recorded schedule: a line for each turn that ended (thread, its steps, whether it
+// waited, the thread that went on, stores that were late, timers that ended early), and one for the
+// crash that failed (thread, its steps, in a file call, before the step, number).
+#pragma once
+
+#include <string>
+
+#include "platform/exploration.h"
+
+namespace logjam {
+
+// Reads the turns and the crash of the file into `schedule`. Ends the process with one sentence if
+// the file cannot be read or is no such file.
+void read_schedule(const std::string& path, platform::Schedule* schedule);
+// Writes the file. Ends the process with one sentence if it cannot.
+void write_schedule(const std::string& path, const platform::Explored& explored);
+
+}  // namespace logjam

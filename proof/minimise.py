@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Makes a failure that the explorer has found smaller: usage: minimise.py [FLAGS] --seed=SEED, with
+the flags that `logjam explore` printed after "again".
+
+First the round: fewer threads and transactions, simpler settings, as long as one of the next seeds
+fails in the same way. Then the schedule: the turns that the failure needs (Zeller and Hildebrandt,
+"Simplifying and Isolating Failure-Inducing Input", 2002: ddmin). It prints the command that plays
+what is left, and where its turns end.
+"""
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# The flags that a seed draws, unless they are given.
+DRAWN = ("log", "cc", "commit", "log_records", "threads", "transactions", "pipeline_depth", "locks",
+         "flush", "flush_help", "pwal_ngroup", "ledger", "wal_dir", "checkpoint",
+         "log_prealloc_mb", "test")
+# Each flag's simpler values, the simplest first.
+SIMPLER = (("threads", ("2",)), ("transactions", ("1", "2", "3", "5", "10")), ("checkpoint", ("",)),
+           ("wal_dir", ("a",)), ("log_records", ("txn",)), ("commit", ("sync",)),
+           ("pipeline_depth", ("1",)), ("flush", ("",)), ("flush_help", ("true",)),
+           ("locks", ("early",)), ("log_prealloc_mb", ("0",)),
+           ("ledger", ("keys:8,cells:4,slots:1,reads:0,writes:1,theta:0",)))
+
+
+def kind_of(printed):
+    """Returns in which way a round fails, without names and numbers; or None."""
+    found = re.search(r"^seed +\d+: (.*)", printed, re.MULTILINE)
+    return re.sub(r"\S*\d+", "N", found[1]) if found else None
+
+
+def value_of(printed, line):
+    found = re.search(rf"^{line} +(.*)", printed, re.MULTILINE)
+    return found[1] if found else ""
+
+
+class Failure:
+    """A round that fails: its flags, its seed, and how it fails."""
+
+    def __init__(self, logjam, words):
+        self.logjam = logjam
+        self.runs = 0
+        printed = self.explore([*words, "--rounds=1"])
+        self.kind = kind_of(printed)
+        if self.kind is None:
+            sys.exit("that round finds nothing:\n" + printed)
+        # All flags of the round, so that a seed draws only the schedule.
+        drawn = dict(word[2:].split("=", 1)
+                     for word in shlex.split(value_of(printed, "flags")))
+        given = dict(word[2:].split("=", 1) for word in words)
+        self.flags = {**{name: drawn.get(name, "") for name in DRAWN}, **given}
+        self.seed = int(self.flags.pop("seed"))
+        self.printed = printed
+
+    def explore(self, words, seconds=600):
+        self.runs += 1
+        done = subprocess.run(["timeout", str(seconds), self.logjam, "explore", *words],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", check=False)
+        return done.stdout
+
+    def words(self, flags=None):
+        return [f"--{name}={value}" for name, value in (flags or self.flags).items()]
+
+    def simplify(self, seeds, seconds):
+        """Takes over each simpler value with which one of the next seeds fails in the same way."""
+        for name, values in SIMPLER:
+            for value in values:
+                if self.flags.get(name) == value:
+                    break
+                flags = {**self.flags, name: value}
+                first = self.seed
+                printed = self.explore([*self.words(flags), f"--seed={first}", f"--rounds={seeds}"],
+                                       seconds)
+                if kind_of(printed) != self.kind:
+                    continue
+                self.flags, self.printed = flags, printed
+                self.seed = int(re.search(r"^seed +(\d+)", printed, re.MULTILINE)[1])
+                break
+
+    def fails_with(self, turns, crash, path):
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(turns + crash)
+        printed = self.explore([*self.words(), f"--seed={self.seed}", "--rounds=1",
+                                f"--turns={path}"])
+        if kind_of(printed) != self.kind:
+            return False
+        self.printed = printed
+        return True
+
+    def minimise_turns(self, path, seconds):
+        """Returns how many turns the failure's schedule had, and has. Their file is at `path`."""
+        end = time.monotonic() + seconds
+        self.explore([*self.words(), f"--seed={self.seed}", "--rounds=1", f"--record={path}"])
+        with open(path, encoding="utf-8") as file:
+            lines = file.readlines()
+        turns = [line for line in lines if line.startswith("turn")]
+        crash = [line for line in lines if line.startswith("crash")]
+        before, pieces = len(turns), 1
+        if not self.fails_with(turns, crash, path):
+            sys.exit("the recorded schedule does not fail again")
+        while turns and time.monotonic() < end:
+            size = -(-len(turns) // pieces)
+            for begin in range(0, len(turns), size):
+                fewer = turns[:begin] + turns[begin + size:]
+                if time.monotonic() > end:
+                    break
+                if self.fails_with(fewer, crash, path):
+                    turns, pieces = fewer, max(pieces - 1, 1)
+                    break
+            else:
+                if size == 1:
+                    break
+                pieces = min(2 * pieces, len(turns))
+        self.fails_with(turns, crash, path)
+        return before, len(turns)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0],
+                                     allow_abbrev=False)  # --seed is no --seeds
+    parser.add_argument("--logjam", default=os.path.join(ROOT, "build-sim", "logjam"))
+    parser.add_argument("--seeds", type=int, default=200, help="that a simpler round is given")
+    parser.add_argument("--seconds", type=int, default=30, help="for each simpler value, at most")
+    parser.add_argument("--turns-seconds", type=int, default=120, help="for the turns, at most")
+    parser.add_argument("--to", help="the file for the schedule that is left")
+    given, words = parser.parse_known_args()
+    words = [word for word in words if not word.startswith("--rounds")]
+    if not any(word.startswith("--seed=") for word in words):
+        sys.exit("--seed is missing")
+    failure = Failure(given.logjam, words)
+    print("before    logjam explore " + " ".join(words))
+    print("          " + value_of(failure.printed, "schedule"))
+    failure.simplify(given.seeds, given.seconds)
+    path = given.to or os.path.join(tempfile.mkdtemp(prefix="logjam-"), "schedule")
+    before, after = failure.minimise_turns(path, given.turns_seconds)
+    print(f"after     {before} turns of the smaller round, {after} of them needed; "
+          f"{failure.runs} runs")
+    print("          logjam explore " + shlex.join(failure.words()) +
+          f" --seed={failure.seed} --rounds=1 --turns={path}")
+    print(failure.printed, end="")
+
+
+if __name__ == "__main__":
+    main()

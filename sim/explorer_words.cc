@@ -1,0 +1,66 @@
+// The words of a found failure: where each thread is, and where its turns ended.
+#include "sim/explorer.h"
+#include "sim/symbols.h"
+
+namespace logjam::sim {
+namespace {
+
+constexpr size_t kMostFrames = 24, kMostShown = 8;
+
+// Returns the functions of a stack, the innermost first.
+std::string functions(const Symbols& symbols, const std::vector<uint32_t>& stack) {
+  std::string words;
+  size_t shown = 0;
+  for (const uint32_t at : stack) {
+    if (symbols.serves_others(at) || ++shown > kMostShown) continue;
+    words += (shown == 1 ? " in " : ", called by ") + symbols.function(at);
+  }
+  return words;
+}
+
+std::string name_of(const Fiber& fiber) {
+  return fiber.name.empty() ? "thread " + std::to_string(fiber.id) : fiber.name;
+}
+
+}  // namespace
+
+// Returns a line for each thread: what it does, and where it is.
+std::string Explorer::threads_in_words() const {
+  Symbols symbols;
+  for (const auto& thread : threads_) {
+    for (const uint32_t at : stack_of(*thread->fiber, kMostFrames)) symbols.want(at);
+  }
+  symbols.resolve();
+  std::string words;
+  for (const auto& thread : threads_) {
+    if (thread->state == State::kEnded) continue;
+    words += "\n  " + name_of(*thread->fiber);
+    words += thread->state == State::kReady           ? " can go on"
+             : thread->state == State::kSpinning      ? " spins"
+             : thread->timer != 0 && !thread->patient ? " sleeps"
+                                                      : " waits";
+    words += functions(symbols, stack_of(*thread->fiber, kMostFrames));
+  }
+  return words;
+}
+
+// Returns a line for each turn that followed the record and after which another thread went on.
+std::string Explorer::turns_in_words() const {
+  if (turn_stacks_.empty()) return "";
+  Symbols symbols;
+  for (const auto& stack : turn_stacks_) {
+    for (const uint32_t at : stack) symbols.want(at);
+  }
+  symbols.resolve();
+  std::string words;
+  for (size_t i = 0; i < turn_stacks_.size(); ++i) {
+    const platform::Turn& turn = shown_turns_[i];
+    words += "\n  " + name_of(*threads_[turn.thread]->fiber) + " stops after " +
+             std::to_string(turn.steps) + " steps" + functions(symbols, turn_stacks_[i]);
+    if (turn.late != 0) words += ", " + std::to_string(turn.late) + " stores late";
+    words += "; " + name_of(*threads_[turn.next]->fiber) + " goes on";
+  }
+  return words;
+}
+
+}  // namespace logjam::sim
