@@ -100,7 +100,8 @@ std::string draw_ledger(Draws& draws) {
 struct Life {
   const Round& round;
   uint64_t seed;
-  uint32_t number;  // from 1
+  uint32_t number;    // from 1
+  bool had_commands;  // an earlier life logged commands
   MemoryFiles& disk;
 
   // Returns the name of its histories: recovery may rename them, and the earlier life goes on.
@@ -178,7 +179,9 @@ int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
   new platform::ReplaceFiles(after);
   const bool began = access(life.history().c_str(), F_OK) == 0;
   if (find_manifest(wal_directories(), true).none() && !began) return 0;
-  Life next = {life.round, draws.below(~uint64_t{0}), life.number + 1, after};
+  const std::string log = gflags::GetCommandLineFlagInfoOrDie("log").current_value;
+  const bool commands = life.had_commands || find_scheme(log)->traits.commands;
+  Life next = {life.round, draws.below(~uint64_t{0}), life.number + 1, commands, after};
   copy_history(life, next);
   if (ftruncate(life.round.output, 0) != 0)
     platform::fatal("the output of a recovery cannot be kept");
@@ -186,6 +189,7 @@ int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
               step == 0 ? "nothing" : life.disk.step(step - 1).c_str(), state.what.c_str());
   set_flag("history", next.history());
   set_flag("verify", "true");
+  set_flag("replay", draws.below(8) == 0 && !commands ? "merge" : "");
   const std::string checkpoint = gflags::GetCommandLineFlagInfoOrDie("checkpoint").current_value;
   set_flag("checkpoint", "");
   set_flag("continue", "false");
@@ -214,7 +218,7 @@ void set_flags(const Life& life) {
   set_flag("continue", life.number > 1 ? "true" : "false");
 }
 
-// Lets the disk fail or be full, in one round of eight. Returns whether it may.
+// Lets the disk fail or be full, in some rounds. Returns whether it may.
 bool let_disk_fail(Draws& draws, MemoryFiles& disk) {
   constexpr uint64_t kMostCalls = 80, kLeastBytes = 30'000, kMostBytes = 300'000;
   const uint64_t after = draws.below(kMostCalls);
@@ -230,6 +234,9 @@ bool let_disk_fail(Draws& draws, MemoryFiles& disk) {
       return true;
     case 3:
       disk.fail("", FileCall::kOpen, ENOSPC, after);
+      return true;
+    case 4:
+      disk.fail("checkpoint", FileCall::kWrite, ENOSPC, after % 4);
       return true;
     default:
       return false;
@@ -336,7 +343,7 @@ void play_round(const Round& round) {
   }
   MemoryFiles disk;
   const platform::ReplaceFiles replace(disk);
-  live({round, round.seed, 1, disk});
+  live({round, round.seed, 1, false, disk});
 }
 
 }  // namespace logjam

@@ -22,7 +22,8 @@
 
 namespace logjam::platform {
 
-class EventCount {
+template <class Atomics>
+class BasicEventCount {
  public:
   // Waits until `holds()` returns true to the caller. Any thread may call it.
   template <class Condition>
@@ -41,7 +42,7 @@ class EventCount {
 
   // Wakes the waiters. Any thread may call it, after it has made a condition true.
   void notify() {
-    full_fence();
+    Atomics::full_fence();
     notify_after_fence();
   }
   // Wakes the waiters as notify() does, for a thread that has called full_fence() since the
@@ -59,7 +60,7 @@ class EventCount {
   // sleep. While a Waiter exists, has_waiters() is true. One thread uses a Waiter.
   class Waiter {
    public:
-    explicit Waiter(EventCount& count) : count_(count) { count_.waiters_.fetch_add(1); }
+    explicit Waiter(BasicEventCount& count) : count_(count) { count_.waiters_.fetch_add(1); }
     ~Waiter() { count_.waiters_.fetch_sub(1); }
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
@@ -68,7 +69,7 @@ class EventCount {
     // each look.
     uint32_t prepare() {
       const uint32_t seen = count_.event_.fetch_or(1) | 1;
-      full_fence();
+      Atomics::full_fence();
       return seen;
     }
     // Sleeps until a notify() or for `timeout_ns`; may return early. Returns at once if a notify()
@@ -78,7 +79,7 @@ class EventCount {
     }
 
    private:
-    EventCount& count_;
+    BasicEventCount& count_;
   };
 
  private:
@@ -87,8 +88,10 @@ class EventCount {
   // Aether's CD had a twentieth of the rate that they have without sleepers (simulated, niagara2).
   static constexpr uint32_t kRoundsBeforeSleep = 1024;
 
-  atomic<uint32_t> waiters_{0};
-  atomic<uint32_t> event_{0};
+  typename Atomics::template atomic<uint32_t> waiters_{0};
+  typename Atomics::template atomic<uint32_t> event_{0};
 };
+
+using EventCount = BasicEventCount<Atomics>;
 
 }  // namespace logjam::platform

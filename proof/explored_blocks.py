@@ -36,8 +36,9 @@ def places_of(logjam, addresses):
     told = subprocess.run(["addr2line", "-C", "-f", "-e", logjam], input=asked, text=True,
                           stdout=subprocess.PIPE, check=True).stdout.splitlines()
     for function, line in zip(told[::2], told[1::2]):
-        path = os.path.relpath(line.partition(":")[0], ROOT) if line.startswith("/") else line
-        yield re.sub(r"\(.*", "", function), path.partition(":")[0]
+        # The program may have been built elsewhere.
+        path = re.search(r"(?:^|/)((?:logging|cc|engine|proof)/[^:]*)", line)
+        yield re.sub(r"\(.*", "", function), path[1] if path else ""
 
 
 def folder_of(path):

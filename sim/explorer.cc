@@ -31,12 +31,15 @@ constexpr uint64_t kFileCallCrashes = 32;  // one file call in this number is th
 
 }  // namespace
 
-Explorer::Explorer(const platform::Schedule& schedule)
+Explorer::Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> order)
     : schedule_(schedule),
       random_(schedule.seed),
       crash_random_(~schedule.seed),
-      order_(schedule.recorded ? make_recorded_order(schedule.turns)
-                               : make_order(schedule.order, random_)) {
+      order_(std::move(order)) {
+  if (order_ == nullptr) {
+    order_ = schedule.recorded ? make_recorded_order(schedule.turns)
+                               : make_order(schedule.order, random_);
+  }
   if (order_ == nullptr) platform::refuse("\"" + schedule.order + "\" is not an order of steps");
   threads_.push_back(std::make_unique<Thread>());
   threads_.back()->fiber = current_;
@@ -114,8 +117,12 @@ void Explorer::event() {
 
 void Explorer::access(const void* site, void* at, size_t bytes, Access kind) {
   if (kind == Access::kPrefetch || line_of(at) == kNoLine || is_on_stack(at)) return;
+  if (kind == Access::kStore) return store(site, at, bytes);
   touch(site, at);
-  if (kind != Access::kStore) return;
+}
+
+void Explorer::store(const void* site, void* at, size_t bytes) {
+  touch(site, at);
   const Unexplored free;
   Thread& thread = self();
   if (!schedule_.late_stores || bytes > StoreBuffer::kLargest) {
@@ -128,7 +135,7 @@ void Explorer::access(const void* site, void* at, size_t bytes, Access kind) {
 void Explorer::atomic_store(const void* site, void* at, size_t bytes,
                             bool sequentially_consistent) {
   if (sequentially_consistent) return read_modify_write(site, at);
-  access(site, at, bytes, Access::kStore);
+  if (!is_on_stack(at)) store(site, at, bytes);
 }
 
 void Explorer::read_modify_write(const void* site, const void* at) {

@@ -46,7 +46,8 @@ namespace logjam::sim {
 
 class Explorer final : public Kernel {
  public:
-  explicit Explorer(const platform::Schedule& schedule);
+  // Explores in the order that the schedule names, or in `order` if that is not null.
+  explicit Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> order = nullptr);
   ~Explorer() override;
 
   // Lets the steps begin, or end. Before and after it fibers change places only where they wait.
@@ -110,6 +111,7 @@ class Explorer final : public Kernel {
   bool is_recorded_crash(bool in_a_file_call, bool before_step);
   bool is_on_stack(const void* at) const;
   void step(const void* site, const void* at);
+  void store(const void* site, void* at, size_t bytes);
   // Makes a step that touches memory, which must not have been freed.
   void touch(const void* site, const void* at);
   void event();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -50,14 +51,15 @@ struct Shared {
 class Explored {
  public:
   // Runs the bodies side by side. Returns how the schedule went.
-  static platform::Explored run(platform::Schedule schedule, const std::vector<Body>& bodies) {
+  static platform::Explored run(platform::Schedule schedule, const std::vector<Body>& bodies,
+                                std::unique_ptr<Order> order = nullptr) {
     if (!schedule.ended) {
       schedule.ended = [](const platform::Explored& explored) {
         std::fprintf(stderr, "found: %s\n", explored.what.c_str());
         _exit(7);
       };
     }
-    Explorer explorer(schedule);
+    Explorer explorer(schedule, std::move(order));
     put_kernel(&explorer);
     explorer.begin();
     std::vector<Fiber*> fibers;

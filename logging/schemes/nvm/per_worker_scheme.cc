@@ -10,7 +10,8 @@ PerWorkerScheme::PerWorkerScheme(const LogConfig& config)
     : MultiStreamScheme(config),
       logs_(config.workers),
       wanted_(config.workers),
-      positions_(config.workers + 1) {}
+      positions_(config.workers + 1),
+      workers_poll_(config.flush_help) {}
 
 CommitPoint PerWorkerScheme::publish(uint32_t worker, const LogReservation& reservation,
                                      RecordRole role) {
@@ -62,11 +63,17 @@ void PerWorkerScheme::wake_others() {
 
 uint64_t PerWorkerScheme::filled(uint32_t index) {
   if (index != watermark_stream()) return logs_[index].log.filled();
-  if (watermark_wanted() && advancing_.try_lock()) {
+  if (watermark_wanted() && take_look()) {
     advance_watermark();
     advancing_.unlock();
   }
   return watermark_end_.load(memory_order_acquire);
+}
+
+bool PerWorkerScheme::take_look() {
+  if (workers_poll_) return advancing_.try_lock();
+  advancing_.lock();
+  return true;
 }
 
 void PerWorkerScheme::advance_watermark() {

@@ -52,8 +52,11 @@
 //               The thread stores `floor_`, fences, and loads the places. So, for each worker, it
 //               sees the worker's bound, or the worker draws its number after the floor was raised,
 //               hence above it.
-// `floor_`, `watermark_` and `watermark_end_` are stored under `advancing_`, a try lock, which also
-// guards `positions_`.
+// `floor_`, `watermark_` and `watermark_end_` are stored under `advancing_`, which also guards
+// `positions_`. The thread that holds it may have looked at a stream before that became durable.
+// Another thread that looks meanwhile leaves the look to it only if workers poll, because the next
+// poll makes up for it. Otherwise it waits for the lock: the flusher of watermarks would sleep
+// although a watermark can advance.
 // `watermark_end_` is stored (release) after its durable sequence was recorded.
 #pragma once
 
@@ -137,6 +140,8 @@ class PerWorkerScheme : public MultiStreamScheme {
     return watermark_.load(platform::memory_order_acquire) < wanted_.wanted();
   }
 
+  // Takes `advancing_`. Returns false if another thread looks, and that is enough.
+  bool take_look();
   // Wakes the workers, and the flusher of the watermarks, that have found the number of an open
   // record smaller than it is.
   void wake_others();
@@ -150,6 +155,7 @@ class PerWorkerScheme : public MultiStreamScheme {
   alignas(platform::kCacheLine) platform::SpinLock advancing_;
   platform::atomic<uint64_t> watermark_{0}, watermark_end_{0};
   std::vector<uint64_t> positions_;  // of the watermark that is written now
+  const bool workers_poll_;
 };
 
 }  // namespace logjam
