@@ -6,13 +6,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <set>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/explored_round.h"
@@ -24,9 +27,6 @@
 #include "platform/random.h"
 
 DEFINE_uint64(rounds, 1000, "how many seeds to explore, from --seed on");
-DEFINE_string(turns, "", "the file of a recorded schedule, to play again (one round)");
-DEFINE_string(record, "", "a file for the schedule of what was found");
-DEFINE_string(blocks, "", "a file of the basic blocks that were reached, to which it adds");
 DECLARE_string(cc);
 DECLARE_string(log);
 DECLARE_uint64(seed);
@@ -42,14 +42,28 @@ std::string given_or_every(const char* flag) {
   return info.is_default ? "every" : info.current_value;
 }
 
-const std::set<std::string> kWhichRounds = {"seed", "rounds", "blocks", "record"};
+// Returns the files that the words after the command name.
+std::map<std::string, std::string> files_of(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> files = {{"play", ""}, {"record", ""}, {"blocks", ""}};
+  for (const std::string& word : words) {
+    const size_t end = std::min(word.find('='), word.size());
+    const auto file = files.find(word.substr(0, end));
+    if (file == files.end() || end + 1 >= word.size()) {
+      platform::refuse(
+          "\"" + word +
+          "\" names no file of the explorer; play=FILE, record=FILE and blocks=FILE do");
+    }
+    file->second = word.substr(end + 1);
+  }
+  return files;
+}
 
 // Returns the flags that were given, without those that say which rounds, each with a space after
 // it.
 std::string flags_for_again() {
   std::string text;
   for (const gflags::CommandLineFlagInfo& flag : own_flags()) {
-    if (flag.is_default || kWhichRounds.contains(flag.name)) continue;
+    if (flag.is_default || flag.name == "seed" || flag.name == "rounds") continue;
     text += "--" + flag.name + "=" + flag.current_value + " ";
   }
   return text;
@@ -59,7 +73,7 @@ std::string flags_for_again() {
 // machine, so that each round finds the same addresses whatever was before it.
 class Campaign {
  public:
-  Campaign();
+  explicit Campaign(std::map<std::string, std::string> files);
   ~Campaign();
   Campaign(const Campaign&) = delete;
   Campaign& operator=(const Campaign&) = delete;
@@ -71,9 +85,10 @@ class Campaign {
  private:
   void print_found(uint64_t seed, int status) const;
 
-  const std::string scheme_ = given_or_every("log"), protocol_ = given_or_every("cc"),
-                    again_ = flags_for_again();
-  platform::Schedule recorded_;  // --turns
+  const std::map<std::string, std::string> files_;
+  const std::string scheme_ = given_or_every("log"), protocol_ = given_or_every("cc");
+  std::string again_ = flags_for_again();
+  platform::Schedule recorded_;  // of the file that is played
   std::string directory_;
   int output_;
   RoundReport* report_;
@@ -81,8 +96,11 @@ class Campaign {
   timespec began_{};
 };
 
-Campaign::Campaign() {
-  if (!FLAGS_turns.empty()) read_schedule(FLAGS_turns, &recorded_);
+Campaign::Campaign(std::map<std::string, std::string> files) : files_(std::move(files)) {
+  if (const std::string& file = files_.at("play"); !file.empty()) {
+    read_schedule(file, &recorded_);
+    again_ += "play=" + file + " ";
+  }
   char directory[] = "/dev/shm/logjam-explore-XXXXXX";
   if (mkdtemp(directory) == nullptr) platform::fatal("/dev/shm has no room for a directory");
   directory_ = directory;
@@ -94,7 +112,7 @@ Campaign::Campaign() {
   if (output_ < 0 || shared == MAP_FAILED) platform::fatal("the explorer has no shared memory");
   report_ = static_cast<RoundReport*>(shared);
   clock_gettime(CLOCK_MONOTONIC, &began_);
-  platform::begin_coverage(FLAGS_blocks);
+  platform::begin_coverage(files_.at("blocks"));
 }
 
 Campaign::~Campaign() {
@@ -109,7 +127,8 @@ bool Campaign::play(uint64_t seed) {
   if (child < 0) platform::fatal("the explorer cannot fork a round");
   if (child == 0) {
     alarm(kMostSeconds);
-    play_round({seed, scheme_, protocol_, directory_, output_, report_, recorded_, FLAGS_record});
+    play_round(
+        {seed, scheme_, protocol_, directory_, output_, report_, recorded_, files_.at("record")});
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
@@ -169,13 +188,13 @@ void Campaign::print_sum() const {
 
 }  // namespace
 
-int explore_command() {
+int explore_command(const std::vector<std::string>& words) {
   if (!platform::explores()) {
     platform::refuse("explore needs the simulated build: make sim; build-sim/logjam explore");
   }
   platform::placement();
   flags_of_round(FLAGS_seed, given_or_every("log"), given_or_every("cc"));  // refuses what it must
-  Campaign campaign;
+  Campaign campaign(files_of(words));
   bool good = true;
   for (uint64_t round = 0; round < FLAGS_rounds && good; ++round) {
     good = campaign.play(FLAGS_seed + round);

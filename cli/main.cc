@@ -70,7 +70,8 @@ int main(int argc, char** argv) {
   }
   const Commands command = command_or_refuse(argv[1]);
   const std::string topic = argc > 2 ? argv[2] : "";
-  if (argc > (command == kList || command == kHelp ? 3 : 2)) {
+  const bool takes_files = command == kExplore;
+  if (argc > (command == kList || command == kHelp ? 3 : 2) && !takes_files) {
     refuse("\"" + std::string(argv[argc - 1]) + "\" is not a flag; flags begin with --");
   }
   refuse_misplaced_flags(command);
@@ -89,7 +90,7 @@ int main(int argc, char** argv) {
     case kMachine:
       return machine_command();
     case kExplore:
-      return explore_command();
+      return explore_command(std::vector<std::string>(argv + 2, argv + argc));
     case kList:
       return list_command(topic);
     default:

@@ -97,7 +97,7 @@ class Campaign:
 
     def explore(self, name, seed, count):
         command = [self.given.logjam, "explore", f"--log={name}", f"--seed={seed}",
-                   f"--rounds={count}", f"--blocks={self.given.out}/blocks"]
+                   f"--rounds={count}", f"blocks={self.given.out}/blocks"]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", check=False)
         sums = SUM.search(done.stdout)

@@ -89,7 +89,7 @@ class Failure:
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(turns + crash)
         printed = self.explore([*self.words(), f"--seed={self.seed}", "--rounds=1",
-                                f"--turns={path}"])
+                                f"play={path}"])
         if kind_of(printed) != self.kind:
             return False
         self.printed = printed
@@ -98,7 +98,7 @@ class Failure:
     def minimise_turns(self, path, seconds):
         """Returns how many turns the failure's schedule had, and has. Their file is at `path`."""
         end = time.monotonic() + seconds
-        self.explore([*self.words(), f"--seed={self.seed}", "--rounds=1", f"--record={path}"])
+        self.explore([*self.words(), f"--seed={self.seed}", "--rounds=1", f"record={path}"])
         with open(path, encoding="utf-8") as file:
             lines = file.readlines()
         turns = [line for line in lines if line.startswith("turn")]
@@ -144,7 +144,7 @@ def main():
     print(f"after     {before} turns of the smaller round, {after} of them needed; "
           f"{failure.runs} runs")
     print("          logjam explore " + shlex.join(failure.words()) +
-          f" --seed={failure.seed} --rounds=1 --turns={path}")
+          f" --seed={failure.seed} --rounds=1 play={path}")
     print(failure.printed, end="")
 
 

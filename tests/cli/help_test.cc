@@ -62,8 +62,9 @@ TEST(Flags, BelongToTheCommandsThatReadThem) {
   const auto commands = [](const char* name) {
     return commands_of(gflags::GetCommandLineFlagInfoOrDie(name));
   };
-  EXPECT_EQ(commands("silo_epoch_ms"), kRun | kMicro | kList);
-  EXPECT_EQ(commands("ack"), kRun | kMicro | kList | kRecover) << "a log's header stores it";
+  EXPECT_EQ(commands("silo_epoch_ms"), kRun | kMicro | kList | kExplore);
+  EXPECT_EQ(commands("ack"), kRun | kMicro | kList | kRecover | kExplore)
+      << "a log's header stores it";
   EXPECT_EQ(commands("tpcc_mix"), kRun);
   EXPECT_EQ(commands("tpcc_warehouses"), kRun | kRecover);
   EXPECT_EQ(commands("topology"), kList);
