@@ -13,8 +13,8 @@ int micro_command();
 int dump_command();
 int machine_command();
 int trim_command();
-// `words` are play=FILE (a recorded schedule, to play again), record=FILE (for the schedule of what
-// is found) and blocks=FILE (the basic blocks that were reached, to which it adds).
+// Explores. `words` are play=FILE (a recorded schedule, to play again), record=FILE (for the
+// schedule of what is found) and blocks=FILE (the blocks that were reached, to which it adds).
 int explore_command(const std::vector<std::string>& words);
 // Lists schemes, protocols, workloads, variants or devices, as `what` says; all five if `what` is
 // empty. "machine" lists the cores of this machine, "placement" the cores that workers get.
