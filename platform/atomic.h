@@ -33,8 +33,8 @@ inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); 
 #endif
 
 // The atomics and the fence above, as one type. A class whose protocol is an order between two
-// threads takes the type as a template parameter, so that a test can run the class on atomics that
-// interleave the two threads (tests/logging/stepped_atomics.h).
+// threads takes the type as a template parameter, so that a test can run the class on atomics whose
+// accesses are steps of a searched schedule (tests/sim/explored_atomics.h).
 struct Atomics {
   template <class T>
   using atomic = platform::atomic<T>;

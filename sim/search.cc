@@ -29,11 +29,11 @@ class Search::SearchedOrder final : public Order {
   }
   bool ends_a_timer() override { return false; }
   size_t choose(std::span<const uint32_t> enabled, uint32_t current, uint64_t) override {
+    if (waits_) return search_.decide(enabled.size());
     const auto own = static_cast<size_t>(std::ranges::find(enabled, current) - enabled.begin());
-    const bool can_stay = own < enabled.size();
-    if (can_stay && (stays_ || enabled.size() == 1)) return own;
-    const size_t chosen = search_.decide(enabled.size() - (can_stay ? 1 : 0));
-    return can_stay && chosen >= own ? chosen + 1 : chosen;
+    if (stays_ || enabled.size() == 1) return own;
+    const size_t chosen = search_.decide(enabled.size() - 1);
+    return chosen >= own ? chosen + 1 : chosen;
   }
 
  private:

@@ -1,5 +1,5 @@
-// Silo's numbers. In one test, threads call the same object as often as they can; in the others,
-// one thread takes its steps at each moment of another one's.
+// Silo's numbers while threads call the same object as often as they can. All schedules of two
+// threads are in tests/sim/protocols_test.cc.
 #include "logging/schemes/silo/epoch_tids.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "engine/storage/tuple.h"
-#include "tests/logging/stepped_atomics.h"
 
 namespace logjam {
 namespace {
@@ -86,44 +85,6 @@ TEST(EpochTidsDeathTest, TheEpochsEndBeforeTheVersionWordIsFull) {
   }
   EXPECT_EQ(Version(EpochTids::last_tid(EpochTids::kLastEpoch), false).absent(), false);
   EXPECT_EXIT(tids.end_epoch(), testing::ExitedWithCode(3), "--log=silo has had all its");
-}
-
-class EpochTidsSteps : public testing::Test {
- protected:
-  using Tids = BasicEpochTids<SteppedAtomics>;
-
-  // Interleaves the two steps, and expects that the TID of worker 0 is of no epoch that is over.
-  int interleave(const SteppedAtomics::Step& first, const SteppedAtomics::Step& second) {
-    return SteppedAtomics::interleave([this] { tids_ = std::make_unique<Tids>(1); }, first, second,
-                                      [this] {
-                                        const uint64_t tid = tids_->tid(0, 0);
-                                        EXPECT_LT(over_, Tids::epoch_of(tid));
-                                      });
-  }
-  void draw() { tids_->draw(0, 0); }
-  void end_epoch() { tids_->end_epoch(); }
-  void ask() { over_ = tids_->over_for(0, 1); }
-
-  std::unique_ptr<Tids> tids_;
-  uint64_t over_ = 0;
-};
-
-TEST_F(EpochTidsSteps, AnEpochThatEndsDuringADrawIsNotOverForItsTid) {
-  const auto end_and_ask = [this] {
-    end_epoch();
-    ask();
-  };
-  EXPECT_EQ(interleave([this] { draw(); }, end_and_ask), 6) << "five steps, and the end";
-  EXPECT_EQ(interleave(end_and_ask, [this] { draw(); }), 5);
-}
-
-TEST_F(EpochTidsSteps, AnEpochInWhichATidIsDrawnDuringTheQuestionIsNotOver) {
-  const auto draw_and_end = [this] {
-    draw();
-    end_epoch();
-  };
-  EXPECT_EQ(interleave([this] { ask(); }, draw_and_end), 4);
-  EXPECT_EQ(interleave(draw_and_end, [this] { ask(); }), 7);
 }
 
 }  // namespace

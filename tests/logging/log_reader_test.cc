@@ -158,6 +158,27 @@ TEST_F(LogReaderTest, RandomFilesAreRefused) {
   }
 }
 
+TEST_F(LogReaderTest, FindsTheValidRecordsAfterAnyNumberOfEqualBytes) {
+  constexpr size_t kRecords = 500, kFirst = 5;  // more than a window of 64 KiB
+  const auto published = write_log(kRecords, 6);
+  const auto whole = read_file(directory_.file());
+  for (size_t next = kFirst + 1; next < kRecords; next += next < 40 ? 1 : 23) {
+    for (const char byte : {'\0', '\xff'}) {
+      auto bytes = whole;
+      const auto at = [&](size_t record) {
+        return bytes.begin() + static_cast<ptrdiff_t>(kLogHeaderBytes + published[record].position);
+      };
+      std::fill(at(kFirst), at(next), byte);
+      write_file(directory_.file(), bytes);
+      const std::string what = byte == 0 ? "zeros" : "torn, stale or corrupt record";
+      const std::string why = read_log(directory_.file()).tail.why;
+      EXPECT_TRUE(why.starts_with(what + " at byte " + std::to_string(published[kFirst].position) +
+                                  "; " + std::to_string(kRecords - next) + " valid record(s)"))
+          << why << "; record " << next;
+    }
+  }
+}
+
 TEST_F(LogReaderTest, ReportsTheValidRecordsAfterTheDamage) {
   const auto published = write_log(20, 5);
   auto bytes = read_file(directory_.file());

@@ -16,6 +16,7 @@
 #include "sim/charge.h"
 #include "sim/explorer.h"
 #include "sim/region.h"
+#include "sim/search.h"
 #include "tests/sim/small_machine.h"
 
 namespace logjam::sim {
@@ -106,5 +107,18 @@ class ExplorerTest : public testing::Test {
   Shared& shared_;
   Outcome r_{};
 };
+
+// Runs the bodies that `begin` makes in all schedules with at most `preemptions` preemptions, and
+// `check` after each. Returns how many schedules there are.
+inline uint64_t search(uint32_t preemptions, const std::function<std::vector<Body>()>& begin,
+                       const std::function<void()>& check) {
+  Search all(preemptions);
+  do {
+    const std::vector<Body> bodies = begin();
+    Explored::run({}, bodies, all.order());
+    check();
+  } while (all.next());
+  return all.schedules();
+}
 
 }  // namespace logjam::sim
