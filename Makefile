@@ -81,7 +81,8 @@ endif
 # What of the simulation is tested alone, without the instrumented program. The sanitizers that follow
 # stacks do not know its fibers.
 TESTED_SIMULATION := $(if $(SIM)$(filter thread address,$(SAN)),,$(addprefix sim/, \
-                       caches.cc charge.cc explorer.cc explorer_words.cc freed_memory.cc kernel.cc machine.cc \
+                       caches.cc charge.cc data_races.cc explorer.cc explorer_crashes.cc explorer_races.cc \
+                       explorer_words.cc freed_memory.cc kernel.cc machine.cc \
                        miss_price.cc order.cc profile.cc region.cc scheduler.cc search.cc store_buffer.cc symbols.cc))
 # The instrumented rooms come first: of an inline function the linker takes the first copy.
 SOURCES := $(filter-out proof/disk/%,$(sort $(shell find $(INSTRUMENTED) -name '*.cc'))) $(PLATFORM)

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "cc/transaction_base.h"
+#include "platform/racy_copy.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -115,7 +116,9 @@ class Occ final : public TransactionBase<Occ> {
     if (version->locked()) return false;
     if (copy == nullptr || version->absent()) return true;
     load_row(copy, tuple.row(), table.row_bytes());
-    return tuple.version.load(memory_order_relaxed) == version->word();
+    if (tuple.version.load(memory_order_relaxed) != version->word()) return false;
+    platform::racy_load_is_whole(tuple.row(), table.row_bytes());
+    return true;
   }
 
   bool wait_to_load(Table& table, Tuple& tuple, std::byte* copy, Version* version) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "platform/copy.h"
+#include "platform/racy_copy.h"
 
 namespace logjam {
 
@@ -57,8 +57,8 @@ class RowMemory {
   std::byte* end_ = nullptr;
 };
 
-// Copies a row that another thread may be writing (platform/copy.h). Rows of one word are common in
-// benchmarks, and a call of memcpy for them is too expensive.
+// Copies a row that another thread may be writing (platform/racy_copy.h). Rows of one word are
+// common in benchmarks, and a call of memcpy for them is too expensive.
 inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
   if (row_bytes <= 8) {
     platform::racy_load(to, from, 8);

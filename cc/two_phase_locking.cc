@@ -31,6 +31,7 @@
 #include "cc/row_lock.h"
 #include "cc/transaction_base.h"
 #include "cc/waits_for.h"
+#include "platform/racy_copy.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -120,7 +121,10 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   bool read_for_update(Table& table, Tuple& tuple, std::byte* copy, Version* version) {
     if (!prepare_blind_write(tuple, version)) return false;
     note_read(*version);
-    if (copy != nullptr && !version->absent()) load_row(copy, tuple.row(), table.row_bytes());
+    if (copy != nullptr && !version->absent()) {
+      load_row(copy, tuple.row(), table.row_bytes());
+      platform::racy_load_is_whole(tuple.row(), table.row_bytes());
+    }
     return true;
   }
 

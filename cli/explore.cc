@@ -44,14 +44,15 @@ std::string given_or_every(const char* flag) {
 
 // Returns the files that the words after the command name.
 std::map<std::string, std::string> files_of(const std::vector<std::string>& words) {
-  std::map<std::string, std::string> files = {{"play", ""}, {"record", ""}, {"blocks", ""}};
+  std::map<std::string, std::string> files = {
+      {"play", ""}, {"record", ""}, {"blocks", ""}, {"weaken", ""}};
   for (const std::string& word : words) {
     const size_t end = std::min(word.find('='), word.size());
     const auto file = files.find(word.substr(0, end));
     if (file == files.end() || end + 1 >= word.size()) {
-      platform::refuse(
-          "\"" + word +
-          "\" names no file of the explorer; play=FILE, record=FILE and blocks=FILE do");
+      platform::refuse("\"" + word +
+                       "\" names no file of the explorer; play=FILE, record=FILE, blocks=FILE and "
+                       "weaken=FILE do");
     }
     file->second = word.substr(end + 1);
   }
@@ -89,10 +90,12 @@ class Campaign {
   const std::string scheme_ = given_or_every("log"), protocol_ = given_or_every("cc");
   std::string again_ = flags_for_again();
   platform::Schedule recorded_;  // of the file that is played
+  std::vector<uint64_t> weakened_;
   std::string directory_;
   int output_;
   RoundReport* report_;
   uint64_t rounds_ = 0, steps_ = 0, switches_ = 0, crashes_ = 0, hash_ = 0;
+  uint64_t weakened_operations_ = 0;
   timespec began_{};
 };
 
@@ -100,6 +103,10 @@ Campaign::Campaign(std::map<std::string, std::string> files) : files_(std::move(
   if (const std::string& file = files_.at("play"); !file.empty()) {
     read_schedule(file, &recorded_);
     again_ += "play=" + file + " ";
+  }
+  if (const std::string& file = files_.at("weaken"); !file.empty()) {
+    weakened_ = read_addresses(file);
+    again_ += "weaken=" + file + " ";
   }
   char directory[] = "/dev/shm/logjam-explore-XXXXXX";
   if (mkdtemp(directory) == nullptr) platform::fatal("/dev/shm has no room for a directory");
@@ -127,8 +134,8 @@ bool Campaign::play(uint64_t seed) {
   if (child < 0) platform::fatal("the explorer cannot fork a round");
   if (child == 0) {
     alarm(kMostSeconds);
-    play_round(
-        {seed, scheme_, protocol_, directory_, output_, report_, recorded_, files_.at("record")});
+    play_round({seed, scheme_, protocol_, directory_, output_, report_, recorded_, weakened_,
+                files_.at("record")});
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
@@ -137,6 +144,7 @@ bool Campaign::play(uint64_t seed) {
   steps_ += report_->steps;
   switches_ += report_->switches;
   crashes_ += report_->crashes;
+  weakened_operations_ += report_->weakened;
   hash_ = platform::mix_bits(hash_ ^ report_->hash);
   if (status == 0 && report_->ended) return true;
   const int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
@@ -184,6 +192,9 @@ void Campaign::print_sum() const {
               "; %.1f s, %.1f schedules/s\n",
               rounds_, crashes_, static_cast<double>(steps_), static_cast<double>(switches_),
               platform::blocks_covered(), hash_, seconds, static_cast<double>(rounds_) / seconds);
+  if (weakened_.empty()) return;
+  std::printf("weakened               %" PRIu64 " atomic operations counted as relaxed\n",
+              weakened_operations_);
 }
 
 }  // namespace

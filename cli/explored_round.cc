@@ -253,7 +253,10 @@ void live(const Life& life) {
   schedule.mean_crash_steps = draws.one_of({1'000, 10'000});
   // A recovery reads all of its files: that is many steps, and few of them matter.
   schedule.from_start = life.number == 1 || draws.below(16) == 0;
-  schedule.late_stores = draws.below(8) != 0;
+  schedule.late_stores = draws.below(4) != 0;
+  // With late stores an atomic variable has several values at once, and data races are not watched.
+  schedule.watches_races = !schedule.late_stores;
+  schedule.late_disk = draws.below(4) == 0;
   // A safety timeout is longer (LogConfig::safety_timeout_ns), and no other is.
   constexpr uint64_t kLongestTimeoutNs = 15'000'000;
   if (draws.below(2) == 0) schedule.longest_timeout_ns = kLongestTimeoutNs;
@@ -262,6 +265,13 @@ void live(const Life& life) {
   };
   const Round& round = life.round;
   const bool first = life.number == 1;
+  if (!round.weakened.empty()) {
+    schedule.late_stores = false;
+    schedule.watches_races = true;
+    schedule.weakened = round.weakened;
+    schedule.most_crashes = 0;
+    schedule.mean_crash_steps = 0;
+  }
   if (first) round.report->disk_fails = let_disk_fail(draws, life.disk);
   if (first) schedule.records = !round.record.empty();
   if (first && round.recorded.recorded) {
@@ -274,6 +284,7 @@ void live(const Life& life) {
     report->steps += explored.steps;
     report->switches += explored.switches;
     report->crashes += explored.crashes;
+    report->weakened += explored.weakened;
     if (first) report->hash = explored.hash;
     if (first) put_text(report->order, sizeof report->order, explored.order);
     if (!explored.what.empty()) put_text(report->what, sizeof report->what, explored.what);

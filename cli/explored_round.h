@@ -13,7 +13,7 @@ namespace logjam {
 
 // The report of a round to the process that started it, through shared memory.
 struct RoundReport {
-  uint64_t steps, switches, crashes, hash;
+  uint64_t steps, switches, crashes, hash, weakened;
   bool ended;        // the round has filled the report in
   bool disk_fails;   // then the run may end with a sentence
   int judged;        // exit status of the first recovery that failed; 0: none
@@ -34,8 +34,9 @@ struct Round {
   std::string directory;         // of a real file system, for the history
   int output;                    // an open file for what the run prints; a recovery empties it
   RoundReport* report;
-  platform::Schedule recorded;  // its recorded turns and crash are played, if it is `recorded`
-  std::string record;           // the file for the schedule, if something is found; empty: none
+  platform::Schedule recorded;     // its recorded turns and crash are played, if it is `recorded`
+  std::vector<uint64_t> weakened;  // Schedule::weakened; then nothing crashes
+  std::string record;              // the file for the schedule, if something is found; empty: none
 };
 
 // Plays a round in this process, which ends with it.

@@ -31,6 +31,16 @@ void read_schedule(const std::string& path, platform::Schedule* schedule) {
   }
 }
 
+std::vector<uint64_t> read_addresses(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<uint64_t> addresses;
+  for (uint64_t address = 0; file >> std::hex >> address;) addresses.push_back(address);
+  if (!file.eof() || addresses.empty()) {
+    platform::refuse("the file " + path + " has no addresses of atomic operations");
+  }
+  return addresses;
+}
+
 void write_schedule(const std::string& path, const platform::Explored& explored) {
   std::ofstream file(path, std::ios::trunc);
   for (const platform::Turn& turn : explored.turns) {

@@ -3,7 +3,9 @@
 // crash that failed (thread, its steps, in a file call, before the step, number).
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "platform/exploration.h"
 
@@ -12,7 +14,10 @@ namespace logjam {
 // Reads the turns and the crash of the file into `schedule`. Ends the process with one sentence if
 // the file cannot be read or is no such file.
 void read_schedule(const std::string& path, platform::Schedule* schedule);
-// Writes the file. Ends the process with one sentence if it cannot.
+// Returns the addresses of a file that names atomic operations, one a line, in hexadecimal digits.
+// Ends the process with one sentence if the file cannot be read or has anything else.
+std::vector<uint64_t> read_addresses(const std::string& path);
+// Writes the file of a schedule. Ends the process with one sentence if it cannot.
 void write_schedule(const std::string& path, const platform::Explored& explored);
 
 }  // namespace logjam

@@ -36,6 +36,7 @@ struct Explored {
   uint64_t steps = 0, switches = 0;
   uint32_t crashes = 0;
   uint64_t hash = 0;           // of the steps: their places, addresses and threads
+  uint64_t weakened = 0;       // operations that counted as relaxed: Schedule::weakened
   int judged = 0;              // the first exit status of Schedule::judge that is not 0, or 0
   std::string order;           // in words
   std::string what;            // what was wrong by itself, in one sentence; empty: nothing
@@ -48,6 +49,12 @@ struct Schedule {
   uint64_t seed = 1;
   std::string order;        // the kind of order; empty: the seed draws it
   bool late_stores = true;  // stores become visible as late as on x86
+  bool late_disk = false;   // some calls of the file system last
+  // The schedule ends if two accesses race in the order that the program asks for, though x86
+  // forgives it. Needs `late_stores` to be false.
+  bool watches_races = false;
+  // Atomic operations that count as relaxed for that: their code's addresses.
+  std::vector<uint64_t> weakened;
   // A wait with a longer timeout has none while a thread named "worker..." waits: if that one then
   // sleeps for ever, only a timeout could have saved it, and its wake-up was lost.
   uint64_t longest_timeout_ns = ~uint64_t{0};
@@ -94,6 +101,10 @@ void maybe_crash();
 // Declares that nobody touches these bytes any more: an access ends the schedule. Returns whether
 // there is a schedule; then the caller does not use them again. Otherwise it does nothing.
 bool forbid(const void* at, size_t bytes);
+
+// Notes that the call of the file system that the caller is about to make loads these bytes, or
+// stores to them.
+void note_transfer(const void* at, size_t bytes, bool stores);
 
 // A call of the file system, from its construction to its destruction: steps of the schedule, and
 // what is between them is one step. Without a schedule it does nothing.

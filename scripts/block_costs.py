@@ -85,7 +85,7 @@ class Instruction:
         if not (self.calls or self.name == "jmp"):
             return None
         function = self.operands.partition(" ")[2]
-        if function == TRACE:
+        if function == TRACE or function.startswith("<__tsan_ignore"):
             return set()
         if not function.startswith("<__tsan_"):
             return None

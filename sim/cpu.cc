@@ -2,7 +2,7 @@
 // simulated machine.
 //
 // The compiler instruments no .cc file of platform/ and sim/. So the atomic operations of Parker
-// are charged here by hand: before_read_modify_write() comes before each.
+// are charged here by hand: before_read_modify_write() comes before each, and modified() after it.
 #include "platform/cpu.h"
 
 #include <algorithm>
@@ -19,6 +19,13 @@ namespace logjam::platform {
 namespace {
 
 constexpr sim::Picoseconds kNanosecond = 1000;
+
+// Notes a read-modify-write of a parker, if somebody watches for data races.
+void modified(const atomic<uint32_t>& state) {
+  if (sim::data_races == nullptr) return;
+  sim::Explorer::now_exploring()->done(nullptr, &state, sizeof state,
+                                       sim::Explorer::Operation::kModify, __ATOMIC_ACQ_REL);
+}
 
 }  // namespace
 
@@ -53,15 +60,20 @@ void wake_all(const atomic<uint32_t>& word) { sim::kernel().wake(&word, ~uint32_
 void Parker::park(uint64_t timeout_ns) {
   uint32_t seen = kEmpty;
   sim::before_read_modify_write(__builtin_return_address(0), &state_);
-  if (state_.compare_exchange_strong(seen, kParked, memory_order_acq_rel)) {
+  const bool parked = state_.compare_exchange_strong(seen, kParked, memory_order_acq_rel);
+  modified(state_);
+  if (parked) {
     wait_on(state_, kParked, timeout_ns);
   }
   sim::before_read_modify_write(__builtin_return_address(0), &state_);
   state_.exchange(kEmpty, memory_order_acq_rel);
+  modified(state_);
 }
 void Parker::unpark() {
   sim::before_read_modify_write(__builtin_return_address(0), &state_);
-  if (state_.exchange(kNotified, memory_order_acq_rel) == kParked) wake_all(state_);
+  const bool parked = state_.exchange(kNotified, memory_order_acq_rel) == kParked;
+  modified(state_);
+  if (parked) wake_all(state_);
 }
 
 void write_back(const void* address, size_t bytes) {

@@ -50,6 +50,12 @@ bool forbid(const void* at, size_t bytes) {
   return true;
 }
 
+void note_transfer(const void* at, size_t bytes, bool stores) {
+  if (sim::data_races == nullptr || sim::exploring == nullptr) return;
+  sim::exploring->watch(__builtin_return_address(0), at, bytes,
+                        stores ? sim::DataRaces::Kind::kStore : sim::DataRaces::Kind::kLoad);
+}
+
 ExploredCall::ExploredCall() : explored_(sim::Explorer::now_exploring() != nullptr) {
   if (explored_) sim::Explorer::now_exploring()->file_call(false);
   // The file system takes one step.

@@ -1,8 +1,5 @@
 #include "sim/explorer.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -44,6 +41,7 @@ Explorer::Explorer(const platform::Schedule& schedule, std::unique_ptr<Order> or
   threads_.push_back(std::make_unique<Thread>());
   threads_.back()->fiber = current_;
   result_.order = order_->name();
+  if (schedule_.watches_races) races_ = std::make_unique<DataRaces>(schedule_.weakened);
 }
 
 Explorer::~Explorer() { end(); }
@@ -51,6 +49,7 @@ Explorer::~Explorer() { end(); }
 void Explorer::begin() {
   const Unexplored free;
   begun_ = this;
+  data_races = races_.get();
   if (schedule_.mean_crash_steps != 0 && !schedule_.recorded) {
     crash_at_ = 1 + crash_random_.next() % (2 * schedule_.mean_crash_steps);
   }
@@ -76,7 +75,10 @@ void Explorer::end_turn(Thread& thread, bool waits) {
 }
 
 void Explorer::end() {
-  if (begun_ == this) begun_ = nullptr;
+  if (begun_ != this) return;
+  begun_ = nullptr;
+  if (races_ != nullptr) result_.weakened = races_->weakened_operations();
+  data_races = nullptr;
 }
 
 bool Explorer::is_on_stack(const void* at) const {
@@ -117,8 +119,9 @@ void Explorer::event() {
 
 void Explorer::access(const void* site, void* at, size_t bytes, Access kind) {
   if (kind == Access::kPrefetch || line_of(at) == kNoLine || is_on_stack(at)) return;
-  if (kind == Access::kStore) return store(site, at, bytes);
-  touch(site, at);
+  kind == Access::kStore ? store(site, at, bytes) : touch(site, at);
+  if (races_ == nullptr) return;
+  watch(site, at, bytes, kind == Access::kStore ? DataRaces::Kind::kStore : DataRaces::Kind::kLoad);
 }
 
 void Explorer::store(const void* site, void* at, size_t bytes) {
@@ -151,17 +154,21 @@ void Explorer::fence() {
 
 void Explorer::file_call(bool returned) {
   commit_all();
+  if (schedule_.late_disk) be_late();
   maybe_crash(kFileCallCrashes, returned);
   step(nullptr, nullptr);
 }
 
-void Explorer::maybe_crash(uint64_t times, bool in_a_file_call) {
-  if (schedule_.recorded ? !is_recorded_crash(in_a_file_call, false)
-                         : schedule_.mean_crash_steps == 0 || crash_random_.next() % times != 0) {
-    return;
-  }
+// Lets some of the calls last. Which ones they are does not depend on the order of the steps, so a
+// recorded schedule has the same.
+void Explorer::be_late() {
+  constexpr uint64_t kOneIn = 8, kMostSteps = 4096;
   const Unexplored free;
-  crash(in_a_file_call, false);
+  const uint64_t drawn = platform::mix_bits(
+      schedule_.seed + platform::mix_bits((uint64_t{current_->id} << 32) + ++self().calls));
+  if (drawn % kOneIn == 0) {
+    block(State::kWaiting, (1 + drawn / kOneIn % kMostSteps) * kStepTime);
+  }
 }
 
 void Explorer::before_free() { commit_all(); }
@@ -173,54 +180,8 @@ void Explorer::commit_all() {
   landed(thread);
 }
 
-void Explorer::crash(bool in_a_file_call, bool before_step) {
-  do {
-    if (result_.crashes < schedule_.most_crashes) judge_crash(in_a_file_call, before_step);
-  } while (schedule_.recorded && result_.crashes < schedule_.most_crashes);
-}
-
-bool Explorer::is_recorded_crash(bool in_a_file_call, bool before_step) {
-  const auto& crash = schedule_.crash;
-  return crash && crash->thread == current_->id && crash->steps == own_steps() &&
-         crash->in_a_file_call == in_a_file_call && crash->before_step == before_step;
-}
-
-void Explorer::crash_at_end() {
-  if (schedule_.recorded) {
-    if (is_recorded_crash(false, false)) crash(false, false);
-  } else if (schedule_.mean_crash_steps != 0) {
-    judge_crash(false, false);
-  }
-}
-
-void Explorer::judge_crash(bool in_a_file_call, bool before_step) {
-  result_.crash = {current_->id, own_steps(), in_a_file_call, before_step, result_.crashes};
-  // A recorded crash first leaves what it left in the schedule that found it.
-  if (schedule_.crash) result_.crash.number += schedule_.crash->number;
-  const uint32_t number = result_.crash.number;
-  ++result_.crashes;
-  const pid_t child = fork();
-  if (child < 0) platform::fatal("the explorer cannot fork a process that crashes");
-  if (child == 0) {
-    // Of the other fibers nothing goes on. What judges has a kernel of its own.
-    platform::Schedule plain;
-    plain.order = "turns";
-    begun_ = nullptr;
-    explorer_runs = false;
-    auto* calm = new Explorer(plain);
-    put_kernel(calm);
-    _exit(schedule_.judge(number, in_a_file_call));
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-  }
-  result_.judged = WIFEXITED(status) ? WEXITSTATUS(status) : platform::kExitFailed;
-  if (result_.judged == 0) return;
-  result_.turns_in_words = turns_in_words();
-  schedule_.ended(result_);
-}
-
 void Explorer::fail(const std::string& what) {
+  if (races_ != nullptr) result_.weakened = races_->weakened_operations();
   result_.what = what + threads_in_words();
   result_.turns_in_words = turns_in_words();
   schedule_.ended(result_);
@@ -382,6 +343,7 @@ Fiber* Explorer::spawn(std::function<void()> body) {
   const Unexplored free;
   commit_all();
   Fiber* fiber = make_fiber(std::move(body));
+  if (races_ != nullptr) races_->started(current_->id, fiber->id);
   threads_.push_back(std::make_unique<Thread>());
   threads_.back()->fiber = fiber;
   return fiber;
@@ -409,9 +371,11 @@ void Explorer::sleep(Picoseconds time) {
 void Explorer::join(Fiber* fiber) {
   const Unexplored free;
   commit_all();
-  if (fiber->ended) return;
-  fiber->joiners.push_back(current_);
-  block(State::kWaiting, 0);
+  if (!fiber->ended) {
+    fiber->joiners.push_back(current_);
+    block(State::kWaiting, 0);
+  }
+  if (races_ != nullptr) races_->joined(current_->id, fiber->id);
 }
 
 void Explorer::before_wait() {

@@ -21,8 +21,12 @@
 // Crashes. At steps that the seed draws the process is forked, and the child judges what a crash
 // there would leave: only one host thread runs, so a fork is a snapshot. The parent goes on.
 //
+// A disk may be late: then some calls of the file system last for a time, before or after what they
+// do, while other fibers go on.
+//
 // These errors end the schedule with a sentence: all fibers wait and no timer runs, or none but the
-// main thread's; the schedule does not end; a fiber touches memory that was freed.
+// main thread's; the schedule does not end; a fiber touches memory that was freed; two accesses
+// race (data_races.h), if the schedule watches for that.
 //
 // Protocol. One host thread. `exploring` is null while the explorer itself, a file system or the
 // main thread runs: the program's accesses are no steps then.
@@ -38,6 +42,7 @@
 #include "platform/exploration.h"
 #include "platform/random.h"
 #include "sim/caches.h"
+#include "sim/data_races.h"
 #include "sim/kernel.h"
 #include "sim/order.h"
 #include "sim/store_buffer.h"
@@ -62,6 +67,13 @@ class Explorer final : public Kernel {
   void atomic_store(const void* site, void* at, size_t bytes, bool sequentially_consistent);
   void read_modify_write(const void* site, const void* at);
   void fence();
+  // Notes the orders of an atomic operation or a fence (__ATOMIC_*) as it is done, also the main
+  // thread's. Needs the watch for data races.
+  enum class Operation : uint8_t { kLoad, kStore, kModify };
+  void done(const void* site, const void* at, size_t bytes, Operation operation, int order);
+  // Ends the schedule if the access races with an earlier one. Needs the watch.
+  void watch(const void* site, const void* at, size_t bytes, DataRaces::Kind kind);
+  void fence_done(int order) { data_races->fenced(current_->id, order); }
   // Makes the steps at the begin or the end of a call of the file system.
   void file_call(bool returned);
   // Judges a crash here, if there were not too many; maybe_crash() does so one time in `times`.
@@ -101,6 +113,7 @@ class Explorer final : public Kernel {
     uint64_t round = 0;     // stores of others that had landed when its round of a spin began
     uint64_t seen = 0;      // kSpinning: the same of the round that has ended
     uint64_t steps = 0;     // of its own, in the turns that are over
+    uint64_t calls = 0;     // of the file system, begins and ends
     StoreBuffer stores;
   };
 
@@ -114,6 +127,8 @@ class Explorer final : public Kernel {
   void store(const void* site, void* at, size_t bytes);
   // Makes a step that touches memory, which must not have been freed.
   void touch(const void* site, const void* at);
+  bool is_on_a_stack(const void* at) const;
+  void be_late();
   void event();
   void commit_all();
   // Counts a store that others see from now on.
@@ -135,11 +150,13 @@ class Explorer final : public Kernel {
   void note_turn(const Thread& next);
   void fail(const std::string& what);
   std::string threads_in_words() const;
+  std::string race_in_words(const DataRaces::Race& race) const;
   std::string turns_in_words() const;
 
   const platform::Schedule schedule_;
   platform::SplitMix64 random_, crash_random_;
   std::unique_ptr<Order> order_;
+  std::unique_ptr<DataRaces> races_;              // null: nobody watches
   std::vector<std::unique_ptr<Thread>> threads_;  // by the fibers' numbers
   std::vector<uint32_t> enabled_;
   Picoseconds jumped_ = 0;

@@ -1,4 +1,4 @@
-// The words of a found failure: where each thread is, and where its turns ended.
+// The words of a found failure: where each thread is, where its turns ended, and what races.
 #include "sim/explorer.h"
 #include "sim/symbols.h"
 
@@ -61,6 +61,21 @@ std::string Explorer::turns_in_words() const {
     words += "; " + name_of(*threads_[turn.next]->fiber) + " goes on";
   }
   return words;
+}
+
+// Returns the two accesses that race, with their places.
+std::string Explorer::race_in_words(const DataRaces::Race& race) const {
+  const auto address = [](const DataRaces::Access& access) {
+    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(access.site));
+  };
+  Symbols symbols;
+  for (const auto& access : {race.earlier, race.later}) symbols.want(address(access));
+  symbols.resolve();
+  const auto words = [&](const DataRaces::Access& access) {
+    return name_of(*threads_[access.thread]->fiber) +
+           (access.writes() ? " stores in " : " loads in ") + symbols.place(address(access));
+  };
+  return "a data race: nothing orders " + words(race.later) + ", after " + words(race.earlier);
 }
 
 }  // namespace logjam::sim

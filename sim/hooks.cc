@@ -11,14 +11,47 @@
 #include "sim/coverage.h"
 
 using logjam::sim::Access;
+using logjam::sim::Explorer;
 
 #define LOGJAM_SITE __builtin_return_address(0)
+
+namespace {
+
+// Notes an atomic operation as it is done, if somebody watches for data races.
+template <class Type>
+void done(const void* site, const volatile Type* at, Explorer::Operation operation, int order) {
+  if (logjam::sim::data_races == nullptr) return;
+  Explorer::now_exploring()->done(site, const_cast<const Type*>(at), sizeof *at, operation, order);
+}
+
+// Notes a compare-and-exchange: one that fails is a load.
+template <class Type>
+void done_compare(const void* site, const volatile Type* at, bool equal, int order, int failed) {
+  equal ? done(site, at, Explorer::Operation::kModify, order)
+        : done(site, at, Explorer::Operation::kLoad, failed);
+}
+
+}  // namespace
 
 extern "C" {
 
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
+// Serves platform/racy_copy.h, as the next two do: between the first two the running thread's
+// accesses may race.
+void __tsan_ignore_thread_begin() {
+  if (auto* races = logjam::sim::data_races)
+    races->ignore(logjam::sim::kernel().current().id, true);
+}
+void __tsan_ignore_thread_end() {
+  if (auto* races = logjam::sim::data_races)
+    races->ignore(logjam::sim::kernel().current().id, false);
+}
+void __tsan_whole_range(const void* at, size_t bytes) {
+  if (logjam::sim::data_races == nullptr || logjam::sim::exploring == nullptr) return;
+  logjam::sim::exploring->watch(LOGJAM_SITE, at, bytes, logjam::sim::DataRaces::Kind::kChecked);
+}
 
 void __sanitizer_cov_trace_pc() {
   if (logjam::sim::Cpu* cpu = logjam::sim::running) {
@@ -67,31 +100,36 @@ void __tsan_vptr_read(void** at) {
 
 // The host has one thread, so the operation itself needs no order.
 #define LOGJAM_READ_MODIFY_WRITE(bits, Type, name, expression)                       \
-  Type __tsan_atomic##bits##_##name(volatile Type* at, Type operand, int) {          \
+  Type __tsan_atomic##bits##_##name(volatile Type* at, Type operand, int order) {    \
     logjam::sim::before_read_modify_write(LOGJAM_SITE, const_cast<const Type*>(at)); \
+    done(LOGJAM_SITE, at, Explorer::Operation::kModify, order);                      \
     const Type old = *at;                                                            \
     *at = static_cast<Type>(expression);                                             \
     return old;                                                                      \
   }
-#define LOGJAM_COMPARE_EXCHANGE(bits, Type, strength)                                      \
-  int __tsan_atomic##bits##_compare_exchange_##strength(volatile Type* at, Type* expected, \
-                                                        Type wanted, int, int) {           \
-    logjam::sim::before_read_modify_write(LOGJAM_SITE, const_cast<const Type*>(at));       \
-    if (*at == *expected) {                                                                \
-      *at = wanted;                                                                        \
-      return 1;                                                                            \
-    }                                                                                      \
-    *expected = *at;                                                                       \
-    return 0;                                                                              \
+#define LOGJAM_COMPARE_EXCHANGE(bits, Type, strength)                                         \
+  int __tsan_atomic##bits##_compare_exchange_##strength(volatile Type* at, Type* expected,    \
+                                                        Type wanted, int order, int failed) { \
+    logjam::sim::before_read_modify_write(LOGJAM_SITE, const_cast<const Type*>(at));          \
+    const bool equal = *at == *expected;                                                      \
+    done_compare(LOGJAM_SITE, at, equal, order, failed);                                      \
+    if (equal) {                                                                              \
+      *at = wanted;                                                                           \
+      return 1;                                                                               \
+    }                                                                                         \
+    *expected = *at;                                                                          \
+    return 0;                                                                                 \
   }
 #define LOGJAM_ATOMICS(bits, Type)                                                               \
-  Type __tsan_atomic##bits##_load(const volatile Type* at, int) {                                \
+  Type __tsan_atomic##bits##_load(const volatile Type* at, int order) {                          \
     logjam::sim::before_atomic_load(LOGJAM_SITE, const_cast<const Type*>(at));                   \
+    done(LOGJAM_SITE, at, Explorer::Operation::kLoad, order);                                    \
     return *at;                                                                                  \
   }                                                                                              \
   void __tsan_atomic##bits##_store(volatile Type* at, Type value, int order) {                   \
     logjam::sim::before_atomic_store(LOGJAM_SITE, const_cast<const Type*>(at), sizeof *at,       \
                                      order == __ATOMIC_SEQ_CST);                                 \
+    done(LOGJAM_SITE, at, Explorer::Operation::kStore, order);                                   \
     *at = value;                                                                                 \
   }                                                                                              \
   LOGJAM_READ_MODIFY_WRITE(bits, Type, exchange, operand)                                        \
@@ -104,9 +142,10 @@ void __tsan_vptr_read(void** at) {
   LOGJAM_COMPARE_EXCHANGE(bits, Type, strong)                                                    \
   LOGJAM_COMPARE_EXCHANGE(bits, Type, weak)                                                      \
   Type __tsan_atomic##bits##_compare_exchange_val(volatile Type* at, Type expected, Type wanted, \
-                                                  int, int) {                                    \
+                                                  int order, int failed) {                       \
     logjam::sim::before_read_modify_write(LOGJAM_SITE, const_cast<const Type*>(at));             \
     const Type old = *at;                                                                        \
+    done_compare(LOGJAM_SITE, at, old == expected, order, failed);                               \
     if (old == expected) *at = wanted;                                                           \
     return old;                                                                                  \
   }
@@ -120,6 +159,7 @@ LOGJAM_ATOMICS(128, Uint128)
 void __tsan_atomic_thread_fence(int order) {
   // On x86 fences of every other order are free.
   if (order == __ATOMIC_SEQ_CST) logjam::sim::before_fence();
+  if (logjam::sim::data_races != nullptr) Explorer::now_exploring()->fence_done(order);
 }
 void __tsan_atomic_signal_fence(int) {}
 

@@ -4,7 +4,7 @@
 
 #include "logging/format/record.h"
 #include "platform/atomic.h"
-#include "platform/copy.h"
+#include "platform/racy_copy.h"
 #include "platform/spin.h"
 
 namespace logjam {

@@ -13,7 +13,7 @@
 
 #include "engine/storage/index.h"
 #include "engine/storage/tuple.h"
-#include "platform/copy.h"
+#include "platform/racy_copy.h"
 
 namespace logjam {
 
@@ -33,8 +33,12 @@ inline bool try_copy_committed(const Tuple& tuple, uint32_t row_bytes, std::byte
   if (version->locked()) return false;
   if ((tuple.lock.load(platform::memory_order_acquire) & kExclusive) != 0) return false;
   if (!version->absent()) platform::racy_load(to, tuple.row(), row_bytes);
-  return (tuple.lock.load(platform::memory_order_relaxed) & kExclusive) == 0 &&
-         tuple.version.load(platform::memory_order_relaxed) == version->word();
+  if ((tuple.lock.load(platform::memory_order_relaxed) & kExclusive) != 0 ||
+      tuple.version.load(platform::memory_order_relaxed) != version->word()) {
+    return false;
+  }
+  if (!version->absent()) platform::racy_load_is_whole(tuple.row(), row_bytes);
+  return true;
 }
 
 }  // namespace logjam

@@ -143,6 +143,7 @@ void MemoryFiles::close(int file) {
 }
 
 int64_t MemoryFiles::read(int file, uint64_t offset, std::span<std::byte> into) {
+  platform::note_transfer(into.data(), into.size(), true);
   const Call step(*this);
   Open* open = nullptr;
   if (const int error = open_file(file, FileCall::kRead, false, &open); error != 0) return -error;
@@ -165,6 +166,7 @@ int64_t MemoryFiles::read(int file, uint64_t offset, std::span<std::byte> into) 
 
 int64_t MemoryFiles::write(int file, uint64_t offset, std::span<const std::byte> bytes,
                            bool synced) {
+  platform::note_transfer(bytes.data(), bytes.size(), false);
   const Call step(*this);
   Open* open = nullptr;
   if (const int error = open_file(file, FileCall::kWrite, true, &open); error != 0) return -error;

@@ -1,0 +1,47 @@
+// Copies to and from memory that another thread may be changing.
+//
+// Optimistic readers copy a row while its writer may be storing into it, and discard the copy if
+// the version word has changed. C++ calls that a data race unless every access is atomic. On x86 a
+// torn copy does no harm, because the version word decides whether the copy is used. So the normal
+// build uses memcpy between compiler barriers. The ThreadSanitizer build copies word by word with
+// relaxed atomics, which tells the tool that the race is intended. The simulated machine has its
+// own copies (sim/include), which tell the same to the explorer.
+//
+// A reader that finds the version unchanged, or has a lock, says so with racy_load_is_whole(). Then
+// the explorer demands that the program's orders put the writer's stores before the copy.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace logjam::platform {
+
+#if defined(__SANITIZE_THREAD__)
+// Copies `bytes` bytes. Both sides are 8-byte aligned and padded to a multiple of 8 bytes.
+inline void racy_load(void* to, const void* from, size_t bytes) {
+  auto* out = static_cast<uint64_t*>(to);
+  auto* in = static_cast<const uint64_t*>(from);
+  for (size_t i = 0; i < (bytes + 7) / 8; ++i) out[i] = __atomic_load_n(in + i, __ATOMIC_RELAXED);
+}
+inline void racy_store(void* to, const void* from, size_t bytes) {
+  auto* out = static_cast<uint64_t*>(to);
+  auto* in = static_cast<const uint64_t*>(from);
+  for (size_t i = 0; i < (bytes + 7) / 8; ++i) __atomic_store_n(out + i, in[i], __ATOMIC_RELAXED);
+}
+#else
+inline void racy_load(void* to, const void* from, size_t bytes) {
+  std::memcpy(to, from, bytes);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+inline void racy_store(void* to, const void* from, size_t bytes) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::memcpy(to, from, bytes);
+}
+#endif
+
+// Declares that what racy_load() has copied from there is a whole value, and is used.
+inline void racy_load_is_whole(const void*, size_t) {}
+
+}  // namespace logjam::platform

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Asks for each acquire and release in the sources whether the explorer would miss it: the atomic
+operations of that line count as relaxed, and a schedule must find a data race.
+
+Two kinds of lines are not found. Some orders no schedule needs, because another one beside it does
+the same. And a line may be one that too few schedules reach: the table says how often it was met.
+"""
+
+import argparse
+import collections
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Their operations are weakened where they are called.
+SERVES_OTHERS = ("platform/atomic.h",)
+# The program may have been built elsewhere.
+PLACE = re.compile(r"^(?!/usr/).*?\b((?:logging|cc|engine|platform)/[^:]*):(\d+)")
+CALL = re.compile(r"^\s*([0-9a-f]+):.*\bcall\s+[0-9a-f]+ <__tsan_atomic\d+_(\w+)>")
+NEXT = re.compile(r"^\s*([0-9a-f]+):")
+FOUND = re.compile(r"^seed +(\d+): (.*)$", re.MULTILINE)
+SUM = re.compile(r"^explored +(\d+) schedules", re.MULTILINE)
+MET = re.compile(r"^weakened +(\d+) ", re.MULTILINE)
+ORDER = re.compile(r"memory_order_(acquire|release|acq_rel|seq_cst)")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--rounds", type=int, default=200, help="schedules of a line, at most")
+    parser.add_argument("--seed", type=int, default=1, help="the first one")
+    parser.add_argument("--only", default="", help="files whose path contains this")
+    parser.add_argument("--loads", action="store_true", help="the acquiring loads, too")
+    parser.add_argument("--logjam", default=os.path.join(ROOT, "build-sim", "logjam"))
+    parser.add_argument("--flags", default="", help="of the explorer: --log=poplar")
+    return parser.parse_args()
+
+
+def call_sites(logjam):
+    """Yields the address after each call of an atomic operation, and the operation's name."""
+    listing = subprocess.Popen(["objdump", "-d", "--no-show-raw-insn", logjam],
+                               stdout=subprocess.PIPE, text=True)
+    operation = None
+    for line in listing.stdout:
+        after = NEXT.match(line)
+        if operation and after:
+            yield int(after[1], 16), operation
+            operation = None
+        call = CALL.match(line)
+        if call:
+            operation = call[2]
+    listing.wait()
+
+
+def lines_of(logjam, addresses):
+    """Returns for each address the line of the sources whose atomic operation it is, or None."""
+    asked = "".join(f"{address - 1:x}\n" for address in addresses)
+    answer = subprocess.run(["addr2line", "-a", "-i", "-e", logjam], input=asked,
+                            stdout=subprocess.PIPE, text=True, check=True).stdout
+    lines = []
+    for line in answer.splitlines():
+        if line.startswith("0x"):
+            lines.append(None)
+            continue
+        place = PLACE.search(line)
+        if lines[-1] is None and place and place[1] not in SERVES_OTHERS:
+            lines[-1] = (place[1], int(place[2]))
+    return lines
+
+
+def statement(path, number):
+    """Returns the text from the line on to the end of the statement."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        text = "".join(file.readlines()[number - 1:number + 3])
+    return " ".join(text.split(";")[0].split())
+
+
+def explore(given, addresses):
+    """Explores with these operations relaxed. Returns schedules, what was found, operations met."""
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("".join(f"{address:x}\n" for address in addresses))
+        file.flush()
+        done = subprocess.run([given.logjam, "explore", *given.flags.split(),
+                               f"--seed={given.seed}", f"--rounds={given.rounds}",
+                               f"weaken={file.name}"],
+                              stdout=subprocess.PIPE, text=True, errors="replace", check=False)
+    if not SUM.search(done.stdout):
+        sys.exit(done.stdout)
+    found = FOUND.search(done.stdout)
+    return int(SUM.search(done.stdout)[1]), found and found[2], int(MET.search(done.stdout)[1])
+
+
+def main():
+    given = arguments()
+    sites = list(call_sites(given.logjam))
+    groups = collections.defaultdict(list)
+    for (address, operation), line in zip(sites, lines_of(given.logjam,
+                                                          [site[0] for site in sites])):
+        if line is None or given.only not in line[0] or (operation == "load" and not given.loads):
+            continue
+        if ORDER.search(statement(*line)):
+            groups[line].append(address)
+    found = 0
+    for (path, number), addresses in sorted(groups.items()):
+        schedules, what, met = explore(given, addresses)
+        found += what is not None
+        print(f"{path}:{number}\t{schedules if what else '-'}\t{met}\t{what or 'nothing'}\t"
+              f"{statement(path, number)[:80]}", flush=True)
+    print(f"{found} of {len(groups)} found")
+
+
+if __name__ == "__main__":
+    main()
