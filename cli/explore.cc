@@ -20,6 +20,7 @@
 #include "cli/commands.h"
 #include "cli/explored_round.h"
 #include "cli/flags.h"
+#include "cli/round_flags.h"
 #include "cli/schedule_file.h"
 #include "platform/exploration.h"
 #include "platform/fatal.h"

@@ -9,17 +9,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <initializer_list>
-#include <memory>
-#include <set>
 #include <system_error>
-#include <utility>
 
 #include "cli/choices.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
+#include "cli/round_flags.h"
 #include "cli/schedule_file.h"
-#include "engine/protocol.h"
 #include "logging/format/manifest_file.h"
 #include "logging/scheme_registry.h"
 #include "platform/exploration.h"
@@ -31,70 +26,6 @@
 
 namespace logjam {
 namespace {
-
-class Draws {
- public:
-  explicit Draws(uint64_t seed) : random_(seed) {}
-  uint64_t below(uint64_t limit) { return random_.next() % limit; }
-  template <class Choice>
-  Choice one_of(std::initializer_list<Choice> choices) {
-    return choices.begin()[below(choices.size())];
-  }
-  std::string number_of(std::initializer_list<uint64_t> choices) {
-    return std::to_string(one_of(choices));
-  }
-
- private:
-  platform::SplitMix64 random_;
-};
-
-// Returns whether the scheme keeps a log that is not in memory, because the disk is none.
-bool can_be_explored(const SchemeInfo& scheme) {
-  return scheme.stream_count(1, LogConfig{}) != 0 && !scheme.traits.in_place;
-}
-
-std::string draw_scheme(Draws& draws, const std::string& wanted) {
-  std::vector<std::string> names;
-  for (const SchemeInfo& scheme : all_schemes()) {
-    if (can_be_explored(scheme)) names.emplace_back(scheme.name);
-  }
-  std::string drawn = names[draws.below(names.size())];
-  if (wanted == "every") return drawn;
-  const SchemeInfo* scheme = find_scheme(wanted);
-  if (scheme == nullptr) platform::refuse("\"" + wanted + "\" is not a scheme");
-  if (!can_be_explored(*scheme)) {
-    platform::refuse("--log=" + wanted + " cannot be explored: it keeps no log on a disk");
-  }
-  return wanted;
-}
-
-std::string draw_protocol(Draws& draws, const std::string& wanted) {
-  const auto& all = all_protocols();
-  std::string drawn(all[draws.below(all.size())].name);
-  if (wanted == "every") return drawn;
-  if (find_protocol(wanted) == nullptr) platform::refuse("\"" + wanted + "\" is not a protocol");
-  return wanted;
-}
-
-std::string draw_flush(Draws& draws) {
-  switch (draws.below(4)) {
-    case 0:
-      return "txns:" + draws.number_of({2, 8}) + ",us:50";
-    case 1:
-      return "bytes:" + draws.number_of({512, 4096}) + ",us:200";
-    case 2:
-      return "us:" + draws.number_of({1, 20, 300});
-    default:
-      return "";  // whenever the device is idle
-  }
-}
-
-std::string draw_ledger(Draws& draws) {
-  const std::string slots = draws.number_of({1, 4});
-  return "keys:" + draws.number_of({8, 12, 40, 150}) + ",cells:" + draws.number_of({4, 8}) +
-         ",slots:" + slots + ",reads:" + draws.number_of({0, 2, 4}) +
-         ",writes:" + draws.number_of({1, 2, 4}) + ",theta:" + draws.one_of({"0", "0.9"});
-}
 
 // The run of a log from its begin, or from a crash, to the next crash.
 struct Life {
@@ -149,19 +80,6 @@ void set_flag(const std::string& name, const std::string& value) {
   }
 }
 
-// Returns the names of the flags of the command line, which no seed draws. The first call is made
-// before any flag is set.
-const std::set<std::string>& given_flags() {
-  static const std::set<std::string> given = [] {
-    std::set<std::string> names;
-    for (const auto& flag : own_flags()) {
-      if (!flag.is_default) names.insert(flag.name);
-    }
-    return names;
-  }();
-  return given;
-}
-
 // Recovers one of the states in which a crash now may leave the disk, and judges it; after some
 // crashes it lets the log have another life. Returns the exit status.
 int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
@@ -208,8 +126,7 @@ void set_flags(const Life& life) {
   if (life.number > 1) std::printf("flags of life %u       ", life.number);
   for (const auto& [name, value] :
        flags_of_round(life.seed, life.round.scheme, life.round.protocol)) {
-    // The tables and the directories are those of the first life.
-    if (life.number > 1 && (name == "ledger" || name == "wal_dir")) continue;
+    if (life.number > 1 && stays_in_later_lives(name)) continue;
     set_flag(name, value);
     if (life.number > 1 && !value.empty()) std::printf(" --%s=%s", name.c_str(), value.c_str());
   }
@@ -303,48 +220,6 @@ void live(const Life& life) {
 }
 
 }  // namespace
-
-std::vector<std::pair<std::string, std::string>> flags_of_round(uint64_t seed,
-                                                                const std::string& scheme,
-                                                                const std::string& protocol) {
-  Draws draws(seed);
-  std::vector<std::pair<std::string, std::string>> flags;
-  const auto give = [&flags](const char* name, const std::string& value) {
-    if (!given_flags().contains(name)) flags.emplace_back(name, value);
-  };
-  const std::string log = draw_scheme(draws, scheme);
-  const bool commands = find_scheme(log)->traits.commands;
-  flags.emplace_back("log", log);
-  flags.emplace_back("cc", draw_protocol(draws, protocol));
-  give("commit", draws.one_of({"sync", "pipelined", "pipelined", "async"}));
-  const std::string records = draws.one_of({"txn", "op"});
-  give("log_records", commands ? "txn" : records);
-  give("threads", draws.number_of({2, 2, 3, 4}));
-  give("transactions", draws.number_of({2, 5, 10, 30}));
-  give("pipeline_depth", draws.number_of({1, 4, 16}));
-  give("locks", draws.one_of({"early", "early", "write", "all"}));
-  give("sockets", "2");
-  give("flush", draw_flush(draws));
-  give("flush_help", draws.one_of({"true", "false"}));
-  give("silo_epoch_ms", "1");
-  give("pwal_ngroup", draws.number_of({0, 2}));
-  give("ledger", draw_ledger(draws));
-  give("wal_dir", draws.one_of({"a", "a,b"}));
-  const char* checkpoint = draws.one_of({"", "", "s:0.00003", "s:0.0002"});
-  give("checkpoint", commands ? "" : checkpoint);
-  flags.emplace_back("seed", std::to_string(seed));
-  give("workload", "ledger");
-  give("device", "sync");
-  give("seconds", "20");
-  give("warmup", "0");
-  give("log_buffer_mb", "1");
-  give("log_prealloc_mb", draws.number_of({0, 1}));
-  give("history_mb", "1");
-  // Rings and segments that so few transactions fill; a longer segment takes longer to recover.
-  give("test", "log_segment_kb:16" + std::string(draws.one_of({"", ",log_buffer_kb:4"})));
-  give("verify", "false");
-  return flags;
-}
 
 void play_round(const Round& round) {
   dup2(round.output, STDOUT_FILENO);

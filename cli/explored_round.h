@@ -1,11 +1,10 @@
-// One round of `logjam explore`: a run of the ledger on a disk in memory, in an order of its
-// threads' steps that a seed draws, with crashes. Each crash is recovered and judged by the
-// ledger's checker.
+// One round of `logjam explore`: a run on a disk in memory, in an order of its threads' steps that a
+// seed draws, with crashes. Each crash is recovered and judged: the ledger by its checker, another
+// workload by its own checks and by the history of its writes.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "platform/exploration.h"
 
@@ -20,13 +19,6 @@ struct RoundReport {
   char order[64];    // in words
   char what[16384];  // what was wrong by itself; empty: nothing
 };
-
-// Returns the flags of a round, by name, but those that the command line gives. They follow from
-// the seed, and from --log and --cc unless these are "every". The first call is made before any
-// round.
-std::vector<std::pair<std::string, std::string>> flags_of_round(uint64_t seed,
-                                                                const std::string& scheme,
-                                                                const std::string& protocol);
 
 struct Round {
   uint64_t seed;

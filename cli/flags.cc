@@ -61,7 +61,7 @@ std::string names_of(Commands commands) {
 std::span<const FlagGroup> flag_groups() {
   static const std::vector<FlagGroup> groups = {
       {"The run",
-       {{"workload", kRun | kRecover},
+       {{"workload", kRun | kRecover | kExplore},
         {"log", kLogging | kExplore},
         {"cc", kRun | kRecover | kExplore},
         {"commit", kLogging | kExplore},
@@ -143,7 +143,7 @@ Commands commands_of(const gflags::CommandLineFlagInfo& flag) {
   // `list` takes the flags of schemes, because it says whether a scheme is safe with them.
   if (file.starts_with("logging/")) return kLogging | kList | kExplore | recover;
   if (file.starts_with("proof/")) return kRun | kExplore | recover;
-  if (file.starts_with("workloads/")) return kRun | recover;
+  if (file.starts_with("workloads/")) return kRun | kExplore | recover;
   return 0;
 }
 

@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # The flags that a seed draws, unless they are given.
 DRAWN = ("log", "cc", "commit", "log_records", "threads", "transactions", "pipeline_depth", "locks",
          "flush", "flush_help", "pwal_ngroup", "ledger", "wal_dir", "checkpoint",
-         "log_prealloc_mb", "test")
+         "log_prealloc_mb", "test", "workload")
 # Each flag's simpler values, the simplest first.
 SIMPLER = (("threads", ("2",)), ("transactions", ("1", "2", "3", "5", "10")), ("checkpoint", ("",)),
            ("wal_dir", ("a",)), ("log_records", ("txn",)), ("commit", ("sync",)),
@@ -55,7 +55,11 @@ class Failure:
         drawn = dict(word[2:].split("=", 1)
                      for word in shlex.split(value_of(printed, "flags")))
         given = dict(word[2:].split("=", 1) for word in words)
-        self.flags = {**{name: drawn.get(name, "") for name in DRAWN}, **given}
+        workload = drawn.get("workload", given.get("workload", ""))
+        names = [name for name in drawn if name.startswith(workload.replace("-", "_") + "_")]
+        self.flags = {**{name: drawn.get(name, "") for name in (*DRAWN, *names)}, **given}
+        if workload != "ledger":
+            del self.flags["ledger"]
         self.seed = int(self.flags.pop("seed"))
         self.printed = printed
 
@@ -72,8 +76,8 @@ class Failure:
     def simplify(self, seeds, seconds):
         """Takes over each simpler value with which one of the next seeds fails in the same way."""
         for name, values in SIMPLER:
-            for value in values:
-                if self.flags.get(name) == value:
+            for value in values if name in self.flags else ():
+                if self.flags[name] == value:
                     break
                 flags = {**self.flags, name: value}
                 first = self.seed

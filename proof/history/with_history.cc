@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +43,7 @@ class WithHistory final : public Workload {
   std::unique_ptr<Client> make_client(Database& database, uint32_t worker, uint32_t workers,
                                       uint64_t seed) override {
     return std::make_unique<RecordingClient>(
-        workload_->make_client(database, worker, workers, seed), *history_.writer, order_, worker,
+        workload_->make_client(database, worker, workers, seed), *history_.writer, *order_, worker,
         worker < history_.counts.size() ? history_.counts[worker] : 0);
   }
   // Makes the workload's own client: replay adds nothing to the history, which is the run's.
@@ -54,6 +55,7 @@ class WithHistory final : public Workload {
     const auto counters = static_cast<uint32_t>(workload_->spec().types.size());
     parameters_ = {name_, counters, {}, origin.unsafe, origin.ordinal, origin.after, origin.log};
     history_ = start_life(FLAGS_history, workers, parameters_);
+    order_ = std::make_unique<RowOrder>();
     if (RecordingClient::is_full(history_.writer->area(0))) {
       platform::refuse("--history_mb=" + std::to_string(FLAGS_history_mb) + " is too small for " +
                        std::to_string(workers) + " workers");
@@ -87,7 +89,7 @@ class WithHistory final : public Workload {
 
   const std::string name_;
   const std::unique_ptr<Workload> workload_;
-  RowOrder order_;
+  std::unique_ptr<RowOrder> order_;  // of a run: a recovery has no use for so much memory
   HistoryFileParameters parameters_;
   StartedHistory history_;
 };

@@ -392,6 +392,38 @@ TEST_F(Lives, ALogOfCommandsGoesOnAndTakesNoCheckpointBesideTransactions) {
   EXPECT_TRUE(has(logjam({"recover"}), "recovered              1000 transactions"));
 }
 
+// The checks expect the changes of all commands, and these run on rows of another run or of a
+// checkpoint.
+TEST_F(Lives, ARecoveryCountsCommandsFromTheRowsThatTheyFound) {
+  const auto run_tpcb = [&](const std::string& scheme, bool first) {
+    std::vector<std::string> words = {"run",
+                                      "--workload=tpcb",
+                                      "--threads=2",
+                                      "--log=" + scheme,
+                                      "--transactions=50",
+                                      "--log_buffer_mb=1"};
+    if (first) {
+      words.insert(words.end(), {"--tpcb_branches=2", "--tpcb_accounts=50"});
+    } else {
+      words.push_back("--continue");
+    }
+    logjam(words);
+  };
+  const auto recovers = [&](const std::vector<std::string>& words) {
+    const std::string recovered = logjam(words);
+    EXPECT_FALSE(has(recovered, "FAIL")) << recovered;
+    return recovered;
+  };
+  run_tpcb("silo", true);
+  run_tpcb("command", false);
+  EXPECT_TRUE(has(recovers({"recover"}), "200 found, 200 recovered and acknowledged"));
+  run_tpcb("poplar", false);
+  EXPECT_TRUE(has(recovers({"recover"}), "rows history           300"));
+  recovers({"recover", "--checkpoint"});
+  run_tpcb("command", false);
+  EXPECT_TRUE(has(recovers({"recover"}), "400 found, 400 recovered and acknowledged"));
+}
+
 TEST_F(Lives, WhatDoesNotFitIsRefusedInOneSentence) {
   EXPECT_TRUE(has(refused(run({"--continue"})), "no log is in the log directories"));
   logjam(run({"--log=centr"}));

@@ -1,0 +1,185 @@
+#include "cli/round_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/flags.h"
+#include "engine/protocol.h"
+#include "engine/workload.h"
+#include "logging/scheme_registry.h"
+#include "platform/fatal.h"
+
+DECLARE_string(workload);
+
+namespace logjam {
+namespace {
+
+// Returns whether the scheme keeps a log that is not in memory, because the disk is none.
+bool can_be_explored(const SchemeInfo& scheme) {
+  return scheme.stream_count(1, LogConfig{}) != 0 && !scheme.traits.in_place;
+}
+
+std::string draw_scheme(Draws& draws, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const SchemeInfo& scheme : all_schemes()) {
+    if (can_be_explored(scheme)) names.emplace_back(scheme.name);
+  }
+  std::string drawn = names[draws.below(names.size())];
+  if (wanted == "every") return drawn;
+  const SchemeInfo* scheme = find_scheme(wanted);
+  if (scheme == nullptr) platform::refuse("\"" + wanted + "\" is not a scheme");
+  if (!can_be_explored(*scheme)) {
+    platform::refuse("--log=" + wanted + " cannot be explored: it keeps no log on a disk");
+  }
+  return wanted;
+}
+
+std::string draw_protocol(Draws& draws, const std::string& wanted) {
+  const auto& all = all_protocols();
+  std::string drawn(all[draws.below(all.size())].name);
+  if (wanted == "every") return drawn;
+  if (find_protocol(wanted) == nullptr) platform::refuse("\"" + wanted + "\" is not a protocol");
+  return wanted;
+}
+
+std::string draw_flush(Draws& draws) {
+  switch (draws.below(4)) {
+    case 0:
+      return "txns:" + draws.number_of({2, 8}) + ",us:50";
+    case 1:
+      return "bytes:" + draws.number_of({512, 4096}) + ",us:200";
+    case 2:
+      return "us:" + draws.number_of({1, 20, 300});
+    default:
+      return "";  // whenever the device is idle
+  }
+}
+
+std::string draw_ledger(Draws& draws) {
+  const std::string slots = draws.number_of({1, 4});
+  return "keys:" + draws.number_of({8, 12, 40, 150}) + ",cells:" + draws.number_of({4, 8}) +
+         ",slots:" + slots + ",reads:" + draws.number_of({0, 2, 4}) +
+         ",writes:" + draws.number_of({1, 2, 4}) + ",theta:" + draws.one_of({"0", "0.9"});
+}
+
+// Returns the names of the flags of the command line, which no seed draws. The first call is made
+// before any flag is set.
+const std::set<std::string>& given_flags() {
+  static const std::set<std::string> given = [] {
+    std::set<std::string> names;
+    for (const auto& flag : own_flags()) {
+      if (!flag.is_default) names.insert(flag.name);
+    }
+    return names;
+  }();
+  return given;
+}
+
+// A workload other than the ledger, at a scale that loads at once, and at which its transactions
+// meet each other.
+struct Scale {
+  std::string_view workload;
+  RoundFlags flags;
+};
+
+const std::vector<Scale>& scales() {
+  static const std::vector<Scale> all = {
+      {"tatp", {{"tatp_subscribers", "3"}}},
+      {"tpcb", {{"tpcb_branches", "1"}, {"tpcb_accounts", "5"}}},
+      {"ycsb",
+       {{"ycsb_records", "12"},
+        {"ycsb_value_bytes", "40"},
+        {"ycsb_ops", "3"},
+        {"ycsb_index", "ordered"},
+        {"ycsb_scan_length", "5"},
+        {"ycsb_ratios", "read:0.2,scan:0.3"}}},
+      {"ycsb",
+       {{"ycsb_records", "6"},
+        {"ycsb_value_bytes", "40"},
+        {"ycsb_workload", "rows-16"},
+        {"ycsb_ops", "4"}}},
+      {"oltp", {{"oltp_rows", "12"}, {"oltp_range_size", "4"}, {"oltp_distribution", "uniform"}}},
+      {"micro-update",
+       {{"micro_update_rows", "12"},
+        {"micro_update_row_bytes", "40"},
+        {"micro_update_kind", "update-5-read-5"}}},
+  };
+  return all;
+}
+
+// Draws the workload of a round: the ledger in five rounds of six, and else another at one of its
+// scales.
+Scale draw_workload(Draws& draws) {
+  const bool other = draws.below(6) == 0;
+  const uint64_t drawn = draws.below(scales().size());
+  const Scale ledger = {"ledger", {}};
+  if (!given_flags().contains("workload")) {
+    return other && !given_flags().contains("ledger") ? scales()[drawn] : ledger;
+  }
+  std::vector<Scale> wanted;
+  for (const Scale& scale : scales()) {
+    if (scale.workload == FLAGS_workload) wanted.push_back(scale);
+  }
+  return wanted.empty() ? Scale{FLAGS_workload, {}} : wanted[drawn % wanted.size()];
+}
+
+}  // namespace
+
+RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::string& protocol) {
+  Draws draws(seed);
+  RoundFlags flags;
+  const auto give = [&flags](const std::string& name, const std::string& value) {
+    if (!given_flags().contains(name)) flags.emplace_back(name, value);
+  };
+  const std::string log = draw_scheme(draws, scheme);
+  const bool commands = find_scheme(log)->traits.commands;
+  flags.emplace_back("log", log);
+  flags.emplace_back("cc", draw_protocol(draws, protocol));
+  give("commit", draws.one_of({"sync", "pipelined", "pipelined", "async"}));
+  const std::string records = draws.one_of({"txn", "op"});
+  give("log_records", commands ? "txn" : records);
+  give("threads", draws.number_of({2, 2, 3, 4}));
+  const std::string transactions = draws.number_of({2, 5, 10, 30});
+  give("pipeline_depth", draws.number_of({1, 4, 16}));
+  give("locks", draws.one_of({"early", "early", "write", "all"}));
+  give("sockets", "2");
+  give("flush", draw_flush(draws));
+  give("flush_help", draws.one_of({"true", "false"}));
+  give("silo_epoch_ms", "1");
+  give("pwal_ngroup", draws.number_of({0, 2}));
+  const std::string ledger = draw_ledger(draws);
+  give("wal_dir", draws.one_of({"a", "a,b"}));
+  const char* checkpoint = draws.one_of({"", "", "s:0.00003", "s:0.0002"});
+  give("checkpoint", commands ? "" : checkpoint);
+  flags.emplace_back("seed", std::to_string(seed));
+  give("device", "sync");
+  give("seconds", "20");
+  give("warmup", "0");
+  give("log_buffer_mb", "1");
+  give("log_prealloc_mb", draws.number_of({0, 1}));
+  give("history_mb", "1");
+  // Rings and segments that so few transactions fill; a longer segment takes longer to recover.
+  give("test", "log_segment_kb:16" + std::string(draws.one_of({"", ",log_buffer_kb:4"})));
+  give("verify", "false");
+  const Scale workload = draw_workload(draws);
+  give("workload", std::string(workload.workload));
+  if (workload.workload == "ledger") give("ledger", ledger);
+  for (const auto& [name, value] : workload.flags) give(name, value);
+  // A transaction of another workload takes more steps.
+  const std::string fewer = draws.number_of({2, 4, 8});
+  give("transactions", workload.workload == "ledger" ? transactions : fewer);
+  return flags;
+}
+
+bool stays_in_later_lives(const std::string& flag) {
+  if (flag == "wal_dir" || flag == "workload") return true;
+  return std::ranges::any_of(all_workloads(), [&flag](const WorkloadInfo& workload) {
+    std::string prefix(workload.name);
+    std::ranges::replace(prefix, '-', '_');
+    return flag.starts_with(prefix);
+  });
+}
+
+}  // namespace logjam
