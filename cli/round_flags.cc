@@ -152,7 +152,6 @@ RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::s
   const std::string ledger = draw_ledger(draws);
   give("wal_dir", draws.one_of({"a", "a,b"}));
   const char* checkpoint = draws.one_of({"", "", "s:0.00003", "s:0.0002"});
-  give("checkpoint", commands ? "" : checkpoint);
   flags.emplace_back("seed", std::to_string(seed));
   give("device", "sync");
   give("seconds", "20");
@@ -161,7 +160,7 @@ RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::s
   give("log_prealloc_mb", draws.number_of({0, 1}));
   give("history_mb", "1");
   // Rings and segments that so few transactions fill; a longer segment takes longer to recover.
-  give("test", "log_segment_kb:16" + std::string(draws.one_of({"", ",log_buffer_kb:4"})));
+  std::string test = "log_segment_kb:16" + std::string(draws.one_of({"", ",log_buffer_kb:4"}));
   give("verify", "false");
   const Scale workload = draw_workload(draws);
   give("workload", std::string(workload.workload));
@@ -170,6 +169,19 @@ RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::s
   // A transaction of another workload takes more steps.
   const std::string fewer = draws.number_of({2, 4, 8});
   give("transactions", workload.workload == "ledger" ? transactions : fewer);
+  // P-WAL flushes a full group before the locks are released, or after it.
+  if (draws.below(2) == 0 && log == "pwal") test += ",pwal_unlocked_flush:1";
+  // A worker that only reads scans ranges while others insert and erase.
+  if (draws.below(6) == 0 && workload.workload == "ledger") test += ",ledger_readers:1";
+  give("test", test);
+  // One round in four with checkpoints takes one after the other, from the first step to the end of
+  // the run. Between two of the others the daemon sleeps for most of the round.
+  const bool busy = draws.below(4) == 0 && *checkpoint != 0;
+  if (commands) {
+    flags.emplace_back("checkpoint", "");  // a running log of commands takes none, also if given
+  } else {
+    give("checkpoint", busy ? "s:0.00000001" : checkpoint);
+  }
   return flags;
 }
 
