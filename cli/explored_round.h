@@ -1,6 +1,6 @@
-// One round of `logjam explore`: a run on a disk in memory, in an order of its threads' steps that a
-// seed draws, with crashes. Each crash is recovered and judged: the ledger by its checker, another
-// workload by its own checks and by the history of its writes.
+// One round of `logjam explore`: a run on a disk in memory, in an order of its threads' steps that
+// a seed draws, with crashes. Each crash is recovered and judged: the ledger by its checker,
+// another workload by its own checks and by the history of its writes.
 #pragma once
 
 #include <cstdint>

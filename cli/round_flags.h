@@ -1,4 +1,4 @@
-// What a seed draws for a round of `logjam explore`.
+// The flags of a round of `logjam explore`, as a seed draws them.
 #pragma once
 
 #include <cstddef>

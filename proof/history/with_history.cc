@@ -89,7 +89,7 @@ class WithHistory final : public Workload {
 
   const std::string name_;
   const std::unique_ptr<Workload> workload_;
-  std::unique_ptr<RowOrder> order_;  // of a run: a recovery has no use for so much memory
+  std::unique_ptr<RowOrder> order_;  // of a run; a recovery needs none of its 2 MiB
   HistoryFileParameters parameters_;
   StartedHistory history_;
 };

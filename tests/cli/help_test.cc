@@ -65,8 +65,8 @@ TEST(Flags, BelongToTheCommandsThatReadThem) {
   EXPECT_EQ(commands("silo_epoch_ms"), kRun | kMicro | kList | kExplore);
   EXPECT_EQ(commands("ack"), kRun | kMicro | kList | kRecover | kExplore)
       << "a log's header stores it";
-  EXPECT_EQ(commands("tpcc_mix"), kRun);
-  EXPECT_EQ(commands("tpcc_warehouses"), kRun | kRecover);
+  EXPECT_EQ(commands("tpcc_mix"), kRun | kExplore);
+  EXPECT_EQ(commands("tpcc_warehouses"), kRun | kRecover | kExplore);
   EXPECT_EQ(commands("topology"), kList);
   EXPECT_EQ(commands("vmodule"), kAllCommands);
 }
@@ -82,7 +82,8 @@ TEST(FlagsDeathTest, AMisplacedOneIsRefusedByEachCommand) {
   const auto refused = testing::ExitedWithCode(2);
   EXPECT_EXIT(use(kRun, {{"fill", "local"}}), refused,
               "^logjam: --fill is a flag of micro, not of run\n$");
-  EXPECT_EXIT(use(kRecover, {{"tpcc_mix", "np"}}), refused, "is a flag of run, not of recover");
+  EXPECT_EXIT(use(kRecover, {{"tpcc_mix", "np"}}), refused,
+              "is a flag of run and explore, not of recover");
   EXPECT_EXIT(use(kMicro, {{"rate", "5"}}), refused, "is a flag of run, not of micro");
   EXPECT_EXIT(use(kDump, {{"threads", "2"}}), refused,
               "--threads is a flag of run, recover, micro, explore and list, not of dump");

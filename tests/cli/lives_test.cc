@@ -395,32 +395,22 @@ TEST_F(Lives, ALogOfCommandsGoesOnAndTakesNoCheckpointBesideTransactions) {
 // The checks expect the changes of all commands, and these run on rows of another run or of a
 // checkpoint.
 TEST_F(Lives, ARecoveryCountsCommandsFromTheRowsThatTheyFound) {
-  const auto run_tpcb = [&](const std::string& scheme, bool first) {
-    std::vector<std::string> words = {"run",
-                                      "--workload=tpcb",
-                                      "--threads=2",
-                                      "--log=" + scheme,
-                                      "--transactions=50",
-                                      "--log_buffer_mb=1"};
-    if (first) {
-      words.insert(words.end(), {"--tpcb_branches=2", "--tpcb_accounts=50"});
-    } else {
-      words.push_back("--continue");
-    }
-    logjam(words);
+  const auto run_tpcb = [&](const std::string& scheme, const std::string& more) {
+    logjam({"run", "--workload=tpcb", "--tpcb_branches=2", "--tpcb_accounts=50", "--threads=2",
+            "--transactions=50", "--log_buffer_mb=1", "--log=" + scheme, more});
   };
   const auto recovers = [&](const std::vector<std::string>& words) {
     const std::string recovered = logjam(words);
     EXPECT_FALSE(has(recovered, "FAIL")) << recovered;
     return recovered;
   };
-  run_tpcb("silo", true);
-  run_tpcb("command", false);
+  run_tpcb("silo", "--overwrite");
+  run_tpcb("command", "--continue");
   EXPECT_TRUE(has(recovers({"recover"}), "200 found, 200 recovered and acknowledged"));
-  run_tpcb("poplar", false);
+  run_tpcb("poplar", "--continue");
   EXPECT_TRUE(has(recovers({"recover"}), "rows history           300"));
   recovers({"recover", "--checkpoint"});
-  run_tpcb("command", false);
+  run_tpcb("command", "--continue");
   EXPECT_TRUE(has(recovers({"recover"}), "400 found, 400 recovered and acknowledged"));
 }
 
