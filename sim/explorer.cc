@@ -69,7 +69,7 @@ void Explorer::begin_turn(Thread& thread) {
 }
 
 void Explorer::end_turn(Thread& thread, bool waits) {
-  order_->turn_over(thread.fiber->id, result_.steps, waits);
+  order_->turn_over(thread.fiber->id, result_.steps, waits, others_go_on());
   thread.steps += result_.steps - turn_began_;
   turn_ = {.thread = thread.fiber->id, .steps = thread.steps, .waits = waits};
 }
@@ -138,7 +138,7 @@ void Explorer::store(const void* site, void* at, size_t bytes) {
 void Explorer::atomic_store(const void* site, void* at, size_t bytes,
                             bool sequentially_consistent) {
   if (sequentially_consistent) return read_modify_write(site, at);
-  if (!is_on_stack(at)) store(site, at, bytes);
+  is_on_stack(at) ? touch(site, at) : store(site, at, bytes);
 }
 
 void Explorer::read_modify_write(const void* site, const void* at) {

@@ -4,8 +4,9 @@
 //
 // A step is an access of the program to memory that threads share: a load, a store, an atomic
 // operation, a fence, 8 bytes of a copy; or a call of the kernel or of the file system. Before each
-// step another fiber may go on. Accesses to the fiber's own stack are no steps, and of the main
-// thread only the calls are: it loads, waits and reports.
+// step another fiber may go on. Plain accesses to the fiber's own stack are no steps. Atomic ones
+// are, because a lock's waiter may have its node there. Of the main thread only the calls are
+// steps: it loads, waits and reports.
 //
 // Stores. A store is noted in the fiber's StoreBuffer. When another fiber's turn comes, the order
 // draws how many of the noted stores are visible. Read-modify-writes, fences and calls of the
@@ -32,6 +33,7 @@
 // main thread runs: the program's accesses are no steps then.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -144,6 +146,13 @@ class Explorer final : public Kernel {
   bool collect_enabled();
   bool fire_timer(bool patient = false);
   bool worker_waits() const;
+  // Returns whether a fiber but the running one can go on, or could after a store.
+  bool others_go_on() const {
+    return std::ranges::any_of(threads_, [this](const auto& thread) {
+      return thread->fiber != current_ &&
+             (thread->state == State::kReady || thread->state == State::kSpinning);
+    });
+  }
   bool spins() const;
   bool spin_on();
   bool drain_stores();

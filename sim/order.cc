@@ -138,7 +138,7 @@ class RecordedOrder final : public Order {
     }
     return step + kLongest;
   }
-  void turn_over(uint32_t id, uint64_t step, bool waits) override {
+  void turn_over(uint32_t id, uint64_t step, bool waits, bool) override {
     Fiber& over = fiber(id);
     over.steps += step - began_;
     long_ = step - began_ >= kLongest;

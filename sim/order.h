@@ -37,9 +37,9 @@ class Order {
   // Returns the step up to which the fiber, which goes on at `step`, does so. Then, or when it
   // waits before, choose() is asked again.
   virtual uint64_t turn_end(uint32_t fiber, uint64_t step) = 0;
-  // Notes that the fiber's turn is over at `step`, because it waits or at its end. The next three
-  // functions are asked then.
-  virtual void turn_over(uint32_t /*fiber*/, uint64_t /*step*/, bool /*waits*/) {}
+  // Notes that the fiber's turn is over at `step`, because it waits or at its end; `others` says
+  // whether another fiber is ready or spins. The next three functions are asked then.
+  virtual void turn_over(uint32_t /*fiber*/, uint64_t /*step*/, bool /*waits*/, bool /*others*/) {}
   // Returns how many of the fiber's `stores`, the oldest ones, others see from now on.
   virtual uint64_t visible(uint64_t stores) = 0;
   // Returns whether the next timer ends now, although others can go on. Asked until it says no.

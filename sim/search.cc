@@ -1,6 +1,7 @@
 #include "sim/search.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace logjam::sim {
 
@@ -9,10 +10,13 @@ class Search::SearchedOrder final : public Order {
   explicit SearchedOrder(Search& search) : search_(search), left_(search.preemptions_) {}
 
   std::string name() const override { return "searched"; }
-  uint64_t turn_end(uint32_t, uint64_t step) override { return step + 1; }
-  void turn_over(uint32_t, uint64_t, bool waits) override {
+  // Ends a turn only where the fiber waits, if no preemption is left.
+  uint64_t turn_end(uint32_t, uint64_t step) override {
+    return left_ == 0 ? std::numeric_limits<uint64_t>::max() : step + 1;
+  }
+  void turn_over(uint32_t, uint64_t, bool waits, bool others) override {
     waits_ = waits;
-    stays_ = !waits && left_ == 0;
+    stays_ = !waits && (left_ == 0 || !others);
   }
   // Decides whether the fiber stays, and if not, how many of its stores are late. While it stays
   // they may all become late.
