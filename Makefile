@@ -3,6 +3,7 @@
 #
 #   make            build/logjam
 #   make sim        build-sim/logjam, the same on a simulated machine (--machine=NAME)
+#   make SIM=1 build-sim/explored.blocks     the tests of tests/explored/
 #   make demo       install what is missing, build, compare the schemes on this machine's disk
 #   make figure ID=P7 [SIZE=full]    run a published result, draw it, check its claim
 #   make test       install what is missing, build, run what every change needs
@@ -60,9 +61,11 @@ CXXFLAGS += $(if $(CLANG),,-Wno-tsan)
 $(BUILD)/platform/tbb_tasks.o: CXXFLAGS += -fno-sanitize=thread
 endif
 
-# Tests are compiled more often than they are run. g++ collects no garbage below 2 GB: a unit of tests
-# needs less, and looking for garbage would take an eighth of its time.
-$(BUILD)/tests/%.o: CXXFLAGS := $(patsubst -O%,-O0,$(CXXFLAGS)) $(if $(CLANG),,--param ggc-min-heapsize=2000000)
+# Tests are compiled more often than they are run, but those of the simulated build have the program's
+# flags. g++ collects no garbage below 2 GB: a unit of tests needs less, and looking for garbage would
+# take an eighth of its time.
+TEST_OPTIMIZATION := $(if $(SIM),-O3,-O0)
+$(BUILD)/tests/%.o: CXXFLAGS := $(patsubst -O%,$(TEST_OPTIMIZATION),$(CXXFLAGS)) $(if $(CLANG),,--param ggc-min-heapsize=2000000)
 # The lints look at every line of the tree: that would be too slow without any optimization.
 OPTIMIZED_TESTS := $(foreach file,style/docs style/lint style/prose,$(BUILD)/tests/$(file).o)
 $(OPTIMIZED_TESTS): private CXXFLAGS += -O1
@@ -88,11 +91,15 @@ TESTED_SIMULATION := $(if $(SIM)$(filter thread address,$(SAN)),,$(addprefix sim
 SOURCES := $(filter-out proof/disk/%,$(sort $(shell find $(INSTRUMENTED) -name '*.cc'))) $(PLATFORM)
 # With PARTS="logging cc", the tests are those in these folders of tests/, in a binary of their own.
 PARTS ?=
-TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all)
+TEST_BINARY := $(BUILD)/$(if $(SIM),explored,tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all))
 TEST_ROOMS := $(if $(PARTS),$(PARTS:%=tests/%),tests)
 TEST_SOURCES := $(sort $(shell find $(wildcard $(TEST_ROOMS) tests/workloads) -name '*.cc'))
+# The tests of the simulated build are instrumented as the program is, whose classes they explore.
+EXPLORED_TESTS := $(filter tests/main.cc tests/explored/%,$(TEST_SOURCES))
+TEST_SOURCES := $(filter-out tests/explored/%,$(TEST_SOURCES))
 TEST_SOURCES := $(if $(TESTED_SIMULATION),$(TEST_SOURCES), \
                   $(filter-out tests/sim/%,$(TEST_SOURCES)) $(filter tests/sim/measure_test.cc,$(TEST_SOURCES)))
+TEST_SOURCES := $(if $(SIM),$(EXPLORED_TESTS),$(TEST_SOURCES))
 TESTS := $(foreach room,$(TEST_ROOMS),$(filter $(room)/%_test.cc,$(TEST_SOURCES)))
 # Clang compiles each test alone, so that a test that lacks an include is found.
 ifeq ($(CLANG)$(if $(TESTS),,none),)
@@ -118,7 +125,7 @@ $(BUILD)/logjam: $(OBJECTS) $(CLI_OBJECTS)
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # How many instructions each basic block has without its instrumentation.
-$(BUILD)/logjam.blocks: $(BUILD)/logjam scripts/block_costs.py
+$(BUILD)/%.blocks: $(BUILD)/% scripts/block_costs.py
 	scripts/block_costs.py $< $@
 
 # The command line's own logic is tested too; its main() is not linked into the tests.
@@ -129,7 +136,8 @@ $(TEST_BINARY): $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TE
 # The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers
 # that look whether ThreadSanitizer is there must not find it.
 ifneq ($(SIM),)
-$(filter-out $(UNINSTRUMENTED),$(OBJECTS)) $(CLI_OBJECTS) $(BUILD)/platform/precompiled.h.gch: \
+$(filter-out $(UNINSTRUMENTED),$(OBJECTS)) $(CLI_OBJECTS) $(TEST_OBJECTS) \
+  $(BUILD)/platform/precompiled.h.gch $(BUILD)/tests/precompiled.h.gch: \
   CXXFLAGS += -fsanitize=thread -Wno-tsan \
   -fsanitize-coverage=trace-pc --param tsan-instrument-func-entry-exit=0 -U__SANITIZE_THREAD__
 # The simulation's own loops must not become calls of memmove(), which it charges for.
@@ -160,7 +168,7 @@ $(PRECOMPILING): $(BUILD)/platform/precompiled.h.gch
 $(PRECOMPILING): private CXXFLAGS += -include $(BUILD)/platform/precompiled.h
 endif
 $(PRECOMPILING_TESTS): private CXXFLAGS += -include $(PRECOMPILED)
-$(BUILD)/tests/precompiled.h.gch: private CXXFLAGS := $(patsubst -O%,-O0,$(CXXFLAGS))
+$(BUILD)/tests/precompiled.h.gch: private CXXFLAGS := $(patsubst -O%,$(TEST_OPTIMIZATION),$(CXXFLAGS))
 
 $(BUILD)/%.h.gch: %.h $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -185,21 +193,22 @@ deps:
 
 # Some tests start the program itself.
 TESTED_PROGRAM := $(if $(filter cli proof,$(or $(PARTS),proof)),$(BUILD)/logjam)
-# The tests of scripts/ are in Python.
-TEST_SCRIPTS := $(if $(SAN)$(PARTS),,tests/scripts/main.py:)
+# Tests in other binaries: those of scripts/ are in Python, those of tests/explored/ in the simulated
+# build.
+OTHER_TESTS := $(if $(SAN)$(PARTS),,tests/scripts/main.py:build-sim/explored:)
 
 # Dependencies first, then a fresh make, so that both commands work alone on a new machine.
 test:
-	@scripts/install_deps.sh $(if $(TEST_SCRIPTS),--test)
-	@$(MAKE) --no-print-directory -j$$(nproc) $(if $(TEST_SCRIPTS),tested-simulation) \
+	@scripts/install_deps.sh $(if $(OTHER_TESTS),--test)
+	@$(MAKE) --no-print-directory -j$$(nproc) $(if $(OTHER_TESTS),tested-simulation) \
 	  $(TESTED_PROGRAM) $(TEST_BINARY)
-	@LOGJAM=$(CURDIR)/$(BUILD)/logjam scripts/run_tests.py $(TEST_SCRIPTS)$(TEST_BINARY) "$(SAN)" \
+	@LOGJAM=$(CURDIR)/$(BUILD)/logjam scripts/run_tests.py $(OTHER_TESTS)$(TEST_BINARY) "$(SAN)" \
 	  $(TEST_ARGS)
 
 # The simulated machine's build shares the cores with the others: where one waits for a link, the
 # others go on.
 tested-simulation:
-	@$(MAKE) --no-print-directory SIM=1 build-sim/logjam.blocks
+	@$(MAKE) --no-print-directory SIM=1 build-sim/logjam.blocks build-sim/explored.blocks
 
 # A crash round forks, kills and recovers a whole program: the release build's, not a sanitizer's.
 test-all:

@@ -31,7 +31,9 @@
 
 namespace logjam {
 
-class QueueLock {
+// Makes a lock whose waiters pause and yield so often before they sleep.
+template <uint32_t kPauses, uint32_t kYields>
+class BasicQueueLock {
  public:
   // Takes the lock and returns true, if it is free. Does not block.
   bool try_lock() {
@@ -65,7 +67,6 @@ class QueueLock {
     platform::atomic<Waiter*> next{nullptr};
     platform::atomic<uint32_t> state{kWaits};
   };
-  static constexpr uint32_t kPauses = 1024, kYields = 4096;
 
   Waiter* no_waiter() { return reinterpret_cast<Waiter*>(this); }
 
@@ -114,5 +115,7 @@ class QueueLock {
   alignas(platform::kCacheLine) platform::atomic<Waiter*> last_{nullptr};
   alignas(platform::kCacheLine) platform::atomic<Waiter*> next_{nullptr};
 };
+
+using QueueLock = BasicQueueLock<1024, 4096>;
 
 }  // namespace logjam

@@ -1,0 +1,69 @@
+// A small program of the project's own classes, run in all schedules with few preemptions. The
+// tests of this folder are compiled as the simulated program is: each access of a class to shared
+// memory is a step, so a class needs no template parameter to be searched.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "sim/host_allocator.h"
+#include "sim/search.h"
+#include "tests/sim/explored_program.h"
+
+namespace logjam::sim {
+
+// Returns the turns of a schedule in words.
+inline std::string in_words(const platform::Explored& explored) {
+  std::string words;
+  for (const platform::Turn& turn : explored.turns) {
+    if (turn.thread == turn.next) continue;
+    words += "thread " + std::to_string(turn.thread) + (turn.waits ? " waits" : " stops") +
+             " after " + std::to_string(turn.steps) + " steps, " + std::to_string(turn.late) +
+             " stores are late; thread " + std::to_string(turn.next) + " goes on\n";
+  }
+  return words;
+}
+
+// Runs the threads of a Program in all schedules with at most `preemptions` preemptions. For each
+// schedule a Program is made from `arguments`; threads() returns what its threads do, and wrong()
+// says what is wrong when they have ended, or returns "". The first wrong schedule fails the test,
+// and ends the search.
+//
+// The Program lies in the host's memory, where plain accesses are no steps. It holds what the
+// threads note, and pointers to what they explore, which operator new puts in the simulated memory.
+// If it has a member kStoresLandAtOnce, no store is late.
+template <class Program, class... Arguments>
+void search_all(uint32_t preemptions, const Arguments&... arguments) {
+  HostAllocator<Program> host;
+  Program* const program = host.allocate(1);
+  Search all(preemptions);
+  const auto wrong_in = [&](platform::Explored* explored) {
+    std::construct_at(program, arguments...);
+    platform::Schedule schedule;
+    schedule.records = explored != nullptr;
+    schedule.late_stores = !requires { Program::kStoresLandAtOnce; };
+    const platform::Explored ran = Explored::run(schedule, program->threads(), all.order());
+    if (explored != nullptr) *explored = ran;
+    std::string wrong = program->wrong();
+    std::destroy_at(program);
+    return wrong;
+  };
+  bool more = true;
+  while (more) {
+    if (const std::string wrong = wrong_in(nullptr); !wrong.empty()) {
+      platform::Explored again;
+      wrong_in(&again);
+      ADD_FAILURE() << wrong << " in schedule " << all.schedules() + 1 << "\n" << in_words(again);
+      break;
+    }
+    more = all.next();
+  }
+  host.deallocate(program, 1);
+  std::printf("%llu schedules\n", static_cast<unsigned long long>(all.schedules()));
+}
+
+}  // namespace logjam::sim
