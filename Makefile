@@ -250,7 +250,7 @@ compile_commands.json: FORCE
 
 # Of one file: clang-tidy cli/run.cc
 tidy: compile_commands.json
-	run-clang-tidy -quiet -j$$(nproc) '^((?!/tests/).)*$$'
+	scripts/tidy.py
 
 clean:
 	rm -rf build build-*

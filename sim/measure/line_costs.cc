@@ -24,13 +24,13 @@ class Step {
 // Few lines, which fit into any L2, each in 256 bytes of its own: some prefetchers fetch pairs.
 constexpr size_t kLines = 512, kStride = 256;
 
-void read_all(const Ring& ring) {
+void read_lines(const Ring& ring) {
   uint64_t sum = 0;
   for (size_t i = 0; i < ring.size(); ++i) sum += ring.line(i).word.load(memory_order_relaxed);
   opaque(sum);
 }
 
-void write_all(const Ring& ring) {
+void write_lines(const Ring& ring) {
   for (size_t i = 0; i < ring.size(); ++i) ring.line(i).word.store(i, memory_order_relaxed);
 }
 
@@ -148,17 +148,17 @@ double contended_fetch_add_ns(int core, int other, uint32_t repetitions) {
 LineCosts line_costs(int core, int other, uint32_t repetitions) {
   const auto chase = [](const Ring& ring) { return ring.chase_ns(); };
   LineCosts costs{};
-  costs.clean_ns = prepared_ns(core, other, repetitions, read_all, chase);
-  costs.dirty_ns = prepared_ns(core, other, repetitions, write_all, chase);
+  costs.clean_ns = prepared_ns(core, other, repetitions, read_lines, chase);
+  costs.dirty_ns = prepared_ns(core, other, repetitions, write_lines, chase);
   const double own = prepared_ns(
       core, other, repetitions, [](const Ring&) {},
       [](const Ring& ring) {
-        write_all(ring);
-        read_all(ring);
+        write_lines(ring);
+        read_lines(ring);
         return fetch_add_ns(ring);
       });
-  const double shared = prepared_ns(core, other, repetitions, read_all, [](const Ring& ring) {
-    read_all(ring);
+  const double shared = prepared_ns(core, other, repetitions, read_lines, [](const Ring& ring) {
+    read_lines(ring);
     return fetch_add_ns(ring);
   });
   costs.upgrade_ns = std::max(0.0, shared - own);
