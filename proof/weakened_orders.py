@@ -2,8 +2,8 @@
 """Asks for each acquire and release in the sources whether the explorer would miss it: the atomic
 operations of that line count as relaxed, and a schedule must find a data race.
 
-Two kinds of lines are not found. Some orders no schedule needs, because another one beside it does
-the same. And a line may be one that too few schedules reach: the table says how often it was met.
+A few schedules of each scheme say where the line is met most; the others are that scheme's. The
+table has the line, the schedules until a race was found, how often the line was met, and the race.
 """
 
 import argparse
@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+from explore import explorable
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Their operations are weakened where they are called.
@@ -30,6 +32,7 @@ ORDER = re.compile(r"memory_order_(acquire|release|acq_rel|seq_cst)")
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rounds", type=int, default=200, help="schedules of a line, at most")
+    parser.add_argument("--scouts", type=int, default=3, help="schedules of each scheme before")
     parser.add_argument("--seed", type=int, default=1, help="the first one")
     parser.add_argument("--only", default="", help="files whose path contains this")
     parser.add_argument("--loads", action="store_true", help="the acquiring loads, too")
@@ -77,19 +80,37 @@ def statement(path, number):
     return " ".join(text.split(";")[0].split())
 
 
-def explore(given, addresses):
-    """Explores with these operations relaxed. Returns schedules, what was found, operations met."""
-    with tempfile.NamedTemporaryFile("w") as file:
-        file.write("".join(f"{address:x}\n" for address in addresses))
-        file.flush()
-        done = subprocess.run([given.logjam, "explore", *given.flags.split(),
-                               f"--seed={given.seed}", f"--rounds={given.rounds}",
-                               f"weaken={file.name}"],
-                              stdout=subprocess.PIPE, text=True, errors="replace", check=False)
+def explore(given, file, rounds, *flags):
+    """Explores with the file's operations relaxed. Returns how many schedules were made, what was
+    found, and how often the operations were met."""
+    done = subprocess.run([given.logjam, "explore", *flags, f"--seed={given.seed}",
+                           f"--rounds={rounds}", f"weaken={file.name}"],
+                          stdout=subprocess.PIPE, text=True, errors="replace", check=False)
     if not SUM.search(done.stdout):
         sys.exit(done.stdout)
     found = FOUND.search(done.stdout)
     return int(SUM.search(done.stdout)[1]), found and found[2], int(MET.search(done.stdout)[1])
+
+
+def look_for_race(given, schemes, addresses):
+    """Returns how many schedules were made, what was found, and how often the line was met."""
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("".join(f"{address:x}\n" for address in addresses))
+        file.flush()
+        if given.flags:
+            return explore(given, file, given.rounds, *given.flags.split())
+        made, most, best = 0, 0, None
+        for scheme in schemes:
+            schedules, found, met = explore(given, file, given.scouts, f"--log={scheme}")
+            made += schedules
+            if found:
+                return made, found, met
+            if met > most:
+                most, best = met, scheme
+        if best is None:
+            return made, None, 0
+        schedules, found, met = explore(given, file, given.rounds, f"--log={best}")
+        return made + schedules, found, met
 
 
 def main():
@@ -102,13 +123,15 @@ def main():
             continue
         if ORDER.search(statement(*line)):
             groups[line].append(address)
-    found = 0
+    found = met_at_all = 0
+    schemes = explorable(given.logjam)
     for (path, number), addresses in sorted(groups.items()):
-        schedules, what, met = explore(given, addresses)
+        schedules, what, met = look_for_race(given, schemes, addresses)
         found += what is not None
+        met_at_all += met > 0
         print(f"{path}:{number}\t{schedules if what else '-'}\t{met}\t{what or 'nothing'}\t"
               f"{statement(path, number)[:80]}", flush=True)
-    print(f"{found} of {len(groups)} found")
+    print(f"{found} found of {met_at_all} that were met, of {len(groups)}")
 
 
 if __name__ == "__main__":
