@@ -80,6 +80,25 @@ void set_flag(const std::string& name, const std::string& value) {
   }
 }
 
+// Lets some lines of non-volatile memory reach the disk that a crash has left, although the program
+// had not written them back: caches evict them at any time.
+void evict_lines(const MemoryFiles& disk, MemoryFiles& after, Draws& draws) {
+  constexpr uint64_t kLineBytes = 64;
+  platform::for_each_mapping([&](int file, const std::byte* memory) {
+    const int left = after.open(disk.path_of(file), O_RDWR);
+    if (left < 0) return;
+    uint64_t bytes = 0;
+    after.size(left, &bytes);
+    std::vector<std::byte> content(bytes);
+    after.read(left, 0, content);
+    for (uint64_t at = 0; at + kLineBytes <= bytes; at += kLineBytes) {
+      if (std::memcmp(content.data() + at, memory + at, kLineBytes) == 0) continue;
+      if (draws.below(2) == 0) after.write(left, at, {memory + at, kLineBytes}, true);
+    }
+    after.close(left);
+  });
+}
+
 // Recovers one of the states in which a crash now may leave the disk, and judges it; after some
 // crashes it lets the log have another life. Returns the exit status.
 int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
@@ -97,6 +116,7 @@ int judge(const Life& life, uint32_t crash, bool in_a_file_call) {
       life.disk.states_after(step, kMostStates, draws.below(1 << 20));
   const CrashState& state = states[draws.below(states.size())];
   auto& after = *new MemoryFiles(state);
+  evict_lines(life.disk, after, draws);
   new platform::ReplaceFiles(after);
   const bool began = access(life.history().c_str(), F_OK) == 0;
   if (find_manifest(wal_directories(), true).none() && !began) return 0;

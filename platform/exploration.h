@@ -102,6 +102,10 @@ void maybe_crash();
 // there is a schedule; then the caller does not use them again. Otherwise it does nothing.
 bool forbid(const void* at, size_t bytes);
 
+// Calls `with` for each mapped file of a disk in memory: with the open file, and its memory. Lines
+// that the program has not written back may have reached the file at a crash, or not.
+void for_each_mapping(const std::function<void(int file, const std::byte* memory)>& with);
+
 // Notes that the call of the file system that the caller is about to make loads these bytes, or
 // stores to them.
 void note_transfer(const void* at, size_t bytes, bool stores);

@@ -75,6 +75,9 @@ class SystemFiles final : public Files {
     return negated([&] { return fdatasync(file); });
   }
 
+  int allocate(int file, uint64_t bytes) override {
+    return posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  }
   int punch(int file, uint64_t begin, uint64_t bytes) override {
     return negated([&] {
       return fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),

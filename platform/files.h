@@ -55,6 +55,9 @@ class Files {
   virtual int sync(int file) = 0;
   // Makes the file's bytes durable, and its length if they need it.
   virtual int sync_data(int file) = 0;
+  // Gives the file disk space for its first `bytes` bytes, also where it has holes. It is that long
+  // then, if it was shorter.
+  virtual int allocate(int file, uint64_t bytes) = 0;
   // Gives the disk space of a range back. The range then reads as zeros; the file's length stays.
   // EOPNOTSUPP if the file system cannot.
   virtual int punch(int file, uint64_t begin, uint64_t bytes) = 0;

@@ -42,7 +42,7 @@ def explorable(logjam):
     listed = subprocess.run([logjam, "list", "--json", "schemes"], stdout=subprocess.PIPE,
                             text=True, check=True)
     return [scheme["name"] for scheme in json.loads(listed.stdout)["schemes"]
-            if scheme["logs"] and not scheme["in_place"]]
+            if scheme["logs"]]
 
 
 def revision_of(logjam):

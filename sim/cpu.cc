@@ -13,6 +13,7 @@
 #include "platform/park.h"
 #include "platform/persist.h"
 #include "sim/charge.h"
+#include "sim/mapped_files.h"
 #include "sim/scheduler.h"
 
 namespace logjam::platform {
@@ -84,6 +85,7 @@ void write_back(const void* address, size_t bytes) {
     sim::kernel().spend(machine.write_back + (lines.size() - 1) * machine.write_back_line);
   }
   sim::before_fence();
+  sim::write_back_lines(address, bytes);
 }
 const char* write_back_instruction() { return "clwb"; }
 void spin_ticks(uint64_t wanted) { sim::kernel().spend(wanted * sim::machine().cycle); }

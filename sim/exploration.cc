@@ -7,6 +7,7 @@
 #include "sim/explored_heap.h"
 #include "sim/explorer.h"
 #include "sim/freed_memory.h"
+#include "sim/mapped_files.h"
 
 namespace logjam::platform {
 namespace {
@@ -20,6 +21,7 @@ bool explores() { return true; }
 void explore(const Schedule& schedule, const std::function<void()>& body) {
   auto* explorer = new sim::Explorer(schedule);  // never destroyed: fibers may still wait
   sim::begin_schedule_in_heap();
+  sim::forget_mappings();
   sim::put_kernel(explorer);
   waits_to_begin = schedule.from_start ? nullptr : explorer;
   if (schedule.from_start) explorer->begin();
@@ -48,6 +50,10 @@ bool forbid(const void* at, size_t bytes) {
   if (sim::exploring != nullptr) sim::exploring->before_free();
   sim::note_freed(at, bytes);
   return true;
+}
+
+void for_each_mapping(const std::function<void(int, const std::byte*)>& with) {
+  sim::for_each_mapping(with);
 }
 
 void note_transfer(const void* at, size_t bytes, bool stores) {

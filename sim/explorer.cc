@@ -71,6 +71,7 @@ void Explorer::begin_turn(Thread& thread) {
 void Explorer::end_turn(Thread& thread, bool waits) {
   order_->turn_over(thread.fiber->id, result_.steps, waits, others_go_on());
   thread.steps += result_.steps - turn_began_;
+  thread.stopped = result_.steps;
   turn_ = {.thread = thread.fiber->id, .steps = thread.steps, .waits = waits};
 }
 
@@ -92,6 +93,8 @@ void Explorer::step(const void* site, const void* at) {
   const uintptr_t address = line_of(at) == kNoLine ? 0 : reinterpret_cast<uintptr_t>(at);
   result_.hash ^= reinterpret_cast<uintptr_t>(site) + (address << 24);
   result_.hash = (result_.hash ^ result_.hash >> 29) * kOdd + current_->id + 1;
+  Thread& thread = self();
+  if (site != nullptr) thread.sites[thread.sites_noted++ % thread.sites.size()] = site;
   if (result_.steps >= next_event_) event();
 }
 
@@ -105,7 +108,8 @@ void Explorer::touch(const void* site, const void* at) {
 void Explorer::event() {
   const Unexplored free;
   if (result_.steps >= schedule_.most_steps) {
-    fail("the schedule has not ended after " + std::to_string(result_.steps) + " steps");
+    fail("the schedule has not ended after " + std::to_string(result_.steps) + " steps" +
+         longest_wait_in_words());
   }
   if (result_.steps >= crash_at_) {
     crash_at_ = schedule_.recorded
@@ -137,8 +141,9 @@ void Explorer::store(const void* site, void* at, size_t bytes) {
 
 void Explorer::atomic_store(const void* site, void* at, size_t bytes,
                             bool sequentially_consistent) {
-  if (sequentially_consistent) return read_modify_write(site, at);
-  is_on_stack(at) ? touch(site, at) : store(site, at, bytes);
+  // A store to the own stack lands at once, because the stack's bytes get new owners. So must those
+  // before it.
+  sequentially_consistent || is_on_stack(at) ? read_modify_write(site, at) : store(site, at, bytes);
 }
 
 void Explorer::read_modify_write(const void* site, const void* at) {

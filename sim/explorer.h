@@ -34,6 +34,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -116,6 +117,10 @@ class Explorer final : public Kernel {
     uint64_t seen = 0;      // kSpinning: the same of the round that has ended
     uint64_t steps = 0;     // of its own, in the turns that are over
     uint64_t calls = 0;     // of the file system, begins and ends
+    uint64_t stopped = 0;   // the schedule's step at which it waited, or lost its turn
+    // Of its last steps the code's addresses, a ring, and how many there were.
+    std::array<const void*, 4> sites{};
+    size_t sites_noted = 0;
     StoreBuffer stores;
   };
 
@@ -159,6 +164,8 @@ class Explorer final : public Kernel {
   void note_turn(const Thread& next);
   void fail(const std::string& what);
   std::string threads_in_words() const;
+  std::string longest_wait_in_words() const;
+  static std::vector<uint32_t> last_sites(const Thread& thread);
   std::string race_in_words(const DataRaces::Race& race) const;
   std::string turns_in_words() const;
 

@@ -1,4 +1,6 @@
 // The words of a found failure: where each thread is, where its turns ended, and what races.
+#include <utility>
+
 #include "sim/explorer.h"
 #include "sim/symbols.h"
 
@@ -24,11 +26,22 @@ std::string name_of(const Fiber& fiber) {
 
 }  // namespace
 
+// Returns the places of the thread's last steps, the last one first.
+std::vector<uint32_t> Explorer::last_sites(const Thread& thread) {
+  std::vector<uint32_t> sites;
+  for (size_t i = thread.sites_noted; i-- > 0 && sites.size() < thread.sites.size();) {
+    const void* site = thread.sites[i % thread.sites.size()];
+    sites.push_back(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(site)));
+  }
+  return sites;
+}
+
 // Returns a line for each thread: what it does, and where it is.
 std::string Explorer::threads_in_words() const {
   Symbols symbols;
   for (const auto& thread : threads_) {
     for (const uint32_t at : stack_of(*thread->fiber, kMostFrames)) symbols.want(at);
+    for (const uint32_t at : last_sites(*thread)) symbols.want(at);
   }
   symbols.resolve();
   std::string words;
@@ -39,9 +52,26 @@ std::string Explorer::threads_in_words() const {
              : thread->state == State::kSpinning      ? " spins"
              : thread->timer != 0 && !thread->patient ? " sleeps"
                                                       : " waits";
+    if (thread->state != State::kReady) words += " since step " + std::to_string(thread->stopped);
     words += functions(symbols, stack_of(*thread->fiber, kMostFrames));
+    const char* before = "; its last steps: ";
+    for (const uint32_t site : last_sites(*thread)) {
+      words += std::exchange(before, ", ") + symbols.line(site);
+    }
   }
   return words;
+}
+
+// Returns who waits longest without a timer, if others go on for ever: its wake-up may be lost.
+std::string Explorer::longest_wait_in_words() const {
+  const Thread* longest = nullptr;
+  for (const auto& thread : threads_) {
+    if (thread->state != State::kWaiting || (thread->timer != 0 && !thread->patient)) continue;
+    if (thread->fiber->id == 0) continue;  // it waits for the others' ends
+    if (longest == nullptr || thread->stopped < longest->stopped) longest = thread.get();
+  }
+  if (longest == nullptr) return "";
+  return "; " + name_of(*longest->fiber) + " waits since step " + std::to_string(longest->stopped);
 }
 
 // Returns a line for each turn that followed the record and after which another thread went on.

@@ -13,6 +13,7 @@
 #include "platform/mapped_file.h"
 #include "platform/placement.h"
 #include "sim/lines_report.h"
+#include "sim/mapped_files.h"
 #include "sim/region.h"
 #include "sim/scheduler.h"
 
@@ -80,11 +81,17 @@ MirroredMemory::MirroredMemory(size_t bytes, int where) {
 uint64_t most_mapped_bytes() { return uint64_t{288} << 20; }
 std::byte* map_file(int fd) {
   void* whole = sim::take(most_mapped_bytes(), kHugePage, sim::socket_here());
+  if (sim::is_in_memory(fd)) {
+    auto* base = static_cast<std::byte*>(whole);
+    errno = sim::begin_mapping(fd, base, most_mapped_bytes());
+    return errno == 0 ? base : nullptr;
+  }
   void* mapped =
       mmap(whole, most_mapped_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
   return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
 }
 void unmap_file(std::byte* address) {
+  if (sim::end_mapping(address)) return sim::give_back(address, most_mapped_bytes());
   map_over(address, most_mapped_bytes(), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
   sim::give_back(address, most_mapped_bytes());
 }

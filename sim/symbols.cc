@@ -109,6 +109,11 @@ std::string Symbols::place(uint32_t return_address) const {
   return found->second.function + "  " + found->second.line;
 }
 
+std::string Symbols::line(uint32_t return_address) const {
+  const auto found = places_.find(return_address);
+  return found == places_.end() ? "??" : found->second.line;
+}
+
 std::string Symbols::variable(uintptr_t address) const {
   auto found = variables_.upper_bound(address + 63);
   if (found == variables_.begin()) return "?";

@@ -23,6 +23,8 @@ class Symbols {
   bool serves_others(uint32_t return_address) const;
   // Returns the function with its file and line.
   std::string place(uint32_t return_address) const;
+  // Returns the file, with its folder, and the line.
+  std::string line(uint32_t return_address) const;
   // Returns the variable at this address.
   std::string variable(uintptr_t address) const;
 

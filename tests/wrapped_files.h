@@ -30,6 +30,7 @@ class WrappedFiles : public platform::Files {
   int size(int file, uint64_t* bytes) override { return inner_.size(file, bytes); }
   int sync(int file) override { return inner_.sync(file); }
   int sync_data(int file) override { return inner_.sync_data(file); }
+  int allocate(int file, uint64_t bytes) override { return inner_.allocate(file, bytes); }
   int punch(int file, uint64_t begin, uint64_t bytes) override {
     return inner_.punch(file, begin, bytes);
   }

@@ -11,11 +11,11 @@
 // writes zeros ahead of the log, so that every page that is handed out has its blocks: a full disk
 // gives the grower an errno and not the process a SIGBUS. The grower also faults the pages in, so
 // that no worker has to. Only a descriptor of the kernel can be mapped, so platform::files() must
-// be the system's, or pass its open files on.
+// be the system's, or pass its open files on. The simulated build also maps files of a disk in
+// memory.
 //
 // Protocol. Memory is handed out after make_room() (acquire). The thread that gets a part of it
 // owns that part.
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -29,6 +29,7 @@
 #include "platform/clock.h"
 #include "platform/copy.h"
 #include "platform/fatal.h"
+#include "platform/files.h"
 #include "platform/mapped_file.h"
 #include "platform/persist.h"
 
@@ -101,7 +102,7 @@ int NvmDevice::grown(int fd, uint64_t begin, uint64_t end) {
   if (mapping_.base == nullptr) return errno;
   if (begin == 0) {
     // The file may be recycled, and a recycled file may have holes.
-    if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(end)); error != 0) return error;
+    if (const int error = platform::files().allocate(fd, end); error != 0) return error;
     end = std::min(end, prefault_bytes_);
   }
   madvise(mapping_.base + begin, end - begin, MADV_POPULATE_WRITE);  // for speed only

@@ -232,6 +232,23 @@ int MemoryFiles::resize(int file, uint64_t bytes) {
   return resize_node(*open, bytes);
 }
 
+std::string MemoryFiles::path_of(int file) const {
+  const std::lock_guard guard(mutex_);
+  const auto found = open_.find(file);
+  return found == open_.end() ? "" : found->second.path;
+}
+
+int MemoryFiles::allocate(int file, uint64_t bytes) {
+  const Call step(*this);
+  Open* open = nullptr;
+  if (const int error = open_file(file, FileCall::kResize, true, &open); error != 0) return error;
+  Node& node = *open->node;
+  const uint64_t used = node.used();
+  node.punched.erase(node.punched.begin(), node.punched.lower_bound(bytes / kSectorBytes));
+  used_ += node.used() - used;
+  return bytes > node.image.bytes() ? resize_node(*open, bytes) : 0;
+}
+
 int MemoryFiles::size(int file, uint64_t* bytes) {
   const Call step(*this);
   Open* open = nullptr;
@@ -368,20 +385,6 @@ int MemoryFiles::make_directory(const std::string& path) {
   return 0;
 }
 
-FileStep& MemoryFiles::add_step(FileStep::Kind kind, std::string what) {
-  FileStep& step = steps_.emplace_back();
-  step.kind = kind;
-  step.what = std::move(what);
-  return step;
-}
-
-void MemoryFiles::change_names(std::vector<FileStep::Name> names, bool makes_directory,
-                               std::string what) {
-  FileStep& step = add_step(FileStep::Kind::kNames, std::move(what));
-  step.names = std::move(names);
-  step.makes_directory = makes_directory;
-}
-
 void MemoryFiles::change_bytes(const Node& node,
                                std::vector<std::pair<uint64_t, SectorPointer>> sectors,
                                std::string what) {
@@ -389,24 +392,6 @@ void MemoryFiles::change_bytes(const Node& node,
   step.inode = node.inode;
   step.sectors = std::move(sectors);
   step.bytes = node.image.bytes();
-}
-
-void MemoryFiles::mark(uint64_t number) {
-  const std::lock_guard guard(mutex_);
-  add_step(FileStep::Kind::kMark, "mark " + std::to_string(number)).number = number;
-}
-
-std::string MemoryFiles::step(size_t index) const {
-  const std::lock_guard guard(mutex_);
-  return steps_.at(index).what;
-}
-
-std::vector<CrashState> MemoryFiles::states_after(size_t step, size_t most, uint64_t seed) const {
-  const std::lock_guard guard(mutex_);
-  CHECK_LE(step, steps_.size());
-  if (disk_ == nullptr || disk_->steps() > step) disk_ = std::make_unique<CrashDisk>(content_);
-  while (disk_->steps() < step) disk_->take(steps_[disk_->steps()]);
-  return disk_->states(most, seed);
 }
 
 CrashState MemoryFiles::now() const {

@@ -69,6 +69,7 @@ class MemoryFiles final : public platform::Files {
   int size(int file, uint64_t* bytes) override;
   int sync(int file) override;
   int sync_data(int file) override;
+  int allocate(int file, uint64_t bytes) override;
   int punch(int file, uint64_t begin, uint64_t bytes) override;
   // Takes the lock, which is always free: one program uses the disk.
   int lock(int, bool, bool) override { return 0; }
@@ -79,6 +80,9 @@ class MemoryFiles final : public platform::Files {
   int remove(const std::string& path) override;
   int make_directory(const std::string& path) override;
   int remove_directory(const std::string& path) override;
+
+  // Returns the path with which the file was opened; empty if it is not open.
+  std::string path_of(int file) const;
 
   // Adds a step that says that the program has reached `number`.
   void mark(uint64_t number);

@@ -24,8 +24,12 @@ class Explore(InADirectory):
         crashes = int(re.search(r"(\d+) crashes", printed).group(1))
         self.assertGreater(crashes, 400)
 
+    def test_nothing_is_lost_in_non_volatile_memory(self):
+        status, printed = self.explore("--log=scm", "--rounds=25", "--seed=1")
+        self.assertEqual(status, 0, printed)
+
     # Each of these had a commit that waited for a safety timeout (docs/PROOF.md). With the fault
-    # planted again, the seeds 4, 62, 112, 116 and TAKE find it.
+    # planted again, the seeds 4, 62, 112 and 116 find the first four; 1,500 did not find the last.
     LOST_WAKE_UPS = (
         (1, "--log=nvlog", "--flush_help=false", "--commit=pipelined"),
         (56, "--log=pwal", "--flush_help=false", "--commit=sync", "--log_records=op",
@@ -62,7 +66,7 @@ class Explore(InADirectory):
         self.assertEqual(self.explore(*sound)[0], 0, "without the fault")
 
     def test_a_found_schedule_is_made_smaller(self):
-        words = ("--log=eleda", "--test=device_skips_syncs:1", "--threads=3", "--seed=3")
+        words = ("--log=eleda", "--test=device_skips_syncs:1", "--threads=3", "--seed=4")
         done = subprocess.run(
             [ROOT / "proof" / "minimise.py", *words, f"--logjam={LOGJAM_SIM}", "--seeds=20",
              "--seconds=5", "--turns-seconds=20", f"--to={self.directory}/schedule"],
@@ -115,7 +119,7 @@ class Explore(InADirectory):
 
     def test_what_cannot_be_explored_is_refused(self):
         for words, sentence in (
-                (("--log=scm",), "cannot be explored"),
+                (("--log=none",), "cannot be explored"),
                 (("--log=nothing",), "is not a scheme"),
                 (("--cc=nothing",), "is not a protocol"),
                 (("play=/nowhere",), "cannot be read"),

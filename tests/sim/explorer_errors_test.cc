@@ -58,6 +58,26 @@ TEST_F(ExplorerDeathTest, AScheduleWithoutAnEndIsFound) {
   EXPECT_EXIT(program(), testing::ExitedWithCode(7), "has not ended after 100000 steps");
 }
 
+TEST_F(ExplorerDeathTest, AWakeUpThatIsLostBesideAnEndlessThreadIsNamed) {
+  uint64_t& never = shared_.x;
+  const auto program = [&] {
+    platform::Schedule schedule = Explored::seeded(1);
+    schedule.most_steps = 100'000;
+    Explored::run(schedule, {[&] {
+                               kernel().current().name = "sleeper";
+                               kernel().before_wait();
+                               kernel().wait(&never, 0);
+                             },
+                             [&] {
+                               while (load(never) == 0) {
+                               }
+                             }});
+  };
+  EXPECT_EXIT(program(), testing::ExitedWithCode(7),
+              "has not ended after 100000 steps; sleeper waits since step [0-9]+\n.*"
+              "sleeper waits since step [0-9]+");
+}
+
 TEST_F(ExplorerDeathTest, AThreadThatUsesFreedMemoryIsFound) {
   watch_freed_memory();
   auto* words = static_cast<uint64_t*>(page());
