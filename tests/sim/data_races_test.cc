@@ -83,6 +83,37 @@ TEST_F(DataRacesTest, AReadModifyWriteContinuesAReleaseAndAStoreEndsIt) {
   }
 }
 
+TEST_F(DataRacesTest, AReadModifyWriteAcquires) {
+  EXPECT_FALSE(stores(1, data_));
+  store(1, __ATOMIC_RELEASE);
+  modify(2, __ATOMIC_RELEASE);
+  EXPECT_TRUE(loads(2, data_));
+  modify(2, __ATOMIC_ACQUIRE);
+  EXPECT_FALSE(loads(2, data_));
+}
+
+// An access that is kept may stand for an earlier one only if all that races with the earlier one
+// races with it.
+TEST_F(DataRacesTest, NoAccessIsForgottenForOneThatRacesWithLess) {
+  EXPECT_FALSE(stores(1, data_));
+  store(1, __ATOMIC_RELEASE);
+  load(2, __ATOMIC_ACQUIRE);
+  EXPECT_FALSE(loads(2, data_));
+  EXPECT_TRUE(loads(3, data_)) << "the second thread's load forgot the first one's store";
+
+  all_ = DataRaces();
+  EXPECT_FALSE(stores(1, data_));
+  EXPECT_FALSE(all_.access(1, nullptr, &data_, 1, Kind::kStore));
+  EXPECT_TRUE(
+      all_.access(2, nullptr, reinterpret_cast<const std::byte*>(&data_) + 7, 1, Kind::kLoad))
+      << "a store of one byte forgot that of the word";
+
+  all_ = DataRaces();
+  EXPECT_FALSE(stores(1, data_));
+  EXPECT_FALSE(races(1, data_, Kind::kAtomicStore));
+  EXPECT_TRUE(races(2, data_, Kind::kAtomicLoad)) << "an atomic store forgot the plain one";
+}
+
 TEST_F(DataRacesTest, BytesOfOneWordAreApart) {
   const auto* byte = reinterpret_cast<const std::byte*>(&data_);
   const auto races = [&](uint32_t thread, size_t at, size_t bytes) {
@@ -107,6 +138,11 @@ TEST_F(DataRacesTest, AThreadKnowsWhatWasDoneBeforeItsStartAndItsJoinerWhatItDid
   EXPECT_TRUE(loads(1, data_));
   all_.joined(1, 2);
   EXPECT_FALSE(loads(1, data_));
+
+  all_ = DataRaces();
+  all_.started(1, 2);
+  EXPECT_FALSE(stores(1, data_));
+  EXPECT_TRUE(loads(2, data_)) << "it was stored after the start";
 }
 
 TEST_F(DataRacesTest, IgnoredAccessesRaceWithNothing) {
@@ -176,6 +212,7 @@ TEST_F(ExplorerTest, ALateDiskLetsOthersGoOnDuringACall) {
     for (uint64_t seed = 1; seed <= 100; ++seed) {
       platform::Schedule schedule = Explored::seeded(seed);
       schedule.late_disk = late;
+      r_ = {};
       Explored::run(schedule, {[&] {
                                  begun = r_[0];
                                  Explorer::now_exploring()->file_call(false);
