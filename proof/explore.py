@@ -41,8 +41,7 @@ def explorable(logjam):
     """Lists the schemes that the registry has and the explorer takes."""
     listed = subprocess.run([logjam, "list", "--json", "schemes"], stdout=subprocess.PIPE,
                             text=True, check=True)
-    return [scheme["name"] for scheme in json.loads(listed.stdout)["schemes"]
-            if scheme["logs"]]
+    return [scheme["name"] for scheme in json.loads(listed.stdout)["schemes"] if scheme["logs"]]
 
 
 def revision_of(logjam):

@@ -103,7 +103,8 @@ std::string Explorer::race_in_words(const DataRaces::Race& race) const {
   symbols.resolve();
   const auto words = [&](const DataRaces::Access& access) {
     return name_of(*threads_[access.thread]->fiber) +
-           (access.writes() ? " stores in " : " loads in ") + symbols.place(address(access));
+           (access.writes() ? " stores in " : " loads in ") + symbols.function(address(access)) +
+           " (" + symbols.line(address(access)) + ")";
   };
   return "a data race: nothing orders " + words(race.later) + ", after " + words(race.earlier);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 namespace logjam {
 namespace {
@@ -243,10 +244,16 @@ int MemoryFiles::allocate(int file, uint64_t bytes) {
   Open* open = nullptr;
   if (const int error = open_file(file, FileCall::kResize, true, &open); error != 0) return error;
   Node& node = *open->node;
-  const uint64_t used = node.used();
-  node.punched.erase(node.punched.begin(), node.punched.lower_bound(bytes / kSectorBytes));
-  used_ += node.used() - used;
-  return bytes > node.image.bytes() ? resize_node(*open, bytes) : 0;
+  if (bytes > node.image.bytes()) {
+    if (const int error = resize_node(*open, bytes); error != 0) return error;
+  }
+  const auto first = node.punched.begin(),
+             last = node.punched.lower_bound((bytes + kSectorBytes - 1) / kSectorBytes);
+  const auto holes = static_cast<uint64_t>(std::distance(first, last)) * kSectorBytes;
+  if (used_ + holes > limit_) return ENOSPC;
+  node.punched.erase(first, last);
+  used_ += holes;
+  return 0;
 }
 
 int MemoryFiles::size(int file, uint64_t* bytes) {

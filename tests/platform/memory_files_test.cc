@@ -102,6 +102,25 @@ TEST_F(MemoryFilesTest, LargeFilesAreKept) {
   EXPECT_EQ(texts("a"), Texts{changed});
 }
 
+TEST_F(MemoryFilesTest, AllocatedBytesHaveRoomAlsoWhereThereWereHoles) {
+  disk_.limit(4096);
+  const int file = files().open("a", O_RDWR | O_CREAT), other = files().open("b", O_RDWR | O_CREAT);
+  EXPECT_EQ(files().write(file, 0, bytes_of(std::string(3072, 'x')), false), 3072);
+  EXPECT_EQ(files().allocate(file, 8192), ENOSPC);
+  EXPECT_EQ(files().allocate(file, 3584), 0);
+  uint64_t bytes = 0;
+  EXPECT_EQ(files().size(file, &bytes), 0);
+  EXPECT_EQ(bytes, 3584u);
+  EXPECT_EQ(files().punch(file, 0, 1024), 0);
+  EXPECT_EQ(files().allocate(file, 600), 0);  // two sectors
+  EXPECT_EQ(files().write(other, 0, bytes_of(std::string(4096, 'y')), false), 512);
+  EXPECT_EQ(files().punch(file, 0, 1024), 0);
+  EXPECT_EQ(files().write(other, 512, bytes_of(std::string(512, 'y')), false), 512);
+  EXPECT_EQ(files().allocate(file, 1024), ENOSPC);
+  files().close(file);
+  files().close(other);
+}
+
 TEST_F(MemoryFilesTest, AFullDiskTakesWhatFits) {
   disk_.limit(4096);
   const int file = files().open("a", O_RDWR | O_CREAT);

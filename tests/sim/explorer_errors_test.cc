@@ -45,35 +45,22 @@ TEST_F(ExplorerDeathTest, AThreadThatSpinsForEverIsFound) {
   EXPECT_EXIT(program(), testing::ExitedWithCode(7), "all threads spin, and none stores anything");
 }
 
-TEST_F(ExplorerDeathTest, AScheduleWithoutAnEndIsFound) {
+TEST_F(ExplorerDeathTest, AScheduleWithoutAnEndIsFoundAndNamesWhoWaits) {
   uint64_t& never = shared_.x;
-  const auto program = [&] {
-    platform::Schedule schedule = Explored::seeded(1);
-    schedule.most_steps = 100'000;
-    Explored::run(schedule, {[&] {
-                    while (load(never) == 0) {
-                    }
-                  }});
+  const Body endless = [&] {
+    while (load(never) == 0) {
+    }
   };
-  EXPECT_EXIT(program(), testing::ExitedWithCode(7), "has not ended after 100000 steps");
-}
-
-TEST_F(ExplorerDeathTest, AWakeUpThatIsLostBesideAnEndlessThreadIsNamed) {
-  uint64_t& never = shared_.x;
-  const auto program = [&] {
-    platform::Schedule schedule = Explored::seeded(1);
-    schedule.most_steps = 100'000;
-    Explored::run(schedule, {[&] {
-                               kernel().current().name = "sleeper";
-                               kernel().before_wait();
-                               kernel().wait(&never, 0);
-                             },
-                             [&] {
-                               while (load(never) == 0) {
-                               }
-                             }});
+  const Body sleeps = [&] {
+    kernel().current().name = "sleeper";
+    kernel().before_wait();
+    kernel().wait(&never, 0);
   };
-  EXPECT_EXIT(program(), testing::ExitedWithCode(7),
+  platform::Schedule schedule = Explored::seeded(1);
+  schedule.most_steps = 100'000;
+  EXPECT_EXIT(Explored::run(schedule, {endless}), testing::ExitedWithCode(7),
+              "has not ended after 100000 steps\n");
+  EXPECT_EXIT(Explored::run(schedule, {sleeps, endless}), testing::ExitedWithCode(7),
               "has not ended after 100000 steps; sleeper waits since step [0-9]+\n.*"
               "sleeper waits since step [0-9]+");
 }
