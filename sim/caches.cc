@@ -30,32 +30,38 @@ Line* map_lines() {
 }
 
 template <class Function>
+void for_each_bit(uint64_t bits, const Function& function) {
+  for (; bits != 0; bits &= bits - 1) function(static_cast<uint32_t>(std::countr_zero(bits)));
+}
+
+template <class Function>
 void for_each_sharer(const Line& line, const Function& function) {
   for (uint32_t word = 0; word < line.sharers.size(); ++word) {
-    for (uint64_t bits = line.sharers[word]; bits != 0; bits &= bits - 1) {
-      function(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
-    }
+    for_each_bit(line.sharers[word], [&](uint32_t bit) { function(word * 64 + bit); });
   }
+}
+
+TagStore cache_of(double kib, double ways) {
+  return {static_cast<uint64_t>(kib * 1024), static_cast<uint32_t>(ways)};
 }
 
 }  // namespace
 
-Core::Core(uint32_t number, uint32_t socket, const Profile& profile)
+Core::Core(uint32_t number, const Machine& machine)
     : number(number),
-      socket(socket),
-      l1(static_cast<uint64_t>(profile.l1_kib * 1024), static_cast<uint32_t>(profile.l1_ways)),
-      l2(static_cast<uint64_t>(profile.l2_kib * 1024), static_cast<uint32_t>(profile.l2_ways)) {}
+      complex(machine.complex_of(number)),
+      socket(machine.socket_of(number)),
+      l1(cache_of(machine.profile.l1_kib, machine.profile.l1_ways)),
+      l2(cache_of(machine.profile.l2_kib, machine.profile.l2_ways)) {}
 
 Caches::Caches(const Machine& machine) : machine_(machine), lines_(map_lines()) {
   const Profile& profile = machine.profile;
   const auto sockets = static_cast<uint32_t>(profile.sockets);
   for (uint32_t core = 0; core < static_cast<uint32_t>(sockets * profile.cores); ++core) {
-    cores_.emplace_back(core, machine.socket_of(core), profile);
+    cores_.emplace_back(core, machine);
   }
-  constexpr double kMiB = 1024 * 1024;
-  for (uint32_t socket = 0; socket < sockets; ++socket) {
-    shared_.emplace_back(static_cast<uint64_t>(profile.l3_mib * kMiB),
-                         static_cast<uint32_t>(profile.l3_ways));
+  for (uint32_t complex = 0; complex < sockets * machine.complexes_of_socket; ++complex) {
+    shared_.push_back(cache_of(profile.l3_mib * 1024, profile.l3_ways));
   }
   memory_free_at_.resize(sockets);
 }
@@ -84,14 +90,14 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
 
 // Counts from the line's arrival, if the owner still waits for the line itself. In the order of
 // asking, the requests are at the owner when the line arrives. It then uses the line for as long as
-// a request takes from its own socket, and serves them one after the other.
+// a request takes from its own complex, and serves them one after the other.
 Caches::Heard Caches::heard_by_owner(const Core& core, uint32_t number, Picoseconds now) {
   Line& line = lines_[number];
   const uint32_t owner = line.owner_plus_1;
   if (owner == 0 || owner == core.number + 1) return {now, 0};
-  const Picoseconds way = machine_.hold[machine_.distance(core.socket, cores_[owner - 1].socket)];
+  const Picoseconds way = machine_.hold[machine_.distance(core.complex, cores_[owner - 1].complex)];
   if (machine_.profile.nearest_first != 0) return {std::max(now, line.arrives) + way, way};
-  const Picoseconds arrived = line.arrives + machine_.hold[0] + line.waiting;
+  const Picoseconds arrived = line.arrives + machine_.hold[kSameComplex] + line.waiting;
   if (now + way >= arrived) return {now + way, way};
   const bool counted = line.waiting < kMostWaiting;
   if (counted) ++line.waiting;
@@ -106,12 +112,12 @@ void Caches::expect(const Core& core, uint32_t line) const {
   } else if (!core.l1.holds_nothing()) {
     __builtin_prefetch(&lines_[core.l1.oldest(line)], 1);
   }
-  const TagStore& shared = shared_[core.socket];
+  const TagStore& shared = shared_[core.complex];
   if (!shared.holds_nothing()) __builtin_prefetch(shared.first_of_set(line), 1);
 }
 
 void Caches::expect_fetch(const Core& core, uint32_t line) const {
-  const TagStore& shared = shared_[core.socket];
+  const TagStore& shared = shared_[core.complex];
   if (!shared.holds_nothing()) __builtin_prefetch(&lines_[shared.oldest(line)], 1);
 }
 
@@ -130,7 +136,7 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
     passed_on |= upgrade != 0;
     // A core cannot know that it is the last one that has a line, and asks for the right to write.
     fetched.latency =
-        std::max({fetched.latency, upgrade, has_it && !owns ? machine_.upgrade[0] : 0});
+        std::max({fetched.latency, upgrade, has_it && !owns ? machine_.upgrade[kSameComplex] : 0});
   } else if (write) {
     invalidate_others(core, number, line);
   }
@@ -151,8 +157,8 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
     line.busy_until = std::max(line.busy_until, end - latency) + machine_.read_occupancy;
   }
   if (end != begin + latency || begin > now) ++counts_.waits_for_line;
-  // A store to an exclusive line sends no request, so no other socket's cache may keep a copy.
-  bool others = (line.shared_caches & ~(1U << core.socket)) != 0;
+  // A store to an exclusive line sends no request, so no other complex's cache may keep a copy.
+  bool others = (line.shared_caches & ~(1U << core.complex)) != 0;
   for (uint32_t word = 0; word < line.sharers.size(); ++word) {
     const uint64_t own = word == core.number / 64 ? bit_of(core.number) : 0;
     others |= (line.sharers[word] & ~own) != 0;
@@ -162,7 +168,6 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
   put(core, number, line, writable);
   if (machine_.checks_itself) check(number, line);
   fetched.cost = end - now;
-  line.cost += fetched.cost;
   return fetched;
 }
 
@@ -183,39 +188,45 @@ void Caches::check(uint32_t number, const Line& line) const {
 // Fetches a line that is not in the core's caches from the nearest place that has it.
 Caches::Fetched Caches::from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now) {
   if (line.owner_plus_1 != 0) {
-    const uint32_t far = machine_.distance(core.socket, cores_[line.owner_plus_1 - 1U].socket);
-    ++(far == 0 ? counts_.other_core : counts_.other_socket);
+    const uint32_t far = machine_.distance(core.complex, cores_[line.owner_plus_1 - 1U].complex);
+    ++count_of_transfers(far);
     take_from_owner(number, line);
-    put_in_shared_cache(core.socket, number, line);
+    put_in_shared_cache(core.complex, number, line);
     return {Source::kOwner, far, machine_.dirty[far], machine_.dirty[far]};
   }
-  const uint32_t far = nearest_holder(core.socket, line);
+  const uint32_t far = nearest_holder(core.complex, line);
   // Memory answers for a clean line, too, if it is nearer than the caches that have the line.
   const bool memory_is_nearer =
-      far != kDistances && far != 0 && line.written == 0 &&
+      far != kDistances && far != kSameComplex && line.written == 0 &&
       machine_.memory[distance_of_home(core, number)] < machine_.clean[far];
   if (far == kDistances || memory_is_nearer) {
     return from_memory(core, number, line, now);
   }
-  ++(far == 0 ? counts_.shared_cache : counts_.other_socket);
-  if (far != 0) {
-    put_in_shared_cache(core.socket, number, line);
-  } else if (!shared_[core.socket].holds_nothing()) {
-    shared_[core.socket].touch(number, false);  // now the most recent one
+  if (far != kSameComplex) {
+    ++count_of_transfers(far);
+    put_in_shared_cache(core.complex, number, line);
+    return {Source::kFarCache, far, machine_.clean[far], machine_.clean[far]};
   }
-  return {far == 0 ? Source::kSharedCache : Source::kFarCache, far, machine_.clean[far],
-          machine_.clean[far]};
+  ++counts_.shared_cache;
+  if (!shared_[core.complex].holds_nothing()) {
+    shared_[core.complex].touch(number, false);  // now the most recent one
+  }
+  return {Source::kSharedCache, far, machine_.clean[far], machine_.clean[far]};
 }
 
-uint32_t Caches::nearest_holder(uint32_t socket, const Line& line) const {
+uint64_t& Caches::count_of_transfers(uint32_t far) {
+  if (far == kSameComplex) return counts_.other_core;
+  return far == kSameSocket ? counts_.other_complex : counts_.other_socket;
+}
+
+uint32_t Caches::nearest_holder(uint32_t complex, const Line& line) const {
   uint32_t nearest = kDistances;
-  for (uint32_t other = 0; line.shared_caches >> other != 0; ++other) {
-    if ((line.shared_caches >> other & 1) == 0) continue;
-    nearest = std::min(nearest, machine_.distance(socket, other));
-  }
-  if (nearest == 0) return 0;
+  for_each_bit(line.shared_caches, [&](uint32_t other) {
+    nearest = std::min(nearest, machine_.distance(complex, other));
+  });
+  if (nearest == kSameComplex) return nearest;
   for_each_sharer(line, [&](uint32_t sharer) {
-    nearest = std::min(nearest, machine_.distance(socket, cores_[sharer].socket));
+    nearest = std::min(nearest, machine_.distance(complex, cores_[sharer].complex));
   });
   return nearest;
 }
@@ -225,29 +236,29 @@ uint32_t Caches::socket_of_home(uint32_t number) const {
 }
 
 uint32_t Caches::distance_of_home(const Core& core, uint32_t number) const {
-  return machine_.distance(core.socket, socket_of_home(number));
+  return machine_.distance_of_memory(core.complex, socket_of_home(number));
 }
 
 Caches::Fetched Caches::from_memory(Core& core, uint32_t number, Line& line, Picoseconds now) {
   const uint32_t far = distance_of_home(core, number);
-  ++(far == 0 ? counts_.memory : counts_.remote_memory);
+  ++(far <= kSameSocket ? counts_.memory : counts_.remote_memory);
   Picoseconds& free_at = memory_free_at_[socket_of_home(number)];
   const Picoseconds begin = std::max(now, free_at);
   free_at = begin + machine_.line_transfer;
   line.written = 0;
-  put_in_shared_cache(core.socket, number, line);
+  put_in_shared_cache(core.complex, number, line);
   return {Source::kMemory, far, machine_.memory[far], begin - now + machine_.memory[far]};
 }
 
 // Makes the owner's copy read-only: it must ask before its next store. The written line is now in
-// its socket's shared cache and in memory; memory's bandwidth is not charged for that.
+// its complex's shared cache and in memory; memory's bandwidth is not charged for that.
 void Caches::take_from_owner(uint32_t number, Line& line) {
   Core& owner = cores_[line.owner_plus_1 - 1U];
   owner.l1.make_read_only(number);
   owner.l2.make_read_only(number);
   line.owner_plus_1 = 0;
   line.written = 0;
-  put_in_shared_cache(owner.socket, number, line);
+  put_in_shared_cache(owner.complex, number, line);
 }
 
 // Removes the line from all other caches. Returns how long that takes: 0 if none has it.
@@ -258,18 +269,18 @@ Picoseconds Caches::invalidate_others(Core& core, uint32_t number, Line& line) {
     if (sharer == core.number) return;
     any = true;
     ++sharers;
-    farthest = std::max(farthest, machine_.distance(core.socket, cores_[sharer].socket));
+    farthest = std::max(farthest, machine_.distance(core.complex, cores_[sharer].complex));
     cores_[sharer].l1.remove(number);
     cores_[sharer].l2.remove(number);
     line.sharers[sharer / 64] &= ~bit_of(sharer);
   });
-  for (uint32_t other = 0; line.shared_caches >> other != 0; ++other) {
-    if ((line.shared_caches >> other & 1) == 0 || other == core.socket) continue;
+  const uint32_t own = line.shared_caches & 1U << core.complex;
+  for_each_bit(line.shared_caches ^ own, [&](uint32_t other) {
     shared_[other].remove(number);
     any = true;
-    farthest = std::max(farthest, machine_.distance(core.socket, other));
-  }
-  line.shared_caches &= static_cast<uint8_t>(1U << core.socket);
+    farthest = std::max(farthest, machine_.distance(core.complex, other));
+  });
+  line.shared_caches = own;
   line.owner_plus_1 = 0;
   if (!any) return 0;
   ++counts_.upgrades;
@@ -297,15 +308,23 @@ void Caches::drop(Core& core, uint32_t number) {
   if (line.owner_plus_1 != core.number + 1) return;
   line.owner_plus_1 = 0;
   line.written = 1;  // perhaps: the model does not know whether the owner has stored
-  put_in_shared_cache(core.socket, number, line);
+  put_in_shared_cache(core.complex, number, line);
 }
 
-void Caches::put_in_shared_cache(uint32_t socket, uint32_t number, Line& line) {
-  TagStore& cache = shared_[socket];
-  if (cache.holds_nothing() || (line.shared_caches >> socket & 1) != 0) return;
-  line.shared_caches |= static_cast<uint8_t>(1U << socket);
+void Caches::put_in_shared_cache(uint32_t complex, uint32_t number, Line& line) {
+  TagStore& cache = shared_[complex];
+  if (cache.holds_nothing() || (line.shared_caches >> complex & 1) != 0) return;
+  line.shared_caches |= 1U << complex;
   const uint32_t left = cache.insert(number, false);
-  if (left != kNoLine) lines_[left].shared_caches &= static_cast<uint8_t>(~(1U << socket));
+  if (left != kNoLine) lines_[left].shared_caches &= ~(1U << complex);
+}
+
+void Caches::warm(uint32_t number) {
+  const uint32_t complex =
+      socket_of_home(number) * machine_.complexes_of_socket + number % machine_.complexes_of_socket;
+  TagStore& cache = shared_[complex];
+  if (cache.holds_nothing() || cache.touch(number, false)) return;
+  put_in_shared_cache(complex, number, lines_[number]);
 }
 
 }  // namespace logjam::sim

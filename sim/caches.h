@@ -1,9 +1,10 @@
 // The price of an access to memory: the caches of the cores, their coherence, memory.
 //
-// Each line has a state (Line): the cores that hold it, the one core that may write it, the sockets
-// whose shared caches have it, and the time until which it is being transferred
+// Each line has a state (Line): the cores that hold it, the one core that may write it, the
+// complexes whose shared caches have it, and the time until which it is being transferred
 // (Line::busy_until). Each core has the tags of its private caches. Both always agree: a core has
-// the tag of a line if and only if the line names the core among its sharers.
+// the tag of a line if and only if the line names the core among its sharers. The cores of a
+// complex share one more cache; on most machines a socket is one complex.
 //
 // An access that the core's own caches answer concerns no other core. All other accesses are
 // visible: the scheduler orders them by time (scheduler.h) before they come here. A line's state
@@ -40,29 +41,28 @@ inline constexpr uint32_t kMostCores = 256;
 enum class Source : uint8_t {
   kOwnCopy,      // the core has it already, and asks for the right to write
   kOwner,        // another core may write it
-  kSharedCache,  // the cache of the core's socket, or another core of the socket, has it clean
-  kFarCache,     // only caches of other sockets have it
+  kSharedCache,  // the cache of the core's complex, or another core of the complex, has it clean
+  kFarCache,     // only caches of other complexes have it
   kMemory,
 };
 
 struct alignas(64) Line {
   std::array<uint64_t, kMostCores / 64> sharers;  // a bit for each core
   Picoseconds busy_until;
-  Picoseconds arrives;    // at the core that last asked for the only copy, or for the owner's
-  uint16_t owner_plus_1;  // the one core that may write it, else 0
-  uint8_t shared_caches;  // a bit for each socket whose shared cache has it
-  uint8_t waiting : 7;    // requests that wait until it arrives at its owner
-  uint8_t written : 1;    // a shared cache has it as its last owner wrote it, and memory has not
-  uint32_t transfers;     // from one core's cache to another's, or upgrades
-  Picoseconds cost;       // of all accesses that left the core
+  Picoseconds arrives;     // at the core that last asked for the only copy, or for the owner's
+  uint32_t shared_caches;  // a bit for each complex whose shared cache has it
+  uint16_t owner_plus_1;   // the one core that may write it, else 0
+  uint16_t waiting : 15;   // requests that wait until it arrives at its owner
+  uint16_t written : 1;    // a shared cache has it as its last owner wrote it, and memory has not
+  uint64_t transfers;      // from one core's cache to another's, or upgrades
 };
 static_assert(sizeof(Line) == 64);
 
 // The part of a core that its hardware contexts share.
 struct Core {
-  Core(uint32_t number, uint32_t socket, const Profile& profile);
+  Core(uint32_t number, const Machine& machine);
 
-  uint32_t number, socket;
+  uint32_t number, complex, socket;
   TagStore l1, l2;
   struct Stream {
     uint32_t next = kNoLine;  // the line after the last one
@@ -75,7 +75,8 @@ struct Core {
 
 // How many accesses left their core, by where they were answered.
 struct AccessCounts {
-  uint64_t second_level = 0, shared_cache = 0, other_core = 0, other_socket = 0;
+  uint64_t second_level = 0, shared_cache = 0, other_core = 0, other_complex = 0;
+  uint64_t other_socket = 0;
   uint64_t memory = 0, remote_memory = 0, upgrades = 0, waits_for_line = 0;
 };
 
@@ -123,6 +124,11 @@ class Caches {
   // call.
   static Core::Stream& stream_of(Core& core, uint32_t line);
 
+  // Puts a line into a shared cache of its home's socket, at no time and as the most recent one, as
+  // if somebody had loaded data there before virtual time begins. The complexes of the socket take
+  // the lines in turn.
+  void warm(uint32_t line);
+
  private:
   Fetched from_memory(Core& core, uint32_t number, Line& line, Picoseconds now);
   Fetched from_elsewhere(Core& core, uint32_t number, Line& line, Picoseconds now);
@@ -130,16 +136,17 @@ class Caches {
   void take_from_owner(uint32_t number, Line& line);
   void put(Core& core, uint32_t number, Line& line, bool writable);
   void drop(Core& core, uint32_t number);
-  void put_in_shared_cache(uint32_t socket, uint32_t number, Line& line);
+  void put_in_shared_cache(uint32_t complex, uint32_t number, Line& line);
   void check(uint32_t number, const Line& line) const;
-  uint32_t nearest_holder(uint32_t socket, const Line& line) const;
+  uint32_t nearest_holder(uint32_t complex, const Line& line) const;
+  uint64_t& count_of_transfers(uint32_t far);
   uint32_t socket_of_home(uint32_t number) const;
   uint32_t distance_of_home(const Core& core, uint32_t number) const;
 
   const Machine& machine_;
   Line* const lines_;
   std::vector<Core> cores_;
-  std::vector<TagStore> shared_;             // by socket
+  std::vector<TagStore> shared_;             // by complex
   std::vector<Picoseconds> memory_free_at_;  // by socket
   AccessCounts counts_;
 };

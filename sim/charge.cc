@@ -121,6 +121,15 @@ void access_line_of(Cpu& cpu, const void* site, uint32_t line, Access kind) {
 
 }  // namespace
 
+void warm(const void* address, size_t bytes) {
+  static uint32_t latest = kNoLine;
+  const uint32_t first = line_of(address);
+  const uint32_t last = line_of(static_cast<const char*>(address) + bytes - 1);
+  if (first == kNoLine || last == kNoLine || (first == latest && last == latest)) return;
+  for (uint32_t line = first; line <= last; ++line) warmed->warm(resolve_alias(line));
+  latest = last;
+}
+
 void charge_access(const void* site, const void* address, size_t bytes, Access kind) {
   const uint32_t line = line_of(address);
   if (line == kNoLine) return;
@@ -141,9 +150,12 @@ void charge_atomic_load(const void* site, const void* address) {
 void before_atomic_store(const void* site, const void* address, size_t bytes,
                          bool sequentially_consistent) {
   if (running == nullptr) {
-    if (exploring == nullptr) return;
-    return exploring->atomic_store(site, const_cast<void*>(address), bytes,
-                                   sequentially_consistent);
+    if (exploring != nullptr) {
+      exploring->atomic_store(site, const_cast<void*>(address), bytes, sequentially_consistent);
+    } else if (warmed != nullptr) {
+      warm(address, bytes);
+    }
+    return;
   }
   if (sequentially_consistent) return before_read_modify_write(site, address);
   if (running->now > horizon) scheduler().visible();
@@ -158,7 +170,11 @@ void before_atomic_store(const void* site, const void* address, size_t bytes,
 
 void before_read_modify_write(const void* site, const void* address) {
   if (running == nullptr) {
-    if (exploring != nullptr) exploring->read_modify_write(site, address);
+    if (exploring != nullptr) {
+      exploring->read_modify_write(site, address);
+    } else if (warmed != nullptr) {
+      warm(address, 1);
+    }
     return;
   }
   ++accesses;

@@ -20,6 +20,9 @@ extern uint64_t accesses;
 // Charges an access that takes_no_time() does not describe. May switch fibers.
 void charge_access(const void* site, const void* address, size_t bytes, Access kind);
 
+// Puts the lines of an access of the observer into shared caches.
+void warm(const void* address, size_t bytes);
+
 // Returns whether the access is to one line, which its core touched last of all lines of the set:
 // such an access changes nothing and costs nothing.
 inline bool takes_no_time(const Cpu& cpu, const void* address, size_t bytes, Access kind) {
@@ -34,7 +37,11 @@ inline bool takes_no_time(const Cpu& cpu, const void* address, size_t bytes, Acc
 inline void access(const void* site, const void* address, size_t bytes, Access kind) {
   const Cpu* cpu = running;
   if (cpu == nullptr) {
-    if (exploring != nullptr) exploring->access(site, const_cast<void*>(address), bytes, kind);
+    if (exploring != nullptr) {
+      exploring->access(site, const_cast<void*>(address), bytes, kind);
+    } else if (warmed != nullptr) {
+      warm(address, bytes);
+    }
     return;
   }
   if (takes_no_time(*cpu, address, bytes, kind)) {
@@ -54,7 +61,11 @@ void charge_atomic_load(const void* site, const void* address);
 inline void before_atomic_load(const void* site, const void* address) {
   const Cpu* cpu = running;
   if (cpu == nullptr) {
-    if (exploring != nullptr) exploring->atomic_load(site, address);
+    if (exploring != nullptr) {
+      exploring->atomic_load(site, address);
+    } else if (warmed != nullptr) {
+      warm(address, 1);
+    }
     return;
   }
   if (cpu->now <= horizon && takes_no_time(*cpu, address, 1, Access::kLoad)) {

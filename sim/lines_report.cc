@@ -167,8 +167,9 @@ void print_accesses() {
   const AccessCounts& counts = scheduler().caches().counts();
   const std::pair<const char*, uint64_t> rows[] = {
       {"the core's second cache", counts.second_level},
-      {"its socket's cache", counts.shared_cache},
+      {"its complex's cache", counts.shared_cache},
       {"another core", counts.other_core},
+      {"another complex", counts.other_complex},
       {"another socket", counts.other_socket},
       {"own memory", counts.memory},
       {"remote memory", counts.remote_memory},

@@ -37,6 +37,17 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
   refuse_cache_without_a_set(p, "l1", p.l1_kib, p.l1_ways);
   refuse_cache_without_a_set(p, "l2", p.l2_kib, p.l2_ways);
   refuse_cache_without_a_set(p, "l3", p.l3_mib * 1024, p.l3_ways);
+  const auto sockets = static_cast<uint32_t>(p.sockets), cores = static_cast<uint32_t>(p.cores);
+  made.complexes_of_socket = static_cast<uint32_t>(p.complexes);
+  made.cores_of_complex = cores / made.complexes_of_socket;
+  if (made.cores_of_complex * made.complexes_of_socket != cores) {
+    platform::refuse(p.name + ": a socket's " + std::to_string(cores) + " cores do not make " +
+                     std::to_string(made.complexes_of_socket) + " complexes of one size");
+  }
+  if (sockets * made.complexes_of_socket > kMostSharedCaches) {
+    platform::refuse(p.name + " has more than " + std::to_string(kMostSharedCaches) +
+                     " shared caches, which is the most that is simulated");
+  }
   made.contexts = contexts == 0 ? all : contexts;
   made.fully_connected = p.interconnect == "full";
   made.cycle = made.cycles(1);
@@ -54,10 +65,14 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
   made.sharer = made.cycles(p.sharer_cycles);
   made.store_lead = made.cycles(p.store_buffer * p.store_cycles);
   made.line_transfer = static_cast<Picoseconds>(64e3 / p.memory_gb_s);
-  const double clean[] = {p.l3_cycles, p.hop_clean_cycles, p.two_hop_clean_cycles};
-  const double dirty[] = {p.dirty_cycles, p.hop_dirty_cycles, p.two_hop_dirty_cycles};
-  const double upgrade[] = {p.upgrade_cycles, p.hop_upgrade_cycles, p.two_hop_upgrade_cycles};
-  const double memory[] = {p.memory_cycles, p.hop_memory_cycles, p.two_hop_memory_cycles};
+  const double clean[] = {p.l3_cycles, p.complex_clean_cycles, p.hop_clean_cycles,
+                          p.two_hop_clean_cycles};
+  const double dirty[] = {p.dirty_cycles, p.complex_dirty_cycles, p.hop_dirty_cycles,
+                          p.two_hop_dirty_cycles};
+  const double upgrade[] = {p.upgrade_cycles, p.complex_upgrade_cycles, p.hop_upgrade_cycles,
+                            p.two_hop_upgrade_cycles};
+  const double memory[] = {p.memory_cycles, p.memory_cycles, p.hop_memory_cycles,
+                           p.two_hop_memory_cycles};
   for (uint32_t far = 0; far < kDistances; ++far) {
     made.clean[far] = made.cycles(clean[far]);
     made.dirty[far] = made.cycles(dirty[far]);

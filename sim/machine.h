@@ -19,10 +19,12 @@ using Picoseconds = uint64_t;
 
 // The version of the model, which each row names. A change of the model that changes results gets
 // the next number.
-inline constexpr int kModelVersion = 8;
+inline constexpr int kModelVersion = 9;
 
-// Distances between two sockets.
-inline constexpr uint32_t kDistances = 3;  // the same socket, one hop, two hops
+// Distances between two complexes: the cores of a socket that share a cache (Profile::complexes).
+inline constexpr uint32_t kSameComplex = 0, kSameSocket = 1, kOneHop = 2, kTwoHops = 3;
+inline constexpr uint32_t kDistances = 4;
+inline constexpr uint32_t kMostSharedCaches = 32;  // one a complex
 
 struct Machine {
   Profile profile;
@@ -33,6 +35,7 @@ struct Machine {
   bool fully_connected;  // every socket is one hop from every other
   uint32_t contexts;     // how many take part
   uint32_t sockets;      // how many sockets these are on
+  uint32_t complexes_of_socket, cores_of_complex;
   Picoseconds cycle;
 
   Picoseconds l2, l3_stream, stream[kDistances], stream_store[kDistances];
@@ -53,12 +56,19 @@ struct Machine {
   // of socket 1, ..., and then, in the same order, the second context of each core.
   uint32_t core_of(uint32_t context) const;
   uint32_t socket_of(uint32_t context) const;
-  // Returns the number of hops between two sockets: 0, 1 or 2.
-  uint32_t distance(uint32_t one_socket, uint32_t other_socket) const {
-    if (one_socket == other_socket) return 0;
-    if (fully_connected) return 1;
-    return std::min(kDistances - 1,
-                    static_cast<uint32_t>(std::popcount(one_socket ^ other_socket)));
+  // Returns the complex of a core; complexes are counted through those of socket 0 first.
+  uint32_t complex_of(uint32_t core) const { return core / cores_of_complex; }
+  uint32_t socket_of_complex(uint32_t complex) const { return complex / complexes_of_socket; }
+  // Returns the distance between two complexes.
+  uint32_t distance(uint32_t one, uint32_t other) const {
+    if (one == other) return kSameComplex;
+    const uint32_t hops = socket_of_complex(one) ^ socket_of_complex(other);
+    if (hops == 0) return kSameSocket;
+    return fully_connected || std::has_single_bit(hops) ? kOneHop : kTwoHops;
+  }
+  // Returns the distance of a complex from the memory of a socket.
+  uint32_t distance_of_memory(uint32_t complex, uint32_t socket) const {
+    return distance(complex, socket * complexes_of_socket);
   }
   // Returns the time of an instruction beside siblings that take issue slots `siblings_busy` of
   // their time, added up: 0 if the context has its core alone.

@@ -30,6 +30,7 @@ constexpr std::array kKeys = {
     LOGJAM_KEY(ghz, 0.1, 10),
     LOGJAM_COUNT(sockets, 8),
     LOGJAM_COUNT(cores, 256),
+    LOGJAM_COUNT(complexes, 32),
     LOGJAM_COUNT(contexts, 8),
     LOGJAM_KEY(instructions_per_cycle, 0.05, 16),
     LOGJAM_KEY(context_share, 0, 1),
@@ -43,6 +44,9 @@ constexpr std::array kKeys = {
     LOGJAM_KEY(l3_cycles, 0, kMostCycles),
     LOGJAM_KEY(dirty_cycles, 0, kMostCycles),
     LOGJAM_KEY(upgrade_cycles, 0, kMostCycles),
+    LOGJAM_KEY(complex_clean_cycles, 0, kMostCycles),
+    LOGJAM_KEY(complex_dirty_cycles, 0, kMostCycles),
+    LOGJAM_KEY(complex_upgrade_cycles, 0, kMostCycles),
     LOGJAM_KEY(hop_clean_cycles, 0, kMostCycles),
     LOGJAM_KEY(hop_dirty_cycles, 0, kMostCycles),
     LOGJAM_KEY(hop_upgrade_cycles, 0, kMostCycles),
@@ -96,6 +100,7 @@ struct Default {
 bool always(const Profile&) { return true; }
 bool has_one_context(const Profile& p) { return p.contexts == 1; }
 bool has_no_l2(const Profile& p) { return p.l2_kib == 0; }
+bool has_one_complex(const Profile& p) { return p.complexes == 1; }
 bool has_one_socket(const Profile& p) { return p.sockets == 1; }
 bool has_one_hop(const Profile& p) { return p.interconnect == "full" || p.sockets <= 2; }
 template <double Profile::*other>
@@ -109,9 +114,13 @@ double is(const Profile&) {
 double a_fifth(const Profile&) { return 0.2; }
 constexpr std::array kDefaults = {
     // in the order of the keys
+    Default{&Profile::complexes, always, is<1>},
     Default{&Profile::context_share, has_one_context, is<1>},
     Default{&Profile::l2_ways, has_no_l2, is<1>},
     Default{&Profile::l2_cycles, has_no_l2, is<0>},
+    Default{&Profile::complex_clean_cycles, has_one_complex, as<&Profile::l3_cycles>},
+    Default{&Profile::complex_dirty_cycles, has_one_complex, as<&Profile::dirty_cycles>},
+    Default{&Profile::complex_upgrade_cycles, has_one_complex, as<&Profile::upgrade_cycles>},
     Default{&Profile::hop_clean_cycles, has_one_socket, as<&Profile::l3_cycles>},
     Default{&Profile::hop_dirty_cycles, has_one_socket, as<&Profile::dirty_cycles>},
     Default{&Profile::hop_upgrade_cycles, has_one_socket, as<&Profile::upgrade_cycles>},

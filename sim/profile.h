@@ -15,9 +15,10 @@ struct Profile {
   std::string name;  // of the machine
   std::string interconnect;
 
-  double ghz, sockets, cores, contexts, instructions_per_cycle, context_share;
+  double ghz, sockets, cores, complexes, contexts, instructions_per_cycle, context_share;
   double l1_kib, l1_ways, l2_kib, l2_ways, l2_cycles, l3_mib, l3_ways, l3_cycles;
   double dirty_cycles, upgrade_cycles;
+  double complex_clean_cycles, complex_dirty_cycles, complex_upgrade_cycles;
   double hop_clean_cycles, hop_dirty_cycles, hop_upgrade_cycles;
   double two_hop_clean_cycles, two_hop_dirty_cycles, two_hop_upgrade_cycles;
   double memory_cycles, hop_memory_cycles, two_hop_memory_cycles, memory_gb_s;

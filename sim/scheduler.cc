@@ -10,6 +10,7 @@ namespace logjam::sim {
 
 Cpu* running = nullptr;
 Picoseconds horizon = 0;
+Caches* warmed = nullptr;
 
 namespace {
 
@@ -53,6 +54,7 @@ Scheduler::Scheduler(const Machine& machine)
   current_->cpu = cpus_.back().get();
   current_->cpu->fiber = current_;
   horizon = kNever;
+  warmed = &caches_;
 }
 
 Fiber* Scheduler::spawn(std::function<void()> body) {
@@ -106,6 +108,7 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
     push(&cpu);
     return nullptr;
   }
+  warmed = cpu.core == nullptr ? &caches_ : nullptr;
   horizon = heap_.empty() ? kNever : last_before(cpu, heap_.first());
   // On the host, the next fiber's registers are then in a cache when its turn comes.
   if (!heap_.empty()) heap_.first().cpu->prefetch_fiber();

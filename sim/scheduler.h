@@ -95,10 +95,13 @@ class Cpu {
 extern Cpu* running;
 // The clock up to which the running fiber may make visible steps.
 extern Picoseconds horizon;
+// The caches that the observer's accesses warm, while it runs; else null.
+extern Caches* warmed;
 
 class Scheduler final : public Kernel {
  public:
   explicit Scheduler(const Machine& machine);
+  ~Scheduler() { warmed = nullptr; }
 
   Caches& caches() { return caches_; }
   Cpu& current_cpu() { return *current_->cpu; }

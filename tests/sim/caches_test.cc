@@ -7,60 +7,10 @@
 #include <random>
 #include <vector>
 
-#include "tests/sim/small_machine.h"
+#include "tests/sim/test_caches.h"
 
 namespace logjam::sim {
 namespace {
-
-constexpr Picoseconds kCycle = 1000;
-// Cores of small_profile(), a square of four sockets with four cores each.
-constexpr uint32_t kHere = 0, kNeighbour = 1, kOtherNeighbour = 2;
-constexpr uint32_t kOneHop = 4, kOneHopToo = 5, kTwoHops = 12, kTwoHopsToo = 13;
-
-// The caches of a machine. Each access begins long after the one before it has ended.
-class TestCaches {
- public:
-  explicit TestCaches(const Profile& profile)
-      : machine_(make_machine(profile, 0, 1)), caches_(machine_) {}
-
-  Caches* operator->() { return &caches_; }
-  // Returns the cycles of an access at a time when no line is on its way.
-  Picoseconds load(uint32_t core, uint32_t line) { return access(core, line, false); }
-  Picoseconds store(uint32_t core, uint32_t line) { return access(core, line, true); }
-  Picoseconds access(uint32_t core, uint32_t line, bool write) {
-    return access_at(core, line, write, now_ += 1'000'000'000);
-  }
-  Picoseconds access_at(uint32_t number, uint32_t line, bool write, Picoseconds now) {
-    Core& core = caches_.core(number);
-    if (core.l1.touch(line, write)) return 0;
-    Picoseconds cost = 0;
-    if (!caches_.in_private_cache(core, line, write, &cost)) {
-      cost = caches_.fetch(core, line, write, {now, 0}).cost;
-    }
-    return cost / kCycle;
-  }
-  // Returns whether the line is in the first level. Looks in a copy, so that nothing changes.
-  bool in_l1(uint32_t core, uint32_t line, bool write = false) {
-    return TagStore(caches_.core(core).l1).touch(line, write);
-  }
-  bool in_l2(uint32_t core, uint32_t line, bool write = false) {
-    TagStore l2 = caches_.core(core).l2;
-    return !l2.holds_nothing() && l2.touch(line, write);
-  }
-  // Stores to enough other lines to drive the line out of the core's caches.
-  void evict(uint32_t core, uint32_t line) {
-    const uint32_t others = line_of_new_page() + line % 64;
-    line_of_new_page(), line_of_new_page();
-    for (uint32_t way = 0; way < 8; ++way) store(core, others + 16 * way);
-    ASSERT_FALSE(in_l1(core, line));
-    ASSERT_FALSE(in_l2(core, line));
-  }
-
- private:
-  const Machine machine_;
-  Caches caches_;
-  Picoseconds now_ = 0;
-};
 
 TEST(Caches, AnOwnLineCostsNothingInTheFirstAndItsPriceInTheSecondLevel) {
   TestCaches caches(small_profile());
@@ -95,7 +45,7 @@ TEST(Caches, ALineThatNobodyHasComesFromTheMemoryOfItsHome) {
     EXPECT_EQ(caches.access(kHere, line_of_new_page(0), write), 220U);
     EXPECT_EQ(caches.access(kHere, line_of_new_page(1), write), 330U);
     EXPECT_EQ(caches.access(kHere, line_of_new_page(3), write), 420U);
-    EXPECT_EQ(caches.access(kTwoHops, line_of_new_page(0), write), 420U);
+    EXPECT_EQ(caches.access(kAcross, line_of_new_page(0), write), 420U);
   }
 }
 
@@ -107,9 +57,9 @@ TEST(Caches, AModifiedLineOfAnotherCoreCostsByItsDistance) {
     caches.store(kHere, line);
     EXPECT_EQ(caches.access(kNeighbour, line, write), 110U);
     caches.store(kHere, line);
-    EXPECT_EQ(caches.access(kOneHop, line, write), 280U);
+    EXPECT_EQ(caches.access(kNextSocket, line, write), 280U);
     caches.store(kHere, line);
-    EXPECT_EQ(caches.access(kTwoHops, line, write), 400U);
+    EXPECT_EQ(caches.access(kAcross, line, write), 400U);
   }
 }
 
@@ -118,10 +68,10 @@ TEST(Caches, ACleanLineOfOtherCoresCostsByTheNearestOne) {
   const uint32_t line = line_of_new_page();
   caches.store(kHere, line), caches.load(kNeighbour, line);
   EXPECT_EQ(caches.load(kOtherNeighbour, line), 45U);
-  EXPECT_EQ(caches.load(kTwoHops, line), 300U);
-  EXPECT_EQ(caches.load(kTwoHopsToo, line), 45U);
-  EXPECT_EQ(caches.load(kOneHop, line), 200U);
-  EXPECT_EQ(caches.load(kOneHopToo, line), 45U);
+  EXPECT_EQ(caches.load(kAcross, line), 300U);
+  EXPECT_EQ(caches.load(kAcrossToo, line), 45U);
+  EXPECT_EQ(caches.load(kNextSocket, line), 200U);
+  EXPECT_EQ(caches.load(kNextSocketToo, line), 45U);
 }
 
 TEST(Caches, AStoreToASharedLineCostsByTheFarthestSharer) {
@@ -132,14 +82,14 @@ TEST(Caches, AStoreToASharedLineCostsByTheFarthestSharer) {
   };
   share(kOtherNeighbour);
   EXPECT_EQ(caches.store(kHere, line), 80U);
-  share(kOneHop);
+  share(kNextSocket);
   EXPECT_EQ(caches.store(kHere, line), 250U);
-  share(kTwoHops);
+  share(kAcross);
   EXPECT_EQ(caches.store(kHere, line), 350U);
   // A core that does not have the line waits for the line and for the invalidations: for the longer
   // of the two.
-  share(kTwoHops);
-  EXPECT_EQ(caches.store(kTwoHopsToo, line), 350U);
+  share(kAcross);
+  EXPECT_EQ(caches.store(kAcrossToo, line), 350U);
   share(kNeighbour);
   EXPECT_EQ(caches.store(kOtherNeighbour, line), 80U);
 }
@@ -148,12 +98,12 @@ TEST(Caches, AStoreInvalidatesAllSharers) {
   TestCaches caches(small_profile());
   const uint32_t line = line_of_new_page();
   for (uint32_t core = 0; core < 16; ++core) caches.load(core, line);
-  caches.store(kOneHop, line);
+  caches.store(kNextSocket, line);
   for (uint32_t core = 0; core < 16; ++core) {
-    EXPECT_EQ(caches.in_l1(core, line), core == kOneHop) << core;
-    EXPECT_EQ(caches.in_l2(core, line), core == kOneHop) << core;
+    EXPECT_EQ(caches.in_l1(core, line), core == kNextSocket) << core;
+    EXPECT_EQ(caches.in_l2(core, line), core == kNextSocket) << core;
   }
-  EXPECT_EQ(caches->line(line).owner_plus_1, kOneHop + 1);
+  EXPECT_EQ(caches->line(line).owner_plus_1, kNextSocket + 1);
   EXPECT_EQ(caches.load(kHere, line), 280U);
 }
 
@@ -165,8 +115,8 @@ TEST(Caches, AnEvictedLineIsInTheSharedCacheOfItsSocket) {
   EXPECT_EQ(caches.load(kHere, line), 45U);
   caches.store(kHere, line);
   caches.evict(kHere, line);
-  EXPECT_EQ(caches.load(kTwoHops, line), 300U);
-  EXPECT_EQ(caches->line(line).sharers[0], uint64_t{1} << kTwoHops);
+  EXPECT_EQ(caches.load(kAcross, line), 300U);
+  EXPECT_EQ(caches->line(line).sharers[0], uint64_t{1} << kAcross);
 }
 
 TEST(Caches, MemoryAnswersForACleanLineIfItIsNearer) {
@@ -176,8 +126,8 @@ TEST(Caches, MemoryAnswersForACleanLineIfItIsNearer) {
     caches.load(kHere, line);
     caches.load(kHere + 1, line);  // nobody may write it now
   }
-  EXPECT_EQ(caches.load(kTwoHops, near), 220U) << "its own memory";
-  EXPECT_EQ(caches.load(kTwoHops, far), 300U) << "memory takes 420 from there";
+  EXPECT_EQ(caches.load(kAcross, near), 220U) << "its own memory";
+  EXPECT_EQ(caches.load(kAcross, far), 300U) << "memory takes 420 from there";
 }
 
 TEST(Caches, ACoreThatAloneHasALineAsksAllTheSame) {
@@ -222,8 +172,8 @@ TEST(Caches, WithoutASharedCacheAnEvictedLineIsInMemory) {
   EXPECT_EQ(caches.store(kNeighbour, line), 110U);
   caches.load(kHere, line);
   EXPECT_EQ(caches.load(kOtherNeighbour, line), 45U) << "from a core that has it clean";
-  caches.load(kOneHop, line);
-  EXPECT_EQ(caches.store(kTwoHops, line), 350U) << "the farthest sharer is not the last one";
+  caches.load(kNextSocket, line);
+  EXPECT_EQ(caches.store(kAcross, line), 350U) << "the farthest sharer is not the last one";
 }
 
 // A machine whose shared cache has one set of two ways, and whose private caches have one line.
@@ -240,10 +190,10 @@ Profile tiny_caches() {
 TEST(Caches, AnInvalidatedLineMakesRoomInTheSharedCache) {
   TestCaches caches(tiny_caches());
   const uint32_t line = line_of_new_page();
-  caches.load(kOneHop, line), caches.load(kOneHop, line + 1);
+  caches.load(kNextSocket, line), caches.load(kNextSocket, line + 1);
   caches.store(kHere, line + 1);
-  caches.load(kOneHop, line + 2);
-  EXPECT_EQ(caches.load(kOneHopToo, line), 45U);
+  caches.load(kNextSocket, line + 2);
+  EXPECT_EQ(caches.load(kNextSocketToo, line), 45U);
 }
 
 TEST(Caches, TheLeastRecentlyUsedLineLeavesTheSharedCache) {
@@ -259,12 +209,12 @@ TEST(Caches, TheLeastRecentlyUsedLineLeavesTheSharedCache) {
 TEST(Caches, ALineThatAnotherSocketsCacheHasIsNotExclusive) {
   TestCaches caches(small_profile());
   const uint32_t line = line_of_new_page();
-  caches.store(kOneHop, line);
-  caches.evict(kOneHop, line);
+  caches.store(kNextSocket, line);
+  caches.evict(kNextSocket, line);
   EXPECT_EQ(caches.load(kHere, line), 200U);
   EXPECT_EQ(caches.store(kHere, line), 250U) << "the other socket's copy is invalidated";
   caches.evict(kHere, line);
-  EXPECT_EQ(caches.load(kOneHop, line), 200U) << "the other socket's old copy answers";
+  EXPECT_EQ(caches.load(kNextSocket, line), 200U) << "the other socket's old copy answers";
 }
 
 TEST(Caches, MemorySendsOneLineAfterTheOther) {
@@ -286,7 +236,7 @@ TEST(Caches, CoresThatAddToOneLineAtOneTimeFinishOneAfterTheOther) {
   EXPECT_EQ(caches.access_at(1, line, true, kNow), 110U + 55U);
   EXPECT_EQ(caches.access_at(2, line, true, kNow), 110U + 2 * 55U);
   EXPECT_EQ(caches.access_at(3, line, true, kNow), 110U + 3 * 55U);
-  EXPECT_EQ(caches.access_at(kTwoHops, line, true, kNow), 4 * 55U + 400U);
+  EXPECT_EQ(caches.access_at(kAcross, line, true, kNow), 4 * 55U + 400U);
   EXPECT_EQ(caches->line(line).transfers, 5U);
   EXPECT_EQ(caches->counts().waits_for_line, 4U);
 }
@@ -298,7 +248,7 @@ TEST(Caches, ALineComesToNoCoreBeforeItHasComeToTheLastOne) {
   EXPECT_EQ(caches.access_at(0, cold, true, kNow), 420U);
   EXPECT_EQ(caches.access_at(1, cold, true, kNow), 420U + 55U);
   EXPECT_EQ(caches.access_at(2, cold, false, kNow), 420U + 2 * 55U);
-  caches.access_at(kTwoHops, warm, true, kNow);
+  caches.access_at(kAcross, warm, true, kNow);
   EXPECT_EQ(caches.access_at(0, warm, true, 2 * kNow), 400U);
   EXPECT_EQ(caches.access_at(1, warm, true, 2 * kNow), 400U + 55U);
 }
@@ -308,7 +258,7 @@ TEST(Caches, ManyReadACleanLineAtOnce) {
   const uint32_t line = line_of_new_page();
   caches.store(0, line), caches.load(1, line);
   constexpr Picoseconds kNow = 5'000'000'000;
-  EXPECT_EQ(caches.access_at(kTwoHops, line, false, kNow), 300U);
+  EXPECT_EQ(caches.access_at(kAcross, line, false, kNow), 300U);
   EXPECT_EQ(caches.access_at(2, line, false, kNow), 45U);
   EXPECT_EQ(caches.access_at(3, line, false, kNow), 45U);
 }

@@ -24,6 +24,37 @@ Picoseconds cycles_of(RunningMachine& machine, const void* address, Access kind)
   return (machine->now() - before) / kCycle;
 }
 
+// The observer loads data before the workers start. They find it in the shared cache.
+TEST(Charge, WhatTheObserverTouchesIsInASharedCache) {
+  RunningMachine machine(small_profile(), 1);
+  const auto* page = static_cast<const char*>(address_of(line_of_new_page()));
+  const auto line = [&](size_t number) { return page + kLineBytes * number; };
+  access(nullptr, line(0) + 60, 8, Access::kStore);  // lines 0 and 1
+  before_atomic_load(nullptr, line(4));
+  before_atomic_store(nullptr, line(8), 8, false);
+  before_read_modify_write(nullptr, line(12));
+  machine.run_pinned({[&] {
+    for (const size_t touched : {12, 8, 4, 1}) {
+      EXPECT_EQ(cycles_of(machine, line(touched), Access::kLoad), 45U) << touched;
+      EXPECT_EQ(cycles_of(machine, line(touched + 20), Access::kLoad), 220U) << touched;
+    }
+    EXPECT_EQ(cycles_of(machine, line(0), Access::kLoad), 45U);
+  }});
+  const Picoseconds before = machine->now();
+  access(nullptr, line(50), 8, Access::kLoad);
+  EXPECT_EQ(machine->now(), before) << "loading takes no time";
+}
+
+TEST(Charge, WhatAFiberTouchesIsNotWarmed) {
+  RunningMachine machine(small_profile(), 1);
+  const void* word = address_of(line_of_new_page());
+  machine.run_pinned({[&] {
+    const UnchargedHere free;
+    access(nullptr, word, 8, Access::kLoad);
+  }});
+  machine.run_pinned({[&] { EXPECT_EQ(cycles_of(machine, word, Access::kLoad), 220U); }});
+}
+
 // A transfer takes 110 cycles, and the owner hears of the request after 22 of them; an addition
 // takes 20.
 TEST(Charge, AnOwnerAddsOnUntilItHearsOfTheNextRequest) {

@@ -191,6 +191,27 @@ TEST_F(ProfileReaderDeathTest, AMachineNeedNotPriceWhatItDoesNotHave) {
   expect_refusal(without(square, two_hops), "FILE has no key two_hop_clean_cycles", "sockets=4");
 }
 
+TEST_F(ProfileReaderDeathTest, ASocketIsOneComplexOrHasPricesBetweenThem) {
+  const Profile profile = read(kWhole);
+  EXPECT_EQ(profile.complexes, 1);
+  EXPECT_EQ(profile.complex_clean_cycles, 45);
+  EXPECT_EQ(profile.complex_dirty_cycles, 110);
+  EXPECT_EQ(profile.complex_upgrade_cycles, 80);
+  expect_refusal(kWhole, "FILE has no key complex_clean_cycles", "complexes=2");
+  const std::string prices =
+      ",complex_clean_cycles=1,complex_dirty_cycles=1,complex_upgrade_cycles=1";
+  const auto machine = [&](const std::string& changes) {
+    return make_machine(read(kWhole, changes + prices), 0, 1);
+  };
+  EXPECT_EQ(machine("complexes=2").complex_of(5), 2U);
+  EXPECT_EXIT(machine("complexes=3"), testing::ExitedWithCode(platform::kExitBadInput),
+              "^logjam: A machine # 1: a socket's 4 cores do not make 3 complexes of one size\n$");
+  EXPECT_EXIT(machine("sockets=5,cores=8,complexes=8"),
+              testing::ExitedWithCode(platform::kExitBadInput),
+              "^logjam: A machine # 1 has more than 32 shared caches, which is the most that is "
+              "simulated\n$");
+}
+
 TEST_F(ProfileReaderDeathTest, AnUnknownKeyIsNamed) {
   expect_refusal(with("sockets = 2", "socket = 2"),
                  "FILE:5: \"socket\" is not a key of a machine's profile");
@@ -260,14 +281,14 @@ TEST_F(ProfileReaderDeathTest, ContextsAreCountedThroughTheCoresOfASocketThenThe
 
 TEST_F(ProfileReaderDeathTest, ASquareHasTwoHopsAcross) {
   const Machine square = make_machine(small_profile(), 0, 1);
-  EXPECT_EQ(square.distance(2, 2), 0U);
-  EXPECT_EQ(square.distance(0, 1), 1U);
-  EXPECT_EQ(square.distance(0, 2), 1U);
-  EXPECT_EQ(square.distance(3, 0), 2U);
-  EXPECT_EQ(square.distance(1, 2), 2U);
+  EXPECT_EQ(square.distance(2, 2), kSameComplex);
+  EXPECT_EQ(square.distance(0, 1), kOneHop);
+  EXPECT_EQ(square.distance(0, 2), kOneHop);
+  EXPECT_EQ(square.distance(3, 0), kTwoHops);
+  EXPECT_EQ(square.distance(1, 2), kTwoHops);
   Profile full = small_profile();
   full.interconnect = "full";
-  EXPECT_EQ(make_machine(full, 0, 1).distance(3, 0), 1U);
+  EXPECT_EQ(make_machine(full, 0, 1).distance(3, 0), kOneHop);
 }
 
 }  // namespace

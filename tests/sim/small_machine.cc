@@ -32,6 +32,7 @@ Profile small_profile() {
   profile.ghz = 1;
   profile.sockets = 4;
   profile.cores = 4;
+  profile.complexes = 1;
   profile.contexts = 1;
   profile.instructions_per_cycle = 1;
   profile.context_share = 0.75;
@@ -45,6 +46,9 @@ Profile small_profile() {
   profile.l3_cycles = 45;
   profile.dirty_cycles = 110;
   profile.upgrade_cycles = 80;
+  profile.complex_clean_cycles = 130;
+  profile.complex_dirty_cycles = 160;
+  profile.complex_upgrade_cycles = 125;
   profile.hop_clean_cycles = 200;
   profile.hop_dirty_cycles = 280;
   profile.hop_upgrade_cycles = 250;

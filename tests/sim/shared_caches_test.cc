@@ -1,0 +1,85 @@
+// The caches that cores share: one a socket, or one a complex; and what loading leaves in them.
+#include <gtest/gtest.h>
+
+#include "tests/sim/test_caches.h"
+
+namespace logjam::sim {
+namespace {
+
+// Two complexes a socket: cores 0 and 1, 2 and 3, and those of the other sockets.
+Profile profile_of_complexes() {
+  Profile profile = small_profile();
+  profile.complexes = 2;
+  return profile;
+}
+
+TEST(SharedCaches, BetweenTheComplexesOfASocketALineHasPricesOfItsOwn) {
+  TestCaches caches(profile_of_complexes());
+  const uint32_t line = line_of_new_page();
+  for (const bool write : {false, true}) {
+    caches.store(0, line);
+    EXPECT_EQ(caches.access(1, line, write), 110U);
+    caches.store(0, line);
+    EXPECT_EQ(caches.access(2, line, write), 160U);
+    caches.store(0, line);
+    EXPECT_EQ(caches.access(kNextSocket, line, write), 280U);
+  }
+  EXPECT_EQ(caches->counts().other_complex, 3U) << "core 2, twice, and what core 0 takes back";
+}
+
+TEST(SharedCaches, EachComplexHasASharedCache) {
+  TestCaches caches(profile_of_complexes());
+  const uint32_t line = line_of_new_page();
+  EXPECT_EQ(caches.load(0, line), 220U);
+  EXPECT_EQ(caches.load(1, line), 110U) << "core 0 may write it";
+  EXPECT_EQ(caches.load(2, line), 130U);
+  EXPECT_EQ(caches.load(3, line), 45U);
+  EXPECT_EQ(caches.load(kNextSocket, line), 200U);
+  EXPECT_EQ(caches->line(line).shared_caches, 0b111U) << "complexes 0 to 2";
+  EXPECT_EQ(caches.store(1, line), 250U) << "the farthest sharer is one hop away";
+  caches.load(3, line);
+  EXPECT_EQ(caches.store(1, line), 125U);
+}
+
+TEST(SharedCaches, MemoryIsAsFarForAllComplexesOfItsSocket) {
+  TestCaches caches(profile_of_complexes());
+  EXPECT_EQ(caches.load(0, line_of_new_page(0)), 220U);
+  EXPECT_EQ(caches.load(3, line_of_new_page(0)), 220U);
+  EXPECT_EQ(caches.load(3, line_of_new_page(1)), 330U);
+  EXPECT_EQ(caches.load(3, line_of_new_page(3)), 420U);
+}
+
+TEST(SharedCaches, LoadedLinesAreInTheSharedCachesOfTheirHome) {
+  TestCaches complexes(profile_of_complexes());
+  const uint32_t page = line_of_new_page();
+  for (uint32_t line = page; line < page + 4; ++line) {
+    complexes->warm(line);
+    EXPECT_EQ(complexes.load(0, line), line % 2 == 0 ? 45U : 130U);
+  }
+}
+
+TEST(SharedCaches, ALoadedLineIsInASharedCacheAndInNoCore) {
+  TestCaches caches(small_profile());
+  for (const uint32_t home : {0U, 1U}) {
+    const uint32_t line = line_of_new_page(home);
+    caches->warm(line);
+    EXPECT_EQ(caches.load(kHere, line), home == 0 ? 45U : 200U);
+    EXPECT_EQ(caches->line(line).sharers[0], 1U) << "no core had it";
+  }
+}
+
+TEST(SharedCaches, WhatWasLoadedFirstLeavesTheSharedCacheFirst) {
+  Profile profile = small_profile();
+  profile.l3_mib = 1 / 64.0;  // 16 sets of 16 ways
+  TestCaches caches(profile);
+  const uint32_t page = line_of_new_page();
+  for (int i = 0; i < 4; ++i) line_of_new_page();
+  for (uint32_t way = 0; way < 16; ++way) caches->warm(page + 16 * way);
+  caches->warm(page);
+  caches->warm(page + 16 * 16);
+  EXPECT_EQ(caches.load(kHere, page), 45U) << "it was touched again";
+  EXPECT_EQ(caches.load(kHere, page + 16), 220U);
+}
+
+}  // namespace
+}  // namespace logjam::sim
