@@ -246,7 +246,7 @@ def table(lines, begin, size):
         left = 0.0
         for site, cost in sorted(costs(body).items()):
             whole = max(0, min(MOST, int(cost + left + 0.5)))
-            left = min(1.0, max(-1.0, cost + left - whole))
+            left = max(-1.0, cost + left - whole)
             made[site - begin] = whole
     return made
 

@@ -107,7 +107,10 @@ void access_line(const void* site, uint32_t line, Access kind) {
   const uint32_t named = line;
   line = resolve_alias(line);
   const bool write = kind == Access::kStore || kind == Access::kAtomic;
-  if (line != named && cpu.core->l1.touch(line, write)) return;
+  if (line != named && cpu.core->l1.touch(line, write)) {
+    if (cpu.prefetches_end > cpu.now) cpu.await_prefetch(line);
+    return;
+  }
   wait_for(site, cpu, line, kind);
 }
 

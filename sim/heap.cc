@@ -200,6 +200,7 @@ void release(void* piece) {
   if (piece == nullptr) return;
   if (!in_region(piece)) return std::free(piece);
   if (explored_heap_started()) return free_explored_piece(piece);
+  if (running != nullptr) scheduler().spend(machine().allocation);
   Pieces& kind = pieces_of(piece);
   auto* freed = static_cast<Free*>(piece);
   freed->next = kind.free;

@@ -377,12 +377,19 @@ void Scheduler::wake(const void* address, uint32_t most) {
   if (waiters.empty()) waiters_.erase(found);
 }
 
+// Makes the socket the home of the current fiber's stack.
+void Scheduler::take_stack_to(uint32_t socket) {
+  const auto bytes = static_cast<size_t>(current_->stack_end - current_->stack_begin);
+  set_home(current_->stack_begin, bytes, socket);
+}
+
 void Scheduler::pin(uint32_t context) {
   const Uncharged free;
   Fiber* fiber = current_;
   if (observing()) return;
   fiber->pinned = true;
   Cpu* to = cpus_[context % machine_.contexts].get();
+  take_stack_to(to->core->socket);
   if (to == fiber->cpu) return;
   // The fiber leaves its context, and is ready on the new one.
   const Picoseconds at = now();
@@ -397,6 +404,7 @@ void Scheduler::pin_to_socket(uint32_t socket) {
   Fiber* fiber = current_;
   if (observing()) return;
   fiber->pinned_socket = static_cast<int>(socket);
+  take_stack_to(socket);
   if (machine_.socket_of(fiber->cpu->number) == socket) return;
   const Picoseconds at = now();
   leave_cpu();

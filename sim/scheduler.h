@@ -167,6 +167,7 @@ class Scheduler final : public Kernel {
   void set_busy(Cpu& cpu, bool busy);
   void add_stall(Cpu& cpu, Picoseconds time);
   void share_issue_slots(uint32_t core);
+  void take_stack_to(uint32_t socket);
   Picoseconds jittered(Picoseconds latency);
 
   const Machine& machine_;

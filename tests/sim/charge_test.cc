@@ -111,6 +111,16 @@ TEST(Charge, APrefetchHidesOnlyTheTimeThatPassesAfterIt) {
   }});
 }
 
+TEST(Charge, ALineWithTwoNamesHasOnePrefetch) {
+  RunningMachine machine(small_profile(), 1);
+  const uint32_t first = line_of_new_page(), second = line_of_new_page();
+  alias(address_of(first), address_of(second), kPageBytes);
+  machine.run_pinned({[&] {
+    EXPECT_EQ(cycles_of(machine, address_of(first), Access::kPrefetch), 0U);
+    EXPECT_EQ(cycles_of(machine, address_of(second), Access::kLoad), 220U);
+  }});
+}
+
 // Loads the lines of a page in order, and returns the cycles of each load.
 std::vector<Picoseconds> loads_in_order(RunningMachine& machine, uint32_t line, uint32_t lines) {
   std::vector<Picoseconds> cycles;

@@ -337,6 +337,7 @@ TEST(Scheduler, APinnedFiberRunsOnItsContext) {
       machine->sleep(kMicrosecond);
       contexts.push_back(machine->current_cpu().number);
       sockets.push_back(socket_here());
+      EXPECT_EQ(home_of(line_of(&context)), sockets.back()) << "the home of its stack";
     }
   }});
   EXPECT_EQ(contexts, (std::vector<uint32_t>{5, 0, 3}));
