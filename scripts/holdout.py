@@ -7,6 +7,9 @@ For each point of config/holdout/david.csv, or of the file there that --curves n
 each machine: how many points there are, the median and the 90th percentile of
 |ln(simulated / published)|, the median of simulated over published, and the rank correlation
 (Spearman) of both; of several curves, the median of theirs.
+
+With --fit=KEY it first chooses for each machine the value of this key of its profile, of 0, 0.1, ...
+and 1, with which the median error of the atomic operations is least. Locks have no part in that.
 """
 
 import argparse
@@ -20,6 +23,7 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LOCKS = ("tas", "ticket", "mcs", "clh")
+FITTED = [tenth / 10 for tenth in range(11)]
 HEADING = ("machine", "curve", "points", "median", "p90", "ratio", "rank")
 
 
@@ -113,12 +117,31 @@ class Simulation:
         return max(row["calls"], 1) / row["seconds"] * 1e-6
 
 
+def kind_of(row):
+    """Returns whether a row of the CSV file is of atomic operations or of locks."""
+    return "atomics" if row["figure"] in ("4", "atomics") else "locks"
+
+
+def fit(key, rows, simulation_with):
+    """Returns "key=value" with the value that has the least median error of the rows' atomics, the
+    least one of equals. `simulation_with` returns the Simulation with such a change."""
+    atomics = [row for row in rows if kind_of(row) == "atomics"]
+    if not atomics:
+        raise SystemExit("holdout.py: there are no atomic operations to fit to")
+
+    def error(change):
+        simulation = simulation_with(change)
+        return summary([[(float(row["published"]), simulation.value(row)) for row in atomics]])[1]
+
+    return min([f"{key}={value}" for value in FITTED], key=error)
+
+
 def curves(points):
     """Returns (machine, name) -> curves: one curve each, then atomics and locks of a machine, then
     those of all machines. `points` are (row, simulated), curves (published, simulated) pairs."""
     groups = {}
     for row, simulated in points:
-        kind = "atomics" if row["figure"] in ("4", "atomics") else "locks"
+        kind = kind_of(row)
         curve = "best lock" if row["figure"] == "8" else row["curve"]
         locks = "lock" if row["lines"] == "1" else "locks"
         lines = "" if kind == "atomics" else f", {row['lines']} {locks}"
@@ -154,6 +177,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.001, help="virtual seconds of a run")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--set", default="", help="as of logjam, for all runs: occupancy=0.3")
+    parser.add_argument("--fit", metavar="KEY", help="fit this key of each profile to the atomics")
     parser.add_argument("--points", help="a CSV file for all points, published and simulated")
     arguments = parser.parse_args()
     curves_of = ROOT / "config/holdout" / arguments.curves
@@ -164,9 +188,20 @@ def main():
                 and arguments.figure in (None, row["figure"])]
     if not rows:
         raise SystemExit("holdout.py: there are no such points")
-    simulation = Simulation(arguments.logjam, settings, arguments.seconds, arguments.seed,
-                            arguments.set)
-    points = [(row, simulation.value(row)) for row in rows]
+
+    def simulation_with(change):
+        changes = ",".join(filter(None, (arguments.set, change)))
+        return Simulation(arguments.logjam, settings, arguments.seconds, arguments.seed, changes)
+
+    simulations = {}
+    for machine in dict.fromkeys(row["machine"] for row in rows):
+        change = ""
+        if arguments.fit:
+            of_machine = [row for row in rows if row["machine"] == machine]
+            change = fit(arguments.fit, of_machine, simulation_with)
+            print(f"{machine}: {change}", flush=True)
+        simulations[machine] = simulation_with(change)
+    points = [(row, simulations[row["machine"]].value(row)) for row in rows]
     if arguments.points:
         with open(arguments.points, "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, [*rows[0], "simulated"], lineterminator="\n")

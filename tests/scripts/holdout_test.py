@@ -79,6 +79,23 @@ class Holdout(unittest.TestCase):
         self.assertIn("--set=occupancy=0.3", simulation.flags("w2104", "faa", 1, 4))
         self.assertIn("--sync=faa:1:0.0", simulation.flags("graviton2", "faa", 1, 16))
 
+    def test_a_fit_takes_the_value_that_is_nearest_to_the_atomics_and_does_not_look_at_locks(self):
+        class Fake:
+            asked = []
+
+            def __init__(self, change):
+                self._value = float(change.removeprefix("hold="))
+
+            def value(self, row):
+                self.asked.append(row["figure"])
+                return math.exp(-abs(self._value - 0.7))
+
+        rows = [{"figure": figure, "published": "1"} for figure in ("4", "5", "4")]
+        self.assertEqual(holdout.fit("hold", rows, Fake), "hold=0.7")
+        self.assertEqual(set(Fake.asked), {"4"})
+        with self.assertRaises(SystemExit):
+            holdout.fit("hold", rows[1:2], Fake)
+
     def test_pauses_grow_with_the_distance_and_prices_are_those_of_the_kind(self):
         simulation = holdout.Simulation("", settings(), 0.001, 1, "occupancy=0.3")
         flags = simulation.flags("opteron4x12", "faa", 1, 6)
@@ -135,6 +152,15 @@ class Holdout(unittest.TestCase):
              "--machine=w2104", "--seconds=0.0001"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(done.stdout.splitlines()), 1 + 3 + 2 + 2)
+
+    @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
+    def test_a_fit_names_its_value_before_the_table(self):
+        done = subprocess.run(
+            [ROOT / "scripts/holdout.py", f"--logjam={LOGJAM_SIM}", "--curves=downs",
+             "--machine=w2104", "--seconds=0.00002", "--fit=occupancy"], capture_output=True,
+            text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^w2104: occupancy=[01]\.\d\nmachine ")
 
     @unittest.skipUnless(os.environ.get("LOGJAM"), "LOGJAM names no binary")
     def test_a_simulated_run_repeats_to_the_last_byte(self):
