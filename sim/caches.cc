@@ -171,6 +171,30 @@ Caches::Fetched Caches::fetch(Core& core, uint32_t number, bool write, const Hea
   return fetched;
 }
 
+Caches::FarAtomic Caches::far_atomic(Core& core, uint32_t number, Picoseconds now) {
+  Line& line = lines_[number];
+  const bool owns = line.owner_plus_1 == core.number + 1;
+  const bool here = owns || (line.shared_caches >> core.complex & 1) != 0;
+  Fetched fetched{.latency = machine_.clean[kSameComplex], .cost = machine_.clean[kSameComplex]};
+  if (!owns) fetched = from_elsewhere(core, number, line, now);
+  const Picoseconds latency = std::max(fetched.latency, invalidate_others(core, number, line));
+  core.l1.remove(number);
+  core.l2.remove(number);
+  line.sharers[core.number / 64] &= ~bit_of(core.number);
+  put_in_shared_cache(core.complex, number, line);
+  line.written = 1;
+  if (machine_.checks_itself) check(number, line);
+
+  const Picoseconds asked = now + fetched.cost - fetched.latency;
+  const Picoseconds begins = std::max({asked, line.busy_until, line.arrives});
+  if (begins > asked) ++counts_.waits_for_line;
+  // A line from another complex is on its way for a part of the time in which it serves nobody.
+  const double way = here ? 0 : static_cast<double>(latency) * machine_.profile.occupancy;
+  line.busy_until = begins + std::max(static_cast<Picoseconds>(way), machine_.far_atomic);
+  ++line.transfers;
+  return {begins, latency};
+}
+
 // Ends the process if the line's state does not agree with the cores' tags.
 void Caches::check(uint32_t number, const Line& line) const {
   for (const Core& core : cores_) {

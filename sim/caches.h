@@ -120,6 +120,13 @@ class Caches {
   // Fetches the line, starting at `heard.at`; `heard.passed` of the latency has already been waited
   // for.
   Fetched fetch(Core& core, uint32_t line, bool write, const Heard& heard);
+  // Does an atomic operation in the shared cache of the core's complex, as a machine with
+  // `far_atomic_cycles` does: one after the other, and no core keeps the line. Returns when the
+  // operation begins, and how long it takes then without `rmw_cycles`.
+  struct FarAtomic {
+    Picoseconds begins, latency;
+  };
+  FarAtomic far_atomic(Core& core, uint32_t line, Picoseconds now);
   // Returns the stream that the core's miss of this line continues or begins. Valid until the next
   // call.
   static Core::Stream& stream_of(Core& core, uint32_t line);

@@ -98,6 +98,19 @@ void wait_for(const void* site, Cpu& cpu, uint32_t line, Access kind) {
   near ? charge_second_cache(cpu, kind, latency) : charge_miss(site, cpu, line, kind);
 }
 
+// Charges the core for an atomic operation that the shared cache does. Others go first until the
+// operation begins.
+void charge_far_atomic(const void* site, Cpu& cpu, uint32_t line) {
+  if (cpu.prefetches_end > cpu.now) cpu.await_prefetch(line);
+  const Picoseconds asked = cpu.now;
+  const auto [begins, latency] = scheduler().caches().far_atomic(*cpu.core, line, asked);
+  cpu.now = begins;
+  if (cpu.now > horizon) scheduler().visible();
+  cpu.now += latency;
+  scheduler().note_stall(cpu, cpu.now - asked);
+  note_transfer(site, line, cpu.core->number, cpu.now - asked, latency);
+}
+
 void drain_stores(Cpu& cpu) { cpu.now = std::max(cpu.now, cpu.stores_done_at); }
 
 // Charges an access that the first cache did not answer. May switch fibers.
@@ -189,7 +202,9 @@ void before_read_modify_write(const void* site, const void* address) {
   const uint32_t line = line_of(address);
   if (line != kNoLine) {
     const uint32_t resolved = resolve_alias(line);
-    if (!cpu.core->l1.touch(resolved, true)) {
+    if (machine().far_atomic != 0) {
+      charge_far_atomic(site, cpu, resolved);
+    } else if (!cpu.core->l1.touch(resolved, true)) {
       wait_for(site, cpu, resolved, Access::kAtomic);
     } else if (cpu.prefetches_end > cpu.now) {
       cpu.await_prefetch(resolved);

@@ -48,6 +48,9 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
     platform::refuse(p.name + " has more than " + std::to_string(kMostSharedCaches) +
                      " shared caches, which is the most that is simulated");
   }
+  if (p.far_atomic_cycles > 0 && p.l3_mib == 0) {
+    platform::refuse(p.name + ": far_atomic_cycles: there is no shared cache (l3_mib)");
+  }
   made.contexts = contexts == 0 ? all : contexts;
   made.fully_connected = p.interconnect == "full";
   made.cycle = made.cycles(1);
@@ -63,6 +66,7 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
   made.ticks = made.cycles(p.ticks_cycles);
   made.read_occupancy = made.cycles(p.read_occupancy_cycles);
   made.sharer = made.cycles(p.sharer_cycles);
+  made.far_atomic = made.cycles(p.far_atomic_cycles);
   made.store_lead = made.cycles(p.store_buffer * p.store_cycles);
   made.line_transfer = static_cast<Picoseconds>(64e3 / p.memory_gb_s);
   const double clean[] = {p.l3_cycles, p.complex_clean_cycles, p.hop_clean_cycles,

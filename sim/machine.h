@@ -40,6 +40,7 @@ struct Machine {
 
   Picoseconds l2, l3_stream, stream[kDistances], stream_store[kDistances];
   Picoseconds rmw, fence, pause, ticks, store_lead, line_transfer, read_occupancy, sharer;
+  Picoseconds far_atomic;  // 0: cores do their atomic operations in their own caches
   Picoseconds clean[kDistances], dirty[kDistances], upgrade[kDistances], memory[kDistances];
   Picoseconds hold[kDistances];  // until a line's owner receives a request
   Picoseconds clock, allocation, syscall, context_switch, futex_look, futex_wait, futex_wake;

@@ -23,8 +23,8 @@ struct Profile {
   double two_hop_clean_cycles, two_hop_dirty_cycles, two_hop_upgrade_cycles;
   double memory_cycles, hop_memory_cycles, two_hop_memory_cycles, memory_gb_s;
   double rmw_cycles, fence_cycles, pause_cycles, ticks_cycles;
-  double occupancy, hold, nearest_first, read_occupancy_cycles, sharer_cycles, store_buffer,
-      store_cycles, overlap;
+  double occupancy, hold, nearest_first, read_occupancy_cycles, sharer_cycles, far_atomic_cycles;
+  double store_buffer, store_cycles, overlap;
   double stream_cycles, stream_store_cycles, l3_stream_cycles, lines_ahead, lines_noticed;
   double clock_ns, allocation_ns, syscall_ns, context_switch_ns, futex_look_ns, futex_wait_ns;
   double futex_wake_ns, wake_busy_ns;

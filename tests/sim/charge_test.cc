@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,76 @@ TEST(Charge, WhatTheObserverTouchesIsInASharedCache) {
   const Picoseconds before = machine->now();
   access(nullptr, line(50), 8, Access::kLoad);
   EXPECT_EQ(machine->now(), before) << "loading takes no time";
+}
+
+// One socket of two cores with two contexts each, whose shared cache does the atomic operations:
+// one of a line each 24 cycles.
+Profile profile_of_far_atomics() {
+  Profile profile = free_kernel();
+  profile.cores = profile.contexts = 2;
+  profile.far_atomic_cycles = 24;
+  return profile;
+}
+
+TEST(Charge, AFarAtomicCostsTheSharedCacheAlsoIfTheCoreHasTheLine) {
+  RunningMachine machine(profile_of_far_atomics(), 4);
+  const void* word = address_of(line_of_new_page());
+  const auto add = [&] {
+    const Picoseconds before = machine->now();
+    before_read_modify_write(nullptr, word);
+    return (machine->now() - before) / kCycle;
+  };
+  machine.run_pinned({[&] {
+    EXPECT_EQ(add(), 220U + 20U);
+    EXPECT_EQ(add(), 45U + 20U);
+    EXPECT_EQ(cycles_of(machine, word, Access::kLoad), 45U) << "no core keeps the line";
+    EXPECT_EQ(cycles_of(machine, word, Access::kLoad), 0U);
+    EXPECT_EQ(add(), 45U + 20U);
+    EXPECT_EQ(cycles_of(machine, word, Access::kLoad), 45U) << "not even the one that asked";
+  }});
+}
+
+TEST(Charge, FarAtomicsOfALineComeOneAfterTheOtherAlsoInACore) {
+  for (const uint32_t other : {1U, 2U}) {  // another core, and the same core's other context
+    RunningMachine machine(profile_of_far_atomics(), 4);
+    const void* word = address_of(line_of_new_page());
+    const Picoseconds start = machine->now() / kCycle + 10000;
+    std::vector<Picoseconds> done(4);
+    const auto add_at = [&](Picoseconds when, uint32_t context) {
+      wait_until(machine, when);
+      before_read_modify_write(nullptr, word);
+      done[context] = machine->now() / kCycle - start;
+    };
+    std::vector<std::function<void()>> bodies(4, [] {});
+    bodies[0] = [&] {
+      before_read_modify_write(nullptr, word);
+      add_at(start, 0);
+    };
+    bodies[other] = [&] { add_at(start + 10, other); };
+    machine.run_pinned(bodies);
+    EXPECT_EQ(done[0], 45U + 20U);
+    EXPECT_EQ(done[other], 24U + 45U + 20U);
+  }
+}
+
+// A far compare-and-swap waits for its turn, and sees what others stored meanwhile.
+TEST(Charge, AFarAtomicIsDoneWhenItsTurnComes) {
+  RunningMachine machine(profile_of_far_atomics(), 3);
+  const void* word = address_of(line_of_new_page());
+  const Picoseconds start = machine->now() / kCycle + 10000;
+  std::string order;
+  const auto add_at = [&](Picoseconds when, char name) {
+    wait_until(machine, start + when);
+    before_read_modify_write(nullptr, word);
+    order += name;
+  };
+  machine.run_pinned({[&] { add_at(0, 'a'); }, [&] { add_at(10, 'c'); },
+                      [&] {
+                        wait_until(machine, start + 20);
+                        machine->visible();
+                        order += 'b';
+                      }});
+  EXPECT_EQ(order, "abc");
 }
 
 TEST(Charge, WhatAFiberTouchesIsNotWarmed) {

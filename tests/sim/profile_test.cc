@@ -212,6 +212,13 @@ TEST_F(ProfileReaderDeathTest, ASocketIsOneComplexOrHasPricesBetweenThem) {
               "simulated\n$");
 }
 
+TEST_F(ProfileReaderDeathTest, FarAtomicsNeedASharedCache) {
+  EXPECT_EQ(read(kWhole).far_atomic_cycles, 0);
+  EXPECT_EXIT(make_machine(read(kWhole, "far_atomic_cycles=10,l3_mib=0"), 0, 1),
+              testing::ExitedWithCode(platform::kExitBadInput),
+              "^logjam: A machine # 1: far_atomic_cycles: there is no shared cache .l3_mib.\n$");
+}
+
 TEST_F(ProfileReaderDeathTest, AnUnknownKeyIsNamed) {
   expect_refusal(with("sockets = 2", "socket = 2"),
                  "FILE:5: \"socket\" is not a key of a machine's profile");
