@@ -39,8 +39,8 @@ constexpr double kPauseNs = 50;
 
 // All other flags of micro are about its log.
 constexpr std::array<std::string_view, 11> kTaken = {
-    "sync", "threads",   "seconds", "warmup", "transactions",
-    "seed", "placement", "csv",     "json",   "flagfile", "test"};
+    "sync",      "threads", "seconds", "warmup",   "transactions", "seed",
+    "placement", "csv",     "json",    "flagfile", "test"};
 
 void refuse_flags_of_logs() {
   for (const auto& flag : own_flags()) {
