@@ -182,6 +182,8 @@ void print_accesses() {
   for (const auto& [name, count] : rows) {
     std::printf("%14lu  %s\n", count, name);
   }
+  std::printf("%14lu  turns waited for; %lu of them gave other contexts their turn\n",
+              scheduler().waits_for_turn(), scheduler().turns_given());
   rusage used;
   getrusage(RUSAGE_SELF, &used);
   const double seconds =

@@ -294,7 +294,8 @@ Picoseconds Scheduler::busy_time() const {
 void Scheduler::visible() {
   const UnchargedHere free;
   Cpu& cpu = *current_->cpu;
-  while (cpu.now > horizon || cpu.preempt) switch_to(next_after(cpu));
+  ++waits_for_turn_;
+  for (; cpu.now > horizon || cpu.preempt; ++turns_given_) switch_to(next_after(cpu));
 }
 
 void Scheduler::spend(Picoseconds time) {

@@ -136,6 +136,10 @@ class Scheduler final : public Kernel {
 
   uint64_t switches_given() const override { return given_; }
   uint64_t switches_taken() const override { return taken_; }
+  // How often a fiber waited for its turn in the order of the clocks, and how often another fiber
+  // was then first.
+  uint64_t waits_for_turn() const { return waits_for_turn_; }
+  uint64_t turns_given() const { return turns_given_; }
   Picoseconds busy_time() const override;
 
  private:
@@ -179,6 +183,7 @@ class Scheduler final : public Kernel {
   std::priority_queue<Timer> timers_;
   std::map<const void*, std::deque<Fiber*>> waiters_;
   uint64_t timers_made_ = 0, given_ = 0, taken_ = 0;
+  uint64_t waits_for_turn_ = 0, turns_given_ = 0;
 };
 
 // Returns the program's scheduler (flags.cc). The observer makes the first call, which creates it.
