@@ -90,6 +90,7 @@ Machine make_machine(const Profile& profile, uint32_t contexts, uint64_t seed) {
     made.stream_store[far] = made.cycles(p.stream_store_cycles * farther);
   }
   const auto ns = [](double number) { return static_cast<Picoseconds>(number * 1e3); };
+  made.look_ahead = ns(p.look_ahead_ns);
   made.clock = ns(p.clock_ns);
   made.allocation = ns(p.allocation_ns);
   made.syscall = ns(p.syscall_ns);

@@ -36,6 +36,7 @@ struct Machine {
   uint32_t contexts;     // how many take part
   uint32_t sockets;      // how many sockets these are on
   uint32_t complexes_of_socket, cores_of_complex;
+  Picoseconds look_ahead;  // how far a context may run ahead of the order of the clocks
   Picoseconds cycle;
 
   Picoseconds l2, l3_stream, stream[kDistances], stream_store[kDistances];

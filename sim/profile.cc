@@ -25,7 +25,7 @@ struct Key {
   Key { #name, &Profile::name, least, most }
 #define LOGJAM_COUNT(name, most) \
   Key { #name, &Profile::name, 1, most, true }
-constexpr double kMostCycles = 1e6, kMostNs = 1e9;
+constexpr double kMostCycles = 1e6, kMostNs = 1e9, kMostLookAheadNs = 1e4;
 constexpr std::array kKeys = {
     LOGJAM_KEY(ghz, 0.1, 10),
     LOGJAM_COUNT(sockets, 8),
@@ -88,6 +88,7 @@ constexpr std::array kKeys = {
     LOGJAM_KEY(time_slice_us, 1, 1e6),
     LOGJAM_KEY(write_back_ns, 0, kMostNs),
     LOGJAM_KEY(write_back_line_ns, 0, kMostNs),
+    LOGJAM_KEY(look_ahead_ns, 0, kMostLookAheadNs),
 };
 #undef LOGJAM_KEY
 #undef LOGJAM_COUNT
@@ -144,6 +145,7 @@ constexpr std::array kDefaults = {
     Default{&Profile::futex_look_ns, always, as<&Profile::futex_wait_ns>},
     Default{&Profile::wake_busy_ns, always, is<0>},
     Default{&Profile::write_back_line_ns, always, as<&Profile::write_back_ns>},
+    Default{&Profile::look_ahead_ns, always, is<0>},
 };
 
 std::string trimmed(const std::string& text) {

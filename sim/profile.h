@@ -29,6 +29,7 @@ struct Profile {
   double clock_ns, allocation_ns, syscall_ns, context_switch_ns, futex_look_ns, futex_wait_ns;
   double futex_wake_ns, wake_busy_ns;
   double wake_latency_ns, timer_late_ns, time_slice_us, write_back_ns, write_back_line_ns;
+  double look_ahead_ns;
 };
 
 // Returns the profile `name`: a path, or the name of a file of config/machines/ without its ending.

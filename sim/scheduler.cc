@@ -109,7 +109,7 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
     return nullptr;
   }
   warmed = cpu.core == nullptr ? &caches_ : nullptr;
-  horizon = heap_.empty() ? kNever : last_before(cpu, heap_.first());
+  horizon = heap_.empty() ? kNever : last_before(cpu, heap_.first()) + machine_.look_ahead;
   // On the host, the next fiber's registers are then in a cache when its turn comes.
   if (!heap_.empty()) heap_.first().cpu->prefetch_fiber();
   if (!timers_.empty()) horizon = std::min(horizon, timers_.top().at - 1);
@@ -229,7 +229,7 @@ void Scheduler::make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency) {
     cpu.slice_end = cpu.now + machine_.time_slice;
     set_busy(cpu, true);
     push(&cpu);
-    horizon = std::min(horizon, last_before(*current_->cpu, entry_of(cpu)));
+    horizon = std::min(horizon, last_before(*current_->cpu, entry_of(cpu)) + machine_.look_ahead);
     return;
   }
   if (fiber->favoured) {

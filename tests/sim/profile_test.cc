@@ -167,6 +167,7 @@ TEST_F(ProfileReaderDeathTest, AMachineWithoutAPrefetcherNeedNotSaySo) {
   EXPECT_EQ(profile.l3_stream_cycles, 45);
   EXPECT_EQ(profile.lines_ahead, 0);
   EXPECT_EQ(profile.write_back_line_ns, 60);
+  EXPECT_EQ(profile.look_ahead_ns, 0) << "the order is exact unless somebody asks for less";
 }
 
 TEST_F(ProfileReaderDeathTest, AMachineNeedNotPriceWhatItDoesNotHave) {
