@@ -84,7 +84,9 @@ bool Caches::in_private_cache(Core& core, uint32_t line, bool write, Picoseconds
   if (core.l2.holds_nothing() || !core.l2.touch(line, write)) return false;
   ++counts_.second_level;
   *cost = machine_.l2;
-  core.l1.insert(line, lines_[line].owner_plus_1 == core.number + 1);
+  // The tag says whether the core owns the line. The line's state, far away on the host, says no
+  // more (check()).
+  core.l1.insert(line, core.l2.is_most_recent(line, true));
   return true;
 }
 

@@ -5,7 +5,12 @@
 // objects.
 #pragma once
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -42,31 +47,23 @@ class TagStore {
     uint32_t* set = set_of(line);
     const uint32_t writable = line << 1 | 1;
     if (set[0] == writable || (!write && set[0] == (writable ^ 1))) return true;
-    for (uint32_t way = 1; way < ways_; ++way) {
-      const uint32_t tag = set[way];
-      if ((tag | 1) != writable) continue;
-      if (write && tag != writable) return false;
-      for (uint32_t later = way; later > 0; --later) set[later] = set[later - 1];
-      set[0] = tag;
-      return true;
-    }
-    return false;
+    const uint64_t found = ways_of(set, line);
+    if (found == 0) return false;
+    const auto way = static_cast<uint32_t>(std::countr_zero(found));
+    const uint32_t tag = set[way];
+    if (write && tag != writable) return false;
+    make_room_at_front(set, way);
+    set[0] = tag;
+    return true;
   }
 
   // Puts the line in, as the most recent one of its set. Returns the line that had to leave, or
   // kNoLine.
   uint32_t insert(uint32_t line, bool writable) {
     uint32_t* set = set_of(line);
-    uint32_t way = ways_ - 1;
-    for (uint32_t other = 0; other < ways_; ++other) {
-      if (set[other] >> 1 == line) {
-        way = other;
-        break;
-      }
-      if (set[other] == kEmpty) way = other;
-    }
+    const uint32_t way = way_for(set, line);
     const uint32_t left = set[way];
-    for (; way > 0; --way) set[way] = set[way - 1];
+    make_room_at_front(set, way);
     set[0] = line << 1 | static_cast<uint32_t>(writable);
     return left == kEmpty || left >> 1 == line ? kNoLine : left >> 1;
   }
@@ -80,8 +77,7 @@ class TagStore {
   // Returns whether the line is there, and changes nothing.
   bool has(uint32_t line) const {
     if (tags_.empty()) return false;
-    const uint32_t* set = first_of_set(line);
-    return std::any_of(set, set + ways_, [&](uint32_t tag) { return tag >> 1 == line; });
+    return ways_of(first_of_set(line), line) != 0;
   }
 
   void remove(uint32_t line) {
@@ -98,11 +94,67 @@ class TagStore {
   uint32_t* find(uint32_t line) {
     if (tags_.empty()) return nullptr;
     uint32_t* set = set_of(line);
-    for (uint32_t way = 0; way < ways_; ++way) {
-      if (set[way] >> 1 == line) return set + way;
-    }
-    return nullptr;
+    const uint64_t found = ways_of(set, line);
+    return found == 0 ? nullptr : set + std::countr_zero(found);
   }
+
+  // Returns a bit for each way of the set that has the line. The host compares eight at once: no
+  // branch has to guess which way it is.
+  uint64_t ways_of(const uint32_t* set, uint32_t line) const {
+    uint64_t ways = 0;
+#ifdef __AVX2__
+    if (ways_ >= kVector) {
+      const __m256i wanted = _mm256_set1_epi32(static_cast<int>(line));
+      for (uint32_t first = 0;; first = std::min(first + kVector, ways_ - kVector)) {
+        const __m256i tags = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(set + first));
+        const __m256i equal = _mm256_cmpeq_epi32(_mm256_srli_epi32(tags, 1), wanted);
+        const auto bits = static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(equal)));
+        ways |= uint64_t{bits} << first;
+        if (first + kVector == ways_) return ways;
+      }
+    }
+#endif
+    for (uint32_t way = 0; way < ways_; ++way) ways |= uint64_t{set[way] >> 1 == line} << way;
+    return ways;
+  }
+
+  // Returns the way for a line that is put in: its own, else an empty one, else the last one.
+  uint32_t way_for(const uint32_t* set, uint32_t line) const {
+    if (const uint64_t own = ways_of(set, line)) {
+      return static_cast<uint32_t>(std::countr_zero(own));
+    }
+    if (set[ways_ - 1] == kEmpty) return ways_ - 1;
+    const uint64_t empty = ways_of(set, kEmpty >> 1);
+    return empty == 0 ? ways_ - 1 : static_cast<uint32_t>(std::bit_width(empty)) - 1;
+  }
+
+  // Moves the tags before `way` one way back, over that way's own. The first one is then free.
+  void make_room_at_front(uint32_t* set, uint32_t way) const {
+#ifdef __AVX2__
+    if (ways_ >= kVector) {
+      for (; way >= kVector; --way) {
+        set[way] = set[way - 1];
+        asm("" : "+r"(way));  // not unrolled: that would save registers at every touch
+      }
+      auto* first = reinterpret_cast<__m256i*>(set);
+      const auto* order = reinterpret_cast<const __m256i*>(kMoved[way].data());
+      _mm256_storeu_si256(
+          first, _mm256_permutevar8x32_epi32(_mm256_loadu_si256(first), _mm256_loadu_si256(order)));
+      return;
+    }
+#endif
+    for (; way > 0; --way) set[way] = set[way - 1];
+  }
+
+  static constexpr uint32_t kVector = 8;  // tags that the host moves at once
+  // Where each of the first tags comes from, if the first `way` of them move.
+  static constexpr auto kMoved = [] {
+    std::array<std::array<uint32_t, kVector>, kVector> moved{};
+    for (uint32_t way = 0; way < kVector; ++way) {
+      for (uint32_t to = 0; to < kVector; ++to) moved[way][to] = to == 0 || to > way ? to : to - 1;
+    }
+    return moved;
+  }();
 
   uint32_t ways_;
   uint32_t mask_ = 0;

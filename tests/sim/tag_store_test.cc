@@ -17,6 +17,7 @@ constexpr uint64_t kBytes = kSets * kWays * kLineBytes;
 // A simple TagStore to compare with: each set has a list of lines, the most recent one first.
 class Reference {
  public:
+  explicit Reference(uint32_t ways) : ways_(ways) {}
   bool touch(uint32_t line, bool write) {
     auto& set = sets_[line % kSets];
     const auto found = find(line);
@@ -28,7 +29,7 @@ class Reference {
     auto& set = sets_[line % kSets];
     remove(line);
     set.push_front({line, writable});
-    if (set.size() <= kWays) return kNoLine;
+    if (set.size() <= ways_) return kNoLine;
     const uint32_t left = set.back().line;
     set.pop_back();
     return left;
@@ -52,6 +53,7 @@ class Reference {
     return std::find_if(set.begin(), set.end(), [&](const Tag& tag) { return tag.line == line; });
   }
 
+  const uint32_t ways_;
   std::list<Tag> sets_[kSets];
 };
 
@@ -81,15 +83,21 @@ TEST(TagStore, AStoreNeedsAWritableLine) {
   EXPECT_FALSE(store.touch(3, true));
 }
 
-TEST(TagStore, DoesWhatASimpleModelDoes) {
-  TagStore store(kBytes, kWays);
-  Reference reference;
+// Eight tags and more are compared and moved at once on the host.
+class TagStoreOfWays : public testing::TestWithParam<uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(, TagStoreOfWays, testing::Values(1, 3, 7, 8, 9, 12, 16, 20, 64));
+
+TEST_P(TagStoreOfWays, DoesWhatASimpleModelDoes) {
+  const uint32_t ways = GetParam();
+  TagStore store(kSets * ways * kLineBytes, ways);
+  Reference reference(ways);
   std::mt19937 random(7);
   for (int step = 0; step < 50'000; ++step) {
     // Half of the lines have the highest numbers that a line can have.
-    const uint32_t line = random() % 2 == 0 ? random() % 24 : kLines - 1 - random() % 24;
+    const uint32_t number = random() % (8 * ways);
+    const uint32_t line = random() % 2 == 0 ? number : kLines - 1 - number;
     const bool write = random() % 2 == 0;
-    switch (random() % 8) {
+    switch (random() % 16) {
       case 0:
         store.remove(line);
         reference.remove(line);
@@ -101,6 +109,10 @@ TEST(TagStore, DoesWhatASimpleModelDoes) {
       case 2:
       case 3:
       case 4:
+      case 5:
+      case 6:
+      case 7:
+      case 8:
         ASSERT_EQ(store.insert(line, write), reference.insert(line, write)) << "step " << step;
         break;
       default:
