@@ -15,7 +15,6 @@
 
 namespace logjam::sim {
 
-const uint8_t* block_costs = nullptr;
 uint64_t blocks_begin = 0, blocks_bytes = 0;
 
 namespace {
@@ -55,7 +54,7 @@ uint64_t own_build_id() {
 void read_block_costs() {
   const std::string path = std::filesystem::read_symlink("/proc/self/exe").string() + ".blocks";
   std::ifstream in(path, std::ios::binary);
-  static std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
   Header header{};
   if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof header.magic) != 0 ||
@@ -63,9 +62,12 @@ void read_block_costs() {
     platform::refuse(path + " does not have the costs of this program's basic blocks; make sim " +
                      "writes them");
   }
-  block_costs = reinterpret_cast<const uint8_t*>(bytes.data()) + sizeof header;
   blocks_begin = header.text_begin;
   blocks_bytes = header.text_bytes;
+  // On huge pages: the host's translations of the table would not stay beside those of the rest.
+  auto* costs = static_cast<char*>(map_at(kBlockCosts, kStaticEnd));
+  use_huge_pages(costs, kStaticEnd);
+  std::memcpy(costs + blocks_begin, bytes.data() + sizeof header, blocks_bytes);
 }
 
 }  // namespace logjam::sim

@@ -114,7 +114,7 @@ void charge_far_atomic(const void* site, Cpu& cpu, uint32_t line) {
 void drain_stores(Cpu& cpu) { cpu.now = std::max(cpu.now, cpu.stores_done_at); }
 
 // Charges an access that the first cache did not answer. May switch fibers.
-void access_line(const void* site, uint32_t line, Access kind) {
+[[gnu::noinline]] void access_line(const void* site, uint32_t line, Access kind) {
   const UnchargedHere free;
   Cpu& cpu = free.cpu();
   const uint32_t named = line;
@@ -127,11 +127,18 @@ void access_line(const void* site, uint32_t line, Access kind) {
   wait_for(site, cpu, line, kind);
 }
 
-void access_line_of(Cpu& cpu, const void* site, uint32_t line, Access kind) {
-  if (!cpu.core->l1.touch(line, kind == Access::kStore)) {
-    access_line(site, line, kind);
-  } else if (cpu.prefetches_end > cpu.now) {
-    cpu.await_prefetch(line);
+// Not inlined, as access_line(): the usual way through charge_access() saves no registers.
+[[gnu::noinline]] void await_prefetch(uint32_t line) { running->await_prefetch(line); }
+
+void access_line_of(const Cpu& cpu, const void* site, uint32_t line, Access kind) {
+  if (!cpu.core->l1.touch(line, kind == Access::kStore)) return access_line(site, line, kind);
+  if (cpu.prefetches_end > cpu.now) await_prefetch(line);
+}
+
+// Charges an access to the lines `first` to `last`. May switch fibers.
+[[gnu::noinline]] void access_lines(const void* site, uint32_t first, uint32_t last, Access kind) {
+  for (uint32_t line = first; line <= last; ++line) {
+    if (running != nullptr) access_line_of(*running, site, line, kind);
   }
 }
 
@@ -150,12 +157,9 @@ void charge_access(const void* site, const void* address, size_t bytes, Access k
   const uint32_t line = line_of(address);
   if (line == kNoLine) return;
   ++accesses;
-  access_line_of(*running, site, line, kind);
+  if (is_in_one_line(address, bytes)) return access_line_of(*running, site, line, kind);
   const uint32_t last = line_of(static_cast<const char*>(address) + bytes - 1);
-  if (last == line || last == kNoLine) return;
-  for (uint32_t next = line + 1; next <= last; ++next) {
-    if (running != nullptr) access_line_of(*running, site, next, kind);
-  }
+  access_lines(site, line, last == kNoLine ? line : last, kind);
 }
 
 void charge_atomic_load(const void* site, const void* address) {

@@ -17,19 +17,24 @@ namespace logjam::sim {
 // The number of accesses that were charged so far.
 extern uint64_t accesses;
 
-// Charges an access that takes_no_time() does not describe. May switch fibers.
+// Charges an access that takes_no_time() does not describe. May switch fibers. There is a running
+// fiber.
 void charge_access(const void* site, const void* address, size_t bytes, Access kind);
 
 // Puts the lines of an access of the observer into shared caches.
 void warm(const void* address, size_t bytes);
 
+// Returns whether the first and the last byte are in the same line.
+inline bool is_in_one_line(const void* address, size_t bytes) {
+  return reinterpret_cast<uintptr_t>(address) % kLineBytes + bytes <= kLineBytes;
+}
+
 // Returns whether the access is to one line, which its core touched last of all lines of the set:
 // such an access changes nothing and costs nothing.
 inline bool takes_no_time(const Cpu& cpu, const void* address, size_t bytes, Access kind) {
   const uint32_t line = line_of(address);
-  return reinterpret_cast<uintptr_t>(address) % kLineBytes + bytes <= kLineBytes &&
-         line != kNoLine && cpu.core->l1.is_most_recent(line, kind == Access::kStore) &&
-         cpu.prefetches_end <= cpu.now;
+  return is_in_one_line(address, bytes) && line != kNoLine &&
+         cpu.core->l1.is_most_recent(line, kind == Access::kStore) && cpu.prefetches_end <= cpu.now;
 }
 
 // Charges an access. `site` is the address after the instruction that makes it. May switch fibers.
@@ -58,20 +63,20 @@ inline void instructions(uint64_t count) {
 // Waits for an atomic load's turn in the order of the clocks, and charges its price. May switch
 // fibers. So do the following functions before the other atomic operations.
 void charge_atomic_load(const void* site, const void* address);
-inline void before_atomic_load(const void* site, const void* address) {
+// Charges an atomic load, and returns true, if its turn has come and it takes no time.
+inline bool is_free_atomic_load(const void* address) {
   const Cpu* cpu = running;
-  if (cpu == nullptr) {
-    if (exploring != nullptr) {
-      exploring->atomic_load(site, address);
-    } else if (warmed != nullptr) {
-      warm(address, 1);
-    }
-    return;
-  }
-  if (cpu->now <= horizon && takes_no_time(*cpu, address, 1, Access::kLoad)) {
-    ++accesses;
-  } else {
-    charge_atomic_load(site, address);
+  if (cpu == nullptr || cpu->now > horizon) return false;
+  if (!takes_no_time(*cpu, address, 1, Access::kLoad)) return false;
+  ++accesses;
+  return true;
+}
+inline void before_atomic_load(const void* site, const void* address) {
+  if (running != nullptr) return charge_atomic_load(site, address);
+  if (exploring != nullptr) {
+    exploring->atomic_load(site, address);
+  } else if (warmed != nullptr) {
+    warm(address, 1);
   }
 }
 void before_atomic_store(const void* site, const void* address, size_t bytes,
