@@ -269,8 +269,10 @@ Caches::Fetched Caches::from_memory(Core& core, uint32_t number, Line& line, Pic
   const uint32_t far = distance_of_home(core, number);
   ++(far <= kSameSocket ? counts_.memory : counts_.remote_memory);
   Picoseconds& free_at = memory_free_at_[socket_of_home(number)];
-  const Picoseconds begin = std::max(now, free_at);
-  free_at = begin + machine_.line_transfer;
+  // A context that looks ahead may have asked before this one by the host's order, and later by its
+  // clock. Only what is queued beyond that is a wait.
+  const Picoseconds begin = std::max(now, free_at - std::min(free_at, machine_.look_ahead));
+  free_at = std::max(now, free_at) + machine_.line_transfer;
   line.written = 0;
   put_in_shared_cache(core.complex, number, line);
   return {Source::kMemory, far, machine_.memory[far], begin - now + machine_.memory[far]};
