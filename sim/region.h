@@ -15,7 +15,7 @@ extern "C" char program_end asm("_end");
 namespace logjam::sim {
 
 inline constexpr uint64_t kRegion = uint64_t{1} << 44;
-inline constexpr uint64_t kRegionBytes = uint64_t{96} << 30;
+inline constexpr uint64_t kRegionBytes = uint64_t{120} << 30;
 inline constexpr uint64_t kHeapBytes = uint64_t{16} << 30;  // the region's end, for heap.cc
 inline constexpr uint64_t kLineBytes = 64;
 inline constexpr uint64_t kPageBytes = 4096;

@@ -136,8 +136,8 @@ class Scheduler final : public Kernel {
 
   uint64_t switches_given() const override { return given_; }
   uint64_t switches_taken() const override { return taken_; }
-  // How often a fiber waited for its turn in the order of the clocks, and how often another fiber
-  // was then first.
+  // Returns how often a fiber waited for its turn in the order of the clocks, and how often another
+  // one was then first.
   uint64_t waits_for_turn() const { return waits_for_turn_; }
   uint64_t turns_given() const { return turns_given_; }
   Picoseconds busy_time() const override;
