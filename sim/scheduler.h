@@ -101,7 +101,7 @@ extern Caches* warmed;
 class Scheduler final : public Kernel {
  public:
   explicit Scheduler(const Machine& machine);
-  ~Scheduler() { warmed = nullptr; }
+  ~Scheduler() override { warmed = nullptr; }
 
   Caches& caches() { return caches_; }
   Cpu& current_cpu() { return *current_->cpu; }
