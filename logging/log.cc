@@ -103,7 +103,8 @@ void Log::describe(const LogLayout& layout) {
   header.stripes = options_.config.stripes = layout.stripes;
   header.stripe_bytes = options_.config.stripe_bytes;
   header.segment_bytes = layout.segment_bytes;
-  header.run = options_.config.run = platform::random_number();
+  header.run = options_.config.run =
+      directories_ != nullptr ? directories_->new_run() : platform::random_number();
   if (directories_ != nullptr) {
     header.log = directories_->log();
     header.ordinal = directories_->ordinal();

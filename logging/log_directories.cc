@@ -70,7 +70,6 @@ void LogDirectories::begin_log(bool overwrite) {
   const FoundManifest found = find_manifest(directories_);
   if (!overwrite) refuse_log(found);
   Manifest manifest;
-  manifest.log = platform::random_number();
   manifest.directories = static_cast<uint32_t>(directories_.size());
   for (const Manifest& earlier : found.all) {
     manifest.replaced.push_back(earlier.log);
@@ -80,8 +79,23 @@ void LogDirectories::begin_log(bool overwrite) {
     while (!all.checkpoints.empty()) all.remove_checkpoint(all.checkpoints.back().number);
     std::ranges::copy(all.removable, std::back_inserter(manifest.removable));
   }
+  do {
+    manifest.log = platform::random_number();
+  } while (std::ranges::find(manifest.replaced, manifest.log) != manifest.replaced.end());
   own_ = std::make_unique<LogManifest>(directories_, std::move(manifest));
   manifest_ = own_.get();
+}
+
+uint64_t LogDirectories::new_run() const {
+  const Manifest& manifest = manifest_->current();
+  for (;;) {
+    const uint64_t drawn = platform::random_number();
+    const bool removed = std::ranges::any_of(manifest.removable,
+                                             [&](const Removable& one) { return one.id == drawn; });
+    const bool kept = std::ranges::any_of(
+        manifest.runs, [&](const ManifestRun& run) { return run.header.run == drawn; });
+    if (!removed && !kept) return drawn;
+  }
 }
 
 void LogDirectories::refuse_log(const FoundManifest& found) const {

@@ -55,6 +55,9 @@ class LogDirectories {
   uint64_t log() const { return manifest_->current().log; }
   uint32_t ordinal() const { return ordinal_; }
   const std::vector<std::string>& directories_of_run() const { return directories_of_run_; }
+  // Returns an identity for the run that no other run of the log has, and none whose files are to
+  // be removed: a simulated machine draws the same numbers again with the same seed.
+  uint64_t new_run() const;
   // Returns the manifest of the log; before replace() it lacks the run.
   LogManifest& manifest() { return *manifest_; }
 

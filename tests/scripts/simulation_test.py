@@ -118,6 +118,13 @@ class Simulation(OfTheSimulation):
         done = self.simulate("recover", "--machine=milan2x64", "--cores=8", where="recovered")
         self.assertIn("every update is whole", done.stdout)
 
+    def test_a_log_that_replaces_one_of_the_same_seed_is_kept(self):
+        for _ in range(3):
+            self.row("replaced", "--log=nvmd", "--device=nvm", "--log_prealloc_mb=2",
+                     "--overwrite")
+        done = self.simulate("recover", "--machine=milan2x64", "--cores=8", where="replaced")
+        self.assertIn("every update is whole", done.stdout)
+
     def test_more_threads_than_cores_are_time_sliced(self):
         row = self.row("sliced", "--cores=2", "--threads=6", "--log=centr", "--device=sim:20:2000",
                        "--seconds=0.02")
