@@ -150,7 +150,7 @@ $(filter-out $(UNINSTRUMENTED),$(OBJECTS)) $(CLI_OBJECTS) $(TEST_OBJECTS) \
   -fsanitize-coverage=trace-pc --param tsan-instrument-func-entry-exit=0 -U__SANITIZE_THREAD__
 # The simulation's own loops must not become calls of memmove(), which it charges for.
 $(SIMULATION:%.cc=$(BUILD)/%.o): CXXFLAGS += -O3 -fno-tree-loop-distribute-patterns
-# The hooks that call nothing, or jump to what they call, need no frame: a third of what they do.
+# The hooks that call nothing, or jump to what they call, need no frame.
 $(BUILD)/sim/hooks.o $(BUILD)/sim/charge.o: CXXFLAGS += -momit-leaf-frame-pointer
 endif
 

@@ -14,7 +14,9 @@ from experiments.errors import Refused
 
 # Constants that a profile need not have, with what they are then (sim/profile.cc).
 DEFAULTS = {"hold": 0.2, "store_cycles": 4, "lines_noticed": 2}
-SHAPE = ("sockets", "cores", "contexts")  # what the machine is, not what something costs there
+SHAPE = ("sockets", "cores", "contexts")
+# What the machine is, not what something costs there.
+NO_COSTS = (*SHAPE, "complexes")
 
 
 @dataclasses.dataclass
@@ -41,7 +43,7 @@ class Profile:
         missing = {name: value for name, value in DEFAULTS.items() if name not in self.fields}
         found = {}
         for name, value in {**self.fields, **missing}.items():
-            if isinstance(value, (str, bool)) or name in SHAPE or value == 0:
+            if isinstance(value, (str, bool)) or name in NO_COSTS or value == 0:
                 continue
             hops = 2 if name.startswith("two_hop_") else 1 if name.startswith("hop_") else 0
             if hops <= self._longest_way() and not self._of_a_missing_cache(name):

@@ -5,7 +5,8 @@ import unittest
 from fixtures import experiment, row
 from sim_runner_test import FAKE, WithAMachine, of_machine, two_by_two
 
-from experiments import points_of_checks, round_loop, sensitivity, sim_runner, store
+from experiments import (machine_profile, points_of_checks, round_loop, sensitivity, sim_runner,
+                         store)
 from experiments.errors import Refused
 
 GAINS = {"says": "poplar gains from threads",
@@ -70,6 +71,11 @@ class Sensitivity(WithAMachine):
                           "hop_dirty_cycles=400", "occupancy=0.35", "occupancy=1.0", "overlap=2.0",
                           "hold=0.1", "hold=0.4", "store_cycles=2", "store_cycles=8",
                           "lines_noticed=1", "lines_noticed=4"])
+
+    def test_the_shape_of_a_machine_is_not_varied(self):
+        constants = machine_profile.find("numa4x64").constants()
+        self.assertIn("complex_dirty_cycles", constants)
+        self.assertFalse({"sockets", "cores", "complexes"} & set(constants))
 
     def test_a_constant_that_the_machine_does_not_use_is_refused(self):
         with self.assertRaises(Refused):

@@ -107,11 +107,12 @@ class Simulation(OfTheSimulation):
         self.assertLess(waited, 0.95 * latencies)
 
     def test_a_simulation_that_checks_itself_finds_nothing(self):
-        for log in ("centr", "eleda", "silo"):
+        for log, machine in (("centr", "milan2x64"), ("eleda", "milan2x64"), ("silo", "milan2x64"),
+                             ("aether-cd", "niagara2")):
             with self.subTest(log):
                 self.assertIn("tps", self.simulate(
                     "run", *SHORT, f"--log={log}", "--device=null", "--test=sim_check:1",
-                    "--overwrite=true").stdout)
+                    f"--machine={machine}", "--overwrite=true").stdout)
 
     def test_what_was_simulated_can_be_recovered(self):
         self.row("recovered", "--log=poplar", "--device=sim:20:2000")
