@@ -15,7 +15,7 @@ from experiments.errors import Refused
 # Constants that a profile need not have, with what they are then (sim/profile.cc).
 DEFAULTS = {"hold": 0.2, "store_cycles": 4, "lines_noticed": 2}
 SHAPE = ("sockets", "cores", "contexts")
-# What the machine is, not what something costs there.
+# They say how the machine is built. Nothing costs as much there.
 NO_COSTS = (*SHAPE, "complexes")
 
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "sim/scheduler.h"
-#include "tests/sim/small_machine.h"
+#include "tests/sim/test_caches.h"
 
 namespace logjam::sim {
 namespace {
@@ -35,6 +35,17 @@ TEST(LookAhead, PassesTheEarliestClockByAsMuchAsTheProfileSays) {
   EXPECT_LE(farthest_back, 100 * kNanosecond);
   EXPECT_GE(farthest_back, 50 * kNanosecond) << "else nothing is gained";
   EXPECT_LT(machine->turns_given(), 1000U) << "of 2000 visible steps";
+}
+
+TEST(LookAhead, AContextDoesNotWaitForMemoryThatOneAheadOfItAsksFor) {
+  Profile profile = small_profile();
+  profile.look_ahead_ns = 100;
+  TestCaches caches(profile);
+  const uint32_t line = line_of_new_page();
+  constexpr Picoseconds kNow = 5'000'000'000;
+  EXPECT_EQ(caches.access_at(0, line, false, kNow + 50 * kNanosecond), 220U);
+  EXPECT_EQ(caches.access_at(1, line + 1, false, kNow), 220U);
+  EXPECT_EQ(caches.access_at(2, line + 2, false, kNow - 100 * kNanosecond), 220U + 70U);
 }
 
 TEST(LookAhead, PassesNoTimer) {

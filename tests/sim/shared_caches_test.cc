@@ -1,6 +1,8 @@
 // The caches that cores share: one a socket, or one a complex; and what loading leaves in them.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/sim/test_caches.h"
 
 namespace logjam::sim {
@@ -47,6 +49,26 @@ TEST(SharedCaches, MemoryIsAsFarForAllComplexesOfItsSocket) {
   EXPECT_EQ(caches.load(3, line_of_new_page(0)), 220U);
   EXPECT_EQ(caches.load(3, line_of_new_page(1)), 330U);
   EXPECT_EQ(caches.load(3, line_of_new_page(3)), 420U);
+}
+
+TEST(SharedCaches, AFarAtomicFetchesTheLineFromTheSocketThatHasIt) {
+  Profile profile = small_profile();
+  profile.far_atomic_cycles = 24;
+  TestCaches caches(profile);
+  const uint32_t line = line_of_new_page();
+  Picoseconds now = 5'000'000'000;
+  const auto atomic = [&](uint32_t core) {
+    const auto [begins, latency] = caches->far_atomic(caches->core(core), line, now);
+    return std::pair((begins - now) / kCycle, latency / kCycle);
+  };
+  EXPECT_EQ(atomic(kHere), (std::pair<Picoseconds, Picoseconds>(0, 220)));
+  now += 1'000'000'000;
+  EXPECT_EQ(atomic(kHere), (std::pair<Picoseconds, Picoseconds>(0, 45)));
+  EXPECT_EQ(atomic(kNeighbour), (std::pair<Picoseconds, Picoseconds>(24, 45)));
+  now += 1'000'000'000;
+  EXPECT_EQ(atomic(kNextSocket), (std::pair<Picoseconds, Picoseconds>(0, 250)));
+  EXPECT_EQ(atomic(kHere), (std::pair<Picoseconds, Picoseconds>(125, 250))) << "it was on its way";
+  EXPECT_EQ(caches->line(line).sharers[0], 0U) << "no core keeps it";
 }
 
 TEST(SharedCaches, LoadedLinesAreInTheSharedCachesOfTheirHome) {
