@@ -5,8 +5,8 @@
 //               until this lock is released, or because a writer died here often (wait-die)
 //   bits 46-61  number of shared holders
 //   bits 0-45   the smallest age among the holders since the lock was last free; or, under
-//               2pl-detect, the slots of the shared holders, or the number of the worker that
-//               holds the lock exclusively, plus 1 (waits_for.h)
+//               2pl-detect, the number of the worker that holds the lock exclusively, plus 1, and 0
+//               if it is shared
 //
 // The word of a free lock is 0.
 //
@@ -25,11 +25,8 @@
 // The argument covers a holder that upgrades: the recorded age is at most its own age, so it waits
 // only if it is the oldest holder.
 //
-// Deadlock under detection. The word names an exclusive holder, and every shared holder's slot is
-// set in it. A holder enters itself in the same write that takes the lock. A shared holder clears
-// its slot when it releases, if no other holder can have that slot. With more than 46 workers
-// several have one slot. With --locks=all a worker can hold a lock twice, because its parked
-// transactions hold shared locks. Such a slot stays set until the lock is free.
+// Deadlock under detection. The word names an exclusive holder. The workers announce which locks
+// they hold (waits_for.h).
 //
 // No starvation. While a transaction sleeps, new shared holders are refused, so the lock becomes
 // free. A transaction that dies keeps its age, so in time it becomes the oldest. Under wait-die the
@@ -71,8 +68,6 @@ class LockState {
   bool no_new_readers() const { return (word_ & kNoNewReaders) != 0; }
   uint64_t shared() const { return (word_ >> kSharedShift) & kMaxShared; }
   uint64_t oldest_age() const { return word_ & kAgeMask; }
-  // Returns the slots of the shared holders. Only under 2pl-detect.
-  uint64_t slots() const { return word_ & kAgeMask; }
   // Returns the exclusive holder's number plus 1, or 0. Only under 2pl-detect.
   uint64_t writer() const { return word_ & kAgeMask; }
 
@@ -80,35 +75,25 @@ class LockState {
   uint64_t word_ = 0;
 };
 
-// A holder's share of the low bits of the word: its age; or its slot, and its number plus 1 if it
-// holds the lock exclusively.
+// A holder's share of the low bits of the word: its age; or its number plus 1 if it holds the lock
+// exclusively, and 0 if it shares the lock.
 class Holder {
  public:
   constexpr Holder(uint64_t age) : bits_(age), alone_(age) {}  // NOLINT: an age is a holder
-  // `holds_once`: no second holder of the same lock can have this slot.
-  static constexpr Holder of_worker(uint32_t worker, uint64_t slot, bool holds_once) {
-    Holder holder(slot);
+  static constexpr Holder of_worker(uint32_t worker) {
+    Holder holder(0);
     holder.alone_ = uint64_t{worker} + 1;
-    holder.is_slot_ = true;
-    holder.holds_once_ = holds_once;
     return holder;
   }
 
   constexpr uint64_t bits() const { return bits_; }
   constexpr uint64_t alone() const { return alone_; }
-  // Returns the low bits when the only shared holder makes its lock exclusive.
-  constexpr uint64_t alone_after(uint64_t shared) const { return is_slot_ ? alone_ : shared; }
-  // Returns the low bits with this holder added to `others`, or removed from `all`.
-  constexpr uint64_t merged_with(uint64_t others) const {
-    return is_slot_ ? others | bits_ : std::min(others, bits_);
-  }
-  constexpr uint64_t removed_from(uint64_t all) const { return holds_once_ ? all & ~bits_ : all; }
+  // Returns the low bits when the only shared holder makes its lock exclusive. An age is not 0.
+  constexpr uint64_t alone_after(uint64_t shared) const { return shared == 0 ? alone_ : shared; }
 
  private:
   uint64_t bits_;
   uint64_t alone_;
-  bool is_slot_ = false;
-  bool holds_once_ = false;
 };
 
 class RowLock {
@@ -130,7 +115,7 @@ class RowLock {
         return false;
       }
       const uint64_t low_bits =
-          seen->free() ? holder.bits() : holder.merged_with(word & LockState::kAgeMask);
+          seen->free() ? holder.bits() : std::min(holder.bits(), word & LockState::kAgeMask);
       const uint64_t next = ((word & ~LockState::kAgeMask) | low_bits) + LockState::kOneShared;
       if (word_.compare_exchange_weak(word, next, platform::memory_order_seq_cst)) return true;
     }
@@ -172,14 +157,11 @@ class RowLock {
     word_.store(LockState::kExclusive | holder.alone(), platform::memory_order_relaxed);
   }
 
-  void release_shared(Holder holder = 0) {
+  void release_shared() {
     uint64_t word = word_.load(platform::memory_order_relaxed);
     while (true) {
       const LockState now(word);
-      const uint64_t low_bits = holder.removed_from(word & LockState::kAgeMask);
-      const uint64_t next =
-          now.shared() == 1 ? 0
-                            : ((word & ~LockState::kAgeMask) | low_bits) - LockState::kOneShared;
+      const uint64_t next = now.shared() == 1 ? 0 : word - LockState::kOneShared;
       if (word_.compare_exchange_weak(word, next, platform::memory_order_release,
                                       platform::memory_order_relaxed)) {
         if (now.no_new_readers()) wake();

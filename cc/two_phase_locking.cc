@@ -64,6 +64,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
       // The transaction has nothing to make visible later, so its locks need not wait for the
       // commit point.
       commit_point_ = log_.commit_read_only(deps_);
+      hold_nothing();
       unlock_all();
       return Status::kOk;
     }
@@ -78,6 +79,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     for (const Write& write : writes_.all()) install(write, sequence);
     Base::report_erased(sequence);
     holds_locks_ = !context_.options.early_lock_release;
+    hold_nothing();
     if (!holds_locks_) {
       unlock_all();
     } else if (!context_.options.keep_read_locks) {
@@ -87,6 +89,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   }
 
   void abort() override {
+    hold_nothing();
     unlock_all();
     Base::report_abandoned();
   }
@@ -146,30 +149,32 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   };
 
   Holder holder() const {
-    if constexpr (policy == Policy::kDetect) {
-      const bool shares_once =
-          context_.options.early_lock_release || !context_.options.keep_read_locks;
-      const bool holds_once =
-          shares_once && !WaitsFor::shares_its_slot(context_.id, context_.options.threads);
-      return Holder::of_worker(context_.id, WaitsFor::slot_of(context_.id), holds_once);
-    }
+    if constexpr (policy == Policy::kDetect) return Holder::of_worker(context_.id);
     return age_;
   }
 
-  // Returns whether the transaction may wait for a lock in state `seen`. The proofs are in
-  // row_lock.h and waits_for.h.
+  // Returns whether the transaction may wait for a lock in state `seen`. The proof is in
+  // row_lock.h.
   bool may_wait(LockState seen) const {
     if constexpr (policy == Policy::kNoWait) return false;
     if constexpr (policy == Policy::kWaitDie) return age_ <= seen.oldest_age();
     // An exclusive lock without a holder (kLockedForever) is never released.
-    if (seen.exclusive() && seen.writer() == 0) return false;
-    // The transaction need not abort because its own worker is a holder. Either it has a shared
-    // lock itself, which it upgrades, or in whose node it inserts. Or a parked transaction of the
-    // same worker has the lock, and that transaction becomes durable.
-    return !WaitsFor::graph().closes_cycle(context_.id, context_.options.threads, seen);
+    return !seen.exclusive() || seen.writer() != 0;
+  }
+  // Returns whether the transaction would wait for itself (waits_for.h). It need not abort because
+  // its own worker is a holder of this lock. Either it has a shared lock itself, which it upgrades,
+  // or in whose node it inserts. Or a parked transaction of the same worker has the lock, and that
+  // transaction becomes durable.
+  bool waits_for_itself(const RowLock::Word& lock, LockState seen) const {
+    if constexpr (policy != Policy::kDetect) return false;
+    return WaitsFor::graph().closes_cycle(context_.id, context_.options.threads, lock, seen);
   }
   void stop_waiting() const {
     if constexpr (policy == Policy::kDetect) WaitsFor::graph().stop_waiting(context_.id);
+  }
+  // Announces that this worker's transaction has ended; what it still holds is parked.
+  void hold_nothing() const {
+    if constexpr (policy == Policy::kDetect) WaitsFor::graph().hold_nothing(context_.id);
   }
 
   // A transaction wants a lock shared; or it wants the lock alone, or to insert into the index node
@@ -179,13 +184,14 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   // Calls `attempt` until it succeeds, and waits in between if may_wait(). Returns false, and notes
   // the reason, if the transaction must abort. `busy` is the reason that 2pl-nowait notes.
   template <class Attempt>
-  bool wait_for(RowLock lock, Wants wants, AbortReason busy, const Attempt& attempt);
+  bool wait_for(RowLock::Word& word, Wants wants, AbortReason busy, const Attempt& attempt);
 
   bool lock_shared(RowLock::Word& word);
   bool lock_exclusive(RowLock::Word& word);
   void add_held(RowLock::Word& word, bool exclusive) {
     held_index_.insert(&word, static_cast<uint32_t>(held_.size()));
     held_.push_back({&word, exclusive});
+    if constexpr (policy == Policy::kDetect) WaitsFor::graph().add_held(context_.id, word);
   }
   bool holds(const RowLock::Word& word) const {
     return held_index_.find(&word) != PointerMap::kNone;
@@ -200,14 +206,14 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
 
   void unlock_shared() {
     std::erase_if(held_, [this](const HeldLock& held) {
-      if (!held.exclusive) RowLock(*held.word).release_shared(holder());
+      if (!held.exclusive) RowLock(*held.word).release_shared();
       return !held.exclusive;
     });
   }
   void unlock_all() {
     for (const HeldLock& held : held_) {
       RowLock lock(*held.word);
-      held.exclusive ? lock.release_exclusive() : lock.release_shared(holder());
+      held.exclusive ? lock.release_exclusive() : lock.release_shared();
     }
     held_.clear();
     held_index_.clear();
@@ -229,7 +235,7 @@ bool TwoPhaseLocking<policy>::lock_shared(RowLock::Word& word) {
   if (holds(word)) return true;
   RowLock lock(word);
   const auto attempt = [&](LockState* seen) { return lock.try_shared(holder(), seen); };
-  if (!wait_for(lock, Wants::kShared, AbortReason::kLockBusy, attempt)) return false;
+  if (!wait_for(word, Wants::kShared, AbortReason::kLockBusy, attempt)) return false;
   add_held(word, false);
   return true;
 }
@@ -240,11 +246,11 @@ bool TwoPhaseLocking<policy>::lock_exclusive(RowLock::Word& word) {
   const uint32_t at = held_index_.find(&word);
   if (at == PointerMap::kNone) {
     const auto attempt = [&](LockState* seen) { return lock.try_exclusive(holder(), seen); };
-    if (!wait_for(lock, Wants::kAlone, AbortReason::kLockBusy, attempt)) return false;
+    if (!wait_for(word, Wants::kAlone, AbortReason::kLockBusy, attempt)) return false;
     add_held(word, true);
   } else if (!held_[at].exclusive) {
     const auto attempt = [&](LockState* seen) { return lock.try_upgrade(holder(), seen); };
-    if (!wait_for(lock, Wants::kAlone, AbortReason::kLockBusy, attempt)) return false;
+    if (!wait_for(word, Wants::kAlone, AbortReason::kLockBusy, attempt)) return false;
     held_[at].exclusive = true;
   }
   return true;
@@ -252,8 +258,9 @@ bool TwoPhaseLocking<policy>::lock_exclusive(RowLock::Word& word) {
 
 template <Policy policy>
 template <class Attempt>
-bool TwoPhaseLocking<policy>::wait_for(RowLock lock, Wants wants, AbortReason busy,
+bool TwoPhaseLocking<policy>::wait_for(RowLock::Word& word, Wants wants, AbortReason busy,
                                        const Attempt& attempt) {
+  RowLock lock(word);
   LockState seen;
   if (attempt(&seen)) return true;
   if (policy == Policy::kNoWait) return fail(busy);
@@ -273,10 +280,11 @@ bool TwoPhaseLocking<policy>::wait_for(RowLock lock, Wants wants, AbortReason bu
       spin.once();
       continue;
     }
+    if (waits_for_itself(word, seen)) break;
     // Without early lock release, the holder may be parked until its worker acknowledges it. That
     // worker may be the caller's own worker, or may be waiting for it.
     if (context_.acknowledge_durable) context_.acknowledge_durable();
-    if (may_wait(seen)) lock.sleep(parker, seen);
+    lock.sleep(parker, seen);
   }
   if (policy == Policy::kDetect) return fail(AbortReason::kDeadlock);
   if (++deaths_ > kDeathsBorne && wants == Wants::kAlone) lock.turn_readers_away();
@@ -309,7 +317,7 @@ bool TwoPhaseLocking<policy>::insert_entry(Index& index, Keyed* entry, InsertRes
       *seen = lock.state();
       return seen->shared() <= own;
     };
-    if (!wait_for(lock, Wants::kAlone, AbortReason::kPhantom, attempt)) return false;
+    if (!wait_for(refusing->lock, Wants::kAlone, AbortReason::kPhantom, attempt)) return false;
   }
 }
 

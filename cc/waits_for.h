@@ -1,27 +1,32 @@
 // The waits-for graph of 2pl-detect.
 //
-// A transaction that must wait stores the holders of the lock as the edges of its worker: the
-// number of the worker that holds it exclusively, or the slots of those that share it. Then it
-// follows the edges. If they lead back to its own worker, it aborts. A *slot* is one bit of a lock
-// word (row_lock.h). With more workers than slots, each slot belongs to all workers whose numbers
-// differ by a multiple of kSlots. The slot says that one of them holds the lock, but not which, so
-// its edges lead to all of them.
+// A worker announces each lock that its transaction gets. A transaction that must wait announces
+// the lock that it waits for, as the edge of its worker. Then it follows the edges: from a lock to
+// the waiting workers that have announced that they hold it. If they lead back to its own worker,
+// it aborts. Locks are compared as addresses; nobody follows the address of a lock here.
 //
-// Protocol. Only a worker's own thread stores its edges. Any worker reads them. All accesses are
-// seq_cst. Consider the transactions that close a cycle together. All their stores have one order,
-// and the transaction that stores last sees the edges of all the others. So at least one
-// transaction finds the cycle. Holders may change while a transaction waits. A waiter therefore
-// stores its edges anew, and follows them again, whenever it wakes, at the latest after
-// RowLock::kMaxSleepNs. No cycle lasts longer.
+// Protocol. Only a worker's own thread stores its edge, its list of locks and the length of the
+// list. Any worker reads them. Edges are seq_cst; the lists are relaxed. A worker adds a lock to
+// its list after it has got the lock, and before it stores an edge, so who sees the edge sees the
+// list. Consider the transactions that close a cycle together. None of them gives a lock back
+// before the cycle is broken. All the stores of their edges have one order, and the transaction
+// that stores last sees the edges, and hence the lists, of all the others. So at least one
+// transaction finds the cycle.
 //
-// Three causes make a transaction abort now and then without a deadlock. Edges may be stale. A
-// worker also stands for its parked transactions (--locks=write). A slot of several workers has
-// edges to workers that do not hold the lock. A transaction that waits for nobody never aborts for
-// these causes, so some transaction always goes on.
+// An edge also names the worker that held its lock exclusively, if one did, so that most walks look
+// at few workers. The lock may have another holder since then. A waiter therefore stores its edge
+// anew, and follows the edges again, whenever it wakes, at the latest after RowLock::kMaxSleepNs.
+// No cycle lasts longer.
+//
+// A worker stands for one transaction, the one that it executes. Its list does not have the locks
+// of its parked transactions (--locks=write): they become durable without its other locks. A worker
+// with more than kMostLocks locks counts as a holder of all of them. For this reason, and because a
+// walk does not see all edges and lists at the same moment, a transaction may abort now and then
+// without a deadlock. A transaction that waits for nobody never aborts for these reasons, so some
+// transaction always goes on.
 #pragma once
 
 #include <array>
-#include <bit>
 #include <bitset>
 #include <cstdint>
 
@@ -33,34 +38,44 @@ namespace logjam {
 class WaitsFor {
  public:
   static constexpr uint32_t kWorkers = 1024;
-  static constexpr uint32_t kSlots = 46;
+  static constexpr uint32_t kMostLocks = 128;
 
-  static constexpr uint64_t slot_of(uint32_t worker) { return uint64_t{1} << worker % kSlots; }
-  // Returns whether another one of the `workers` has the slot of `worker`, too.
-  static constexpr bool shares_its_slot(uint32_t worker, uint32_t workers) {
-    return worker >= kSlots || worker + kSlots < workers;
+  // Announces that the transaction of `worker` holds a lock. Only the thread of `worker` calls this
+  // function and the next one.
+  void add_held(uint32_t worker, const RowLock::Word& lock) {
+    Announced& own = *workers_[worker];
+    const uint32_t at = own.count.load(platform::memory_order_relaxed);
+    if (at > kMostLocks) return;
+    if (at < kMostLocks) own.locks[at].store(address_of(lock), platform::memory_order_relaxed);
+    own.count.store(at + 1, platform::memory_order_relaxed);
+  }
+  // Takes back what add_held() has announced.
+  void hold_nothing(uint32_t worker) {
+    workers_[worker]->count.store(0, platform::memory_order_relaxed);
   }
 
-  // Stores the holders of a lock in state `seen` as the edges of `worker`, one of `workers`, and
-  // returns whether `worker` would then wait for itself. Ignores that `worker` may be a holder of
-  // this lock. Only the thread of `worker` calls it.
-  bool closes_cycle(uint32_t worker, uint32_t workers, LockState seen) {
-    const uint64_t edges = seen.word() & (LockState::kExclusive | LockState::kAgeMask);
-    edges_[worker]->store(edges, platform::memory_order_seq_cst);
+  // Announces that `worker`, one of `workers`, waits for a lock that was in state `seen`, and
+  // returns whether it would then wait for itself. Ignores that `worker` may be a holder of this
+  // lock. Only the thread of `worker` calls it.
+  bool closes_cycle(uint32_t worker, uint32_t workers, const RowLock::Word& lock, LockState seen) {
+    const uint64_t edge = address_of(lock) | (seen.exclusive() ? seen.writer() << kWriterShift : 0);
+    workers_[worker]->edge.store(edge, platform::memory_order_seq_cst);
     Walk walk(workers);
     walk.reached.set(worker);
-    walk.add_holders(LockState(edges));
+    add_holders(edge, &walk);
     walk.reached.reset(worker);
     while (walk.count != 0) {
       const uint32_t next = walk.left[--walk.count];
-      walk.add_holders(LockState(edges_[next]->load(platform::memory_order_seq_cst)));
+      add_holders(workers_[next]->edge.load(platform::memory_order_seq_cst), &walk);
       if (walk.reached.test(worker)) return true;
     }
     return false;
   }
 
-  // Removes the edges of `worker`. Only the thread of `worker` calls it.
-  void stop_waiting(uint32_t worker) { edges_[worker]->store(0, platform::memory_order_seq_cst); }
+  // Removes the edge of `worker`. Only the thread of `worker` calls it.
+  void stop_waiting(uint32_t worker) {
+    workers_[worker]->edge.store(0, platform::memory_order_seq_cst);
+  }
 
   // Returns the graph of the process. One graph suffices: a process runs one database at a time,
   // and no transaction waits for locks of two databases.
@@ -70,25 +85,18 @@ class WaitsFor {
   }
 
  private:
+  // An edge is the address of a lock, and above it the number of its exclusive holder plus 1.
+  static constexpr int kWriterShift = 48;
+  static constexpr uint64_t kAddressMask = (uint64_t{1} << kWriterShift) - 1;
+
+  struct Announced {
+    platform::atomic<uint64_t> edge{0};
+    platform::atomic<uint32_t> count{0};  // of `locks`; kMostLocks + 1: more than fit
+    std::array<platform::atomic<uint64_t>, kMostLocks> locks{};
+  };
+
   struct Walk {
     explicit Walk(uint32_t all) : workers(all) {}
-
-    void add(uint32_t worker) {
-      if (reached.test(worker)) return;
-      reached.set(worker);
-      left[count++] = static_cast<uint16_t>(worker);
-    }
-    void add_holders(LockState lock) {
-      if (lock.exclusive()) {
-        if (lock.writer() != 0) add(static_cast<uint32_t>(lock.writer() - 1));
-        return;
-      }
-      for (uint64_t slots = lock.slots(); slots != 0; slots &= slots - 1) {
-        const auto slot = static_cast<uint32_t>(std::countr_zero(slots));
-        add(slot);
-        for (uint32_t worker = slot + kSlots; worker < workers; worker += kSlots) add(worker);
-      }
-    }
 
     uint32_t workers;
     std::bitset<kWorkers> reached;
@@ -96,7 +104,36 @@ class WaitsFor {
     uint32_t count = 0;
   };
 
-  std::array<platform::Padded<platform::atomic<uint64_t>>, kWorkers> edges_;
+  static uint64_t address_of(const RowLock::Word& lock) {
+    return reinterpret_cast<uintptr_t>(&lock);
+  }
+
+  bool holds(const Announced& worker, uint64_t lock) const {
+    const uint32_t count = worker.count.load(platform::memory_order_relaxed);
+    if (count > kMostLocks) return true;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (worker.locks[i].load(platform::memory_order_relaxed) == lock) return true;
+    }
+    return false;
+  }
+  // Adds to the walk the worker that the edge names; if it names none, the waiting workers that
+  // share its lock.
+  void add_holders(uint64_t edge, Walk* walk) const {
+    if (edge == 0) return;
+    const uint64_t writer = edge >> kWriterShift;
+    if (writer != 0)
+      return add_holder(static_cast<uint32_t>(writer - 1), edge & kAddressMask, walk);
+    for (uint32_t one = 0; one < walk->workers; ++one) add_holder(one, edge, walk);
+  }
+  void add_holder(uint32_t one, uint64_t lock, Walk* walk) const {
+    const Announced& holder = *workers_[one];
+    if (walk->reached.test(one) || holder.edge.load(platform::memory_order_seq_cst) == 0) return;
+    if (!holds(holder, lock)) return;
+    walk->reached.set(one);
+    walk->left[walk->count++] = static_cast<uint16_t>(one);
+  }
+
+  std::array<platform::Padded<Announced>, kWorkers> workers_;
 };
 
 }  // namespace logjam

@@ -3,62 +3,69 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
-#include <initializer_list>
 
 namespace logjam {
 namespace {
 
-// A lock that several workers share, and a lock that one worker holds exclusively.
-LockState shared_by(std::initializer_list<uint32_t> workers) {
-  uint64_t slots = 0;
-  for (const uint32_t worker : workers) slots |= WaitsFor::slot_of(worker);
-  return LockState(slots);
-}
+constexpr uint32_t kAll = 1024;
+const LockState kShared(LockState::kOneShared);
 LockState held_by(uint32_t worker) { return LockState(LockState::kExclusive | (worker + 1)); }
 
-TEST(WaitsForTest, FindsCyclesOfAnyLength) {
+class WaitsForTest : public testing::Test {
+ protected:
   WaitsFor graph;
-  EXPECT_FALSE(graph.closes_cycle(0, 46, shared_by({1, 2})));
-  EXPECT_FALSE(graph.closes_cycle(1, 46, held_by(3)));
-  EXPECT_FALSE(graph.closes_cycle(3, 46, shared_by({4, 44})));
-  EXPECT_FALSE(graph.closes_cycle(2, 46, held_by(44)));
-  EXPECT_TRUE(graph.closes_cycle(44, 46, shared_by({20, 0})));
+  std::array<RowLock::Word, 2 * WaitsFor::kMostLocks> locks{};
+};
+
+TEST_F(WaitsForTest, FindsCyclesOfAnyLength) {
+  graph.add_held(2, locks[2]);
+  graph.add_held(3, locks[3]);
+  graph.add_held(44, locks[2]);
+  graph.add_held(44, locks[44]);
+  graph.add_held(0, locks[0]);
+  EXPECT_FALSE(graph.closes_cycle(0, kAll, locks[2], kShared));
+  EXPECT_FALSE(graph.closes_cycle(1, kAll, locks[3], held_by(3)));
+  EXPECT_FALSE(graph.closes_cycle(2, kAll, locks[44], held_by(44)));
+  EXPECT_TRUE(graph.closes_cycle(44, kAll, locks[0], held_by(0)));
   graph.stop_waiting(44);
-  EXPECT_TRUE(graph.closes_cycle(4, 46, held_by(0)));
-  graph.stop_waiting(4);
-  graph.stop_waiting(1);
-  EXPECT_FALSE(graph.closes_cycle(4, 46, held_by(0)));
-  EXPECT_TRUE(graph.closes_cycle(44, 46, held_by(0))) << "by 2 now";
+  EXPECT_FALSE(graph.closes_cycle(3, kAll, locks[0], kShared)) << "0 waits for 2, for 44";
+  EXPECT_FALSE(graph.closes_cycle(44, kAll, locks[1], kShared)) << "nobody holds it";
+  EXPECT_TRUE(graph.closes_cycle(44, kAll, locks[3], kShared)) << "3, 0, 44 itself";
 }
 
-TEST(WaitsForTest, AWorkerDoesNotWaitForItsOwnLock) {
-  WaitsFor graph;
-  EXPECT_FALSE(graph.closes_cycle(7, 46, shared_by({7, 8})));
-  EXPECT_FALSE(graph.closes_cycle(7, 46, held_by(7)));
-  EXPECT_FALSE(graph.closes_cycle(8, 46, shared_by({7, 8})));
-  EXPECT_TRUE(graph.closes_cycle(7, 46, held_by(8)));
+TEST_F(WaitsForTest, AWorkerDoesNotWaitForItsOwnLock) {
+  graph.add_held(7, locks[0]);
+  EXPECT_FALSE(graph.closes_cycle(7, kAll, locks[0], kShared));
+  EXPECT_FALSE(graph.closes_cycle(7, kAll, locks[0], held_by(7)));
+  graph.add_held(8, locks[0]);
+  EXPECT_FALSE(graph.closes_cycle(7, kAll, locks[0], kShared)) << "8 does not wait";
+  EXPECT_TRUE(graph.closes_cycle(8, kAll, locks[0], kShared)) << "both upgrade";
 }
 
-TEST(WaitsForTest, FindsCyclesOfMoreWorkersThanThereAreSlots) {
-  WaitsFor graph;
-  EXPECT_FALSE(graph.closes_cycle(500, 1024, held_by(1023)));
-  EXPECT_FALSE(graph.closes_cycle(601, 1024, held_by(500)));
-  EXPECT_TRUE(graph.closes_cycle(1023, 1024, held_by(601)));
-  EXPECT_TRUE(graph.closes_cycle(1023, 1024, shared_by({601, 3}))) << "one of them is 601";
+TEST_F(WaitsForTest, AWorkerThatHasGivenItsLocksBackIsNoHolder) {
+  graph.add_held(1, locks[1]);
+  graph.add_held(2, locks[2]);
+  EXPECT_FALSE(graph.closes_cycle(1, kAll, locks[2], held_by(2)));
+  // 2 commits, and begins another transaction before 1 has woken.
+  graph.hold_nothing(2);
+  EXPECT_FALSE(graph.closes_cycle(2, kAll, locks[1], held_by(1)));
+  graph.add_held(2, locks[2]);
+  EXPECT_TRUE(graph.closes_cycle(2, kAll, locks[1], held_by(1)));
 }
 
-// With 100 workers 7, 53 and 99 have one slot, and 8 and 54 another one.
-TEST(WaitsForTest, ASlotOfSeveralWorkersLeadsToAllOfThem) {
-  WaitsFor graph;
-  EXPECT_FALSE(graph.closes_cycle(99, 100, held_by(3)));
-  EXPECT_TRUE(graph.closes_cycle(3, 100, shared_by({7})));
-  graph.stop_waiting(3);
-  EXPECT_FALSE(graph.closes_cycle(3, 100, shared_by({8})));
-  EXPECT_FALSE(graph.closes_cycle(7, 100, shared_by({53}))) << "3 does not wait for 7";
-  EXPECT_TRUE(WaitsFor::shares_its_slot(53, 54));
-  EXPECT_TRUE(WaitsFor::shares_its_slot(7, 54));
-  EXPECT_FALSE(WaitsFor::shares_its_slot(8, 54));
+TEST_F(WaitsForTest, AWorkerWithMoreLocksThanFitHoldsAllOfThem) {
+  graph.add_held(1, locks[0]);
+  for (uint32_t i = 1; i <= WaitsFor::kMostLocks; ++i) graph.add_held(2, locks[i]);
+  EXPECT_FALSE(graph.closes_cycle(1, kAll, locks.back(), kShared));
+  EXPECT_FALSE(graph.closes_cycle(2, kAll, locks[0], kShared));
+  EXPECT_TRUE(graph.closes_cycle(1, kAll, locks[WaitsFor::kMostLocks], kShared));
+  graph.add_held(2, locks[0]);
+  graph.add_held(2, locks[0]);
+  EXPECT_TRUE(graph.closes_cycle(1, kAll, locks.back(), kShared));
+  graph.hold_nothing(2);
+  EXPECT_FALSE(graph.closes_cycle(1, kAll, locks.back(), kShared));
 }
 
 }  // namespace
