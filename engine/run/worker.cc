@@ -20,7 +20,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       protocol_(protocol),
       commands_(scheme.traits().commands),
       reclaimer_(control.epochs, CommitPoint::kQueues, arena_),
-      breakdown_(options.breakdown),
+      breakdown_(options.breakdown, id),
       context_{.id = id, .options = options},
       pipeline_(scheme, id, options.pipeline_depth),
       arrivals_(options),

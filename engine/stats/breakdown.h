@@ -35,7 +35,10 @@ class Breakdown {
  public:
   static constexpr uint64_t kSampleEvery = 61;  // prime: no beat with a period of the workload
 
-  explicit Breakdown(bool enabled = false) : enabled_(enabled) {}
+  // Begins the count at the worker's number, so that samples are taken, too, where many workers
+  // execute few transactions each.
+  explicit Breakdown(bool enabled = false, uint64_t worker = 0)
+      : enabled_(enabled), transactions_(worker) {}
 
   // Ends the running sample, if any, and begins one if it is due. The worker calls it at the start
   // of every transaction.
@@ -85,7 +88,7 @@ class Breakdown {
   bool sampling_ = false;
   Activity activity_ = Activity::kWork;
   uint64_t since_ = 0;
-  uint64_t transactions_ = 0;
+  uint64_t transactions_;
   std::array<uint64_t, static_cast<size_t>(Activity::kCount)> ticks_{};
 };
 
