@@ -133,8 +133,11 @@ void add_cost(bool breakdown, const RunResult& result, Row* row) {
   row->emplace_back("vol_switches_txn", switches(result.usage.voluntary));
   row->emplace_back("invol_switches_txn", switches(result.usage.involuntary));
   row->emplace_back("cpu_us_txn", number(per(cpu_seconds * 1e6, transactions), 3));
-  row->emplace_back("cpu_pct",
-                    number(100 * per(cpu_seconds, result.seconds * platform::core_count())));
+  const auto of_cores = [&](double seconds) {
+    return number(100 * per(seconds, result.seconds * platform::core_count()));
+  };
+  row->emplace_back("cpu_pct", of_cores(cpu_seconds));
+  row->emplace_back("system_pct", of_cores(result.usage.system_seconds));
   row->emplace_back("memory_start_mb", mb(result.memory_start_bytes));
   row->emplace_back("memory_end_mb", mb(result.memory_end_bytes));
   for (size_t i = 0; i < result.activity_share.size(); ++i) {

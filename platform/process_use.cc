@@ -10,8 +10,8 @@ ProcessUse process_use() {
   const auto seconds = [](const timeval& t) {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
   };
-  return {seconds(u.ru_utime) + seconds(u.ru_stime), static_cast<uint64_t>(u.ru_nvcsw),
-          static_cast<uint64_t>(u.ru_nivcsw)};
+  return {seconds(u.ru_utime) + seconds(u.ru_stime), seconds(u.ru_stime),
+          static_cast<uint64_t>(u.ru_nvcsw), static_cast<uint64_t>(u.ru_nivcsw)};
 }
 
 }  // namespace logjam::platform

@@ -90,10 +90,11 @@ class Kernel {
   virtual void pin_to_socket(uint32_t socket) = 0;
 
   // Returns how often a fiber gave its context up, how often the context was taken away from one,
-  // and the time that all contexts were busy.
+  // the time that all contexts were busy, and the part of it that the kernel took.
   virtual uint64_t switches_given() const { return 0; }
   virtual uint64_t switches_taken() const { return 0; }
   virtual Picoseconds busy_time() const { return 0; }
+  virtual Picoseconds kernel_time() const { return 0; }
 
  protected:
   // Makes a fiber. At its first switch_to() it executes enter(), and at its end after_end() names

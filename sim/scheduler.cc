@@ -59,7 +59,7 @@ Scheduler::Scheduler(const Machine& machine)
 
 Fiber* Scheduler::spawn(std::function<void()> body) {
   const Uncharged free;
-  spend(machine_.syscall);
+  spend_in_kernel(machine_.syscall);
   Fiber* fiber = make_fiber(std::move(body));
   make_ready(fiber, now(), machine_.wake_latency);
   return fiber;
@@ -166,7 +166,7 @@ void Scheduler::rotate(Cpu& cpu, bool preempted) {
   cpu.ready.pop_front();
   preempted ? put_first(cpu, before) : cpu.ready.push_back(before);
   cpu.preempt = false;
-  cpu.now += machine_.context_switch + (preempted ? machine_.wake_busy : 0);
+  take_for_kernel(cpu, machine_.context_switch + (preempted ? machine_.wake_busy : 0));
   cpu.slice_end = cpu.now + machine_.time_slice;
 }
 
@@ -182,7 +182,7 @@ void Scheduler::leave_cpu() {
   cpu.fiber = cpu.ready.front();
   cpu.ready.pop_front();
   cpu.preempt = false;
-  cpu.now += machine_.context_switch;
+  take_for_kernel(cpu, machine_.context_switch);
   cpu.slice_end = cpu.now + machine_.time_slice;
   push(&cpu);
 }
@@ -305,11 +305,21 @@ void Scheduler::spend(Picoseconds time) {
   if (cpu.now > horizon) visible();
 }
 
+void Scheduler::take_for_kernel(Cpu& cpu, Picoseconds time) {
+  cpu.now += time;
+  if (cpu.core != nullptr) kernel_time_ += time;
+}
+
+void Scheduler::spend_in_kernel(Picoseconds time) {
+  if (current_->cpu->core != nullptr) kernel_time_ += time;
+  spend(time);
+}
+
 void Scheduler::yield() {
   const Uncharged free;
   Cpu& cpu = *current_->cpu;
   if (cpu.core == nullptr) return pause();
-  cpu.now += machine_.syscall;
+  take_for_kernel(cpu, machine_.syscall);
   if (!cpu.ready.empty()) {
     ++given_;
     rotate(cpu, false);
@@ -329,7 +339,7 @@ void Scheduler::sleep(Picoseconds time) {
   Cpu& cpu = *current_->cpu;
   Picoseconds at = cpu.now + time;
   if (cpu.core != nullptr) {
-    cpu.now += machine_.syscall;
+    take_for_kernel(cpu, machine_.syscall);
     at += machine_.timer_late;
   }
   timers_.push({at, timers_made_++, current_, current_->waits});
@@ -346,7 +356,7 @@ void Scheduler::join(Fiber* fiber) {
 }
 
 void Scheduler::before_wait() {
-  spend(machine_.futex_look);
+  spend_in_kernel(machine_.futex_look);
   visible();
 }
 
@@ -358,14 +368,14 @@ void Scheduler::wait(const void* address, Picoseconds timeout) {
   }
   waiters_[address].push_back(current_);
   current_->waits_on = address;
-  current_->cpu->now += machine_.futex_wait - machine_.futex_look;
+  take_for_kernel(*current_->cpu, machine_.futex_wait - machine_.futex_look);
   block();
 }
 
 void Scheduler::wake(const void* address, uint32_t most) {
   const Uncharged free;
   const Picoseconds called = now();
-  spend(waiters_.contains(address) ? machine_.futex_wake : machine_.syscall);
+  spend_in_kernel(waiters_.contains(address) ? machine_.futex_wake : machine_.syscall);
   const auto found = waiters_.find(address);
   if (found == waiters_.end()) return;
   std::deque<Fiber*>& waiters = found->second;

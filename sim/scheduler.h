@@ -141,6 +141,7 @@ class Scheduler final : public Kernel {
   uint64_t waits_for_turn() const { return waits_for_turn_; }
   uint64_t turns_given() const { return turns_given_; }
   Picoseconds busy_time() const override;
+  Picoseconds kernel_time() const override { return kernel_time_; }
 
  private:
   struct Timer {
@@ -166,6 +167,10 @@ class Scheduler final : public Kernel {
   void rotate(Cpu& cpu, bool preempted);
   void leave_cpu();
   void block();
+  // Adds to the clock of the context the time that the kernel takes on it. The second function may
+  // switch.
+  void take_for_kernel(Cpu& cpu, Picoseconds time);
+  void spend_in_kernel(Picoseconds time);
   void make_ready(Fiber* fiber, Picoseconds at, Picoseconds latency);
   Cpu* place(const Fiber& fiber);
   void set_busy(Cpu& cpu, bool busy);
@@ -184,6 +189,7 @@ class Scheduler final : public Kernel {
   std::map<const void*, std::deque<Fiber*>> waiters_;
   uint64_t timers_made_ = 0, given_ = 0, taken_ = 0;
   uint64_t waits_for_turn_ = 0, turns_given_ = 0;
+  Picoseconds kernel_time_ = 0;
 };
 
 // Returns the program's scheduler (flags.cc). The observer makes the first call, which creates it.

@@ -70,7 +70,8 @@ int interrupt_core(const std::string&) { return -1; }
 
 ProcessUse process_use() {
   const sim::Kernel& kernel = sim::kernel();
-  return {static_cast<double>(kernel.busy_time()) * 1e-12, kernel.switches_given(),
+  return {static_cast<double>(kernel.busy_time()) * 1e-12,
+          static_cast<double>(kernel.kernel_time()) * 1e-12, kernel.switches_given(),
           kernel.switches_taken()};
 }
 

@@ -384,17 +384,6 @@ TEST(Scheduler, TwoBusyContextsOfACoreShareItsInstructions) {
   EXPECT_EQ(after, 1000U);
 }
 
-TEST(Scheduler, BusyTimeIsWhatTheFibersUsed) {
-  RunningMachine machine(free_kernel(), 2);
-  const auto body = [&] {
-    machine->spend(70 * kMicrosecond);
-    machine->sleep(1000 * kMicrosecond);
-    machine->spend(30 * kMicrosecond);
-  };
-  machine.run({body, body});
-  EXPECT_EQ(machine->busy_time(), 200 * kMicrosecond);
-}
-
 // Runs twelve fibers on four contexts, which spend, sleep, wait, wake and yield at random.
 std::vector<std::pair<Picoseconds, uint32_t>> random_run(uint64_t seed) {
   RunningMachine machine(small_profile(), 4, seed);
