@@ -22,9 +22,11 @@ template <class Tracker>
 struct Build {
   static Tracker tracker(uint32_t workers, const Ring& ring) { return {workers, ring, kHopBytes}; }
 };
-template <uint32_t kBits>
-struct Build<Bitmap<kBits>> {
-  static Bitmap<kBits> tracker(uint32_t workers, const Ring& ring) { return {workers, ring}; }
+template <uint32_t kScanBits, uint32_t kSetBits>
+struct Build<Bitmap<kScanBits, kSetBits>> {
+  static Bitmap<kScanBits, kSetBits> tracker(uint32_t workers, const Ring& ring) {
+    return {workers, ring};
+  }
 };
 
 // A tracker with its sequencer, called only by the test.
@@ -49,8 +51,8 @@ struct Harness {
 
 template <class Tracker>
 class TrackerTest : public testing::Test {};
-using Trackers =
-    testing::Types<Grasshopper<true>, Grasshopper<false>, Bitmap<8>, Bitmap<1>, UnitCounts>;
+using Trackers = testing::Types<Grasshopper<true>, Grasshopper<false>, Bitmap<8, 8>, Bitmap<1, 8>,
+                                Bitmap<1, 1>, UnitCounts>;
 TYPED_TEST_SUITE(TrackerTest, Trackers);
 
 TYPED_TEST(TrackerTest, TheWatermarkPassesPublishedRecords) {

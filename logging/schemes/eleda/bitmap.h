@@ -2,11 +2,12 @@
 // it has filled, and a thread scans the bits in order. ELEDA compares its grasshopper with this
 // tracker (section 6.5.4).
 //
-// Records are multiples of 8 bytes, so each byte of the bitmap belongs to one record only, and a
-// publisher sets its eight bits by one store. The scan looks at `kBitsPerStep` bits at a time: 1 as
-// published, or 8.
+// A publisher sets `kSetBits` bits at a time, and the scan passes `kScanBits`: 1 or 8. Records are
+// multiples of 8 bytes, so each byte of the bitmap belongs to one record only, and a publisher can
+// set its eight bits by one store. Where records have any length, two records share a byte: then a
+// publisher needs an atomic or, as it does here for single bits.
 //
-// Protocol. A publisher stores the bytes of the bitmap that belong to its record (release). The
+// Protocol. A publisher changes the bytes of the bitmap that belong to its record (release). The
 // scanning thread loads them (acquire). It clears the bytes that it has passed before the watermark
 // is stored. The hole of a publisher of the next lap fits into the ring only when that watermark is
 // stored, so the publisher finds its bytes of the bitmap clear. The watermark may stop inside a
@@ -25,10 +26,8 @@
 
 namespace logjam {
 
-template <uint32_t kBitsPerStep>
+template <uint32_t kScanBits, uint32_t kSetBits>
 class Bitmap {
-  static_assert(kBitsPerStep == 1 || kBitsPerStep == 8);
-
  public:
   static constexpr bool kOwnThread = true;  // the scheme gives the tracker a thread
 
@@ -39,9 +38,7 @@ class Bitmap {
   bool room(uint32_t) const { return true; }
   // Sets the bits of the bytes [begin, end) of the stream. Any worker's thread may call it.
   void publish(uint32_t, uint64_t begin, uint64_t end) {
-    for (uint64_t i = begin / kBytes; i < end / kBytes; ++i) {
-      bits_[i & mask_].store(kFilled, platform::memory_order_release);
-    }
+    for (uint64_t i = begin / kBytes; i < end / kBytes; ++i) fill(bits_[i & mask_]);
   }
   // Returns the new watermark, starting from `filled`: passes at most kBytesPerStep bytes. One
   // thread at a time calls it.
@@ -60,13 +57,21 @@ class Bitmap {
 
  private:
   static constexpr uint64_t kBytes = 8;  // bytes of the log for each byte of the bitmap
-  static constexpr uint8_t kFilled = 0xff;
+  static constexpr uint32_t kBits = 8;   // of a byte of the bitmap
   static constexpr uint64_t kBytesPerStep = 1 << 20;
-  static constexpr uint8_t kStep = (1u << kBitsPerStep) - 1;
+  static constexpr uint8_t kStep = (1u << kScanBits) - 1;
+  static constexpr uint8_t kFilled = 0xff;
 
+  // Sets all bits.
+  static void fill(platform::atomic<uint8_t>& bits) {
+    if (kSetBits == kBits) return bits.store(kFilled, platform::memory_order_release);
+    for (uint32_t bit = 0; bit < kBits; ++bit) {
+      bits.fetch_or(static_cast<uint8_t>(1u << bit), platform::memory_order_release);
+    }
+  }
   // Returns whether all bits are set. Each step loads the bits anew, as a scan bit by bit does.
   static bool passes(const platform::atomic<uint8_t>& bits) {
-    for (uint32_t bit = 0; bit < 8; bit += kBitsPerStep) {
+    for (uint32_t bit = 0; bit < kBits; bit += kScanBits) {
       if ((bits.load(platform::memory_order_acquire) >> bit & kStep) != kStep) return false;
     }
     return true;

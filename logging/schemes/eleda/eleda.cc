@@ -6,8 +6,8 @@
 //                 (Alg. 1)
 //   eleda-crawl   the same without hopping, hence without h-lists and H-index (section 6.5.4)
 //   eleda-bitmap  with a bit for each byte and a linear scan, one bit a step (section 6.5.4).
-//                 Records have multiples of 8 bytes, so --test=eleda_bitmap_bits:8 takes eight bits
-//                 a step.
+//                 Workers set eight bits at a time, by a store. --test=eleda_bitmap_bits:8 lets the
+//                 scan, too, take eight, and 1 lets workers set each bit by an atomic or.
 //
 // The I/O unit (section 4.3, Fig. 18) is the largest write, --io_bytes. One write is under way at a
 // time, so a log that grows by more than a unit in the time of a write falls behind, whatever the
@@ -37,7 +37,7 @@ DEFINE_bool(eleda_store_sdl, false,
 namespace logjam {
 namespace {
 
-// Scans 8 bits of the bitmap in a step, with 8.
+// Sets and scans the bitmap in steps of this many bits, if given.
 const platform::TestValue bitmap_bits("eleda_bitmap_bits");
 
 template <class Tracker, class... TrackerOptions>
@@ -50,7 +50,14 @@ std::unique_ptr<LogScheme> with_grasshopper(const LogConfig& config) {
   return with<Grasshopper<kHops>>(config, FLAGS_eleda_hop_bytes);
 }
 std::unique_ptr<LogScheme> with_bitmap(const LogConfig& config) {
-  return bitmap_bits.get() == 8 ? with<Bitmap<8>>(config) : with<Bitmap<1>>(config);
+  switch (bitmap_bits.get()) {
+    case 1:
+      return with<Bitmap<1, 1>>(config);
+    case 8:
+      return with<Bitmap<8, 8>>(config);
+    default:
+      return with<Bitmap<1, 8>>(config);
+  }
 }
 
 std::string check_flags() {
