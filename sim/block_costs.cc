@@ -64,9 +64,7 @@ void read_block_costs() {
   }
   blocks_begin = header.text_begin;
   blocks_bytes = header.text_bytes;
-  // On huge pages: the host's translations of the table would not stay beside those of the rest.
   auto* costs = static_cast<char*>(map_at(kBlockCosts, kStaticEnd));
-  use_huge_pages(costs, kStaticEnd);
   std::memcpy(costs + blocks_begin, bytes.data() + sizeof header, blocks_bytes);
 }
 

@@ -32,8 +32,6 @@ void* map_at(uint64_t address, uint64_t bytes) {
   return mapped;
 }
 
-void use_huge_pages(void* address, uint64_t bytes) { madvise(address, bytes, MADV_HUGEPAGE); }
-
 void reserve_region() {
   map_at(kRegion, kRegionBytes);
   alias_of_page = static_cast<int32_t*>(map_at(0, kPages * sizeof(int32_t)));

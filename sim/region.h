@@ -50,9 +50,6 @@ void reserve_region();
 // Returns zeroed memory of the host at `address`, or anywhere if that is 0. Pages that are never
 // written cost nothing.
 void* map_at(uint64_t address, uint64_t bytes);
-// Asks the host for huge pages there: fewer of its translations miss. A page that is touched then
-// takes 2 MiB, so this is for memory that is used from its beginning on.
-void use_huge_pages(void* address, uint64_t bytes);
 bool in_region(const void* address);
 inline void* heap_begin() { return reinterpret_cast<void*>(kRegion + kRegionBytes - kHeapBytes); }
 

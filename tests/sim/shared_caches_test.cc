@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "sim/charge.h"
 #include "tests/sim/test_caches.h"
 
 namespace logjam::sim {
@@ -101,6 +102,28 @@ TEST(SharedCaches, WhatWasLoadedFirstLeavesTheSharedCacheFirst) {
   caches->warm(page + 16 * 16);
   EXPECT_EQ(caches.load(kHere, page), 45U) << "it was touched again";
   EXPECT_EQ(caches.load(kHere, page + 16), 220U);
+}
+
+// The filter of warm() lets no line grow old that is touched all the time.
+TEST(SharedCaches, ALineThatIsTouchedAllTheTimeStaysWhileOthersPass) {
+  Profile profile = small_profile();
+  profile.l3_mib = 1;
+  TestCaches caches(profile);
+  warmed = caches.operator->();
+  constexpr uint32_t kCapacity = 1 << 14;  // lines
+  const uint32_t hot = line_of_new_page();
+  uint32_t touched_once = 0;
+  for (uint32_t passed = 0; passed < 2 * kCapacity; passed += kPageBytes / kLineBytes) {
+    const uint32_t page = line_of_new_page();
+    if (passed == 0) touched_once = page;
+    for (uint32_t line = page; line < page + kPageBytes / kLineBytes; ++line) {
+      warm(address_of(hot), 1);
+      warm(address_of(line), 1);
+    }
+  }
+  warmed = nullptr;
+  EXPECT_EQ(caches.load(kHere, hot), 45U);
+  EXPECT_EQ(caches.load(kHere, touched_once), 220U);
 }
 
 }  // namespace
