@@ -205,7 +205,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   }
 
   void unlock_shared() {
-    std::erase_if(held_, [this](const HeldLock& held) {
+    std::erase_if(held_, [](const HeldLock& held) {
       if (!held.exclusive) RowLock(*held.word).release_shared();
       return !held.exclusive;
     });

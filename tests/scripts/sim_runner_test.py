@@ -264,7 +264,7 @@ class OnTheCommandLine(WithAMachine):
 
     def test_mistakes_get_one_sentence_and_status_2(self):
         machine = f"--machine={self.machine}"
-        for words in (["A9a", machine, "--logjam=/nowhere"], ["A4", machine, f"--logjam={FAKE}"],
+        for words in (["A9a", machine, "--logjam=/nowhere"], ["P11", machine, f"--logjam={FAKE}"],
                       ["A9a", machine, "--rounds=2"], ["A9a", machine, "--beside=x"], ["A9a", "--seeds=2"],
                       ["A9a", "--machine=nowhere", f"--logjam={FAKE}"]):
             with self.subTest(words=words):
