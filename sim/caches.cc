@@ -64,6 +64,8 @@ Caches::Caches(const Machine& machine) : machine_(machine), lines_(map_lines()) 
     shared_.push_back(cache_of(profile.l3_mib * 1024, profile.l3_ways));
   }
   memory_free_at_.resize(sockets);
+  constexpr uint32_t kFilter = 1024;
+  warmed_.assign(std::min(kFilter, shared_.front().sets()), kNoLine);
 }
 
 Caches::~Caches() { munmap(lines_, kLines * sizeof(Line)); }
@@ -347,7 +349,9 @@ void Caches::put_in_shared_cache(uint32_t complex, uint32_t number, Line& line) 
   if (left != kNoLine) lines_[left].shared_caches &= ~(1U << complex);
 }
 
-void Caches::warm(uint32_t number) {
+void Caches::forget_warmed() { std::ranges::fill(warmed_, kNoLine); }
+
+void Caches::warm_shared_cache(uint32_t number) {
   const uint32_t complex =
       socket_of_home(number) * machine_.complexes_of_socket + number % machine_.complexes_of_socket;
   TagStore& cache = shared_[complex];

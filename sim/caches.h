@@ -133,8 +133,17 @@ class Caches {
 
   // Puts a line into a shared cache of its home's socket, at no time and as the most recent one, as
   // if somebody had loaded data there before virtual time begins. The complexes of the socket take
-  // the lines in turn.
-  void warm(uint32_t line);
+  // the lines in turn. A line that was put there a moment ago is passed over: a filter spares it a
+  // look into the tags, which the host does not have at hand. The lines of a set have one place in
+  // the filter, so the line in it is the most recent one of its set.
+  void warm(uint32_t line) {
+    uint32_t& latest = warmed_[line & (warmed_.size() - 1)];
+    if (latest == line) return;
+    latest = line;
+    warm_shared_cache(line);
+  }
+  // Empties the filter of warm(), because cores have used the caches since.
+  void forget_warmed();
 
  private:
   Fetched from_memory(Core& core, uint32_t number, Line& line, Picoseconds now);
@@ -144,6 +153,7 @@ class Caches {
   void put(Core& core, uint32_t number, Line& line, bool writable);
   void drop(Core& core, uint32_t number);
   void put_in_shared_cache(uint32_t complex, uint32_t number, Line& line);
+  void warm_shared_cache(uint32_t number);
   void check(uint32_t number, const Line& line) const;
   uint32_t nearest_holder(uint32_t complex, const Line& line) const;
   uint64_t& count_of_transfers(uint32_t far);
@@ -154,6 +164,7 @@ class Caches {
   Line* const lines_;
   std::vector<Core> cores_;
   std::vector<TagStore> shared_;             // by complex
+  std::vector<uint32_t> warmed_;             // the filter of warm()
   std::vector<Picoseconds> memory_free_at_;  // by socket
   AccessCounts counts_;
 };

@@ -1,7 +1,6 @@
 #include "sim/charge.h"
 
 #include <algorithm>
-#include <array>
 
 #include "sim/lines_report.h"
 #include "sim/miss_price.h"
@@ -145,23 +144,11 @@ void access_line_of(const Cpu& cpu, const void* site, uint32_t line, Access kind
 
 }  // namespace
 
-// Passes over a line that the observer has touched a moment ago: a filter spares it a look into the
-// tags of a shared cache, which the host does not have at hand. Lines of one set of a cache have
-// one place in the filter, because a shared cache has at least as many sets as the filter has
-// places. So a line that the filter has is the most recent one of its set, and a look would change
-// nothing.
 void warm(const void* address, size_t bytes) {
-  static std::array<uint32_t, 1024> recent{};  // numbers of lines plus 1
   const uint32_t first = line_of(address);
   const uint32_t last = line_of(static_cast<const char*>(address) + bytes - 1);
   if (first == kNoLine || last == kNoLine) return;
-  for (uint32_t named = first; named <= last; ++named) {
-    const uint32_t line = resolve_alias(named);
-    uint32_t& seen = recent[line % recent.size()];
-    if (seen == line + 1) continue;
-    seen = line + 1;
-    warmed->warm(line);
-  }
+  for (uint32_t line = first; line <= last; ++line) warmed->warm(resolve_alias(line));
 }
 
 void charge_access(const void* site, const void* address, size_t bytes, Access kind) {

@@ -108,7 +108,12 @@ Fiber* Scheduler::let_run(Cpu& cpu) {
     push(&cpu);
     return nullptr;
   }
-  warmed = cpu.core == nullptr ? &caches_ : nullptr;
+  if (cpu.core != nullptr) {
+    warmed = nullptr;
+  } else if (warmed == nullptr) {
+    caches_.forget_warmed();
+    warmed = &caches_;
+  }
   horizon = heap_.empty() ? kNever : last_before(cpu, heap_.first()) + machine_.look_ahead;
   // On the host, the next fiber's registers are then in a cache when its turn comes.
   if (!heap_.empty()) heap_.first().cpu->prefetch_fiber();

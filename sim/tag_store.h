@@ -33,6 +33,8 @@ class TagStore {
   }
 
   bool holds_nothing() const { return tags_.empty(); }
+  // Returns the number of sets, 1 if the cache holds nothing.
+  uint32_t sets() const { return mask_ + 1; }
 
   // Returns whether the line is the most recent one of its set, and writable if `write`. A touch
   // of such a line changes nothing.

@@ -109,7 +109,6 @@ TEST(SharedCaches, ALineThatIsTouchedAllTheTimeStaysWhileOthersPass) {
   Profile profile = small_profile();
   profile.l3_mib = 1;
   TestCaches caches(profile);
-  warmed = caches.operator->();
   constexpr uint32_t kCapacity = 1 << 14;  // lines
   const uint32_t hot = line_of_new_page();
   uint32_t touched_once = 0;
@@ -117,13 +116,33 @@ TEST(SharedCaches, ALineThatIsTouchedAllTheTimeStaysWhileOthersPass) {
     const uint32_t page = line_of_new_page();
     if (passed == 0) touched_once = page;
     for (uint32_t line = page; line < page + kPageBytes / kLineBytes; ++line) {
-      warm(address_of(hot), 1);
-      warm(address_of(line), 1);
+      caches->warm(hot);
+      caches->warm(line);
     }
   }
-  warmed = nullptr;
   EXPECT_EQ(caches.load(kHere, hot), 45U);
   EXPECT_EQ(caches.load(kHere, touched_once), 220U);
+}
+
+TEST(SharedCaches, TheObserverPutsBackWhatCoresHaveDrivenOut) {
+  Profile profile = small_profile();
+  profile.l3_mib = 1 / 64.0;  // 256 lines
+  RunningMachine machine(profile, 1);
+  const void* hot = address_of(line_of_new_page());
+  const uint32_t page = line_of_new_page();
+  constexpr uint32_t kPages = 64;
+  for (uint32_t i = 1; i < kPages; ++i) line_of_new_page();
+  const auto shared = [&] { return machine->caches().line(line_of(hot)).shared_caches != 0; };
+  access(nullptr, hot, 1, Access::kLoad);
+  EXPECT_TRUE(shared());
+  machine.run_pinned({[&] {
+    for (uint32_t line = page; line < page + kPages * (kPageBytes / kLineBytes); ++line) {
+      access(nullptr, address_of(line), 1, Access::kLoad);
+    }
+  }});
+  EXPECT_FALSE(shared());
+  access(nullptr, hot, 1, Access::kLoad);
+  EXPECT_TRUE(shared());
 }
 
 }  // namespace
