@@ -167,7 +167,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   // transaction becomes durable.
   bool waits_for_itself(const RowLock::Word& lock, LockState seen) const {
     if constexpr (policy != Policy::kDetect) return false;
-    return WaitsFor::graph().closes_cycle(context_.id, context_.options.threads, lock, seen);
+    return WaitsFor::graph().closes_cycle(context_.id, lock, seen);
   }
   void stop_waiting() const {
     if constexpr (policy == Policy::kDetect) WaitsFor::graph().stop_waiting(context_.id);

@@ -6,12 +6,13 @@
 // it aborts. Locks are compared as addresses; nobody follows the address of a lock here.
 //
 // Protocol. Only a worker's own thread stores its edge, its list of locks and the length of the
-// list. Any worker reads them. Edges are seq_cst; the lists are relaxed. A worker adds a lock to
-// its list after it has got the lock, and before it stores an edge, so who sees the edge sees the
-// list. Consider the transactions that close a cycle together. None of them gives a lock back
-// before the cycle is broken. All the stores of their edges have one order, and the transaction
-// that stores last sees the edges, and hence the lists, of all the others. So at least one
-// transaction finds the cycle.
+// list. Any worker reads them. Edges are seq_cst; the lists are relaxed. A worker that waits for
+// the first time raises the bound up to which walks look at workers (seq_cst), before it stores its
+// edge. A worker adds a lock to its list after it has got the lock, and before it stores an edge,
+// so who sees the edge sees the list. Consider the transactions that close a cycle together. None
+// of them gives a lock back before the cycle is broken. All the stores of their edges have one
+// order, and the transaction that stores last sees the edges, and hence the lists, of all the
+// others. So at least one transaction finds the cycle.
 //
 // An edge also names the worker that held its lock exclusively, if one did, so that most walks look
 // at few workers. The lock may have another holder since then. A waiter therefore stores its edge
@@ -54,13 +55,14 @@ class WaitsFor {
     workers_[worker]->count.store(0, platform::memory_order_relaxed);
   }
 
-  // Announces that `worker`, one of `workers`, waits for a lock that was in state `seen`, and
-  // returns whether it would then wait for itself. Ignores that `worker` may be a holder of this
-  // lock. Only the thread of `worker` calls it.
-  bool closes_cycle(uint32_t worker, uint32_t workers, const RowLock::Word& lock, LockState seen) {
+  // Announces that `worker` waits for a lock that was in state `seen`, and returns whether it would
+  // then wait for itself. Ignores that `worker` may be a holder of this lock. Only the thread of
+  // `worker` calls it.
+  bool closes_cycle(uint32_t worker, const RowLock::Word& lock, LockState seen) {
+    raise_bound(worker);
     const uint64_t edge = address_of(lock) | (seen.exclusive() ? seen.writer() << kWriterShift : 0);
     workers_[worker]->edge.store(edge, platform::memory_order_seq_cst);
-    Walk walk(workers);
+    Walk walk;
     walk.reached.set(worker);
     add_holders(edge, &walk);
     walk.reached.reset(worker);
@@ -96,14 +98,16 @@ class WaitsFor {
   };
 
   struct Walk {
-    explicit Walk(uint32_t all) : workers(all) {}
-
-    uint32_t workers;
     std::bitset<kWorkers> reached;
     std::array<uint16_t, kWorkers> left;  // reached, and their edges not yet followed
     uint32_t count = 0;
   };
 
+  void raise_bound(uint32_t worker) {
+    uint32_t bound = bound_->load(platform::memory_order_acquire);
+    while (bound <= worker && !bound_->compare_exchange_weak(bound, worker + 1)) {
+    }
+  }
   static uint64_t address_of(const RowLock::Word& lock) {
     return reinterpret_cast<uintptr_t>(&lock);
   }
@@ -123,7 +127,8 @@ class WaitsFor {
     const uint64_t writer = edge >> kWriterShift;
     if (writer != 0)
       return add_holder(static_cast<uint32_t>(writer - 1), edge & kAddressMask, walk);
-    for (uint32_t one = 0; one < walk->workers; ++one) add_holder(one, edge, walk);
+    const uint32_t bound = bound_->load(platform::memory_order_seq_cst);
+    for (uint32_t one = 0; one < bound; ++one) add_holder(one, edge, walk);
   }
   void add_holder(uint32_t one, uint64_t lock, Walk* walk) const {
     const Announced& holder = *workers_[one];
@@ -134,6 +139,7 @@ class WaitsFor {
   }
 
   std::array<platform::Padded<Announced>, kWorkers> workers_;
+  platform::Padded<platform::atomic<uint32_t>> bound_{0};  // of the workers that have ever waited
 };
 
 }  // namespace logjam

@@ -9,7 +9,6 @@
 namespace logjam {
 namespace {
 
-constexpr uint32_t kAll = 1024;
 const LockState kShared(LockState::kOneShared);
 LockState held_by(uint32_t worker) { return LockState(LockState::kExclusive | (worker + 1)); }
 
@@ -25,47 +24,47 @@ TEST_F(WaitsForTest, FindsCyclesOfAnyLength) {
   graph.add_held(44, locks[2]);
   graph.add_held(44, locks[44]);
   graph.add_held(0, locks[0]);
-  EXPECT_FALSE(graph.closes_cycle(0, kAll, locks[2], kShared));
-  EXPECT_FALSE(graph.closes_cycle(1, kAll, locks[3], held_by(3)));
-  EXPECT_FALSE(graph.closes_cycle(2, kAll, locks[44], held_by(44)));
-  EXPECT_TRUE(graph.closes_cycle(44, kAll, locks[0], held_by(0)));
+  EXPECT_FALSE(graph.closes_cycle(0, locks[2], kShared));
+  EXPECT_FALSE(graph.closes_cycle(1, locks[3], held_by(3)));
+  EXPECT_FALSE(graph.closes_cycle(2, locks[44], held_by(44)));
+  EXPECT_TRUE(graph.closes_cycle(44, locks[0], held_by(0)));
   graph.stop_waiting(44);
-  EXPECT_FALSE(graph.closes_cycle(3, kAll, locks[0], kShared)) << "0 waits for 2, for 44";
-  EXPECT_FALSE(graph.closes_cycle(44, kAll, locks[1], kShared)) << "nobody holds it";
-  EXPECT_TRUE(graph.closes_cycle(44, kAll, locks[3], kShared)) << "3, 0, 44 itself";
+  EXPECT_FALSE(graph.closes_cycle(3, locks[0], kShared)) << "0 waits for 2, for 44";
+  EXPECT_FALSE(graph.closes_cycle(44, locks[1], kShared)) << "nobody holds it";
+  EXPECT_TRUE(graph.closes_cycle(44, locks[3], kShared)) << "3, 0, 44 itself";
 }
 
 TEST_F(WaitsForTest, AWorkerDoesNotWaitForItsOwnLock) {
   graph.add_held(7, locks[0]);
-  EXPECT_FALSE(graph.closes_cycle(7, kAll, locks[0], kShared));
-  EXPECT_FALSE(graph.closes_cycle(7, kAll, locks[0], held_by(7)));
+  EXPECT_FALSE(graph.closes_cycle(7, locks[0], kShared));
+  EXPECT_FALSE(graph.closes_cycle(7, locks[0], held_by(7)));
   graph.add_held(8, locks[0]);
-  EXPECT_FALSE(graph.closes_cycle(7, kAll, locks[0], kShared)) << "8 does not wait";
-  EXPECT_TRUE(graph.closes_cycle(8, kAll, locks[0], kShared)) << "both upgrade";
+  EXPECT_FALSE(graph.closes_cycle(7, locks[0], kShared)) << "8 does not wait";
+  EXPECT_TRUE(graph.closes_cycle(8, locks[0], kShared)) << "both upgrade";
 }
 
 TEST_F(WaitsForTest, AWorkerThatHasGivenItsLocksBackIsNoHolder) {
   graph.add_held(1, locks[1]);
   graph.add_held(2, locks[2]);
-  EXPECT_FALSE(graph.closes_cycle(1, kAll, locks[2], held_by(2)));
+  EXPECT_FALSE(graph.closes_cycle(1, locks[2], held_by(2)));
   // 2 commits, and begins another transaction before 1 has woken.
   graph.hold_nothing(2);
-  EXPECT_FALSE(graph.closes_cycle(2, kAll, locks[1], held_by(1)));
+  EXPECT_FALSE(graph.closes_cycle(2, locks[1], held_by(1)));
   graph.add_held(2, locks[2]);
-  EXPECT_TRUE(graph.closes_cycle(2, kAll, locks[1], held_by(1)));
+  EXPECT_TRUE(graph.closes_cycle(2, locks[1], held_by(1)));
 }
 
 TEST_F(WaitsForTest, AWorkerWithMoreLocksThanFitHoldsAllOfThem) {
   graph.add_held(1, locks[0]);
   for (uint32_t i = 1; i <= WaitsFor::kMostLocks; ++i) graph.add_held(2, locks[i]);
-  EXPECT_FALSE(graph.closes_cycle(1, kAll, locks.back(), kShared));
-  EXPECT_FALSE(graph.closes_cycle(2, kAll, locks[0], kShared));
-  EXPECT_TRUE(graph.closes_cycle(1, kAll, locks[WaitsFor::kMostLocks], kShared));
+  EXPECT_FALSE(graph.closes_cycle(1, locks.back(), kShared));
+  EXPECT_FALSE(graph.closes_cycle(2, locks[0], kShared));
+  EXPECT_TRUE(graph.closes_cycle(1, locks[WaitsFor::kMostLocks], kShared));
   graph.add_held(2, locks[0]);
   graph.add_held(2, locks[0]);
-  EXPECT_TRUE(graph.closes_cycle(1, kAll, locks.back(), kShared));
+  EXPECT_TRUE(graph.closes_cycle(1, locks.back(), kShared));
   graph.hold_nothing(2);
-  EXPECT_FALSE(graph.closes_cycle(1, kAll, locks.back(), kShared));
+  EXPECT_FALSE(graph.closes_cycle(1, locks.back(), kShared));
 }
 
 }  // namespace
