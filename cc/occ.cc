@@ -102,7 +102,7 @@ class Occ final : public TransactionBase<Occ> {
 
   bool insert_entry(Index& index, Keyed* entry, InsertResult* result) {
     changes_.clear();
-    *result = index.insert(entry, *context_.arena, nullptr, &changes_);
+    *result = index.insert(entry, *context_.arena, nullptr, &changes_, &finger_);
     return nodes_.apply(changes_) || fail(AbortReason::kPhantom);
   }
 

@@ -110,9 +110,13 @@ class TransactionBase : public ProtocolTransaction {
   Status insert(Table& table, Key key, const std::byte* row) final {
     table.note_membership_change();
     Write* own = nullptr;
-    auto* tuple = static_cast<Tuple*>(table.primary().find(key, nullptr));
-    bool is_new = tuple == nullptr;
-    if (is_new) {
+    Tuple* tuple = nullptr;
+    // An ordered index is searched once, by its insert: a second search costs more than a tuple
+    // that is not needed after all.
+    if (table.schema().kind == IndexKind::kHash) {
+      tuple = static_cast<Tuple*>(table.primary().find(key, nullptr));
+    }
+    if (tuple == nullptr) {
       tuple = table.new_tuple(key, *context_.arena);
       self().init_tuple(*tuple);
       InsertResult result;
@@ -217,6 +221,7 @@ class TransactionBase : public ProtocolTransaction {
   }
 
   void reset() {
+    finger_ = {};
     postings_.clear();
     writes_.clear();
     rows_.clear();
@@ -229,6 +234,7 @@ class TransactionBase : public ProtocolTransaction {
   CommitLog log_;
   WriteSet writes_;
   RowMemory rows_;
+  Finger finger_;
   Dependencies deps_;
   AbortReason reason_ = AbortReason::kCount;
   CommitPoint commit_point_;
@@ -245,7 +251,7 @@ class TransactionBase : public ProtocolTransaction {
   bool find(Table& table, Key key, Tuple** tuple) {
     while (true) {
       NodeVersion missed_in;
-      Keyed* entry = table.primary().find(key, &missed_in);
+      Keyed* entry = table.primary().find(key, &missed_in, &finger_);
       *tuple = static_cast<Tuple*>(entry);
       if (entry != nullptr) return true;
       const NodeCheck check = self().track_node(missed_in);

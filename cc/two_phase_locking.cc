@@ -43,7 +43,7 @@ template <Policy policy>
 class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
   using Base = TransactionBase<TwoPhaseLocking<policy>>;
   using Base::context_, Base::deps_, Base::holds_locks_, Base::log_, Base::commit_point_,
-      Base::postings_, Base::writes_;
+      Base::finger_, Base::postings_, Base::writes_;
   using Base::fail, Base::note_overwritten, Base::note_read;
 
  public:
@@ -308,7 +308,7 @@ bool TwoPhaseLocking<policy>::insert_entry(Index& index, Keyed* entry, InsertRes
       guarded = guarded || own;
       return true;
     };
-    *result = index.insert(entry, *context_.arena, gate, nullptr);
+    *result = index.insert(entry, *context_.arena, gate, nullptr, &finger_);
     if (!result->refused) return true;
 
     RowLock lock(refusing->lock);

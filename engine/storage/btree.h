@@ -49,11 +49,13 @@ class Tree final : public Index {
   bool unique() const override { return std::is_same_v<Order, ByKey>; }
   bool ordered() const override { return true; }
 
-  Keyed* find(Key key, NodeVersion* missed_in) override {
+  using Index::find, Index::insert;
+
+  Keyed* find(Key key, NodeVersion* missed_in, Finger* finger) override {
     const Rank rank = Order::first_of(key);
     platform::SpinWait wait;
     for (;;) {
-      LeafNode* leaf = leaf_for(rank);
+      LeafNode* leaf = leaf_near(finger, rank);
       const uint64_t seen = leaf->structure.load(platform::memory_order_acquire);
       const uint32_t n = leaf->size();
       const uint32_t position = leaf->position_of(rank);
@@ -71,11 +73,11 @@ class Tree final : public Index {
     }
   }
 
-  InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
-                      std::vector<NodeChange>* changes) override {
+  InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate, std::vector<NodeChange>* changes,
+                      Finger* finger) override {
     const Rank rank = Order::rank_of(entry);
     uint64_t before = 0;
-    LeafNode& leaf = latch_leaf_for(rank, &before);
+    LeafNode& leaf = latch_leaf_for(rank, &before, finger);
     const uint32_t n = leaf.size();
     const uint32_t position = leaf.position_of(rank);
     if (position < n && leaf.ranks[position] == rank) {
@@ -208,10 +210,22 @@ class Tree final : public Index {
     }
   }
 
-  LeafNode& latch_leaf_for(Rank rank, uint64_t* before) {
+  // As leaf_for(), without a descent if the finger's leaf seems to cover `rank`.
+  LeafNode* leaf_near(Finger* finger, Rank rank) const {
+    if (finger == nullptr) return leaf_for(rank);
+    if (finger->index == this) {
+      auto* leaf = static_cast<LeafNode*>(finger->leaf);
+      if (leaf->covers(rank)) return leaf;
+    }
+    LeafNode* leaf = leaf_for(rank);
+    *finger = {this, leaf};
+    return leaf;
+  }
+
+  LeafNode& latch_leaf_for(Rank rank, uint64_t* before, Finger* finger = nullptr) {
     platform::SpinWait wait;
     for (;;) {
-      LeafNode* leaf = leaf_for(rank);
+      LeafNode* leaf = leaf_near(finger, rank);
       *before = latch(*leaf);
       if (leaf->covers(rank)) return *leaf;
       unlatch_unchanged(*leaf, *before);

@@ -162,7 +162,7 @@ class HashIndex final : public Index {
   bool unique() const override { return kUnique; }
   bool ordered() const override { return false; }
 
-  Keyed* find(Key key, NodeVersion* missed_in) override {
+  Keyed* find(Key key, NodeVersion* missed_in, Finger*) override {
     const uint64_t hash = hash_of(key);
     Bucket& bucket = bucket_of(hash);
     uint32_t left = candidates_in(bucket.slots, tag_of(hash));
@@ -173,8 +173,8 @@ class HashIndex final : public Index {
     return find_in_chain(bucket, hash, key, missed_in);
   }
 
-  InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
-                      std::vector<NodeChange>* changes) override {
+  InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate, std::vector<NodeChange>* changes,
+                      Finger*) override {
     const uint64_t hash = hash_of(entry->key);
     Bucket& bucket = bucket_of(hash);
     const uint64_t before = latch(bucket);

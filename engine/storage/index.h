@@ -30,6 +30,8 @@ namespace logjam {
 
 using platform::FunctionRef;
 
+class Index;
+
 struct IndexNode {
   platform::atomic<uint64_t> structure{0};
   platform::atomic<uint64_t> lock{0};  // a RowLock word; 2PL only
@@ -73,6 +75,15 @@ struct Posting : Keyed {
   Tuple* tuple;
 };
 
+// Where a transaction last found or inserted an entry of an ordered index. Neighbouring keys are
+// mostly in one leaf, so the index looks there first, and descends only if the leaf does not cover
+// the key. The leaf may have been split or removed meanwhile. Its memory is not used again before
+// the transaction ends (reclaimer.h), and a finger must not outlive its transaction.
+struct Finger {
+  const Index* index = nullptr;
+  IndexNode* leaf = nullptr;
+};
+
 // Memory of a tuple or a node that was removed from its index. Readers from before the removal may
 // still read it.
 struct Retired {
@@ -92,14 +103,20 @@ class Index {
   virtual bool ordered() const = 0;
 
   // Returns the entry of `key`, or null. If it returns null and `missed_in` is not null, sets
-  // `*missed_in` to the node that would have the entry. Unique indexes only.
-  virtual Keyed* find(Key key, NodeVersion* missed_in) = 0;
+  // `*missed_in` to the node that would have the entry. Unique indexes only. `finger` may be null;
+  // a hash index ignores it.
+  virtual Keyed* find(Key key, NodeVersion* missed_in, Finger* finger) = 0;
+  Keyed* find(Key key, NodeVersion* missed_in) { return find(key, missed_in, nullptr); }
 
   // Inserts `entry` under its key (non-unique: under key and primary). If the index already has
   // such an entry, the result names that entry. `gate` may be null. Appends the changed nodes to
-  // `changes`, which may be null. `arena` is the calling thread's.
+  // `changes`, which may be null. `arena` is the calling thread's. `finger` is as in find().
   virtual InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
-                              std::vector<NodeChange>* changes) = 0;
+                              std::vector<NodeChange>* changes, Finger* finger) = 0;
+  InsertResult insert(Keyed* entry, Arena& arena, InsertGate gate,
+                      std::vector<NodeChange>* changes) {
+    return insert(entry, arena, gate, changes, nullptr);
+  }
 
   // Visitors are called node by node. A visitor gets the node's entries in the range (maybe none),
   // as a consistent copy, and the node's version at that time. It returns false to end the scan.

@@ -76,10 +76,12 @@ TEST_P(UniqueConcurrency, DisjointInsertsAreAllFoundAndReported) {
     for (Key i = 0; i < kPerThread; ++i) order[i] = i * kThreads + t;
     // Half the threads load in order, as a parallel load does.
     if (t % 2 == 0) std::shuffle(order.begin(), order.end(), random);
+    Finger finger;
+    Finger* const finds = t % 4 < 2 ? &finger : nullptr;
     for (Key i = 0; i < kPerThread; ++i) {
       Posting* entry = new_posting(arena, order[i], 0);
-      ASSERT_TRUE(index->insert(entry, arena, nullptr, &reports[t]).inserted);
-      ASSERT_EQ(index->find(order[i], nullptr), entry);
+      ASSERT_TRUE(index->insert(entry, arena, nullptr, &reports[t], finds).inserted);
+      ASSERT_EQ(index->find(order[i], nullptr, finds), entry);
       ASSERT_NE(index->find(order[random() % (i + 1)], nullptr), nullptr);
       ASSERT_EQ(index->find(kTop - order[i], nullptr), nullptr);
     }

@@ -143,6 +143,37 @@ TEST_P(UniqueTest, TheGateRunsUnderTheLatchAndCanRefuse) {
   }
 }
 
+// Half the inserts use a finger; the others split and fill its leaf, as other transactions may.
+TEST_P(UniqueTest, AFingerFindsWhatADescentFinds) {
+  std::mt19937_64 random(4);
+  std::map<Key, Keyed*> model;
+  Finger finger;
+  for (int i = 0; i < 20000; ++i) {
+    const Key base = random() % 50 * 1000;
+    for (Key near = 0; near < 5; ++near) {
+      const Key key = i == 0 ? kTop - near : base + i % 1000 + near;
+      NodeVersion missed, without;
+      Keyed* found = index_->find(key, &missed, &finger);
+      ASSERT_EQ(found, model.count(key) ? model[key] : nullptr);
+      ASSERT_EQ(index_->find(key, &without), found);
+      ASSERT_EQ(missed.node, without.node);
+      ASSERT_EQ(missed.structure, without.structure);
+      changes_.clear();
+      Finger* with = random() % 2 == 0 ? &finger : nullptr;
+      const InsertResult result = index_->insert(posting(key), arena_, nullptr, &changes_, with);
+      ASSERT_EQ(result.inserted, found == nullptr);
+      if (result.inserted) {
+        ASSERT_EQ(changes_.at(0).node, missed.node);
+      }
+      model.emplace(key, result.entry);
+      ASSERT_EQ(result.entry, model[key]);
+    }
+  }
+  size_t entries = 0;
+  index_->for_each([&](Keyed* entry) { entries += model.at(entry->key) == entry; });
+  EXPECT_EQ(entries, model.size());
+}
+
 TEST_P(OrderedTest, ScansReturnTheRangeInBothDirections) {
   std::mt19937_64 random(3);
   std::set<Key> model;

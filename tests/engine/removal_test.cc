@@ -131,6 +131,7 @@ TEST_P(RemovalTest, ConcurrentReadersAndWritersFindTheirKeys) {
   const auto write = [&](Key which) {
     Arena own;
     std::vector<Retired> retired;  // never recycled, since readers may still visit the nodes
+    Finger finger;
     std::mt19937_64 random(which);
     for (int round = 0; round < 150; ++round) {
       const Key base = random() % kKept * kGap;
@@ -138,24 +139,25 @@ TEST_P(RemovalTest, ConcurrentReadersAndWritersFindTheirKeys) {
       for (Key i = 1; i < 200; ++i) {
         const Key key = base + i * 3 + which;
         auto* tuple = new (own.allocate(sizeof(Tuple))) Tuple(key, Version(0, true));
-        const InsertResult result = index->insert(tuple, own, nullptr, nullptr);
+        const InsertResult result = index->insert(tuple, own, nullptr, nullptr, &finger);
         if (!result.inserted) wrong.fetch_add(1);
         in.push_back(tuple);
       }
       for (Keyed* entry : in) {
-        if (index->find(entry->key, nullptr) != entry) wrong.fetch_add(1);
+        if (index->find(entry->key, nullptr, &finger) != entry) wrong.fetch_add(1);
         Keyed* out = entry;
         while (!index->remove(entry->key, out, &retired)) out = nullptr;
-        if (index->find(entry->key, nullptr) != nullptr) wrong.fetch_add(1);
+        if (index->find(entry->key, nullptr, &finger) != nullptr) wrong.fetch_add(1);
       }
     }
     running.fetch_sub(1);
   };
   const auto read = [&](uint64_t seed) {
     std::mt19937_64 random(seed);
+    Finger finger;
     while (running.load() > 0) {
       const Key i = random() % kKept;
-      const Keyed* entry = index->find(i * kGap, nullptr);
+      const Keyed* entry = index->find(i * kGap, nullptr, &finger);
       if (entry == nullptr || entry->key != i * kGap) wrong.fetch_add(1);
       const bool descending = random() % 2 == 0;
       const Key to = std::min(kKept - 1, i + 20);

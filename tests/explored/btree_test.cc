@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -65,8 +66,9 @@ class KeysInATree {
 
  protected:
   // Also called by several threads with one key.
-  void insert(Key key, uint32_t thread) {
-    const InsertResult done = tree_->insert(&(*entries_)[key], arena(thread), nullptr, nullptr);
+  void insert(Key key, uint32_t thread, Finger* finger = nullptr) {
+    const InsertResult done =
+        tree_->insert(&(*entries_)[key], arena(thread), nullptr, nullptr, finger);
     if (done.entry != &(*entries_)[key]) wrong_ = "an insert finds another key";
     if (done.inserted && has_[key]) wrong_ = "a key is inserted twice";
     has_[key] = has_[key] || done.inserted;
@@ -77,13 +79,13 @@ class KeysInATree {
     tree_->remove(key, &(*entries_)[key], &retired);
   }
   // Looks for a key that was there from the beginning.
-  void find_present(Key key) {
-    if (tree_->find(key, nullptr) != &(*entries_)[key]) wrong_ = "a key is not found";
+  void find_present(Key key, Finger* finger = nullptr) {
+    if (tree_->find(key, nullptr, finger) != &(*entries_)[key]) wrong_ = "a key is not found";
   }
   // Looks for a key that is being inserted.
-  void find_inserted(Key key) {
+  void find_inserted(Key key, Finger* finger = nullptr) {
     NodeVersion missed_in;
-    const Keyed* entry = tree_->find(key, &missed_in);
+    const Keyed* entry = tree_->find(key, &missed_in, finger);
     if (entry == nullptr) seen_[seen_count_++] = missed_in;
   }
   void scan(bool descending) {
@@ -189,6 +191,33 @@ TEST(BtreeSteps, InsertsBesideASplitLoseNoKey) {
   search_all<TwoInsertsAtOnce>(2, kFullRoot, Key{3}, Key{25});
 }
 
+// A thread misses a key, and inserts it where its finger then is. Meanwhile another thread splits
+// that leaf. Checked: both keys are there, once.
+class InsertAtAFinger : public KeysInATree {
+ public:
+  InsertAtAFinger(const Keys& keys, Key first, Key second)
+      : KeysInATree(keys), first_(first), second_(second) {}
+  static constexpr bool kStoresLandAtOnce = true;
+  std::vector<Body> threads() {
+    const Body inserts = [this] {
+      find_inserted(first_, &finger_);
+      insert(first_, 0, &finger_);
+      find_present(first_, &finger_);
+    };
+    return {inserts, [this] { insert(second_, 1); }};
+  }
+
+ private:
+  const Key first_, second_;
+  Finger finger_;
+};
+
+TEST(BtreeSteps, AnInsertAtAFingerBesideASplitIsNotLost) {
+  search_all<InsertAtAFinger>(2, kFullLeaf, Key{25}, Key{15});
+  search_all<InsertAtAFinger>(2, kFullLeaf, Key{25}, Key{25});
+  search_all<InsertAtAFinger>(2, kFullRoot, Key{11}, Key{9});
+}
+
 // One thread inserts, another scans. Checked: the scan has each old key, in order and once; if it
 // lacks the new one, the version of a node that it visited changes.
 class InsertBesideScan : public KeysInATree {
@@ -218,13 +247,15 @@ TEST(BtreeSteps, AScanBesideASplitHasEachKeyOnce) {
 // and the inserted key is there in the end.
 class RemovalBesideInsert : public KeysInATree {
  public:
-  explicit RemovalBesideInsert(Key inserted) : KeysInATree(kFullRoot), inserted_(inserted) {
+  explicit RemovalBesideInsert(Key inserted, std::optional<Finger> finger = std::nullopt)
+      : KeysInATree(kFullRoot), inserted_(inserted), finger_(finger) {
     for (const Key key : Keys{10, 12}) remove(key);
   }
   static constexpr bool kStoresLandAtOnce = true;
   std::vector<Body> threads() {
     const Body inserts = [this] {
-      insert(inserted_, 0);
+      if (finger_.has_value()) find_inserted(inserted_, &*finger_);
+      insert(inserted_, 0, finger_.has_value() ? &*finger_ : nullptr);
       find_present(6);
       find_present(14);
     };
@@ -233,11 +264,13 @@ class RemovalBesideInsert : public KeysInATree {
 
  private:
   const Key inserted_;
+  std::optional<Finger> finger_;
 };
 
 TEST(BtreeSteps, AnInsertBesideTheRemovalOfItsLeafIsNotLost) {
   search_all<RemovalBesideInsert>(2, Key{9});
   search_all<RemovalBesideInsert>(2, Key{5});
+  search_all<RemovalBesideInsert>(2, Key{9}, Finger{});
 }
 
 }  // namespace
