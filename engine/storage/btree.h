@@ -158,10 +158,10 @@ class Tree final : public Index {
     return keys;
   }
 
-  // Loads nothing, because only a descent finds the key's place, and the descent is most of the
-  // cost of find(). Measured: a descent to prefetch and another to find are slower than finding
-  // alone.
+  // Loads nothing, because only a descent finds the key's place, and that is most of find()'s cost.
+  // Measured: a descent to prefetch and another to find are slower than finding alone.
   void prefetch(Key) const override {}
+  void prefetch(std::span<const Key>, size_t) const override {}
 
  private:
   // A consistent copy of a leaf.

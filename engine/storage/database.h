@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,11 @@ class Table {
   Index& primary() { return *primary_; }
   size_t secondary_count() const { return secondaries_.size(); }
   Index& secondary(size_t which) { return *secondaries_[which]; }
+
+  // Starts loading the rows of `keys`, so that their misses overlap. Called in a transaction.
+  void prefetch(std::span<const Key> keys) const {
+    primary_->prefetch(keys, sizeof(Tuple) + row_bytes());
+  }
 
   // Returns a tuple that is in no index yet, absent, with sequence number 0.
   Tuple* new_tuple(Key key, Arena& arena);

@@ -19,6 +19,7 @@
 
 #include "engine/storage/index.h"
 #include "engine/storage/node_latch.h"
+#include "platform/cache_lines.h"
 #include "platform/cpu.h"
 #include "platform/memory.h"
 
@@ -26,6 +27,8 @@ namespace logjam {
 namespace {
 
 constexpr double kMaxPerBucket = 3.0;
+// The core itself fetches the rest of a long row when the row's first lines are read.
+constexpr size_t kMostPrefetched = 512;
 constexpr int kTagShift = 48;
 constexpr uint64_t kPointerMask = (uint64_t{1} << kTagShift) - 1;
 
@@ -231,6 +234,21 @@ class HashIndex final : public Index {
   }
 
   void prefetch(Key key) const override { platform::prefetch(&bucket_of(hash_of(key))); }
+
+  // A slot's tag is enough to guess which entry has the key. Entries in the chain of a bucket are
+  // not loaded, because the chain would have to be loaded first.
+  void prefetch(std::span<const Key> keys, size_t entry_bytes) const override {
+    const size_t bytes = std::min(entry_bytes, kMostPrefetched);
+    for (const Key key : keys) prefetch(key);
+    for (const Key key : keys) {
+      const uint64_t hash = hash_of(key);
+      const Bucket& bucket = bucket_of(hash);
+      for (uint32_t left = candidates_in(bucket.slots, tag_of(hash)); left != 0; left &= left - 1) {
+        const auto lines = platform::cache_lines_of(first_of(left, bucket.slots), bytes);
+        for (const platform::CacheLine& line : lines) platform::prefetch(&line);
+      }
+    }
+  }
 
  private:
   Bucket& bucket_of(uint64_t hash) const { return buckets_[hash >> shift_]; }

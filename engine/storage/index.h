@@ -150,6 +150,9 @@ class Index {
   virtual std::vector<Key> split_keys(uint32_t /*parts*/) const { return {}; }
   // Starts loading the memory that find(key) will touch, if the index knows it without a search.
   virtual void prefetch(Key key) const = 0;
+  // Starts loading what find() will touch for all `keys`, and then the first `entry_bytes` bytes of
+  // the entries, so that the misses of all keys overlap. Called in a transaction, as find().
+  virtual void prefetch(std::span<const Key> keys, size_t entry_bytes) const = 0;
 };
 
 struct IndexOptions {

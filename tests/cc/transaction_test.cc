@@ -42,6 +42,21 @@ TEST_P(TransactionTest, SeesItsOwnWrites) {
   EXPECT_FALSE(rows.contains(30));
 }
 
+// A prefetch neither locks nor reads: another transaction changes the rows, and both commit.
+TEST_P(TransactionTest, APrefetchDependsOnNothing) {
+  const std::vector<Key> keys = {0, 10, 20, 21};
+  Actor t(world), writer(world);
+  t.txn->prefetch(ordered(), keys);
+  t.txn->prefetch(*world.notes, keys);
+  for (const Key key : {Key{0}, Key{10}, Key{20}}) {
+    EXPECT_EQ(writer.add(ordered(), key, 1), Status::kOk);
+  }
+  EXPECT_EQ(writer.insert(ordered(), 21, 1), Status::kOk);
+  EXPECT_TRUE(writer.commit());
+  EXPECT_EQ(t.add(ordered(), 30, 1), Status::kOk);
+  EXPECT_TRUE(t.commit());
+}
+
 TEST_P(TransactionTest, InsertAfterEraseOfOneKeyKeepsTheLastRow) {
   for (const Key key : {Key{55}, Key{50}}) {
     Actor t(world);

@@ -174,6 +174,18 @@ TEST_P(UniqueTest, AFingerFindsWhatADescentFinds) {
   EXPECT_EQ(entries, model.size());
 }
 
+TEST_P(UniqueTest, PrefetchingChangesNothing) {
+  for (Key key = 0; key < 1000; ++key) insert(key * 10);
+  std::vector<Key> keys;
+  for (Key key = 0; key < 10000; key += 7) keys.push_back(key);
+  NodeVersion miss;
+  ASSERT_EQ(index_->find(7, &miss), nullptr);
+  index_->prefetch(keys, 1 << 20);
+  index_->prefetch({}, 8);
+  EXPECT_EQ(miss.node->structure.load(), miss.structure);
+  for (const Key key : keys) ASSERT_EQ(index_->find(key, nullptr) != nullptr, key % 10 == 0);
+}
+
 TEST_P(OrderedTest, ScansReturnTheRangeInBothDirections) {
   std::mt19937_64 random(3);
   std::set<Key> model;

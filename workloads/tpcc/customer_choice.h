@@ -27,6 +27,12 @@ class CustomerChoice {
     }
   }
 
+  // Prefetches the customer, if the choice is by number.
+  void prefetch(Transaction& txn) const {
+    const Key chosen = key();
+    if (!by_name_) txn.prefetch(terminal_.tables.customer, {&chosen, 1});
+  }
+
   // Looks up the customer's number, if the choice is by last name. Returns false if the transaction
   // must abort.
   bool find(Transaction& txn);

@@ -56,6 +56,8 @@ class DeliveryType : public TransactionType {
     Order* order;
     if (!found_or_die(txn.update(tables_.order, key, &order), "tpcc: a row of order")) return false;
     order->carrier = carrier_;
+    const Key customer_of_order = customer_key(warehouse_, district, order->customer);
+    txn.prefetch(tables_.customer, {&customer_of_order, 1});
 
     Cents amount = 0;
     for (uint32_t number = 1; number <= order->lines; ++number) {
@@ -69,8 +71,7 @@ class DeliveryType : public TransactionType {
     }
 
     Customer* customer;
-    if (!found_or_die(txn.update(tables_.customer,
-                                 customer_key(warehouse_, district, order->customer), &customer),
+    if (!found_or_die(txn.update(tables_.customer, customer_of_order, &customer),
                       "tpcc: a row of customer")) {
       return false;
     }

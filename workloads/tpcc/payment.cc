@@ -28,6 +28,7 @@ class PaymentType : public TransactionType {
 
   // Executes the transaction profile (clause 2.5.2.2).
   Status execute(Transaction& txn) override {
+    customer_.prefetch(txn);
     Warehouse* warehouse;
     if (!found_or_die(txn.update(tables_.warehouse, warehouse_key(warehouse_), &warehouse),
                       "tpcc: a row of warehouse")) {

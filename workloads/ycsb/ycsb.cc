@@ -1,5 +1,6 @@
 // YCSB: one table, transactions of point reads, updates, inserts and scans.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -86,9 +87,8 @@ class YcsbClient : public Client {
   }
 
   Status execute(Transaction& txn) override {
-    prefetch(0, kPrefetchAhead);
     for (uint32_t i = 0; i < operations_.size(); ++i) {
-      prefetch(i + kPrefetchAhead, i + kPrefetchAhead + 1);
+      if (i % kPrefetchAhead == 0) prefetch(txn, i);
       const Operation& operation = operations_[i];
       const Status status = operate(txn, operation);
       if (status == Status::kAbort) return status;
@@ -202,10 +202,15 @@ class YcsbClient : public Client {
     return row;
   }
 
-  void prefetch(uint32_t from, uint32_t to) {
-    for (uint32_t i = from; i < std::min<size_t>(to, operations_.size()); ++i) {
-      table_.primary().prefetch(operations_[i].key);
+  // Prefetches the rows of the operations from `from` on. There is nothing to overlap for one.
+  void prefetch(Transaction& txn, uint32_t from) {
+    if (from + 1 >= operations_.size()) return;
+    std::array<Key, kPrefetchAhead> keys;
+    uint32_t count = 0;
+    for (uint32_t i = from; count < keys.size() && i < operations_.size(); ++i) {
+      keys[count++] = operations_[i].key;
     }
+    txn.prefetch(table_, {keys.data(), count});
   }
 
   Status operate(Transaction& txn, const Operation& operation) {
