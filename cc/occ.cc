@@ -68,20 +68,20 @@ class Occ final : public TransactionBase<Occ> {
     return NodeCheck::kAbort;
   }
 
-  bool read_tuple(Table& table, Tuple& tuple, const std::byte** row) {
+  bool read_tuple(Tuple& tuple, uint32_t bytes, const std::byte** row) {
     if (const Write* own = writes_.find(&tuple)) {
       *row = own->row;
       return true;
     }
-    std::byte* copy = rows_.allocate(table.row_bytes());
+    std::byte* copy = rows_.allocate(bytes);
     Version version;
-    if (!read_for_update(table, tuple, copy, &version)) return false;
+    if (!read_for_update(tuple, bytes, copy, &version)) return false;
     *row = version.absent() ? nullptr : copy;
     return true;
   }
 
-  bool read_for_update(Table& table, Tuple& tuple, std::byte* copy, Version* version) {
-    if (!try_load(table, tuple, copy, version) && !wait_to_load(table, tuple, copy, version)) {
+  bool read_for_update(Tuple& tuple, uint32_t bytes, std::byte* copy, Version* version) {
+    if (!try_load(tuple, bytes, copy, version) && !wait_to_load(tuple, bytes, copy, version)) {
       return false;
     }
     reads_.push_back({&tuple, version->word()});
@@ -111,18 +111,18 @@ class Occ final : public TransactionBase<Occ> {
   // if its worker has a core.
   static constexpr uint32_t kMaxRounds = 400;
 
-  static bool try_load(Table& table, Tuple& tuple, std::byte* copy, Version* version) {
+  static bool try_load(const Tuple& tuple, uint32_t bytes, std::byte* copy, Version* version) {
     *version = tuple.load_version();
     if (version->locked()) return false;
     if (copy == nullptr || version->absent()) return true;
-    load_row(copy, tuple.row(), table.row_bytes());
+    load_row(copy, tuple.row(), bytes);
     if (tuple.version.load(memory_order_relaxed) != version->word()) return false;
-    platform::racy_load_is_whole(tuple.row(), table.row_bytes());
+    platform::racy_load_is_whole(tuple.row(), bytes);
     return true;
   }
 
-  bool wait_to_load(Table& table, Tuple& tuple, std::byte* copy, Version* version) {
-    return spin_until(tuple, [&] { return try_load(table, tuple, copy, version); });
+  bool wait_to_load(const Tuple& tuple, uint32_t bytes, std::byte* copy, Version* version) {
+    return spin_until(tuple, [&] { return try_load(tuple, bytes, copy, version); });
   }
 
   static bool try_lock(Write& write) {

@@ -68,7 +68,8 @@ class Postings {
         const auto& posting = *static_cast<Posting*>(entry);
         if (posting.tuple == &tuple) return WalkStep::kContinue;
         const std::byte* other;
-        if (!owner_.self().read_tuple(table, *posting.tuple, &other)) return WalkStep::kAbort;
+        if (!owner_.self().read_tuple(*posting.tuple, table.row_bytes(), &other))
+          return WalkStep::kAbort;
         taken = taken || matches(schema, posting, other);
         return WalkStep::kContinue;
       });
@@ -78,11 +79,12 @@ class Postings {
     return insert(table, which, tuple, row) ? Status::kOk : Status::kAbort;
   }
 
-  // Reads the row of `posting`, and calls `visit` if it matches the posting.
-  WalkStep visit(Table& table, size_t which, const Posting& posting,
+  // Reads the first `bytes` bytes of the row of `posting`, and calls `visit` if the row matches the
+  // posting.
+  WalkStep visit(Table& table, size_t which, const Posting& posting, uint32_t bytes,
                  const Transaction::RowVisitor& visit) {
     const std::byte* row;
-    if (!owner_.self().read_tuple(table, *posting.tuple, &row)) return WalkStep::kAbort;
+    if (!owner_.self().read_tuple(*posting.tuple, bytes, &row)) return WalkStep::kAbort;
     if (!matches(table.schema().secondaries[which], posting, row)) return WalkStep::kContinue;
     return visit(posting.primary, row) ? WalkStep::kContinue : WalkStep::kStop;
   }

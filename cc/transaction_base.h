@@ -5,10 +5,11 @@
 // virtual. Its functions are
 //
 //   track_node(NodeVersion)         notes that the transaction depends on the keys in an index node
-//   read_tuple(table, tuple, &row)  reads a tuple, own writes included; row null: absent
-//   read_for_update(table, tuple, copy, &version)
+//   read_tuple(tuple, bytes, &row)  reads the first `bytes` bytes of a tuple's row, own writes
+//                                   included; row null: absent
+//   read_for_update(tuple, bytes, copy, &version)
 //                                   reads a tuple that the transaction will change; `copy` (may be
-//                                   null) receives the row
+//                                   null) receives the row's first `bytes` bytes
 //   prepare_blind_write(tuple, &version)
 //                                   prepares a change that does not depend on the row's bytes
 //   init_tuple(tuple)               prepares a new tuple that no other transaction can reach yet
@@ -51,10 +52,14 @@ class TransactionBase : public ProtocolTransaction {
   bool holds_locks() const final { return holds_locks_; }
 
   Status read(Table& table, Key key, const std::byte** row) final {
+    return read_head(table, key, table.row_bytes(), row);
+  }
+
+  Status read_head(Table& table, Key key, uint32_t bytes, const std::byte** row) final {
     Tuple* tuple;
     if (!find(table, key, &tuple)) return Status::kAbort;
     if (tuple == nullptr) return Status::kNotFound;
-    if (!self().read_tuple(table, *tuple, row)) return Status::kAbort;
+    if (!self().read_tuple(*tuple, bytes, row)) return Status::kAbort;
     return *row == nullptr ? Status::kNotFound : Status::kOk;
   }
 
@@ -65,7 +70,7 @@ class TransactionBase : public ProtocolTransaction {
     if (const Write* own = writes_.find(tuple)) return update_own_write(*own, row);
     std::byte* copy = rows_.allocate(table.row_bytes());
     Version version;
-    if (!self().read_for_update(table, *tuple, copy, &version)) return Status::kAbort;
+    if (!self().read_for_update(*tuple, table.row_bytes(), copy, &version)) return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
     *row = writes_.add(table, tuple, copy, true).row;
     postings_.track(table, *tuple, *row);
@@ -80,7 +85,7 @@ class TransactionBase : public ProtocolTransaction {
     Version version;
     if (!self().prepare_blind_write(*tuple, &version)) return Status::kAbort;
     // The absence of the row is something that the transaction has read.
-    if (version.absent() && !self().read_for_update(table, *tuple, nullptr, &version))
+    if (version.absent() && !self().read_for_update(*tuple, 0, nullptr, &version))
       return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
     *row = writes_.add(table, tuple, rows_.allocate(table.row_bytes()), true).row;
@@ -99,7 +104,7 @@ class TransactionBase : public ProtocolTransaction {
       return Status::kOk;
     }
     Version version;
-    if (!self().read_for_update(table, *tuple, nullptr, &version)) return Status::kAbort;
+    if (!self().read_for_update(*tuple, 0, nullptr, &version)) return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
     writes_.add(table, tuple, nullptr, true);
     return Status::kOk;
@@ -133,7 +138,7 @@ class TransactionBase : public ProtocolTransaction {
     if (own == nullptr) own = writes_.find(tuple);
     if (own == nullptr) {
       Version version;
-      if (!self().read_for_update(table, *tuple, nullptr, &version)) return Status::kAbort;
+      if (!self().read_for_update(*tuple, 0, nullptr, &version)) return Status::kAbort;
       if (!version.absent()) return Status::kExists;
       own = &writes_.add(table, tuple, nullptr, false);
     }
@@ -151,7 +156,7 @@ class TransactionBase : public ProtocolTransaction {
     return walk(table.primary(), low, high, descending, [&](Keyed* entry) {
       Tuple* tuple = Table::tuple_of(entry);
       const std::byte* row;
-      if (!self().read_tuple(table, *tuple, &row)) return WalkStep::kAbort;
+      if (!self().read_tuple(*tuple, table.row_bytes(), &row)) return WalkStep::kAbort;
       return row == nullptr || visit(tuple->key, row) ? WalkStep::kContinue : WalkStep::kStop;
     });
   }
@@ -160,14 +165,19 @@ class TransactionBase : public ProtocolTransaction {
                         const RowVisitor& visit) final {
     if (!postings_.post_moved()) return Status::kAbort;
     return walk(table.secondary(which), low, high, descending, [&](Keyed* entry) {
-      return postings_.visit(table, which, *static_cast<Posting*>(entry), visit);
+      return postings_.visit(table, which, *static_cast<Posting*>(entry), table.row_bytes(), visit);
     });
   }
 
   Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) final {
+    return read_secondary_head(table, which, key, table.row_bytes(), visit);
+  }
+
+  Status read_secondary_head(Table& table, size_t which, Key key, uint32_t bytes,
+                             const RowVisitor& visit) final {
     if (!postings_.post_moved()) return Status::kAbort;
     return walk_key(table.secondary(which), key, [&](Keyed* entry) {
-      return postings_.visit(table, which, *static_cast<Posting*>(entry), visit);
+      return postings_.visit(table, which, *static_cast<Posting*>(entry), bytes, visit);
     });
   }
 

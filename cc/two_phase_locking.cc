@@ -108,7 +108,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     return now == node.structure ? NodeCheck::kUnchanged : NodeCheck::kChanged;
   }
 
-  bool read_tuple(Table&, Tuple& tuple, const std::byte** row) {
+  bool read_tuple(Tuple& tuple, uint32_t, const std::byte** row) {
     if (!lock_shared(tuple.lock)) return false;
     if (const Write* own = writes_.find(&tuple)) {
       *row = own->row;
@@ -121,12 +121,12 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     return true;
   }
 
-  bool read_for_update(Table& table, Tuple& tuple, std::byte* copy, Version* version) {
+  bool read_for_update(Tuple& tuple, uint32_t bytes, std::byte* copy, Version* version) {
     if (!prepare_blind_write(tuple, version)) return false;
     note_read(*version);
     if (copy != nullptr && !version->absent()) {
-      load_row(copy, tuple.row(), table.row_bytes());
-      platform::racy_load_is_whole(tuple.row(), table.row_bytes());
+      load_row(copy, tuple.row(), bytes);
+      platform::racy_load_is_whole(tuple.row(), bytes);
     }
     return true;
   }

@@ -52,11 +52,20 @@ class Transaction {
 
   // Starts loading the rows of `keys`, which the transaction will soon access: then it waits for
   // memory once, and not once for each key. It reads none of them: the transaction depends on
-  // nothing, and locks nothing, because of this call.
-  static void prefetch(const Table& table, std::span<const Key> keys) { table.prefetch(keys); }
+  // nothing, and locks nothing, because of this call. `bytes` is as in read_head().
+  static void prefetch(const Table& table, std::span<const Key> keys, uint32_t bytes) {
+    table.prefetch(keys, bytes);
+  }
+  static void prefetch(const Table& table, std::span<const Key> keys) {
+    table.prefetch(keys, table.row_bytes());
+  }
 
   // Reads the row of `key`, this transaction's own writes included. kOk, kNotFound, kAbort.
   virtual Status read(Table& table, Key key, const std::byte** row) = 0;
+  // Reads at least the first `bytes` bytes of the row. The bytes after them must not be looked at.
+  virtual Status read_head(Table& table, Key key, uint32_t /*bytes*/, const std::byte** row) {
+    return read(table, key, row);
+  }
   // Reads the row of `key` to change it through `*row`. kOk, kNotFound, kAbort.
   virtual Status update(Table& table, Key key, std::byte** row) = 0;
   // Overwrites the whole row of `key` without reading it: the caller fills every byte of `*row`.
@@ -80,11 +89,21 @@ class Transaction {
                                 const RowVisitor& visit) = 0;
   // Visits all present rows with `key` in secondary index `which`, hash or ordered. kOk, kAbort.
   virtual Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) = 0;
+  // As read_secondary(), with rows as read_head() gives them. `bytes` must not be fewer than the
+  // index needs to compute its key from a row.
+  virtual Status read_secondary_head(Table& table, size_t which, Key key, uint32_t /*bytes*/,
+                                     const RowVisitor& visit) {
+    return read_secondary(table, which, key, visit);
+  }
 
   // Calls the functions above for a row type.
   template <class Row>
   Status read(Table& table, Key key, const Row** row) {
     return read(table, key, reinterpret_cast<const std::byte**>(row));
+  }
+  template <class Row>
+  Status read_head(Table& table, Key key, uint32_t bytes, const Row** row) {
+    return read_head(table, key, bytes, reinterpret_cast<const std::byte**>(row));
   }
   template <class Row>
   Status update(Table& table, Key key, Row** row) {

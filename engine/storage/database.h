@@ -57,9 +57,10 @@ class Table {
   size_t secondary_count() const { return secondaries_.size(); }
   Index& secondary(size_t which) { return *secondaries_[which]; }
 
-  // Starts loading the rows of `keys`, so that their misses overlap. Called in a transaction.
-  void prefetch(std::span<const Key> keys) const {
-    primary_->prefetch(keys, sizeof(Tuple) + row_bytes());
+  // Starts loading the first `bytes` bytes of the rows of `keys`, so that their misses overlap.
+  // Called in a transaction.
+  void prefetch(std::span<const Key> keys, uint32_t bytes) const {
+    primary_->prefetch(keys, sizeof(Tuple) + bytes);
   }
 
   // Returns a tuple that is in no index yet, absent, with sequence number 0.

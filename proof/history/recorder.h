@@ -34,9 +34,13 @@ class RecordingTransaction final : public Transaction {
 
   using Transaction::insert;
   using Transaction::read;
+  using Transaction::read_head;
   using Transaction::update;
   Status read(Table& table, Key key, const std::byte** row) override {
     return transaction_->read(table, key, row);
+  }
+  Status read_head(Table& table, Key key, uint32_t bytes, const std::byte** row) override {
+    return transaction_->read_head(table, key, bytes, row);
   }
   Status update(Table& table, Key key, std::byte** row) override;
   Status write(Table& table, Key key, std::byte** row) override;
@@ -51,6 +55,10 @@ class RecordingTransaction final : public Transaction {
   }
   Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) override {
     return transaction_->read_secondary(table, which, key, visit);
+  }
+  Status read_secondary_head(Table& table, size_t which, Key key, uint32_t bytes,
+                             const RowVisitor& visit) override {
+    return transaction_->read_secondary_head(table, which, key, bytes, visit);
   }
 
  private:

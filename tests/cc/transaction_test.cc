@@ -42,6 +42,24 @@ TEST_P(TransactionTest, SeesItsOwnWrites) {
   EXPECT_FALSE(rows.contains(30));
 }
 
+TEST_P(TransactionTest, TheHeadOfARowIsReadAsTheRowIs) {
+  constexpr uint32_t kValue = sizeof(int64_t);
+  const auto head = [&](Actor& t, Key key) {
+    const Row* row = nullptr;
+    const auto read = [&] { return t.txn->read_head(ordered(), key, kValue, &row); };
+    return t.step(read) == Status::kOk ? row->value : -1;
+  };
+  Actor t(world), writer(world);
+  EXPECT_EQ(head(t, 10), 1);
+  EXPECT_EQ(head(t, 11), -1) << "no such row";
+  EXPECT_EQ(t.add(ordered(), 20, 5), Status::kOk);
+  EXPECT_EQ(head(t, 20), 6) << "its own write";
+  EXPECT_EQ(writer.add(ordered(), 10, 1).status == Status::kOk && writer.commit(),
+            GetParam() == "occ")
+      << "a lock keeps what was read";
+  EXPECT_EQ(t.commit(), GetParam() != "occ") << "the row that was read has changed";
+}
+
 // A prefetch neither locks nor reads: another transaction changes the rows, and both commit.
 TEST_P(TransactionTest, APrefetchDependsOnNothing) {
   const std::vector<Key> keys = {0, 10, 20, 21};

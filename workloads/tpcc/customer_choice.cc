@@ -25,8 +25,8 @@ bool CustomerChoice::find(Transaction& txn) {
   if (!by_name_) return true;
   namesakes_.clear();
   const Key district = district_key(warehouse_, district_);
-  const Status status = txn.read_secondary(
-      terminal_.tables.customer, kByLastName, last_name_key(district, last_name_),
+  const Status status = txn.read_secondary_head(
+      terminal_.tables.customer, kByLastName, last_name_key(district, last_name_), kCustomerNames,
       [this](Key primary, const std::byte* row) {
         const auto* customer = reinterpret_cast<const Customer*>(row);
         if (std::memcmp(customer->last, last_name_, sizeof last_name_) == 0) {

@@ -49,8 +49,9 @@ class NewOrderType : public TransactionType {
   Status execute(Transaction& txn) override {
     prefetch(txn);
     const Warehouse* warehouse;
-    if (!found_or_die(txn.read(tables_.warehouse, warehouse_key(warehouse_), &warehouse),
-                      "tpcc: a row of warehouse")) {
+    if (!found_or_die(
+            txn.read_head(tables_.warehouse, warehouse_key(warehouse_), kWarehouseTax, &warehouse),
+            "tpcc: a row of warehouse")) {
       return Status::kAbort;
     }
     District* district;
@@ -61,7 +62,8 @@ class NewOrderType : public TransactionType {
     const uint32_t number = district->next_order++;
     const Customer* customer;
     if (!found_or_die(
-            txn.read(tables_.customer, customer_key(warehouse_, district_, customer_), &customer),
+            txn.read_head(tables_.customer, customer_key(warehouse_, district_, customer_),
+                          kCustomerDiscount, &customer),
             "tpcc: a row of customer")) {
       return Status::kAbort;
     }
@@ -103,7 +105,7 @@ class NewOrderType : public TransactionType {
       stocks[i] = stock_key(lines_[i].supply_warehouse, lines_[i].item);
     }
     const Key customer = customer_key(warehouse_, district_, customer_);
-    txn.prefetch(tables_.customer, {&customer, 1});
+    txn.prefetch(tables_.customer, {&customer, 1}, kCustomerDiscount);
     txn.prefetch(tables_.item, {items.data(), line_count_});
     txn.prefetch(tables_.stock, {stocks.data(), line_count_});
   }

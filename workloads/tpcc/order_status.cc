@@ -21,7 +21,7 @@ class OrderStatusType : public TransactionType {
   Status execute(Transaction& txn) override {
     if (!customer_.find(txn)) return Status::kAbort;
     const Customer* customer;
-    if (!found_or_die(txn.read(tables_.customer, customer_.key(), &customer),
+    if (!found_or_die(txn.read_head(tables_.customer, customer_.key(), kCustomerNames, &customer),
                       "tpcc: a row of customer")) {
       return Status::kAbort;
     }

@@ -125,6 +125,12 @@ inline constexpr bool kNoPadding = (std::has_unique_object_representations_v<Row
 static_assert(
     kNoPadding<Warehouse, District, Customer, History, Order, NewOrder, OrderLine, Item, Stock>);
 
+// How many bytes of a row have the columns that a transaction reads (Transaction::read_head).
+inline constexpr uint32_t kWarehouseTax = offsetof(Warehouse, name),
+                          kCustomerDiscount = offsetof(Customer, payments),
+                          kCustomerNames = offsetof(Customer, address),
+                          kStockQuantity = offsetof(Stock, orders);
+
 // The parts of a key are ordered from the most significant one, so that an ordered index keeps the
 // orders of a district together. check_flags() refuses scales whose numbers do not fit.
 inline constexpr uint32_t kWarehouseBits = 20, kDistrictBits = 4, kCustomerBits = 12,
