@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory_resource>
 #include <new>
 
 #include "engine/storage/index.h"
@@ -27,6 +28,8 @@ namespace logjam {
 namespace {
 
 constexpr double kMaxPerBucket = 3.0;
+// Lists of this many entries of a key need no memory from the heap.
+constexpr size_t kUsualEntries = 16;
 // The core itself fetches the rest of a long row when the row's first lines are read.
 constexpr size_t kMostPrefetched = 512;
 constexpr int kTagShift = 48;
@@ -199,11 +202,16 @@ class HashIndex final : public Index {
   void find_all(Key key, const NodeVisitor& visit) override {
     const uint64_t hash = hash_of(key);
     Bucket& bucket = bucket_of(hash);
-    std::vector<Keyed*> entries;
+    std::array<std::byte, kUsualEntries * 2 * sizeof(void*)> stack;
+    std::pmr::monotonic_buffer_resource memory(stack.data(), stack.size());
+    std::pmr::vector<Keyed*> entries(&memory);
+    entries.reserve(kUsualEntries);
     for (;;) {
       const uint64_t seen = begin_reading(bucket);
       any_in_chain_with_tag(bucket, tag_of(hash), [&](Keyed* entry) {
-        if (entry->key == key) entries.push_back(entry);
+        if (entry->key != key) return false;
+        entries.push_back(entry);
+        if constexpr (!kUnique) platform::prefetch(static_cast<const Posting*>(entry)->tuple);
         return false;
       });
       if (unchanged_since(bucket, seen)) {
