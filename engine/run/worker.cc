@@ -186,7 +186,7 @@ bool Worker::execute(PendingCommit* txn) {
   txn->erased = reclaimer_.committed(txn->point.queue);
   count_committed(txn);
   if (txn_->holds_locks()) keep_locks(txn);
-  pre_committed(std::move(*txn));
+  pre_committed(*txn);
   return true;
 }
 
@@ -208,7 +208,8 @@ void Worker::count_committed(PendingCommit* txn) {
   }
   counts().log_records.add(context_.log_records_written);
   context_.log_bytes = context_.log_records_written = 0;
-  if (txn->begun >= measure_start_) counts().execution.record(ticks() - txn->begun);
+  txn->ended = ticks();
+  if (txn->begun >= measure_start_) counts().execution.record(txn->ended - txn->begun);
 }
 
 // Leaves the transaction object with its locks to `*txn`, and takes another one.
@@ -219,13 +220,16 @@ void Worker::keep_locks(PendingCommit* txn) {
   spare_.pop_back();
 }
 
-void Worker::pre_committed(PendingCommit txn) {
+void Worker::pre_committed(PendingCommit& txn) {
+  // Without a log, a transaction is durable as soon as it has committed.
+  const bool waits_in_pipeline = !pipeline_.empty() || options_.commit == CommitPolicy::kAsync;
+  if (!waits_in_pipeline && scheme_.is_durable(txn.point)) return settle(txn, txn.ended);
   if (options_.commit == CommitPolicy::kSync && !scheme_.is_durable(txn.point)) {
     const ActivityScope scope(breakdown_, Activity::kFlushWait);
     scheme_.wait_durable(context_.id, txn.point);
   }
   if (options_.commit == CommitPolicy::kAsync) {
-    acknowledge(txn);
+    acknowledge(txn, ticks());
     if (txn.locks == nullptr && txn.erased == 0) return;
   }
   pipeline_.push(std::move(txn));
@@ -258,19 +262,24 @@ void Worker::back_off(uint32_t attempt) {
 }
 
 void Worker::acknowledge_durable() {
-  const bool any = pipeline_.acknowledge_durable([this](PendingCommit& txn) {
-    if (options_.commit != CommitPolicy::kAsync) acknowledge(txn);
-    release(txn);
-    if (txn.erased != 0) reclaimer_.durable(txn.point.queue, txn.erased);
-  });
-  if (any) note_oldest();
+  if (pipeline_.empty()) return;
+  if (pipeline_.acknowledge_durable([this](PendingCommit& txn) { settle(txn, ticks()); })) {
+    note_oldest();
+  }
 }
 
-void Worker::acknowledge(const PendingCommit& txn) {
+// Ends a transaction that is durable at `now`.
+void Worker::settle(PendingCommit& txn, uint64_t now) {
+  if (options_.commit != CommitPolicy::kAsync) acknowledge(txn, now);
+  release(txn);
+  if (txn.erased != 0) reclaimer_.durable(txn.point.queue, txn.erased);
+}
+
+void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
   client_->acknowledged(txn.number);
   if (timeline_ != nullptr) {
     timeline_->acknowledged_bytes.add(txn.log_bytes);
-    timeline_->commit.record(ticks() - txn.start);
+    timeline_->commit.record(now - txn.start);
   }
   if (control_.in(Phase::kDrain)) {  // after the measured time: no goodput
     count_late(txn);
@@ -278,7 +287,7 @@ void Worker::acknowledge(const PendingCommit& txn) {
   }
   counts().by_type[txn.type].transactions.add(1);
   if (txn.miss) counts().by_type[txn.type].misses.add(1);
-  if (txn.start >= measure_start_) counts().commit.record(ticks() - txn.start);
+  if (txn.start >= measure_start_) counts().commit.record(now - txn.start);
 }
 
 // Counts a transaction that was under way when the measured phase ended.

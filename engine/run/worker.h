@@ -70,6 +70,7 @@ class alignas(platform::kCacheLine) Worker {
     CommitPoint point;
     uint64_t start = 0;   // in an open loop the intended one
     uint64_t begun = 0;   // its first attempt
+    uint64_t ended = 0;   // its pre-commit
     uint64_t number = 0;  // in the client's history
     uint32_t type = 0;
     bool miss = false;
@@ -93,10 +94,11 @@ class alignas(platform::kCacheLine) Worker {
   void work_on() const;
   void count_committed(PendingCommit* txn);
   void keep_locks(PendingCommit* txn);
-  void pre_committed(PendingCommit txn);
+  void pre_committed(PendingCommit& txn);
   void back_off(uint32_t attempt);
   void acknowledge_durable();
-  void acknowledge(const PendingCommit& txn);
+  void settle(PendingCommit& txn, uint64_t now);
+  void acknowledge(const PendingCommit& txn, uint64_t now);
   void release(PendingCommit& txn);
   void note_oldest();
 
