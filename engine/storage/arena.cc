@@ -16,10 +16,11 @@ void* Arena::allocate(size_t bytes, size_t align) {
   return start;
 }
 
-void Arena::free(void* latest, size_t bytes) {
-  if (static_cast<std::byte*>(latest) + bytes != next_) return;
+bool Arena::free(void* latest, size_t bytes) {
+  if (static_cast<std::byte*>(latest) + bytes != next_) return false;
   next_ -= bytes;
   count(-bytes);
+  return true;
 }
 
 void Arena::refill(size_t bytes) {

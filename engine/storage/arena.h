@@ -20,11 +20,14 @@ class Arena {
   // power of two, at most 64. Ends the process with one sentence if the kernel has no memory left.
   void* allocate(size_t bytes, size_t align = 8);
   // Frees `latest`, which no other thread knows, if it is still the latest allocation; otherwise
-  // does nothing.
-  void free(void* latest, size_t bytes);
+  // does nothing, and returns false.
+  bool free(void* latest, size_t bytes);
   // Returns the bytes allocated so far. Any thread may call it: the number has one writer, and
   // publishes no other data.
   uint64_t allocated_bytes() const { return allocated_bytes_.load(platform::memory_order_relaxed); }
+
+  // Returns how often it was called before: the thread's visits to lists of free blocks.
+  uint32_t count_visit() { return visits_++; }
 
  private:
   // The first chunk is small and consists of ordinary pages, which is enough for most tests.
@@ -38,6 +41,7 @@ class Arena {
   int node_ = platform::kFirstTouch;
   std::byte* next_ = nullptr;
   std::byte* end_ = nullptr;
+  uint32_t visits_ = 0;
   platform::atomic<uint64_t> allocated_bytes_{0};
 };
 

@@ -120,7 +120,7 @@ class Tree final : public Index {
   bool remove(Key key, Keyed* entry, std::vector<Retired>* retired) override;
 
   void recycle(const Retired& node, const Arena& arena) override {
-    (node.kind == Retired::Kind::kLeaf ? free_leaves_ : free_inners_).free(node.memory, &arena);
+    (node.kind == Retired::Kind::kLeaf ? free_leaves_ : free_inners_).free(node.memory, arena);
   }
 
   void for_each(uint32_t part, uint32_t parts, FunctionRef<void(Keyed*)> visit) override {
@@ -426,7 +426,7 @@ class Tree final : public Index {
 
   template <class Node>
   static void* node_memory(FreeList& free_list, Arena& arena) {
-    void* block = free_list.allocate(&arena);
+    void* block = free_list.allocate(arena);
     return block != nullptr ? block : arena.allocate(sizeof(Node), alignof(Node));
   }
 

@@ -54,12 +54,16 @@ Table::Table(uint16_t id, TableSchema schema)
 }
 
 Tuple* Table::new_tuple(Key key, Arena& arena) {
-  void* memory = free_tuples_.allocate(&arena);
+  void* memory = free_tuples_.allocate(arena);
   if (memory == nullptr) {
     const size_t bytes = tuple_bytes(row_bytes());
     memory = arena.allocate(bytes, alignment_of(bytes));
   }
   return new (memory) Tuple(key, Version(0, true));
+}
+
+void Table::free(Tuple* tuple, Arena& arena) {
+  if (!arena.free(tuple, tuple_bytes(row_bytes()))) free_tuples_.free(tuple, arena);
 }
 
 namespace {
@@ -102,7 +106,7 @@ bool Table::remove_absent(Key key, uint64_t sequence, std::vector<Retired>* reti
 
 void Table::recycle(const Retired& retired, const Arena& arena) {
   if (retired.kind == Retired::Kind::kTuple) {
-    free_tuples_.free(retired.memory, &arena);
+    free_tuples_.free(retired.memory, arena);
   } else {
     primary_->recycle(retired, arena);
   }

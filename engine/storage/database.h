@@ -66,7 +66,7 @@ class Table {
   // Returns a tuple that is in no index yet, absent, with sequence number 0.
   Tuple* new_tuple(Key key, Arena& arena);
   // Frees a new tuple that did not enter the index.
-  void free(Tuple* tuple, const Arena& arena) { free_tuples_.free(tuple, &arena); }
+  void free(Tuple* tuple, Arena& arena);
   static Tuple* tuple_of(Keyed* primary_entry) { return static_cast<Tuple*>(primary_entry); }
   // Returns a posting of `tuple` for `row`, which is in no index yet.
   Posting* new_posting(size_t secondary, const Tuple& tuple, const std::byte* row,
