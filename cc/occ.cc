@@ -26,8 +26,8 @@
 #include <vector>
 
 #include "cc/transaction_base.h"
+#include "platform/back_off.h"
 #include "platform/racy_copy.h"
-#include "platform/spin.h"
 
 namespace logjam {
 namespace {
@@ -163,12 +163,11 @@ class Occ final : public TransactionBase<Occ> {
 template <class Try>
 bool Occ::spin_until(const Tuple& tuple, const Try& attempt) {
   const ActivityScope scope(*context_.breakdown, Activity::kLockWait);
-  for (platform::SpinWait wait; wait.rounds() < kMaxRounds && !tuple.load_version().removed();) {
+  for (platform::BackOff wait; wait.rounds() < kMaxRounds;) {
     wait.once();
     if (attempt()) return true;
-    constexpr uint32_t kAcknowledgeEvery = 64;
-    if (wait.rounds() % kAcknowledgeEvery == 0 && context_.acknowledge_durable)
-      context_.acknowledge_durable();
+    if (tuple.load_version().removed()) break;
+    if (wait.waits_longest() && context_.acknowledge_durable) context_.acknowledge_durable();
   }
   return fail(AbortReason::kLockBusy);
 }

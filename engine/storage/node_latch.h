@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "engine/storage/index.h"
+#include "platform/back_off.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -13,7 +14,7 @@ namespace logjam {
 // The order is seq_cst, because an insert's gate then loads the node's lock (proof in
 // cc/two_phase_locking.cc).
 inline uint64_t latch(IndexNode& node) {
-  platform::SpinWait wait;
+  platform::BackOff wait;
   for (;;) {
     uint64_t word = node.structure.load(platform::memory_order_relaxed);
     if ((word & IndexNode::kLatched) == 0 &&
