@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
+#include "platform/atomic.h"
 #include "platform/racy_copy.h"
 
 namespace logjam {
@@ -66,12 +68,19 @@ inline void load_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
     platform::racy_load(to, from, row_bytes);
   }
 }
-// Overwrites a row that another thread may be reading, in the same way.
+// Overwrites a row that another thread may be reading, in the same way. The caller is the only
+// writer. Lines that do not change are not stored: a core that has read them keeps them, and none
+// of them has to be written back to memory.
 inline void store_row(std::byte* to, const std::byte* from, uint32_t row_bytes) {
-  if (row_bytes <= 8) {
-    platform::racy_store(to, from, 8);
-  } else {
-    platform::racy_store(to, from, row_bytes);
+  if (row_bytes <= 8) return platform::racy_store(to, from, 8);
+  for (size_t left = row_bytes; left > 0;) {
+    const size_t to_end_of_line =
+        platform::kCacheLine - reinterpret_cast<uintptr_t>(to) % platform::kCacheLine;
+    const size_t bytes = std::min(left, to_end_of_line);
+    if (std::memcmp(to, from, bytes) != 0) platform::racy_store(to, from, bytes);
+    to += bytes;
+    from += bytes;
+    left -= bytes;
   }
 }
 
