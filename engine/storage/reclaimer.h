@@ -46,6 +46,7 @@ namespace logjam {
 class Epochs {
  public:
   explicit Epochs(uint32_t workers) : worker_epochs_(workers) {}
+  uint32_t workers() const { return static_cast<uint32_t>(worker_epochs_.size()); }
 
   // Reports that the calling worker is between two transactions: it holds no reference to anything
   // in a table.
