@@ -20,6 +20,8 @@ struct Write {
   std::byte* row;    // a private copy of what the row will be; null: it will be absent
   uint64_t version;  // OCC: the word before the lock; after install(), the word that unlocks
   bool was_present;  // the row was present before this transaction
+  // The transaction has not read what it overwrites.
+  bool blind = false;
 
   // Returns whether the commit changes the row. It does not if this transaction inserted and erased
   // the row, or if a unique secondary index refused the insert.

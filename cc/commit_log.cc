@@ -3,32 +3,12 @@
 #include <algorithm>
 #include <string>
 
+#include "logging/format/range_image.h"
 #include "platform/fatal.h"
 
 namespace logjam {
 
 static_assert(Version::kSequenceMask == (uint64_t{1} << kSequenceBits) - 1);
-
-namespace {
-
-LoggedWrite logged(const Write& write, LogRecords granularity) {
-  LoggedWrite out;
-  out.header.table = write.table->id();
-  out.header.op = write.op();
-  out.header.image = WriteImage::kAfter;
-  out.header.row_bytes = write.table->row_bytes();
-  out.header.key = write.tuple->key;
-  out.after = write.row;
-  // The before image is the row in place. No other transaction may write the row now, and this
-  // transaction writes it only after the record is published.
-  if (granularity == LogRecords::kOperation && write.was_present) {
-    out.header.image = WriteImage::kBeforeAndAfter;
-    out.before = write.tuple->row();
-  }
-  return out;
-}
-
-}  // namespace
 
 CommitLog::CommitLog(WorkerContext& context)
     : context_(context),
@@ -89,6 +69,44 @@ CommitPoint CommitLog::commit_read_only(const Dependencies& deps) {
   return log_.commit_read_only(context_.id, deps);
 }
 
+// Returns the write as it is logged. The result may point into ranges_.
+//
+// The before image, and what the ranges are compared with, is the row in place. No other
+// transaction may write the row now: its tuple is locked, also while OCC has not validated yet. And
+// this transaction writes the row only after the record is published. So the tuple's version is the
+// one that the ranges change. If the private copy was made from another one, then the validation
+// fails, and the record becomes void.
+//
+// A blind write must not depend on the version that it overwrites, which may be lost (kWriteOnly).
+// So it is logged as a row.
+LoggedWrite CommitLog::logged(const Write& write) {
+  LoggedWrite out;
+  out.header.table = write.table->id();
+  out.header.op = write.op();
+  out.header.image = WriteImage::kAfter;
+  out.header.image_bytes = write.table->row_bytes();
+  out.header.key = write.tuple->key;
+  out.after = write.row;
+  if (!write.was_present) return out;
+  const std::byte* before = write.tuple->row();
+  if (context_.options.log_ranges && write.row != nullptr && !write.blind) {
+    if (ranges_.size() < out.header.image_bytes) ranges_.resize(out.header.image_bytes);
+    const uint32_t bytes = encode_ranges(write.tuple->load_version().sequence(), before, write.row,
+                                         out.header.image_bytes, ranges_.data());
+    if (bytes != 0) {
+      out.header.image = WriteImage::kRanges;
+      out.header.image_bytes = bytes;
+      out.after = ranges_.data();
+      return out;
+    }
+  }
+  if (context_.options.log_records == LogRecords::kOperation) {
+    out.header.image = WriteImage::kBeforeAndAfter;
+    out.before = before;
+  }
+  return out;
+}
+
 // Leaves in record_ the record that will commit the transaction.
 void CommitLog::stage(const Dependencies& deps, std::span<const Write> writes) {
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
@@ -96,7 +114,7 @@ void CommitLog::stage(const Dependencies& deps, std::span<const Write> writes) {
     record_.add(command(writes));
   } else if (context_.options.log_records == LogRecords::kTransaction) {
     for (const Write& write : writes) {
-      if (write.changes()) record_.add(logged(write, LogRecords::kTransaction));
+      if (write.changes()) record_.add(logged(write));
     }
   } else {
     log_operations(deps, writes);
@@ -110,7 +128,7 @@ void CommitLog::log_operations(Dependencies deps, std::span<const Write> writes)
   for (const Write& write : writes) {
     if (!write.changes()) continue;
     record_.start();
-    record_.add(logged(write, LogRecords::kOperation));
+    record_.add(logged(write));
     log_staged(deps, RecordKind::kOperation);
   }
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "cc/access_set.h"
 #include "engine/protocol.h"
@@ -60,6 +61,7 @@ class CommitLog {
   CommitPoint commit_read_only(const Dependencies& deps);
 
  private:
+  LoggedWrite logged(const Write& write);
   void stage(const Dependencies& deps, std::span<const Write> writes);
   void log_operations(Dependencies deps, std::span<const Write> writes);
   void log_staged(const Dependencies& deps, RecordKind kind);
@@ -77,6 +79,7 @@ class CommitLog {
   uint64_t txn_ = 0;
   uint8_t flags_ = 0;  // of all records of the transaction
   StagedRecord record_;
+  std::vector<std::byte> ranges_;  // the range image of the write that is being encoded
   LogReservation reservation_;
 };
 

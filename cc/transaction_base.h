@@ -88,7 +88,9 @@ class TransactionBase : public ProtocolTransaction {
     if (version.absent() && !self().read_for_update(*tuple, 0, nullptr, &version))
       return Status::kAbort;
     if (version.absent()) return Status::kNotFound;
-    *row = writes_.add(table, tuple, rows_.allocate(table.row_bytes()), true).row;
+    Write& own = writes_.add(table, tuple, rows_.allocate(table.row_bytes()), true);
+    own.blind = true;
+    *row = own.row;
     postings_.track(table, *tuple, nullptr);
     return Status::kOk;
   }

@@ -9,7 +9,7 @@ constexpr RowColumn kColumns[] = {
     {"workload", "run recover dump", "the workload; of a log, the workload of its run"},
     {"scale", "run recover",
      "the workload's mix, size and distributions; of YCSB and oltp also the rows that a "
-     "transaction writes, and their bytes in the log, which has whole rows"},
+     "transaction writes, and their bytes in a log of whole rows"},
     {"cc", "run recover",
      "the concurrency control protocol; of `recover`, empty unless it executed commands"},
     {"sync", "micro", "with `--sync`: the atomic operation or the lock; such rows have no log"},
@@ -24,7 +24,8 @@ constexpr RowColumn kColumns[] = {
      "why the measured window shows no rate: executed and acknowledged transactions differ by 5 %, "
      "the p99 is above a third of the window, or its halves differ by 10 %; empty: none of these"},
     {"elr", "run", "whether locks are released before the commit is durable (`--locks`)"},
-    {"log_records", "run recover dump", "the granularity of log records"},
+    {"log_records", "run recover dump",
+     "the granularity of log records; with `,range` they hold changed bytes in place of rows"},
     {"device", "run recover micro dump", "the log's device"},
     {"streams", "recover dump", "streams of the log"},
     {"directories", "recover dump", "directories of the log"},

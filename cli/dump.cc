@@ -9,6 +9,7 @@
 #include "cli/dependencies.h"
 #include "engine/recovery/log_chain.h"
 #include "logging/format/log_reader.h"
+#include "logging/format/range_image.h"
 #include "platform/fatal.h"
 #include "platform/flag_list.h"
 #include "platform/text.h"
@@ -70,6 +71,13 @@ void print_image(const char* name, const std::byte* image, uint32_t bytes) {
   if (shown < bytes) std::printf("...");
 }
 
+void print_ranges(RangeImage image) {
+  std::printf(" changes version %lu", image.version());
+  for (Range range; image.next(&range);) {
+    print_image(("from " + std::to_string(range.offset)).c_str(), range.bytes, range.length);
+  }
+}
+
 // Prints the position up to which a stream was certainly durable, if it is known.
 void print_durable(uint64_t position) {
   if (position != 0) std::printf(", durable %lu", position);
@@ -101,10 +109,15 @@ void print_record(const RecordHeader& record, uint64_t position) {
   RecordBody body(record);
   LoggedWrite write;
   while (body.next(&write)) {
-    std::printf("%16s%s table %u key %lu row %u bytes", "", name_of(write.header.op),
-                write.header.table, write.header.key, write.header.row_bytes);
-    print_image("after", write.after, write.header.row_bytes);
-    print_image("before", write.before, write.header.row_bytes);
+    std::printf("%16s%s table %u key %lu %s %u bytes", "", name_of(write.header.op),
+                write.header.table, write.header.key, write.has_ranges() ? "ranges" : "row",
+                write.header.image_bytes);
+    if (write.has_ranges()) {
+      print_ranges(RangeImage(write.image()));
+    } else {
+      print_image("after", write.after, write.header.image_bytes);
+      print_image("before", write.before, write.header.image_bytes);
+    }
     std::printf("\n");
   }
 }

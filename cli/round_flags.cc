@@ -137,8 +137,12 @@ RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::s
   flags.emplace_back("log", log);
   flags.emplace_back("cc", draw_protocol(draws, protocol));
   give("commit", draws.one_of({"sync", "pipelined", "pipelined", "async"}));
-  const std::string records = draws.one_of({"txn", "op"});
-  give("log_records", commands ? "txn" : records);
+  const std::string records = draws.one_of({"txn", "op", "txn,range", "op,range"});
+  if (commands) {
+    flags.emplace_back("log_records", "txn");  // a command has no parts, also if they are given
+  } else {
+    give("log_records", records);
+  }
   give("threads", draws.number_of({2, 2, 3, 4}));
   const std::string transactions = draws.number_of({2, 5, 10, 30});
   give("pipeline_depth", draws.number_of({1, 4, 16}));

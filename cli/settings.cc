@@ -27,7 +27,8 @@ DEFINE_string(
     "transaction work N microseconds more while it holds its locks, as slower engines do");
 DEFINE_string(log_records, "txn",
               "records of a transaction: txn or op; txn: one; op: one for its begin, one for each "
-              "write, one for its commit");
+              "write, one for its commit; with ,range (txn,range) a write that has read its row "
+              "logs only the bytes that it changes, and the version that they change");
 DEFINE_uint64(seed, 1,
               "seed of all random numbers; a run that continues a log draws other numbers from the "
               "same seed");
@@ -68,8 +69,10 @@ RunOptions run_options() {
   if (locks("early") + locks("write") + locks("all") > 1) {
     refuse("--locks=" + FLAGS_locks + " has two choices; it takes one of early, write and all");
   }
-  if (FLAGS_log_records != "txn" && FLAGS_log_records != "op") {
-    refuse("--log_records=" + FLAGS_log_records + " is not a granularity; txn and op are");
+  constexpr std::string_view kRecords[] = {"txn", "op", "txn,range", "op,range"};
+  if (std::ranges::find(kRecords, FLAGS_log_records) == std::end(kRecords)) {
+    refuse("--log_records=" + FLAGS_log_records +
+           " is not a granularity; txn and op are, and both can be followed by ,range");
   }
   RunOptions options;
   options.threads = FLAGS_threads;
@@ -80,7 +83,8 @@ RunOptions run_options() {
   options.keep_read_locks = locks("all") != 0;
   options.hold_ns = static_cast<uint64_t>(locks("hold_us")) * 1000;
   options.log_records =
-      FLAGS_log_records == "op" ? LogRecords::kOperation : LogRecords::kTransaction;
+      FLAGS_log_records.starts_with("op") ? LogRecords::kOperation : LogRecords::kTransaction;
+  options.log_ranges = FLAGS_log_records.ends_with(",range");
   options.seed = FLAGS_seed;
   options.transactions = FLAGS_transactions;
   options.rate = FLAGS_rate;
@@ -119,10 +123,18 @@ Settings run_settings() {
   }
   refuse_if(check_commands(*settings.workload, *settings.scheme));
   if (settings.scheme->traits.commands) {
-    if (FLAGS_log_records == "op") {
+    if (settings.run.log_records == LogRecords::kOperation) {
       refuse("--log=" + FLAGS_log +
              " writes one command a transaction, which --log_records=op cannot split");
     }
+    if (settings.run.log_ranges) {
+      refuse("--log=" + FLAGS_log + " logs no rows, of which --log_records=" + FLAGS_log_records +
+             " could log the changed bytes");
+    }
+  }
+  if (settings.run.log_ranges && !settings.scheme->unsafe().empty()) {
+    refuse("--log_records=" + FLAGS_log_records + " changes versions of rows that a log with " +
+           settings.scheme->unsafe() + " may lose");
   }
   describe_run(settings, &settings.log.header);
   if (settings.run.commit == CommitPolicy::kAsync) settings.unsafe = "async";

@@ -46,6 +46,7 @@ struct RunOptions {
   bool keep_read_locks = false;  // without early lock release: rows only read stay locked, too
   uint64_t hold_ns = 0;          // of work that each transaction adds while it holds its locks
   LogRecords log_records = LogRecords::kTransaction;
+  bool log_ranges = false;  // only the changed bytes of a row
   uint64_t seed = 1;
   // Each worker ends after this many; 0: only time ends the run. A run with this option has no
   // warm-up, since the workers might end in it.

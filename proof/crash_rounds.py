@@ -30,7 +30,7 @@ def arguments():
     parser.add_argument("--lives", action="store_true",
                         help="play rounds of three to five lives, with checkpoints (lives_round.h)")
     parser.add_argument("--scheme",
-                        help="play only this scheme's rounds: some 24 of 468 consecutive seeds")
+                        help="play only this scheme's rounds: some 48 of 924 consecutive seeds")
     parser.add_argument("--build", default="build", help="the binaries' directory, under the root")
     parser.add_argument("--out", help="append everything the rounds print to this file")
     given = parser.parse_args()

@@ -56,7 +56,9 @@ def record(logjam, directory, scheme, device, protocol, seed):
     log = os.path.join(directory, "log")
     shutil.rmtree(log, ignore_errors=True)
     os.makedirs(log)
-    granularity = "txn" if scheme == "command" else draw.choice(["txn", "op"])
+    granularity = draw.choice(["txn", "op", "txn,range", "op,range"])
+    if scheme == "command":
+        granularity = "txn"
     run = [logjam, "run", "--workload=ledger", f"--log={scheme}", f"--cc={protocol}",
            f"--wal_dir={log}", f"--history={history}", "--history_mb=4", f"--seed={seed}",
            f"--commit={draw.choice(['sync', 'pipelined'])}", f"--log_records={granularity}",

@@ -57,9 +57,9 @@ def play(logjam, directory, workload, scales, scheme, device, protocol, seed):
     Returns the round's row, and the command lines with the programs' output."""
     draw = random.Random(seed)
     commit = draw.choice(["sync", "pipelined"])
-    records = draw.choice(["txn", "op"])
+    records = draw.choice(["txn", "op", "txn,range", "op,range"])
     if scheme == "command":
-        records = "txn"  # a command cannot be split into operations
+        records = "txn"  # a command has no operations and no ranges
     moment = draw.uniform(0.02, 0.8)
     # A kill from outside usually finds the workers waiting. One from inside, right after an
     # acknowledgement, finds work that is not yet durable.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "logging/format/range_image.h"
 #include "logging/format/record.h"
 #include "platform/atomic.h"
 #include "platform/racy_copy.h"
@@ -9,6 +10,8 @@
 
 namespace logjam {
 namespace {
+
+constexpr const char* kContradiction = "a record with a valid checksum contradicts itself";
 
 // Sets the lock bit. Returns the version from before.
 Version lock(Tuple& tuple) {
@@ -38,10 +41,12 @@ void Applier::apply(const BodiesToApply::Body& body, Arena& arena) {
   RecordBody writes(*body.record);
   LoggedWrite write;
   while (writes.next(&write)) apply(write, body.sequence, arena);
-  if (!writes.well_formed()) fail("a record with a valid checksum contradicts itself");
+  if (!writes.well_formed()) fail(kContradiction);
 }
 
-std::string Applier::error() const {
+std::string Applier::finish() {
+  const std::string lacking = waiting_.drop_all(database_);
+  if (!lacking.empty()) fail(lacking);
   platform::lock_guard<platform::mutex> hold(mutex_);
   return error_;
 }
@@ -58,23 +63,46 @@ void Applier::prefetch(const RecordHeader& record) const {
 
 void Applier::apply(const LoggedWrite& write, uint64_t sequence, Arena& arena) {
   Table* table = database_.table(write.header.table);
-  if (table == nullptr || table->row_bytes() != write.header.row_bytes) {
+  const bool ranges = write.has_ranges();
+  if (table == nullptr || (!ranges && table->row_bytes() != write.header.image_bytes)) {
     fail("a record writes table " + std::to_string(write.header.table) + " with rows of " +
-         std::to_string(write.header.row_bytes) + " bytes, which this workload does not have");
+         std::to_string(write.header.image_bytes) + " bytes, which this workload does not have");
     return;
   }
-  const bool erase = write.header.op == WriteOp::kErase;
   Tuple* tuple = table->find_or_create(write.header.key, arena);
-  const Version before = lock(*tuple);
-  if (sequence <= before.sequence()) {
-    tuple->version.store(before.word(), platform::memory_order_release);
-    return;
+  Version now = lock(*tuple);
+  if (sequence > now.sequence()) {
+    const uint64_t changes = ranges ? RangeImage(write.image()).version() : 0;
+    if (ranges && (changes != now.sequence() || now.absent())) {
+      waiting_.add(*tuple, changes, sequence, write.image());
+    } else {
+      now = store(*table, *tuple, write, sequence, arena);
+    }
   }
-  if (!erase) {
-    platform::racy_store(tuple->row(), write.after, write.header.row_bytes);
-    if (table->secondary_count() > 0) table->index_row(tuple, write.after, arena);
+  tuple->version.store(now.word(), platform::memory_order_release);
+}
+
+// Writes the row, and then changes it by the ranges that have waited for that. Returns the row's
+// version. The caller holds the tuple's lock bit.
+Version Applier::store(Table& table, Tuple& tuple, const LoggedWrite& write, uint64_t sequence,
+                       Arena& arena) {
+  if (write.has_ranges()) {
+    change(table, tuple, write.image(), arena);
+  } else if (write.header.op != WriteOp::kErase) {
+    platform::racy_store(tuple.row(), write.after, write.header.image_bytes);
+    if (table.secondary_count() > 0) table.index_row(&tuple, write.after, arena);
   }
-  tuple->version.store(Version(sequence, erase).word(), platform::memory_order_release);
+  Version now(sequence, write.header.op == WriteOp::kErase);
+  for (auto next = waiting_.take(tuple, now); next.image; next = waiting_.take(tuple, now)) {
+    change(table, tuple, *next.image, arena);
+    now = Version(next.sequence, false);
+  }
+  return now;
+}
+
+void Applier::change(Table& table, Tuple& tuple, std::span<const std::byte> ranges, Arena& arena) {
+  if (!apply_ranges(RangeImage(ranges), tuple.row(), table.row_bytes())) fail(kContradiction);
+  if (table.secondary_count() > 0) table.index_row(&tuple, tuple.row(), arena);
 }
 
 void Applier::fail(std::string why) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "engine/recovery/applier.h"
 #include "engine/recovery/recovery_progress.h"
@@ -17,20 +18,37 @@ namespace {
 // thread; number `which` begins with another stream than its neighbours. It waits only for the
 // streams' readers, never for another applier, so appliers may also run one after the other; later
 // ones then find nothing.
-void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which) {
+//
+// While more than `most_waiting_bytes` of ranges wait, it takes from the stream that has reached
+// the smallest number. If the numbers of each stream grow, all that this stream's ranges change has
+// been taken before, so no more of them wait. An empty queue is about to be filled, because its
+// reader waits for nobody. A batch that depends on unread parts of other streams is passed by, and
+// the next stream is asked: so a reader that waits for an applier finds one.
+void apply_in_parallel(StreamReplays& streams, Applier& applier, uint32_t which,
+                       uint64_t most_waiting_bytes) {
+  using Next = StreamReplay::Next;
   Arena arena;
   BodiesToApply ready;
+  std::vector<std::pair<uint64_t, size_t>> order(streams.size());
   for (size_t done = 0; done < streams.size();) {
     done = 0;
     bool idle = true;
+    const bool crowded = applier.waiting_bytes() > most_waiting_bytes;
     for (size_t i = 0; i < streams.size(); ++i) {
-      StreamReplay& stream = *streams[(which + i) % streams.size()];
+      const size_t stream = (which + i) % streams.size();
+      order[i] = {crowded ? streams[stream]->reached() : i, stream};
+    }
+    std::ranges::sort(order);
+    for (const auto& [reached, s] : order) {
+      StreamReplay& stream = *streams[s];
       auto next = stream.next(&ready);
-      for (; next == StreamReplay::Next::kTaken; next = stream.next(&ready)) {
+      for (; next == Next::kTaken; next = stream.next(&ready)) {
         applier.apply(ready, arena);
         idle = false;
+        if (applier.waiting_bytes() > most_waiting_bytes) break;
       }
-      if (next == StreamReplay::Next::kDone) ++done;
+      if (next == Next::kDone) ++done;
+      if (crowded && (next == Next::kTaken || next == Next::kUnread)) break;
     }
     if (idle && done < streams.size()) platform::sleep_ns(kRecoveryNapNs);
   }
@@ -49,7 +67,7 @@ struct Head {
     record = 0;
     while (true) {
       const auto next = stream->oldest(&batch);
-      if (next != StreamReplay::Next::kLater) return next == StreamReplay::Next::kTaken;
+      if (next != StreamReplay::Next::kUnread) return next == StreamReplay::Next::kTaken;
       platform::sleep_ns(kRecoveryNapNs);
     }
   }
@@ -103,15 +121,16 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
     result.error = replays.back()->reader().error();
     if (!result.error.empty()) return result;
   }
-  Applier applier(database);
+  Applier applier(database, &meter);
   // Readers block on their files and wait for appliers, so each has a thread of its own.
   std::vector<platform::thread> readers;
   for (auto& replay : replays) readers.emplace_back([&replay] { replay->read(); });
   if (merged) {
     apply_merged(replays, progress, applier);
   } else {
-    platform::parallel_for_parts(
-        threads, threads, [&](uint32_t which) { apply_in_parallel(replays, applier, which); });
+    platform::parallel_for_parts(threads, threads, [&](uint32_t which) {
+      apply_in_parallel(replays, applier, which, share.most_waiting_bytes);
+    });
   }
   for (auto& reader : readers) reader.join();
 
@@ -127,7 +146,7 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
     result.incomplete += assembler.open_transactions();
   }
   result.most_memory = meter.most();
-  result.error = applier.error();
+  result.error = applier.finish();
   result.seconds = static_cast<double>(platform::now_ns() - start) * 1e-9;
   return result;
 }

@@ -3,7 +3,8 @@
 // cut, too. So it is applied at once, and only the other records are held in memory until more is
 // known (recovery_progress.h). Each stream is read once, except for what has no room in memory
 // until then: that is read twice (stream_replay.h). Of all writes to a row the one with the largest
-// sequence number wins (applier.h), so threads apply in any order.
+// sequence number wins, and a range waits for the version that it changes (applier.h), so threads
+// apply in any order.
 #pragma once
 
 #include <cstdint>

@@ -79,11 +79,14 @@ void StreamReplay::report_ahead() {
 
 StreamReplay::Next StreamReplay::next(BodiesToApply* ready) {
   platform::lock_guard<platform::mutex> hold(mutex_);
-  if (held_.empty()) return ended_ && kept_ == read_ ? Next::kDone : Next::kLater;
+  if (held_.empty()) return ended_ && kept_ == read_ ? Next::kDone : Next::kUnread;
   const RecoveryProgress::Known known = progress_.known();
   if (!is_certain(known) && !known.final) return Next::kLater;
   const RecordBatch& batch = held_.front().batch;
   *ready = assembler_.take(batch, *known.cut);
+  for (const auto& body : ready->bodies) {
+    platform::atomic_max(reached_, body.sequence, platform::memory_order_relaxed);
+  }
   held_bytes_ -= bytes_of(batch);
   held_.pop_front();
   report_ahead();
@@ -92,7 +95,7 @@ StreamReplay::Next StreamReplay::next(BodiesToApply* ready) {
 
 StreamReplay::Next StreamReplay::oldest(const RecordBatch** batch) {
   platform::lock_guard<platform::mutex> hold(mutex_);
-  if (held_.empty()) return ended_ && kept_ == read_ ? Next::kDone : Next::kLater;
+  if (held_.empty()) return ended_ && kept_ == read_ ? Next::kDone : Next::kUnread;
   *batch = &held_.front().batch;
   return Next::kTaken;
 }

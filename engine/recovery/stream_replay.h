@@ -42,6 +42,7 @@
 #include "engine/recovery/transaction_assembler.h"
 #include "logging/format/log_reader.h"
 #include "logging/recovery_rule.h"
+#include "platform/atomic.h"
 #include "platform/mutex.h"
 
 namespace logjam {
@@ -52,9 +53,10 @@ inline constexpr uint64_t kRecoveryNapNs = 50'000;
 class StreamReplay {
  public:
   enum class Next : uint8_t {
-    kTaken,  // bodies to apply
-    kLater,  // nothing is read, or the next batch depends on unread parts of other streams
-    kDone,   // all of the stream has been taken
+    kTaken,   // bodies to apply
+    kUnread,  // nothing is read
+    kLater,   // the next batch depends on unread parts of other streams
+    kDone,    // all of the stream has been taken
   };
 
   // Replays stream `stream` of `files`, each file read at its pace in `paces`, in its `share` of
@@ -71,6 +73,9 @@ class StreamReplay {
   // Takes the next bodies, in log order. Any thread may call it at any time; it never waits for
   // the file or for another stream.
   Next next(BodiesToApply* ready);
+
+  // Returns the largest sequence number that next() has taken. Any thread may call it.
+  uint64_t reached() const { return reached_.load(platform::memory_order_relaxed); }
 
   // Sets `batch` to the oldest batch, which has a record, and returns kTaken. The batch lives until
   // drop_oldest(). A merge calls this function and the next two, on one thread, in place of next().
@@ -117,6 +122,8 @@ class StreamReplay {
   uint64_t held_bytes_ = 0;
   uint64_t read_, kept_;  // the positions up to which the stream is read, and batches were kept
   bool ended_ = false;    // all is read
+  // Stored under mutex_. It decides only which stream an applier takes from first.
+  platform::atomic<uint64_t> reached_{0};
 };
 
 using StreamReplays = std::vector<std::unique_ptr<StreamReplay>>;

@@ -49,8 +49,9 @@ struct Keyed {
 // Protocol. `version` is stored, with release and after the row's bytes, by the transaction that
 // holds its lock bit (OCC) or the exclusive row lock (2PL). Readers load it with acquire before
 // they copy the bytes and, under OCC, again afterwards. `lock` is a RowLock word (cc/row_lock.h),
-// which OCC does not use. `key` never changes. A tuple that was removed from its index stays locked
-// in both ways (Version::kRemoved, kLockedForever) until its memory is used again.
+// which OCC does not use; while a log is replayed it holds what waits at the tuple
+// (engine/recovery/waiting_ranges.h). `key` never changes. A tuple that was removed from its index
+// stays locked in both ways (Version::kRemoved, kLockedForever) until its memory is used again.
 struct Tuple : Keyed {
   platform::atomic<uint64_t> version;
   platform::atomic<uint64_t> lock;

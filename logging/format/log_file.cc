@@ -20,7 +20,7 @@ using platform::files;
 
 namespace {
 
-constexpr std::string_view kFirstLine = "logjam log 3";
+constexpr std::string_view kFirstLine = "logjam log 4";
 constexpr std::string_view kFlagPrefix = "flag.";
 constexpr std::string_view kNamePrefix = "stream-", kNameSuffix = ".log.db";
 

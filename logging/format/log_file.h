@@ -1,6 +1,6 @@
 // The first block of every log file. It says in text to which run the file belongs (R6).
 //
-//   logjam log 3
+//   logjam log 4
 //   scheme=centr
 //   ...one key=value a line...
 //   end <XXH3-64 of all lines before, in hex>

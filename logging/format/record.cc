@@ -53,12 +53,13 @@ bool RecordBody::next(LoggedWrite* write) {
   if (!well_formed_ || room < sizeof(WriteHeader)) return well_formed_ = false;
   std::memcpy(&write->header, next_, sizeof(WriteHeader));
   const WriteHeader& header = write->header;
-  const bool known =
-      header.op >= WriteOp::kUpdate && header.op <= WriteOp::kErase &&
-      (header.image == WriteImage::kAfter || header.image == WriteImage::kBeforeAndAfter);
+  const bool known = header.op >= WriteOp::kUpdate && header.op <= WriteOp::kErase &&
+                     header.image >= WriteImage::kAfter && header.image <= WriteImage::kRanges;
+  const bool has_version = header.op == WriteOp::kUpdate && header.image_bytes >= sizeof(uint64_t);
   const bool has_image = header.op != WriteOp::kErase || header.image != WriteImage::kAfter;
-  // row_bytes is checked first: encoded_bytes() of an absurd row would wrap around 32 bits.
-  if (!known || (has_image && header.row_bytes > room) || encoded_bytes(header) > room) {
+  // image_bytes is checked first: encoded_bytes() of an absurd row would wrap around 32 bits.
+  if (!known || (has_image && header.image_bytes > room) || encoded_bytes(header) > room ||
+      (header.image == WriteImage::kRanges && !has_version)) {
     return well_formed_ = false;
   }
   const std::byte* image = next_ + sizeof(WriteHeader);
@@ -66,11 +67,11 @@ bool RecordBody::next(LoggedWrite* write) {
   write->before = nullptr;
   if (header.op != WriteOp::kErase) {
     write->after = image;
-    image += padded_row(header.row_bytes);
+    image += padded_row(header.image_bytes);
   }
   if (header.image == WriteImage::kBeforeAndAfter) {
     write->before = image;
-    image += padded_row(header.row_bytes);
+    image += padded_row(header.image_bytes);
   }
   next_ = image;
   --left_;

@@ -5,11 +5,17 @@
 //
 //   record  := header (32 bytes) body
 //   body    := write*                                       kinds kTransaction, kOperation
-//   write   := table u16, op u8, image u8, row_bytes u32, key u64,
-//              after image [row_bytes rounded up to 8]      unless op is kErase
+//   write   := table u16, op u8, image u8, image_bytes u32, key u64,
+//              after image [image_bytes rounded up to 8]    unless op is kErase
 //              before image [same size]                     if image is kBeforeAndAfter
+//   image   := the row, or if image is kRanges:
+//              version u64, range*                          logging/format/range_image.h
 //   body    := type u16, rows u16, input_bytes u32,
 //              input [input_bytes rounded up to 8]          kind kCommand
+//
+// A range image (--log_records=txn,range) says which version of the row it changes. A transaction
+// that logs one has read that version, so its records never carry kWriteOnly. Inserts, blind writes
+// and rows that are no longer than their ranges are logged as rows.
 //
 // kTransaction holds all writes of one transaction (--log_records=txn). With --log_records=op a
 // transaction is one kBegin, one kOperation for each write, and one kCommit. These have the same
@@ -82,13 +88,13 @@ inline uint32_t worker_of(const RecordHeader& record) {
 }
 
 enum class WriteOp : uint8_t { kUpdate = 1, kInsert = 2, kErase = 3 };
-enum class WriteImage : uint8_t { kAfter = 1, kBeforeAndAfter = 2 };
+enum class WriteImage : uint8_t { kAfter = 1, kBeforeAndAfter = 2, kRanges = 3 };
 
 struct WriteHeader {
   uint16_t table;
   WriteOp op;
   WriteImage image;
-  uint32_t row_bytes;
+  uint32_t image_bytes;  // the length of a row of the table, or of the range image
   uint64_t key;
 };
 static_assert(sizeof(WriteHeader) == 16);
@@ -96,8 +102,12 @@ static_assert(sizeof(WriteHeader) == 16);
 // One write, as the encoder takes it and the decoder returns it. The pointers are borrowed.
 struct LoggedWrite {
   WriteHeader header;
-  const std::byte* after = nullptr;   // row_bytes bytes; null for kErase
-  const std::byte* before = nullptr;  // row_bytes bytes; null unless kBeforeAndAfter
+  const std::byte* after = nullptr;   // image_bytes bytes; null for kErase
+  const std::byte* before = nullptr;  // image_bytes bytes; null unless kBeforeAndAfter
+
+  bool has_ranges() const { return header.image == WriteImage::kRanges; }
+  // Returns the after image. There must be one.
+  std::span<const std::byte> image() const { return {after, header.image_bytes}; }
 };
 
 struct CommandHeader {
@@ -124,7 +134,7 @@ constexpr uint32_t padded_row(uint32_t row_bytes) { return (row_bytes + 7) & ~ui
 constexpr uint32_t encoded_bytes(const WriteHeader& header) {
   const uint32_t images = (header.op == WriteOp::kErase ? 0 : 1) +
                           (header.image == WriteImage::kBeforeAndAfter ? 1 : 0);
-  return sizeof(WriteHeader) + images * padded_row(header.row_bytes);
+  return sizeof(WriteHeader) + images * padded_row(header.image_bytes);
 }
 
 // Returns how many bytes of a record's body the command takes.

@@ -14,7 +14,8 @@
 
 namespace logjam {
 
-// Writes a row image at `to`, padded with zeros to a multiple of 8 bytes. Returns where it ends.
+// Writes the image of a write at `to`, padded with zeros to a multiple of 8 bytes. Returns where it
+// ends.
 inline std::byte* encode_row(std::byte* to, const std::byte* row, uint32_t row_bytes) {
   const uint32_t padded = padded_row(row_bytes);
   // The last word is written first: it zeroes the padding, and then the copy overwrites its start
@@ -31,12 +32,12 @@ inline void encode(std::byte* to, const LoggedWrite& write) {
   header.table = write.header.table;
   header.op = write.header.op;
   header.image = write.header.image;
-  header.row_bytes = write.header.row_bytes;
+  header.image_bytes = write.header.image_bytes;
   header.key = write.header.key;
   to += sizeof(WriteHeader);
-  const uint32_t row_bytes = write.header.row_bytes;
-  if (write.header.op != WriteOp::kErase) to = encode_row(to, write.after, row_bytes);
-  if (write.header.image == WriteImage::kBeforeAndAfter) encode_row(to, write.before, row_bytes);
+  const uint32_t image_bytes = write.header.image_bytes;
+  if (write.header.op != WriteOp::kErase) to = encode_row(to, write.after, image_bytes);
+  if (write.header.image == WriteImage::kBeforeAndAfter) encode_row(to, write.before, image_bytes);
 }
 
 // Writes encoded_bytes() of the command at `to`.

@@ -64,7 +64,7 @@ TEST_P(CommitLogTest, RecordsHoldTheTransactionsWrites) {
     const LoggedWrite& write = writes.at(key);
     EXPECT_EQ(write.header.op, op);
     EXPECT_EQ(write.header.table, ordered().id());
-    EXPECT_EQ(write.header.row_bytes, sizeof(Row));
+    EXPECT_EQ(write.header.image_bytes, sizeof(Row));
     ASSERT_EQ(write.after != nullptr, after.has_value());
     if (after) {
       EXPECT_EQ(value_of(write.after), *after);

@@ -85,6 +85,7 @@ struct World {
   FakeLog log;
   LogRecords records;
   bool early_lock_release;
+  bool ranges = false;  // of actors that are made later
   Arena arena;
   Database database;
   Table* ordered;
@@ -113,6 +114,7 @@ class Actor {
     context.database = &world.database;
     context.log = &world.log;
     options.log_records = world.records;
+    options.log_ranges = world.ranges;
     options.early_lock_release = world.early_lock_release;
     options.threads = world.threads;
     context.arena = &arena_;

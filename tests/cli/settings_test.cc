@@ -34,6 +34,7 @@ TEST(SettingsDeathTest, RefusalsNameTheAllowedValues) {
   EXPECT_EXIT(with({{"log", "paper"}}), refused, "paper is not a scheme; .*centr.* are");
   EXPECT_EXIT(with({{"commit", "never"}}), refused, "sync, pipelined and async are");
   EXPECT_EXIT(with({{"log_records", "page"}}), refused, "txn and op are");
+  EXPECT_EXIT(with({{"log_records", "range"}}), refused, "both can be followed by ,range");
   EXPECT_EXIT(with({{"locks", "read"}}), refused, "early, write, all, hold_us are");
   EXPECT_EXIT(with({{"locks", "write,all"}}), refused, "it takes one of early, write and all");
   EXPECT_EXIT(with({{"locks", "early,hold_us:-1"}}), refused, "a whole number from 0 to 1000000");
@@ -83,6 +84,11 @@ TEST(SettingsDeathTest, RefusesCombinationsWithALogOfCommands) {
   const auto refused = testing::ExitedWithCode(2);
   EXPECT_EXIT(with({{"device", "null"}, {"log", "command"}, {"log_records", "op"}}), refused,
               "log=command writes one command a transaction, which --log_records=op cannot split");
+  EXPECT_EXIT(with({{"device", "null"}, {"log", "command"}, {"log_records", "txn,range"}}), refused,
+              "log=command logs no rows, of which --log_records=txn,range could log the changed");
+  EXPECT_EXIT(
+      with({{"device", "null"}, {"log", "pwal"}, {"ack", "unsafe"}, {"log_records", "op,range"}}),
+      refused, "op,range changes versions of rows that a log with --ack=unsafe may lose");
   EXPECT_EXIT(with({{"device", "null"}, {"log", "command"}}), testing::ExitedWithCode(0), "");
 }
 

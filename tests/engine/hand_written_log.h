@@ -1,8 +1,10 @@
 // Logs that a test writes record by record.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,9 @@ class HandWrittenLog {
     Key key;
     uint64_t value = 0;
     uint16_t table = 0;
+    // The version whose bytes from `offset` on `value` changes, if it is logged as a range.
+    std::optional<uint64_t> changes = {};
+    uint16_t offset = 0, length = sizeof(uint64_t);
   };
 
   void add(RecordKind kind, uint64_t sequence, uint64_t txn, const std::vector<Write>& writes,
@@ -39,6 +44,17 @@ class HandWrittenLog {
       LoggedWrite out;
       out.header = {write.table, write.op, WriteImage::kAfter, sizeof(Row), write.key};
       out.after = reinterpret_cast<const std::byte*>(&write.value);
+      struct {
+        uint64_t version;
+        uint16_t offset, length;
+        char bytes[sizeof(uint64_t)];
+      } ranges{write.changes.value_or(0), write.offset, write.length, {}};
+      if (write.changes) {
+        std::memcpy(ranges.bytes, &write.value, sizeof ranges.bytes);
+        out.header.image = WriteImage::kRanges;
+        out.header.image_bytes = offsetof(decltype(ranges), bytes) + write.length;
+        out.after = reinterpret_cast<const std::byte*>(&ranges);
+      }
       record.add(out);
     }
     record.fill(reserve(sequence, stream, record.bytes()), kind, txn, flags, kRun);

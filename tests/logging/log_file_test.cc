@@ -51,7 +51,7 @@ TEST(LogFileHeader, LinesAreAsTheFormatSays) {
     return all.substr(0, all.find("end "));
   };
   const std::string common =
-      "logjam log 3\nscheme=\ndevice=\nlog_records=\nstream=0\nstreams=1\nstripe=0\nstripes=1\n"
+      "logjam log 4\nscheme=\ndevice=\nlog_records=\nstream=0\nstreams=1\nstripe=0\nstripes=1\n"
       "stripe_bytes=524288\n";
   EXPECT_EQ(text(), common + "workers=1\nrun=ab\nlog=cd\nordinal=1\nrevision=\n");
   header.segment_bytes = 8192;
@@ -81,10 +81,10 @@ std::vector<std::byte> changed_block(const std::string& from, const std::string&
 
 TEST(LogFileHeader, AnotherVersionIsRefused) {
   LogFileHeader read;
-  EXPECT_EQ(read.decode(changed_block("log 3\n", "log 3\n")), "");
-  for (const char* version : {"log 2\n", "log 4\n", "log 33\n"}) {
-    EXPECT_EQ(read.decode(changed_block("log 3\n", version)),
-              "it does not start with \"logjam log 3\"");
+  EXPECT_EQ(read.decode(changed_block("log 4\n", "log 4\n")), "");
+  for (const char* version : {"log 3\n", "log 5\n", "log 44\n"}) {
+    EXPECT_EQ(read.decode(changed_block("log 4\n", version)),
+              "it does not start with \"logjam log 4\"");
   }
 }
 

@@ -45,7 +45,7 @@ inline bool filled_rightly(const RecordHeader& header) {
   RecordBody body(header);
   LoggedWrite write;
   if (!body.next(&write) || write.header.key != header.txn) return false;
-  for (uint32_t i = 0; i < write.header.row_bytes; ++i) {
+  for (uint32_t i = 0; i < write.header.image_bytes; ++i) {
     if (write.after[i] != static_cast<std::byte>(header.txn * 31 + i * 7)) return false;
   }
   return !body.next(&write) && body.well_formed();

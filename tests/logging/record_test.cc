@@ -19,7 +19,7 @@ const std::vector<std::byte> kAfter(kRowBytes, std::byte{0xaa});
 const std::vector<std::byte> kBefore(kRowBytes, std::byte{0xbb});
 
 LoggedWrite write_of(WriteOp op, WriteImage image, uint64_t key) {
-  return {.header = {.table = 3, .op = op, .image = image, .row_bytes = kRowBytes, .key = key},
+  return {.header = {.table = 3, .op = op, .image = image, .image_bytes = kRowBytes, .key = key},
           .after = op == WriteOp::kErase ? nullptr : kAfter.data(),
           .before = image == WriteImage::kBeforeAndAfter ? kBefore.data() : nullptr};
 }
@@ -32,6 +32,7 @@ const std::vector<LoggedWrite>& all_forms() {
         all.push_back(write_of(op, image, all.size()));
       }
     }
+    all.push_back(write_of(WriteOp::kUpdate, WriteImage::kRanges, all.size()));
     return all;
   }();
   return forms;
@@ -63,7 +64,7 @@ void expect_equal(const LoggedWrite& got, const LoggedWrite& wanted) {
   EXPECT_EQ(std::memcmp(&got.header, &wanted.header, sizeof(WriteHeader)), 0);
   ASSERT_EQ(got.after != nullptr, wanted.after != nullptr);
   ASSERT_EQ(got.before != nullptr, wanted.before != nullptr);
-  const uint32_t bytes = wanted.header.row_bytes;
+  const uint32_t bytes = wanted.header.image_bytes;
   if (got.after != nullptr) {
     EXPECT_EQ(std::memcmp(got.after, wanted.after, bytes), 0);
   }
@@ -105,12 +106,26 @@ TEST(RecordBody, ARowLargerThanTheRecordIsRefused) {
     for (uint32_t row_bytes : {33u, 1u << 20, ~uint32_t{0}, ~uint32_t{0} - 7, uint32_t{1} << 31}) {
       SealedRecord record({form});
       auto* write = reinterpret_cast<WriteHeader*>(record.data() + sizeof(RecordHeader));
-      write->row_bytes = row_bytes;
+      write->image_bytes = row_bytes;
       RecordBody body(record.header());
       LoggedWrite got;
       EXPECT_FALSE(body.next(&got)) << row_bytes;
       EXPECT_FALSE(body.well_formed()) << row_bytes;
     }
+  }
+}
+
+TEST(RecordBody, RangesAreOfAnUpdateAndNameAVersion) {
+  LoggedWrite without_version = write_of(WriteOp::kUpdate, WriteImage::kRanges, 1);
+  without_version.header.image_bytes = 7;
+  for (const LoggedWrite& write :
+       {write_of(WriteOp::kInsert, WriteImage::kRanges, 1),
+        write_of(WriteOp::kErase, WriteImage::kRanges, 1), without_version}) {
+    SealedRecord record({write});
+    RecordBody body(record.header());
+    LoggedWrite got;
+    EXPECT_FALSE(body.next(&got));
+    EXPECT_FALSE(body.well_formed());
   }
 }
 
@@ -146,7 +161,7 @@ TEST(RecordBody, ReadingACorruptBodyStaysInsideIt) {
     uint64_t sum = 0;
     while (body.next(&write)) {
       for (const std::byte* row : {write.after, write.before}) {
-        for (uint32_t i = 0; row != nullptr && i < write.header.row_bytes; ++i) {
+        for (uint32_t i = 0; row != nullptr && i < write.header.image_bytes; ++i) {
           sum += static_cast<uint64_t>(row[i]);
         }
       }

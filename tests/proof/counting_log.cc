@@ -14,12 +14,17 @@ namespace {
 constexpr Key kKeys = 5;
 constexpr uint64_t kBetweenNs = 100'000;  // from one transaction to the next
 
+struct CountedRow {
+  uint64_t number = 0;
+  uint64_t same[4] = {1, 2, 3, 4};  // so that a range is shorter than the row
+  bool operator==(const CountedRow&) const = default;
+};
 // The rows by key. Transaction n writes n into row n % kKeys.
-using Rows = std::vector<uint64_t>;
+using Rows = std::vector<CountedRow>;
 
 Rows rows_after(uint64_t transactions) {
   Rows rows(kKeys);
-  for (uint64_t n = 1; n <= transactions; ++n) rows[n % kKeys] = n;
+  for (uint64_t n = 1; n <= transactions; ++n) rows[n % kKeys].number = n;
   return rows;
 }
 
@@ -32,10 +37,11 @@ class Counting final : public Workload {
   std::function<bool()> ends = [] { return false; };  // asked before each transaction
 
   void create_tables(Database& database) override {
-    database.create_table({.name = "rows", .row_bytes = 8, .expected_rows = kKeys});
+    database.create_table(
+        {.name = "rows", .row_bytes = sizeof(CountedRow), .expected_rows = kKeys});
   }
   void load(Database& database, uint32_t part, uint32_t, Arena& arena) override {
-    const uint64_t zero = 0;
+    const CountedRow zero;
     for (Key key = 0; part == 0 && key < kKeys; ++key) {
       database.table("rows").load(key, &zero, arena);
     }
@@ -56,9 +62,9 @@ class Counting final : public Workload {
       return 0;
     }
     Status execute(Transaction& txn) override {
-      uint64_t* row;
+      CountedRow* row;
       const Status status = txn.update(table, number % kKeys, &row);
-      if (status == Status::kOk) *row = number;
+      if (status == Status::kOk) row->number = number;
       return status;
     }
     uint64_t committing() override { return number; }
@@ -108,7 +114,7 @@ std::optional<uint64_t> counted(Database& database) {
   Rows rows(kKeys);
   database.table("rows").for_each_row(
       [&](Key key, const std::byte* row) { std::memcpy(&rows[key], row, sizeof rows[key]); });
-  const uint64_t last = *std::ranges::max_element(rows);
+  const uint64_t last = std::ranges::max_element(rows, {}, &CountedRow::number)->number;
   if (rows != rows_after(last)) return std::nullopt;
   return last;
 }
@@ -154,6 +160,7 @@ std::string CountingLog::live(const CountingLife& life,
   checkpoints.release_log = [&log](const auto& positions) { log.release(positions); };
   checkpoints.every_bytes = 512;
   RunOptions run_options{.threads = 1, .seconds = 60, .commit = CommitPolicy::kSync, .pin = false};
+  run_options.log_ranges = life.ranges;
   if (life.checkpoints) run_options.checkpoints = &checkpoints;
   const uint64_t earlier = last_complete_checkpoint(*log.manifest());
   workload->ends = [&] {

@@ -26,6 +26,7 @@ struct CountingLife {
   // The file of which a byte is changed before the life begins; empty: none. The life accepts that,
   // as --accept_damage does.
   std::string damaged = {};
+  bool ranges = false;  // logs them
 };
 
 // A log in these directories.

@@ -27,7 +27,10 @@ std::vector<std::pair<std::string, std::string>> schemes_and_records() {
   for (const SchemeInfo& scheme : all_schemes()) {
     if (scheme.stream_count(1, LogConfig{}) == 0) continue;
     pairs.emplace_back(scheme.name, "txn");
-    if (!scheme.traits.commands) pairs.emplace_back(scheme.name, "op");
+    if (scheme.traits.commands) continue;
+    for (const char* records : {"op", "txn,range", "op,range"}) {
+      pairs.emplace_back(scheme.name, records);
+    }
   }
   return pairs;
 }
@@ -155,7 +158,8 @@ std::string run_and_kill(const CrashRound& round, const std::vector<std::string>
 std::string CrashRound::name() const {
   std::string name =
       flags.scheme + "_" + flags.protocol + "_" + flags.commit + "_" + flags.log_records;
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == '-' || c == ','; }, '_');
   return name;
 }
 

@@ -121,7 +121,7 @@ TEST(CrashRound, OneRoundForEachSchemeAndProtocolTakesEveryPolicyAndGranularity)
   }
   EXPECT_EQ(rounds, pairs.size());
   EXPECT_EQ(policies.size(), 3u);
-  EXPECT_EQ(granularities.size(), 2u);
+  EXPECT_EQ(granularities.size(), 4u);
   EXPECT_GT(ending_by_themselves, 0u);
 }
 

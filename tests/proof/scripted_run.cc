@@ -27,6 +27,7 @@ struct Actor {
     context.database = &database;
     context.log = &log.scheme();
     run_options.log_records = options.records;
+    run_options.log_ranges = options.ranges;
     context.arena = &arena;
     context.breakdown = &breakdown;
     context.ages = &ages;

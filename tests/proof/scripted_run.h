@@ -23,11 +23,12 @@ struct ScriptedRun {
   };
   struct Row {
     uint64_t transaction;  // that wrote it
+    uint64_t same[4];      // in all writes of the row
     uint64_t check;
     bool operator==(const Row&) const = default;
   };
   static Row row(uint64_t transaction, uint64_t key) {
-    return {transaction, (transaction + 1) * 0x9e3779b97f4a7c15 ^ key};
+    return {transaction, {key, ~key, key, 7}, (transaction + 1) * 0x9e3779b97f4a7c15 ^ key};
   }
 
   std::vector<Transaction> transactions;
@@ -39,6 +40,7 @@ struct ScriptedRun {
 struct ScriptOptions {
   const SchemeInfo* scheme = nullptr;
   LogRecords records = LogRecords::kTransaction;
+  bool ranges = false;
   bool finished = true;  // otherwise the machine stops right after the last transaction
   bool striped = false;  // if the scheme has one stream that may be
   uint64_t seed = 0;

@@ -31,7 +31,7 @@ class Explore(InADirectory):
     # Each of these had a commit that waited for a safety timeout (docs/PROOF.md). With the fault
     # planted again, the seeds 4, 62, 112 and 116 find the first four; 1,500 did not find the last.
     LOST_WAKE_UPS = (
-        (1, "--log=nvlog", "--flush_help=false", "--commit=pipelined"),
+        (1, "--log=nvlog", "--flush_help=false", "--commit=pipelined", "--log_records=txn"),
         (56, "--log=pwal", "--flush_help=false", "--commit=sync", "--log_records=op",
          "--flush=us:1", "--threads=2"),
         (106, "--log=poplar", "--checkpoint=s:0.00003", "--commit=sync", "--threads=2"),
