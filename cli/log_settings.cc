@@ -15,7 +15,9 @@
 #include "logging/flag_checks.h"
 #include "platform/fatal.h"
 #include "platform/flag_list.h"
+#include "platform/host.h"
 #include "platform/memory.h"
+#include "platform/run_delay.h"
 #include "platform/test_value.h"
 #include "platform/thread.h"
 
@@ -44,10 +46,12 @@ DEFINE_string(
     "or 65536 bytes wait, or when the oldest commit has waited for 500 microseconds; txns "
     "and bytes need us; without --flush, a stream is flushed whenever its device can take "
     "a write and --flush_gap_us has passed");
-DEFINE_uint64(
-    flush_gap_us, 200,
-    "least microseconds between two writes of a stream that busy workers fill; each write "
-    "costs the workers some 30 us; not used with --flush");
+DEFINE_string(
+    flush_gap_us, "200",
+    "least microseconds between two writes of a stream that busy workers fill, because each write "
+    "costs the workers time; auto: the gap with the largest ratio of throughput to latency, by "
+    "what the run's writes cost; auto:1000: the gap with which a commit takes 1000 us on "
+    "average; not used with --flush");
 DEFINE_uint64(io_bytes, 4 << 20,
               "largest write, the I/O unit; a power of 2; ELEDA's are 65536 and 524288");
 DEFINE_uint32(
@@ -89,13 +93,41 @@ void set_flush(LogConfig* config) {
   }
 }
 
+// Returns `text` as a number, or nothing if it is not a number of 32 bits and only that.
+std::optional<uint32_t> number_in(std::string_view text) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Sets the gap from --flush_gap_us.
+void set_gap(LogConfig* config) {
+  constexpr uint64_t kFirstUs = 200;
+  constexpr uint32_t kMostUs = 1'000'000;
+  const std::string_view given = FLAGS_flush_gap_us;
+  const std::string flag = "--flush_gap_us=" + FLAGS_flush_gap_us;
+  config->chooses_gap = given.starts_with("auto");
+  config->flush_gap_us = kFirstUs;
+  if (given != "auto") {
+    const auto number = number_in(given.starts_with("auto:") ? given.substr(5) : given);
+    if (!number || *number > kMostUs || (config->chooses_gap && *number == 0)) {
+      refuse(flag + " is not auto, auto:N with at least 1 us, or a number, of at most 1000000 us");
+    }
+    (config->chooses_gap ? config->gap_latency_us : config->flush_gap_us) = *number;
+  }
+  if (config->chooses_gap && (platform::is_simulated() || !platform::RunDelay::counted())) {
+    refuse(flag +
+           " needs /proc/thread-self/schedstat, in which the kernel counts for how long a thread "
+           "waits for a core, and this machine does not have it");
+  }
+}
+
 LogConfig log_config() {
   if (FLAGS_log_buffer_mb == 0) refuse("--log_buffer_mb must be at least 1");
   refuse_if(check_power_of_two("stripe_kb", FLAGS_stripe_kb, 4));
   constexpr uint32_t kMaxSockets = 64;
   refuse_if(check_range("sockets", FLAGS_sockets, 0, kMaxSockets));
-  constexpr uint64_t kMostGapUs = 1'000'000;
-  refuse_if(check_range("flush_gap_us", FLAGS_flush_gap_us, 0, kMostGapUs));
   LogConfig config;
   set_flush(&config);
   config.workers = FLAGS_threads;
@@ -105,19 +137,11 @@ LogConfig log_config() {
   if (const uint64_t small = small_buffer_kb.get()) config.buffer_bytes = small << 10;
   config.flush_help = FLAGS_flush_help;
   config.pinned_workers = workers_are_pinned();
-  config.flush_gap_us = FLAGS_flush_gap_us;
+  set_gap(&config);
   config.stripe_bytes = FLAGS_stripe_kb << 10;
   refuse_if(check_power_of_two("io_bytes", FLAGS_io_bytes, 4 << 10));
   config.io_bytes = FLAGS_io_bytes;
   return config;
-}
-
-// Returns `text` as a number, or nothing if it is not a number of 32 bits and only that.
-std::optional<uint32_t> number_in(std::string_view text) {
-  uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // Sets the lengths of --log_prealloc_mb.

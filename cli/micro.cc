@@ -197,6 +197,7 @@ int micro_command() {
   LOG(INFO) << workers.reason();
   options.worker_class = &workers;
   log.config.preemptible_workers = workers.preemptible() && request.preemption_helps;
+  log.config.run_delay_ns = [&workers] { return workers.run_delay().ns(); };
   const log_insert::Result result =
       floor == Floor::kNone ? insert_into_log(log, options)
                             : insert_into_floor(floor, log.config.buffer_bytes, options);

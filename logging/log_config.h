@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -44,8 +45,15 @@ struct LogConfig {
   uint64_t flush_txns = 0;           // --flush=txns:N; 0 means that it is not a criterion
   uint64_t flush_bytes = 0;          // --flush=bytes:N; 0 likewise
   uint64_t flush_us = 0;             // --flush=us:N; 0 likewise
-  uint64_t flush_gap_us = 0;         // --flush_gap_us: between two writes while workers are busy
-  bool flush_help = true;            // --flush_help: workers may take steps of a late flusher
+  // --flush_gap_us: between two writes while workers are busy. A gap that the run chooses starts
+  // with it (logging/stream/flush_gap.h).
+  uint64_t flush_gap_us = 0;
+  bool chooses_gap = false;
+  uint64_t gap_latency_us = 0;  // auto:N; 0: none
+  // Returns the sum of the workers' run delays (platform/run_delay.h). Any thread may call it.
+  // Needed if the run chooses the gap.
+  std::function<uint64_t()> run_delay_ns = {};
+  bool flush_help = true;  // --flush_help: workers may take steps of a late flusher
   // Whether kernel workers and log threads preempt workers at once (--worker_class). If so the
   // daemon writes, and busy workers do not.
   bool preemptible_workers = false;

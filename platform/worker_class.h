@@ -10,7 +10,8 @@
 //
 // Protocol. The main thread makes the object before the run's threads start. Each worker calls
 // join() on itself once, and no other thread does; join() reads members that no thread writes
-// meanwhile. The main thread calls end() when the workers' threads have ended.
+// meanwhile, and run_delay_ has a mutex. The main thread calls end() when the workers' threads have
+// ended.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include "platform/fatal.h"
 #include "platform/idle_group.h"
 #include "platform/kernel_files.h"
+#include "platform/run_delay.h"
 #include "platform/thread.h"
 
 namespace logjam::platform {
@@ -48,7 +50,7 @@ class WorkerClass {
                        const std::function<bool(uint32_t)>& others_idle = others_are_idle);
   ~WorkerClass() { end(); }
 
-  // Puts the calling thread, a worker, into the class.
+  // Puts the calling thread, a worker, into the class, and adds it to run_delay().
   void join() const;
   // Removes the cgroup, if one was made. The workers' threads have ended.
   void end();
@@ -63,6 +65,8 @@ class WorkerClass {
   // Returns, in one sentence, what it costs that workers are not preemptible, and the command that
   // would help. Empty if it costs nothing.
   const std::string& cost() const { return cost_; }
+  // Returns the run delay of the workers that have joined.
+  const RunDelay& run_delay() const { return run_delay_; }
 
  private:
   void take_idle(const Request& request, const KernelFiles& kernel,
@@ -75,6 +79,7 @@ class WorkerClass {
   std::unique_ptr<IdleGroup> group_;
   std::string granted_, reason_, cost_, help_;
   bool preemptible_ = false;
+  mutable RunDelay run_delay_;
   RefusalUndo undo_{[this] { end(); }};
 };
 

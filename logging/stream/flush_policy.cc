@@ -14,8 +14,7 @@ uint64_t us_to_ticks(uint64_t us) { return platform::ns_to_ticks(static_cast<dou
 FlushPolicy FlushPolicy::of(const LogConfig& config) {
   return {.txns = config.flush_txns,
           .bytes = config.flush_bytes,
-          .wait_ticks = us_to_ticks(config.flush_us),
-          .gap_ticks = us_to_ticks(config.flush_gap_us)};
+          .wait_ticks = us_to_ticks(config.flush_us)};
 }
 
 uint64_t FlushPolicy::ticks_late(uint64_t oldest, uint64_t idle_since, uint64_t now) const {

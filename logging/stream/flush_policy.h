@@ -6,9 +6,9 @@
 // (cli/log_settings.cc). If all three are 0, the policy is *immediate*: it asks for a flush of
 // anything that is filled.
 //
-// The gap belongs to the immediate policy. While workers are busy, a write begins at least
-// --flush_gap_us after the one before it, because each write costs them some 30 us of processor
-// time. Bytes that are filled meanwhile become one larger write. No thread that waits for
+// The gap belongs to the immediate policy (flush_gap.h). While workers are busy, a write begins at
+// least one gap after the one before it, because each write costs them processor time. Bytes that
+// are filled meanwhile become one larger write. No thread that waits for
 // durability waits for the gap (Flush::kNow, and workers that rely on the daemon: stream.h).
 //
 // A FlushPolicy is a value. It reads no clock and no memory of other threads: the stream loads
@@ -36,7 +36,7 @@ struct FlushPolicy {
   uint64_t txns = 0;        // X; 0 means that it is not a criterion
   uint64_t bytes = 0;       // L; 0 likewise
   uint64_t wait_ticks = 0;  // T; 0 likewise
-  uint64_t gap_ticks = 0;
+  uint64_t gap_ticks = 0;   // the stream sets it before it asks: the gap may change in the run
 
   static FlushPolicy of(const LogConfig& config);
 

@@ -48,7 +48,8 @@ Stream::Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waite
       max_write_bytes_(longest_write(config.io_bytes, devices_.depth(), ring_.block())),
       lead_(index, waiters),
       daemon_(config),
-      sdl_store_(config) {}
+      sdl_store_(config),
+      gap_(config) {}
 
 bool Stream::idle() const {
   return devices_.under_way() == 0 && durable() == owner_.filled(index_);
@@ -73,7 +74,7 @@ uint64_t Stream::policy_clock() const {
 
 bool Stream::asked_by_time() const {
   if (ring_.waited_for() || (policy_.immediate() && daemon_.relied_on())) return true;
-  return policy_.asked_by_time(policy_clock(), platform::ticks());
+  return policy_now().asked_by_time(policy_clock(), platform::ticks());
 }
 
 // Returns whether due() may be true, without a look at filled(): other workers write to its cache
@@ -150,10 +151,11 @@ void Stream::poll(Flush flush) {
     return;
   }
   if (!latch_.try_lock()) return;
-  const uint64_t flushes = flushes_.value();
+  const uint64_t flushes = flushes_.value(), begin = platform::ticks();
   const bool advanced = step(flush, false);
   const bool starts = flushes_.value() != flushes;
   if (starts) helped_flushes_.add();
+  gap_.helped(platform::ticks() - begin);
   if (starts || under_way) helped_.add();
   latch_.unlock();
   if (advanced) waiters_.wake_durable();
@@ -184,6 +186,7 @@ bool Stream::finish() {
   const bool advanced = durable != durable_.load(platform::memory_order_relaxed);
   if (advanced) {
     durable_.store(durable, platform::memory_order_release);
+    gap_.durable(platform::ticks(), durable);
     ring_.release(durable);
   }
   if (!discards_) sdl_store_.start(devices_, durable);
@@ -201,8 +204,11 @@ bool Stream::write(const Progress& filled, Flush flush, bool may_block) {
   if (due) goal = std::max(goal, goal_of(filled, *member, flush));
   member = devices_.ready(goal);
   if (member == nullptr) return false;
-  if (due) raise_goal({filled.commits, goal}, member->idle_since);
   const uint64_t now = platform::ticks();
+  if (due) {
+    raise_goal({filled.commits, goal}, member->idle_since);
+    gap_.flushes(now, goal);
+  }
   started_.store(now, platform::memory_order_relaxed);
   if (!may_block) looked_.store(now, platform::memory_order_relaxed);
   while (member != nullptr) {
@@ -212,6 +218,7 @@ bool Stream::write(const Progress& filled, Flush flush, bool may_block) {
     const std::span<const std::byte> bytes(at(begin, ring_.block_up(end) - begin),
                                            ring_.block_up(end) - begin);
     flushes_.add();
+    gap_ticks_.add(gap_.ticks());
     VLOG(2) << "flush: stream " << index_ << ", bytes " << begin << " to " << end
             << (flush == Flush::kNow ? ", forced" : "");
     flushed_bytes_.add(bytes.size());
@@ -336,9 +343,10 @@ void Stream::give_up_lead() {
 // Returns for how long the daemon sleeps on the device at most, before it looks whether it can
 // start another write. A publisher does not wake it meanwhile.
 uint64_t Stream::next_start_ns() const {
-  if (!policy_.immediate() || policy_.gap_ticks == 0) return FlushDaemon::kMostSleepNs;
-  const uint64_t left = policy_.ticks_until_asked(policy_clock(), platform::ticks());
-  return static_cast<uint64_t>(platform::ticks_to_ns(left == 0 ? policy_.gap_ticks : left));
+  const FlushPolicy policy = policy_now();
+  if (!policy.immediate() || policy.gap_ticks == 0) return FlushDaemon::kMostSleepNs;
+  const uint64_t left = policy.ticks_until_asked(policy_clock(), platform::ticks());
+  return static_cast<uint64_t>(platform::ticks_to_ns(left == 0 ? policy.gap_ticks : left));
 }
 
 void Stream::flush(Flush flush) {
@@ -362,7 +370,7 @@ void Stream::flush(Flush flush) {
     // filled() advanced after a step had cleared its publisher's time stamp.
     oldest_.store(platform::ticks(), platform::memory_order_relaxed);
   }
-  const uint64_t left = policy_.ticks_until_asked(policy_clock(), platform::ticks());
+  const uint64_t left = policy_now().ticks_until_asked(policy_clock(), platform::ticks());
   daemon_.sleep_until_asked(static_cast<uint64_t>(platform::ticks_to_ns(left)),
                             [this] { return due(look()); });
 }
@@ -396,6 +404,7 @@ Counters Stream::counters() const {
   return {{"flushes", value(flushes_)},
           {"flush_bytes_mean", value(flushed_bytes_), value(flushes_)},
           {"flush_rewrites", value(rewrites_)},
+          {"gap_us_mean", us * value(gap_ticks_), value(flushes_)},
           {"flush_late_us_mean", us * value(late_ticks_), value(late_count_)},
           {"helped_flushes", value(helped_flushes_)},
           {"lead_handovers", static_cast<double>(lead_.handed_over())}};

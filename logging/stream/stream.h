@@ -53,6 +53,7 @@
 #include "logging/log_config.h"
 #include "logging/stream/durability_waiters.h"
 #include "logging/stream/flush_daemon.h"
+#include "logging/stream/flush_gap.h"
 #include "logging/stream/flush_lead.h"
 #include "logging/stream/flush_policy.h"
 #include "logging/stream/ring.h"
@@ -162,6 +163,11 @@ class Stream {
   bool asked_by_time() const;
   bool may_be_due() const;
   uint64_t policy_clock() const;  // `since`, as FlushPolicy takes it
+  FlushPolicy policy_now() const {
+    FlushPolicy policy = policy_;
+    policy.gap_ticks = gap_.ticks();
+    return policy;
+  }
   uint64_t next_start_ns() const;
 
   // The next seven are called under the latch.
@@ -213,12 +219,14 @@ class Stream {
 
   // Guarded by the latch.
   SdlStore sdl_store_;
+  FlushGap gap_;             // its ticks(): any thread
   Progress seen_;            // by the last look
   uint64_t log_end_at_ = 0;  // where the log's end was written; a new log has zeros at its start
   std::unique_ptr<platform::MirroredMemory> log_end_;
 
   // Written under the latch; any thread may read them.
-  platform::Counter flushes_, flushed_bytes_, rewrites_, helped_flushes_, late_ticks_, late_count_;
+  platform::Counter flushes_, gap_ticks_, flushed_bytes_, rewrites_, helped_flushes_, late_ticks_,
+      late_count_;
   platform::atomic<uint64_t> commits_flushed_{0};
 };
 

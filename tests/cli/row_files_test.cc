@@ -112,6 +112,24 @@ print("same", latencies[0] > 0)
             "same True\n");
 }
 
+// The row has the mean of the gaps that the run chose; it began with 200.
+TEST_F(RowFiles, AGapThatTheRunChoosesFollowsTheLatencyThatIsWanted) {
+  const auto mean_gap = [&](const std::string& wanted) {
+    return std::stod(
+        in_directory("$LOGJAM run --wal_dir=log --overwrite --log_prealloc_mb=64 --threads=2 "
+                     "--device=sim:50 --warmup=0.2 --seconds=1 --noverify --flush_gap_us=" +
+                     wanted + " --csv=a.csv " + kTpcb + R"( >/dev/null 2>&1 && python3 -c '
+import csv
+row = next(csv.DictReader(open("a.csv")))
+print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_mean"])
+'; rm a.csv)")
+            .output);
+  };
+  EXPECT_EQ(mean_gap("70"), 70);
+  EXPECT_LT(mean_gap("auto:1"), 150);
+  EXPECT_GT(mean_gap("auto:100000"), 300);
+}
+
 // The durable bytes are the bytes of the log, except for the last flushes, which belong to the
 // drain. A stream's column has two digits: on a machine that is busy, that is much of its rate.
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {

@@ -46,9 +46,26 @@ TEST(SettingsDeathTest, RefusalsNameTheAllowedValues) {
   EXPECT_EXIT(with({{"placement", "smt:x"}}), refused,
               "the number of a core comes after the colon");
   EXPECT_EXIT(with({{"placement", "tight"}}), refused, "compact, scatter, smt and none are");
+  for (const char* gap : {"automatic", "auto:", "auto:0", "auto:1000001", "1000001", "-1", "2x"}) {
+    EXPECT_EXIT(with({{"flush_gap_us", gap}}), refused, "is not auto, auto:N with at least 1 us");
+  }
   EXPECT_EXIT(with({{"log_prealloc_mb", "256:1025"}}), refused, "segments are of 1 to 1024 MiB");
   EXPECT_EXIT(with({{"log_prealloc_mb", "1x"}}), refused, "=1x is not a whole number, or two");
   EXPECT_EXIT(with({{"device", "null"}, {"test", "luck:1"}}), refused, "luck. is not a key");
+}
+
+TEST(SettingsTest, TheFlushGapIsFixedOrChosen) {
+  ScopedFlags flags;
+  flags.set("device", "null");
+  flags.set("flush_gap_us", "70");
+  EXPECT_EQ(run_settings().log.config.flush_gap_us, 70);
+  EXPECT_FALSE(run_settings().log.config.chooses_gap);
+  flags.set("flush_gap_us", "auto");
+  EXPECT_TRUE(run_settings().log.config.chooses_gap);
+  EXPECT_EQ(run_settings().log.config.gap_latency_us, 0);
+  flags.set("flush_gap_us", "auto:900");
+  EXPECT_TRUE(run_settings().log.config.chooses_gap);
+  EXPECT_EQ(run_settings().log.config.gap_latency_us, 900);
 }
 
 TEST(SettingsTest, LocksTakesAChoiceAndATime) {

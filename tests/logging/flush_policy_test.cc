@@ -17,12 +17,11 @@ TEST(FlushPolicyTest, IsImmediateUnlessACriterionIsSet) {
 }
 
 TEST(FlushPolicyTest, HasTheTimesOfTheConfigurationInTicks) {
-  const FlushPolicy policy = FlushPolicy::of(
-      LogConfig{.flush_txns = 3, .flush_bytes = 1000, .flush_us = 500, .flush_gap_us = 70});
+  const FlushPolicy policy =
+      FlushPolicy::of(LogConfig{.flush_txns = 3, .flush_bytes = 1000, .flush_us = 500});
   EXPECT_EQ(policy.txns, 3);
   EXPECT_EQ(policy.bytes, 1000);
   EXPECT_EQ(policy.wait_ticks, platform::ns_to_ticks(500e3));
-  EXPECT_EQ(policy.gap_ticks, platform::ns_to_ticks(70e3));
 }
 
 TEST(FlushPolicyTest, XTransactionsAreEnough) {

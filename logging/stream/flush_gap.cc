@@ -1,0 +1,65 @@
+#include "logging/stream/flush_gap.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "platform/clock.h"
+
+namespace logjam {
+namespace {
+
+// A choice needs as many flushes, and as much time: a reading of the run delays costs microseconds.
+constexpr uint64_t kLeastFlushes = 16;
+constexpr double kWindowNs = 20e6;
+constexpr double kMostGapNs = 2e6;
+// A write can take all the workers' time for a moment, and the model has no period then.
+constexpr double kMostLostShare = 0.9;
+
+uint64_t ticks_of(double ns) { return platform::ns_to_ticks(ns); }
+
+}  // namespace
+
+double period_of_most_power(double lost, double write) {
+  return lost + std::sqrt(lost * lost + 2 * lost * write);
+}
+
+double period_of_latency(double latency, double write) {
+  return std::max(0.0, 2 * (latency - write));
+}
+
+FlushGap::FlushGap(const LogConfig& config)
+    : chosen_(config.chooses_gap),
+      latency_ticks_(
+          static_cast<double>(ticks_of(static_cast<double>(config.gap_latency_us) * 1e3))),
+      window_ticks_(ticks_of(kWindowNs)),
+      most_ticks_(ticks_of(kMostGapNs)),
+      run_delay_ns_(config.run_delay_ns),
+      workers_(config.workers),
+      ticks_(ticks_of(static_cast<double>(config.flush_gap_us) * 1e3)) {}
+
+void FlushGap::begin_window(uint64_t now) {
+  window_since_ = now;
+  delay_before_ns_ = run_delay_ns_();
+  flushes_ = watched_ = write_ticks_ = helped_ticks_ = 0;
+}
+
+// Chooses the gap by what the window has shown, half way from the last one: a window is noisy.
+void FlushGap::choose(uint64_t now) {
+  if (window_since_ == 0) return begin_window(now);
+  if (flushes_ < kLeastFlushes || watched_ == 0) return;
+  const auto window = static_cast<double>(now - window_since_);
+  const double period = window / static_cast<double>(flushes_);
+  const double write = static_cast<double>(write_ticks_) / static_cast<double>(watched_);
+  // Ended threads are missing from the sum, so it may shrink.
+  const uint64_t delay_ns = std::max(run_delay_ns_(), delay_before_ns_) - delay_before_ns_;
+  const double lost = static_cast<double>(ticks_of(static_cast<double>(delay_ns)) + helped_ticks_) /
+                      (window * workers_);
+  const double best = latency_ticks_ != 0
+                          ? period_of_latency(latency_ticks_, write)
+                          : period_of_most_power(std::min(lost, kMostLostShare) * period, write);
+  const auto wanted = static_cast<uint64_t>(std::min(best, static_cast<double>(most_ticks_)));
+  ticks_.store((ticks() + wanted) / 2, platform::memory_order_relaxed);
+  begin_window(now);
+}
+
+}  // namespace logjam

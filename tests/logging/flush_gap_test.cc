@@ -1,0 +1,111 @@
+// The gap that a run chooses: its formula, and what the stream's numbers make of it.
+#include "logging/stream/flush_gap.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "platform/clock.h"
+
+namespace logjam {
+namespace {
+
+TEST(FlushGapTest, NoOtherPeriodHasMorePower) {
+  for (const double lost : {1.0, 30.0, 85.0, 400.0}) {
+    for (const double write : {0.0, 20.0, 200.0, 5000.0}) {
+      const auto power = [&](double period) { return (1 - lost / period) / (period / 2 + write); };
+      const double best = period_of_most_power(lost, write);
+      EXPECT_GT(best, lost);
+      for (const double other : {0.5, 0.9, 0.99, 1.01, 1.1, 2.0}) {
+        EXPECT_GE(power(best), power(best * other)) << lost << " " << write << " " << other;
+      }
+    }
+  }
+  EXPECT_EQ(period_of_most_power(0, 200), 0) << "a write costs nothing";
+}
+
+TEST(FlushGapTest, ACommitWaitsForHalfAPeriodAndItsWrite) {
+  EXPECT_EQ(period_of_latency(1000, 200), 1600);
+  EXPECT_EQ(period_of_latency(200, 200), 0);
+  EXPECT_EQ(period_of_latency(100, 200), 0);
+}
+
+// Plays writes to a gap at intervals of `period_us`. Each needs `write_us`, and takes `lost_us`
+// from each of two workers.
+class PlayedWrites {
+ public:
+  explicit PlayedWrites(LogConfig config) : config_(std::move(config)), gap_(complete(config_)) {}
+
+  void play(uint32_t writes, double period_us, double write_us, double lost_us) {
+    for (uint32_t i = 0; i < writes; ++i) {
+      gap_.flushes(now_, ++end_);
+      delay_ns_ += static_cast<uint64_t>(2 * lost_us * 1e3);
+      gap_.durable(now_ + ticks(write_us), end_);
+      now_ += ticks(period_us);
+    }
+  }
+  // A write that takes the workers' time because a worker starts it.
+  void help(double us) { gap_.helped(ticks(us)); }
+  double gap_us() const { return platform::ticks_to_ns(gap_.ticks()) / 1e3; }
+  static uint64_t ticks(double us) { return platform::ns_to_ticks(us * 1e3); }
+
+ private:
+  LogConfig& complete(LogConfig& config) {
+    config.workers = 2;
+    config.run_delay_ns = [this] { return delay_ns_; };
+    return config;
+  }
+
+  uint64_t delay_ns_ = 5'000'000'000;
+  LogConfig config_;
+  FlushGap gap_;
+  uint64_t now_ = ticks(1e6), end_ = 0;
+};
+
+constexpr double kNear = 2;  // microseconds
+
+TEST(FlushGapTest, AFixedGapStaysAsItIs) {
+  PlayedWrites writes({.flush_gap_us = 70});
+  writes.play(10'000, 300, 200, 85);
+  EXPECT_NEAR(writes.gap_us(), 70, 0.1);
+}
+
+TEST(FlushGapTest, GoesToThePeriodOfMostPower) {
+  PlayedWrites writes({.flush_gap_us = 200, .chooses_gap = true});
+  writes.play(10'000, 300, 200, 85);
+  EXPECT_NEAR(writes.gap_us(), period_of_most_power(85, 200), kNear);
+  writes.play(10'000, 300, 200, 20);
+  EXPECT_NEAR(writes.gap_us(), period_of_most_power(20, 200), kNear) << "writes cost less now";
+}
+
+TEST(FlushGapTest, GoesToThePeriodOfItsLatency) {
+  PlayedWrites writes({.flush_gap_us = 200, .chooses_gap = true, .gap_latency_us = 700});
+  writes.play(10'000, 300, 200, 85);
+  EXPECT_NEAR(writes.gap_us(), 1000, kNear);
+  writes.play(10'000, 300, 800, 85);
+  EXPECT_NEAR(writes.gap_us(), 0, kNear) << "the write alone takes longer";
+}
+
+TEST(FlushGapTest, CountsTheTimeInWhichWorkersFlush) {
+  PlayedWrites writes({.flush_gap_us = 200, .chooses_gap = true});
+  for (int i = 0; i < 10'000; ++i) {
+    writes.help(60);
+    writes.play(1, 300, 200, 0);
+  }
+  EXPECT_NEAR(writes.gap_us(), period_of_most_power(30, 200), kNear);
+}
+
+TEST(FlushGapTest, HasABoundIfOtherProgramsTakeTheCores) {
+  PlayedWrites writes({.flush_gap_us = 200, .chooses_gap = true});
+  for (int i = 0; i < 1000; ++i) writes.play(20, writes.gap_us(), 200, 0.8 * writes.gap_us());
+  EXPECT_NEAR(writes.gap_us(), 2000, kNear);
+}
+
+TEST(FlushGapTest, FewWritesChooseNothing) {
+  PlayedWrites writes({.flush_gap_us = 200, .chooses_gap = true});
+  writes.play(15, 5000, 200, 85);
+  EXPECT_NEAR(writes.gap_us(), 200, 0.1);
+}
+
+}  // namespace
+}  // namespace logjam
