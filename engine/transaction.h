@@ -89,8 +89,8 @@ class Transaction {
                                 const RowVisitor& visit) = 0;
   // Visits all present rows with `key` in secondary index `which`, hash or ordered. kOk, kAbort.
   virtual Status read_secondary(Table& table, size_t which, Key key, const RowVisitor& visit) = 0;
-  // As read_secondary(), with rows as read_head() gives them. `bytes` must not be fewer than the
-  // index needs to compute its key from a row.
+  // Visits the same rows, as read_head() gives them. `bytes` must not be fewer than the index needs
+  // to compute its key from a row.
   virtual Status read_secondary_head(Table& table, size_t which, Key key, uint32_t /*bytes*/,
                                      const RowVisitor& visit) {
     return read_secondary(table, which, key, visit);

@@ -210,7 +210,7 @@ class Tree final : public Index {
     }
   }
 
-  // As leaf_for(), without a descent if the finger's leaf seems to cover `rank`.
+  // Returns the same as leaf_for(), without a descent if the finger's leaf seems to cover `rank`.
   LeafNode* leaf_near(Finger* finger, Rank rank) const {
     if (finger == nullptr) return leaf_for(rank);
     if (finger->index == this) {

@@ -243,8 +243,8 @@ class HashIndex final : public Index {
 
   void prefetch(Key key) const override { platform::prefetch(&bucket_of(hash_of(key))); }
 
-  // A slot's tag is enough to guess which entry has the key. Entries in the chain of a bucket are
-  // not loaded, because the chain would have to be loaded first.
+  // Guesses by the slots' tags which entry has the key. Does not load entries in the chain of a
+  // bucket, because the chain would have to be loaded first.
   void prefetch(std::span<const Key> keys, size_t entry_bytes) const override {
     const size_t bytes = std::min(entry_bytes, kMostPrefetched);
     for (const Key key : keys) prefetch(key);
