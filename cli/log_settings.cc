@@ -50,8 +50,8 @@ DEFINE_string(
     flush_gap_us, "200",
     "least microseconds between two writes of a stream that busy workers fill, because each write "
     "costs the workers time; auto: the gap with the largest ratio of throughput to latency, by "
-    "what the run's writes cost; auto:1000: the gap with which a commit takes 1000 us on "
-    "average; not used with --flush");
+    "what the run's writes cost; auto:1000: the gap with which a commit is durable after 1000 us "
+    "on average; not used with --flush");
 DEFINE_uint64(io_bytes, 4 << 20,
               "largest write, the I/O unit; a power of 2; ELEDA's are 65536 and 524288");
 DEFINE_uint32(

@@ -37,19 +37,34 @@ FlushGap::FlushGap(const LogConfig& config)
       workers_(config.workers),
       ticks_(ticks_of(static_cast<double>(config.flush_gap_us) * 1e3)) {}
 
+// Takes it that the bytes between two goals were filled at an even pace.
+void FlushGap::flushes(uint64_t now, uint64_t goal) {
+  if (!chosen_) return;
+  ++flushes_;
+  waiting_ +=
+      (since_window(goal_) + since_window(goal)) / 2 * static_cast<double>(now - goal_since_);
+  goal_ = goal;
+  goal_since_ = now;
+  if (now - window_since_ >= window_ticks_) choose(now);
+}
+
 void FlushGap::begin_window(uint64_t now) {
-  window_since_ = now;
+  window_since_ = durable_since_ = now;
+  window_goal_ = goal_;
   delay_before_ns_ = run_delay_ns_();
-  flushes_ = watched_ = write_ticks_ = helped_ticks_ = 0;
+  flushes_ = helped_ticks_ = 0;
+  waiting_ = 0;
 }
 
 // Chooses the gap by what the window has shown, half way from the last one: a window is noisy.
 void FlushGap::choose(uint64_t now) {
   if (window_since_ == 0) return begin_window(now);
-  if (flushes_ < kLeastFlushes || watched_ == 0) return;
+  const double bytes = since_window(goal_);
+  if (flushes_ < kLeastFlushes || bytes == 0) return;
   const auto window = static_cast<double>(now - window_since_);
   const double period = window / static_cast<double>(flushes_);
-  const double write = static_cast<double>(write_ticks_) / static_cast<double>(watched_);
+  durable(now, durable_);
+  const double write = std::max(0.0, waiting_ / bytes - period / 2);
   // Ended threads are missing from the sum, so it may shrink.
   const uint64_t delay_ns = std::max(run_delay_ns_(), delay_before_ns_) - delay_before_ns_;
   const double lost = static_cast<double>(ticks_of(static_cast<double>(delay_ns)) + helped_ticks_) /

@@ -9,16 +9,17 @@
 //
 //   power(P) = (1 - a / P) / (P / 2 + d), with its maximum at P = a + sqrt(a * a + 2 * a * d).
 //
-// --flush_gap_us=auto:L spends a given latency instead: P = 2 * (L - d), so that a commit waits for
-// L on average.
+// --flush_gap_us=auto:L spends a given latency instead: P = 2 * (L - d), so that a commit is
+// durable after L on average. Its worker may acknowledge it later.
 //
-// `d` is the time from the start of a flush to the moment when the stream is durable up to its
-// goal.
-// `a` is the workers' run delay (platform/run_delay.h) and the time in which they flush themselves,
-// for each worker and each period. All streams of a scheme are alike: if there are several, the
-// workers lose what all of them write in a period. Not measured: the time that interrupts take, and
-// what a write evicts from the workers' caches. Where other programs keep the cores busy, `a`
-// includes them, so the period has a bound.
+// `d` is the time that a byte of the log waits until it is durable, less P / 2. The mean wait
+// follows from Little's law: it is the integral of the bytes that wait, divided by the bytes that
+// came. So the commits of a late or slow flush count as often as there are of them. `a` is the
+// workers' run delay (platform/run_delay.h) and the time in which they flush themselves, for each
+// worker and each period. All streams of a scheme are alike: if there are several, the workers lose
+// what all of them write in a period. Not measured: the time that interrupts take, and what a write
+// evicts from the workers' caches. Where other programs keep the cores busy, `a` includes them, so
+// the period has a bound.
 //
 // Protocol. The stream calls all functions but ticks() under its flush latch. ticks_ is stored
 // there; any thread loads it, and needs nothing that was stored before.
@@ -46,23 +47,15 @@ class FlushGap {
   // Returns the gap in ticks. Any thread may call it.
   uint64_t ticks() const { return ticks_.load(platform::memory_order_relaxed); }
 
-  // Notes that a flush of all bytes before `goal` begins at `now`. A large one takes several
-  // writes.
-  void flushes(uint64_t now, uint64_t goal) {
-    if (!chosen_) return;
-    ++flushes_;
-    if (watched_end_ == 0) {
-      watched_end_ = goal;
-      watched_since_ = now;
-    }
-    if (now - window_since_ >= window_ticks_) choose(now);
-  }
+  // Notes that a flush of all bytes before `goal`, which are filled, begins at `now`. A large one
+  // takes several writes.
+  void flushes(uint64_t now, uint64_t goal);
   // Notes that the stream is durable up to `position` at `now`.
   void durable(uint64_t now, uint64_t position) {
-    if (watched_end_ == 0 || position < watched_end_) return;
-    write_ticks_ += now - watched_since_;
-    ++watched_;
-    watched_end_ = 0;
+    if (!chosen_) return;
+    waiting_ -= since_window(durable_) * static_cast<double>(now - durable_since_);
+    durable_ = position;
+    durable_since_ = now;
   }
   // Notes that a worker has flushed for `ticks`.
   void helped(uint64_t ticks) { helped_ticks_ += ticks; }
@@ -70,6 +63,10 @@ class FlushGap {
  private:
   void choose(uint64_t now);
   void begin_window(uint64_t now);
+  // Returns how far a stream position is after the goal with which the window began.
+  double since_window(uint64_t position) const {
+    return static_cast<double>(static_cast<int64_t>(position - window_goal_));
+  }
 
   const bool chosen_;  // in the run
   const double latency_ticks_;
@@ -79,11 +76,12 @@ class FlushGap {
   platform::atomic<uint64_t> ticks_;
 
   // Since the window began.
-  uint64_t window_since_ = 0;
+  uint64_t window_since_ = 0, window_goal_ = 0;
   uint64_t delay_before_ns_ = 0;
-  uint64_t flushes_ = 0, watched_ = 0, write_ticks_ = 0, helped_ticks_ = 0;
-  // The flush that is watched: one at a time.
-  uint64_t watched_end_ = 0, watched_since_ = 0;
+  uint64_t flushes_ = 0, helped_ticks_ = 0;
+  double waiting_ = 0;  // bytes x ticks
+  // The last goal and the position that is durable, and since when.
+  uint64_t goal_ = 0, goal_since_ = 0, durable_ = 0, durable_since_ = 0;
 };
 
 }  // namespace logjam

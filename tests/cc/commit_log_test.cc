@@ -43,8 +43,6 @@ class CommitLogTest
   World world;
 };
 
-int64_t value_of(const std::byte* row) { return reinterpret_cast<const Row*>(row)->value; }
-
 TEST_P(CommitLogTest, RecordsHoldTheTransactionsWrites) {
   Actor first(world), t(world);
   t.add(ordered(), 10, 4);
@@ -67,11 +65,11 @@ TEST_P(CommitLogTest, RecordsHoldTheTransactionsWrites) {
     EXPECT_EQ(write.header.image_bytes, sizeof(Row));
     ASSERT_EQ(write.after != nullptr, after.has_value());
     if (after) {
-      EXPECT_EQ(value_of(write.after), *after);
+      EXPECT_EQ(World::value_of(write.after), *after);
     }
     ASSERT_EQ(write.before != nullptr, before.has_value() && per_operation());
     if (write.before != nullptr) {
-      EXPECT_EQ(value_of(write.before), *before);
+      EXPECT_EQ(World::value_of(write.before), *before);
     }
   };
   expect(10, WriteOp::kUpdate, 1, 5);

@@ -36,8 +36,6 @@ class RangeLogTest
   World world;
 };
 
-int64_t value_of(const std::byte* row) { return reinterpret_cast<const Row*>(row)->value; }
-
 TEST_P(RangeLogTest, RangesNameTheVersionThatTheyChange) {
   Actor first(world), second(world);
   first.add(*world.ordered, 10, 4);
@@ -84,8 +82,8 @@ TEST_P(RangeLogTest, BlindWritesAndInsertsAndErasesAreLoggedAsWithoutRanges) {
     EXPECT_EQ(write.header.image_bytes, sizeof(Row));
     EXPECT_EQ(write.before != nullptr, per_operation() && key != 35);
   }
-  EXPECT_EQ(value_of(writes.at(10).after), 6);
-  EXPECT_EQ(value_of(writes.at(20).after), 5);
+  EXPECT_EQ(World::value_of(writes.at(10).after), 6);
+  EXPECT_EQ(World::value_of(writes.at(20).after), 5);
 }
 
 using OccRangeLogTest = RangeLogTest;

@@ -72,12 +72,11 @@ struct World {
     for (Key key = 0; key < rows * 10; key += 10) load(table, key, row_of(key, 1));
   }
   static Row row_of(Key key, int64_t value) { return {value, key / 100, 1000 + key}; }
+  static int64_t value_of(const std::byte* row) { return reinterpret_cast<const Row*>(row)->value; }
 
   std::map<Key, int64_t> content(Table& table) {
     std::map<Key, int64_t> rows;
-    table.for_each_row([&](Key key, const std::byte* row) {
-      rows[key] = reinterpret_cast<const Row*>(row)->value;
-    });
+    table.for_each_row([&](Key key, const std::byte* row) { rows[key] = value_of(row); });
     return rows;
   }
 

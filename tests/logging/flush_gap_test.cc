@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <deque>
+#include <utility>
 
 #include "platform/clock.h"
 
@@ -36,12 +38,16 @@ class PlayedWrites {
  public:
   explicit PlayedWrites(LogConfig config) : config_(std::move(config)), gap_(complete(config_)) {}
 
-  void play(uint32_t writes, double period_us, double write_us, double lost_us) {
+  void play(uint32_t writes, double period_us, double write_us, double lost_us,
+            uint64_t bytes = 1000) {
     for (uint32_t i = 0; i < writes; ++i) {
-      gap_.flushes(now_, ++end_);
+      gap_.flushes(now_, end_ += bytes);
+      under_way_.emplace_back(now_ + ticks(write_us), end_);
       delay_ns_ += static_cast<uint64_t>(2 * lost_us * 1e3);
-      gap_.durable(now_ + ticks(write_us), end_);
       now_ += ticks(period_us);
+      for (; !under_way_.empty() && under_way_.front().first < now_; under_way_.pop_front()) {
+        gap_.durable(under_way_.front().first, under_way_.front().second);
+      }
     }
   }
   // A write that takes the workers' time because a worker starts it.
@@ -60,6 +66,7 @@ class PlayedWrites {
   LogConfig config_;
   FlushGap gap_;
   uint64_t now_ = ticks(1e6), end_ = 0;
+  std::deque<std::pair<uint64_t, uint64_t>> under_way_;  // when each flush ends, and its goal
 };
 
 constexpr double kNear = 2;  // microseconds
@@ -84,6 +91,17 @@ TEST(FlushGapTest, GoesToThePeriodOfItsLatency) {
   EXPECT_NEAR(writes.gap_us(), 1000, kNear);
   writes.play(10'000, 300, 800, 85);
   EXPECT_NEAR(writes.gap_us(), 0, kNear) << "the write alone takes longer";
+}
+
+// Of 4000 bytes, 1000 come in 100 us before a flush of 20 us, and 3000 in 300 us before one of 90.
+TEST(FlushGapTest, CommitsOfALateAndSlowFlushCountAsOftenAsThereAreOfThem) {
+  PlayedWrites writes({.flush_gap_us = 200, .chooses_gap = true, .gap_latency_us = 700});
+  for (int i = 0; i < 5000; ++i) {
+    writes.play(1, 300, 20, 0, 1000);
+    writes.play(1, 100, 90, 0, 3000);
+  }
+  constexpr double kWait = (1000 * (50 + 20) + 3000 * (150 + 90)) / 4000.0;
+  EXPECT_NEAR(writes.gap_us(), 2 * (700 - (kWait - 100)), kNear);
 }
 
 TEST(FlushGapTest, CountsTheTimeInWhichWorkersFlush) {
