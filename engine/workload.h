@@ -63,6 +63,9 @@ struct Headline {
 struct Specification {
   std::string description;      // one line: the workload's name, scale and distribution
   uint64_t expected_bytes = 0;  // memory of the loaded tables; a run that does not fit is refused
+  // Memory that the rows which a worker inserts take in a second, at most. A run takes as much from
+  // the kernel before it starts.
+  uint64_t growth_bytes_s = 0;
   std::vector<TypeSpecification> types = {};
   std::optional<Headline> headline = std::nullopt;
   // Returns a warning for the reader of a result of `tps` transactions a second, such as a rule

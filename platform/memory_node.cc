@@ -2,6 +2,7 @@
 #include "platform/memory_node.h"
 
 #include <numaif.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 
@@ -39,6 +40,14 @@ void interleave(void* address, size_t bytes) {
     if (node < machine.nodes()) numbers.push_back(machine.node_number(node));
   }
   place_on_numbered(address, bytes, numbers);
+}
+
+void* map_faulted(size_t bytes, int where) {
+  void* pages = map_huge(bytes);
+  place(pages, bytes, where);
+  // A kernel that refuses gives the pages at the first touch, as without this call.
+  madvise(pages, bytes, MADV_POPULATE_WRITE);
+  return pages;
 }
 
 }  // namespace logjam::platform

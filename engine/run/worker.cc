@@ -11,7 +11,7 @@ namespace logjam {
 using platform::ticks;
 
 Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
-               const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control,
+               const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control, Arena& arena,
                WorkerTimeline* timeline)
     : options_(options),
       scheme_(scheme),
@@ -19,19 +19,18 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       timeline_(timeline),
       protocol_(protocol),
       commands_(scheme.traits().commands),
-      reclaimer_(control.epochs, CommitPoint::kQueues, arena_),
+      reclaimer_(control.epochs, CommitPoint::kQueues, arena),
       breakdown_(options.breakdown, id),
       context_{.id = id, .options = options},
       pipeline_(scheme, id, options.pipeline_depth),
       arrivals_(options),
       random_(options.seed * platform::kGoldenRatio + id + 1) {
-  if (options.pin) arena_.lie_on(platform::node_of_core(static_cast<int>(id)));
   for (WorkerStats& stats : stats_) {
     stats.by_type = std::vector<EndedTransactions<platform::Counter>>(workload.spec().types.size());
   }
   context_.database = &database;
   context_.log = &scheme;
-  context_.arena = &arena_;
+  context_.arena = &arena;
   context_.reclaimer = &reclaimer_;
   context_.breakdown = &breakdown_;
   context_.ages = &control.ages;

@@ -46,9 +46,10 @@ struct RunControl {
 class alignas(platform::kCacheLine) Worker {
  public:
   // Called by the worker's thread, so that the worker's memory lies near its core, and not on the
-  // cache lines of other workers. `timeline` is null if the run has no time line.
+  // cache lines of other workers. `arena` outlives the worker, which alone uses it. `timeline` is
+  // null if the run has no time line.
   Worker(uint32_t id, const RunOptions& options, Workload& workload, Database& database,
-         const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control,
+         const ProtocolInfo& protocol, LogScheme& scheme, RunControl& control, Arena& arena,
          WorkerTimeline* timeline);
 
   // Works until the drain phase, and then waits until every transaction in flight is acknowledged.
@@ -108,7 +109,6 @@ class alignas(platform::kCacheLine) Worker {
   WorkerTimeline* const timeline_;
   const ProtocolInfo& protocol_;
   const bool commands_;  // the log holds commands
-  Arena arena_;
   Reclaimer reclaimer_;
   Breakdown breakdown_;
   std::array<WorkerStats, 2> stats_;  // before the measured phase, and in it

@@ -1,8 +1,15 @@
 #include "engine/storage/arena.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "platform/clock.h"
 
 namespace logjam {
 namespace {
@@ -45,6 +52,42 @@ TEST(Arena, FreesOnlyTheLatestAllocation) {
   arena.free(c, 64);
   EXPECT_EQ(arena.allocate(64), c);
   EXPECT_NE(b, c);
+}
+
+// Returns how many pages of [start, start + bytes) are in memory.
+size_t pages_in_memory(void* start, size_t bytes) {
+  std::vector<unsigned char> pages(bytes / 4096);
+  EXPECT_EQ(mincore(start, bytes, pages.data()), 0);
+  return static_cast<size_t>(std::ranges::count_if(pages, [](auto page) { return page & 1; }));
+}
+
+TEST(Arena, AllocatesWhatItFaultedAheadFirst) {
+  constexpr size_t kPiece = size_t{8} << 20;
+  Arena arena;
+  arena.fault_ahead(2 * kPiece, std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(arena.allocated_bytes(), 0u);
+  std::set<void*> pieces;
+  for (int i = 0; i < 2; ++i) {
+    void* piece = arena.allocate(kPiece, 64);
+    EXPECT_TRUE(pieces.insert(piece).second);
+    EXPECT_EQ(pages_in_memory(piece, kPiece), kPiece / 4096) << "before it is touched";
+  }
+  EXPECT_EQ(pages_in_memory(arena.allocate(kPiece, 64), kPiece), 0u) << "no more was asked for";
+}
+
+TEST(Arena, KeepsWhatItFaultedAheadForAllocationsThatFit) {
+  constexpr size_t kBig = size_t{20} << 20;
+  Arena arena;
+  arena.fault_ahead(1, std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(pages_in_memory(arena.allocate(kBig, 64), kBig), 0u) << "it fits in no chunk";
+  void* small = arena.allocate(4096, 64);
+  EXPECT_EQ(pages_in_memory(small, 4096), 1u);
+}
+
+TEST(Arena, StopsFaultingAheadInTime) {
+  Arena arena;
+  arena.fault_ahead(size_t{1} << 40, platform::now_ns());
+  EXPECT_EQ(pages_in_memory(arena.allocate(1 << 20, 64), 1 << 20), 0u);
 }
 
 }  // namespace

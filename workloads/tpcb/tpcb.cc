@@ -31,6 +31,8 @@ namespace {
 
 constexpr uint64_t kMaxBranches = 100'000'000, kMaxAccounts = 10'000'000;
 constexpr int64_t kMaxDelta = 999'999;
+// The rows of HISTORY: 100 B a transaction, and at most 2,000,000 transactions.
+constexpr uint64_t kGrowthBytesS = 200'000'000;
 enum Type : uint32_t { kHome, kAway };  // the account belongs to the teller's branch, or does not
 
 // Aether's Fig. 3 varies "the skew of zipfian-distributed data accesses". Its program, Shore-Kits
@@ -182,6 +184,7 @@ class Tpcb : public Workload {
     return {.description = description(),
             .expected_bytes =
                 table_bytes(scale_.branches * (1 + kTellers) + accounts(), sizeof(Account)),
+            .growth_bytes_s = kGrowthBytesS,
             .types = {{"home-account", {{100 - away, 100}}}, {"away-account", {{away, 100}}}},
             .caution = [this](double tps) { return caution(tps); }};
   }

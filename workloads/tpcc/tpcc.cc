@@ -40,6 +40,8 @@ constexpr uint32_t kMaxWarehouses = (1u << kWarehouseBits) - 1;
 constexpr uint32_t kMaxItems = (1u << kItemBits) - 2;  // one number is unused, for rollbacks
 constexpr uint32_t kMinCustomers = 10, kMaxCustomers = 3000;
 constexpr uint32_t kMaxWeight = 1'000'000;
+// 600 B a transaction, and at most 320,000 transactions.
+constexpr uint64_t kGrowthBytesS = 192'000'000;
 
 using Mix = std::array<uint32_t, kTypes.size()>;
 
@@ -201,7 +203,9 @@ class Tpcc : public Workload {
   void resume(Database& database) override { counted_ = Counted::in(database); }
 
   Specification spec() const override {
-    Specification spec{.description = description(), .expected_bytes = loaded_bytes(scale_)};
+    Specification spec{.description = description(),
+                       .expected_bytes = loaded_bytes(scale_),
+                       .growth_bytes_s = kGrowthBytesS};
     // Clause 2.4.1.4 has one NewOrder in a hundred rolled back.
     for (size_t type = 0; type < kTypes.size(); ++type) {
       spec.types.push_back(

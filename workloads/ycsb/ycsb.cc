@@ -19,6 +19,7 @@ namespace logjam::ycsb {
 namespace {
 
 constexpr const char* kTable = "usertable";
+constexpr uint64_t kMostOperationsS = 2'000'000;  // of one worker
 // A transaction with an update is of type read-write, else one with an insert is inserting, else
 // one with a scan is scanning, else the transaction is read-only.
 enum Type : uint32_t { kReadWrite, kReadOnly, kInserting, kScanning };
@@ -327,6 +328,9 @@ class Ycsb : public Workload {
     Specification spec{.description = ycsb::describe(options_),
                        .expected_bytes = table_bytes(options_.records, options_.value_bytes),
                        .types = {{"read-write"}, {"read-only"}, {"insert"}, {"scan"}}};
+    spec.growth_bytes_s =
+        static_cast<uint64_t>(options_.insert_ratio * static_cast<double>(table_bytes(
+                                                          kMostOperationsS, options_.value_bytes)));
     if (options_.insert_ratio == 0 && options_.scan_ratio == 0) spec.types.resize(2);
     // The shares are known where a transaction is one operation.
     if (options_.ops > 1) return spec;
