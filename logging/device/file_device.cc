@@ -3,10 +3,9 @@
 // A write goes one of two ways. start() uses io_uring, so that no thread must sleep for the write:
 // busy workers look whether it has finished. start_and_wait() is one system call in the caller's
 // thread that writes and syncs (pwritev2 with RWF_DSYNC), for a caller that would sleep anyway.
-// Measured on a virtio disk, the system call takes 27 us for a 4 KiB block (write 15, cache flush
-// 12). io_uring takes 28 to 34 us, because it finishes a sync in a kernel thread, and hands over to
-// that thread and back. Polling for its completion without a pause is not faster: it keeps that
-// kernel thread off the core until the next tick.
+// io_uring costs more, because it finishes a sync in a kernel thread, and hands over to that thread
+// and back (docs/DECISIONS.md). Polling for its completion without a pause is not faster: it keeps
+// that kernel thread off the core until the next tick.
 //
 // io_uring posts the completion from the thread that submitted the write: the kernel interrupts
 // that thread if it runs, and wakes it if it sleeps. If the thread ends first, the kernel may

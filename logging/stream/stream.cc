@@ -182,11 +182,13 @@ const Progress& Stream::look_to_write() {
 
 bool Stream::finish() {
   if (!devices_.finish()) return false;
+  const uint64_t now = platform::ticks();
+  if (devices_.under_way() == 0) write_ticks_ = now - started_.load(platform::memory_order_relaxed);
   const uint64_t durable = devices_.durable();
   const bool advanced = durable != durable_.load(platform::memory_order_relaxed);
   if (advanced) {
     durable_.store(durable, platform::memory_order_release);
-    gap_.durable(platform::ticks(), durable);
+    gap_.durable(now, durable);
     ring_.release(durable);
   }
   if (!discards_) sdl_store_.start(devices_, durable);
@@ -375,6 +377,14 @@ void Stream::flush(Flush flush) {
                             [this] { return due(look()); });
 }
 
+// Returns whether the daemon would start no other write before the one that it starts now is
+// finished, as the last one was before its gap was over. Then it may sleep in the write.
+bool Stream::one_at_a_time() const {
+  if (devices_.depth() == 1) return true;
+  return policy_.immediate() && write_ticks_ < gap_.ticks() && !ring_.waited_for() &&
+         !daemon_.relied_on();
+}
+
 // Takes the daemon's step, unless a worker leads or takes a step. Returns whether it took it, and
 // sets `advanced` to whether more is durable then. If
 // workers may not poll, the daemon leads: it sleeps on the device under the latch. If they may
@@ -383,7 +393,7 @@ bool Stream::take_turn(Flush flush, bool* advanced) {
   const bool leads = !pollable_;
   if (leads ? !lead_.take() : !latch_.try_lock()) return false;
   if (leads) latch_.lock();
-  const bool may_block = leads && devices_.depth() == 1;
+  const bool may_block = leads && one_at_a_time();
   *advanced = step(flush, may_block);
   if (leads && !*advanced && devices_.under_way() != 0) {
     devices_.wait(devices_.all_busy() ? FlushDaemon::kMostSleepNs : next_start_ns());

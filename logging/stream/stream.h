@@ -170,7 +170,7 @@ class Stream {
   }
   uint64_t next_start_ns() const;
 
-  // The next seven are called under the latch.
+  // The next eight are called under the latch.
 
   bool step(Flush flush, bool may_block);
   bool finish();  // returns whether durable() advanced
@@ -179,6 +179,8 @@ class Stream {
   uint64_t goal_of(const Progress& filled, const StripedDevices::Member& member, Flush flush);
   void raise_goal(const Progress& filled, uint64_t idle_since);
   void write_log_end();
+
+  bool one_at_a_time() const;
 
   void lead(const CommitPoint& point);
   void give_up_lead();
@@ -219,9 +221,10 @@ class Stream {
 
   // Guarded by the latch.
   SdlStore sdl_store_;
-  FlushGap gap_;             // its ticks(): any thread
-  Progress seen_;            // by the last look
-  uint64_t log_end_at_ = 0;  // where the log's end was written; a new log has zeros at its start
+  FlushGap gap_;              // its ticks(): any thread
+  Progress seen_;             // by the last look
+  uint64_t write_ticks_ = 0;  // the time of the last write that was under way alone
+  uint64_t log_end_at_ = 0;   // where the log's end was written; a new log has zeros at its start
   std::unique_ptr<platform::MirroredMemory> log_end_;
 
   // Written under the latch; any thread may read them.

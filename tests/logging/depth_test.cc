@@ -245,5 +245,55 @@ TEST_F(DepthTest, WhereLogThreadsPreemptWorkersOnlyTheDaemonWrites) {
   EXPECT_EQ(durable(), kUnit);
 }
 
+// There the daemon sleeps in a write, which is one system call, if it would start no other before.
+class OneAtATime : public DepthTest {
+ protected:
+  static constexpr uint64_t kGapUs = 250'000;
+
+  void open_with_gap(uint64_t gap_us) {
+    config_.preemptible_workers = true;
+    config_.flush_gap_us = gap_us;
+    open(4);
+    device_->on_wait = [this] {
+      std::this_thread::sleep_for(std::chrono::microseconds(write_us_));
+      complete_all();
+    };
+  }
+  // Returns whether the daemon sleeps in the next write.
+  bool sleeps_in() {
+    const uint32_t before = device_->slept_in;
+    publish(filled_.load() + kUnit);
+    while (durable() < filled_.load()) stream_->flush(Flush::kByPolicy);
+    return device_->slept_in != before;
+  }
+
+  uint64_t write_us_ = 0;
+};
+
+TEST_F(OneAtATime, TheDaemonSleepsInAWriteThatEndsInTheGap) {
+  open_with_gap(kGapUs);
+  EXPECT_TRUE(sleeps_in());
+  EXPECT_TRUE(sleeps_in());
+  write_us_ = kGapUs * 3 / 2;
+  EXPECT_TRUE(sleeps_in()) << "only afterwards is it known to be long";
+  EXPECT_FALSE(sleeps_in());
+  write_us_ = 0;
+  EXPECT_FALSE(sleeps_in());
+  EXPECT_TRUE(sleeps_in());
+}
+
+TEST_F(OneAtATime, WithoutAGapTheDaemonIsFreeForTheNextWrite) {
+  open_with_gap(0);
+  EXPECT_FALSE(sleeps_in());
+}
+
+TEST_F(OneAtATime, ADaemonThatAWorkerReliesOnIsFreeForTheNextWrite) {
+  open_with_gap(kGapUs);
+  stream_->rely_on_daemon(true);
+  EXPECT_FALSE(sleeps_in());
+  stream_->rely_on_daemon(false);
+  EXPECT_TRUE(sleeps_in());
+}
+
 }  // namespace
 }  // namespace logjam

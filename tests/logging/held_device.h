@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -29,7 +30,14 @@ class HeldDevice final : public Device {
     writes_[slot] = {offset, bytes};
   }
   bool finished(uint32_t slot = 0) override { return under_way(slot) == 0; }
-  void wait(uint64_t) override {}
+  void start_and_wait(uint64_t offset, std::span<const std::byte> bytes, Sync sync,
+                      uint64_t timeout_ns) override {
+    ++slept_in;
+    Device::start_and_wait(offset, bytes, sync, timeout_ns);
+  }
+  void wait(uint64_t) override {
+    if (on_wait) on_wait();
+  }
   bool start_blocks() const override { return false; }
 
   void complete(uint32_t slot = 0) {
@@ -50,6 +58,8 @@ class HeldDevice final : public Device {
   }
 
   std::vector<std::byte> platter;
+  uint32_t slept_in = 0;          // calls of start_and_wait()
+  std::function<void()> on_wait;  // called where a thread sleeps until a write has finished
 
  private:
   struct Write {
