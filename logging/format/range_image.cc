@@ -13,27 +13,25 @@ struct RangeHeader {
 };
 static_assert(sizeof(RangeHeader) == 4);
 
-// Returns the bits in which the two rows differ in their bytes from `at` on, at most 8.
-uint64_t difference(const std::byte* before, const std::byte* after, uint32_t at, uint32_t bytes) {
-  uint64_t old_word = 0, new_word = 0;
-  if (bytes >= sizeof(uint64_t)) {
-    std::memcpy(&old_word, before + at, sizeof(uint64_t));
-    std::memcpy(&new_word, after + at, sizeof(uint64_t));
-  } else {
-    std::memcpy(&old_word, before + at, bytes);
-    std::memcpy(&new_word, after + at, bytes);
-  }
+constexpr uint32_t kWord = sizeof(uint64_t);
+
+// Returns the bits in which two words differ.
+uint64_t difference(const std::byte* before, const std::byte* after) {
+  uint64_t old_word, new_word;
+  std::memcpy(&old_word, before, kWord);
+  std::memcpy(&new_word, after, kWord);
   return old_word ^ new_word;
 }
 
-// Most bytes of a row do not change. Vector instructions compare this many in one go.
-constexpr uint32_t kBlock = 64;
-bool same_block(const std::byte* before, const std::byte* after) {
-  uint64_t old_words[kBlock / 8], new_words[kBlock / 8], differs = 0;
-  std::memcpy(old_words, before, kBlock);
-  std::memcpy(new_words, after, kBlock);
-  for (uint32_t i = 0; i < kBlock / 8; ++i) differs |= old_words[i] ^ new_words[i];
-  return differs == 0;
+// Returns which of the first `words` words differ, a bit for each. Most words of a row do not, and
+// this takes few instructions a word.
+constexpr uint32_t kBlockWords = 8;
+uint32_t changed_words(const std::byte* before, const std::byte* after, uint32_t words) {
+  uint32_t changed = 0;
+  for (uint32_t i = 0; i < words; ++i) {
+    changed |= uint32_t{difference(before + i * kWord, after + i * kWord) != 0} << i;
+  }
+  return changed;
 }
 
 }  // namespace
@@ -55,21 +53,34 @@ uint32_t encode_ranges(uint64_t version, const std::byte* before, const std::byt
     used += sizeof header + length;
     return true;
   };
-  for (uint32_t at = 0; at < row_bytes; at += sizeof(uint64_t)) {
-    while (at % kBlock == 0 && row_bytes - at >= kBlock && same_block(before + at, after + at)) {
-      at += kBlock;
-    }
-    if (at >= row_bytes) break;
-    const uint64_t differs = difference(before, after, at, row_bytes - at);
-    if (differs == 0) continue;
+  // Adds the bytes that differ in the word from `at` on to the last range, or begins a range.
+  const auto add = [&](uint32_t at, uint64_t differs) {
     const uint32_t first = at + static_cast<uint32_t>(std::countr_zero(differs)) / 8;
-    const uint32_t past = at + 8 - static_cast<uint32_t>(std::countl_zero(differs)) / 8;
+    const uint32_t past = at + kWord - static_cast<uint32_t>(std::countl_zero(differs)) / 8;
     // The bytes between two ranges are written if a header would be as long.
     if (begin == end || first - end > sizeof(RangeHeader)) {
-      if (!write()) return 0;
+      if (!write()) return false;
       begin = first;
     }
     end = past;
+    return true;
+  };
+  const uint32_t words = row_bytes / kWord;
+  for (uint32_t word = 0; word < words; word += kBlockWords) {
+    const std::byte *old_block = before + word * kWord, *new_block = after + word * kWord;
+    uint32_t changed = words - word >= kBlockWords
+                           ? changed_words(old_block, new_block, kBlockWords)
+                           : changed_words(old_block, new_block, words - word);
+    for (; changed != 0; changed &= changed - 1) {
+      const uint32_t at = (word + static_cast<uint32_t>(std::countr_zero(changed))) * kWord;
+      if (!add(at, difference(before + at, after + at))) return 0;
+    }
+  }
+  if (const uint32_t rest = row_bytes % kWord; rest != 0) {
+    const uint32_t at = row_bytes - kWord;  // some of its bytes were compared above
+    const uint64_t differs = difference(before + at, after + at) >> 8 * (kWord - rest)
+                                                                        << 8 * (kWord - rest);
+    if (differs != 0 && !add(at, differs)) return 0;
   }
   return write() && padded_row(used) < padded_row(row_bytes) ? used : 0;
 }
