@@ -7,6 +7,8 @@
 #include <random>
 #include <thread>
 
+#include "logging/schemes/border_collie/herd_flags.h"
+#include "logging/schemes/common/fetch_add_scheme.h"
 #include "logging/schemes/common/unit_counts.h"
 #include "logging/schemes/eleda/bitmap.h"
 #include "logging/schemes/eleda/grasshopper.h"
@@ -19,23 +21,23 @@ constexpr uint64_t kRingBytes = 1 << 20;
 constexpr uint32_t kHopBytes = 1024;
 
 template <class Tracker>
-struct Build {
-  static Tracker tracker(uint32_t workers, const Ring& ring) { return {workers, ring, kHopBytes}; }
-};
-template <uint32_t kScanBits, uint32_t kSetBits>
-struct Build<Bitmap<kScanBits, kSetBits>> {
-  static Bitmap<kScanBits, kSetBits> tracker(uint32_t workers, const Ring& ring) {
+Tracker make_tracker(uint32_t workers, const Ring& ring) {
+  if constexpr (std::is_constructible_v<Tracker, uint32_t, const Ring&>) {
     return {workers, ring};
+  } else {
+    return {workers, ring, kHopBytes};
   }
-};
+}
 
 // A tracker with its sequencer, called only by the test.
 template <class Tracker>
 struct Harness {
   explicit Harness(uint32_t workers, uint64_t ring_bytes = kRingBytes)
-      : ring(ring_bytes, 512), tracker(Build<Tracker>::tracker(workers, ring)) {}
+      : ring(ring_bytes, 512), tracker(make_tracker<Tracker>(workers, ring)) {}
 
-  uint64_t reserve(uint64_t bytes) { return next.fetch_add(bytes); }
+  uint64_t reserve(uint32_t worker, uint64_t bytes) {
+    return draw_hole(tracker, worker, next, bytes);
+  }
   void publish(uint32_t worker, uint64_t begin, uint64_t bytes) {
     ASSERT_TRUE(tracker.room(worker));
     tracker.publish(worker, begin, begin + bytes);
@@ -52,25 +54,25 @@ struct Harness {
 template <class Tracker>
 class TrackerTest : public testing::Test {};
 using Trackers = testing::Types<Grasshopper<true>, Grasshopper<false>, Bitmap<8, 8>, Bitmap<1, 8>,
-                                Bitmap<1, 1>, UnitCounts>;
+                                Bitmap<1, 1>, UnitCounts, HerdFlags>;
 TYPED_TEST_SUITE(TrackerTest, Trackers);
 
 TYPED_TEST(TrackerTest, TheWatermarkPassesPublishedRecords) {
   Harness<TypeParam> log(2);
   EXPECT_EQ(log.advance(), 0u);
-  log.publish(1, log.reserve(48), 48);
+  log.publish(1, log.reserve(1, 48), 48);
   EXPECT_EQ(log.advance(), 48u);
-  log.publish(0, log.reserve(64), 64);
+  log.publish(0, log.reserve(0, 64), 64);
   EXPECT_EQ(log.advance(), 112u);
 }
 
 TYPED_TEST(TrackerTest, AHoleStopsTheWatermarkHoweverMuchIsFilledAfterIt) {
   Harness<TypeParam> log(2);
-  log.publish(0, log.reserve(5000), 5000);
-  const uint64_t hole = log.reserve(48);
+  log.publish(0, log.reserve(0, 5000), 5000);
+  const uint64_t hole = log.reserve(1, 48);
   for (int i = 0; i < 1000; ++i) {
     const uint64_t bytes = 48 + 8 * (i % 20);
-    log.publish(0, log.reserve(bytes), bytes);
+    log.publish(0, log.reserve(0, bytes), bytes);
     ASSERT_LE(log.advance(), hole) << "passed an unpublished hole";
   }
   log.publish(1, hole, 48);
@@ -94,7 +96,7 @@ TYPED_TEST(TrackerTest, RecordsMayBePublishedInAnyOrder) {
       const size_t records = 1 + random() % kWorkers;
       for (uint32_t worker = 0; worker < records; ++worker) {
         const uint64_t bytes = random() % 8 == 0 ? 1800 : 48 + random() % 12 * 8;
-        open.push_back({log.reserve(bytes), bytes, worker});
+        open.push_back({log.reserve(worker, bytes), bytes, worker});
       }
       std::shuffle(open.begin(), open.end(), random);
       while (!open.empty()) {
@@ -116,9 +118,9 @@ using Hopper = Harness<Grasshopper<true>>;
 
 TEST(Grasshopper, HopsOverFullRangesAndTheRecordThatStraddlesTheirEnd) {
   Hopper log(2);
-  for (int i = 0; i < 20; ++i) log.publish(0, log.reserve(48), 48);  // 0 .. 960
-  log.publish(1, log.reserve(200), 200);                             // straddles 1024
-  const uint64_t hole = log.reserve(48);
+  for (int i = 0; i < 20; ++i) log.publish(0, log.reserve(0, 48), 48);  // 0 .. 960
+  log.publish(1, log.reserve(1, 200), 200);                             // straddles 1024
+  const uint64_t hole = log.reserve(0, 48);
   EXPECT_EQ(log.advance(), 1160u) << "the straddling record belongs to the range that was hopped";
   EXPECT_EQ(log.counter("sbl_hops"), 1);
   EXPECT_EQ(log.counter("sbl_crawls"), 0);
@@ -129,9 +131,9 @@ TEST(Grasshopper, HopsOverFullRangesAndTheRecordThatStraddlesTheirEnd) {
 
 TEST(Grasshopper, ARecordMayStraddleManyRanges) {
   Hopper log(3);
-  log.publish(0, log.reserve(48), 48);
-  const uint64_t large = log.reserve(65536);
-  log.publish(2, log.reserve(48), 48);
+  log.publish(0, log.reserve(0, 48), 48);
+  const uint64_t large = log.reserve(1, 65536);
+  log.publish(2, log.reserve(2, 48), 48);
   EXPECT_EQ(log.advance(), 48u);
   log.publish(1, large, 65536);
   EXPECT_EQ(log.advance(), 48u + 65536u + 48u);
@@ -140,7 +142,7 @@ TEST(Grasshopper, ARecordMayStraddleManyRanges) {
 TEST(Grasshopper, AFullListHasNoRoomUntilItsNodesArePassed) {
   Hopper log(1, 4096);  // 128 nodes
   uint64_t begin = 0;
-  for (; log.tracker.room(0); begin += 8) log.tracker.publish(0, log.reserve(8), begin + 8);
+  for (; log.tracker.room(0); begin += 8) log.tracker.publish(0, log.reserve(0, 8), begin + 8);
   EXPECT_EQ(begin, 128u * 8);
   EXPECT_EQ(log.advance(), begin);
   EXPECT_TRUE(log.tracker.room(0));
@@ -148,8 +150,8 @@ TEST(Grasshopper, AFullListHasNoRoomUntilItsNodesArePassed) {
 
 TEST(Grasshopper, HopsOverARangeThatEndsWithARecord) {
   Hopper log(1);
-  for (int i = 0; i < 16; ++i) log.publish(0, log.reserve(128), 128);
-  log.reserve(8);
+  for (int i = 0; i < 16; ++i) log.publish(0, log.reserve(0, 128), 128);
+  log.reserve(1, 8);
   EXPECT_EQ(log.advance(), 2048u);
   EXPECT_EQ(log.counter("sbl_crawls"), 0);
 }

@@ -1,7 +1,7 @@
 // Schemes whose LSN comes from a fetch-and-add. Workers reserve, fill and publish side by side, and
 // the log has holes until the slowest worker has filled its hole. The schemes differ in the
-// *tracker* (Grasshopper, Bitmap, UnitCounts), which finds SBL, the position up to which the log
-// has no hole.
+// *tracker* (Grasshopper, Bitmap, UnitCounts, and the heirs of WorkerWords), which finds SBL, the
+// position up to which the log has no hole.
 //
 // Which thread advances SBL. With --flush_help (the default) every thread that asks for sbl()
 // advances it: the leader before it writes, a worker that polls, and the daemon. The tracker's
@@ -40,6 +40,21 @@
 
 namespace logjam {
 
+// A tracker whose workers announce a hole before they draw it (common/worker_words.h).
+template <class Tracker>
+concept AnnouncesHoles = requires(Tracker& tracker, const platform::atomic<uint64_t>& next) {
+  tracker.announce(0, next);
+};
+
+// Draws a hole of `bytes` for the worker from `next`, and returns where the hole begins. Called by
+// the worker.
+template <class Tracker>
+uint64_t draw_hole(Tracker& tracker, uint32_t worker, platform::atomic<uint64_t>& next,
+                   uint64_t bytes) {
+  if constexpr (AnnouncesHoles<Tracker>) tracker.announce(worker, next);
+  return next.fetch_add(bytes, platform::memory_order_acq_rel);
+}
+
 template <class Tracker>
 class FetchAddScheme : public SingleStreamScheme {
  public:
@@ -60,7 +75,10 @@ class FetchAddScheme : public SingleStreamScheme {
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
     // The wait comes before the worker owns a hole, because other workers would wait for that hole.
     if (!tracker_.room(worker)) wait_for_room(worker);
-    const uint64_t begin = next_.fetch_add(bytes, platform::memory_order_acq_rel);
+    const uint64_t begin = draw_hole(tracker_, worker, next_, bytes);
+    if constexpr (AnnouncesHoles<Tracker>) {
+      if (!stream().ring().fits(begin + bytes)) tracker_.must_wait(worker, begin);
+    }
     const uint64_t waited = stream().wait_for_space(begin + bytes);
     return reservation(begin, bytes, waited);
   }
