@@ -11,6 +11,7 @@
 
 #include "logging/schemes/border_collie/herd_flags.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
+#include "logging/schemes/fasterlog/epoch_slots.h"
 #include "logging/stream/ring.h"
 #include "platform/atomic.h"
 #include "tests/explored/searched_program.h"
@@ -87,7 +88,7 @@ class WorkersAndALook {
 
 template <class Tracker>
 class WorkerWordsSteps : public testing::Test {};
-using Trackers = testing::Types<HerdFlags>;
+using Trackers = testing::Types<HerdFlags, EpochSlots>;
 TYPED_TEST_SUITE(WorkerWordsSteps, Trackers);
 
 TYPED_TEST(WorkerWordsSteps, SblPassesNoHole) {

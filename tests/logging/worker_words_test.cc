@@ -6,6 +6,7 @@
 
 #include "logging/schemes/border_collie/herd_flags.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
+#include "logging/schemes/fasterlog/epoch_slots.h"
 
 namespace logjam {
 namespace {
@@ -32,7 +33,7 @@ struct Words {
 
 template <class Tracker>
 class WorkerWordsTest : public testing::Test {};
-using Trackers = testing::Types<HerdFlags>;
+using Trackers = testing::Types<HerdFlags, EpochSlots>;
 TYPED_TEST_SUITE(WorkerWordsTest, Trackers);
 
 TYPED_TEST(WorkerWordsTest, AnIdleWorkerStopsNothing) {
@@ -68,6 +69,19 @@ TEST(HerdFlags, TheBoundaryIsTheLeastBlackFlag) {
   EXPECT_EQ(log.advance(), first);
   log.publish(0, first);
   EXPECT_EQ(log.advance(), second);
+}
+
+TEST(EpochSlots, AnAdvanceWaitsForOlderEpochsOnly) {
+  Words<EpochSlots> log(3);
+  const uint64_t old = log.open(0);
+  EXPECT_EQ(log.advance(), 0u);
+  const uint64_t later = log.open(1);
+  log.write(2);
+  EXPECT_EQ(log.advance(), 0u);
+  log.publish(0, old);
+  EXPECT_EQ(log.advance(), later) << "this hole is of the later epoch";
+  log.publish(1, later);
+  EXPECT_EQ(log.advance(), log.next.load());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // SBL. They differ in what a word says, and in what the words of all workers say together:
 //
 //   HerdFlags   where the worker's hole begins at the earliest, or its last record ended
+//   EpochSlots  in which epoch the worker drew its position
 //
 // A worker does no atomic operation but the fetch-and-add, and writes no line that other workers
 // write. A thread that looks reads one line per worker, however many records there were.

@@ -1,0 +1,79 @@
+// FasterLog's tracker: it follows no record. A worker enters the current epoch before it draws its
+// position, and leaves when its hole is filled. A thread that wants SBL to advance takes the
+// position at which the next record will begin as the *read-only address*, and raises the epoch.
+// When no worker is in an older epoch any more (the epoch is *drained*), all that lies before that
+// address is filled, and SBL moves to it. One such advance is under way at a time.
+//
+// Why all of it is filled then (common/worker_words.h has the orders; the address is the cutoff). A
+// worker whose hole lies before the address stored its slot before it drew, so a thread that has
+// loaded the address sees that slot, or a later word:
+//   an older epoch  The epoch is not drained.
+//   no epoch        The hole is filled.
+//   this epoch, or a later one
+//                   The worker has loaded the raised epoch (acquire), which was stored (release)
+//                   after the address had been loaded from `next`. So it draws its position after
+//                   that load: at the address or after it. Its earlier holes are filled.
+//   kOpen           The worker waits for room, and its hole begins where the slot says. It counts
+//                   as having left, and SBL stops at the hole.
+// A worker enters an epoch for each record, so it delays an advance for no longer than its current
+// record takes. An idle one is in no epoch (R5).
+//
+// Protocol. `read_only_` is used, and `epoch_` is stored (release), by one thread at a time, under
+// the caller's lock. Workers load `epoch_` (acquire). The slots: common/worker_words.h.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "logging/schemes/common/worker_words.h"
+#include "logging/stream/ring.h"
+#include "platform/atomic.h"
+
+namespace logjam {
+
+class EpochSlots : public WorkerWords {
+ public:
+  EpochSlots(uint32_t workers, const Ring&) : WorkerWords(workers) {}
+
+  // Enters the current epoch. Called by the worker, before it draws its position.
+  void announce(uint32_t worker, const platform::atomic<uint64_t>&) {
+    store(worker, epoch_.load(platform::memory_order_acquire));
+  }
+  // Leaves the epoch. Called by the worker.
+  void publish(uint32_t worker, uint64_t, uint64_t) { store(worker, kNoEpoch); }
+
+  // Returns the new watermark, starting from `filled`: ends the advance that is under way, if it
+  // can, and then begins the next one, which ends at once if no worker has a hole. `next` is the
+  // position at which the next record will begin. One thread at a time calls it.
+  uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>& next) {
+    if (filled < read_only_) filled = drain(filled);
+    if (filled < read_only_) return filled;
+    read_only_ = next.load(platform::memory_order_acquire);
+    epoch_.store(epoch_.load(platform::memory_order_relaxed) + 1, platform::memory_order_release);
+    return drain(filled);
+  }
+
+ private:
+  static constexpr uint64_t kNoEpoch = 0;
+
+  // Returns up to where the log is filled, at most the read-only address; `filled` if the epoch is
+  // not drained.
+  uint64_t drain(uint64_t filled) const {
+    const uint64_t epoch = epoch_.load(platform::memory_order_relaxed);
+    uint64_t end = read_only_;
+    for_each_word([&](uint64_t slot) {
+      if ((slot & kOpen) != 0) {
+        end = std::min(end, slot & ~kOpen);
+      } else if (slot != kNoEpoch && slot < epoch) {
+        end = filled;
+      }
+    });
+    return std::max(filled, end);
+  }
+
+  // In a line of its own: each worker loads it for each record, and only an advance stores it.
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> epoch_{1};
+  alignas(platform::kCacheLine) uint64_t read_only_ = 0;
+};
+
+}  // namespace logjam

@@ -1,0 +1,45 @@
+// `fasterlog`: LSN by fetch-add, and epochs in place of a list of holes, as in FasterLog, the log
+// of FASTER and of Garnet's append-only file (epoch_slots.h has the algorithm and its proof;
+// epochs: Chandramouli et al., FASTER, SIGMOD 2018).
+//
+// A worker reads the epoch's line, which only an advance of SBL writes, and writes its own slot
+// twice per record. The price is a coarser SBL: an advance waits for every worker that is in an
+// older epoch, even if its hole lies after the read-only address; and what is filled meanwhile
+// waits for the next advance.
+//
+// The LSN is the byte offset of the record's end. A commit is safe when its LSN <= SDL, and
+// recovery ends at the first gap: logging/schemes/common/single_stream_scheme.h says why this keeps
+// R1 to R4. An idle worker is in no epoch, and delays nothing (R5).
+//
+// A worker that is descheduled between reserve and publish delays the durability of all later
+// records, and of those earlier ones that SBL has not passed. In the end, when the ring is full, it
+// blocks workers that reserve.
+//
+// Protocol. That of the slots, the epoch and the read-only address: epoch_slots.h. The caller's
+// lock there is advancing_ of common/fetch_add_scheme.h, which has the rest.
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/fetch_add_scheme.h"
+#include "logging/schemes/fasterlog/epoch_slots.h"
+
+namespace logjam {
+namespace {
+
+const SchemeRegistration registration({
+    .name = "fasterlog",
+    .differs = "who asks for SBL raises the epoch and drains it, where workers drain it, too, as "
+               "they enter; one ring for pages; a worker that waits for room keeps its hole, where "
+               "FASTER's draws again",
+    .streams = "1",
+    .buffer = "fetch-add + epochs: SBL advances when the older epoch is drained",
+    .sequence = "byte offset (LSN), fetch-add",
+    .flushed_by = "leader or daemon",
+    .safe_when = "LSN <= SDL",
+    .cut = "first gap",
+    .source = "FASTER's FasterLog, Garnet",
+    .recovery = first_gap(),
+    .stream_count = one_stream,
+    .construct = construct<FetchAddScheme<EpochSlots>>,
+});
+
+}  // namespace
+}  // namespace logjam
