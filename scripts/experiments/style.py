@@ -29,7 +29,7 @@ SCHEMES = {
     "scm": ("black", "*"),
     "poplar": ("green", "D"), "silo": ("orange", "^"), "nvmd": ("purple", "v"),
     "nvlog": ("brown", "P"), "pwal": ("vermillion", "s"),
-    "border-collie": ("navy", "o"), "fasterlog": ("wine", "s"),
+    "border-collie": ("navy", "o"), "fasterlog": ("wine", "s"), "ermia": ("olive", "^"),
 }
 # A figure of very many schemes has a panel for each of these.
 FAMILIES = {
@@ -37,7 +37,7 @@ FAMILIES = {
     "Aether, one buffer": ("aether-c", "aether-d", "aether-cd", "aether-cde"),
     "Aether, sockets": ("aether-cd-socket", "dlog-s", "dlog-r"),
     "fetch-add, ELEDA": ("centr-faa", "command", "eleda", "eleda-crawl", "eleda-bitmap"),
-    "fetch-add, a word per worker": ("border-collie", "fasterlog"),
+    "fetch-add, a word per worker": ("border-collie", "fasterlog", "ermia"),
     "log streams": ("poplar", "silo", "pwal"),
     "NVM": ("nvlog", "nvmd", "scm"),
 }

@@ -61,12 +61,12 @@ print([name for name in schemes if schemes[name]["device"] != "any"])
 print(schemes["nvmd"]["stream_count"], schemes["pwal"]["recovery_flags"])
 print([w["name"] for w in listed["workloads"] if w["keeps_history"]])
 ')");
-  EXPECT_EQ(
-      ended.output,
-      "schemes protocols workloads variants devices\n"
-      "['command'] ['scm'] ['pwal', 'scm']\n['command', 'nvmd']\n['silo']\n['none']\n['scm']\n"
-      "{'base': 1, 'per_directory': 0, 'per_worker': 1, 'per_socket': 0} ['ack']\n"
-      "['ledger']\n");
+  EXPECT_EQ(ended.output,
+            "schemes protocols workloads variants devices\n"
+            "['command'] ['scm'] ['ermia', 'pwal', 'scm']\n['command', "
+            "'nvmd']\n['silo']\n['none']\n['scm']\n"
+            "{'base': 1, 'per_directory': 0, 'per_worker': 1, 'per_socket': 0} ['ack']\n"
+            "['ledger']\n");
 }
 
 TEST(ListJson, RefusesWhatCannotBeListedAndWritesNothing) {

@@ -28,16 +28,16 @@ inline std::string in_words(const platform::Explored& explored) {
   return words;
 }
 
-// Runs the threads of a Program in all schedules with at most `preemptions` preemptions. For each
-// schedule a Program is made from `arguments`; threads() returns what its threads do, and wrong()
-// says what is wrong when they have ended, or returns "". The first wrong schedule fails the test,
-// and ends the search.
+// Runs the threads of a Program in all schedules with at most `preemptions` preemptions, or up to
+// the first wrong one. Returns what is wrong in that one, and its turns, or "" if none is wrong.
+// For each schedule a Program is made from `arguments`; threads() returns what its threads do, and
+// wrong() says what is wrong when they have ended, or returns "".
 //
 // The Program lies in the host's memory, where plain accesses are no steps. It holds what the
 // threads note, and pointers to what they explore, which operator new puts in the simulated memory.
 // If it has a member kStoresLandAtOnce, no store is late.
 template <class Program, class... Arguments>
-void search_all(uint32_t preemptions, const Arguments&... arguments) {
+std::string first_wrong(uint32_t preemptions, const Arguments&... arguments) {
   HostAllocator<Program> host;
   Program* const program = host.allocate(1);
   Search all(preemptions);
@@ -52,18 +52,26 @@ void search_all(uint32_t preemptions, const Arguments&... arguments) {
     std::destroy_at(program);
     return wrong;
   };
+  std::string found;
   bool more = true;
-  while (more) {
+  while (more && found.empty()) {
     if (const std::string wrong = wrong_in(nullptr); !wrong.empty()) {
       platform::Explored again;
       wrong_in(&again);
-      ADD_FAILURE() << wrong << " in schedule " << all.schedules() + 1 << "\n" << in_words(again);
-      break;
+      found =
+          wrong + " in schedule " + std::to_string(all.schedules() + 1) + "\n" + in_words(again);
     }
     more = all.next();
   }
   host.deallocate(program, 1);
   std::printf("%llu schedules\n", static_cast<unsigned long long>(all.schedules()));
+  return found;
+}
+
+// Does the same; a wrong schedule fails the test.
+template <class Program, class... Arguments>
+void search_all(uint32_t preemptions, const Arguments&... arguments) {
+  EXPECT_EQ(first_wrong<Program>(preemptions, arguments...), "");
 }
 
 }  // namespace logjam::sim

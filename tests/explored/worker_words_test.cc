@@ -11,6 +11,7 @@
 
 #include "logging/schemes/border_collie/herd_flags.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
+#include "logging/schemes/ermia/dirty_ends.h"
 #include "logging/schemes/fasterlog/epoch_slots.h"
 #include "logging/stream/ring.h"
 #include "platform/atomic.h"
@@ -88,7 +89,7 @@ class WorkersAndALook {
 
 template <class Tracker>
 class WorkerWordsSteps : public testing::Test {};
-using Trackers = testing::Types<HerdFlags, EpochSlots>;
+using Trackers = testing::Types<HerdFlags, EpochSlots, DirtyEnds>;
 TYPED_TEST_SUITE(WorkerWordsSteps, Trackers);
 
 TYPED_TEST(WorkerWordsSteps, SblPassesNoHole) {
@@ -97,6 +98,12 @@ TYPED_TEST(WorkerWordsSteps, SblPassesNoHole) {
 
 TYPED_TEST(WorkerWordsSteps, SblPassesNoHoleWhoseWorkerWaitsForRoom) {
   search_all<WorkersAndALook<TypeParam>>(2, Room::kWaitedFor);
+}
+
+// A schedule of the kind that dirty_ends.h describes.
+TEST(DirtyEndsSteps, WithoutItsBoundSblPassesAHole) {
+  const std::string found = first_wrong<WorkersAndALook<DirtyEnds>>(2, Room::kThere, false);
+  EXPECT_EQ(found.substr(0, found.find(" in")), "SBL passes a hole") << found;
 }
 
 }  // namespace

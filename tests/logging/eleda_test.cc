@@ -12,6 +12,7 @@
 #include "logging/schemes/common/unit_counts.h"
 #include "logging/schemes/eleda/bitmap.h"
 #include "logging/schemes/eleda/grasshopper.h"
+#include "logging/schemes/ermia/dirty_ends.h"
 #include "logging/schemes/fasterlog/epoch_slots.h"
 #include "tests/logging/scripted_log.h"
 
@@ -55,7 +56,7 @@ struct Harness {
 template <class Tracker>
 class TrackerTest : public testing::Test {};
 using Trackers = testing::Types<Grasshopper<true>, Grasshopper<false>, Bitmap<8, 8>, Bitmap<1, 8>,
-                                Bitmap<1, 1>, UnitCounts, HerdFlags, EpochSlots>;
+                                Bitmap<1, 1>, UnitCounts, HerdFlags, EpochSlots, DirtyEnds>;
 TYPED_TEST_SUITE(TrackerTest, Trackers);
 
 TYPED_TEST(TrackerTest, TheWatermarkPassesPublishedRecords) {

@@ -256,9 +256,10 @@ TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
 // free to say nothing.
 TEST(SchemesAndTheirPapers, TheseSayHowTheyDiffer) {
   for (const char* name :
-       {"aether-cd", "aether-cd-socket", "aether-cde", "aether-d", "border-collie", "centr-faa",
-        "centr-lockflush", "dlog-r", "dlog-s", "eleda", "eleda-bitmap", "eleda-crawl", "fasterlog",
-        "nvlog", "nvmd", "poplar", "pwal", "scm", "silo"}) {
+       {"aether-cd",    "aether-cd-socket", "aether-cde", "aether-d",  "border-collie",
+        "centr-faa",    "centr-lockflush",  "dlog-r",     "dlog-s",    "eleda",
+        "eleda-bitmap", "eleda-crawl",      "ermia",      "fasterlog", "nvlog",
+        "nvmd",         "poplar",           "pwal",       "scm",       "silo"}) {
     EXPECT_NE(find_scheme(name)->differs, "") << name;
   }
 }

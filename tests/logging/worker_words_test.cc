@@ -6,6 +6,7 @@
 
 #include "logging/schemes/border_collie/herd_flags.h"
 #include "logging/schemes/common/fetch_add_scheme.h"
+#include "logging/schemes/ermia/dirty_ends.h"
 #include "logging/schemes/fasterlog/epoch_slots.h"
 
 namespace logjam {
@@ -33,7 +34,7 @@ struct Words {
 
 template <class Tracker>
 class WorkerWordsTest : public testing::Test {};
-using Trackers = testing::Types<HerdFlags, EpochSlots>;
+using Trackers = testing::Types<HerdFlags, EpochSlots, DirtyEnds>;
 TYPED_TEST_SUITE(WorkerWordsTest, Trackers);
 
 TYPED_TEST(WorkerWordsTest, AnIdleWorkerStopsNothing) {
@@ -81,6 +82,17 @@ TEST(EpochSlots, AnAdvanceWaitsForOlderEpochsOnly) {
   log.publish(0, old);
   EXPECT_EQ(log.advance(), later) << "this hole is of the later epoch";
   log.publish(1, later);
+  EXPECT_EQ(log.advance(), log.next.load());
+}
+
+TEST(DirtyEnds, ADirtyWorkerStopsSblAtTheEndOfItsLastRecord) {
+  Words<DirtyEnds> log(3);
+  log.write(0);
+  log.write(1);
+  const uint64_t first = log.open(0);
+  log.write(1);
+  EXPECT_EQ(log.advance(), kBytes) << "one record before the hole";
+  log.publish(0, first);
   EXPECT_EQ(log.advance(), log.next.load());
 }
 

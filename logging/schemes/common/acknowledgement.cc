@@ -5,8 +5,9 @@
 #include "logging/flag_checks.h"
 
 DEFINE_string(ack, "safe",
-              "when pwal and scm acknowledge; safe: all that a transaction may have read from is "
-              "durable; unsafe: after its worker's own flush, as in their papers");
+              "when ermia, pwal and scm acknowledge; safe: all that a transaction may have read "
+              "from is durable; unsafe: as published (pwal, scm: after the worker's own flush; "
+              "ermia: SBL may pass a hole)");
 
 namespace logjam {
 

@@ -3,6 +3,7 @@
 //
 //   HerdFlags   where the worker's hole begins at the earliest, or its last record ended
 //   EpochSlots  in which epoch the worker drew its position
+//   DirtyEnds   where the worker's last record ended, and whether the worker has a hole
 //
 // A worker does no atomic operation but the fetch-and-add, and writes no line that other workers
 // write. A thread that looks reads one line per worker, however many records there were.

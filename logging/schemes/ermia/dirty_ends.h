@@ -1,0 +1,61 @@
+// ERMIA's tracker. A worker's word has the end of its last record, and a dirty bit while the worker
+// may have a hole. SBL is the least end of the dirty workers; if no worker is dirty, the largest
+// end of all. Both are bounded by the tail, the cutoff that the thread loads first.
+//
+// Why SBL passes no hole (common/worker_words.h has the orders). A hole that the tail does not
+// count begins at the tail or after it. One that the tail counts is filled, or its worker is seen
+// dirty, with an end at which the hole begins or before it. If no worker is dirty, the largest end
+// is at least the tail, because the worker that drew the tail is clean; so SBL is the tail.
+//
+// A worker that was idle for long has an old end. So while it has a hole, SBL stands still, and
+// passes no record before that hole either. An idle worker is clean, and stops nothing (R5).
+//
+// The bound. ERMIA does not bound the largest end (sm-log-alloc.cpp, smallest_tls_lsn_offset).
+// Without the bound there is this order: a thread sees A clean; A sets its dirty bit, and draws a
+// hole; B draws the next hole, and fills it; the thread sees B clean, and that no worker is dirty;
+// and SBL passes A's hole. The hole's old bytes are written, and recovery ends there: it loses B,
+// which was acknowledged (R1). `bounded` says whether the bound is in force.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "logging/schemes/common/worker_words.h"
+#include "logging/stream/ring.h"
+#include "platform/atomic.h"
+
+namespace logjam {
+
+class DirtyEnds : public WorkerWords {
+ public:
+  DirtyEnds(uint32_t workers, const Ring&, bool bounded = true)
+      : WorkerWords(workers), bounded_(bounded) {}
+
+  // Sets the dirty bit. Called by the worker, before it draws its position.
+  void announce(uint32_t worker, const platform::atomic<uint64_t>&) {
+    store(worker, kOpen | own(worker));
+  }
+  // Stores the end, without the dirty bit. Called by the worker.
+  void publish(uint32_t worker, uint64_t, uint64_t end) { store(worker, end); }
+  // Returns the new watermark, or `filled` if that is larger. `next` is the position at which the
+  // next record will begin. Any thread may call it.
+  uint64_t advance(uint64_t filled, const platform::atomic<uint64_t>& next) const {
+    const uint64_t tail = next.load(platform::memory_order_acquire);
+    uint64_t least_dirty = kNoHole, largest = 0;
+    for_each_word([&](uint64_t word) {
+      if ((word & kOpen) != 0) {
+        least_dirty = std::min(least_dirty, word & ~kOpen);
+      } else {
+        largest = std::max(largest, word);
+      }
+    });
+    const bool all_clean = least_dirty == kNoHole;
+    if (all_clean && !bounded_) return std::max(filled, largest);
+    return std::max(filled, std::min(all_clean ? largest : least_dirty, tail));
+  }
+
+ private:
+  const bool bounded_;
+};
+
+}  // namespace logjam
