@@ -173,8 +173,12 @@ RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::s
   // A transaction of another workload takes more steps.
   const std::string fewer = draws.number_of({2, 4, 8});
   give("transactions", workload.workload == "ledger" ? transactions : fewer);
-  // P-WAL flushes a full group before the locks are released, or after it.
-  if (draws.below(2) == 0 && log == "pwal") test += ",pwal_unlocked_flush:1";
+  // P-WAL flushes a full group before the locks are released, or after it. So few transactions fill
+  // a small window only.
+  if (draws.below(2) == 0) {
+    if (log == "pwal") test += ",pwal_unlocked_flush:1";
+    if (log == "innodb") test += ",innodb_window:128";
+  }
   // A worker that only reads scans ranges while others insert and erase.
   if (draws.below(6) == 0 && workload.workload == "ledger") test += ",ledger_readers:1";
   give("test", test);

@@ -14,13 +14,14 @@
 #include "logging/schemes/eleda/grasshopper.h"
 #include "logging/schemes/ermia/dirty_ends.h"
 #include "logging/schemes/fasterlog/epoch_slots.h"
+#include "logging/schemes/innodb/link_buf.h"
 #include "tests/logging/scripted_log.h"
 
 namespace logjam {
 namespace {
 
 constexpr uint64_t kRingBytes = 1 << 20;
-constexpr uint32_t kHopBytes = 1024;
+constexpr uint32_t kHopBytes = 1024, kWindowBytes = 256;
 
 template <class Tracker>
 Tracker make_tracker(uint32_t workers, const Ring& ring) {
@@ -29,6 +30,11 @@ Tracker make_tracker(uint32_t workers, const Ring& ring) {
   } else {
     return {workers, ring, kHopBytes};
   }
+}
+template <>
+LinkBuf make_tracker<LinkBuf>(uint32_t workers, const Ring& ring) {
+  // The window is the ring: a worker alone must not wait for it.
+  return {workers, ring, ring.capacity()};
 }
 
 // A tracker with its sequencer, called only by the test.
@@ -56,7 +62,7 @@ struct Harness {
 template <class Tracker>
 class TrackerTest : public testing::Test {};
 using Trackers = testing::Types<Grasshopper<true>, Grasshopper<false>, Bitmap<8, 8>, Bitmap<1, 8>,
-                                Bitmap<1, 1>, UnitCounts, HerdFlags, EpochSlots, DirtyEnds>;
+                                Bitmap<1, 1>, UnitCounts, HerdFlags, EpochSlots, DirtyEnds, LinkBuf>;
 TYPED_TEST_SUITE(TrackerTest, Trackers);
 
 TYPED_TEST(TrackerTest, TheWatermarkPassesPublishedRecords) {
@@ -219,6 +225,7 @@ class FetchAddTest : public testing::TestWithParam<const char*> {
     LogOptions options = log_options(*find_scheme(GetParam()), directory_, device, 8);
     options.config.buffer_bytes = buffer_bytes;
     flags_.set("eleda_hop_bytes", kHopBytes);
+    flags_.set("test", "innodb_window:" + std::to_string(kWindowBytes));
     options.config.io_bytes = kHopBytes;
     options.preallocate_bytes = uint64_t{1} << 20;
     return options;
@@ -299,7 +306,8 @@ TEST_F(EledaPipeline, OnlyAGivenIoUnitLimitsTheWrites) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FetchAddTest,
-                         testing::Values("eleda", "eleda-crawl", "eleda-bitmap", "centr-faa"),
+                         testing::Values("eleda", "eleda-crawl", "eleda-bitmap", "centr-faa",
+                                         "innodb"),
                          [](const testing::TestParamInfo<const char*>& info) {
                            std::string name(info.param);
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -258,7 +258,7 @@ TEST(SchemesAndTheirPapers, TheseSayHowTheyDiffer) {
   for (const char* name :
        {"aether-cd",    "aether-cd-socket", "aether-cde", "aether-d",  "border-collie",
         "centr-faa",    "centr-lockflush",  "dlog-r",     "dlog-s",    "eleda",
-        "eleda-bitmap", "eleda-crawl",      "ermia",      "fasterlog", "nvlog",
+        "eleda-bitmap", "eleda-crawl",      "ermia",      "fasterlog", "innodb", "nvlog",
         "nvmd",         "poplar",           "pwal",       "scm",       "silo"}) {
     EXPECT_NE(find_scheme(name)->differs, "") << name;
   }

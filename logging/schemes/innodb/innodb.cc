@@ -1,0 +1,60 @@
+// `innodb`: the redo log of MySQL 8.0 (WL#10310), written from a description of its steps. LSN by
+// fetch-add; workers fill their holes side by side, link the filled records (link_buf.h), and move
+// the tail, up to which there is no hole, along the links. A worker has found the tail in the way
+// of its own record only if it was the first.
+//
+// With --flush_help=false one thread writes up to the tail, and workers wait for it: MySQL's
+// dedicated log threads. With --flush_help (the default) a worker that waits for its commit writes
+// itself, or waits for another worker that does: innodb_log_writer_threads=OFF.
+//
+// A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
+// schemes whose number is an LSN in one stream (single_stream_scheme.h has the proof of R1 to R5);
+// the tail is what makes it true that a write has no hole (link_buf.h).
+//
+// A worker that is descheduled between reserve and publish delays the durability of all later
+// records. Workers whose records begin a window (1 MiB) or more after its record wait in publish,
+// and when the ring is full, workers wait in reserve. A worker that is descheduled while it moves
+// the tail delays the same.
+//
+// --test=innodb_window:BYTES makes the window smaller or larger, in tests and experiments.
+//
+// The shared fields and their protocol are those of LinkBuf and FetchAddScheme.
+#include "logging/flag_checks.h"
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/fetch_add_scheme.h"
+#include "logging/schemes/innodb/link_buf.h"
+#include "platform/test_value.h"
+
+namespace logjam {
+namespace {
+
+const platform::TestValue window("innodb_window");
+
+// Returns the length of the window: that of innodb_log_recent_written_size by default.
+uint64_t window_bytes() { return window.get() != 0 ? window.get() : uint64_t{1} << 20; }
+
+class Innodb final : public FetchAddScheme<LinkBuf> {
+ public:
+  explicit Innodb(const LogConfig& config) : FetchAddScheme(config, window_bytes()) {}
+};
+
+const SchemeRegistration registration({
+    .name = "innodb",
+    .differs = "records of any length in place of blocks of 512 bytes with headers; one thread at "
+               "a time writes and syncs, where MySQL has a thread for each; an entry of the links "
+               "for 8 bytes, where MySQL has one for each; the order of dirty pages is left out",
+    .streams = "1",
+    .buffer = "fetch-add, filled in parallel; links from each record's begin to its end",
+    .sequence = "byte offset (LSN), fetch-add",
+    .flushed_by = "leader or daemon",
+    .safe_when = "LSN <= durable",
+    .cut = "first gap",
+    .source = "MySQL 8.0, WL#10310",
+    .recovery = first_gap(),
+    .stream_count = one_stream,
+    .construct = construct<Innodb>,
+    .check_flags = [] { return check_power_of_two("test=innodb_window", window_bytes(), 64); },
+});
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,115 @@
+// The links of InnoDB's log: a tracker that finds the position up to which the log has no hole, the
+// *tail* (MySQL 8.0, WL#10310: link_buf, `recent_written`). Each filled record is a link from its
+// begin to its end, stored in the entry of its begin. A thread that has stored a link, or wants the
+// tail, follows the links from the tail on. A table for `window` bytes of the log is used again and
+// again.
+//
+// Protocol.
+//   links_  an entry is stored by the worker whose record begins at one of the entry's positions
+//           (release, after the record's bytes), and by the thread that follows it from the tail.
+//           Any thread loads it (acquire).
+//   tail_   stored (release) by the one thread that may move it; any thread loads it (acquire).
+//
+// Which thread may move the tail from position p. If the worker of the record at p sees that the
+// tail is p before it has stored its link, it alone: it stores the record's end as the tail, and no
+// link. Other threads need a link at p. They follow it by a compare-and-swap that takes the link
+// out, so one thread does. Either way the bytes before the new tail happen before its store: their
+// workers' releases were acquired, from the links or from the tail.
+//
+// An entry that is followed on the way is not cleared. At a tail p the entry's value is a link if
+// it is larger than p:
+//   * A link of an earlier lap is at most p. It is the end of a record that begins before p, and a
+//     position at which a record begins lies inside no other record.
+//   * A link of a later lap is stored only when the tail has passed p: its worker waits until its
+//     begin is less than a window after the tail. So a thread that finds a value and then sees that
+//     the tail *still* is p has found p's link. If the entry changes after that, the
+//     compare-and-swap fails: an entry's links grow from lap to lap, and 0, which stands for a link
+//     that was taken out, is none of them. A thread that follows further links stores the tail
+//     after it has read them, so no entry after p belongs to a later lap either.
+//
+// A worker that waits for the window to move has filled its record and holds nothing that an
+// earlier worker needs: the worker of the record at the tail waits for nobody here.
+//
+// Who looks last. A worker may store the tail and not see the link of the next record, whose worker
+// may not have seen the new tail. Both fence after that (Stream::published). The one whose fence
+// comes later and who looks again, or a flusher that fences and looks before it sleeps, sees both.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "logging/counters.h"
+#include "logging/stream/ring.h"
+#include "platform/atomic.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class LinkBuf {
+ public:
+  static constexpr bool kOwnThread = false;  // each thread that asks for the tail moves it
+
+  // Makes a tracker. `window_bytes`, a power of two, is how far after the tail a record may begin.
+  LinkBuf(uint32_t, const Ring& ring, uint64_t window_bytes)
+      : LinkBuf(std::min(window_bytes, ring.capacity())) {}
+  explicit LinkBuf(uint64_t window_bytes)
+      : window_bytes_(window_bytes), links_(window_bytes / kEntryBytes) {}
+
+  // Returns whether the worker may publish one more record: always. It waits in publish().
+  bool room(uint32_t) const { return true; }
+
+  // Links the record [begin, end), which is filled. Waits while `begin` is a window or more after
+  // the tail. Any worker's thread may call it.
+  void publish(uint32_t, uint64_t begin, uint64_t end) {
+    uint64_t tail = this->tail();
+    for (platform::SpinWait wait; begin - tail >= window_bytes_; tail = this->tail()) {
+      wait.once();
+      follow(kToTheEnd);
+    }
+    if (tail == begin) return tail_.store(end, platform::memory_order_release);
+    link(begin).store(end, platform::memory_order_release);
+    follow(end);
+  }
+
+  // Returns the new watermark: the tail, when all links from it on were followed. Any thread may
+  // call it.
+  template <class Position>
+  uint64_t advance(uint64_t, const Position&) {
+    follow(kToTheEnd);
+    return tail();
+  }
+  // Returns how many bytes the largest record must leave free in the ring.
+  uint64_t slack_bytes() const { return 0; }
+  Counters counters() const { return {}; }
+
+ private:
+  static constexpr uint64_t kEntryBytes = 8;  // of the log: the unit of records' lengths
+  static constexpr uint64_t kTaken = 0, kToTheEnd = ~uint64_t{0};
+
+  uint64_t tail() const { return tail_.load(platform::memory_order_acquire); }
+  platform::atomic<uint64_t>& link(uint64_t position) {
+    return links_[(position & (window_bytes_ - 1)) / kEntryBytes];
+  }
+
+  // Moves the tail along the links, until it is `stop` or later, or no link is there. Leaves that
+  // to another thread which does it at this moment.
+  void follow(uint64_t stop) {
+    for (uint64_t from = tail(); from < stop; from = tail()) {
+      uint64_t to = link(from).load(platform::memory_order_acquire);
+      if (to <= from) return;
+      if (tail() != from || !link(from).compare_exchange_strong(to, kTaken)) continue;
+      for (uint64_t next; to < stop; to = next) {
+        next = link(to).load(platform::memory_order_acquire);
+        if (next <= to) break;
+      }
+      return tail_.store(to, platform::memory_order_release);
+    }
+  }
+
+  const uint64_t window_bytes_;
+  std::vector<platform::atomic<uint64_t>> links_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> tail_{0};
+};
+
+}  // namespace logjam
