@@ -26,7 +26,7 @@ SCHEMES = {
     "aether-cde": ("purple", "D"), "aether-cd-socket": ("vermillion", "P"),
     "dlog-s": ("wine", "v"), "dlog-r": ("navy", "^"),
     "eleda": ("vermillion", "D"), "eleda-crawl": ("brown", "^"), "eleda-bitmap": ("purple", "X"),
-    "scm": ("black", "*"), "innodb": ("blue", "D"),
+    "scm": ("black", "*"), "innodb": ("blue", "D"), "postgres": ("navy", "s"),
     "poplar": ("green", "D"), "silo": ("orange", "^"), "nvmd": ("purple", "v"),
     "nvlog": ("brown", "P"), "pwal": ("vermillion", "s"),
     "border-collie": ("navy", "o"), "fasterlog": ("wine", "s"), "ermia": ("olive", "^"),
@@ -38,7 +38,7 @@ FAMILIES = {
     "Aether, sockets": ("aether-cd-socket", "dlog-s", "dlog-r"),
     "fetch-add, ELEDA": ("centr-faa", "command", "eleda", "eleda-crawl", "eleda-bitmap"),
     "fetch-add, a word per worker": ("border-collie", "fasterlog", "ermia"),
-    "database systems": ("innodb",),
+    "database systems": ("innodb", "postgres"),
     "log streams": ("poplar", "silo", "pwal"),
     "NVM": ("nvlog", "nvmd", "scm"),
 }

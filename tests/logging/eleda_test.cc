@@ -61,8 +61,9 @@ struct Harness {
 
 template <class Tracker>
 class TrackerTest : public testing::Test {};
-using Trackers = testing::Types<Grasshopper<true>, Grasshopper<false>, Bitmap<8, 8>, Bitmap<1, 8>,
-                                Bitmap<1, 1>, UnitCounts, HerdFlags, EpochSlots, DirtyEnds, LinkBuf>;
+using Trackers =
+    testing::Types<Grasshopper<true>, Grasshopper<false>, Bitmap<8, 8>, Bitmap<1, 8>, Bitmap<1, 1>,
+                   UnitCounts, HerdFlags, EpochSlots, DirtyEnds, LinkBuf>;
 TYPED_TEST_SUITE(TrackerTest, Trackers);
 
 TYPED_TEST(TrackerTest, TheWatermarkPassesPublishedRecords) {

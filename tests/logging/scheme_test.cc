@@ -255,11 +255,28 @@ TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
 // A row of theirs stands beside a paper's, so it says what differs. A scheme that is in no paper is
 // free to say nothing.
 TEST(SchemesAndTheirPapers, TheseSayHowTheyDiffer) {
-  for (const char* name :
-       {"aether-cd",    "aether-cd-socket", "aether-cde", "aether-d",  "border-collie",
-        "centr-faa",    "centr-lockflush",  "dlog-r",     "dlog-s",    "eleda",
-        "eleda-bitmap", "eleda-crawl",      "ermia",      "fasterlog", "innodb", "nvlog",
-        "nvmd",         "poplar",           "pwal",       "scm",       "silo"}) {
+  for (const char* name : {"aether-cd",
+                           "aether-cd-socket",
+                           "aether-cde",
+                           "aether-d",
+                           "border-collie",
+                           "centr-faa",
+                           "centr-lockflush",
+                           "dlog-r",
+                           "dlog-s",
+                           "eleda",
+                           "eleda-bitmap",
+                           "eleda-crawl",
+                           "ermia",
+                           "fasterlog",
+                           "innodb",
+                           "nvlog",
+                           "nvmd",
+                           "poplar",
+                           "postgres",
+                           "pwal",
+                           "scm",
+                           "silo"}) {
     EXPECT_NE(find_scheme(name)->differs, "") << name;
   }
 }
