@@ -89,6 +89,28 @@ TEST(InsertionLocksSteps, TwoWorkersTakeOneLockInTurn) {
   search_all<InsertersAndALook>(1, 2u, 3u);
 }
 
+// Two workers insert. One of them looks twice when it has inserted. Checked: the same. With one
+// lock, the other may take it in the midst of the release; with two, the other may announce an old
+// bound between the two looks.
+class InserterThatLooks : InsertersAndALook {
+ public:
+  explicit InserterThatLooks(uint32_t locks) : InsertersAndALook(locks, 2) {}
+  std::vector<Body> threads() {
+    const Body looks_then = [this] {
+      insert(0);
+      look_twice();
+    };
+    return {looks_then, [this] { insert(1); }};
+  }
+  std::string wrong() { return wrong_after(2); }
+};
+
+TEST(InsertionLocksSteps, AReleaseDoesNotHideTheNextHolder) {
+  search_all<InserterThatLooks>(2, 1u);
+}
+
+TEST(InsertionLocksSteps, AnOldBoundDoesNotTakeALookBack) { search_all<InserterThatLooks>(3, 2u); }
+
 // A worker waits until all records before its own could be written, because the ring has no room.
 // The other inserts meanwhile. Checked: the wait ends, and the same.
 class InserterThatWaitsForRoom : InsertersAndALook {
