@@ -133,7 +133,8 @@ constexpr RowColumn kColumns[] = {
     {"cpu_us_txn", "run", "microseconds of processor time for each transaction"},
     {"cpu_pct", "run micro", "share of all cores that the process used"},
     {"system_pct", "run", "the part of `cpu_pct` that the process spent in the kernel"},
-    {"memory_start_mb", "run", "resident memory when the measured time began, what inserts may take included"},
+    {"memory_start_mb", "run",
+     "resident memory when the measured time began, what inserts may take included"},
     {"memory_end_mb", "run", "resident memory at the end"},
     {"time_*_pct", "run",
      "shares of workers' time, sampled (`--breakdown=false` switches this off); "

@@ -37,11 +37,14 @@ class InsertersAndALook {
   std::string wrong() { return wrong_after(inserters_); }
 
  protected:
-  void insert(uint32_t worker) { fill(worker, shared_->locks.reserve(worker, kBytes)); }
+  void insert(uint32_t worker) { fill(worker, reserve(worker, true)); }
   void insert_after_a_wait_for_room(uint32_t worker) {
-    const uint64_t begin = shared_->locks.reserve(worker, kBytes);
-    shared_->locks.inserting_at(worker, begin);
-    while (shared_->locks.look() < begin) platform::pause();
+    const uint64_t begin = reserve(worker, false);
+    constexpr int kMostLooks = 100;  // in a pause the other thread goes on
+    for (int looks = 0; shared_->locks.look() < begin && wrong_ == nullptr; ++looks) {
+      if (looks == kMostLooks) wrong_ = "a holder that waits for room holds earlier records back";
+      platform::pause();
+    }
     fill(worker, begin);
   }
   void look_twice() {
@@ -69,6 +72,9 @@ class InsertersAndALook {
     std::array<platform::atomic<uint64_t>, kMostRecords> filled{};
   };
 
+  uint64_t reserve(uint32_t worker, bool fits) {
+    return shared_->locks.reserve(worker, kBytes, [fits](uint64_t) { return fits; });
+  }
   void fill(uint32_t worker, uint64_t begin) {
     shared_->filled[begin / kBytes].store(1, platform::memory_order_relaxed);
     shared_->locks.release(worker);

@@ -53,9 +53,11 @@ class InsertionLocks {
     for (uint32_t worker = 0; worker < workers; ++worker) workers_[worker].next = worker % locks;
   }
 
-  // Takes an insertion lock and reserves `bytes`. Returns the position at which they begin. Called
-  // by worker `worker`, as are the next two.
-  uint64_t reserve(uint32_t worker, uint64_t bytes) {
+  // Takes an insertion lock and reserves `bytes`. Announces their position if `fits(end)` says that
+  // the ring has no room for them yet. Returns the position at which they begin. Called by worker
+  // `worker`, as is release().
+  template <class Fits>
+  uint64_t reserve(uint32_t worker, uint64_t bytes, const Fits& fits) {
     WorkerState& me = workers_[worker];
     Lock& mine = locks_[me.held = me.next];
     if (!mine.lock.try_lock()) {
@@ -68,11 +70,8 @@ class InsertionLocks {
     const uint64_t begin = position_.load(platform::memory_order_relaxed);
     position_.store(begin + bytes, platform::memory_order_release);
     position_lock_.unlock();
+    if (!fits(begin + bytes)) mine.inserting_at.store(begin, platform::memory_order_release);
     return begin;
-  }
-  // Announces that the worker inserts at `begin`, which reserve() has returned.
-  void inserting_at(uint32_t worker, uint64_t begin) {
-    locks_[workers_[worker].held].inserting_at.store(begin, platform::memory_order_release);
   }
   // Releases the worker's insertion lock. Its bytes are filled.
   void release(uint32_t worker) {

@@ -48,8 +48,8 @@ class Postgres final : public SingleStreamScheme {
       : SingleStreamScheme(config), locks_(static_cast<uint32_t>(insert_locks()), config.workers) {}
 
   LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
-    const uint64_t begin = locks_.reserve(worker, bytes);
-    if (!stream().ring().fits(begin + bytes)) locks_.inserting_at(worker, begin);
+    const uint64_t begin =
+        locks_.reserve(worker, bytes, [this](uint64_t end) { return stream().ring().fits(end); });
     const uint64_t waited = stream().wait_for_space(begin + bytes);
     return reservation(begin, bytes, waited);
   }
