@@ -31,7 +31,7 @@ void* map_huge(size_t bytes);
 // Returns the same as map_huge(bytes), placed as `where` says, when the kernel has given and zeroed
 // all its pages: the caller takes no page faults later. Returns null on the simulated machine,
 // where a page fault takes no time.
-void* map_faulted(size_t bytes, int where);
+void* map_prefaulted(size_t bytes, int where);
 // Unmaps what map_huge(bytes) returned; `bytes` is the same number.
 void unmap_huge(void* address, size_t bytes);
 // Returns zeroed ordinary pages, for memory that may stay small. They stay mapped until the process

@@ -42,7 +42,7 @@ void interleave(void* address, size_t bytes) {
   place_on_numbered(address, bytes, numbers);
 }
 
-void* map_faulted(size_t bytes, int where) {
+void* map_prefaulted(size_t bytes, int where) {
   void* pages = map_huge(bytes);
   place(pages, bytes, where);
   // A kernel that refuses gives the pages at the first touch, as without this call.

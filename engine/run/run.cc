@@ -36,8 +36,8 @@ constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 // stalls a worker. A fault of a huge page that a hypervisor has not given before takes 4.3 ms, and
 // one that it has takes 0.09 ms. The workers take at most this share of the available memory, in at
 // most this time.
-constexpr double kMostFaultedAhead = 0.25;
-constexpr uint64_t kMostFaultingNs = 1'000'000'000;
+constexpr double kMostPrefaulted = 0.25;
+constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
 constexpr uint64_t kMostInsertedBytes = 4096;  // by a transaction
 
 double seconds_between(uint64_t begin_ns, uint64_t end_ns) {
@@ -129,7 +129,7 @@ class Run {
     std::vector<uint64_t> durable;
   };
 
-  void fault_ahead(uint32_t id);
+  void prefault(uint32_t id);
   void make_worker(uint32_t id);
   void make_checkpointer();
   void start_workers();
@@ -165,7 +165,7 @@ void Run::spawn() {
   }
   for (uint32_t id = 0; id < options_.threads; ++id) {
     threads_.emplace_back([this, id] {
-      fault_ahead(id);
+      prefault(id);
       make_worker(id);
       gate_.made_and_await_start();
       workers_[id]->run();
@@ -178,7 +178,7 @@ void Run::spawn() {
 }
 
 // Takes the memory for what worker `id` will insert. All workers' threads do so at the same time.
-void Run::fault_ahead(uint32_t id) {
+void Run::prefault(uint32_t id) {
   if (options_.pin) {
     platform::pin_to_core(static_cast<int>(id));
     arenas_[id]->lie_on(platform::node_of_core(static_cast<int>(id)));
@@ -189,9 +189,9 @@ void Run::fault_ahead(uint32_t id) {
     growth = std::min(growth, static_cast<double>(options_.transactions * kMostInsertedBytes));
   }
   const double most =
-      static_cast<double>(platform::available_bytes()) * kMostFaultedAhead / options_.threads;
-  arenas_[id]->fault_ahead(static_cast<uint64_t>(std::min(growth, most)),
-                           platform::now_ns() + kMostFaultingNs);
+      static_cast<double>(platform::available_bytes()) * kMostPrefaulted / options_.threads;
+  arenas_[id]->prefault(static_cast<uint64_t>(std::min(growth, most)),
+                        platform::now_ns() + kMostPrefaultingNs);
 }
 
 void Run::make_worker(uint32_t id) {

@@ -24,19 +24,19 @@ bool Arena::free(void* latest, size_t bytes) {
   return true;
 }
 
-void Arena::fault_ahead(uint64_t bytes, uint64_t until_ns) {
+void Arena::prefault(uint64_t bytes, uint64_t until_ns) {
   for (uint64_t taken = 0; taken < bytes && platform::now_ns() < until_ns; taken += kChunk) {
-    void* chunk = platform::map_faulted(kChunk, node_);
+    void* chunk = platform::map_prefaulted(kChunk, node_);
     if (chunk == nullptr) return;
-    faulted_.push_back(static_cast<std::byte*>(chunk));
+    prefaulted_.push_back(static_cast<std::byte*>(chunk));
   }
 }
 
 void Arena::refill(size_t bytes) {
-  if (!faulted_.empty() && bytes <= kChunk) {
-    next_ = faulted_.back();
+  if (!prefaulted_.empty() && bytes <= kChunk) {
+    next_ = prefaulted_.back();
     end_ = next_ + kChunk;
-    faulted_.pop_back();
+    prefaulted_.pop_back();
     return;
   }
   // Chunks start on a page, so the first allocation of a chunk needs no gap for any alignment

@@ -19,7 +19,7 @@ class Arena {
   void lie_on(int node) { node_ = node; }
   // Takes about `bytes` from the kernel now, so that allocate() does not wait for the kernel later.
   // Stops early at `until_ns` (platform::now_ns). Does nothing on the simulated machine.
-  void fault_ahead(uint64_t bytes, uint64_t until_ns);
+  void prefault(uint64_t bytes, uint64_t until_ns);
   // Returns `bytes` bytes, zeroed except where free() took back an earlier allocation. `align` is a
   // power of two, at most 64. Ends the process with one sentence if the kernel has no memory left.
   void* allocate(size_t bytes, size_t align = 8);
@@ -43,7 +43,7 @@ class Arena {
   }
 
   int node_ = platform::kFirstTouch;
-  std::vector<std::byte*> faulted_;  // chunks of kChunk bytes, all zero
+  std::vector<std::byte*> prefaulted_;  // chunks of kChunk bytes, all zero
   std::byte* next_ = nullptr;
   std::byte* end_ = nullptr;
   uint32_t visits_ = 0;

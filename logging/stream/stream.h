@@ -179,7 +179,6 @@ class Stream {
   uint64_t goal_of(const Progress& filled, const StripedDevices::Member& member, Flush flush);
   void raise_goal(const Progress& filled, uint64_t idle_since);
   void write_log_end();
-
   bool one_at_a_time() const;
 
   void lead(const CommitPoint& point);

@@ -132,6 +132,21 @@ print(dict(pair.split("=") for pair in row["scheme_counters"].split())["gap_us_m
   EXPECT_GT(mean_gap("auto"), 300) << "two workers have one core: each write finds one waiting";
 }
 
+// TPC-B may insert 200 MB a second. Before it starts, a run takes memory for as much, or for as few
+// transactions as it will have.
+TEST_F(RowFiles, ARunHasTheMemoryForItsInsertsWhenItStarts) {
+  const auto memory_mb = [&](const std::string& length) {
+    return std::stod(in_directory("$LOGJAM run --log=none --threads=1 --warmup=0 --noverify " +
+                                  length + " --csv=a.csv " + kTpcb +
+                                  R"( >/dev/null 2>&1 && python3 -c '
+import csv
+print(list(csv.DictReader(open("a.csv")))[-1]["memory_start_mb"])
+')")
+                         .output);
+  };
+  EXPECT_GT(memory_mb("--seconds=0.5"), memory_mb("--seconds=0.5 --transactions=1") + 75);
+}
+
 // The durable bytes are the bytes of the log, except for the last flushes, which belong to the
 // drain. A stream's column has two digits: on a machine that is busy, that is much of its rate.
 TEST_F(RowFiles, TheStreamsBandwidthsAddUpToTheLogs) {

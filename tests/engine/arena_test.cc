@@ -61,10 +61,10 @@ size_t pages_in_memory(void* start, size_t bytes) {
   return static_cast<size_t>(std::ranges::count_if(pages, [](auto page) { return page & 1; }));
 }
 
-TEST(Arena, AllocatesWhatItFaultedAheadFirst) {
+TEST(Arena, AllocatesWhatItPrefaultedFirst) {
   constexpr size_t kPiece = size_t{8} << 20;
   Arena arena;
-  arena.fault_ahead(2 * kPiece, std::numeric_limits<uint64_t>::max());
+  arena.prefault(2 * kPiece, std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(arena.allocated_bytes(), 0u);
   std::set<void*> pieces;
   for (int i = 0; i < 2; ++i) {
@@ -75,18 +75,18 @@ TEST(Arena, AllocatesWhatItFaultedAheadFirst) {
   EXPECT_EQ(pages_in_memory(arena.allocate(kPiece, 64), kPiece), 0u) << "no more was asked for";
 }
 
-TEST(Arena, KeepsWhatItFaultedAheadForAllocationsThatFit) {
+TEST(Arena, KeepsWhatItPrefaultedForAllocationsThatFit) {
   constexpr size_t kBig = size_t{20} << 20;
   Arena arena;
-  arena.fault_ahead(1, std::numeric_limits<uint64_t>::max());
+  arena.prefault(1, std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(pages_in_memory(arena.allocate(kBig, 64), kBig), 0u) << "it fits in no chunk";
   void* small = arena.allocate(4096, 64);
   EXPECT_EQ(pages_in_memory(small, 4096), 1u);
 }
 
-TEST(Arena, StopsFaultingAheadInTime) {
+TEST(Arena, StopsPrefaultingInTime) {
   Arena arena;
-  arena.fault_ahead(size_t{1} << 40, platform::now_ns());
+  arena.prefault(size_t{1} << 40, platform::now_ns());
   EXPECT_EQ(pages_in_memory(arena.allocate(1 << 20, 64), 1 << 20), 0u);
 }
 

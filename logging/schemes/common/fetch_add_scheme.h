@@ -1,7 +1,7 @@
 // Schemes whose LSN comes from a fetch-and-add. Workers reserve, fill and publish side by side, and
 // the log has holes until the slowest worker has filled its hole. The schemes differ in the
-// *tracker* (Grasshopper, Bitmap, UnitCounts, and the heirs of WorkerWords), which finds SBL, the
-// position up to which the log has no hole.
+// *tracker* (tracker_base.h: Grasshopper, Bitmap, UnitCounts, LinkBuf, and the heirs of
+// WorkerWords), which finds SBL, the position up to which the log has no hole.
 //
 // Which thread advances SBL. With --flush_help (the default) every thread that asks for sbl()
 // advances it: the leader before it writes, a worker that polls, and the daemon. The tracker's

@@ -21,23 +21,19 @@
 #include <utility>
 #include <vector>
 
-#include "logging/counters.h"
 #include "logging/schemes/common/range_counts.h"
+#include "logging/schemes/common/tracker_base.h"
 #include "logging/stream/ring.h"
 #include "platform/atomic.h"
 
 namespace logjam {
 
-class UnitCounts {
+class UnitCounts : public TrackerBase {
  public:
-  static constexpr bool kOwnThread = false;  // each thread that asks for the watermark advances it
-
   UnitCounts(uint32_t, const Ring& ring, uint64_t unit_bytes)
       : unit_bytes_(std::min(unit_bytes, ring.capacity() / kLeastUnits)),
         counts_(unit_bytes_, ring.capacity()) {}
 
-  // Returns whether the worker may publish one more record: always.
-  bool room(uint32_t) const { return true; }
   // Counts the bytes [begin, end) of the stream as filled. Any worker's thread may call it.
   void publish(uint32_t, uint64_t begin, uint64_t end) { counts_.add(begin, end); }
   // Returns the new watermark, starting from `filled`. `allocated` is the position at which the
@@ -51,9 +47,7 @@ class UnitCounts {
     const uint64_t end = begin + counts_.filled_bytes(unit);
     return end == allocated.load(platform::memory_order_acquire) ? end : std::max(filled, begin);
   }
-  // Returns how many bytes the largest record must leave free in the ring.
   uint64_t slack_bytes() const { return unit_bytes_; }
-  Counters counters() const { return {}; }
 
  private:
   static constexpr uint64_t kLeastUnits = 8;  // in a ring

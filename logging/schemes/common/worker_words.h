@@ -33,24 +33,17 @@
 
 #include <cstdint>
 
-#include "logging/counters.h"
+#include "logging/schemes/common/tracker_base.h"
 #include "logging/schemes/common/worker_states.h"
 #include "platform/atomic.h"
 
 namespace logjam {
 
-class WorkerWords {
+class WorkerWords : public TrackerBase {
  public:
-  static constexpr bool kOwnThread = false;  // each thread that asks for the watermark advances it
-
-  // Returns whether the worker may publish one more record: always.
-  bool room(uint32_t) const { return true; }
   // Says that the worker, which has drawn its hole, waits for room, and where the hole begins.
   // Called by the worker.
   void must_wait(uint32_t worker, uint64_t begin) { store(worker, kOpen | begin); }
-  // Returns how many bytes the largest record must leave free in the ring.
-  uint64_t slack_bytes() const { return 0; }
-  Counters counters() const { return {}; }
 
  protected:
   static constexpr uint64_t kOpen = uint64_t{1} << 63;  // no position is as large

@@ -20,22 +20,20 @@
 #include <utility>
 #include <vector>
 
-#include "logging/counters.h"
+#include "logging/schemes/common/tracker_base.h"
 #include "logging/stream/ring.h"
 #include "platform/atomic.h"
 
 namespace logjam {
 
 template <uint32_t kScanBits, uint32_t kSetBits>
-class Bitmap {
+class Bitmap : public TrackerBase {
  public:
-  static constexpr bool kOwnThread = true;  // the scheme gives the tracker a thread
+  static constexpr bool kOwnThread = true;
 
   Bitmap(uint32_t, const Ring& ring)
       : bits_(ring.capacity() / kBytes), mask_(ring.capacity() / kBytes - 1) {}
 
-  // Returns whether the worker may publish one more record: always.
-  bool room(uint32_t) const { return true; }
   // Sets the bits of the bytes [begin, end) of the stream. Any worker's thread may call it.
   void publish(uint32_t, uint64_t begin, uint64_t end) {
     for (uint64_t i = begin / kBytes; i < end / kBytes; ++i) fill(bits_[i & mask_]);
@@ -51,9 +49,6 @@ class Bitmap {
     }
     return i * kBytes;
   }
-  // Returns how many bytes the largest record must leave free in the ring.
-  uint64_t slack_bytes() const { return 0; }
-  Counters counters() const { return {}; }
 
  private:
   static constexpr uint64_t kBytes = 8;  // bytes of the log for each byte of the bitmap

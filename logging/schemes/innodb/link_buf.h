@@ -39,25 +39,20 @@
 #include <cstdint>
 #include <vector>
 
-#include "logging/counters.h"
+#include "logging/schemes/common/tracker_base.h"
 #include "logging/stream/ring.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
 
 namespace logjam {
 
-class LinkBuf {
+class LinkBuf : public TrackerBase {
  public:
-  static constexpr bool kOwnThread = false;  // each thread that asks for the tail moves it
-
   // Makes a tracker. `window_bytes`, a power of two, is how far after the tail a record may begin.
   LinkBuf(uint32_t, const Ring& ring, uint64_t window_bytes)
       : LinkBuf(std::min(window_bytes, ring.capacity())) {}
   explicit LinkBuf(uint64_t window_bytes)
       : window_bytes_(window_bytes), links_(window_bytes / kEntryBytes) {}
-
-  // Returns whether the worker may publish one more record: always. It waits in publish().
-  bool room(uint32_t) const { return true; }
 
   // Links the record [begin, end), which is filled. Waits while `begin` is a window or more after
   // the tail. Any worker's thread may call it.
@@ -79,9 +74,6 @@ class LinkBuf {
     follow(kToTheEnd);
     return tail();
   }
-  // Returns how many bytes the largest record must leave free in the ring.
-  uint64_t slack_bytes() const { return 0; }
-  Counters counters() const { return {}; }
 
  private:
   static constexpr uint64_t kEntryBytes = 8;  // of the log: the unit of records' lengths

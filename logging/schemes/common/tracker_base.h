@@ -1,0 +1,31 @@
+// A tracker finds SBL for a fetch-add scheme (fetch_add_scheme.h): the position up to which the log
+// has no hole. This is what most trackers share. Each has two functions more:
+//
+//   publish(worker, begin, end)   notes that the record [begin, end) is filled; called by the
+//                                 worker, after room() returned true
+//   advance(filled, next)         returns the new SBL, starting from `filled`; `next` is the
+//                                 position at which the next record will begin. One thread at a
+//                                 time calls it, unless the tracker's file says otherwise.
+//
+// A tracker that must know of a hole before the worker draws it has announce() and must_wait(), too
+// (worker_words.h).
+#pragma once
+
+#include <cstdint>
+
+#include "logging/counters.h"
+
+namespace logjam {
+
+struct TrackerBase {
+  // Whether the scheme gives the tracker a thread. If not, who asks for SBL advances it.
+  static constexpr bool kOwnThread = false;
+
+  // Returns whether the worker may publish one more record.
+  bool room(uint32_t) const { return true; }
+  // Returns how many bytes the largest record must leave free in the ring.
+  uint64_t slack_bytes() const { return 0; }
+  Counters counters() const { return {}; }
+};
+
+}  // namespace logjam
