@@ -173,10 +173,12 @@ bool Stream::step(Flush flush, bool may_block) {
 }
 
 // Looks how far the ring is filled, unless the next write will be as large as a write may be
-// without a look. A look may take long: ELEDA crawls over the bytes that were filled.
+// without a look. A look may take long: ELEDA crawls over the bytes that were filled. With a gap it
+// always looks, because what this flush does not see waits for the gap.
 const Progress& Stream::look_to_write() {
   const StripedDevices::Member* next = devices_.ready(seen_.position);
-  if (next == nullptr || seen_.position - next->next < max_write_bytes_) seen_ = look();
+  const bool enough_seen = next != nullptr && seen_.position - next->next >= max_write_bytes_;
+  if (!enough_seen || gap_.ticks() != 0) seen_ = look();
   return seen_;
 }
 

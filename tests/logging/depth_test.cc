@@ -231,6 +231,24 @@ TEST_F(DepthTest, AWorkerThatReliesOnTheDaemonEndsItsWaitForTheGap) {
   stream_->rely_on_daemon(false);
 }
 
+// Before the gap is over, a step sees more than one write takes.
+TEST_F(DepthTest, AFlushAfterTheGapHasAllThatIsFilledThen) {
+  constexpr uint64_t kGapUs = 300'000;
+  config_.flush_gap_us = kGapUs;
+  open(4);
+  publish(kUnit);
+  step();
+  publish(3 * kUnit);
+  complete(0);
+  EXPECT_EQ(under_way(), 0u) << "the gap is not over";
+  publish(4 * kUnit);
+  std::this_thread::sleep_for(std::chrono::microseconds(kGapUs));
+  step();
+  complete_all();
+  step();
+  EXPECT_EQ(durable(), 4 * kUnit);
+}
+
 // Where log threads preempt workers, busy workers submit no writes, and the daemon submits them.
 TEST_F(DepthTest, WhereLogThreadsPreemptWorkersOnlyTheDaemonWrites) {
   config_.preemptible_workers = true;
