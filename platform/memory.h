@@ -29,9 +29,10 @@ inline void place(void* address, size_t bytes, int where) {
 // one sentence if the kernel refuses the mapping. The caller owns the memory.
 void* map_huge(size_t bytes);
 // Returns the same as map_huge(bytes), placed as `where` says, when the kernel has given and zeroed
-// all its pages: the caller takes no page faults later. Returns null on the simulated machine,
+// the first `prefaulted` bytes, a huge page at a time, or as many as it could until `until_ns`
+// (now_ns): the caller takes no page faults there later. Returns null on the simulated machine,
 // where a page fault takes no time.
-void* map_prefaulted(size_t bytes, int where);
+void* map_prefaulted(size_t bytes, size_t prefaulted, int where, uint64_t until_ns);
 // Unmaps what map_huge(bytes) returned; `bytes` is the same number.
 void unmap_huge(void* address, size_t bytes);
 // Returns zeroed ordinary pages, for memory that may stay small. They stay mapped until the process

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "platform/clock.h"
 #include "platform/memory.h"
 #include "platform/placement.h"
 
@@ -42,11 +43,15 @@ void interleave(void* address, size_t bytes) {
   place_on_numbered(address, bytes, numbers);
 }
 
-void* map_prefaulted(size_t bytes, int where) {
-  void* pages = map_huge(bytes);
+void* map_prefaulted(size_t bytes, size_t prefaulted, int where, uint64_t until_ns) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  auto* const pages = static_cast<std::byte*>(map_huge(bytes));
   place(pages, bytes, where);
-  // A kernel that refuses gives the pages at the first touch, as without this call.
-  madvise(pages, bytes, MADV_POPULATE_WRITE);
+  const size_t end = std::min(bytes, prefaulted);
+  for (size_t at = 0; at < end && now_ns() < until_ns; at += kHugePage) {
+    // A kernel that refuses gives the pages at the first touch, as without this call.
+    madvise(pages + at, std::min(kHugePage, bytes - at), MADV_POPULATE_WRITE);
+  }
   return pages;
 }
 

@@ -36,7 +36,7 @@ void* map_huge(size_t bytes) {
   sim::note_allocation(taken, bytes);
   return taken;
 }
-void* map_prefaulted(size_t, int) { return nullptr; }
+void* map_prefaulted(size_t, size_t, int, uint64_t) { return nullptr; }
 void unmap_huge(void* address, size_t bytes) {
   sim::give_back(address, round_up(bytes, kHugePage));
 }

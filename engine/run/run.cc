@@ -18,6 +18,7 @@
 #include "platform/clock.h"
 #include "platform/memory.h"
 #include "platform/parallel.h"
+#include "platform/placement.h"
 #include "platform/process_use.h"
 #include "platform/thread.h"
 #include "platform/worker_class.h"
@@ -129,7 +130,7 @@ class Run {
     std::vector<uint64_t> durable;
   };
 
-  void prefault(uint32_t id);
+  void prefault(uint32_t id, uint64_t until_ns);
   void make_worker(uint32_t id);
   void make_checkpointer();
   void start_workers();
@@ -163,9 +164,12 @@ void Run::spawn() {
     timeline_ =
         std::make_unique<Timeline>(options_, scheme_, warms_up_ ? Phase::kWarmup : Phase::kMeasure);
   }
+  const double seconds = options_.warmup_seconds + options_.seconds;
+  const uint64_t prefaulted_ns =
+      platform::now_ns() + std::min(kMostPrefaultingNs, static_cast<uint64_t>(seconds * 1e9));
   for (uint32_t id = 0; id < options_.threads; ++id) {
-    threads_.emplace_back([this, id] {
-      prefault(id);
+    threads_.emplace_back([this, id, prefaulted_ns] {
+      prefault(id, prefaulted_ns);
       make_worker(id);
       gate_.made_and_await_start();
       workers_[id]->run();
@@ -178,11 +182,14 @@ void Run::spawn() {
 }
 
 // Takes the memory for what worker `id` will insert. All workers' threads do so at the same time.
-void Run::prefault(uint32_t id) {
+// If not every worker has a core, none takes any: a worker then waits longer for a core than for a
+// page, and 60 threads on two cores took 12 s for their pages.
+void Run::prefault(uint32_t id, uint64_t until_ns) {
   if (options_.pin) {
     platform::pin_to_core(static_cast<int>(id));
     arenas_[id]->lie_on(platform::node_of_core(static_cast<int>(id)));
   }
+  if (static_cast<int>(options_.threads) > platform::core_count()) return;
   double growth = static_cast<double>(workload_.spec().growth_bytes_s) *
                   (options_.warmup_seconds + options_.seconds);
   if (options_.transactions != 0) {
@@ -190,8 +197,7 @@ void Run::prefault(uint32_t id) {
   }
   const double most =
       static_cast<double>(platform::available_bytes()) * kMostPrefaulted / options_.threads;
-  arenas_[id]->prefault(static_cast<uint64_t>(std::min(growth, most)),
-                        platform::now_ns() + kMostPrefaultingNs);
+  arenas_[id]->prefault(static_cast<uint64_t>(std::min(growth, most)), until_ns);
 }
 
 void Run::make_worker(uint32_t id) {

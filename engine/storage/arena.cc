@@ -26,7 +26,7 @@ bool Arena::free(void* latest, size_t bytes) {
 
 void Arena::prefault(uint64_t bytes, uint64_t until_ns) {
   for (uint64_t taken = 0; taken < bytes && platform::now_ns() < until_ns; taken += kChunk) {
-    void* chunk = platform::map_prefaulted(kChunk, node_);
+    void* chunk = platform::map_prefaulted(kChunk, bytes - taken, node_, until_ns);
     if (chunk == nullptr) return;
     prefaulted_.push_back(static_cast<std::byte*>(chunk));
   }

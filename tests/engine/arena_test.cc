@@ -84,6 +84,14 @@ TEST(Arena, KeepsWhatItPrefaultedForAllocationsThatFit) {
   EXPECT_EQ(pages_in_memory(small, 4096), 1u);
 }
 
+TEST(Arena, PrefaultsWholeHugePagesAndNoMore) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  Arena arena;
+  arena.prefault(kHugePage + 1, std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(pages_in_memory(arena.allocate(4 * kHugePage, 64), 4 * kHugePage),
+            2 * kHugePage / 4096);
+}
+
 TEST(Arena, StopsPrefaultingInTime) {
   Arena arena;
   arena.prefault(size_t{1} << 40, platform::now_ns());
