@@ -35,8 +35,8 @@ constexpr uint64_t kMemoryToLeave = uint64_t{256} << 20;
 
 // Before a run starts, its workers take memory for what they will insert, because a page fault
 // stalls a worker. A fault of a huge page that a hypervisor has not given before takes 4.3 ms, and
-// one that it has takes 0.09 ms. The workers take at most this share of the available memory, in at
-// most this time.
+// one that it has takes 0.09 ms. The workers take at most this share of the available memory, for
+// at most this time, and for no longer than the run takes.
 constexpr double kMostPrefaulted = 0.25;
 constexpr uint64_t kMostPrefaultingNs = 1'000'000'000;
 constexpr uint64_t kMostInsertedBytes = 4096;  // by a transaction

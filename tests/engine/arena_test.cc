@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "platform/clock.h"
+#include "platform/memory.h"
 
 namespace logjam {
 namespace {
@@ -96,6 +97,11 @@ TEST(Arena, StopsPrefaultingInTime) {
   Arena arena;
   arena.prefault(size_t{1} << 40, platform::now_ns());
   EXPECT_EQ(pages_in_memory(arena.allocate(1 << 20, 64), 1 << 20), 0u);
+  // The time may also be over in the middle of a chunk.
+  constexpr size_t kPiece = size_t{8} << 20;
+  void* piece = platform::map_prefaulted(kPiece, kPiece, platform::kFirstTouch, platform::now_ns());
+  EXPECT_EQ(pages_in_memory(piece, kPiece), 0u);
+  platform::unmap_huge(piece, kPiece);
 }
 
 }  // namespace
