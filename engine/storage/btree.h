@@ -81,8 +81,9 @@ class Tree final : public Index {
     const uint32_t n = leaf.size();
     const uint32_t position = leaf.position_of(rank);
     if (position < n && leaf.ranks[position] == rank) {
+      Keyed* there = leaf.entry(position);
       unlatch_unchanged(leaf, before);
-      return {.entry = leaf.entry(position)};
+      return {.entry = there};
     }
     if (gate && !gate(leaf)) {
       unlatch_unchanged(leaf, before);

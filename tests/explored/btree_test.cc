@@ -191,6 +191,12 @@ TEST(BtreeSteps, InsertsBesideASplitLoseNoKey) {
   search_all<TwoInsertsAtOnce>(2, kFullRoot, Key{3}, Key{25});
 }
 
+// The other thread moves the entries of the leaf meanwhile. Checked: the first finds its own key.
+TEST(BtreeSteps, AnInsertOfAKeyThatIsThereFindsIt) {
+  search_all<TwoInsertsAtOnce>(2, Keys{20, 30}, Key{20}, Key{10});
+  search_all<TwoInsertsAtOnce>(2, kFullLeaf, Key{20}, Key{15});
+}
+
 // A thread misses a key, and inserts it where its finger then is. Meanwhile another thread splits
 // that leaf. Checked: both keys are there, once.
 class InsertAtAFinger : public KeysInATree {
