@@ -178,6 +178,7 @@ class Explorer final : public Kernel {
   Picoseconds jumped_ = 0;
   uint64_t turn_began_ = 0, turn_end_ = 0, crash_at_ = ~uint64_t{0}, next_event_ = ~uint64_t{0};
   uint64_t stores_ = 0, waits_ = 0, idle_rounds_ = 0;
+  uint64_t returned_calls_ = 0;                   // of the file system, also if the caller is late
   uint64_t timers_ = 0, timer_steps_ = 0;         // that ended without a step, and after which
   uint64_t quiet_rounds_ = 0, quiet_stores_ = 0;  // of spins without effect
   static Explorer* begun_;

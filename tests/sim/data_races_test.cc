@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/region.h"
 #include "tests/sim/explored_program.h"
 
@@ -226,6 +228,32 @@ TEST_F(ExplorerTest, ALateDiskLetsOthersGoOnDuringACall) {
     return all;
   };
   EXPECT_GT(steps_during_calls(true), 3 * steps_during_calls(false));
+}
+
+// Two threads make calls of a late disk. A crash may drop the steps of the last call only if no
+// caller relies on them.
+TEST_F(ExplorerTest, ACrashDuringALateCallKeepsWhatALaterCallHasReturned) {
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    platform::Schedule schedule = Explored::seeded(seed);
+    schedule.late_disk = true;
+    schedule.mean_crash_steps = 20;
+    schedule.most_crashes = 100;
+    uint64_t steps = 0, before_last = 0, relied_on = 0;
+    const auto call = [&] {
+      for (int i = 0; i < 10; ++i) {
+        Explorer::now_exploring()->file_call(false);
+        before_last = steps++;
+        const uint64_t mine = steps;
+        Explorer::now_exploring()->file_call(true);
+        relied_on = std::max(relied_on, mine);
+        load(shared_.y);
+      }
+    };
+    schedule.judge = [&](uint32_t, bool in_a_file_call) {
+      return in_a_file_call && relied_on > before_last ? 1 : 0;
+    };
+    EXPECT_EQ(Explored::run(schedule, {call, call}).judged, 0) << "seed " << seed;
+  }
 }
 
 }  // namespace
