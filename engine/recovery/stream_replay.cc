@@ -56,8 +56,9 @@ void StreamReplay::read_on(bool keeps) {
   ended_ = !more;
   if (more && keeps) keep(std::move(batch));
   report_ahead();
-  progress_.report_read(stream_, reader_.tail(), ended_);
-  reader_.forget_watermarks();
+  StreamTail tail = reader_.tail();
+  reader_.forget_watermarks();  // while no other thread knows them
+  progress_.report_read(stream_, std::move(tail), ended_);
 }
 
 void StreamReplay::read_again() {
