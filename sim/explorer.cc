@@ -162,7 +162,7 @@ void Explorer::file_call(bool returned) {
   if (returned) ++returned_calls_;
   const uint64_t last = returned_calls_;
   if (schedule_.late_disk) be_late();
-  // The caller of a call that has returned meanwhile relies on its steps, and so on the earlier ones.
+  // Whose call has returned meanwhile relies on its steps, and so on the earlier ones.
   maybe_crash(kFileCallCrashes, returned && last == returned_calls_);
   step(nullptr, nullptr);
 }

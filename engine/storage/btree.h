@@ -57,14 +57,13 @@ class Tree final : public Index {
     for (;;) {
       LeafNode* leaf = leaf_near(finger, rank);
       const uint64_t seen = leaf->structure.load(platform::memory_order_acquire);
-      const uint32_t n = leaf->size();
-      const uint32_t position = leaf->position_of(rank);
+      const uint32_t n = leaf->size(), position = leaf->position_of(rank);
       if (position < n && leaf->ranks[position] == rank) {
         Keyed* entry = leaf->entry(position);
         if (entry->key == key) return entry;
       } else {
-        const bool here = leaf->covers(rank);
-        if (here && (seen & IndexNode::kLatched) == 0 && unchanged_since(*leaf, seen)) {
+        const bool latched = (seen & IndexNode::kLatched) != 0;
+        if (leaf->covers(rank) && !latched && unchanged_since(*leaf, seen)) {
           if (missed_in != nullptr) *missed_in = {leaf, seen};
           return nullptr;
         }
