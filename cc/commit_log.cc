@@ -15,6 +15,8 @@ CommitLog::CommitLog(WorkerContext& context)
       log_(*context.log),
       stamps_(log_.read_stamps()),
       traits_(log_.traits()),
+      stream_mask_((uint64_t{1} << traits_.stream_bits) - 1),
+      home_(traits_.stream_bits == 0 ? 0 : log_.home(context.id)),
       max_record_bytes_(log_.max_record_bytes()) {}
 
 void CommitLog::before_validation(const Dependencies& deps, std::span<const Write> writes) {

@@ -31,6 +31,9 @@ class CommitLog {
  public:
   explicit CommitLog(WorkerContext& context);
 
+  // Returns whether `sequence` names another stream than the worker's; false if numbers name none.
+  bool is_foreign(uint64_t sequence) const { return (sequence & stream_mask_) != home_; }
+
   // Draws the transaction's sequence number and reserves space for its record. The caller is at the
   // serialization point, and `writes` and their tuples are as they will be logged. Waits while the
   // log buffer is full. Ends the process with one sentence if the record exceeds what the buffer
@@ -74,6 +77,7 @@ class CommitLog {
   LogScheme& log_;
   ReadStamps* const stamps_;  // null: the scheme wants no stamps
   const LogTraits traits_;
+  const uint64_t stream_mask_, home_;  // of sequence numbers; 0 if they name no stream
   const uint64_t max_record_bytes_;
 
   uint64_t txn_ = 0;

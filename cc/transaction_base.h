@@ -191,7 +191,9 @@ class TransactionBase : public ProtocolTransaction {
 
   void note_read(Version version) {
     deps_.reads = true;
-    deps_.max_read = std::max(deps_.max_read, version.sequence());
+    const uint64_t sequence = version.sequence();
+    deps_.max_read = std::max(deps_.max_read, sequence);
+    if (log_.is_foreign(sequence)) deps_.max_foreign = std::max(deps_.max_foreign, sequence);
   }
   // Notes the dependencies of a write, at the serialization point. A blind write still depends on
   // the presence of its row. If rows of the table come and go, another transaction may have

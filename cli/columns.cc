@@ -26,7 +26,14 @@ constexpr RowColumn kColumns[] = {
     {"elr", "run", "whether locks are released before the commit is durable (`--locks`)"},
     {"log_records", "run recover dump",
      "the granularity of log records; with `,range` they hold changed bytes in place of rows"},
-    {"device", "run recover micro dump", "the log's device"},
+    {"device", "run recover micro dump device", "the log's device"},
+    {"write_bytes", "device", "bytes of a write"},
+    {"writes_at_once", "device", "how many writes are under way"},
+    {"one_call", "device",
+     "whether the thread that writes waits in the call, as a log's daemon does"},
+    {"writes_s", "device", "durable writes a second"},
+    {"write_mb_s", "device", "durable megabytes a second"},
+    {"write_*_us", "device", "time from the start of a write until it is durable"},
     {"streams", "recover dump", "streams of the log"},
     {"directories", "recover dump", "directories of the log"},
     {"log_threads", "recover dump", "workers of the run that wrote the log"},
@@ -69,7 +76,7 @@ constexpr RowColumn kColumns[] = {
     {"seal", "micro",
      "whether inserts make whole records, with headers and checksums "
      "(`--fill=records`)"},
-    {"seconds", "run micro", "the measured time"},
+    {"seconds", "run micro device", "the measured time"},
     {"tps", "run", "acknowledged transactions a second of the measured time, nothing else"},
     {"offered_s", "run", "with `--rate`: arrivals a second"},
     {"achieved_s", "run", "transactions a second that were acknowledged or rolled back"},
@@ -162,9 +169,9 @@ constexpr RowColumn kColumns[] = {
      "the result of the workload's own checks: `passed` or `FAILED`; empty without `--verify`; "
      "`FAILED` also if the log cannot be recovered"},
     {"interrupted", "run", "whether a signal ended the run"},
-    {"revision", "run recover micro dump", "the program's revision"},
-    {"machine", "run recover micro dump", "the machine, or the simulated one"},
-    {"flags", "run recover micro dump", "the flags that were given, with their values"},
+    {"revision", "run recover micro dump device", "the program's revision"},
+    {"machine", "run recover micro dump device", "the machine, or the simulated one"},
+    {"flags", "run recover micro dump device", "the flags that were given, with their values"},
 };
 
 bool has_word(std::string_view text, std::string_view word) {

@@ -12,6 +12,7 @@ int recover_command();
 int micro_command();
 int dump_command();
 int machine_command();
+int device_command();
 int trim_command();
 // Explores. `words` are play=FILE (a recorded schedule, to play again), record=FILE (for the
 // schedule of what is found) and blocks=FILE (the blocks that were reached, to which it adds).

@@ -13,15 +13,16 @@ namespace {
 
 constexpr Commands kLogging = kRun | kMicro;
 
-constexpr std::array<std::pair<std::string_view, Commands>, 9> kCommands = {{{"run", kRun},
-                                                                             {"recover", kRecover},
-                                                                             {"micro", kMicro},
-                                                                             {"dump", kDump},
-                                                                             {"trim", kTrim},
-                                                                             {"explore", kExplore},
-                                                                             {"machine", kMachine},
-                                                                             {"list", kList},
-                                                                             {"help", kHelp}}};
+constexpr std::array<std::pair<std::string_view, Commands>, 10> kCommands = {{{"run", kRun},
+                                                                              {"recover", kRecover},
+                                                                              {"micro", kMicro},
+                                                                              {"dump", kDump},
+                                                                              {"trim", kTrim},
+                                                                              {"explore", kExplore},
+                                                                              {"machine", kMachine},
+                                                                              {"device", kDevice},
+                                                                              {"list", kList},
+                                                                              {"help", kHelp}}};
 
 // Returns whether logs store the flag in their headers, because a recovery needs it.
 bool in_headers(std::string_view name) {
@@ -66,7 +67,7 @@ std::span<const FlagGroup> flag_groups() {
         {"cc", kRun | kRecover | kExplore},
         {"commit", kLogging | kExplore},
         {"threads", kLogging | kRecover | kList | kExplore},
-        {"seconds", kLogging},
+        {"seconds", kLogging | kDevice},
         {"warmup", kLogging},
         {"transactions", kLogging | kExplore},
         {"rate", kRun},
@@ -76,8 +77,8 @@ std::span<const FlagGroup> flag_groups() {
         {"rounds", kExplore},
         {"breakdown", kRun}}},
       {"The log",
-       {{"wal_dir", kLogging | kRecover | kDump | kTrim | kExplore},
-        {"device", kLogging},
+       {{"wal_dir", kLogging | kRecover | kDump | kTrim | kExplore | kDevice},
+        {"device", kLogging | kDevice},
         {"overwrite", kLogging},
         {"continue", kRun},
         {"log_records", kRun | kExplore},
@@ -111,8 +112,8 @@ std::span<const FlagGroup> flag_groups() {
         {"floor", kMicro},
         {"sync", kMicro}}},
       {"Output",
-       {{"csv", kLogging | kRecover | kDump},
-        {"json", kLogging | kRecover | kDump | kList},
+       {{"csv", kLogging | kRecover | kDump | kDevice},
+        {"json", kLogging | kRecover | kDump | kList | kDevice},
         {"cdf", kLogging},
         {"timeline", kRun},
         {"export", kRecover},

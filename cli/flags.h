@@ -17,7 +17,8 @@ namespace logjam {
 // A set of commands, one bit each.
 using Commands = unsigned;
 inline constexpr Commands kRun = 1, kRecover = 2, kMicro = 4, kDump = 8, kMachine = 16, kList = 32,
-                          kHelp = 64, kTrim = 128, kExplore = 256, kAllCommands = 511;
+                          kHelp = 64, kTrim = 128, kExplore = 256, kDevice = 512,
+                          kAllCommands = 1023;
 
 // Returns the command of that name, or 0 if there is none.
 Commands command_named(std::string_view name);

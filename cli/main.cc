@@ -1,4 +1,4 @@
-// logjam run | recover | micro | dump | trim | explore | machine | list | help
+// logjam run | recover | micro | dump | trim | explore | machine | device | list | help
 #include <gflags/gflags.h>
 
 #include <cstdio>
@@ -89,6 +89,8 @@ int main(int argc, char** argv) {
       return trim_command();
     case kMachine:
       return machine_command();
+    case kDevice:
+      return device_command();
     case kExplore:
       return explore_command(std::vector<std::string>(argv + 2, argv + argc));
     case kList:

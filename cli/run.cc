@@ -21,6 +21,7 @@
 #include "platform/clock.h"
 #include "platform/exploration.h"
 #include "platform/fatal.h"
+#include "platform/test_value.h"
 #include "platform/text.h"
 #include "proof/history/with_history.h"
 
@@ -38,6 +39,10 @@ DEFINE_bool(verify, true, "run the workload's own checks afterwards");
 
 namespace logjam {
 namespace {
+
+// A check holds a scheme to what it acknowledges although it is unsafe: so its published rule shows
+// what it loses.
+const platform::TestValue judged_unsafe("judge_unsafe");
 
 void stop_on_signals() {
   struct sigaction action = {};
@@ -96,6 +101,7 @@ class Steps {
 
   std::optional<Continued> continued_;
   Settings settings_;
+  std::string excused_;  // why a check excuses lost acknowledgements if `judged_unsafe` is set
   std::vector<std::string> directories_;  // --wal_dir: those of the log, not of the run
   CheckpointOptions checkpoints_;
   std::unique_ptr<Workload> workload_;
@@ -120,6 +126,7 @@ void Steps::settle() {
   workload_ = make_with_history(*settings_.workload);
   refuse_outputs(make_row(settings_, *workload_, RunResult{}, ""));
   refuse_too_large(workload_->spec().expected_bytes, log_buffers(settings_.log));
+  excused_ = settings_.unsafe;
   const std::string unsafe = settings_.scheme->unsafe();
   if (!unsafe.empty()) platform::append_part(&settings_.unsafe, ", ", unsafe);
 }
@@ -152,7 +159,9 @@ void Steps::open() {
     workload_->start_history(settings_.run.threads, {.log = header.log,
                                                      .ordinal = header.ordinal,
                                                      .after = continued_ ? continued_->after() : 0,
-                                                     .unsafe = settings_.unsafe});
+                                                     .unsafe = judged_unsafe.get() != 0
+                                                                   ? excused_
+                                                                   : settings_.unsafe});
   };
   settings_.log.replaced = [this] { workload_->keep_history(); };
   log_.emplace(settings_.log);

@@ -18,8 +18,11 @@ struct Dependencies {
   uint64_t max_read = 0;         // largest sequence number that it read, 0 if none
   uint64_t max_overwritten = 0;  // largest sequence number that it overwrites, 0 if none
   uint64_t max_war = 0;  // largest number of the readers of what it overwrites (ReadStamps), or 0
-  bool reads = false;    // false only if the transaction wrote without reading anything
-  bool commits = true;   // false: the record to reserve will be kPart of the transaction
+  // Largest sequence number that it read from a stream other than its worker's, 0 if none or if the
+  // scheme's numbers do not name streams (LogTraits::stream_bits).
+  uint64_t max_foreign = 0;
+  bool reads = false;   // false only if the transaction wrote without reading anything
+  bool commits = true;  // false: the record to reserve will be kPart of the transaction
 };
 
 // A sequence number and a place in the log: a hole of `bytes` contiguous bytes in a log buffer,
@@ -31,6 +34,7 @@ struct LogReservation {
   std::byte* hole = nullptr;  // null when the scheme logs nothing
   uint32_t bytes = 0;
   uint32_t stream = 0;
+  uint8_t flags = 0;          // kClosed (logging/format/record.h), or 0
   uint64_t waited_ticks = 0;  // how long the worker waited for room in the log buffer
 };
 

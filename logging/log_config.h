@@ -30,6 +30,8 @@ struct LogTraits {
   // If true and the device is memory, records are filled in that memory, and a flush only writes
   // their cache lines back. If false, they are filled in a ring of DRAM, and a flush copies them.
   bool fills_device_memory = false;
+  // How many low bits of a sequence number are the number of the record's stream; 0: none.
+  uint32_t stream_bits = 0;
   // If true, workers persist records in place. The device must then be memory (`nvm`). The log
   // cannot be striped, because only Stream stripes.
   bool in_place = false;

@@ -48,6 +48,8 @@ class LogScheme : public Durability {
   // Returns the length of the largest record that reserve() takes, in bytes.
   virtual uint64_t max_record_bytes() const = 0;
 
+  // Returns the stream that the worker writes to, always or most often. Any thread may call it.
+  virtual uint32_t home(uint32_t /*worker*/) const { return 0; }
   // Returns the table in which committing writers stamp the tuples that they read, or null if the
   // scheme has no stamps. A scheme whose numbers grow along write-after-read has stamps; its
   // numbers are then drawn before validation. The scheme owns the table.

@@ -37,6 +37,23 @@ bool met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
   return WatermarkWord::position(words[s]) <= tails[s].bytes;
 }
 
+// Returns the first watermark record of `batch` that is not met in all streams: its number, then
+// its words. Returns null if there is none.
+const uint64_t* first_unmet(const StreamTails& tails, const std::vector<uint64_t>& batch) {
+  for (size_t at = 0; at < batch.size(); at += 1 + tails.size()) {
+    for (size_t s = 0; s < tails.size(); ++s) {
+      if (!met_in(tails, s, &batch[at + 1])) return &batch[at];
+    }
+  }
+  return nullptr;
+}
+const uint64_t* first_unmet_watermark(const StreamTails& tails, size_t of) {
+  for (const auto& batch : tails[of].watermarks) {
+    if (const uint64_t* unmet = first_unmet(tails, *batch)) return unmet;
+  }
+  return nullptr;
+}
+
 // Returns whether the watermark record with these words may yet be met in stream `s`, or is.
 bool may_be_met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
   return met_in(tails, s, words) || tails[s].why.empty();
@@ -109,6 +126,34 @@ RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name) {
                 return cut;
               },
           .survives = up_to_sequence};
+}
+
+RecoveryRule min_cut_or_closed(const std::string& name) {
+  const RecoveryRule numbers = min_cut(&StreamTail::last_sequence, name);
+  return {.cut =
+              [numbers](const StreamTails& tails) {
+                Cut cut = numbers.cut(tails);
+                for (size_t s = 0; s < tails.size(); ++s) {
+                  cut.closed = cut.closed && tails[s].bytes >= tails[s].start.durable;
+                  const uint64_t* unmet = first_unmet_watermark(tails, s);
+                  if (unmet == nullptr) continue;
+                  cut.sequence = std::min(cut.sequence, *unmet);
+                  cut.bytes[s] = WatermarkWord::position(unmet[1 + s]);
+                }
+                return cut;
+              },
+          .survives =
+              [](const RecordHeader& header, const Cut& cut) {
+                return up_to_sequence(header, cut) || (cut.closed && (header.flags & kClosed) != 0);
+              },
+          .forget =
+              [](StreamTails& tails) {
+                for (StreamTail& tail : tails) {
+                  std::erase_if(tail.watermarks, [&](const auto& batch) {
+                    return first_unmet(tails, *batch) == nullptr;
+                  });
+                }
+              }};
 }
 
 RecoveryRule watermarks_cut(const std::string& name) {

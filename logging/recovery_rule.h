@@ -19,6 +19,8 @@ struct RecordHeader;
 struct Cut {
   std::vector<uint64_t> bytes;
   uint64_t sequence = ~uint64_t{0};
+  // Whether records with kClosed survive beyond `sequence`, if the scheme has such records.
+  bool closed = true;
   std::string why;  // what ended the usable part, for the operator
 };
 
@@ -49,6 +51,31 @@ RecoveryRule first_gap();
 // the larger of the two counts. So a stream with no record after its start does not hold the cut
 // back. `name` is the number's name, for the operator: "RSNe", "persisted epoch".
 RecoveryRule min_cut(uint64_t StreamTail::*number, const std::string& name);
+
+// Returns the rule of min_cut(), and beyond its cut uses the records that carry kClosed.
+//
+// The scheme appends watermark records with a body to its streams. The body has, for each other
+// stream, a record's end up to which that stream was durable; for the stream itself, where the
+// record begins. The *floor* of the watermark record is a number such that all records with numbers
+// up to it, present or future, lie before these ends. A transaction that carries kClosed has read
+// only numbers up to the floor of a watermark record that lies before it, and closed transactions
+// whose records lie before it in its own stream.
+//
+// A watermark record is *met* if every end in it lies within the valid bytes of its stream. A
+// stream is used up to its first watermark record that is not met, and no number beyond that
+// record's is used. A crash alone leaves all of them met. The set is closed (R4):
+//   * Records up to the number of min_cut() lie before the first watermark record of their stream
+//     that is not met, because later records have larger numbers.
+//   * What a closed transaction has read is up to the floor of a watermark record that is met, so
+//     it lies within the valid bytes of its stream. The floor is at most the last number of every
+//     stream, because each has its records up to those ends. So the number is within the cut.
+//   * Or it is a closed transaction before it in its own stream, hence used too.
+//   * A transaction that follows a StreamStart may rely on a watermark record before that start.
+//     The streams were durable up to the ends in that record when the checkpoint began, hence
+//     before StreamStart::durable. If all streams are valid up to there, the record counts as met;
+//     otherwise kClosed is ignored (Cut::closed).
+// `name` is the number's name, for the operator.
+RecoveryRule min_cut_or_closed(const std::string& name);
 
 // Returns the rule that uses records up to the last watermark of the last stream, whose watermarks
 // vouch for all other streams (passive group commit), as far as the other streams confirm it.

@@ -7,6 +7,7 @@
 # --developer adds the packages that only `make CXX=clang++` and `make tidy` need.
 # --mutants adds what only `make mutants` needs: universalmutator, from PyPI, in a Python of its own
 # in build/mutants/venv.
+# --products adds the products that scripts/products.sh runs. Their servers are not started either.
 set -euo pipefail
 
 packages=(
@@ -21,7 +22,11 @@ case ${1:-} in
     ;;
   --developer) packages+=(clang clang-tidy libclang-rt-dev) ;;
   --mutants) packages+=(python3-venv) ;;
-  *) echo "usage: scripts/install_deps.sh [--test | --developer | --mutants]" >&2; exit 2 ;;
+  --products)
+    packages+=(postgresql-15 mariadb-server mariadb-client sysbench rocksdb-tools libwiredtiger-dev libdb5.3-dev
+      libsqlite3-dev liblmdb-dev strace)
+    ;;
+  *) echo "usage: scripts/install_deps.sh [--test | --developer | --mutants | --products]" >&2; exit 2 ;;
 esac
 
 fail() {
@@ -85,6 +90,8 @@ for package in "${missing[@]}"; do
   case $package in
     slurmctld | slurmd | munge) servers+=("$package") ;;
     openssh-server) servers+=(ssh) ;;
+    postgresql-15) servers+=(postgresql) ;;
+    mariadb-server) servers+=(mariadb) ;;
   esac
 done
 if [ ${#servers[@]} -gt 0 ] && [ ! -e /usr/sbin/policy-rc.d ]; then

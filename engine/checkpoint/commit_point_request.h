@@ -36,7 +36,8 @@ class CommitPointRequest {
     uint32_t state = state_.load(platform::memory_order_relaxed);
     if (state != kAsked) return;
     if (!state_.compare_exchange_strong(state, kAnswering, platform::memory_order_acquire)) return;
-    point_ = commit_read_only(Dependencies{.max_read = sequence_, .reads = true});
+    point_ = commit_read_only(
+        Dependencies{.max_read = sequence_, .max_foreign = sequence_, .reads = true});
     state_.store(kAnswered, platform::memory_order_release);
   }
 

@@ -64,11 +64,12 @@ enum class RecordKind : uint8_t {
 };
 
 // RecordHeader::flags. Bits 1 to 5 are the code of the record's durable lag
-// (logging/format/durable_lag.h).
+// (logging/format/durable_lag.h). All records of a transaction carry kClosed or none does.
 inline constexpr uint8_t kWriteOnly = 1;
 inline constexpr uint32_t kLagShift = 1;
 inline constexpr uint8_t kLagMask = kMostLagCode << kLagShift;
-inline constexpr uint8_t kKnownRecordFlags = kWriteOnly | kLagMask;
+inline constexpr uint8_t kClosed = 1 << 6;  // recovery_rule.h, min_cut_or_closed()
+inline constexpr uint8_t kKnownRecordFlags = kWriteOnly | kLagMask | kClosed;
 
 struct RecordHeader {
   uint64_t checksum;

@@ -51,7 +51,8 @@ void encode(std::byte* to, const LoggedCommand& command);
 inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint64_t txn,
                                uint8_t flags) {
   const uint32_t lag = lag_code(hole.position, hole.durable) << kLagShift;
-  return {0, hole.sequence, txn, hole.bytes, kind, static_cast<uint8_t>(flags | lag), 0};
+  return {0, hole.sequence, txn, hole.bytes, kind, static_cast<uint8_t>(flags | hole.flags | lag),
+          0};
 }
 
 // Stores the checksum of the record that begins with `header`, for the run `run` and the stream

@@ -27,9 +27,11 @@ SCHEMES = {
     "dlog-s": ("wine", "v"), "dlog-r": ("navy", "^"),
     "eleda": ("vermillion", "D"), "eleda-crawl": ("brown", "^"), "eleda-bitmap": ("purple", "X"),
     "scm": ("black", "*"), "innodb": ("blue", "D"), "postgres": ("navy", "s"),
+    "mariadb": ("sky", "P"), "wiredtiger": ("green", "^"), "rocksdb": ("wine", "X"),
     "poplar": ("green", "D"), "silo": ("orange", "^"), "nvmd": ("purple", "v"),
     "nvlog": ("brown", "P"), "pwal": ("vermillion", "s"),
-    "border-collie": ("navy", "o"), "fasterlog": ("wine", "s"), "ermia": ("olive", "^"),
+    "border-collie": ("navy", "o"), "border-collie-d": ("olive", "X"), "rfa": ("sky", "*"),
+    "fasterlog": ("wine", "s"), "ermia": ("olive", "^"),
 }
 # A figure of very many schemes has a panel for each of these.
 FAMILIES = {
@@ -38,9 +40,9 @@ FAMILIES = {
     "Aether, sockets": ("aether-cd-socket", "dlog-s", "dlog-r"),
     "fetch-add, ELEDA": ("centr-faa", "command", "eleda", "eleda-crawl", "eleda-bitmap"),
     "fetch-add, a word per worker": ("border-collie", "fasterlog", "ermia"),
-    "database systems": ("innodb", "postgres"),
-    "log streams": ("poplar", "silo", "pwal"),
-    "NVM": ("nvlog", "nvmd", "scm"),
+    "database systems": ("innodb", "postgres", "mariadb", "wiredtiger", "rocksdb"),
+    "log streams": ("poplar", "rfa", "silo", "pwal"),
+    "a log per worker, NVM": ("nvlog", "nvmd", "border-collie-d", "scm"),
 }
 OTHERS = "other schemes"
 POLICIES = {"sync": ("blue", "o"), "pipelined": ("green", "D"), "async": ("orange", "^")}

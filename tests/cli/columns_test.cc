@@ -39,7 +39,8 @@ TEST(Columns, AreThoseOfTheRows) {
             small + log,
         "recover" + log, "dump" + log,
         "micro --device=discard --threads=1 --transactions=50 --log=aether-cd" + small,
-        std::string("micro --threads=1 --transactions=50 --sync=faa")}) {
+        std::string("micro --threads=1 --transactions=50 --sync=faa"),
+        "device --device=null --seconds=0.001 --wal_dir=" + at.path()}) {
     const std::string name = command.substr(0, command.find(' '));
     const std::string csv = at.path_of(std::to_string(rows.size()) + ".csv");
     ASSERT_EQ(shell("\"$LOGJAM\" " + command + " --csv=" + csv + " 2>&1").status, 0) << command;
@@ -51,7 +52,7 @@ TEST(Columns, AreThoseOfTheRows) {
   }
   for (const RowColumn& column : all_columns()) {
     if (column.name.find('*') != column.name.npos) continue;
-    for (const char* command : {"run", "recover", "dump", "micro"}) {
+    for (const char* command : {"run", "recover", "dump", "micro", "device"}) {
       const std::string row = std::string(command) + " " + std::string(column.name);
       EXPECT_EQ(knows_column(command, column.name), rows.contains(row)) << row;
     }

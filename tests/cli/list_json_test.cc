@@ -63,7 +63,7 @@ print([w["name"] for w in listed["workloads"] if w["keeps_history"]])
 ')");
   EXPECT_EQ(ended.output,
             "schemes protocols workloads variants devices\n"
-            "['command'] ['scm'] ['ermia', 'pwal', 'scm']\n['command', "
+            "['command'] ['scm'] ['ermia', 'pwal', 'rfa', 'scm']\n['command', "
             "'nvmd']\n['silo']\n['none']\n['scm']\n"
             "{'base': 1, 'per_directory': 0, 'per_worker': 1, 'per_socket': 0} ['ack']\n"
             "['ledger']\n");

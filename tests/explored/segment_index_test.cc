@@ -1,5 +1,5 @@
 // Poplar's segment index in all schedules with few preemptions.
-#include "logging/schemes/poplar/segment_index.h"
+#include "logging/schemes/common/segment_index.h"
 
 #include <gtest/gtest.h>
 

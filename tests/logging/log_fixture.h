@@ -52,11 +52,20 @@ inline bool filled_rightly(const RecordHeader& header) {
 }
 
 // A published record, as its publisher remembers it and as the reader must find it.
+// Returns the dependencies of a transaction of `worker` that has read the record with the number
+// `sequence`.
+inline Dependencies reads(const LogScheme& scheme, uint32_t worker, uint64_t sequence) {
+  const uint64_t names = (uint64_t{1} << scheme.traits().stream_bits) - 1;
+  const bool foreign = names != 0 && (sequence & names) != scheme.home(worker);
+  return {.max_read = sequence, .max_foreign = foreign ? sequence : 0, .reads = true};
+}
+
 struct Published {
   uint64_t sequence, position, txn;
   uint32_t stream, bytes;
   CommitPoint point;
   bool ok;
+  uint8_t flags = 0;  // of the reservation
 };
 
 inline Published publish_record(Log& log, uint32_t worker, uint64_t txn, uint32_t bytes,
@@ -75,7 +84,8 @@ inline Published publish_record(Log& log, uint32_t worker, uint64_t txn, uint32_
           reservation.stream,
           reservation.bytes,
           point,
-          ok};
+          ok,
+          reservation.flags};
 }
 
 struct ReadLog {

@@ -44,6 +44,7 @@ class MultiStreamSchemeTest : public testing::TestWithParam<const SchemeInfo*> {
     for (const Published& one : acknowledged) {
       RecordHeader header{};
       header.sequence = one.sequence;
+      header.flags = one.flags;
       EXPECT_TRUE(one.position + one.bytes <= cut.bytes[one.stream] && rule.survives(header, cut))
           << one.sequence << " was acknowledged and would be cut: " << cut.why;
     }
@@ -116,12 +117,12 @@ TEST_P(MultiStreamSchemeTest, ABlockedWorkerDoesNotHoldUpItsReaders) {
     std::vector<Published> acknowledged;
     const Published left_behind = publish_record(log, 1, 1000, 64, kReads);
     for (uint64_t i = 0; i < 20; ++i) {
-      const Dependencies deps{.max_read = left_behind.sequence + i, .reads = true};
+      const Dependencies deps = reads(log.scheme(), 0, left_behind.sequence + i);
       acknowledged.push_back(publish_record(log, 0, i, 64, i == 0 ? deps : kReads));
       log.scheme().wait_durable(0, acknowledged.back().point);
     }
     const CommitPoint read =
-        log.scheme().commit_read_only(3, {.max_read = left_behind.sequence, .reads = true});
+        log.scheme().commit_read_only(3, reads(log.scheme(), 3, left_behind.sequence));
     log.scheme().wait_durable(3, read);
     acknowledged.push_back(left_behind);
     return acknowledged;
@@ -139,7 +140,7 @@ TEST_P(MultiStreamSchemeTest, ReadersAcrossStreamsAreAcknowledgedAndSurvive) {
     for (uint32_t worker = 0; worker < kWorkers; ++worker) {
       threads.emplace_back([&, worker] {
         for (uint64_t i = 0; i < 40; ++i) {
-          const Dependencies deps{.max_read = last.load(), .reads = true};
+          const Dependencies deps = reads(log.scheme(), worker, last.load());
           if (worker == 3) {
             log.scheme().wait_durable(worker, log.scheme().commit_read_only(worker, deps));
             continue;

@@ -138,6 +138,36 @@ TEST(RecoveryRule, ForgetsWatermarksThatNoStreamNeeds) {
   EXPECT_EQ(tails[2].watermarks, (std::vector{all[1], all[3]}));
 }
 
+// A watermark record of stream 0 that wants 150 bytes of stream 1 begins at byte 60.
+TEST(RecoveryRule, ClosedRecordsAreUsedUpToTheFirstWatermarkThatIsNotMet) {
+  const RecoveryRule rule = min_cut_or_closed("GSN");
+  StreamTails tails = {tail(100, 50, 50), tail(150, 20, 0)};
+  tails[0].watermarks = {watermarks({10, 20, 0}), watermarks({30, 60, 150})};
+  RecordHeader closed{};
+  closed.sequence = 40;
+  closed.flags = kClosed;
+  Cut cut = rule.cut(tails);
+  EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{100, 150}));
+  EXPECT_EQ(cut.sequence, 20u);
+  EXPECT_TRUE(rule.survives(closed, cut));
+  EXPECT_FALSE(survives(rule, 21, cut));
+  // Stream 1 has lost a byte: what follows the watermark record may rely on it.
+  tails[1] = tail(149, 45, 0);
+  cut = rule.cut(tails);
+  EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{60, 149}));
+  EXPECT_EQ(cut.sequence, 30u) << "a number beyond the watermark's may lie after it";
+}
+
+TEST(RecoveryRule, ForgetsTheWatermarksThatAreMet) {
+  const RecoveryRule rule = min_cut_or_closed("GSN");
+  StreamTails tails = {tail(100, 50, 50), tail(150, 20, 0)};
+  const std::vector all = {watermarks({10, 20, 0, 15, 40, 150}), watermarks({30, 60, 151})};
+  tails[0].watermarks = all;
+  rule.forget(tails);
+  EXPECT_EQ(tails[0].watermarks, std::vector{all[1]});
+  EXPECT_EQ(rule.cut(tails).bytes[0], 60u);
+}
+
 StreamTail tail_from(const StreamStart& start, uint64_t bytes, uint64_t last) {
   StreamTail from = tail(bytes, last, last);
   from.start = start;
@@ -150,6 +180,13 @@ TEST(RecoveryRule, AStreamWithNothingAfterItsStartDoesNotHoldMinCutBack) {
   // A stream that was durable up to byte 120 and ends at byte 50 does bound the cut.
   EXPECT_EQ(rule.cut({tail_from({100, 7, 0}, 300, 9), tail_from({50, 8, 120}, 50, 0)}).sequence,
             0u);
+}
+
+// A transaction after a start may rely on a watermark record before it.
+TEST(RecoveryRule, ClosedRecordsNeedAllStreamsAsFarAsTheyWereDurableAtTheirStarts) {
+  const RecoveryRule rule = min_cut_or_closed("GSN");
+  EXPECT_TRUE(rule.cut({tail_from({100, 7, 120}, 300, 9), tail_from({50, 8, 50}, 50, 0)}).closed);
+  EXPECT_FALSE(rule.cut({tail_from({100, 7, 120}, 300, 9), tail_from({50, 8, 60}, 50, 0)}).closed);
 }
 
 TEST(RecoveryRule, TheLastStreamsStartStandsForItsLastWatermark) {

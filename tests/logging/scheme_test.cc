@@ -255,28 +255,20 @@ TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
 // A row of theirs stands beside a paper's, so it says what differs. A scheme that is in no paper is
 // free to say nothing.
 TEST(SchemesAndTheirPapers, TheseSayHowTheyDiffer) {
-  for (const char* name : {"aether-cd",
-                           "aether-cd-socket",
-                           "aether-cde",
-                           "aether-d",
-                           "border-collie",
-                           "centr-faa",
-                           "centr-lockflush",
-                           "dlog-r",
-                           "dlog-s",
-                           "eleda",
-                           "eleda-bitmap",
-                           "eleda-crawl",
-                           "ermia",
-                           "fasterlog",
-                           "innodb",
-                           "nvlog",
-                           "nvmd",
-                           "poplar",
-                           "postgres",
-                           "pwal",
-                           "scm",
-                           "silo"}) {
+  for (const char* name : {"aether-cd",     "aether-cd-socket",
+                           "aether-cde",    "aether-d",
+                           "border-collie", "border-collie-d",
+                           "centr-faa",     "centr-lockflush",
+                           "dlog-r",        "dlog-s",
+                           "eleda",         "eleda-bitmap",
+                           "eleda-crawl",   "ermia",
+                           "fasterlog",     "innodb",
+                           "mariadb",       "nvlog",
+                           "nvmd",          "poplar",
+                           "postgres",      "pwal",
+                           "rfa",           "rocksdb",
+                           "scm",           "silo",
+                           "wiredtiger"}) {
     EXPECT_NE(find_scheme(name)->differs, "") << name;
   }
 }

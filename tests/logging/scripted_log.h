@@ -54,7 +54,7 @@ class ScriptedLog : public testing::Test {
   bool survives(const Published& one, uint8_t flags = 0) {
     RecordHeader header{};
     header.sequence = one.sequence;
-    header.flags = flags;
+    header.flags = one.flags | flags;
     const Cut now = cut();
     return one.position + one.bytes <= now.bytes[one.stream] &&
            options_.scheme->recovery.survives(header, now);

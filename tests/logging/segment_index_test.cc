@@ -1,4 +1,4 @@
-#include "logging/schemes/poplar/segment_index.h"
+#include "logging/schemes/common/segment_index.h"
 
 #include <gtest/gtest.h>
 

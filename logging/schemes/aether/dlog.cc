@@ -131,6 +131,8 @@ class Dlog final : public MultiStreamScheme {
     }
   }
 
+  uint32_t home(uint32_t worker) const override { return workers_[worker].home; }
+
   void wait_durable(uint32_t worker, const CommitPoint& point) override {
     if (point.scope != CommitPoint::Scope::kDependencies) {
       return MultiStreamScheme::wait_durable(worker, point);
@@ -177,7 +179,6 @@ class Dlog final : public MultiStreamScheme {
   };
 
   uint64_t filled(uint32_t index) override { return logs_[index]->buffer.filled(); }
-  uint32_t home(uint32_t worker) const override { return workers_[worker].home; }
   uint32_t pick_log(WorkerState& me) const {
     return static_cast<uint32_t>(me.random.next() % streams());
   }

@@ -4,10 +4,11 @@
 
 #include "logging/flag_checks.h"
 
-DEFINE_string(ack, "safe",
-              "when ermia, pwal and scm acknowledge; safe: all that a transaction may have read "
-              "from is durable; unsafe: as published (pwal, scm: after the worker's own flush; "
-              "ermia: SBL may pass a hole)");
+DEFINE_string(
+    ack, "safe",
+    "when ermia, pwal, rfa and scm acknowledge; safe: all that a transaction may have read "
+    "from is durable; unsafe: as published (pwal, scm: after the worker's own flush; "
+    "ermia: SBL may pass a hole; rfa: reads from the own log count as local)");
 
 namespace logjam {
 

@@ -74,6 +74,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   }
   bool idle() const override;
   uint64_t max_record_bytes() const override { return stream(0).ring().max_record_bytes(); }
+  uint32_t home(uint32_t worker) const override { return worker % streams(); }
   std::vector<uint64_t> durable_positions() const override;
   std::vector<uint64_t> published_positions() override;
   std::vector<uint64_t> durable_sequences() const override;
@@ -92,9 +93,6 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   // often. Called under the flush latch when a write is due (logging/stream/stream.h), and by any
   // thread for published_positions().
   uint64_t filled_to_write(uint32_t stream, uint64_t) override { return filled(stream); }
-  // Returns the stream that the worker writes to, always or most often.
-  virtual uint32_t home(uint32_t worker) const { return worker % streams(); }
-
   uint32_t streams() const { return static_cast<uint32_t>(streams_.size()); }
   Stream& stream(uint32_t index) const { return streams_[index]->stream; }
   bool fits(uint32_t index, uint64_t end) const { return stream(index).ring().fits(end); }

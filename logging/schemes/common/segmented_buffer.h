@@ -1,5 +1,6 @@
 // Poplar's log buffer (section 4): an offset and the SSN of the last record, drawn together under a
-// latch, and a segment index that tells how far the buffer is filled.
+// latch, and a segment index that tells how far the buffer is filled. The low bits of a number may
+// name the buffer (Numbers).
 //
 // Under the latch only its own cache line is written, unless a segment is closed. Threads that wait
 // for the latch stay off that line (handoff_lock.h), or each hand-off would cost a transfer of the
@@ -16,12 +17,23 @@
 #include <cstdint>
 
 #include "logging/schemes/common/handoff_lock.h"
-#include "logging/schemes/poplar/segment_index.h"
+#include "logging/schemes/common/segment_index.h"
 #include "logging/stream/stream.h"
 #include "platform/atomic.h"
 #include "platform/spin.h"
 
 namespace logjam {
+
+// The numbers of a buffer: those whose `bits` low bits are `name`. With 0 bits these are all
+// numbers.
+struct Numbers {
+  uint32_t bits = 0;
+  uint64_t name = 0;  // below 2^bits
+
+  // Returns the first of them that is larger than `above`, whatever buffer that names; or the
+  // second.
+  uint64_t after(uint64_t above) const { return (above | ((uint64_t{1} << bits) - 1)) + 1 + name; }
+};
 
 class alignas(platform::kCacheLine) SegmentedBuffer {
  public:
@@ -33,8 +45,9 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
 
   // Makes a buffer in the ring of `stream`, for `workers` workers. A segment of `segment_bytes` is
   // closed at once.
-  SegmentedBuffer(Stream& stream, uint64_t segment_bytes, uint32_t workers)
+  SegmentedBuffer(Stream& stream, uint64_t segment_bytes, uint32_t workers, Numbers numbers = {})
       : stream_(stream),
+        numbers_(numbers),
         segment_bytes_(segment_bytes),
         segments_(stream.ring().capacity() / segment_bytes),
         latch_(workers) {}
@@ -42,11 +55,12 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   // Returns the SSN of the last record that got its place. Any thread may call it.
   uint64_t sequence() const { return sequence_.load(platform::memory_order_relaxed); }
 
-  // Returns a hole of `bytes`, with a number larger than `above` (Algorithm 1). Waits for room.
+  // Returns a hole of `bytes`, with a number larger than `above` and than the buffer's last one
+  // (Poplar, Algorithm 1). Waits for room.
   // Called by a worker.
   Hole reserve(uint64_t above, uint32_t bytes) {
     const uint64_t waited = stream_.lock_with_space(latch_, offset_, bytes);
-    const Hole hole = take(std::max(above, sequence()) + 1, bytes, waited);
+    const Hole hole = take(numbers_.after(std::max(above, sequence())), bytes, waited);
     if (open_bytes() >= segment_bytes_) close_if_possible();
     latch_.unlock();
     return hole;
@@ -63,6 +77,19 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
     if (this->sequence() < sequence && stream_.ring().fits(offset_ + bytes)) {
       const Hole hole = take(sequence, bytes);
       write(hole.begin);
+      publish(hole.segment, bytes);
+    }
+    latch_.unlock();
+  }
+
+  // Appends a record of `bytes`, if there is room, with a number larger than `above` and than the
+  // buffer's last one. `write(begin, sequence)` fills the record. Any thread may call it.
+  template <class Write>
+  void append(uint64_t above, uint32_t bytes, const Write& write) {
+    latch_.lock();
+    if (stream_.ring().fits(offset_ + bytes)) {
+      const Hole hole = take(numbers_.after(std::max(above, sequence())), bytes);
+      write(hole.begin, hole.sequence);
       publish(hole.segment, bytes);
     }
     latch_.unlock();
@@ -114,6 +141,7 @@ class alignas(platform::kCacheLine) SegmentedBuffer {
   }
 
   Stream& stream_;
+  const Numbers numbers_;
   const uint64_t segment_bytes_;
   SegmentIndex segments_;
 

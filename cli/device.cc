@@ -1,0 +1,198 @@
+// `logjam device`: which durable writes the device under --wal_dir can do. A log writes groups of
+// commits, so a scheme has at most as many durable groups a second as the device has durable
+// writes.
+#include <gflags/gflags.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+
+#include "cli/choices.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/row_files.h"
+#include "cli/table.h"
+#include "logging/device/device_registry.h"
+#include "logging/directory_locks.h"
+#include "platform/clock.h"
+#include "platform/fatal.h"
+#include "platform/memory.h"
+
+DECLARE_string(device);
+DECLARE_double(seconds);
+
+namespace logjam {
+namespace {
+
+using platform::refuse;
+
+constexpr uint64_t kFileBytes = uint64_t{256} << 20, kLargest = uint64_t{1} << 20;
+constexpr std::array<uint64_t, 5> kBytes = {4 << 10, 16 << 10, 64 << 10, 256 << 10, kLargest};
+constexpr std::array<uint32_t, 4> kDepths = {1, 2, 4, 8};
+constexpr double kSecondsOfAPoint = 0.3;  // unless --seconds is given
+
+// How the writes of a point are made: `bytes` each, and `depth` at a time. With `one_call`,
+// one after the other, and the thread that writes waits in the call, as a log's daemon does.
+struct Point {
+  uint64_t bytes;
+  uint32_t depth;
+  bool one_call;
+};
+
+struct Measured {
+  double seconds = 0;
+  HistogramSum ticks;
+  double writes_s() const { return static_cast<double>(ticks.count()) / seconds; }
+};
+
+// A device with a file of zeros, in which writes go around.
+class Probe {
+ public:
+  explicit Probe(const std::string& path)
+      : device_(
+            open_device(FLAGS_device,
+                        {.path = path, .preallocate_bytes = kFileBytes, .depth = kDepths.back()})),
+        memory_(static_cast<std::byte*>(platform::map_huge(kDepths.back() * kLargest))) {}
+  ~Probe() { platform::unmap_huge(memory_, kDepths.back() * kLargest); }
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+
+  uint32_t depth() const { return device_->depth(); }
+
+  Measured measure(const Point& point, double seconds) {
+    Histogram latency;
+    const uint64_t begin = platform::now_ns();
+    const uint64_t end = begin + static_cast<uint64_t>(seconds * 1e9);
+    std::array<uint64_t, kDepths.back()> started{};  // ticks; 0: no write is under way
+    uint32_t under_way = 0;
+    const auto start = [&](uint32_t slot) {
+      started[slot] = platform::ticks();
+      ++under_way;
+      if (point.one_call) {
+        device_->start_and_wait(next(point.bytes), bytes_of(slot, point.bytes), Sync::kData,
+                                kSleepNs);
+      } else {
+        device_->start(next(point.bytes), bytes_of(slot, point.bytes), Sync::kData, slot);
+      }
+    };
+    for (uint32_t slot = 0; slot < point.depth; ++slot) start(slot);
+    while (under_way > 0) {
+      bool any = false;
+      for (uint32_t slot = 0; slot < point.depth; ++slot) {
+        if (started[slot] == 0 || !device_->finished(slot)) continue;
+        latency.record(platform::ticks() - std::exchange(started[slot], 0));
+        any = true;
+        --under_way;
+        if (platform::now_ns() < end) start(slot);
+      }
+      if (!any) device_->wait(kSleepNs);
+    }
+    Measured measured;
+    measured.seconds = static_cast<double>(platform::now_ns() - begin) * 1e-9;
+    measured.ticks.add(latency);
+    return measured;
+  }
+
+ private:
+  static constexpr uint64_t kSleepNs = 20'000'000;
+
+  uint64_t next(uint64_t bytes) {
+    if (offset_ + bytes > kFileBytes) offset_ = 0;
+    const uint64_t at = offset_;
+    offset_ += bytes;
+    return at;
+  }
+  std::span<const std::byte> bytes_of(uint32_t slot, uint64_t bytes) const {
+    return {memory_ + slot * kLargest, bytes};
+  }
+
+  std::unique_ptr<Device> device_;
+  std::byte* const memory_;
+  uint64_t offset_ = 0;
+};
+
+Row make_row(const Point& point, const Measured& measured) {
+  Row row = {{"device", FLAGS_device},
+             {"write_bytes", point.bytes},
+             {"writes_at_once", point.depth},
+             {"one_call", point.one_call},
+             {"seconds", number(measured.seconds, 6)},
+             {"writes_s", number(measured.writes_s(), 0)},
+             {"write_mb_s", number(measured.writes_s() * static_cast<double>(point.bytes) * 1e-6)}};
+  add_latency("write", measured.ticks, &row);
+  add_origin(&row);
+  return row;
+}
+
+std::string kib(uint64_t bytes) { return std::to_string(bytes >> 10) + " KiB"; }
+
+std::string text_of(const Row& row, std::string_view column) {
+  return std::ranges::find(row, column, &Row::value_type::first)->second.text();
+}
+
+// Keeps the best of all points, and prints what they mean for a log.
+struct Bounds {
+  double alone = 0, groups = 0, mb_s = 0;
+  uint32_t groups_at_once = 1;
+
+  void add(const Point& point, const Measured& measured) {
+    const double writes_s = measured.writes_s();
+    if (point.depth == 1) alone = std::max(alone, writes_s);
+    if (writes_s > groups) groups_at_once = point.depth;
+    groups = std::max(groups, writes_s);
+    mb_s = std::max(mb_s, writes_s * static_cast<double>(point.bytes) * 1e-6);
+  }
+  void print() const {
+    std::printf(
+        "A log on this device has at most %.0f durable groups a second if it writes one after the\n"
+        "other, %.0f with %u writes at a time, and at most %.0f MB/s.\n",
+        alone, groups, groups_at_once, mb_s);
+  }
+};
+
+}  // namespace
+
+int device_command() {
+  const std::string wrong = check_device_spec(FLAGS_device);
+  if (!wrong.empty()) refuse(wrong);
+  if (device_traits(FLAGS_device).discards) refuse("--device=" + FLAGS_device + " writes nothing");
+  const std::vector<std::string> directories = wal_directories();
+  if (directories.size() > 1) refuse("device measures one --wal_dir at a time");
+  const DirectoryLocks locks(directories, DirectoryUse::kWrite);
+  const bool given = !gflags::GetCommandLineFlagInfoOrDie("seconds").is_default;
+  const double seconds = given ? FLAGS_seconds : kSecondsOfAPoint;
+  if (!(seconds > 0)) refuse("--seconds must be more than 0");
+  refuse_row_files(make_row({}, {.seconds = 1, .ticks = {}}));
+
+  const std::string path = directories.front() + "/logjam-device.tmp";
+  std::vector<Line> lines = {
+      {"bytes", "at once", "writes/s", "MB/s", "p50 us", "p99 us", "p99.9 us"}};
+  Bounds bounds;
+  {
+    Probe probe(path);
+    for (const uint64_t bytes : kBytes) {
+      for (const uint32_t depth : kDepths) {
+        if (depth > probe.depth()) continue;
+        for (const bool one_call : {true, false}) {
+          if (one_call && depth != 1) continue;
+          const Point point{bytes, depth, one_call};
+          const Measured measured = probe.measure(point, seconds);
+          const Row row = make_row(point, measured);
+          append_row(row);
+          bounds.add(point, measured);
+          lines.push_back({kib(bytes), one_call ? "1, in one call" : std::to_string(depth),
+                           text_of(row, "writes_s"), text_of(row, "write_mb_s"),
+                           text_of(row, "write_p50_us"), text_of(row, "write_p99_us"),
+                           text_of(row, "write_p999_us")});
+        }
+      }
+    }
+  }
+  std::filesystem::remove(path);
+  print_table(lines);
+  bounds.print();
+  return 0;
+}
+
+}  // namespace logjam

@@ -1,0 +1,94 @@
+// `mariadb`: the write-ahead log of MariaDB 10.8 to 11.3 (10.11 is Debian 12's), written from a
+// description of its steps. A worker shares the log's latch, takes its LSN under a short spin lock
+// (log_sys.lsn_lock), fills its record beside the others, and leaves the latch. A thread that is
+// about to write takes the latch alone, and then knows that all records up to the end of the log
+// are filled (shared_latch.h).
+//
+// A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
+// schemes whose number is an LSN in one stream (single_stream_scheme.h has the proof of R1 to R5).
+// A position up to which the log is written comes from filled_to_write(), under the latch alone, so
+// no hole lies before it. sbl() is only the end of the log: it says that there is something to
+// write, and may count holes.
+//
+// Who waits for durability, and who then writes for all, is the stream's (Stream::wait), as
+// MariaDB's group_commit_lock: the owner writes for all, and wakes those who are durable, and one
+// more, who is the next owner.
+//
+// A worker that is descheduled between reserve and publish holds the latch. It blocks the next
+// write; and, each time that a writer waits for it, the reservations of all workers for a moment.
+//
+// Protocol. position_ is stored (release) under position_lock_, by a thread that shares the latch;
+// any thread loads it (acquire). A worker that finds no room leaves the latch before it waits,
+// because the write that makes room needs the latch. filled_ is stored (release) under the latch
+// alone, and loaded (acquire) by any thread. The latch's protocol is in shared_latch.h.
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/single_stream_scheme.h"
+#include "logging/schemes/mariadb/shared_latch.h"
+#include "platform/spin.h"
+
+namespace logjam {
+namespace {
+
+class MariaDb final : public SingleStreamScheme {
+ public:
+  explicit MariaDb(const LogConfig& config) : SingleStreamScheme(config) {}
+
+  LogReservation reserve(uint32_t, const Dependencies&, uint32_t bytes) override {
+    for (uint64_t waited = 0;;) {
+      latch_.lock_shared();
+      position_lock_.lock();
+      const uint64_t begin = position_.load(platform::memory_order_relaxed), end = begin + bytes;
+      const bool fits = stream().ring().fits(end);
+      if (fits) position_.store(end, platform::memory_order_release);
+      position_lock_.unlock();
+      if (fits) return reservation(begin, bytes, waited);
+      latch_.unlock_shared();
+      waited += stream().wait_for_space(end);
+    }
+  }
+
+  CommitPoint publish(uint32_t, const LogReservation& reservation, RecordRole role) override {
+    latch_.unlock_shared();
+    stream().published(commits(role));
+    return commit_point(reservation.sequence);
+  }
+
+  std::vector<uint64_t> published_positions() override { return {filled_to_write(0, 0)}; }
+
+ private:
+  uint64_t sbl() const override { return position_.load(platform::memory_order_acquire); }
+  uint64_t filled_to_write(uint32_t, uint64_t) override {
+    if (latch_.lock(kRounds)) {
+      filled_.store(position_.load(platform::memory_order_relaxed), platform::memory_order_release);
+      latch_.unlock();
+    }
+    return filled_.load(platform::memory_order_acquire);
+  }
+
+  static constexpr uint32_t kRounds = 200;  // some pauses, and then a yield each
+
+  SharedLatch latch_;
+  alignas(platform::kCacheLine) platform::SpinLock position_lock_;
+  platform::atomic<uint64_t> position_{0};
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> filled_{0};
+};
+
+const SchemeRegistration registration({
+    .name = "mariadb",
+    .differs = "a writer that does not get the latch soon tries again later; copies go on in one "
+               "ring while a write is under way, where MariaDB's writer changes "
+               "to the other of two buffers; records without pages",
+    .streams = "1",
+    .buffer = "shared latch, LSN under a spin lock, filled in parallel",
+    .sequence = "byte offset (LSN)",
+    .flushed_by = "leader or daemon",
+    .safe_when = "LSN <= durable",
+    .cut = "first gap",
+    .source = "MariaDB 10.11, log0log.cc",
+    .recovery = first_gap(),
+    .stream_count = one_stream,
+    .construct = construct<MariaDb>,
+});
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,59 @@
+// MariaDB's log latch (log_sys.latch since 10.8), as its log needs it: workers share it while they
+// fill the log buffer, and a thread that is about to write takes it alone. When the writer has it,
+// every copy that has begun has ended. So the log needs nothing that tracks holes. The price is a
+// line that each record writes twice.
+//
+// A waiting writer keeps later sharers out: they stand back until it has unlocked. So a stream of
+// records does not starve the writer. It gives up after a while, because a flusher must come back
+// although a sharer is descheduled; MariaDB's waits.
+//
+// Protocol. The low bits of `word_` count the sharers, and kWriter is set from when a writer comes
+// until it leaves. All stores are read-modify-writes, so each continues the releases of those
+// before. A writer that loads (acquire) no sharers sees all that the sharers before it have done. A
+// sharer that finds no writer (acquire) sees what the writer before it has done. A sharer that
+// finds a writer takes its count back; a writer may see that count, and waits a moment longer.
+#pragma once
+
+#include <cstdint>
+
+#include "platform/atomic.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class alignas(platform::kCacheLine) SharedLatch {
+ public:
+  // Any thread may call any function. A thread that holds the latch in one way does not take it
+  // again in any way.
+
+  void lock_shared() {
+    for (platform::SpinWait wait;; wait.once()) {
+      if ((word_.load(platform::memory_order_relaxed) & kWriter) != 0) continue;
+      if ((word_.fetch_add(1, platform::memory_order_acq_rel) & kWriter) == 0) return;
+      unlock_shared();
+    }
+  }
+  void unlock_shared() { word_.fetch_sub(1, platform::memory_order_acq_rel); }
+
+  // Takes the latch alone. Gives up and returns false if that needs more than `rounds` of waiting.
+  bool lock(uint32_t rounds) {
+    platform::SpinWait wait;
+    for (; (word_.fetch_or(kWriter, platform::memory_order_acq_rel) & kWriter) != 0; wait.once()) {
+      if (wait.rounds() >= rounds) return false;
+    }
+    for (; word_.load(platform::memory_order_acquire) != kWriter; wait.once()) {
+      if (wait.rounds() < rounds) continue;
+      unlock();
+      return false;
+    }
+    return true;
+  }
+  void unlock() { word_.fetch_and(~kWriter, platform::memory_order_acq_rel); }
+
+ private:
+  static constexpr uint32_t kWriter = uint32_t{1} << 31;
+
+  platform::atomic<uint32_t> word_{0};
+};
+
+}  // namespace logjam

@@ -1,0 +1,181 @@
+// `rfa`: remote flush avoidance, as in LeanStore (Haubenschild et al., SIGMOD 2020): a transaction
+// waits for other logs only if it depends on a record that may not be durable there. The paper has
+// a log for each worker. Here there is one for each device, and the workers are dealt to the logs
+// in turn, so that a disk is written in few places. The buffers are Poplar's
+// (common/segmented_scheme.h).
+//
+// Sequence number (GSN). Larger than what is read, what is overwritten and the log's last number.
+// The low bits are the number of the log. So a transaction knows of each version that it reads
+// which log has the record: its own, or a remote one (Dependencies::max_foreign).
+//
+// The floor of a log is a number up to which all logs were durable when the log's last watermark
+// record was appended. A transaction is *closed* if it has read nothing, or if
+//   1  all that it read from remote logs is at most the floor of its log, and
+//   2  so is the largest number of a transaction of its log that is not closed.
+//
+// Safe when. A closed transaction is safe when its GSN <= the DSN of its log. What it read is
+// durable everywhere (1, and by 2 its reads of transactions that are not closed), or is of a closed
+// transaction of its own log, whose record lies before its own. All others are safe when their
+// GSN <= the CSN, the least DSN of all logs.
+//
+// Rule 2 is missing in the paper, where a transaction that reads from its own log never waits for
+// another one. Let T1 read from a remote transaction that is not durable, and T2 read from T1, in
+// T1's log. Then T1 waits for the remote log, and T2 does not, and is acknowledged first. After a
+// crash that loses the remote record, T1 must not survive (R4), and so T2 is lost, or has read from
+// what does not exist. --ack=unsafe is the rule as published, and every row says `unsafe`.
+//
+// Cut. A closed transaction carries kClosed. It survives wherever the valid bytes of its log reach,
+// if all watermark records before it are met; the others survive up to the least of the logs' last
+// numbers (min_cut_or_closed() in logging/recovery_rule.h has the proof of R4). The last writer
+// wins by GSN, because numbers grow along overwrites (R3). With one log all transactions are
+// closed, and nothing but the log's first gap ends the recovery.
+//
+// Idle logs and descheduled workers are as in Poplar (R5); but a log that stands still delays only
+// the transactions that are not closed.
+//
+// Protocol.
+//   floor  of a log. Raised (acq_rel) after the watermark record with its positions has its place
+//          under the buffer's latch. A worker loads it (acquire) before it takes a hole under that
+//          latch. So the watermark record lies before the worker's record.
+//   open   of a log: the largest number of a transaction that is not closed. Raised before the
+//          record is published. A worker that has read from the transaction has acquired its
+//          version after that, so it sees the number, or a larger one.
+//   The fields of a WorkerState are its worker's, except for the counters.
+#include <algorithm>
+
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/acknowledgement.h"
+#include "logging/schemes/common/segmented_scheme.h"
+#include "platform/counter.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint32_t kStreamBits = 10;
+
+class Rfa final : public SegmentedScheme {
+ public:
+  explicit Rfa(const LogConfig& config)
+      : SegmentedScheme(config, kStreamBits),
+        transitive_(!acknowledges_unsafely()),
+        workers_(config.workers) {
+    for (uint32_t s = 0; s < streams(); ++s) logs_.push_back(std::make_unique<Log>());
+  }
+
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    WorkerState& me = workers_[worker];
+    Log& log = *logs_[home(worker)];
+    // All records of a transaction carry the same flag.
+    if (!me.decided)
+      me.closed = is_closed(deps, log, log.floor.load(platform::memory_order_acquire));
+    me.decided = !deps.commits;
+    LogReservation hole = take_hole(worker, std::max(deps.max_read, deps.max_overwritten), bytes);
+    if (me.closed) {
+      hole.flags = kClosed;
+    } else if (deps.commits) {
+      platform::atomic_max(log.open, hole.sequence);
+      me.remote_waits.add();
+      if (is_safe(deps.max_foreign)) me.false_waits.add();
+    }
+    return hole;
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    return hand_over(worker, reservation, role, !workers_[worker].closed);
+  }
+
+  CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
+    if (is_safe(deps.max_read)) return {};
+    const Log& log = *logs_[home(worker)];
+    const bool own = is_safe(deps.max_foreign) &&
+                     (!transitive_ || is_safe(log.open.load(platform::memory_order_relaxed)));
+    return own ? CommitPoint::in_stream(home(worker), deps.max_read, kOwnStreamQueue)
+               : read_only_point(worker, deps.max_read);
+  }
+
+  Counters counters() const override {
+    Counters all = SegmentedScheme::counters();
+    const auto sum = [&](platform::Counter WorkerState::*counter) {
+      return static_cast<double>(
+          workers_.sum([&](const WorkerState& one) { return (one.*counter).value(); }));
+    };
+    all.add({{"remote_waits", sum(&WorkerState::remote_waits)},
+             {"false_waits", sum(&WorkerState::false_waits)}});
+    return all;
+  }
+
+ private:
+  struct Log {
+    platform::atomic<uint64_t> floor{0};
+    alignas(platform::kCacheLine) platform::atomic<uint64_t> open{0};
+  };
+  struct WorkerState {
+    bool decided = false;  // for a transaction whose commit record is not reserved yet
+    bool closed = false;
+    // Commits that wait for all logs; and those of them that have read nothing from remote logs
+    // that was not durable everywhere.
+    platform::Counter remote_waits, false_waits;
+  };
+
+  bool is_closed(const Dependencies& deps, const Log& log, uint64_t floor) const {
+    if (!deps.reads || streams() == 1 || deps.max_read <= floor) return true;
+    if (deps.max_foreign > floor) return false;
+    return !transitive_ || log.open.load(platform::memory_order_relaxed) <= floor;
+  }
+  // Returns whether all logs are durable up to `sequence`.
+  bool is_safe(uint64_t sequence) const {
+    return is_durable(CommitPoint::in_every_stream(sequence));
+  }
+
+  // Appends a watermark record that raises the log's floor, at the end of a segment.
+  void append_watermark(uint32_t index, bool closes) override {
+    if (streams() == 1) return;
+    Log& log = *logs_[index];
+    const bool raises = closes && global_durable_sequence() > log.floor.load();
+    if (!raises && buffer(index).sequence() >= wanted()) return;
+    uint64_t floor = ~uint64_t{0};
+    std::vector<uint64_t> positions(streams());
+    for (uint32_t s = 0; s < streams(); ++s) {
+      floor = std::min(floor, durable_sequence(s));
+      positions[s] = durable_sequence_end(s);
+    }
+    buffer(index).append(wanted(), watermark_body_bytes(), [&](uint64_t begin, uint64_t sequence) {
+      positions[index] = begin;
+      write_watermark_body(index, begin, sequence, positions);
+      count_watermark();
+      platform::atomic_max(log.floor, floor);
+    });
+  }
+
+  const bool transitive_;
+  WorkerStates<WorkerState> workers_;
+  std::vector<std::unique_ptr<Log>> logs_;
+};
+
+const SchemeRegistration registration({
+    .name = "rfa",
+    .differs = "without --ack=unsafe, a read from the own log counts as local only if it needs no "
+               "other log; a log for each device, not for each worker; dependencies by row, not "
+               "by page",
+    .streams = "1 per device",
+    .buffer = "Poplar's",
+    .sequence = "GSN: over reads, overwrites, log; names the log",
+    .flushed_by = "logger each, leader",
+    .safe_when = "closed: GSN <= own DSN; else GSN <= CSN",
+    .cut = "least last GSN; closed beyond it kept",
+    .source = "Haubenschild et al. 2020; LeanStore",
+    .traits = {.stream_bits = kStreamBits},
+    .recovery = min_cut_or_closed("GSN"),
+    .stream_count = stream_per_directory,
+    .construct = construct<Rfa>,
+    .check_flags =
+        [] {
+          const std::string wrong = check_ack_flag();
+          return wrong.empty() ? SegmentedScheme::check_segment_flag() : wrong;
+        },
+    .unsafe = unsafe_ack_flag,
+});
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,75 @@
+// `rocksdb`: the write-ahead log of RocksDB, written from a description of its steps: workers form
+// groups, and the leader of a group copies the records of all its members into the log
+// (write_groups.h).
+//
+// A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
+// schemes whose number is an LSN in one stream (single_stream_scheme.h has the proof of R1 to R5).
+// SBL is the end of the last record that a leader has copied, so no hole lies before it.
+//
+// The leader copies and the flusher writes here: in RocksDB the leader does both, and its members
+// sleep until it has synced. A worker that waits for its commit leads the flush (Stream::wait), so
+// with synchronous commits one thread writes for all in both.
+//
+// A worker that is descheduled between reserve and publish blocks its group's leader, and so the
+// publish of all later workers. So does a leader that is descheduled. A worker waits for room in
+// the ring before it fills its record; the leader has copied the earlier ones meanwhile.
+//
+// Protocol. sbl_ is stored (release) by the leader, one at a time, and loaded (acquire) by any
+// thread. The groups' is in write_groups.h.
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/single_stream_scheme.h"
+#include "logging/schemes/rocksdb/write_groups.h"
+#include "platform/copy.h"
+
+namespace logjam {
+namespace {
+
+class RocksDb final : public SingleStreamScheme {
+ public:
+  explicit RocksDb(const LogConfig& config) : SingleStreamScheme(config), groups_(config.workers) {}
+
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+    const uint64_t begin = groups_.link(worker, bytes);
+    LogReservation mine = reservation(begin, bytes, stream().wait_for_space(begin + bytes));
+    mine.hole = groups_.memory(worker);
+    return mine;
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    groups_.hand_over(
+        worker,
+        [this](uint64_t begin, const std::byte* record, uint32_t bytes) {
+          platform::copy(stream().at(begin, bytes), record, bytes);
+          sbl_.store(begin + bytes, platform::memory_order_release);
+        },
+        [this] { stream().published(false); });
+    stream().published(commits(role));
+    return commit_point(reservation.sequence);
+  }
+
+ private:
+  uint64_t sbl() const override { return sbl_.load(platform::memory_order_acquire); }
+
+  WriteGroups groups_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> sbl_{0};
+};
+
+const SchemeRegistration registration({
+    .name = "rocksdb",
+    .differs = "a writer links before its record is filled, because its number is a position; the "
+               "leader copies, and a flusher writes; no pipelined write to a memtable",
+    .streams = "1",
+    .buffer = "write groups: the leader copies all records",
+    .sequence = "byte offset (LSN)",
+    .flushed_by = "leader or daemon",
+    .safe_when = "LSN <= durable",
+    .cut = "first gap",
+    .source = "RocksDB's write_thread.cc",
+    .recovery = first_gap(),
+    .stream_count = one_stream,
+    .construct = construct<RocksDb>,
+});
+
+}  // namespace
+}  // namespace logjam

@@ -1,0 +1,139 @@
+// RocksDB's write groups (its WriteThread): writers form a list, and the first of a group, its
+// *leader*, copies the records of all members into the log, one after the other. So only one thread
+// at a time writes to the log's memory, and a record is copied twice.
+//
+// A writer *links* itself by a compare-and-swap of the newest writer, and thereby gets its position
+// in the log: the end of the writer before it. If there is none before it, it leads. It fills its
+// record in memory of its own and *hands it over*: a leader copies its group, and another writer
+// waits until its record is copied or the lead is its own. A group is 1 MiB at most, and if its
+// leader's record is small, 128 KiB more than that: then the leader does not wait for others for
+// long. The writer after the group leads the next one.
+//
+// Protocol.
+//   newest_  the end of the log and the newest writer, in one word; the writer part is 0 if no
+//            group is under way. Changed by compare-and-swap (acq_rel): to link, and by a leader
+//            that has found no writer after its group. The end grows with each link, so a word
+//            never comes back.
+//   older    of a writer: the one that it found in newest_. Stored before it is linked; loaded by a
+//            leader that has acquired newest_ since.
+//   filled   stored (release) when the record is filled; the leader loads it (acquire).
+//   state    kWaits when it is linked after another; stored (release) by the leader: kDone when the
+//            record is copied, or kLeads. Its worker loads it (acquire), and does not use its
+//            writer again before.
+// A leader looks for the writer after its group before it stores kDone for the last member. So that
+// member is linked only once, and the writer whose `older` it is, is the next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "logging/schemes/common/worker_states.h"
+#include "platform/atomic.h"
+#include "platform/back_off.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class WriteGroups {
+ public:
+  explicit WriteGroups(uint32_t workers) : writers_(workers) {}
+
+  // Links worker `worker`, whose record has `bytes`. Returns the record's position. hand_over()
+  // follows. Called by that worker, as memory() and hand_over().
+  uint64_t link(uint32_t worker, uint32_t bytes) {
+    Writer& me = writers_[worker];
+    me.bytes = bytes;
+    me.filled.store(false, platform::memory_order_relaxed);
+    uint64_t word = newest_.load(platform::memory_order_acquire);
+    do {
+      me.begin = word >> kWriterBits;
+      me.older = word & kWriterMask;
+      me.state.store(me.older == kNoWriter ? kLeads : kWaits, platform::memory_order_relaxed);
+    } while (!newest_.compare_exchange_weak(word, (me.begin + bytes) << kWriterBits | (worker + 1),
+                                            platform::memory_order_acq_rel,
+                                            platform::memory_order_acquire));
+    return me.begin;
+  }
+  // Returns the memory in which the worker fills its record.
+  std::byte* memory(uint32_t worker) {
+    Writer& me = writers_[worker];
+    if (me.memory.size() < me.bytes / sizeof(uint64_t))
+      me.memory.resize(me.bytes / sizeof(uint64_t));
+    return reinterpret_cast<std::byte*>(me.memory.data());
+  }
+  // Returns when the record is copied. If the worker leads, calls `copy(begin, record, bytes)` for
+  // each record of the group, in log order, and `before_wait()` before it waits for a member that
+  // has not filled its record: that member may wait for room, which a flush makes.
+  template <class Copy, class BeforeWait>
+  void hand_over(uint32_t worker, const Copy& copy, const BeforeWait& before_wait) {
+    Writer& me = writers_[worker];
+    me.filled.store(true, platform::memory_order_release);
+    for (platform::BackOff wait;; wait.once()) {
+      const State state = me.state.load(platform::memory_order_acquire);
+      if (state == kDone) return;
+      if (state == kLeads) return lead(me, worker + 1, copy, before_wait);
+    }
+  }
+
+ private:
+  static constexpr unsigned kWriterBits = 14;
+  static constexpr uint64_t kWriterMask = (uint64_t{1} << kWriterBits) - 1, kNoWriter = 0;
+  static constexpr uint64_t kGroupBytes = 1 << 20, kSmallBytes = 128 << 10;
+
+  enum State : uint8_t { kWaits, kLeads, kDone };
+  struct Writer {
+    uint32_t bytes = 0;
+    uint64_t begin = 0, older = kNoWriter;
+    std::vector<uint64_t> memory;
+    platform::atomic<bool> filled{false};
+    platform::atomic<State> state{kDone};
+  };
+
+  Writer& writer(uint64_t number) { return writers_[static_cast<uint32_t>(number - 1)]; }
+
+  template <class Copy, class BeforeWait>
+  void lead(Writer& me, uint64_t number, const Copy& copy, const BeforeWait& before_wait) {
+    group_.clear();
+    uint64_t newest = newest_.load(platform::memory_order_acquire) & kWriterMask;
+    for (; newest != number; newest = writer(newest).older) group_.push_back(newest);
+    const uint64_t most = me.bytes <= kSmallBytes ? me.bytes + kSmallBytes : kGroupBytes;
+    uint64_t bytes = 0, last = number;
+    for (uint64_t next = number;;) {
+      Writer& member = writer(next);
+      for (platform::SpinWait wait; !member.filled.load(platform::memory_order_acquire);) {
+        if (wait.rounds() == 0) before_wait();
+        wait.once();
+      }
+      copy(member.begin, reinterpret_cast<const std::byte*>(member.memory.data()), member.bytes);
+      bytes += member.bytes;
+      last = next;
+      if (group_.empty() || bytes + writer(group_.back()).bytes > most) break;
+      if (next != number) member.state.store(kDone, platform::memory_order_release);
+      next = group_.back();
+      group_.pop_back();
+    }
+    pass_the_lead(last);
+    if (last != number) writer(last).state.store(kDone, platform::memory_order_release);
+  }
+
+  // Makes the writer after `last` a leader, if there is one.
+  void pass_the_lead(uint64_t last) {
+    uint64_t word = newest_.load(platform::memory_order_acquire);
+    while ((word & kWriterMask) == last) {
+      if (newest_.compare_exchange_weak(word, word & ~kWriterMask, platform::memory_order_acq_rel,
+                                        platform::memory_order_acquire)) {
+        return;
+      }
+    }
+    uint64_t next = word & kWriterMask;
+    while (writer(next).older != last) next = writer(next).older;
+    writer(next).state.store(kLeads, platform::memory_order_release);
+  }
+
+  WorkerStates<Writer> writers_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> newest_{0};
+  std::vector<uint64_t> group_;  // of the leader: the members to come, the newest first
+};
+
+}  // namespace logjam

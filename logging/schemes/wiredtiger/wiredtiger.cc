@@ -1,0 +1,89 @@
+// `wiredtiger`: the write-ahead log of WiredTiger, MongoDB's storage engine, written from a
+// description of its steps. Workers join a slot by compare-and-swap and fill their records in
+// parallel (log_slots.h). A thread that is about to write closes the slot, and writes up to the end
+// of the complete slots.
+//
+// A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
+// schemes whose number is an LSN in one stream (single_stream_scheme.h has the proof of R1 to R5).
+// A write goes up to the end of complete slots, in which no record is unfilled. sbl() also counts
+// the active slot, so that a flusher finds something to write; filled_to_write() then closes it.
+//
+// A worker that is descheduled between reserve and publish delays its slot and later slots. It
+// blocks a reservation only when the pool or the ring is full. A thread that is descheduled while
+// it closes a slot blocks all reservations for as long.
+//
+// No wake-up is lost: a worker releases its record, fences (Stream::published), and looks whether
+// the daemon sleeps; the daemon says that it sleeps, fences, and looks at sbl().
+//
+// Protocol. The slots' is in log_slots.h. Only its worker uses an element of joined_slots_.
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/single_stream_scheme.h"
+#include "logging/schemes/common/worker_states.h"
+#include "logging/schemes/wiredtiger/log_slots.h"
+
+namespace logjam {
+namespace {
+
+class WiredTiger final : public SingleStreamScheme {
+ public:
+  explicit WiredTiger(const LogConfig& config)
+      : SingleStreamScheme(config),
+        slots_(stream().ring().capacity()),
+        joined_slots_(config.workers) {}
+
+  LogReservation reserve(uint32_t worker, const Dependencies&, uint32_t bytes) override {
+    const auto [begin, slot] = slots_.join(bytes);
+    joined_slots_[worker] = slot;
+    return reservation(begin, bytes, stream().wait_for_space(begin + bytes));
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    slots_.release(joined_slots_[worker], reservation.bytes);
+    stream().published(commits(role));
+    return commit_point(reservation.sequence);
+  }
+
+  std::vector<uint64_t> published_positions() override { return {filled_to_write(0, 0)}; }
+
+  Counters counters() const override {
+    Counters all = SingleStreamScheme::counters();
+    all.add({{"slots", static_cast<double>(slots_.closed())}});
+    return all;
+  }
+
+ private:
+  uint64_t sbl() const override {
+    const uint64_t filled = slots_.pass();
+    return slots_.pending() ? filled : filled + slots_.open_bytes();
+  }
+  uint64_t filled_to_write(uint32_t, uint64_t) override {
+    const uint64_t filled = slots_.pass();
+    if (slots_.pending()) return filled;
+    slots_.close_active();
+    return slots_.pass();
+  }
+
+  mutable LogSlots slots_;
+  WorkerStates<uint32_t> joined_slots_;
+};
+
+const SchemeRegistration registration({
+    .name = "wiredtiger",
+    .differs = "a flusher writes for all, where in WiredTiger the last worker of a slot writes it; "
+               "a synchronous commit does not close its slot, its flusher does; records in one "
+               "ring, and not rounded up to 128 bytes",
+    .streams = "1",
+    .buffer = "slots joined by compare-and-swap, filled in parallel",
+    .sequence = "byte offset (LSN)",
+    .flushed_by = "leader or daemon",
+    .safe_when = "LSN <= durable",
+    .cut = "first gap",
+    .source = "WiredTiger's log_slot.c",
+    .recovery = first_gap(),
+    .stream_count = one_stream,
+    .construct = construct<WiredTiger>,
+});
+
+}  // namespace
+}  // namespace logjam

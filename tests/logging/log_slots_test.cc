@@ -1,0 +1,110 @@
+// WiredTiger's log slots: joining, closing, passing, full slots and a full pool.
+#include "logging/schemes/wiredtiger/log_slots.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tests/logging/watchdog.h"
+
+namespace logjam {
+namespace {
+
+TEST(LogSlots, AClosedSlotIsPassedWhenAllItsRecordsAreReleased) {
+  LogSlots slots(1 << 20);
+  const auto first = slots.join(64), second = slots.join(32);
+  EXPECT_EQ(first.begin, 0u);
+  EXPECT_EQ(second.begin, 64u);
+  EXPECT_EQ(slots.open_bytes(), 96u);
+  slots.release(second.slot, 32);
+  slots.close_active();
+  EXPECT_TRUE(slots.pending());
+  EXPECT_EQ(slots.pass(), 0u) << "passed an unfilled record";
+  const auto third = slots.join(8);
+  EXPECT_EQ(third.begin, 96u);
+  slots.release(first.slot, 64);
+  EXPECT_EQ(slots.pass(), 96u);
+  slots.release(third.slot, 8);
+  EXPECT_EQ(slots.pass(), 96u) << "passed the active slot";
+  slots.close_active();
+  EXPECT_EQ(slots.pass(), 104u);
+  EXPECT_FALSE(slots.pending());
+}
+
+TEST(LogSlots, AnEmptySlotIsNotClosed) {
+  LogSlots slots(1 << 20);
+  slots.close_active();
+  EXPECT_EQ(slots.closed(), 0u);
+}
+
+TEST(LogSlots, AFullSlotIsClosedByTheWorkerThatFindsItFull) {
+  LogSlots slots(4096);  // a slot takes a quarter
+  const auto first = slots.join(1000), second = slots.join(1000), large = slots.join(3000);
+  EXPECT_EQ(second.begin, 1000u);
+  EXPECT_EQ(large.begin, 2000u) << "a record that is larger than a slot has one of its own";
+  EXPECT_EQ(slots.closed(), 2u);
+  slots.release(first.slot, 1000);
+  EXPECT_EQ(slots.pass(), 1000u);
+}
+
+TEST(LogSlots, AWorkerWaitsWhileThePoolIsFull) {
+  const Watchdog watchdog("the pool stays full");
+  LogSlots slots(4096);
+  std::vector<LogSlots::Joined> joined;
+  for (int i = 0; i < 128; ++i) joined.push_back(slots.join(1024));
+  std::atomic<bool> came{false};
+  std::thread late([&] {
+    slots.join(1024);
+    came = true;
+  });
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_FALSE(came) << "a slot is used that is not passed";
+    std::this_thread::yield();
+  }
+  slots.release(joined[0].slot, 1024);
+  late.join();
+}
+
+TEST(LogSlots, NoPassGoesOverAHole) {
+  const Watchdog watchdog("a slot was lost");
+  constexpr uint32_t kWorkers = 8, kBytes = 8;
+  constexpr uint64_t kEach = 5'000;
+  LogSlots slots(4096);
+  std::vector<std::atomic<bool>> filled(kWorkers * kEach);
+  std::atomic<uint64_t> wrong{0};
+  std::atomic<bool> done{false};
+  std::thread flusher([&] {
+    std::mt19937_64 random(99);
+    for (uint64_t seen = 0; !done;) {
+      if (random() % 4 == 0) slots.close_active();
+      for (const uint64_t end = slots.pass(); seen < end; seen += kBytes) {
+        wrong += filled[seen / kBytes] ? 0 : 1;
+      }
+      std::this_thread::yield();
+    }
+  });
+  std::vector<std::thread> workers;
+  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+    workers.emplace_back([&, worker] {
+      std::mt19937_64 random(worker);
+      for (uint64_t i = 0; i < kEach; ++i) {
+        const auto [begin, slot] = slots.join(kBytes);
+        if (random() % 64 == 0) std::this_thread::yield();
+        wrong += filled[begin / kBytes].exchange(true) ? 1 : 0;
+        slots.release(slot, kBytes);
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  done = true;
+  flusher.join();
+  slots.close_active();
+  EXPECT_EQ(slots.pass(), kWorkers * kEach * kBytes);
+  EXPECT_EQ(wrong, 0u);
+}
+
+}  // namespace
+}  // namespace logjam
