@@ -174,11 +174,13 @@ RoundFlags flags_of_round(uint64_t seed, const std::string& scheme, const std::s
   const std::string fewer = draws.number_of({2, 4, 8});
   give("transactions", workload.workload == "ledger" ? transactions : fewer);
   // P-WAL flushes a full group before the locks are released, or after it. So few transactions fill
-  // a small window only, and so few workers want more locks than there are if those are few.
+  // a small window only, and so few workers want more locks than there are if those are few. With
+  // so few bytes no worker would steal.
   if (draws.below(2) == 0) {
     if (log == "pwal") test += ",pwal_unlocked_flush:1";
     if (log == "innodb") test += ",innodb_window:128";
     if (log == "postgres") test += ",postgres_insert_locks:2";
+    if (log == "autonomous") test += ",autonomous_steal_bytes:256";
   }
   // A worker that only reads scans ranges while others insert and erase.
   if (draws.below(6) == 0 && workload.workload == "ledger") test += ",ledger_readers:1";

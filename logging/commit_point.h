@@ -25,11 +25,16 @@ struct Dependencies {
   bool commits = true;  // false: the record to reserve will be kPart of the transaction
 };
 
+// The position of a record that has no place in its stream yet. The scheme moves the record to its
+// place after it was published, and seals it there (place_records() in
+// logging/format/record_writer.h).
+inline constexpr uint64_t kPlacedLater = ~uint64_t{0};
+
 // A sequence number and a place in the log: a hole of `bytes` contiguous bytes in a log buffer,
 // 8-byte aligned. The worker that reserved owns the hole until it publishes the reservation.
 struct LogReservation {
   uint64_t sequence = 0;
-  uint64_t position = 0;      // byte offset of the hole in its stream
+  uint64_t position = 0;      // byte offset of the hole in its stream, or kPlacedLater
   uint64_t durable = 0;       // how far the stream was durable when the hole was reserved
   std::byte* hole = nullptr;  // null when the scheme logs nothing
   uint32_t bytes = 0;

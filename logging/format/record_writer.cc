@@ -23,7 +23,18 @@ void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t p
     platform::fatal("a log record of " + std::to_string(encoded_bytes) +
                     " bytes was encoded into a hole of " + std::to_string(header->bytes));
   }
-  header->checksum = record_checksum(*header, run, position);
+  header->checksum = position == kPlacedLater ? 0 : record_checksum(*header, run, position);
+}
+
+void place_records(std::byte* records, uint64_t bytes, uint64_t run, uint64_t position,
+                   uint64_t durable) {
+  for (uint64_t at = 0; at < bytes;) {
+    auto& header = *reinterpret_cast<RecordHeader*>(records + at);
+    const uint64_t lag = lag_code(position + at, durable) << kLagShift;
+    header.flags = static_cast<uint8_t>((header.flags & ~kLagMask) | lag);
+    header.checksum = record_checksum(header, run, position + at);
+    at += header.bytes;
+  }
 }
 
 RecordWriter::RecordWriter(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags)

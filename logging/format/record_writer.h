@@ -57,8 +57,14 @@ inline RecordHeader header_for(const LogReservation& hole, RecordKind kind, uint
 
 // Stores the checksum of the record that begins with `header`, for the run `run` and the stream
 // position `position`. Ends the process if the record has another length than `encoded_bytes`, the
-// length of what was written; kVoid and kPadding records need not be written to their end.
+// length of what was written; kVoid and kPadding records need not be written to their end. A record
+// that is kPlacedLater gets no checksum yet.
 void seal(RecordHeader* header, uint64_t encoded_bytes, uint64_t run, uint64_t position);
+
+// Seals records that were kPlacedLater: the `bytes` at `records`, which lie at `position` of a
+// stream that is durable up to `durable`.
+void place_records(std::byte* records, uint64_t bytes, uint64_t run, uint64_t position,
+                   uint64_t durable);
 
 // Writes a void, padding or watermark record directly into its hole.
 class RecordWriter {

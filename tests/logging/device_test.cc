@@ -345,13 +345,12 @@ TEST_P(PowerCut, DurableRecordsAreReadable) {
       for (uint32_t worker = 0; worker < kWorkers; ++worker) {
         for (uint64_t i = 0; i < acknowledged[worker].load(); ++i) {
           const Published& one = published[worker][i];
-          const auto& records = logs[one.stream].records;
-          const auto at = records.find(one.position);
-          ASSERT_NE(at, records.end())
+          const auto at = logs[one.stream].find(one);
+          ASSERT_NE(at, logs[one.stream].records.end())
               << "acknowledged and lost: record " << i << " of worker " << worker << " at byte "
               << one.position << "; the log: " << logs[one.stream].tail.why;
           EXPECT_EQ(at->second.txn, one.txn);
-          EXPECT_LE(one.position + one.bytes, cut.bytes[one.stream]);
+          EXPECT_LE(at->first + one.bytes, cut.bytes[one.stream]);
         }
       }
       log.stop();

@@ -51,7 +51,6 @@ inline bool filled_rightly(const RecordHeader& header) {
   return !body.next(&write) && body.well_formed();
 }
 
-// A published record, as its publisher remembers it and as the reader must find it.
 // Returns the dependencies of a transaction of `worker` that has read the record with the number
 // `sequence`.
 inline Dependencies reads(const LogScheme& scheme, uint32_t worker, uint64_t sequence) {
@@ -60,6 +59,7 @@ inline Dependencies reads(const LogScheme& scheme, uint32_t worker, uint64_t seq
   return {.max_read = sequence, .max_foreign = foreign ? sequence : 0, .reads = true};
 }
 
+// A published record, as its publisher remembers it and as the reader must find it.
 struct Published {
   uint64_t sequence, position, txn;
   uint32_t stream, bytes;
@@ -94,7 +94,17 @@ struct ReadLog {
     uint32_t bytes;
     RecordKind kind;
   };
-  std::map<uint64_t, Record> records;  // by position; without watermarks and padding
+  using Records = std::map<uint64_t, Record>;  // by position
+
+  // Returns the published record in this log, or records.end().
+  Records::const_iterator find(const Published& one) const {
+    if (one.position != kPlacedLater) return records.find(one.position);
+    const auto at = places.find({one.sequence, one.txn});
+    return at == places.end() ? records.end() : records.find(at->second);
+  }
+
+  Records records;                                           // without watermarks and padding
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> places;  // positions, by number and txn
   StreamTail tail;
   std::string error;
   bool filled_rightly = true;
@@ -109,6 +119,7 @@ inline ReadLog read_log(const std::vector<std::string>& paths) {
       const RecordHeader& header = *batch.records[i];
       if (header.kind == RecordKind::kWatermark || header.kind == RecordKind::kPadding) continue;
       log.records[batch.positions[i]] = {header.sequence, header.txn, header.bytes, header.kind};
+      log.places[{header.sequence, header.txn}] = batch.positions[i];
       if (header.kind == RecordKind::kTransaction) {
         log.filled_rightly = log.filled_rightly && logjam::filled_rightly(header);
       }

@@ -38,14 +38,20 @@ class MultiStreamSchemeTest : public testing::TestWithParam<const SchemeInfo*> {
   static void expect_survival(const LogOptions& options, uint32_t streams,
                               const std::vector<Published>& acknowledged) {
     const RecoveryRule& rule = options.scheme->recovery;
+    std::vector<ReadLog> logs;
     std::vector<StreamTail> tails;
-    for (uint32_t s = 0; s < streams; ++s) tails.push_back(read_log(stream_file(options, s)).tail);
+    for (uint32_t s = 0; s < streams; ++s) {
+      logs.push_back(read_log(stream_file(options, s)));
+      tails.push_back(logs.back().tail);
+    }
     const Cut cut = rule.cut(tails);
     for (const Published& one : acknowledged) {
       RecordHeader header{};
       header.sequence = one.sequence;
       header.flags = one.flags;
-      EXPECT_TRUE(one.position + one.bytes <= cut.bytes[one.stream] && rule.survives(header, cut))
+      const auto at = logs[one.stream].find(one);
+      ASSERT_NE(at, logs[one.stream].records.end());
+      EXPECT_TRUE(at->first + one.bytes <= cut.bytes[one.stream] && rule.survives(header, cut))
           << one.sequence << " was acknowledged and would be cut: " << cut.why;
     }
   }

@@ -59,9 +59,8 @@ class SchemeTest : public testing::TestWithParam<const SchemeInfo*> {
     }
     EXPECT_EQ(records, published.size());
     for (const Published& one : published) {
-      const auto& found = logs[one.stream].records;
-      const auto at = found.find(one.position);
-      ASSERT_NE(at, found.end()) << "no record at " << one.position;
+      const auto at = logs[one.stream].find(one);
+      ASSERT_NE(at, logs[one.stream].records.end()) << "no record at " << one.position;
       EXPECT_EQ(at->second.sequence, one.sequence);
       EXPECT_EQ(at->second.txn, one.txn);
       EXPECT_EQ(at->second.bytes, one.bytes);
@@ -255,19 +254,33 @@ TEST_P(SchemeTest, AReservationSaysHowLongItWaitedForRoom) {
 // A row of theirs stands beside a paper's, so it says what differs. A scheme that is in no paper is
 // free to say nothing.
 TEST(SchemesAndTheirPapers, TheseSayHowTheyDiffer) {
-  for (const char* name : {"aether-cd",     "aether-cd-socket",
-                           "aether-cde",    "aether-d",
-                           "border-collie", "border-collie-d",
-                           "centr-faa",     "centr-lockflush",
-                           "dlog-r",        "dlog-s",
-                           "eleda",         "eleda-bitmap",
-                           "eleda-crawl",   "ermia",
-                           "fasterlog",     "innodb",
-                           "mariadb",       "nvlog",
-                           "nvmd",          "poplar",
-                           "postgres",      "pwal",
-                           "rfa",           "rocksdb",
-                           "scm",           "silo",
+  for (const char* name : {"aether-cd",
+                           "aether-cd-socket",
+                           "aether-cde",
+                           "aether-d",
+                           "autonomous",
+                           "border-collie",
+                           "border-collie-d",
+                           "centr-faa",
+                           "centr-lockflush",
+                           "dlog-r",
+                           "dlog-s",
+                           "eleda",
+                           "eleda-bitmap",
+                           "eleda-crawl",
+                           "ermia",
+                           "fasterlog",
+                           "innodb",
+                           "mariadb",
+                           "nvlog",
+                           "nvmd",
+                           "poplar",
+                           "postgres",
+                           "pwal",
+                           "rfa",
+                           "rocksdb",
+                           "scm",
+                           "silo",
                            "wiredtiger"}) {
     EXPECT_NE(find_scheme(name)->differs, "") << name;
   }

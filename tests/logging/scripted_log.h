@@ -56,7 +56,9 @@ class ScriptedLog : public testing::Test {
     header.sequence = one.sequence;
     header.flags = one.flags | flags;
     const Cut now = cut();
-    return one.position + one.bytes <= now.bytes[one.stream] &&
+    const ReadLog log = read_log(stream_file(options_, one.stream));
+    const auto at = log.find(one);
+    return at != log.records.end() && at->first + one.bytes <= now.bytes[one.stream] &&
            options_.scheme->recovery.survives(header, now);
   }
 

@@ -1,0 +1,204 @@
+// `autonomous`: Autonomous Commit (Nguyen et al., SIGMOD 2025): no thread writes the log for the
+// workers. A worker fills a log buffer of its own, and moves the records in it to the log itself.
+// With 16 KiB in its buffer it moves its own records. With less, but 4 KiB, it *steals*: it moves
+// the records that the eight workers of its stealing group have, its own first, so that one write
+// carries the commits of many workers. Fewer bytes wait for the next write: the thread that makes
+// the write, a worker in most cases, moves the rest of all workers' records (stealing_groups.h).
+//
+// The paper gives each worker a ring, and draws a place on the device for each write. Here the
+// place is drawn in the stream's ring. So the pieces of several workers may be one write, and no
+// piece is padded to a block. The paper's thief parks the state of a buffer from which another
+// thief still copies; here it passes over that buffer.
+//
+// --test=autonomous_steal_bytes:N has N bytes in place of 4 KiB, and 4 N in place of 16 KiB.
+//
+// Sequence number (GSN). Larger than the numbers of what is read and what is overwritten, than the
+// worker's last one, and than the stream's floor. Numbers do not grow along the stream.
+//
+// Safe when. The paper acknowledges by the least of the states that all workers have published.
+// Here the workers of a stream publish one state, a watermark record at the end of a write. A
+// watermark of number C states that all records of the stream with numbers up to C lie before it,
+// and that later ones have larger numbers. A transaction is safe when its GSN <= the least, over
+// all streams, of the last durable watermark. All that it depends on has smaller numbers, in
+// whatever stream (R1). The paper also has remote flush avoidance, which is left to `rfa`.
+//
+// The thread that appends a watermark
+//   1 raises the stream's floor to C, the largest number that a commit waits for;
+//   2 looks, for each worker of the stream, at the number of its open record (or a bound), and then
+//     at what it has handed over, and moves all of that to the log;
+//   3 appends the watermark of C, or of the number before the least open one if that is smaller. If
+//     the ring has no room for all records, there is no watermark this time.
+// A record that is handed over after the look at its worker was open then, and has at least the
+// number that the thread saw; or its number was drawn after the floor was raised, and exceeds C.
+//
+// Cut: the least, over all streams, of the last watermark. Up to the cut no record is missing in
+// any stream, so the set is closed (R4). A transaction's records lie in one stream in their order,
+// and the last has the largest number (R2). The last writer wins by GSN, because numbers grow along
+// overwrites (R3).
+//
+// Idle streams. A stream that has nothing to write, and whose watermark is smaller than a number
+// that a commit waits for, writes a watermark record alone (R5); the paper has barrier transactions
+// for that. A worker without an open record delays nobody. A worker that is descheduled between
+// reserve and publish holds up the watermark, but no bytes of other workers. As a thief it holds up
+// the watermark, the bytes after its piece, and, once their buffers are full, those it steals from.
+//
+// Protocol.
+//   floor      stored under `advancing`, then the thread fences, and looks at the workers. A worker
+//              announces its bound, fences, and loads the floor (nvm/worker_log.h). So the thread
+//              sees the bound, or the worker draws a number above the floor.
+//   watermark  stored (release) under `advancing`, after its durable sequence was recorded. Any
+//              thread loads it. A thread that finds it too small tells the stream's flusher.
+//   wanted_    raised before the record is handed over. A thread that finds the record also finds
+//              its number there.
+// Only its worker uses a member of `last_`.
+#include <algorithm>
+
+#include "logging/scheme_registry.h"
+#include "logging/schemes/autonomous/stealing_groups.h"
+#include "logging/schemes/common/multi_stream_scheme.h"
+#include "logging/schemes/common/wanted_watermark.h"
+#include "platform/test_value.h"
+
+namespace logjam {
+namespace {
+
+using platform::memory_order_acquire, platform::memory_order_relaxed,
+    platform::memory_order_release;
+
+constexpr uint64_t kStealBytes = uint64_t{4} << 10;
+// Makes steals frequent where there are few records.
+const platform::TestValue given_steal_bytes("autonomous_steal_bytes");
+
+class Autonomous final : public MultiStreamScheme {
+ public:
+  explicit Autonomous(const LogConfig& config)
+      : MultiStreamScheme(config), last_(config.workers), wanted_(config.workers) {
+    const uint64_t given = given_steal_bytes.get(), steal_bytes = given == 0 ? kStealBytes : given;
+    for (uint32_t s = 0; s < streams(); ++s) {
+      const uint32_t workers = (config.workers + streams() - 1 - s) / streams();
+      logs_.push_back(std::make_unique<Log>(stream(s), run(), workers, steal_bytes));
+    }
+  }
+
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    Log& log = *logs_[home(worker)];
+    uint64_t& last = last_[worker];
+    const uint64_t least = std::max({deps.max_read, deps.max_overwritten, last}) + 1;
+    const auto opened = log.groups.open(number(worker), bytes, least, [&] {
+      return last = std::max(least, log.floor.load(memory_order_relaxed) + 1);
+    });
+    return {.sequence = last,
+            .position = kPlacedLater,
+            .hole = opened.memory,
+            .bytes = bytes,
+            .stream = home(worker),
+            .waited_ticks = opened.waited_ticks};
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    if (commits(role)) wanted_.raise(worker, reservation.sequence);
+    logs_[reservation.stream]->groups.publish(number(worker), reservation.bytes);
+    stream(reservation.stream).published(commits(role));
+    return CommitPoint::in_every_stream(reservation.sequence);
+  }
+
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
+    return CommitPoint::in_every_stream(deps.max_read);
+  }
+
+  bool idle() const override {
+    const bool lag = std::ranges::any_of(logs_, [&](const auto& log) { return lags(*log); });
+    return !lag && MultiStreamScheme::idle();
+  }
+
+  Counters counters() const override {
+    Counters all = MultiStreamScheme::counters();
+    for (const auto& log : logs_) all.add(log->groups.counters());
+    return all;
+  }
+
+ private:
+  struct Log {
+    Log(Stream& stream, uint64_t run, uint32_t workers, uint64_t steal_bytes)
+        : groups(stream, run, workers, steal_bytes) {}
+
+    StealingGroups groups;
+    alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
+    alignas(platform::kCacheLine) platform::SpinLock advancing;
+    platform::atomic<uint64_t> watermark{0};
+  };
+
+  // Returns the worker's number among those of its stream.
+  uint32_t number(uint32_t worker) const { return worker / streams(); }
+  bool lags(const Log& log) const {
+    return log.watermark.load(memory_order_acquire) < wanted_.wanted();
+  }
+
+  // Counts all that the workers have handed over as filled: a write moves it.
+  uint64_t filled(uint32_t index) override {
+    Log& log = *logs_[index];
+    const uint64_t unwritten = log.groups.unwritten(), filled = log.groups.filled();
+    const bool quiet = unwritten == 0 && filled == stream(index).durable();
+    if (!quiet || !lags(log) || !log.advancing.try_lock()) return filled + unwritten;
+    advance(index, log);
+    log.advancing.unlock();
+    return log.groups.filled();
+  }
+  uint64_t filled_to_write(uint32_t index, uint64_t) override {
+    Log& log = *logs_[index];
+    log.advancing.lock();
+    const uint64_t wanted = advance(index, log);
+    log.advancing.unlock();
+    // These commits have waited for T here, and wait for no other stream's T.
+    notify_lagging_flushers(
+        wanted,
+        [&](uint32_t s) {
+          return s == index ? wanted : logs_[s]->watermark.load(memory_order_relaxed);
+        },
+        Flush::kNow);
+    return log.groups.filled();
+  }
+
+  // Moves all records of the stream's workers to the log, and appends a watermark. Returns the
+  // number that the watermark is to reach. Called under `advancing`.
+  uint64_t advance(uint32_t index, Log& log) {
+    const uint64_t wanted = std::max(log.floor.load(memory_order_relaxed), wanted_.wanted());
+    log.floor.store(wanted, memory_order_relaxed);
+    platform::full_fence();
+    const uint64_t below = std::min(log.groups.take_all(), wanted + 1);
+    if (below <= log.watermark.load(memory_order_relaxed) + 1) return wanted;
+    log.groups.append(kWatermarkBytes, [&](uint64_t begin) {
+      write_watermark(index, begin, below - 1);
+      record_durable_sequence(index, begin + kWatermarkBytes, below - 1);
+      log.watermark.store(below - 1, memory_order_release);
+    });
+    return wanted;
+  }
+
+  WorkerStates<uint64_t> last_;  // GSN
+  std::vector<std::unique_ptr<Log>> logs_;
+  WantedWatermark wanted_;
+};
+
+const SchemeRegistration registration({
+    .name = "autonomous",
+    .differs = "a ring and a flush lead for each device, not for each worker; a thief passes "
+               "over buffers that another copies; the state of workers is a watermark record in "
+               "the log; numbers "
+               "in place of a clock; no remote flush avoidance; made from descriptions of the "
+               "paper, which was not at hand",
+    .streams = "1 per device",
+    .buffer = "private; moved by its worker, or stolen",
+    .sequence = "GSN: over reads, overwrites, worker",
+    .flushed_by = "workers, each for 8; leader, daemon",
+    .safe_when = "GSN <= every stream's watermark",
+    .cut = "least last watermark",
+    .source = "Nguyen et al. 2025; LeanStore",
+    .recovery = min_cut(&StreamTail::last_watermark, "GSN"),
+    .stream_count = stream_per_directory,
+    .construct = construct<Autonomous>,
+});
+
+}  // namespace
+}  // namespace logjam

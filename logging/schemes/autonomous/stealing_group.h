@@ -1,0 +1,185 @@
+// A stealing group: the private log buffers of up to eight workers, each of which may move the
+// records of all into the log. A worker fills its own buffer, and touches no shared memory for
+// that. A *thief* takes what the members have filled and the log does not have yet, its own records
+// first, and moves them into the log as one *piece*, so that one write carries the commits of many
+// workers. Records that are not complete are not in a buffer's filled part, so a piece has no hole.
+//
+// One thread at a time moves a member's records, under the member's `moving`. A thief passes over
+// members whose records another thread is moving, so several threads move records of a group at
+// once. The paper's thief takes a range of a buffer by a compare-and-swap of the buffer's cursor.
+//
+// Protocol.
+//   log     of a member: the number of its open record, and where its last record ends, counted in
+//           bytes of its buffer since the beginning (nvm/worker_log.h). Only its worker stores it.
+//   moving  a thief holds that of its own worker and only tries those of others. Any other thread
+//           holds one at a time. So nobody waits in a circle.
+//   moved   stored (release) under `moving`, when the bytes before this position are copied; the
+//           worker loads it (acquire) and may then use their memory again. Positions are not
+//           reduced by the buffer's length, so `moved` never exceeds where the last record ends.
+//   base, memory
+//           of the worker, which changes them only if all its records are moved. Another thread
+//           uses them only if a record is not moved. It has seen (acquire) the end of that record,
+//           which was stored (release) after the change.
+//   stolen_pieces, stolen_bytes
+//           are written under `moving`.
+// A member's records that are moved later lie in a later piece: the piece is opened under `moving`.
+// unwritten() loads `moved` before the end, so it is never negative, and a record that was
+// published before the call is counted, or is in a piece that is open or closed.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "logging/schemes/nvm/worker_log.h"
+#include "platform/counter.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class StealingGroup {
+ public:
+  static constexpr uint32_t kMembers = 8;
+
+  // Makes the group. A buffer has `buffer_bytes`, or room for one larger record.
+  explicit StealingGroup(uint64_t buffer_bytes) : buffer_bytes_(buffer_bytes) {}
+
+  // The thread of the member's worker calls the next four.
+
+  // Returns whether a record of `bytes` fits into the buffer.
+  bool fits(uint32_t member, uint32_t bytes) {
+    Member& me = *members_[member];
+    const uint64_t end = me.log.filled();
+    if (me.moved.load(platform::memory_order_acquire) != end) {
+      return end + bytes - me.base <= buffer_bytes_;
+    }
+    const uint64_t words = std::max<uint64_t>(bytes, buffer_bytes_) / sizeof(uint64_t);
+    me.base = end;
+    if (me.memory.size() < words) me.memory.resize(words);
+    return true;
+  }
+  // Opens a record, after fits(). Returns its number, which draw() draws, and which is at least
+  // `bound`.
+  template <class Draw>
+  uint64_t open(uint32_t member, uint64_t bound, const Draw& draw) {
+    return members_[member]->log.open(bound, draw).number;
+  }
+  // Returns the memory of the open record.
+  std::byte* memory(uint32_t member) {
+    return at(*members_[member], members_[member]->log.filled());
+  }
+  // Hands over the open record, which has `bytes`.
+  void publish(uint32_t member, uint32_t bytes) {
+    WorkerLog& log = members_[member]->log;
+    log.published(log.filled() + bytes);
+  }
+
+  // Returns how many bytes are handed over and not moved. Any thread may call it.
+  uint64_t unwritten(uint32_t member) const { return handed_over(*members_[member]); }
+  uint64_t unwritten() const {
+    uint64_t total = 0;
+    for (uint32_t member = 0; member < kMembers; ++member) total += unwritten(member);
+    return total;
+  }
+
+  // The next two move records into a piece. They call piece.open(bytes), which returns false if the
+  // log has no room for as many; move(from, bytes) for each member in the order of the records in
+  // the piece; and close(). If there is nothing to move, they call nothing.
+
+  // Moves what the thief has handed over, and then what the `count` - 1 members after it have. If
+  // there is no room for all, moves the records of fewer members, perhaps of none. Does nothing if
+  // another thread is moving the thief's. Called by the thief's worker.
+  template <class Piece>
+  void steal(uint32_t thief, uint32_t count, Piece&& piece) {
+    if (!nth(thief).moving.try_lock()) return;
+    std::array<uint32_t, kMembers> taken;
+    std::array<uint64_t, kMembers> ends;
+    uint32_t members = 0;
+    uint64_t bytes = 0;
+    for (uint32_t number = thief; number < thief + count; ++number) {
+      Member& member = nth(number);
+      if (number != thief && !(handed_over(member) != 0 && member.moving.try_lock())) continue;
+      ends[members] = member.log.filled();
+      bytes += ends[members] - moved(member);
+      taken[members++] = number;
+    }
+    const uint32_t locked = members;
+    while (bytes != 0 && !piece.open(bytes)) {
+      --members;
+      bytes -= ends[members] - moved(nth(taken[members]));
+    }
+    for (uint32_t i = 0; i < members && bytes != 0; ++i) {
+      move(nth(taken[i]), ends[i], taken[i] == thief, piece);
+    }
+    if (bytes != 0) piece.close();
+    for (uint32_t i = 0; i < locked; ++i) nth(taken[i]).moving.unlock();
+  }
+  // Moves what the member has handed over. Returns a number below which all its records, present
+  // and future, are in the log; 0 if the log has no room for them. Called by the member's worker
+  // (`own`), or by a thread that is no thief now.
+  template <class Piece>
+  uint64_t take(uint32_t number, bool own, Piece&& piece) {
+    Member& member = nth(number);
+    member.moving.lock();
+    const auto [place, end] = member.log.look();
+    const bool some = end != moved(member), fits = !some || piece.open(end - moved(member));
+    if (some && fits) {
+      move(member, end, own, piece);
+      piece.close();
+    }
+    member.moving.unlock();
+    return fits ? place : 0;
+  }
+
+  // Returns how often another thread than its worker has moved a member's records. Any thread may
+  // call it, and the next.
+  uint64_t stolen_pieces() const { return sum(&Member::stolen_pieces); }
+  // Returns how many bytes these were.
+  uint64_t stolen_bytes() const { return sum(&Member::stolen_bytes); }
+
+ private:
+  struct Member {
+    WorkerLog log;
+    uint64_t base = 0;             // the position whose byte is the first of `memory`
+    std::vector<uint64_t> memory;  // aligned for records
+    alignas(platform::kCacheLine) platform::atomic<uint64_t> moved{0};
+    platform::SpinLock moving;
+    platform::Counter stolen_pieces, stolen_bytes;
+  };
+
+  Member& nth(uint32_t number) { return *members_[number % kMembers]; }
+  static uint64_t moved(const Member& member) {
+    return member.moved.load(platform::memory_order_relaxed);
+  }
+  static uint64_t handed_over(const Member& member) {
+    const uint64_t moved = member.moved.load(platform::memory_order_acquire);
+    return member.log.filled() - moved;
+  }
+  static std::byte* at(Member& member, uint64_t position) {
+    return reinterpret_cast<std::byte*>(member.memory.data()) + (position - member.base);
+  }
+
+  // Moves the member's records before `end`. Called under `moving`, in an open piece.
+  template <class Piece>
+  static void move(Member& member, uint64_t end, bool own, Piece& piece) {
+    const uint64_t begin = moved(member);
+    if (begin == end) return;
+    piece.move(at(member, begin), end - begin);
+    member.moved.store(end, platform::memory_order_release);
+    if (own) return;
+    member.stolen_pieces.add();
+    member.stolen_bytes.add(end - begin);
+  }
+  uint64_t sum(platform::Counter Member::*counter) const {
+    uint64_t total = 0;
+    for (const auto& member : members_) total += ((*member).*counter).value();
+    return total;
+  }
+
+  const uint64_t buffer_bytes_;
+  std::array<platform::Padded<Member>, kMembers> members_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,309 @@
+// Autonomous Commit: who moves whose records, how numbers and watermarks follow from each other,
+// and stealing groups with real threads. The tests of a log run on one thread, without flushers,
+// and call flush(), so the test decides the interleaving.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "logging/schemes/autonomous/stealing_group.h"
+#include "tests/logging/scripted_log.h"
+#include "tests/logging/watchdog.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint32_t kStealBytes = 4 << 10, kWriteBytes = 16 << 10;
+
+class AutonomousTest : public ScriptedLog {
+ protected:
+  AutonomousTest() { open_streams(2, 4); }
+
+  // Worker w writes to stream w % `streams`.
+  void open_streams(uint32_t streams, uint32_t workers) {
+    options_ =
+        log_options_of_many(*find_scheme("autonomous"), directory_, "sync", workers, streams);
+    options_.config.buffer_bytes = uint64_t{64} << 20;
+    open();
+  }
+  Published publish_bytes(uint32_t worker, uint32_t bytes) {
+    return publish_record(*log_, worker, ++txn_, bytes);
+  }
+  // Makes the stream durable and returns the records in it, in their order.
+  std::vector<uint64_t> order_in(uint32_t stream) {
+    flush_all();
+    std::vector<uint64_t> txns;
+    for (const auto& [position, record] : read_log(stream_file(options_, stream)).records) {
+      txns.push_back(record.txn);
+    }
+    return txns;
+  }
+};
+
+TEST_F(AutonomousTest, ANumberExceedsWhatTheTransactionDependsOn) {
+  const Published first = publish(0), second = publish(0);
+  EXPECT_GT(second.sequence, first.sequence);
+  EXPECT_EQ(publish(1, {.max_read = 70, .reads = true}).sequence, 71u);
+  EXPECT_EQ(publish(2, {.max_overwritten = 80}).sequence, 81u);
+  EXPECT_EQ(publish(1).sequence, 72u);
+}
+
+TEST_F(AutonomousTest, ANumberThatIsDrawnAfterAWatermarkIsLarger) {
+  const Published first = publish(0, {.max_overwritten = 100});
+  flush_all();
+  EXPECT_GT(publish(2).sequence, first.sequence) << "of the same stream";
+  EXPECT_GT(publish(1).sequence, first.sequence) << "of another stream";
+}
+
+TEST_F(AutonomousTest, ACommitIsSafeWhenEveryStreamHasAWatermarkOfItsNumber) {
+  const Published one = publish(0);
+  flush(0);
+  EXPECT_FALSE(durable(one));
+  EXPECT_FALSE(survives(one));
+  flush(1);
+  EXPECT_TRUE(durable(one));
+  EXPECT_TRUE(survives(one));
+}
+
+TEST_F(AutonomousTest, AnOpenRecordHoldsUpTheWatermarkAndNoBytes) {
+  const LogReservation open = scheme().reserve(2, {}, 64);
+  const Published smaller = publish(0);
+  EXPECT_EQ(smaller.sequence, open.sequence);
+  const Published other = publish(0, {.max_overwritten = 10});
+  flush_all();
+  EXPECT_FALSE(durable(smaller));
+  EXPECT_EQ(order_in(0), (std::vector<uint64_t>{smaller.txn, other.txn}));
+  const CommitPoint point = fill(2, open);
+  flush_all();
+  EXPECT_TRUE(durable(smaller));
+  EXPECT_TRUE(durable(other));
+  EXPECT_TRUE(durable(point));
+}
+
+TEST_F(AutonomousTest, AWatermarkIsBelowTheNumberOfAnOpenRecord) {
+  const Published before = publish(0, {.max_overwritten = 10});
+  const LogReservation open = scheme().reserve(2, {.max_overwritten = 20}, 64);
+  const Published after = publish(0, {.max_overwritten = 30});
+  flush_all();
+  EXPECT_TRUE(durable(before));
+  EXPECT_FALSE(durable(after));
+  EXPECT_FALSE(survives(after));
+  fill(2, open);
+  flush_all();
+  EXPECT_TRUE(durable(after));
+  EXPECT_TRUE(survives(after));
+}
+
+TEST_F(AutonomousTest, AWriteCarriesTheRecordsOfAllWorkersOfTheStream) {
+  open_streams(1, 20);
+  for (uint32_t worker = 0; worker < 20; ++worker) publish(worker);
+  const double flushes = counter("flushes");
+  scheme().flush(0, true);
+  EXPECT_EQ(counter("flushes"), flushes + 1);
+  EXPECT_EQ(order_in(0).size(), 20u);
+  EXPECT_EQ(counter("stolen_pieces"), 20);
+}
+
+TEST_F(AutonomousTest, AWorkerWithFewBytesStealsFromItsGroupAndWritesItsOwnFirst) {
+  open_streams(1, 16);
+  publish(1);
+  publish(0);
+  publish(8);  // of the other group
+  EXPECT_EQ(counter("stolen_pieces"), 0);
+  publish_bytes(3, kStealBytes);
+  EXPECT_EQ(counter("stolen_pieces"), 2);
+  EXPECT_EQ(counter("stolen_bytes"), 128);
+  EXPECT_EQ(order_in(0), (std::vector<uint64_t>{4, 2, 1, 3}));
+}
+
+TEST_F(AutonomousTest, AWorkerWithManyBytesWritesItsOwnAlone) {
+  open_streams(1, 8);
+  publish(0);
+  publish_bytes(3, kWriteBytes);
+  EXPECT_EQ(counter("stolen_pieces"), 0);
+  EXPECT_EQ(order_in(0), (std::vector<uint64_t>{2, 1}));
+}
+
+TEST_F(AutonomousTest, AnIdleStreamGetsAWatermarkRecordAlone) {
+  const Published one = publish(0);
+  flush_all();
+  EXPECT_TRUE(durable(one));
+  EXPECT_EQ(counter("watermark_records"), 2);
+  flush_all();
+  EXPECT_EQ(counter("watermark_records"), 2) << "nothing waits";
+  EXPECT_TRUE(scheme().idle());
+}
+
+TEST_F(AutonomousTest, RecordsAreSealedWhereTheyLie) {
+  for (uint32_t i = 0; i < 50; ++i) publish_bytes(i % 4, 64 + 8 * i);
+  flush_all();
+  for (uint32_t s = 0; s < 2; ++s) {
+    const ReadLog log = read_log(stream_file(options_, s));
+    EXPECT_EQ(log.records.size(), 25u);
+    EXPECT_TRUE(log.filled_rightly);
+  }
+}
+
+// A piece as a test sees it.
+struct Piece {
+  uint64_t room = ~uint64_t{0};
+  uint64_t opened = 0;
+  std::vector<uint64_t> records = {};
+  int closed = 0;
+  bool open_now = false;
+
+  bool open(uint64_t bytes) {
+    if (bytes > room) return false;
+    opened += bytes;
+    return open_now = true;
+  }
+  void move(const std::byte* from, uint64_t bytes) {
+    EXPECT_TRUE(open_now);
+    for (uint64_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+      records.push_back(*reinterpret_cast<const uint64_t*>(from + at));
+    }
+  }
+  void close() {
+    EXPECT_EQ(records.size() * sizeof(uint64_t), opened);
+    ++closed;
+    open_now = false;
+  }
+};
+
+// Hands over a record of `words` words, all of which are `number`.
+void hand_over(StealingGroup& group, uint32_t member, uint64_t number, uint32_t words = 1) {
+  const uint32_t bytes = words * sizeof(uint64_t);
+  ASSERT_TRUE(group.fits(member, bytes));
+  group.open(member, number, [&] { return number; });
+  for (uint32_t i = 0; i < words; ++i) {
+    std::memcpy(group.memory(member) + i * sizeof(number), &number, sizeof(number));
+  }
+  group.publish(member, bytes);
+}
+
+TEST(StealingGroup, AThiefTakesItsOwnRecordsFirst) {
+  StealingGroup group(64);
+  for (uint32_t member = 0; member < 8; ++member) hand_over(group, member, member);
+  Piece piece;
+  group.steal(6, 8, piece);
+  EXPECT_EQ(piece.records, (std::vector<uint64_t>{6, 7, 0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(group.unwritten(), 0u);
+  EXPECT_EQ(group.stolen_pieces(), 7u);
+  group.steal(6, 8, piece);
+  EXPECT_EQ(piece.closed, 1) << "there is nothing more";
+}
+
+TEST(StealingGroup, AnOpenRecordIsNotTakenAndBoundsTheNumbers) {
+  StealingGroup group(64);
+  hand_over(group, 1, 5);
+  ASSERT_TRUE(group.fits(1, 8));
+  group.open(1, 7, [] { return 9; });
+  Piece first, second;
+  EXPECT_EQ(group.take(1, false, first), 9u);
+  EXPECT_EQ(first.records, std::vector<uint64_t>{5});
+  group.publish(1, 8);
+  EXPECT_EQ(group.take(1, false, second), WorkerLog::kNone);
+  EXPECT_EQ(second.records.size(), 1u);
+}
+
+TEST(StealingGroup, AThiefTakesAsManyMembersAsThereIsRoomFor) {
+  StealingGroup group(64);
+  hand_over(group, 0, 1);
+  hand_over(group, 2, 2);
+  hand_over(group, 4, 3, 4);
+  Piece small{.room = 16}, rest;
+  group.steal(0, 8, small);
+  EXPECT_EQ(small.records, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(group.unwritten(4), 32u);
+  group.steal(0, 8, rest);
+  EXPECT_EQ(rest.records, (std::vector<uint64_t>{3, 3, 3, 3}));
+}
+
+TEST(StealingGroup, WithoutRoomNothingIsTaken) {
+  StealingGroup group(64);
+  hand_over(group, 2, 1);
+  Piece full{.room = 0};
+  EXPECT_EQ(group.take(2, true, full), 0u);
+  group.steal(2, 8, full);
+  EXPECT_EQ(full.closed, 0);
+  EXPECT_EQ(group.unwritten(2), 8u);
+}
+
+// A thief passes over what another thread is moving.
+TEST(StealingGroup, TwoThievesMoveDifferentMembers) {
+  struct Nested {
+    StealingGroup& group;
+    Piece mine, other = {};
+    bool open(uint64_t bytes) { return mine.open(bytes); }
+    void move(const std::byte* from, uint64_t bytes) {
+      mine.move(from, bytes);
+      hand_over(group, 5, 6);
+      group.steal(5, 8, other);
+    }
+    void close() { mine.close(); }
+  };
+  StealingGroup group(64);
+  hand_over(group, 1, 2);
+  hand_over(group, 2, 3);
+  Nested piece{group, {}};
+  group.steal(1, 1, piece);
+  EXPECT_EQ(piece.mine.records, std::vector<uint64_t>{2});
+  EXPECT_EQ(piece.other.records, (std::vector<uint64_t>{6, 3}));
+}
+
+TEST(StealingGroup, ABufferTakesOneLargerRecordWhenItIsEmpty) {
+  StealingGroup group(64);
+  hand_over(group, 0, 1);
+  EXPECT_FALSE(group.fits(0, 800));
+  EXPECT_TRUE(group.fits(0, 56));
+  EXPECT_FALSE(group.fits(0, 64));
+  Piece piece;
+  group.take(0, true, piece);
+  EXPECT_TRUE(group.fits(0, 800));
+  hand_over(group, 0, 2, 100);
+  EXPECT_FALSE(group.fits(0, 8));
+}
+
+TEST(StealingGroup, ThievesMoveEachRecordOnceInItsWorkersOrder) {
+  const Watchdog watchdog("a worker waits for room for ever");
+  constexpr uint32_t kWorkers = 4;
+  constexpr uint64_t kEach = 20'000;
+  StealingGroup group(256);
+  std::vector<uint64_t> last(kWorkers, 0);  // of a worker: under its `moving`
+  std::atomic<uint64_t> moved{0}, wrong{0};
+  struct Checked {
+    std::vector<uint64_t>& last;
+    std::atomic<uint64_t>&moved, &wrong;
+    bool open(uint64_t) { return true; }
+    void move(const std::byte* from, uint64_t bytes) {
+      for (uint64_t at = 0; at < bytes; at += 8) {
+        uint64_t record;
+        std::memcpy(&record, from + at, sizeof record);
+        uint64_t& before = last[record % kWorkers];
+        if (record / kWorkers != before + 1) ++wrong;
+        before = record / kWorkers;
+        ++moved;
+      }
+    }
+    void close() {}
+  };
+  std::vector<std::thread> workers;
+  for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+    workers.emplace_back([&, worker] {
+      for (uint64_t i = 1; i <= kEach; ++i) {
+        while (!group.fits(worker, 8)) group.take(worker, true, Checked{last, moved, wrong});
+        hand_over(group, worker, i * kWorkers + worker);
+        if (i % 16 == worker) group.steal(worker, 8, Checked{last, moved, wrong});
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  for (uint32_t w = 0; w < kWorkers; ++w) group.take(w, false, Checked{last, moved, wrong});
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(moved, kWorkers * kEach);
+}
+
+}  // namespace
+}  // namespace logjam
