@@ -7,7 +7,8 @@
 # --developer adds the packages that only `make CXX=clang++` and `make tidy` need.
 # --mutants adds what only `make mutants` needs: universalmutator, from PyPI, in a Python of its own
 # in build/mutants/venv.
-# --products adds the products that scripts/products.sh runs. Their servers are not started either.
+# --products PACKAGE... adds packages of products, which scripts/products.sh runs; without PACKAGE
+# all of them. Their servers are not started either.
 set -euo pipefail
 
 packages=(
@@ -23,10 +24,17 @@ case ${1:-} in
   --developer) packages+=(clang clang-tidy libclang-rt-dev) ;;
   --mutants) packages+=(python3-venv) ;;
   --products)
-    packages+=(postgresql-15 mariadb-server mariadb-client sysbench rocksdb-tools libwiredtiger-dev libdb5.3-dev
-      libsqlite3-dev liblmdb-dev strace)
+    if [ $# -gt 1 ]; then
+      packages+=("${@:2}")
+    else
+      packages+=(postgresql-15 mariadb-server mariadb-client sysbench rocksdb-tools
+        libwiredtiger-dev libdb5.3-dev libsqlite3-dev liblmdb-dev strace)
+    fi
     ;;
-  *) echo "usage: scripts/install_deps.sh [--test | --developer | --mutants | --products]" >&2; exit 2 ;;
+  *)
+    echo "usage: scripts/install_deps.sh [--test|--developer|--mutants|--products [PACKAGE...]]" >&2
+    exit 2
+    ;;
 esac
 
 fail() {

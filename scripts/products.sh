@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Measures durable commits of PostgreSQL, MariaDB, RocksDB, WiredTiger, Berkeley DB, SQLite and
+# LMDB, as their users run them, beside logjam's schemes of their algorithms, on the same disk:
+# scripts/products.sh [PRODUCT...] [--clients=1,2,16,64] [--rounds=3] [--seconds=2] [--dir=DIR]
+# [--csv=FILE]. Installs what is missing, and builds the clients of the embedded ones into
+# build/products. Servers run in a temporary directory as an unprivileged user, without a network,
+# and nothing is left of them. docs/GUIDE.md has more.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+compare=(/usr/bin/python3 scripts/products.py)
+case " $* " in *" -h "* | *" --help "*) exec "${compare[@]}" --help ;; esac
+wanted=$("${compare[@]}" --packages "$@")
+declare -A libraries=([wiredtiger]=wiredtiger [berkeleydb]=db-5.3 [sqlite]=sqlite3 [lmdb]=lmdb)
+declare -A headers=([wiredtiger]=wiredtiger [berkeleydb]=db [sqlite]=sqlite3 [lmdb]=lmdb)
+
+# Each product is installed alone: one that cannot be had must not keep the others away. The
+# comparison leaves it out, with a sentence.
+mapfile -t products <<<"$wanted"
+for product in "${products[@]}"; do
+  read -r -a packages <<<"$product"
+  name=${packages[0]}
+  scripts/install_deps.sh --products strace "${packages[@]:1}" || true
+  [ -n "${libraries[$name]:-}" ] && [ -e "/usr/include/${headers[$name]}.h" ] || continue
+  to=build/products/$name
+  mkdir -p build/products
+  sources=(scripts/products/embedded.cc "scripts/products/$name.cc")
+  [ -z "$(find "${sources[@]}" scripts/products/engine.h -newer "$to" 2>&1)" ] ||
+    g++ -std=c++20 -O2 -Wall -Wextra -Werror -I. -o "$to" "${sources[@]}" \
+      "-l${libraries[$name]}" -pthread
+done
+exec "${compare[@]}" "$@"

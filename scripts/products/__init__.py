@@ -1,0 +1,1 @@
+"""Durable commits of database products beside logjam's schemes: scripts/products.py."""

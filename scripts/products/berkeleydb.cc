@@ -1,0 +1,127 @@
+// Berkeley DB 5.3 as a transactional store: page locks, deadlocks broken by a detector, group
+// commit. A commit writes the log and syncs it; with DB_TXN_NOSYNC it does neither.
+#include <db.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "scripts/products/engine.h"
+
+namespace products {
+namespace {
+
+void check(int status, const char* what) {
+  if (status != 0) fail(std::string("Berkeley DB ") + what, db_strerror(status));
+}
+DBT dbt(void* data, uint32_t bytes) {
+  DBT out{};
+  out.data = data;
+  out.size = out.ulen = bytes;
+  out.flags = DB_DBT_USERMEM;
+  return out;
+}
+
+struct Tables {
+  DB_ENV* env = nullptr;
+  std::array<DB*, 4> db{};
+  uint32_t commit_flags = 0;
+};
+
+class BerkeleyClient final : public Client {
+ public:
+  explicit BerkeleyClient(Tables& tables) : tables_(tables) {}
+  bool execute(const Transfer& transfer) override {
+    DB_TXN* txn = nullptr;
+    check(tables_.env->txn_begin(tables_.env, nullptr, &txn, 0), "begin");
+    if (!add(txn, kAccount, transfer.account, transfer.delta) ||
+        !add(txn, kTeller, transfer.teller, transfer.delta) ||
+        !add(txn, kBranch, transfer.branch, transfer.delta) || !append(txn, transfer.delta)) {
+      check(txn->abort(txn), "abort");
+      return false;
+    }
+    check(txn->commit(txn, tables_.commit_flags), "commit");
+    return true;
+  }
+
+ private:
+  static bool done(int status, const char* what) {
+    if (status == DB_LOCK_DEADLOCK) return false;
+    check(status, what);
+    return true;
+  }
+  bool add(DB_TXN* txn, Table table, uint64_t key, int64_t delta) {
+    Row row;
+    DBT at = dbt(&key, sizeof(key)), data = dbt(&row, kRowBytes);
+    DB* const db = tables_.db[table];
+    if (!done(db->get(db, txn, &at, &data, DB_RMW), "get")) return false;
+    row.balance += delta;
+    return done(db->put(db, txn, &at, &data, 0), "put");
+  }
+  bool append(DB_TXN* txn, int64_t delta) {
+    Row row{};
+    row.balance = delta;
+    db_recno_t number = 0;
+    DBT at = dbt(&number, sizeof(number)), data = dbt(&row, kRowBytes);
+    DB* const db = tables_.db[kHistory];
+    return done(db->put(db, txn, &at, &data, DB_APPEND), "append");
+  }
+  Tables& tables_;
+};
+
+class Berkeley final : public Engine {
+ public:
+  Berkeley(const std::string& directory, bool durable) {
+    check(db_env_create(&tables_.env, 0), "create");
+    DB_ENV* const env = tables_.env;
+    check(env->set_cachesize(env, 2, 0, 1), "cache");
+    check(env->set_lg_bsize(env, 16 << 20), "log buffer");
+    check(env->set_lg_max(env, 256 << 20), "log file");
+    check(env->set_lk_detect(env, DB_LOCK_DEFAULT), "detector");
+    check(env->set_tx_max(env, 1000), "transactions");
+    tables_.commit_flags = durable ? DB_TXN_SYNC : DB_TXN_NOSYNC;
+    constexpr uint32_t kUse = DB_CREATE | DB_INIT_TXN | DB_INIT_LOCK | DB_INIT_LOG | DB_INIT_MPOOL |
+                              DB_THREAD | DB_PRIVATE;
+    check(env->open(env, directory.c_str(), kUse, 0600), "open");
+  }
+  ~Berkeley() override {
+    for (DB* db : tables_.db) {
+      if (db != nullptr) db->close(db, 0);
+    }
+    tables_.env->close(tables_.env, 0);
+  }
+  void load(uint64_t branches) override {
+    for (uint32_t table = 0; table < 4; ++table) {
+      DB*& db = tables_.db[table];
+      check(db_create(&db, tables_.env, 0), "table");
+      if (table == kHistory) check(db->set_re_len(db, kRowBytes), "row length");
+      check(db->open(db, nullptr, (std::string(kNames[table]) + ".db").c_str(), nullptr,
+                     table == kHistory ? DB_QUEUE : DB_HASH, DB_CREATE | DB_THREAD | DB_AUTO_COMMIT,
+                     0600),
+            "open table");
+      Row row{};
+      DB_TXN* txn = nullptr;
+      for (uint64_t key = 0; key < branches * kRows[table]; ++key) {
+        if (txn == nullptr) check(tables_.env->txn_begin(tables_.env, nullptr, &txn, 0), "begin");
+        DBT at = dbt(&key, sizeof(key)), data = dbt(&row, kRowBytes);
+        check(db->put(db, txn, &at, &data, 0), "load");
+        if (key % 1000 == 999 || key + 1 == branches * kRows[table]) {
+          check(txn->commit(txn, DB_TXN_NOSYNC), "commit");
+          txn = nullptr;
+        }
+      }
+    }
+  }
+  std::unique_ptr<Client> connect() override { return std::make_unique<BerkeleyClient>(tables_); }
+
+ private:
+  Tables tables_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> open_engine(const std::string& directory, bool durable) {
+  return std::make_unique<Berkeley>(directory, durable);
+}
+
+}  // namespace products

@@ -1,0 +1,85 @@
+"""Reads what the benchmark programs print.
+
+Each function returns what a run measured: commits, commits a second, and the 50th and the 99th
+percentile of the time of a commit as its client sees it, in microseconds.
+"""
+
+import json
+import re
+import statistics
+
+from products.processes import Failed, last_words
+
+# Of sysbench's histogram: the latency in ms, a bar, and how many events had it.
+BIN = re.compile(r"^ *([\d.]+) \|\** +(\d+)$", re.M)
+
+
+def measured(commits, tps, p50_us, p99_us):
+    """Returns the columns of a row."""
+    return {"commits": int(commits), "tps": float(tps), "commit_p50_us": float(p50_us),
+            "commit_p99_us": float(p99_us)}
+
+
+def number_in(pattern, text, whose):
+    """Returns the number that the pattern's group finds in what a program printed."""
+    found = re.search(pattern, text, re.M)
+    if found is None:
+        raise Failed(f"{whose} printed no {pattern.split()[0]}, but: {last_words(text)}")
+    return float(found[1])
+
+
+def pgbench(text, latencies):
+    """Reads pgbench's summary, and the lines of its logs (the third word is a latency in us)."""
+    us = [int(line.split()[2]) for line in latencies]
+    if len(us) < 2:
+        raise Failed("pgbench committed nothing")
+    cuts = statistics.quantiles(us, n=100, method="inclusive")
+    commits = number_in(r"^number of transactions actually processed: (\d+)", text, "pgbench")
+    return measured(commits, number_in(r"^tps = ([\d.]+)", text, "pgbench"), cuts[49], cuts[98])
+
+
+def sysbench(text):
+    """Reads sysbench's summary, with a histogram for the median and with --percentile=99."""
+    bins = [(float(ms), int(count)) for ms, count in BIN.findall(text)]
+    left, median = sum(count for _, count in bins) / 2, 0.0
+    for ms, count in bins:
+        left -= count
+        if left <= 0:
+            median = ms
+            break
+    p99 = number_in(r"99th percentile: +([\d.]+)", text, "sysbench")
+    return measured(number_in(r"transactions: +(\d+)", text, "sysbench"),
+                    number_in(r"transactions: +\d+ +\(([\d.]+) per sec", text, "sysbench"),
+                    1000 * median, 1000 * p99)
+
+
+def db_bench(text):
+    """Reads the line of db_bench's fillrandom, and its histogram."""
+    return measured(
+        number_in(r"^fillrandom +: .* ops/sec [\d.]+ seconds (\d+) operations", text, "db_bench"),
+        number_in(r"^fillrandom +: +[\d.]+ micros/op (\d+) ops/sec", text, "db_bench"),
+        *(number_in(rf"{name}: ([\d.]+)", text, "db_bench") for name in ("P50", "P99")))
+
+
+def embedded(text):
+    """Reads the line of an embedded client (scripts/products/embedded.cc)."""
+    got = json.loads(text.splitlines()[-1])
+    return measured(got["commits"], got["commits"] / got["seconds"], got["p50_us"], got["p99_us"])
+
+
+def scheme(row):
+    """Reads a row of logjam run. A flush is one durable write."""
+    commits = max(1, float(row["transactions"]))
+    flushes = float(row["flushes"] or 0)
+    return {**measured(row["transactions"], row["tps"], row["commit_p50_us"],
+                       row["commit_p99_us"]),
+            "syncs_commit": flushes / commits,
+            "bytes_commit": flushes * float(row["flush_bytes_mean"] or 0) / commits}
+
+
+def device(lines):
+    """Reads logjam device's rows. Returns the one of the most durable writes of 4 KiB a second, one
+    after the other."""
+    rows = [json.loads(line) for line in lines]
+    return max((row for row in rows if row["write_bytes"] == 4096 and row["writes_at_once"] == 1),
+               key=lambda row: float(row["writes_s"]))

@@ -1,0 +1,187 @@
+"""Counts what a product syncs and writes for a commit, with strace, in a run of its own.
+
+A call syncs if it is fsync, fdatasync or msync(MS_SYNC), or a write through a descriptor that was
+opened with O_DSYNC or O_SYNC, or with the flag RWF_DSYNC. Only files below the product's directory
+count: sockets and libraries do not.
+"""
+
+import collections
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+
+from products.processes import Failed, Missing, last_words, program
+
+SYNCS = {"fsync", "fdatasync"}
+WRITES = {"write", "pwrite64", "writev", "pwritev", "pwritev2"}
+TRACED = ",".join(sorted({"openat", "access", "msync", *SYNCS, *WRITES}))
+BEGIN, END = "measured-begins", "measured-ends"  # an embedded client asks for files of these names
+CALL = re.compile(r"^(\d+) +(\w+)\((.*)$")
+RESUMED = re.compile(r"^(\d+) +<\.\.\. (\w+) resumed>")
+DESCRIPTOR = re.compile(r"^(\d+)<([^>]*)>")
+OPENED = re.compile(r"= (\d+)<([^>]*)>$")
+RESULT = re.compile(r"= (-?\d+)")
+OFTEN = 0.1  # of all syncs; what is rarer is not of the commit, and has no word in the sentence
+ATTACH_SECONDS, ATTEMPTS = 10, 3
+
+
+class Counts:
+    """Syncs by call and file, and bytes by file, in the lines of a trace."""
+
+    def __init__(self, folder, synced=()):
+        self.folder = str(folder)
+        self.synced = set(synced)  # (descriptor, path) whose writes sync
+        self.clear()
+
+    def clear(self):
+        self.syncs, self.bytes = collections.Counter(), collections.Counter()
+        self._unfinished, self._ended = {}, False  # (thread, call) -> the file that it writes
+
+    def add(self, line):
+        """Counts a line. An unfinished call counts where it begins, its bytes where it ends."""
+        resumed, call = RESUMED.match(line), CALL.match(line)
+        file = self._unfinished.pop((resumed[1], resumed[2]), None) if resumed else None
+        if file:
+            self._written(file, line)
+        if not call or self._ended:
+            return
+        thread, name, rest = call.groups()
+        if name == "access":
+            self._mark(rest)
+        elif name == "openat":
+            self._opened(rest)
+        elif name == "msync":
+            self._synced("msync", "a map", "MS_SYNC" in rest)
+        else:
+            self._of_file(thread, name, rest)
+
+    def _mark(self, rest):
+        if BEGIN in rest:
+            self.clear()
+        self._ended = self._ended or END in rest
+
+    def _opened(self, rest):
+        opened = OPENED.search(rest)
+        if opened:
+            change = self.synced.add if re.search(r"O_D?SYNC", rest) else self.synced.discard
+            change((int(opened[1]), opened[2]))
+
+    def _of_file(self, thread, name, rest):
+        descriptor = DESCRIPTOR.match(rest)
+        if not descriptor or not descriptor[2].startswith(self.folder):
+            return
+        at = (int(descriptor[1]), descriptor[2])
+        file = plain_name(os.path.relpath(descriptor[2], self.folder))
+        if name in SYNCS:
+            self._synced(name, file)
+        elif at in self.synced or re.search(r"RWF_D?SYNC", rest):
+            self._synced(f"synced {name}", file)
+        if name in WRITES and "<unfinished" in rest:
+            self._unfinished[thread, name] = file
+        elif name in WRITES:
+            self._written(file, rest)
+
+    def _synced(self, how, file, times=1):
+        self.syncs[how, file] += times
+
+    def _written(self, file, line):
+        result = RESULT.findall(line)
+        self.bytes[file] += max(0, int(result[-1])) if result and not self._ended else 0
+
+
+def plain_name(path):
+    """Returns a file's name with a star for its number: pg_wal/*, log.*."""
+    folder, name = os.path.split(path.removeprefix("data/"))
+    return os.path.join(folder, re.sub(r"[0-9A-F]*\d{4}[0-9A-F]*", "*", name))
+
+
+def per_commit(counts, commits):
+    """Returns the columns of a row: syncs of a commit and their kinds, bytes that it writes, and
+    those of them that are in the files that it syncs."""
+    commits, total = max(1, commits), sum(counts.syncs.values())
+    often = sorted((kind for kind, count in counts.syncs.items() if count > OFTEN * total),
+                   key=lambda kind: (-round(counts.syncs[kind] / commits, 1), kind))
+    said = [f"{counts.syncs[how, file] / commits:.2f} {how} of {file}" for how, file in often]
+    files = {file for _, file in often}
+    return {"syncs_commit": total / commits, "sync_kind": " and ".join(said) or "no sync",
+            "bytes_commit": sum(counts.bytes.values()) / commits,
+            "synced_bytes_commit": sum(counts.bytes[file] for file in files) / commits}
+
+
+def synced_descriptors(pids):
+    """Returns (descriptor, path) of what these processes have opened with O_DSYNC or O_SYNC."""
+    found = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for one in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+                with contextlib.suppress(OSError):
+                    flags = int(re.search(r"flags:\s*(\d+)", one.read_text())[1], 8)
+                    if flags & os.O_DSYNC:
+                        found.add((int(one.name), os.readlink(f"/proc/{pid}/fd/{one.name}")))
+    return found
+
+
+def _tracer_of(pid):
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 1  # it has ended: nobody waits for it
+    return int(re.search(r"TracerPid:\s*(\d+)", status)[1])
+
+
+def _has_attached(tracer, pids):
+    """Returns whether all of the processes are traced, as soon as that is known."""
+    end = time.monotonic() + ATTACH_SECONDS
+    while tracer.poll() is None and time.monotonic() < end:
+        if all(_tracer_of(pid) for pid in pids):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@contextlib.contextmanager
+def attached(command, pids_of):
+    """Traces the running processes that pids_of() names while the block runs. One of them may end
+    while it is being attached to, so this is tried again."""
+    for _ in range(ATTEMPTS):
+        pids = pids_of()
+        with subprocess.Popen([*command, *(f"-p{pid}" for pid in pids)], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True) as tracer:
+            try:
+                if _has_attached(tracer, pids):
+                    yield
+                    return
+            finally:
+                tracer.send_signal(signal.SIGINT)
+                tracer.wait()
+            said = tracer.stderr.read()
+        time.sleep(0.5)
+    raise Failed(f"strace cannot attach to it: {last_words(said)}")
+
+
+def traced(side, clients, seconds):
+    """Runs a side under strace. Returns what per_commit() does."""
+    try:
+        strace = program("strace", "strace")
+    except Missing as missing:
+        raise Failed(str(missing)) from missing
+    with tempfile.NamedTemporaryFile(dir=side.folder.parent, suffix=".strace") as file:
+        command = [strace, "-f", "-qq", "-y", "-s", "0", "-e", f"trace={TRACED}", "-e",
+                   "signal=none", "-o", file.name]
+        pids = side.pids()
+        counts = Counts(side.folder, synced_descriptors(pids))
+        if pids:
+            with attached(command, side.pids):
+                got = side.run(clients, seconds, True)
+        else:
+            got = side.run(clients, seconds, True, [*command, "--seccomp-bpf"])
+        with open(file.name, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                counts.add(line.rstrip("\n"))
+    return per_commit(counts, got["commits"])
