@@ -14,10 +14,12 @@ CommitLog::CommitLog(WorkerContext& context)
     : context_(context),
       log_(*context.log),
       stamps_(log_.read_stamps()),
+      vectors_(log_.row_vectors()),
       traits_(log_.traits()),
       stream_mask_((uint64_t{1} << traits_.stream_bits) - 1),
       home_(traits_.stream_bits == 0 ? 0 : log_.home(context.id)),
-      max_record_bytes_(log_.max_record_bytes()) {}
+      max_record_bytes_(log_.max_record_bytes()),
+      vector_(vectors_ == nullptr ? 0 : vectors_->streams()) {}
 
 void CommitLog::before_validation(const Dependencies& deps, std::span<const Write> writes) {
   if (traits_.number_drawn == NumberDrawn::kBefore) return reserve(deps, writes);
@@ -48,11 +50,20 @@ void CommitLog::reserve(Dependencies deps, std::span<const Write> writes) {
       deps.max_war = std::max(deps.max_war, stamps_->of(write.tuple));
     }
   }
+  if (vectors_ != nullptr) {
+    for (const Write& write : writes) vectors_->gather(write.tuple, vector_);
+    deps.vector = vector_.data();
+  }
   txn_ = uint64_t{context_.id} << kWorkerShift | ++context_.transactions_begun;
   flags_ = deps.reads ? 0 : kWriteOnly;
   record_.start();
   if (traits_.logs) stage(deps, writes);
   reservation_ = reserve_staged(deps);
+  if (vectors_ != nullptr) {
+    for (const Write& write : writes) {
+      if (write.changes()) vectors_->raise(write.tuple, vector_);
+    }
+  }
 }
 
 CommitPoint CommitLog::finish() {
@@ -66,8 +77,9 @@ CommitPoint CommitLog::finish() {
   return publish(reservation_, RecordRole::kCommit);
 }
 
-CommitPoint CommitLog::commit_read_only(const Dependencies& deps) {
+CommitPoint CommitLog::commit_read_only(Dependencies deps) {
   const ActivityScope scope(*context_.breakdown, Activity::kLogWork);
+  if (vectors_ != nullptr) deps.vector = vector_.data();
   return log_.commit_read_only(context_.id, deps);
 }
 

@@ -1,6 +1,7 @@
 // The only place where concurrency control calls the log.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "logging/format/staged_record.h"
 #include "logging/log_scheme.h"
 #include "logging/read_stamps.h"
+#include "logging/row_vectors.h"
 
 namespace logjam {
 
@@ -33,6 +35,14 @@ class CommitLog {
 
   // Returns whether `sequence` names another stream than the worker's; false if numbers name none.
   bool is_foreign(uint64_t sequence) const { return (sequence & stream_mask_) != home_; }
+
+  // Notes that a transaction begins.
+  void begin() { std::ranges::fill(vector_, 0); }
+  // Notes that the transaction has read the tuple in its present version, which is not that of the
+  // initial load. Called after the version was loaded.
+  void note_read(const Tuple& tuple) {
+    if (vectors_ != nullptr) vectors_->gather(&tuple, vector_);
+  }
 
   // Draws the transaction's sequence number and reserves space for its record. The caller is at the
   // serialization point, and `writes` and their tuples are as they will be logged. Waits while the
@@ -61,7 +71,7 @@ class CommitLog {
   CommitPoint finish();
 
   // Returns the point that the commit of a transaction that wrote nothing must wait for.
-  CommitPoint commit_read_only(const Dependencies& deps);
+  CommitPoint commit_read_only(Dependencies deps);
 
  private:
   LoggedWrite logged(const Write& write);
@@ -75,7 +85,8 @@ class CommitLog {
 
   WorkerContext& context_;
   LogScheme& log_;
-  ReadStamps* const stamps_;  // null: the scheme wants no stamps
+  ReadStamps* const stamps_;   // null: the scheme wants no stamps
+  RowVectors* const vectors_;  // null: the scheme has no vectors
   const LogTraits traits_;
   const uint64_t stream_mask_, home_;  // of sequence numbers; 0 if they name no stream
   const uint64_t max_record_bytes_;
@@ -85,6 +96,7 @@ class CommitLog {
   StagedRecord record_;
   std::vector<std::byte> ranges_;  // the range image of the write that is being encoded
   LogReservation reservation_;
+  std::vector<uint64_t> vector_;  // of the transaction; empty if the scheme has no vectors
 };
 
 }  // namespace logjam

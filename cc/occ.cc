@@ -85,7 +85,7 @@ class Occ final : public TransactionBase<Occ> {
       return false;
     }
     reads_.push_back({&tuple, version->word()});
-    note_read(*version);
+    note_read(tuple, *version);
     return true;
   }
 

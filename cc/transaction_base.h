@@ -189,9 +189,11 @@ class TransactionBase : public ProtocolTransaction {
     return false;
   }
 
-  void note_read(Version version) {
+  // Notes that the transaction has read the tuple in this version.
+  void note_read(const Tuple& tuple, Version version) {
     deps_.reads = true;
     const uint64_t sequence = version.sequence();
+    if (sequence != 0) log_.note_read(tuple);
     deps_.max_read = std::max(deps_.max_read, sequence);
     if (log_.is_foreign(sequence)) deps_.max_foreign = std::max(deps_.max_foreign, sequence);
   }
@@ -204,9 +206,9 @@ class TransactionBase : public ProtocolTransaction {
   // so they only count for the order.
   void note_overwritten(const Write& write, Version version) {
     deps_.max_overwritten = std::max(deps_.max_overwritten, version.sequence());
-    if (write.was_present && write.table->membership_changes()) note_read(version);
+    if (write.was_present && write.table->membership_changes()) note_read(*write.tuple, version);
     if (!write.was_present) {
-      if (version.sequence() != 0) note_read(version);
+      if (version.sequence() != 0) note_read(*write.tuple, version);
       deps_.max_overwritten = std::max(deps_.max_overwritten, write.table->removed_up_to());
     }
   }
@@ -236,6 +238,7 @@ class TransactionBase : public ProtocolTransaction {
 
   void reset() {
     finger_ = {};
+    log_.begin();
     postings_.clear();
     writes_.clear();
     rows_.clear();

@@ -115,7 +115,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
       return true;
     }
     const Version version = tuple.load_version();
-    note_read(version);
+    note_read(tuple, version);
     if (log_.stamps_reads()) reads_.push_back(&tuple);
     *row = version.absent() ? nullptr : tuple.row();
     return true;
@@ -123,7 +123,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
 
   bool read_for_update(Tuple& tuple, uint32_t bytes, std::byte* copy, Version* version) {
     if (!prepare_blind_write(tuple, version)) return false;
-    note_read(*version);
+    note_read(tuple, *version);
     if (copy != nullptr && !version->absent()) {
       load_row(copy, tuple.row(), bytes);
       platform::racy_load_is_whole(tuple.row(), bytes);

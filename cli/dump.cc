@@ -97,6 +97,10 @@ void print_record(const RecordHeader& record, uint64_t position) {
     return;
   }
   if (record.kind == RecordKind::kVoid) return;
+  for (const uint64_t word : vector_of(record)) {
+    std::printf("%16sneeds stream %u up to %lu\n", "", VectorWord::stream(word),
+                VectorWord::position(word));
+  }
   if (record.kind == RecordKind::kWatermark && !watermark_body(record).empty()) {
     std::printf("%16s", "");
     for (const uint64_t word : watermark_body(record)) {

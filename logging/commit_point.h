@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace logjam {
 
@@ -21,6 +22,10 @@ struct Dependencies {
   // Largest sequence number that it read from a stream other than its worker's, 0 if none or if the
   // scheme's numbers do not name streams (LogTraits::stream_bits).
   uint64_t max_foreign = 0;
+  // By stream: the LSN vector of all that it read and overwrites (logging/row_vectors.h), or null
+  // if nobody has gathered it. The reserve() of a transaction that commits makes it that of the
+  // transaction itself.
+  uint64_t* vector = nullptr;
   bool reads = false;   // false only if the transaction wrote without reading anything
   bool commits = true;  // false: the record to reserve will be kPart of the transaction
 };
@@ -39,7 +44,10 @@ struct LogReservation {
   std::byte* hole = nullptr;  // null when the scheme logs nothing
   uint32_t bytes = 0;
   uint32_t stream = 0;
-  uint8_t flags = 0;          // kClosed (logging/format/record.h), or 0
+  uint8_t flags = 0;  // kClosed (logging/format/record.h), or 0
+  // The words with which the record's body must end (logging/format/vector_word.h). `bytes` counts
+  // them beside the bytes that were asked for. They are the scheme's, until the next reserve().
+  std::span<const uint64_t> vector = {};
   uint64_t waited_ticks = 0;  // how long the worker waited for room in the log buffer
 };
 

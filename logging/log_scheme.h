@@ -31,6 +31,7 @@
 namespace logjam {
 
 class ReadStamps;
+class RowVectors;
 
 // A function with a parameter `worker` is called by the thread of that worker only. Any thread may
 // call the others, unless their comments say which thread does.
@@ -54,6 +55,11 @@ class LogScheme : public Durability {
   // scheme has no stamps. A scheme whose numbers grow along write-after-read has stamps; its
   // numbers are then drawn before validation. The scheme owns the table.
   virtual ReadStamps* read_stamps() { return nullptr; }
+  // Returns the table of the rows' LSN vectors, or null if the scheme has none. If it has one,
+  // transactions gather the vectors of the rows that they read and overwrite
+  // (Dependencies::vector), and raise those of the rows that they change. The scheme owns the
+  // table.
+  virtual RowVectors* row_vectors() { return nullptr; }
 
   // Draws the number of all the transaction's reservations, at the serialization point. The
   // reservations follow, up to the publish() as kCommit, or else abandon(). A transaction without
@@ -63,7 +69,8 @@ class LogScheme : public Durability {
   // Gives up the number of draw_number(), because the validation failed.
   virtual void abandon(uint32_t worker);
 
-  // Returns a number and a hole of `bytes` for a record. `bytes` is a multiple of 8 and at most
+  // Returns a number and a hole of `bytes`, and of a vector if the scheme wants one
+  // (LogReservation::vector), for a record. `bytes` is a multiple of 8 and at most
   // max_record_bytes(). Waits while the buffer is full; never fails. Called at the serialization
   // point. A worker holds at most one reservation at a time.
   virtual LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) = 0;

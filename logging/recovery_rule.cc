@@ -37,21 +37,27 @@ bool met_in(const StreamTails& tails, size_t s, const uint64_t* words) {
   return WatermarkWord::position(words[s]) <= tails[s].bytes;
 }
 
-// Returns the first watermark record of `batch` that is not met in all streams: its number, then
-// its words. Returns null if there is none.
-const uint64_t* first_unmet(const StreamTails& tails, const std::vector<uint64_t>& batch) {
-  for (size_t at = 0; at < batch.size(); at += 1 + tails.size()) {
-    for (size_t s = 0; s < tails.size(); ++s) {
-      if (!met_in(tails, s, &batch[at + 1])) return &batch[at];
+// Returns the first watermark record of `batch` that is not met if all streams are used up to
+// `ends`: its number, then its words. Returns null if there is none.
+const uint64_t* first_unmet(const std::vector<uint64_t>& ends, const std::vector<uint64_t>& batch) {
+  for (size_t at = 0; at < batch.size(); at += 1 + ends.size()) {
+    for (size_t s = 0; s < ends.size(); ++s) {
+      if (WatermarkWord::position(batch[at + 1 + s]) > ends[s]) return &batch[at];
     }
   }
   return nullptr;
 }
-const uint64_t* first_unmet_watermark(const StreamTails& tails, size_t of) {
-  for (const auto& batch : tails[of].watermarks) {
-    if (const uint64_t* unmet = first_unmet(tails, *batch)) return unmet;
+const uint64_t* first_unmet(const std::vector<uint64_t>& ends, const StreamTail& tail) {
+  for (const auto& batch : tail.watermarks) {
+    if (const uint64_t* unmet = first_unmet(ends, *batch)) return unmet;
   }
   return nullptr;
+}
+void forget_met(StreamTails& tails, const std::vector<uint64_t>& ends) {
+  for (StreamTail& tail : tails) {
+    std::erase_if(tail.watermarks,
+                  [&](const auto& batch) { return first_unmet(ends, *batch) == nullptr; });
+  }
 }
 
 // Returns whether the watermark record with these words may yet be met in stream `s`, or is.
@@ -103,6 +109,31 @@ uint64_t complete_up_to(const StreamTails& tails, size_t s) {
       {tails[s].last_sequence, met == nullptr ? 0 : *met, tails[s].complete_from_start()});
 }
 
+// Returns up to where each stream is used, by its anchors (met_vectors()). A stream that ends early
+// may leave another one's anchor unmet, so the function looks again until nothing changes.
+std::vector<uint64_t> ends_by_anchors(const StreamTails& tails) {
+  std::vector<uint64_t> ends = all_bytes(tails), before;
+  while (before != ends) {
+    before = ends;
+    bool started = true;
+    for (size_t s = 0; s < tails.size(); ++s)
+      started = started && ends[s] >= tails[s].start.durable;
+    for (size_t s = 0; s < tails.size(); ++s) {
+      if (!started) ends[s] = std::min(ends[s], tails[s].start.position);
+      const uint64_t* unmet = first_unmet(ends, tails[s]);
+      if (unmet != nullptr) ends[s] = std::min(ends[s], WatermarkWord::position(unmet[1 + s]));
+    }
+  }
+  return ends;
+}
+
+bool has_met_vector(const RecordHeader& header, const Cut& cut) {
+  return std::ranges::all_of(vector_of(header), [&](uint64_t word) {
+    const uint32_t s = VectorWord::stream(word);
+    return s < cut.bytes.size() && VectorWord::position(word) <= cut.bytes[s];
+  });
+}
+
 }  // namespace
 
 RecoveryRule first_gap() {
@@ -133,9 +164,10 @@ RecoveryRule min_cut_or_closed(const std::string& name) {
   return {.cut =
               [numbers](const StreamTails& tails) {
                 Cut cut = numbers.cut(tails);
+                const std::vector<uint64_t> ends = all_bytes(tails);
                 for (size_t s = 0; s < tails.size(); ++s) {
                   cut.closed = cut.closed && tails[s].bytes >= tails[s].start.durable;
-                  const uint64_t* unmet = first_unmet_watermark(tails, s);
+                  const uint64_t* unmet = first_unmet(ends, tails[s]);
                   if (unmet == nullptr) continue;
                   cut.sequence = std::min(cut.sequence, *unmet);
                   cut.bytes[s] = WatermarkWord::position(unmet[1 + s]);
@@ -146,14 +178,21 @@ RecoveryRule min_cut_or_closed(const std::string& name) {
               [](const RecordHeader& header, const Cut& cut) {
                 return up_to_sequence(header, cut) || (cut.closed && (header.flags & kClosed) != 0);
               },
-          .forget =
-              [](StreamTails& tails) {
-                for (StreamTail& tail : tails) {
-                  std::erase_if(tail.watermarks, [&](const auto& batch) {
-                    return first_unmet(tails, *batch) == nullptr;
-                  });
+          .forget = [](StreamTails& tails) { forget_met(tails, all_bytes(tails)); }};
+}
+
+RecoveryRule met_vectors() {
+  return {.cut =
+              [](const StreamTails& tails) {
+                Cut cut{.bytes = ends_by_anchors(tails), .why = "vectors that are met by byte"};
+                for (size_t s = 0; s < tails.size(); ++s) {
+                  cut.why += (s == 0 ? " " : ", ") + std::to_string(cut.bytes[s]) + " of " +
+                             std::to_string(tails[s].bytes) + " in stream " + std::to_string(s);
                 }
-              }};
+                return cut;
+              },
+          .survives = has_met_vector,
+          .forget = [](StreamTails& tails) { forget_met(tails, ends_by_anchors(tails)); }};
 }
 
 RecoveryRule watermarks_cut(const std::string& name) {

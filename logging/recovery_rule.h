@@ -29,7 +29,8 @@ struct Cut {
 struct RecoveryRule {
   // Returns the cut for the tails of all streams.
   std::function<Cut(const StreamTails&)> cut;
-  // Returns whether a record that lies before its stream's cut is used.
+  // Returns whether a record that lies before its stream's cut is used. The record's body follows
+  // its header in memory.
   std::function<bool(const RecordHeader&, const Cut&)> survives;
   // Drops watermark records on which neither the cut of these tails depends, nor the cut of longer
   // ones. Called while the streams are read, so that not all watermarks of a log are kept. A rule
@@ -89,6 +90,27 @@ RecoveryRule min_cut_or_closed(const std::string& name);
 // stream lacks a record up to the cut, and the set is closed (R4). `name` is the number's name, for
 // the operator.
 RecoveryRule watermarks_cut(const std::string& name);
+
+// Returns the rule that uses each record whose LSN vector is met: every position in the vector lies
+// within the used part of its stream. A record without a vector has nothing to be met.
+//
+// The scheme appends watermark records with a body, its *anchors*, to its streams. The body has,
+// for each other stream, a record's end up to which that stream was durable; for the stream itself,
+// where the anchor begins. A vector lacks the positions up to those in an anchor that lies before
+// it in its stream, and the positions in its own stream, which lie before the record.
+//
+// An anchor is met if its positions lie within the used parts of their streams. A stream is used up
+// to its first anchor that is not met. A crash alone leaves all of them met. So the used parts are
+// the largest for which both hold: no stream is used beyond its valid bytes, nor beyond an anchor
+// that is not met. Longer streams give larger parts.
+//
+// The set is closed (R4). Let T be used, and have read from D. T's vector, as it was before
+// positions were left out, has D's end and all that is in D's vector. A position that T's record
+// has is met, one in T's own stream lies before T, and one that was left out is met, because it is
+// in an anchor before T. So D's end and D's vector are met, and D is used. After a StreamStart, T
+// may rely on an anchor before that start, and the positions there are at most StreamStart::durable
+// of their streams. If a stream is not used up to there, nothing after the starts is used.
+RecoveryRule met_vectors();
 
 // Returns the rule that uses, in each stream, records up to the last watermark record that is met
 // in all streams. That record ends at its own position in its stream. If there is none after the

@@ -120,6 +120,8 @@ RecoveryResult recover(Database& database, const LogFiles& files, const Recovery
                                                      paces.of(files.paths[s])));
     result.error = replays.back()->reader().error();
     if (!result.error.empty()) return result;
+    // A rule may need to know the starts of all streams before it uses anything.
+    progress.report_read(s, replays.back()->reader().tail(), false);
   }
   Applier applier(database, &meter);
   // Readers block on their files and wait for appliers, so each has a thread of its own.

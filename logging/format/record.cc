@@ -41,7 +41,8 @@ uint64_t ChecksumInPieces::value() const { return XXH3_64bits_digest(&state_->ha
 
 RecordBody::RecordBody(const RecordHeader& header)
     : next_(reinterpret_cast<const std::byte*>(&header) + sizeof(RecordHeader)),
-      end_(reinterpret_cast<const std::byte*>(&header) + header.bytes),
+      end_(reinterpret_cast<const std::byte*>(&header) + header.bytes -
+           vector_of(header).size_bytes()),
       left_(header.writes) {}
 
 bool RecordBody::next(LoggedWrite* write) {
@@ -79,7 +80,7 @@ bool RecordBody::next(LoggedWrite* write) {
 }
 
 bool read_command(const RecordHeader& header, LoggedCommand* command) {
-  const uint64_t room = header.bytes - sizeof(RecordHeader);
+  const uint64_t room = header.bytes - sizeof(RecordHeader) - vector_of(header).size_bytes();
   if (header.kind != RecordKind::kCommand || room < sizeof(CommandHeader)) return false;
   const auto* body = reinterpret_cast<const std::byte*>(&header) + sizeof(RecordHeader);
   CommandHeader own;

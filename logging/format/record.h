@@ -13,6 +13,9 @@
 //   body    := type u16, rows u16, input_bytes u32,
 //              input [input_bytes rounded up to 8]          kind kCommand
 //
+// The body of any record of a transaction may end with an LSN vector, a list of words
+// (logging/format/vector_word.h). The record then has the flag kVector.
+//
 // A range image (--log_records=txn,range) says which version of the row it changes. A transaction
 // that logs one has read that version, so its records never carry kWriteOnly. Inserts, blind writes
 // and rows that are no longer than their ranges are logged as rows.
@@ -49,6 +52,7 @@
 #include <span>
 
 #include "logging/format/durable_lag.h"
+#include "logging/format/vector_word.h"
 
 namespace logjam {
 
@@ -69,7 +73,7 @@ inline constexpr uint8_t kWriteOnly = 1;
 inline constexpr uint32_t kLagShift = 1;
 inline constexpr uint8_t kLagMask = kMostLagCode << kLagShift;
 inline constexpr uint8_t kClosed = 1 << 6;  // recovery_rule.h, min_cut_or_closed()
-inline constexpr uint8_t kKnownRecordFlags = kWriteOnly | kLagMask | kClosed;
+inline constexpr uint8_t kVector = 1 << 7;
 
 struct RecordHeader {
   uint64_t checksum;
@@ -166,13 +170,24 @@ inline uint64_t vouched_position(const RecordHeader& header, uint64_t position) 
   return vouched_position(position, (header.flags & kLagMask) >> kLagShift);
 }
 
-// Returns the words of a kWatermark record's body. They point into the record.
+// Returns the words of a record's body: of a kWatermark record, all that it says. They point into
+// the record.
 inline std::span<const uint64_t> watermark_body(const RecordHeader& header) {
   return {reinterpret_cast<const uint64_t*>(&header + 1),
           (header.bytes - sizeof(RecordHeader)) / sizeof(uint64_t)};
 }
 
-// Walks the body of a record whose checksum has passed.
+// Returns the words of the record's LSN vector, which is empty if the record has none. They point
+// into the record.
+inline std::span<const uint64_t> vector_of(const RecordHeader& header) {
+  if ((header.flags & kVector) == 0) return {};
+  const std::span<const uint64_t> body = watermark_body(header);
+  size_t count = body.empty() ? 0 : 1;
+  while (count < body.size() && (body[body.size() - count] & VectorWord::kMore) != 0) ++count;
+  return body.last(count);
+}
+
+// Walks the writes of a record whose checksum has passed.
 class RecordBody {
  public:
   // Borrows the record, which must outlive this object.

@@ -28,6 +28,10 @@ void StagedRecord::grow(uint64_t keep_bytes) {
 void StagedRecord::fill(const LogReservation& hole, RecordKind kind, uint64_t txn, uint8_t flags,
                         uint64_t run) {
   if (memory_ == nullptr) grow(0);
+  if (!hole.vector.empty()) {
+    std::memcpy(take(hole.vector.size_bytes()), hole.vector.data(), hole.vector.size_bytes());
+    flags |= kVector;
+  }
   auto* header = reinterpret_cast<RecordHeader*>(record());
   *header = header_for(hole, kind, txn, flags);
   header->writes = static_cast<uint16_t>(writes_);

@@ -30,7 +30,7 @@ SCHEMES = {
     "mariadb": ("sky", "P"), "wiredtiger": ("green", "^"), "rocksdb": ("wine", "X"),
     "poplar": ("green", "D"), "silo": ("orange", "^"), "nvmd": ("purple", "v"),
     "nvlog": ("brown", "P"), "pwal": ("vermillion", "s"),
-    "border-collie": ("navy", "o"), "border-collie-d": ("olive", "X"), "rfa": ("sky", "*"),
+    "border-collie": ("navy", "o"), "border-collie-d": ("olive", "X"), "rfa": ("sky", "*"), "taurus": ("brown", "v"),
     "fasterlog": ("wine", "s"), "ermia": ("olive", "^"), "autonomous": ("brown", "o"),
 }
 # A figure of very many schemes has a panel for each of these.
@@ -41,7 +41,7 @@ FAMILIES = {
     "fetch-add, ELEDA": ("centr-faa", "command", "eleda", "eleda-crawl", "eleda-bitmap"),
     "fetch-add, a word per worker": ("border-collie", "fasterlog", "ermia"),
     "database systems": ("innodb", "postgres", "mariadb", "wiredtiger", "rocksdb"),
-    "log streams": ("poplar", "rfa", "silo", "autonomous", "pwal"),
+    "log streams": ("poplar", "rfa", "taurus", "silo", "autonomous", "pwal"),
     "a log per worker, NVM": ("nvlog", "nvmd", "border-collie-d", "scm"),
 }
 OTHERS = "other schemes"

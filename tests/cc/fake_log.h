@@ -12,6 +12,7 @@
 
 #include "logging/format/record.h"
 #include "logging/read_stamps.h"
+#include "logging/row_vectors.h"
 #include "platform/mutex.h"
 #include "tests/forwarding_scheme.h"
 
@@ -23,8 +24,10 @@ class FakeLog final : public ForwardingScheme {
     NumberDrawn number_drawn = NumberDrawn::kAfterValidation;
     bool logs = true;
     bool stamps = false;                     // read_stamps() is not null
+    bool vectors = false;                    // row_vectors() is not null
     bool keep = true;                        // keep published records in `entries`
     std::function<void()> before_draw = {};  // called before a number is drawn
+    std::function<void()> at_publish = {};   // called when a record is published
     uint64_t waited_ticks = 0;               // of each reservation
   };
   static constexpr uint64_t kRun = 7;
@@ -55,6 +58,7 @@ class FakeLog final : public ForwardingScheme {
         drawn_(workers),
         open_(workers) {}
 
+  RowVectors* row_vectors() override { return options_.vectors ? &vectors_ : nullptr; }
   ReadStamps* read_stamps() override { return options_.stamps ? &stamps_ : nullptr; }
 
   void draw_number(uint32_t worker, const Dependencies&) override {
@@ -79,6 +83,9 @@ class FakeLog final : public ForwardingScheme {
     EXPECT_LE(std::max(deps.max_read, deps.max_overwritten), sequence_);
     EXPECT_EQ(bytes % 8, 0u);
     last_deps = deps;
+    last_vector.clear();
+    if (deps.vector != nullptr) last_vector.assign(deps.vector, deps.vector + 2);
+    if (deps.vector != nullptr && deps.commits) deps.vector[worker % 2] = position_ + bytes;
     auto entry = std::make_unique<Entry>();
     entry->worker = worker;
     entry->deps = deps;
@@ -98,6 +105,7 @@ class FakeLog final : public ForwardingScheme {
 
   CommitPoint publish(uint32_t worker, const LogReservation& reservation,
                       RecordRole role) override {
+    if (options_.at_publish) options_.at_publish();
     const platform::lock_guard<platform::mutex> guard(mutex_);
     EXPECT_NE(open_[worker], nullptr);
     EXPECT_EQ(open_[worker]->reservation.sequence, reservation.sequence);
@@ -111,6 +119,7 @@ class FakeLog final : public ForwardingScheme {
 
   CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
     const platform::lock_guard<platform::mutex> guard(mutex_);
+    if (deps.vector != nullptr) last_vector.assign(deps.vector, deps.vector + 2);
     ++observed;
     return CommitPoint::in_stream(0, deps.max_read);
   }
@@ -119,11 +128,13 @@ class FakeLog final : public ForwardingScheme {
 
   std::vector<Entry> entries;  // in the order of publication
   Dependencies last_deps;
+  std::vector<uint64_t> last_vector;  // as it was gathered
   uint64_t observed = 0, abandoned = 0;
 
  private:
   Options options_;
   ReadStamps stamps_;
+  RowVectors vectors_{2};
   platform::mutex mutex_;
   std::vector<uint64_t> drawn_;
   std::vector<std::unique_ptr<Entry>> open_;

@@ -143,14 +143,14 @@ TEST_F(Recovery, AnOperationHasTheNumberOfItsCommit) {
   EXPECT_EQ(rows().at(1), 11u);
 }
 
-// The checksum of such a record may be right: a later format may have the flag, with a meaning that
+// The checksum of such a record may be right: a later format may have the kind, with a meaning that
 // this reader does not know.
-TEST_F(Recovery, ARecordWithAnUnknownFlagEndsTheLog) {
-  constexpr uint8_t kUnknown = 0x80;
-  static_assert((kKnownRecordFlags & kUnknown) == 0);
+TEST_F(Recovery, ARecordOfAnUnknownKindEndsTheLog) {
+  constexpr auto kUnknown = static_cast<RecordKind>(9);
+  static_assert(RecordKind::kCommand < kUnknown);
   HandWrittenLog log;
   log.add(RecordKind::kTransaction, 1, 1, {{WriteOp::kUpdate, 1, 11}});
-  log.add(RecordKind::kTransaction, 2, 2, {{WriteOp::kUpdate, 2, 22}}, 0, kUnknown);
+  log.add(kUnknown, 2, 2, {{WriteOp::kUpdate, 2, 22}});
   const RecoveryResult result = replay(log);
   EXPECT_EQ(result.transactions, 1u);
   EXPECT_EQ(result.tails[0].why,

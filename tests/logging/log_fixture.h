@@ -31,8 +31,8 @@ class LogDirectory : public TemporaryDirectory {
 // Fills and seals a record of one update, whose key and row are computed from `txn`. The
 // reservation has at least 48 bytes, a multiple of 8.
 inline void fill_record(const LogReservation& reservation, uint64_t run, uint64_t txn) {
-  const auto row_bytes =
-      static_cast<uint32_t>(reservation.bytes - sizeof(RecordHeader) - sizeof(WriteHeader));
+  const auto row_bytes = static_cast<uint32_t>(reservation.bytes - reservation.vector.size_bytes() -
+                                               sizeof(RecordHeader) - sizeof(WriteHeader));
   std::vector<std::byte> row(row_bytes + 1);  // not empty: memcpy() takes no null pointer
   for (size_t i = 0; i < row_bytes; ++i) row[i] = static_cast<std::byte>(txn * 31 + i * 7);
   StagedRecord record;

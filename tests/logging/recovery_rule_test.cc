@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "logging/format/record.h"
 
 namespace logjam {
@@ -168,6 +170,54 @@ TEST(RecoveryRule, ForgetsTheWatermarksThatAreMet) {
   EXPECT_EQ(rule.cut(tails).bytes[0], 60u);
 }
 
+// A record whose vector has these words.
+std::vector<uint64_t> record_with(const std::vector<uint64_t>& words) {
+  RecordHeader header{};
+  header.bytes = static_cast<uint32_t>(sizeof header + words.size() * sizeof(uint64_t));
+  header.flags = words.empty() ? 0 : kVector;
+  std::vector<uint64_t> record(sizeof header / sizeof(uint64_t));
+  std::memcpy(record.data(), &header, sizeof header);
+  record.insert(record.end(), words.begin(), words.end());
+  return record;
+}
+bool survives(const RecoveryRule& rule, const std::vector<uint64_t>& record, const Cut& cut) {
+  return rule.survives(*reinterpret_cast<const RecordHeader*>(record.data()), cut);
+}
+
+TEST(RecoveryRule, ARecordIsUsedIfEachPositionOfItsVectorIsThere) {
+  const RecoveryRule rule = met_vectors();
+  const Cut cut = rule.cut({tail(96, 0, 0), tail(200, 0, 0), tail(304, 0, 0)});
+  EXPECT_EQ(cut.bytes, (std::vector<uint64_t>{96, 200, 304}));
+  EXPECT_EQ(cut.why,
+            "vectors that are met by byte 96 of 96 in stream 0, 200 of 200 in stream 1, 304 of 304 "
+            "in stream 2");
+  const auto word = VectorWord::encode;
+  EXPECT_TRUE(survives(rule, record_with({}), cut));
+  EXPECT_TRUE(survives(rule, record_with({word(1, 200, false), word(2, 304, true)}), cut));
+  EXPECT_FALSE(survives(rule, record_with({word(1, 208, false), word(2, 304, true)}), cut));
+  EXPECT_FALSE(survives(rule, record_with({word(1, 200, false), word(2, 312, true)}), cut));
+  EXPECT_FALSE(survives(rule, record_with({word(3, 8, false)}), cut)) << "there is no such stream";
+}
+
+// Stream 2 has lost what an anchor of stream 1 says. What stream 1 has after that anchor is not
+// used, and so stream 0 is not used after an anchor that needs it.
+TEST(RecoveryRule, AStreamIsUsedUpToItsFirstAnchorThatIsNotMetByTheUsedParts) {
+  const RecoveryRule rule = met_vectors();
+  StreamTails tails = {tail(400, 0, 0), tail(400, 0, 0), tail(96, 0, 0)};
+  const auto met = watermarks({1, 48, 120, 0}), unmet = watermarks({2, 240, 200, 0}),
+             first_unmet = watermarks({3, 0, 160, 104});
+  tails[0].watermarks = {met, unmet};
+  tails[1].watermarks = {first_unmet};
+  EXPECT_EQ(rule.cut(tails).bytes, (std::vector<uint64_t>{240, 160, 96}));
+  rule.forget(tails);
+  EXPECT_EQ(tails[0].watermarks, std::vector{unmet});
+  EXPECT_EQ(tails[1].watermarks, std::vector{first_unmet});
+  tails[2].bytes = 104;
+  EXPECT_EQ(rule.cut(tails).bytes, (std::vector<uint64_t>{400, 400, 104}));
+  rule.forget(tails);
+  for (const StreamTail& one : tails) EXPECT_TRUE(one.watermarks.empty());
+}
+
 StreamTail tail_from(const StreamStart& start, uint64_t bytes, uint64_t last) {
   StreamTail from = tail(bytes, last, last);
   from.start = start;
@@ -187,6 +237,14 @@ TEST(RecoveryRule, ClosedRecordsNeedAllStreamsAsFarAsTheyWereDurableAtTheirStart
   const RecoveryRule rule = min_cut_or_closed("GSN");
   EXPECT_TRUE(rule.cut({tail_from({100, 7, 120}, 300, 9), tail_from({50, 8, 50}, 50, 0)}).closed);
   EXPECT_FALSE(rule.cut({tail_from({100, 7, 120}, 300, 9), tail_from({50, 8, 60}, 50, 0)}).closed);
+}
+
+TEST(RecoveryRule, WithoutWhatWasDurableAtAStartNothingAfterTheStartsIsUsed) {
+  const RecoveryRule rule = met_vectors();
+  StreamTails tails = {tail_from({96, 0, 120}, 304, 9), tail_from({48, 0, 56}, 56, 0)};
+  EXPECT_EQ(rule.cut(tails).bytes, (std::vector<uint64_t>{304, 56}));
+  tails[1].bytes = 48;
+  EXPECT_EQ(rule.cut(tails).bytes, (std::vector<uint64_t>{96, 48}));
 }
 
 TEST(RecoveryRule, TheLastStreamsStartStandsForItsLastWatermark) {

@@ -281,6 +281,7 @@ TEST(SchemesAndTheirPapers, TheseSayHowTheyDiffer) {
                            "rocksdb",
                            "scm",
                            "silo",
+                           "taurus",
                            "wiredtiger"}) {
     EXPECT_NE(find_scheme(name)->differs, "") << name;
   }

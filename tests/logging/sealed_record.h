@@ -14,13 +14,16 @@ class SealedRecord {
   static constexpr uint64_t kRun = 42, kTxn = 5, kSequence = 77, kPosition = 4096;
 
   // Copies `staged` into a hole of its length and seals it.
-  SealedRecord(StagedRecord& staged, RecordKind kind, uint8_t flags = 0)
-      : bytes_(static_cast<uint32_t>(staged.bytes())), words_(bytes_ / 8 + kAfter, kUntouched) {
+  SealedRecord(StagedRecord& staged, RecordKind kind, uint8_t flags = 0,
+               std::span<const uint64_t> vector = {})
+      : bytes_(static_cast<uint32_t>(staged.bytes() + vector.size_bytes())),
+        words_(bytes_ / 8 + kAfter, kUntouched) {
     const LogReservation hole{.sequence = kSequence,
                               .position = kPosition,
                               .durable = 1024,
                               .hole = data(),
-                              .bytes = bytes_};
+                              .bytes = bytes_,
+                              .vector = vector};
     staged.fill(hole, kind, kTxn, flags, kRun);
   }
   explicit SealedRecord(const std::vector<LoggedWrite>& writes) : SealedRecord(staged(writes)) {}

@@ -106,6 +106,40 @@ TEST(StagedRecord, HasTheBytesOfItsCommandForEveryLengthOfInput) {
   }
 }
 
+// The vector is found from the record's end, and is no part of the writes.
+TEST(StagedRecord, EndsWithItsVector) {
+  std::mt19937_64 random(4);
+  StagedRecord record;
+  for (uint32_t count = 0; count < 20; ++count) {
+    Writes writes;
+    for (uint32_t i = 0; i < count % 4; ++i) {
+      writes.add(WriteOp::kUpdate, WriteImage::kAfter, random_bytes(random, 100));
+    }
+    std::vector<uint64_t> vector;
+    for (uint32_t i = 0; i < count; ++i) {
+      vector.push_back(VectorWord::encode(65535 - i, (uint64_t{1} << 50) - 8 - 8 * i, i != 0));
+    }
+    record.start();
+    for (const LoggedWrite& write : writes.all) record.add(write);
+    SealedRecord one(record, RecordKind::kTransaction, 0, vector);
+    EXPECT_EQ(one.header().flags & kVector, count == 0 ? 0 : kVector);
+    EXPECT_TRUE(std::ranges::equal(vector_of(one.header()), vector));
+    append(writes.body, vector.data(), vector.size() * sizeof(uint64_t));
+    EXPECT_EQ(one.body(), writes.body);
+    EXPECT_TRUE(one.checksum_is_right());
+    EXPECT_TRUE(one.stays_in_its_hole());
+    RecordBody body(one.header());
+    uint32_t found = 0;
+    for (LoggedWrite write; body.next(&write);) ++found;
+    EXPECT_EQ(found, writes.all.size());
+    EXPECT_TRUE(body.well_formed());
+    for (uint32_t i = 0; i < count; ++i) {
+      EXPECT_EQ(VectorWord::stream(vector[i]), 65535 - i);
+      EXPECT_EQ(VectorWord::position(vector[i]), (uint64_t{1} << 50) - 8 - 8 * i);
+    }
+  }
+}
+
 using StagedRecordDeathTest = testing::Test;
 
 TEST(StagedRecordDeathTest, AHoleOfAnotherSizeOrTooManyWritesEndTheProcess) {

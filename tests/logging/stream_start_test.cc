@@ -35,14 +35,15 @@ Found find(const LogOptions& options, const Starts& starts = {}) {
   LogFiles files = find_log_files(options.directories);
   files.starts = starts;
   Found found;
-  std::vector<std::vector<std::pair<uint64_t, RecordHeader>>> records(files.paths.size());
+  std::vector<std::vector<std::pair<uint64_t, const RecordHeader*>>> records(files.paths.size());
+  std::vector<LogMemory> memory;  // of the records
   for (size_t s = 0; s < files.paths.size(); ++s) {
     LogReader reader(files.paths[s], files.start(s));
     EXPECT_EQ(reader.error(), "");
-    RecordBatch batch;
-    while (reader.next(&batch)) {
+    for (RecordBatch batch; reader.next(&batch);) {
+      memory.push_back(batch.memory);
       for (size_t i = 0; i < batch.records.size(); ++i) {
-        records[s].emplace_back(batch.positions[i], *batch.records[i]);
+        records[s].emplace_back(batch.positions[i], batch.records[i]);
       }
     }
     found.tails.push_back(reader.tail());
@@ -51,8 +52,8 @@ Found find(const LogOptions& options, const Starts& starts = {}) {
   found.cut = rule.cut(found.tails);
   for (uint32_t s = 0; s < records.size(); ++s) {
     for (const auto& [position, header] : records[s]) {
-      if (position + header.bytes <= found.cut.bytes[s] && rule.survives(header, found.cut)) {
-        found.surviving.push_back({s, position, header.sequence});
+      if (position + header->bytes <= found.cut.bytes[s] && rule.survives(*header, found.cut)) {
+        found.surviving.push_back({s, position, header->sequence});
       }
     }
   }

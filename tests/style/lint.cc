@@ -51,7 +51,7 @@ const std::vector<Room>& rooms() {
         "logging/format/manifest_file.h", "logging/format/segments.h"}},
       {"cc/",
        {"cc/", "engine/", "platform/", "logging/log_scheme.h", "logging/read_stamps.h",
-        "logging/format/record.h", "logging/format/range_image.h",
+        "logging/row_vectors.h", "logging/format/record.h", "logging/format/range_image.h",
         "logging/format/staged_record.h"}},
       {"logging/", {"logging/", "platform/"}},
       {"workloads/log_insert/",

@@ -51,10 +51,9 @@
 
 #include "logging/scheme_registry.h"
 #include "logging/schemes/aether/aether_buffer.h"
-#include "logging/schemes/aether/dependency_queue.h"
+#include "logging/schemes/aether/dependency_scheme.h"
 #include "logging/schemes/aether/gsn_clock.h"
 #include "logging/schemes/aether/tails.h"
-#include "logging/schemes/common/multi_stream_scheme.h"
 #include "platform/random.h"
 
 namespace logjam {
@@ -63,10 +62,10 @@ namespace {
 enum class Placement : uint8_t { kSocket, kRandom };
 
 template <Placement placement>
-class Dlog final : public MultiStreamScheme {
+class Dlog final : public DependencyScheme {
  public:
   explicit Dlog(const LogConfig& config)
-      : MultiStreamScheme(config, Flush::kByPolicy, kWriters), workers_(config.workers) {
+      : DependencyScheme(config, kWriters), workers_(config.workers) {
     if (streams() > 1) sync_bytes_ = watermark_body_bytes();
     for (uint32_t s = 0; s < streams(); ++s) {
       logs_.push_back(std::make_unique<SocketLog>(config, stream(s)));
@@ -77,7 +76,6 @@ class Dlog final : public MultiStreamScheme {
       me.home = placement == Placement::kSocket ? config.socket_of(worker) : pick_log(me);
       me.tails.resize(streams());
       me.goal.resize(streams());
-      me.queue = std::make_unique<DependencyQueue>(streams());
     }
   }
 
@@ -104,9 +102,9 @@ class Dlog final : public MultiStreamScheme {
   CommitPoint publish(uint32_t worker, const LogReservation& reservation,
                       RecordRole role) override {
     WorkerState& me = workers_[worker];
-    const CommitPoint point =
-        commits(role) ? CommitPoint::in_dependency_queue(worker, me.queue->push(me.tails, me.bound))
-                      : CommitPoint::in_stream(me.home, me.tails[me.home]);
+    const CommitPoint point = commits(role) ? CommitPoint::in_dependency_queue(
+                                                  worker, queue(worker).push(me.tails, me.bound))
+                                            : CommitPoint::in_stream(me.home, me.tails[me.home]);
     logs_[reservation.stream]->buffer.publish(worker, me.bytes, role);
     if (me.commits && placement == Placement::kRandom) me.home = pick_log(me);
     return point;
@@ -114,35 +112,12 @@ class Dlog final : public MultiStreamScheme {
 
   CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
     WorkerState& me = workers_[worker];
-    if (deps.max_read <= me.queue->bound()) return {};
+    if (deps.max_read <= queue(worker).bound()) return {};
     const uint64_t bound = load_tails(logs_, me.goal);
-    return CommitPoint::in_dependency_queue(worker, me.queue->push(me.goal, bound));
-  }
-
-  bool is_durable(const CommitPoint& point) const override {
-    const auto durable = [&](uint32_t s) { return stream(s).durable(); };
-    switch (point.scope) {
-      case CommitPoint::Scope::kStream:
-        return point.sequence <= durable(point.index);
-      case CommitPoint::Scope::kDependencies:
-        return workers_[point.index].queue->met(point.sequence, durable);
-      default:
-        return true;
-    }
+    return CommitPoint::in_dependency_queue(worker, queue(worker).push(me.goal, bound));
   }
 
   uint32_t home(uint32_t worker) const override { return workers_[worker].home; }
-
-  void wait_durable(uint32_t worker, const CommitPoint& point) override {
-    if (point.scope != CommitPoint::Scope::kDependencies) {
-      return MultiStreamScheme::wait_durable(worker, point);
-    }
-    std::vector<uint64_t>& goal = workers_[worker].goal;
-    while (!is_durable(point)) {
-      workers_[point.index].queue->tails_of(point.sequence, goal);
-      wait_for_each(worker, [&](uint32_t s) { return CommitPoint::in_stream(s, goal[s]); });
-    }
-  }
 
   Counters counters() const override {
     Counters all = MultiStreamScheme::counters();
@@ -173,9 +148,8 @@ class Dlog final : public MultiStreamScheme {
     std::vector<uint64_t> tails;
     uint64_t bound = 0;
 
-    std::vector<uint64_t> goal;  // the tails that the worker waits for
-    std::unique_ptr<DependencyQueue> queue;
-    platform::Counter syncs;  // how many sync records the worker wrote
+    std::vector<uint64_t> goal;  // the tails of a transaction that wrote nothing
+    platform::Counter syncs;     // how many sync records the worker wrote
   };
 
   uint64_t filled(uint32_t index) override { return logs_[index]->buffer.filled(); }

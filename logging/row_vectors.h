@@ -1,0 +1,68 @@
+// The LSN vectors of rows (Taurus, VLDB 2020): for each log stream the position up to which the
+// stream must be durable before what the row holds is safe. Vectors are for schemes in which a
+// transaction waits for the records that it depends on, and for no others.
+//
+// A transaction gathers the vectors of the rows that it reads and overwrites: for each stream, the
+// largest position. The scheme adds the end of the transaction's own record, and the result becomes
+// the vector of the rows that it changes.
+//
+// The vector is not in the tuple, because a tuple has one word for its last writer, and a vector in
+// each tuple would cost all schemes memory. As read stamps do (read_stamps.h), vectors lie in a
+// table of their own, at the hash of the tuple's address. Tuples that share a cell get vectors that
+// are larger than they need. So a transaction may wait for a record that it does not depend on, and
+// it never misses one.
+//
+// Protocol. A writer raises the vectors of its rows after it has its place in the log, and before
+// it stores the rows' versions (release). Who reads a row loads its version (acquire), and gathers
+// after that. So it finds the vector of that version's writer, or a larger one. A blind writer
+// gathers while it holds the rows' locks. An entry only grows, by read-modify-writes, so entries of
+// different writers need not be read together, and all accesses are relaxed. Any thread may call
+// the functions.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "platform/atomic.h"
+
+namespace logjam {
+
+class RowVectors {
+ public:
+  explicit RowVectors(uint32_t streams)
+      : streams_(streams), entries_((size_t{1} << kCellBits) * streams) {}
+
+  // Returns how many entries a vector has: one for each stream.
+  uint32_t streams() const { return streams_; }
+
+  // Raises each entry of `vector` to that of the tuple's vector, or to a larger position.
+  void gather(const void* tuple, std::span<uint64_t> vector) const {
+    const auto* cell = &entries_[first(tuple)];
+    for (uint32_t s = 0; s < streams_; ++s) {
+      vector[s] = std::max(vector[s], cell[s].load(platform::memory_order_relaxed));
+    }
+  }
+  // Raises each entry of the tuple's vector to at least that of `vector`.
+  void raise(const void* tuple, std::span<const uint64_t> vector) {
+    auto* cell = &entries_[first(tuple)];
+    for (uint32_t s = 0; s < streams_; ++s) {
+      platform::atomic_max(cell[s], vector[s], platform::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static constexpr int kCellBits = 16;
+
+  size_t first(const void* tuple) const {
+    const size_t cell = reinterpret_cast<uintptr_t>(tuple) * 0x9e3779b97f4a7c15 >> (64 - kCellBits);
+    return cell * streams_;
+  }
+
+  const uint32_t streams_;
+  std::vector<platform::atomic<uint64_t>> entries_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,79 @@
+// The anchors of one log (taurus.cc): watermark records that say how far the other logs were
+// durable, so that the vectors of later records in this log need not say so.
+//
+// An anchor's positions are the ends of the logs as an earlier look saw them, if they are durable
+// now. A durable position itself may be in the middle of a record, which a crash tears.
+//
+// Protocol.
+//   position_  by log, what the last anchor says. Stored (release) under `lock_`, after the anchor
+//              has its place in the log. A worker loads it (acquire) before it takes its own place.
+//              So the anchor lies before the worker's record.
+//   lock_      a try lock, which a worker holds from begin() to finish(). It guards `ends_` and
+//              `next_positions_`.
+//   due_       stored under the lock; a hint.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "platform/atomic.h"
+#include "platform/spin.h"
+
+namespace logjam {
+
+class Anchors {
+ public:
+  // Makes those of log `own` of `logs`. An anchor has `bytes`.
+  Anchors(uint32_t own, uint32_t logs, uint32_t bytes)
+      : own_(own), bytes_(bytes), position_(logs), ends_(logs), next_positions_(logs) {}
+
+  // Returns the position of log `s` in the last anchor. Any thread may call it.
+  uint64_t position(uint32_t s) const { return position_[s].load(platform::memory_order_acquire); }
+
+  // Returns whether the caller must append an anchor with its next record, and call finish(). That
+  // is so if the log has grown enough, and the anchor would say more than the last one. `end_of(s)`
+  // returns the end of log s, and `durable(s)` up to where log s is durable. Any worker may call
+  // it.
+  template <class EndOf, class Durable>
+  bool begin(const EndOf& end_of, const Durable& durable) {
+    if (ends_.size() == 1) return false;
+    const uint64_t end = end_of(own_);
+    if (end < due_.load(platform::memory_order_relaxed) || !lock_.try_lock()) return false;
+    bool says_more = false;
+    for (uint32_t s = 0; s < ends_.size(); ++s) {
+      if (s == own_ || ends_[s] > durable(s)) continue;
+      says_more = says_more || ends_[s] > next_positions_[s];
+      next_positions_[s] = std::exchange(ends_[s], end_of(s));
+    }
+    if (says_more) return true;
+    due_.store(end + kLookEvery * bytes_, platform::memory_order_relaxed);
+    lock_.unlock();
+    return false;
+  }
+  // Calls `write(positions)`, which writes the anchor at its place `place` in the log. Called by
+  // the worker whose begin() returned true.
+  template <class Write>
+  void finish(uint64_t place, const Write& write) {
+    next_positions_[own_] = place;
+    write(next_positions_);
+    for (uint32_t s = 0; s < ends_.size(); ++s) {
+      if (s != own_) position_[s].store(next_positions_[s], platform::memory_order_release);
+    }
+    due_.store(place + kAnchorEvery * bytes_, platform::memory_order_relaxed);
+    lock_.unlock();
+  }
+
+ private:
+  // In lengths of an anchor: how much the log grows from one anchor to the next; and from one look
+  // whether an anchor would say more to the next look.
+  static constexpr uint64_t kAnchorEvery = 64, kLookEvery = 16;
+
+  const uint32_t own_, bytes_;
+  std::vector<platform::atomic<uint64_t>> position_;
+  platform::atomic<uint64_t> due_{0};
+  platform::SpinLock lock_;
+  std::vector<uint64_t> ends_, next_positions_;
+};
+
+}  // namespace logjam

@@ -1,0 +1,221 @@
+// `taurus`: several logs, and an LSN vector for each transaction, which says how far each log must
+// be durable before the transaction is safe (Xia et al., Taurus, VLDB 2020). A transaction waits
+// for the records that it depends on, and not for all that has a smaller number. There is a log for
+// each device, and the workers are dealt to the logs in turn. The buffers are Aether's CD.
+//
+// Sequence number (GSN). Larger than what the transaction reads and overwrites, and than the clock
+// of its log. The paper has no such number, and replays records in an order that their vectors
+// allow. Here the last writer wins by GSN in any order of replay, because numbers grow along
+// overwrites (R3).
+//
+// Vector. V(T) has for each log a record's end. It is the largest, log by log, of the vectors of
+// the rows that T reads and overwrites (logging/row_vectors.h); in T's own log it is the end of
+// T's record. The rows that T changes get V(T). So V(T) is at least V(D) of each transaction D that
+// T depends on, and by induction it covers all records that T depends on through others.
+//
+// Log. T's record carries V(T) without what follows from T's place:
+//   * the position in T's own log: records there lie before T's;
+//   * positions up to T's log's *anchor*. An anchor is a watermark record with a record's end in
+//     each other log, up to which that log was durable. T relies on those before its own record.
+// This is the paper's compression. Most vectors are empty then.
+//
+// Safe when every log is durable up to V(T). Then T's record is durable, and what V(T) covers (R1).
+// Positions that are durable when T publishes count as met, so a transaction that depends on
+// nothing unsafe elsewhere waits for its own log alone. The others wait in their worker's
+// dependency queue, in their order, as in the paper: for the largest vector so far. A transaction
+// that wrote nothing has the same rules, without a record. A caller that has not gathered a vector
+// (a checkpoint) gets the ends of all logs, which are beyond the end of each record that it can
+// have seen.
+//
+// Cut. A record is used if its vector is met, and all anchors before it are (met_vectors() in
+// logging/recovery_rule.h has the proof of R4). The positions of an acknowledged transaction were
+// durable, so its vector is met after a crash (R1). Its records are in one log, and count with its
+// commit record, which has the vector (R2). With one log all vectors are empty.
+//
+// Idle logs stall no other log (R5): a vector has no position beyond a log's last record. The
+// record up to there is flushed by its log's flusher, or by a worker that waits for it. A worker
+// that is descheduled between reserve and publish stalls later workers of its log (aether.cc), and
+// in other logs those that depend on its record, or on a later one of that log.
+//
+// A worker that commits appends an anchor before its record, in the same hole, when its log has
+// grown enough since the last one (anchors.h).
+//
+// Protocol. A position in a vector is visible with the version of the row (row_vectors.h). The end
+// of a log is loaded (acquire) after the versions that it must cover. A worker takes its vector and
+// looks at its log's anchors before it takes its place. Only its worker uses the plain fields of a
+// WorkerState.
+#include <algorithm>
+
+#include "logging/row_vectors.h"
+#include "logging/scheme_registry.h"
+#include "logging/schemes/aether/aether_buffer.h"
+#include "logging/schemes/aether/dependency_scheme.h"
+#include "logging/schemes/aether/gsn_clock.h"
+#include "logging/schemes/taurus/anchors.h"
+
+namespace logjam {
+namespace {
+
+using Vector = std::vector<uint64_t>;  // by log
+
+class Taurus final : public DependencyScheme {
+ public:
+  explicit Taurus(const LogConfig& config)
+      : DependencyScheme(config), vectors_(streams()), workers_(config.workers) {
+    for (uint32_t s = 0; s < streams(); ++s) {
+      logs_.push_back(std::make_unique<VectorLog>(config, *this, s));
+    }
+    for (uint32_t worker = 0; worker < config.workers; ++worker) {
+      workers_[worker].vector.resize(streams());
+      workers_[worker].goal.resize(streams());
+    }
+  }
+
+  RowVectors* row_vectors() override { return &vectors_; }
+
+  uint64_t max_record_bytes() const override {
+    return MultiStreamScheme::max_record_bytes() - watermark_body_bytes() -
+           streams() * sizeof(uint64_t);
+  }
+
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    WorkerState& me = workers_[worker];
+    const uint32_t own = home(worker);
+    VectorLog& log = *logs_[own];
+    me.words.clear();
+    bool anchors = false;
+    if (deps.commits) {
+      take_vector(me, deps);
+      encode_vector(me, own);
+      anchors = log.anchors.begin([&](uint32_t s) { return end_of(s); },
+                                  [&](uint32_t s) { return stream(s).durable(); });
+    }
+    const uint32_t before = anchors ? watermark_body_bytes() : 0;
+    bytes += static_cast<uint32_t>(me.words.size() * sizeof(uint64_t));
+    me.bytes = before + bytes;
+    const auto [begin, waited] = log.buffer.reserve(worker, me.bytes);
+    const uint64_t gsn = log.clock.next(std::max(deps.max_read, deps.max_overwritten));
+    if (anchors) {
+      log.anchors.finish(begin, [&](const Vector& positions) {
+        write_watermark_body(own, begin, gsn, positions);
+        count_watermark();
+      });
+    }
+    me.vector[own] = begin + me.bytes;
+    if (deps.commits && deps.vector != nullptr) deps.vector[own] = me.vector[own];
+    LogReservation hole = reservation(own, begin + before, bytes, gsn, waited);
+    hole.vector = me.words;
+    return hole;
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    WorkerState& me = workers_[worker];
+    const CommitPoint point =
+        commits(role)
+            ? point_of(worker)
+            : CommitPoint::in_stream(reservation.stream, me.vector[reservation.stream], kOwnLog);
+    logs_[reservation.stream]->buffer.publish(worker, me.bytes, role);
+    return point;
+  }
+
+  CommitPoint commit_read_only(uint32_t worker, const Dependencies& deps) override {
+    take_vector(workers_[worker], deps);
+    return point_of(worker);
+  }
+
+  Counters counters() const override {
+    Counters all = MultiStreamScheme::counters();
+    for (const auto& log : logs_) all.add(log->buffer.counters());
+    const auto sum = [&](platform::Counter WorkerState::*counter) {
+      return static_cast<double>(
+          workers_.sum([&](const WorkerState& one) { return (one.*counter).value(); }));
+    };
+    all.add({{"remote_waits", sum(&WorkerState::remote_waits)},
+             {"vector_bytes", sum(&WorkerState::entries) * sizeof(uint64_t),
+              sum(&WorkerState::commits)}});
+    return all;
+  }
+
+ private:
+  // The queues of a worker's commit points.
+  static constexpr uint8_t kOwnLog = 1;  // the other one is DependencyQueue's
+
+  struct VectorLog {
+    VectorLog(const LogConfig& config, const Taurus& all, uint32_t index)
+        : buffer(config, Consolidate::kTogether, all.stream(index)),
+          anchors(index, all.streams(), all.watermark_body_bytes()) {}
+
+    AetherBuffer<ReleaseInOrder> buffer;
+    GsnClock clock;
+    Anchors anchors;
+  };
+  struct WorkerState {
+    // The next three are valid between reserve() and publish().
+    Vector vector;
+    Vector words;  // those of the vector's entries that the record carries
+    uint32_t bytes = 0;
+
+    Vector goal;  // the largest vector that was pushed
+    platform::Counter commits, entries, remote_waits;
+  };
+
+  uint64_t filled(uint32_t index) override { return logs_[index]->buffer.filled(); }
+  // Returns the end of log `s`: all places that were taken lie before it.
+  uint64_t end_of(uint32_t s) const { return logs_[s]->buffer.reserved(); }
+
+  // Notes the vector of what the transaction depends on.
+  void take_vector(WorkerState& me, const Dependencies& deps) const {
+    const bool depends = std::max(deps.max_read, deps.max_overwritten) != 0;
+    for (uint32_t s = 0; s < streams(); ++s) {
+      me.vector[s] = deps.vector != nullptr ? deps.vector[s] : depends ? end_of(s) : 0;
+    }
+  }
+  // Encodes what the record of a transaction in log `own` must carry of its vector.
+  void encode_vector(WorkerState& me, uint32_t own) const {
+    me.commits.add();
+    for (uint32_t s = 0; s < streams(); ++s) {
+      if (s == own || me.vector[s] <= logs_[own]->anchors.position(s)) continue;
+      me.words.push_back(VectorWord::encode(s, me.vector[s], !me.words.empty()));
+      me.entries.add();
+    }
+  }
+  // Returns the commit point of the worker's transaction, which waits for its vector.
+  CommitPoint point_of(uint32_t worker) {
+    WorkerState& me = workers_[worker];
+    const uint32_t own = home(worker);
+    bool remote = false;
+    for (uint32_t s = 0; s < streams(); ++s) {
+      remote = remote || (s != own && me.vector[s] > stream(s).durable());
+    }
+    if (!remote) return CommitPoint::in_stream(own, me.vector[own], kOwnLog);
+    me.remote_waits.add();
+    for (uint32_t s = 0; s < streams(); ++s) me.goal[s] = std::max(me.goal[s], me.vector[s]);
+    return CommitPoint::in_dependency_queue(worker, queue(worker).push(me.goal, 0));
+  }
+
+  RowVectors vectors_;
+  std::vector<std::unique_ptr<VectorLog>> logs_;
+  WorkerStates<WorkerState> workers_;
+};
+
+const SchemeRegistration registration({
+    .name = "taurus",
+    .differs = "values alone; a number orders writes, and replay follows it; buffers are Aether's; "
+               "vectors of rows lie in a table at a hash, without an eviction; readers leave no "
+               "vector, which values do not need",
+    .streams = "1 per device",
+    .buffer = "aether-cd's in each",
+    .sequence = "GSN: over reads, overwrites, log",
+    .flushed_by = "leader or daemon each",
+    .safe_when = "every log durable up to its LSN vector",
+    .cut = "by record: its LSN vector is met",
+    .source = "Xia et al. 2020",
+    .recovery = met_vectors(),
+    .stream_count = stream_per_directory,
+    .construct = construct<Taurus>,
+    .check_flags = check_aether_flags,
+});
+
+}  // namespace
+}  // namespace logjam
