@@ -40,8 +40,8 @@ DEFINE_bool(verify, true, "run the workload's own checks afterwards");
 namespace logjam {
 namespace {
 
-// A check holds a scheme to what it acknowledges although it is unsafe: so its published rule shows
-// what it loses.
+// Holds a scheme to what it acknowledges although it is unsafe: a check then shows what its
+// published rule loses.
 const platform::TestValue judged_unsafe("judge_unsafe");
 
 void stop_on_signals() {
@@ -101,7 +101,7 @@ class Steps {
 
   std::optional<Continued> continued_;
   Settings settings_;
-  std::string excused_;  // why a check excuses lost acknowledgements if `judged_unsafe` is set
+  std::string excused_;                   // why a check excuses lost acknowledgements, or empty
   std::vector<std::string> directories_;  // --wal_dir: those of the log, not of the run
   CheckpointOptions checkpoints_;
   std::unique_ptr<Workload> workload_;
@@ -129,6 +129,7 @@ void Steps::settle() {
   excused_ = settings_.unsafe;
   const std::string unsafe = settings_.scheme->unsafe();
   if (!unsafe.empty()) platform::append_part(&settings_.unsafe, ", ", unsafe);
+  if (judged_unsafe.get() == 0) excused_ = settings_.unsafe;
 }
 
 void Steps::choose_worker_class() {
@@ -159,9 +160,7 @@ void Steps::open() {
     workload_->start_history(settings_.run.threads, {.log = header.log,
                                                      .ordinal = header.ordinal,
                                                      .after = continued_ ? continued_->after() : 0,
-                                                     .unsafe = judged_unsafe.get() != 0
-                                                                   ? excused_
-                                                                   : settings_.unsafe});
+                                                     .unsafe = excused_});
   };
   settings_.log.replaced = [this] { workload_->keep_history(); };
   log_.emplace(settings_.log);

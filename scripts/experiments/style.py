@@ -31,7 +31,7 @@ SCHEMES = {
     "poplar": ("green", "D"), "silo": ("orange", "^"), "nvmd": ("purple", "v"),
     "nvlog": ("brown", "P"), "pwal": ("vermillion", "s"),
     "border-collie": ("navy", "o"), "border-collie-d": ("olive", "X"), "rfa": ("sky", "*"), "taurus": ("brown", "v"),
-    "fasterlog": ("wine", "s"), "ermia": ("olive", "^"), "autonomous": ("brown", "o"),
+    "fasterlog": ("wine", "s"), "ermia": ("olive", "^"), "autonomous": ("purple", "o"),
 }
 # A figure of very many schemes has a panel for each of these.
 FAMILIES = {
