@@ -74,6 +74,8 @@ OTHERWISE = (
      "`make test` runs these tests: the filter must find one"),
     (r"proof/corruptions\.py", _options_are_known,
      "a minute, and `make test` runs fewer of them: its options must be known"),
+    (r"scripts/products\.sh", _is_executable,
+     "a quarter of an hour, with servers that it installs: it must be executable"),
     (r"proof/judge_\w+\.py", _options_are_known,
      "minutes, with programs that are not Debian's: its options must be known"),
 )

@@ -11,6 +11,7 @@
 
 #include "engine/run/benchmark_threads.h"
 #include "engine/run/commit_pipeline.h"
+#include "logging/format/record_writer.h"
 #include "logging/format/staged_record.h"
 #include "platform/clock.h"
 #include "platform/copy.h"
@@ -111,6 +112,8 @@ class alignas(platform::kCacheLine) Inserter {
       record_.fill(reservation, kind, uint64_t{id_} << 48 | inserted_, 0, options_.run);
     } else {
       platform::copy(options_.local ? own_.data() : reservation.hole, source_.data(), bytes);
+      // The thread that places a record asks for its length.
+      if (reservation.position == kPlacedLater) RecordWriter(reservation, RecordKind::kVoid, 0);
     }
     const CommitPoint point =
         log_.publish(id_, reservation, commits ? RecordRole::kCommit : RecordRole::kPart);
