@@ -96,8 +96,8 @@ class Taurus final : public DependencyScheme {
     const auto [begin, waited] = log.buffer.reserve(worker, me.bytes);
     const uint64_t gsn = log.clock.next(std::max(deps.max_read, deps.max_overwritten));
     if (anchors) {
-      log.anchors.finish(begin, [&](const Vector& positions) {
-        write_watermark_body(own, begin, gsn, positions);
+      log.anchors.finish(begin, [&, at = begin](const Vector& positions) {
+        write_watermark_body(own, at, gsn, positions);
         count_watermark();
       });
     }
