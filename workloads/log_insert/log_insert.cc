@@ -11,7 +11,6 @@
 
 #include "engine/run/benchmark_threads.h"
 #include "engine/run/commit_pipeline.h"
-#include "logging/format/record_writer.h"
 #include "logging/format/staged_record.h"
 #include "platform/clock.h"
 #include "platform/copy.h"
