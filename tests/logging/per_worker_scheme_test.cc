@@ -1,6 +1,6 @@
-// NV-Logging and NVM-D: sequence numbers, which transactions wait for which, and the cut. Each test
-// but the last runs on one thread, without flushers, and calls flush(), so the test decides the
-// interleaving.
+// NV-Logging, NVM-D and Border-Collie's decentralized variant: sequence numbers, which transactions
+// wait for which, and the cut. Each test but the last runs on one thread, without flushers, and
+// calls flush(), so the test decides the interleaving.
 #include "logging/schemes/nvm/per_worker_scheme.h"
 
 #include <atomic>
@@ -71,6 +71,15 @@ TEST_F(PerWorkerSchemeTest, NvmdNumbersExceedDependenciesAndTheWorkersLastNumber
   EXPECT_EQ(publish(1, {.max_read = 5, .reads = true}).sequence, 6u);
   EXPECT_EQ(publish(1, {.max_overwritten = 4}).sequence, 7u);
   EXPECT_EQ(publish(2, {.max_war = 7}).sequence, 8u);
+}
+
+// A dependency that is ahead of the clock comes from another socket, or from a hasty log.
+TEST_F(PerWorkerSchemeTest, BorderCollieStampsExceedWhatIsAheadOfTheClock) {
+  open("border-collie-d", "sync");
+  const uint64_t ahead = platform::ticks() + (uint64_t{1} << 50);
+  EXPECT_EQ(publish(0, {.max_read = ahead, .reads = true}).sequence, ahead + 1);
+  EXPECT_EQ(publish(0, {}).sequence, ahead + 2) << "the worker's last number";
+  EXPECT_EQ(publish(1, {.max_overwritten = ahead + 2}).sequence, ahead + 3);
 }
 
 TEST_F(PerWorkerSchemeTest, NvmdWaitsForSmallerNumbersOfAllWorkersAndAWatermark) {

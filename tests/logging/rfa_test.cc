@@ -157,6 +157,18 @@ TEST_F(RfaTest, AllRecordsOfATransactionCarryTheSameFlag) {
   EXPECT_TRUE(of_one_log(publish(0, reads_remote(remote))));
 }
 
+TEST_F(RfaTest, AllRecordsOfAClosedTransactionSaySo) {
+  Dependencies part;
+  part.commits = false;
+  const LogReservation begin = scheme().reserve(0, part, 64);
+  fill_record(begin, log_->run(), 99);
+  scheme().publish(0, begin, RecordRole::kPart);
+  const LogReservation commit = scheme().reserve(0, {}, 64);
+  EXPECT_EQ(begin.flags, kClosed);
+  EXPECT_EQ(commit.flags, kClosed);
+  fill(0, commit);
+}
+
 TEST_F(RfaTest, OneLogHasNoRemoteTransactions) {
   options_ = log_options_of_many(*find_scheme("rfa"), directory_, "sync", 4, 1);
   open();

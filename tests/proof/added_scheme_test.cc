@@ -66,7 +66,8 @@ void replace_only(const char* pattern, const std::string& code, std::string* tex
 class CrashOfAnAddedScheme : public testing::Test {
  protected:
   // Follows the walk's steps 1 and 2 in a copy of the tree, and builds the program. The copy keeps
-  // the objects that are built already, so one file is compiled.
+  // the objects that are built already, and the flags that they were built with, so one file is
+  // compiled.
   void SetUp() override {
     const std::vector<std::string> walk =
         code_blocks("CONTRIBUTING.md", "## Add a scheme: a newcomer's walk");
@@ -76,8 +77,8 @@ class CrashOfAnAddedScheme : public testing::Test {
     const std::string rooms = "platform sim logging engine cc workloads proof cli";
     const Ended copied =
         shell("{ cd '" + root().string() + "' && cp -a Makefile " + rooms + " '" + tree_.path() +
-              "' && mkdir '" + tree_.path_of(name) + "' && cd '" + build.string() + "' && cp -a " +
-              rooms + " '" + tree_.path_of(name) + "'; } 2>&1");
+              "' && mkdir '" + tree_.path_of(name) + "' && cd '" + build.string() +
+              "' && cp -a flags " + rooms + " '" + tree_.path_of(name) + "'; } 2>&1");
     ASSERT_EQ(copied.status, 0) << copied.output;
     ASSERT_EQ(shell("cd '" + tree_.path() + "' && " + walk[0]).status, 0) << walk[0];
 
