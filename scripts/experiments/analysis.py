@@ -245,12 +245,35 @@ class Measured:
         except NotMeasured:
             return None
 
+    def _allows(self, where, point):
+        """Returns whether an expression of columns holds for the medians of a point."""
+        try:
+            medians = {name: self._median(name, point)
+                       for name in compile(where, self.experiment.where, "eval").co_names}
+            return self._evaluated(where, "table.best", **medians)
+        except NotMeasured:
+            return False
+
+    def _table_points(self):
+        """Returns the points of the table: all, or of those that differ only in the axis `over` the
+        one with the most `of`, if `where` holds for it."""
+        if not self.experiment.best:
+            return self.points()
+        of, over, where = (self.experiment.best[name] for name in ("of", "over", "where"))
+        groups = {}
+        for point in self.points():
+            groups.setdefault(tuple(item for item in point.items() if item[0] != over),
+                              []).append(point)
+        return [max((point for point in points if self._allows(where, point)),
+                    key=lambda point: self._median(of, point), default={**dict(axes), over: "none"})
+                for axes, points in groups.items()]
+
     def table(self):
         """Returns a DataFrame: the axes, the medians of the table's columns and the ratios of each
         point, and how far the rounds of the first column spread, in percent of the median."""
         import pandas  # takes half a second to load
         lines = []
-        for point in self.points():
+        for point in self._table_points():
             line = {axis: point.get(axis, "") for axis in self.experiment.axis_names()}
             for column in (*self.experiment.table_columns, *self.experiment.ratios):
                 try:

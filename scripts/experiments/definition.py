@@ -25,6 +25,7 @@ GRID_FIELDS = {"command", "flags", "axes", "prepare", "prepare_axes"}
 SIZE_FIELDS = {"rounds", "seconds", "warmup", "axes", "flags", "prepare"}
 CHECK_FIELDS = {"quotes", "says", "holds", "ours", "published", "band", "shape", "because",
                 "device_bound", "needs_cores"}
+BEST_FIELDS = {"of", "over", "where"}
 CHANGE_FIELDS = {"day", "was", "now", "why"}  # of a check or a setting
 CAUSES = ("model", "machine", "implementation", "setting", "paper")
 SIMULATED_FIELDS = {"machine", "here", "why", "number", "grid", "quick", *SIZE_FIELDS - {"prepare"}}
@@ -149,6 +150,7 @@ class Experiment:
         self.columns = fields.get("columns", {})
         self.table_columns = fields.get("table", {}).get("columns", [])
         self.ratios = fields.get("table", {}).get("ratios", {})
+        self.best = fields.get("table", {}).get("best", {})
         self.plot = fields.get("plot", {})
         self.published_points = fields.get("published_points", [])
         self.number = fields.get("number", {})
@@ -168,6 +170,10 @@ class Experiment:
                                                          f"{', '.join(CAUSES)}")
         for check in self.checks:
             self._refuse_bad_check(check)
+        self._refuse_if(self.best and set(self.best) != BEST_FIELDS,
+                        f"has a table.best without {', '.join(sorted(BEST_FIELDS))}")
+        self._refuse_if(self.best and self.best["over"] not in self.axis_names(),
+                        f"has a table.best over {self.best.get('over')}, which is no axis")
         kind = self.plot.get("kind", "lines")
         self._refuse_if(kind not in PLOTS, f"has a plot of kind {kind}; there are {PLOTS}")
 

@@ -49,6 +49,20 @@ class MeasuredRows(unittest.TestCase):
         self.assertEqual(found.value("x", log="eleda"), 2)
         self.assertEqual(found.low_high("x", log="eleda"), (1, 4))
 
+    def test_the_table_can_have_the_best_point_of_an_axis_that_is_allowed(self):
+        best = {"of": "tps", "over": "threads", "where": "tps <= 30"}
+        rows = [row(1, value, log=log, threads=threads)
+                for log, values in (("centr", (10, 30, 40)), ("eleda", (31, 32, 33)))
+                for threads, value in enumerate(values, 1)]
+        found = measured(rows, grid=[{"axes": {"log": ["centr", "eleda"], "threads": [1, 2, 3]}}],
+                         table={"columns": ["tps"], "best": best})
+        self.assertEqual(found.table().fillna("-").values.tolist(),
+                         [["centr", "2", 30], ["eleda", "none", "-"]])
+        with self.assertRaisesRegex(Refused, "table.best over cores, which is no axis"):
+            experiment(table={"best": {**best, "over": "cores"}})
+        with self.assertRaisesRegex(Refused, "table.best without of, over, where"):
+            experiment(table={"best": {"of": "tps"}})
+
     def test_no_check_looks_at_a_simulated_row_that_is_unsteady(self):
         def judged(machine, *unsteady):
             rows = [{**row(number, 10, log="centr"), "machine": machine, "unsteady": why}
