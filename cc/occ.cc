@@ -27,6 +27,7 @@
 
 #include "cc/transaction_base.h"
 #include "platform/back_off.h"
+#include "platform/clock.h"
 #include "platform/racy_copy.h"
 
 namespace logjam {
@@ -110,6 +111,7 @@ class Occ final : public TransactionBase<Occ> {
   // The bound on every wait, in rounds of SpinWait. A commit in progress ends within microseconds
   // if its worker has a core.
   static constexpr uint32_t kMaxRounds = 400;
+  static constexpr uint64_t kSleepNs = 20'000;
 
   static bool try_load(const Tuple& tuple, uint32_t bytes, std::byte* copy, Version* version) {
     *version = tuple.load_version();
@@ -167,7 +169,11 @@ bool Occ::spin_until(const Tuple& tuple, const Try& attempt) {
     wait.once();
     if (attempt()) return true;
     if (tuple.load_version().removed()) break;
-    if (wait.waits_longest() && context_.acknowledge_durable) context_.acknowledge_durable();
+    if (!wait.waits_longest()) continue;
+    if (context_.acknowledge_durable) context_.acknowledge_durable();
+    // A lock that is held until a flush ends is worth a sleep. With more workers than cores, those
+    // that only yield to each other keep the threads that end the flush off the cores.
+    if (!context_.options.early_lock_release) platform::sleep_ns(kSleepNs);
   }
   return fail(AbortReason::kLockBusy);
 }
