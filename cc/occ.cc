@@ -171,8 +171,8 @@ bool Occ::spin_until(const Tuple& tuple, const Try& attempt) {
     if (tuple.load_version().removed()) break;
     if (!wait.waits_longest()) continue;
     if (context_.acknowledge_durable) context_.acknowledge_durable();
-    // A lock that is held until a flush ends is worth a sleep. With more workers than cores, those
-    // that only yield to each other keep the threads that end the flush off the cores.
+    // Without early lock release, the lock may be held until a flush ends. With more workers than
+    // cores, those that only yield to each other would take the cores that the flush needs.
     if (!context_.options.early_lock_release) platform::sleep_ns(kSleepNs);
   }
   return fail(AbortReason::kLockBusy);

@@ -255,8 +255,8 @@ class Measured:
             return False
 
     def _table_points(self):
-        """Returns the points of the table: all, or of those that differ only in the axis `over` the
-        one with the most `of`, if `where` holds for it."""
+        """Returns the points of the table. These are all; with table.best, of the points that differ
+        only in the axis `over`, the one with the most `of` among those for which `where` holds."""
         if not self.experiment.best:
             return self.points()
         of, over, where = (self.experiment.best[name] for name in ("of", "over", "where"))

@@ -171,7 +171,7 @@ class Experiment:
         for check in self.checks:
             self._refuse_bad_check(check)
         self._refuse_if(self.best and set(self.best) != BEST_FIELDS,
-                        f"has a table.best without {', '.join(sorted(BEST_FIELDS))}")
+                        f"has a table.best that is not {', '.join(sorted(BEST_FIELDS))}")
         self._refuse_if(self.best and self.best["over"] not in self.axis_names(),
                         f"has a table.best over {self.best.get('over')}, which is no axis")
         kind = self.plot.get("kind", "lines")

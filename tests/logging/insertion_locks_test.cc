@@ -33,8 +33,9 @@ TEST(InsertionLocks, ALookStopsAtTheLeastPositionOfAllHolders) {
   EXPECT_EQ(log.look(), 192u);
 }
 
-// Workers 0 and 2 begin with the first of two locks. Worker 0 holds it twice for `hold`. Returns
-// whether worker 2 inserts the second time, as one does that was seen waiting the first time.
+// Makes worker 0 hold the first of two locks twice, each time for `hold`, while worker 2, which
+// begins with that lock too, inserts. Returns whether worker 2 inserts beside the lock the second
+// time: so it had to wait the first time, and has changed to the other lock.
 bool changes_its_lock(std::chrono::milliseconds hold) {
   InsertionLocks log(2, 3);
   std::atomic<int> inserted{0};

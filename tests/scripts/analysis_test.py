@@ -60,7 +60,7 @@ class MeasuredRows(unittest.TestCase):
                          [["centr", "2", 30], ["eleda", "none", "-"]])
         with self.assertRaisesRegex(Refused, "table.best over cores, which is no axis"):
             experiment(table={"best": {**best, "over": "cores"}})
-        with self.assertRaisesRegex(Refused, "table.best without of, over, where"):
+        with self.assertRaisesRegex(Refused, "table.best that is not of, over, where"):
             experiment(table={"best": {"of": "tps"}})
 
     def test_no_check_looks_at_a_simulated_row_that_is_unsteady(self):
