@@ -65,7 +65,10 @@ class MariaDb final : public SingleStreamScheme {
     return filled_.load(platform::memory_order_acquire);
   }
 
-  static constexpr uint32_t kRounds = 200;  // some pauses, and then a yield each
+  // Pauses, yields, and then sleeps of 20 ms in all: longer than 128 workers need to leave the latch
+  // (0.1 ms, simulated), and short if one of them is descheduled. With 200 rounds, which do not
+  // sleep, the writers of 128 simulated cores always gave up, and nothing became durable.
+  static constexpr uint32_t kRounds = 2000;
 
   SharedLatch latch_;
   alignas(platform::kCacheLine) platform::SpinLock position_lock_;
