@@ -65,9 +65,9 @@ class MariaDb final : public SingleStreamScheme {
     return filled_.load(platform::memory_order_acquire);
   }
 
-  // Pauses, yields, and then sleeps of 20 ms in all: longer than 128 workers need to leave the latch
-  // (0.1 ms, simulated), and short if one of them is descheduled. With 200 rounds, which do not
-  // sleep, the writers of 128 simulated cores always gave up, and nothing became durable.
+  // Pauses, yields, and then sleeps of 20 ms in all: longer than 128 workers need to leave the
+  // latch (0.1 ms, simulated), and short if one of them is descheduled. With 200 rounds, which do
+  // not sleep, the writers of 128 simulated cores always gave up, and nothing became durable.
   static constexpr uint32_t kRounds = 2000;
 
   SharedLatch latch_;
