@@ -132,6 +132,11 @@ class Simulation(OfTheSimulation):
         self.assertEqual(row["verified"], "passed")
         self.assertLess(float(row["cpu_pct"] if "cpu_pct" in row else 0), 201)
 
+    def test_128_workers_leave_a_shared_latch_for_the_writer(self):
+        row = self.row("crowd", "--cores=128", "--threads=128", "--log=mariadb", "--device=null",
+                       "--ycsb_theta=0", "--verify=false")
+        self.assertGreater(int(row["transactions"]), 0)
+
     def test_one_fence_waits_for_all_lines_that_are_written_back(self):
         path = self.directory / "written_back.csv"
 

@@ -66,8 +66,8 @@ class MariaDb final : public SingleStreamScheme {
   }
 
   // Pauses, yields, and then sleeps of 20 ms in all: longer than 128 workers need to leave the
-  // latch (0.1 ms, simulated), and short if one of them is descheduled. With 200 rounds, which do
-  // not sleep, the writers of 128 simulated cores always gave up, and nothing became durable.
+  // latch (0.2 ms at most, simulated), and short if one of them is descheduled. A writer that gives
+  // up sooner gives up each time, and nothing becomes durable.
   static constexpr uint32_t kRounds = 2000;
 
   SharedLatch latch_;
