@@ -87,7 +87,7 @@ CommitPoint CommitLog::commit_read_only(Dependencies deps) {
 //
 // The before image, and what the ranges are compared with, is the row in place. No other
 // transaction may write the row now: its tuple is locked, also while OCC has not validated yet. And
-// this transaction writes the row only after the record is published. So the tuple's version is the
+// this transaction writes the row only after the record is staged. So the tuple's version is the
 // one that the ranges change. If the private copy was made from another one, then the validation
 // fails, and the record becomes void.
 //

@@ -63,6 +63,8 @@ class CommitLog {
   // logging/read_stamps.h).
   bool stamps_reads() const { return stamps_ != nullptr; }
   void stamp_read(const Tuple& tuple) { stamps_->raise(&tuple, reservation_.sequence); }
+  // Returns whether the rows are installed and unlocked before finish(), and not after it.
+  bool fills_after_unlock() const { return traits_.fills_after_unlock; }
   // Returns the transaction's sequence number: the version of all that it writes. Called after
   // reserve() or after_validation().
   uint64_t sequence() const { return reservation_.sequence; }

@@ -3,7 +3,8 @@
 // A transaction reads without writing to shared memory. It remembers the version word of every
 // tuple, and the structure word of every index node, that its results depend on. Commit locks the
 // write set, validates that the remembered words are unchanged, draws the sequence number, logs,
-// installs the rows, and unlocks each tuple with its new version. If the log scheme asks for it
+// installs the rows, and unlocks each tuple with its new version. If the log scheme allows it
+// (LogTraits::fills_after_unlock), commit writes the record last. If the scheme asks for it
 // (NumberDrawn), commit draws the number before it validates. If the validation then fails, and the
 // number came with space in the log, the record in that space becomes void.
 //
@@ -214,12 +215,12 @@ Status Occ::commit() {
   log_.after_validation(deps_, writes_.all());
   const uint64_t sequence = log_.sequence();
   if (context_.observer != nullptr) context_.observer->serialized();
-  commit_point_ = log_.finish();
-
+  if (!log_.fills_after_unlock()) commit_point_ = log_.finish();
   install(sequence);
   report_erased(sequence);
   holds_locks_ = !context_.options.early_lock_release;
   if (!holds_locks_) release_locks();
+  if (log_.fills_after_unlock()) commit_point_ = log_.finish();
   return Status::kOk;
 }
 

@@ -75,7 +75,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     for (const Tuple* tuple : reads_) log_.stamp_read(*tuple);
     const uint64_t sequence = log_.sequence();
     if (context_.observer != nullptr) context_.observer->serialized();
-    commit_point_ = log_.finish();
+    if (!log_.fills_after_unlock()) commit_point_ = log_.finish();
     for (const Write& write : writes_.all()) install(write, sequence);
     Base::report_erased(sequence);
     holds_locks_ = !context_.options.early_lock_release;
@@ -85,6 +85,7 @@ class TwoPhaseLocking final : public TransactionBase<TwoPhaseLocking<policy>> {
     } else if (!context_.options.keep_read_locks) {
       unlock_shared();
     }
+    if (log_.fills_after_unlock()) commit_point_ = log_.finish();
     return Status::kOk;
   }
 

@@ -11,7 +11,7 @@ namespace {
 // A choice needs as many flushes, and as much time: a reading of the run delays costs microseconds.
 constexpr uint64_t kLeastFlushes = 16;
 constexpr double kWindowNs = 20e6;
-constexpr double kMostGapNs = 2e6;
+constexpr double kMostGapNs = 2e6, kMostPaceNs = 200e3;
 // A write can take all the workers' time for a moment, and the model has no period then.
 constexpr double kMostLostShare = 0.9;
 
@@ -33,6 +33,7 @@ FlushGap::FlushGap(const LogConfig& config)
           static_cast<double>(ticks_of(static_cast<double>(config.gap_latency_us) * 1e3))),
       window_ticks_(ticks_of(kWindowNs)),
       most_ticks_(ticks_of(kMostGapNs)),
+      most_pace_ticks_(ticks_of(kMostPaceNs)),
       run_delay_ns_(config.run_delay_ns),
       workers_(config.workers),
       ticks_(ticks_of(static_cast<double>(config.flush_gap_us) * 1e3)) {}
@@ -73,7 +74,7 @@ void FlushGap::choose(uint64_t now) {
                           ? period_of_latency(latency_ticks_, write)
                           : period_of_most_power(std::min(lost, kMostLostShare) * period, write);
   const auto wanted = static_cast<uint64_t>(std::min(best, static_cast<double>(most_ticks_)));
-  ticks_.store((ticks() + wanted) / 2, platform::memory_order_relaxed);
+  ticks_.store((ticks_.load(platform::memory_order_relaxed) + wanted) / 2, platform::memory_order_relaxed);
   begin_window(now);
 }
 

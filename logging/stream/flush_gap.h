@@ -25,6 +25,7 @@
 // there; any thread loads it, and needs nothing that was stored before.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
@@ -45,7 +46,15 @@ class FlushGap {
   explicit FlushGap(const LogConfig& config);
 
   // Returns the gap in ticks. Any thread may call it.
-  uint64_t ticks() const { return ticks_.load(platform::memory_order_relaxed); }
+  uint64_t ticks() const {
+    return std::max(ticks_.load(platform::memory_order_relaxed),
+                    least_ticks_.load(platform::memory_order_relaxed));
+  }
+  // Makes the gap at least `ticks`, or 200 us if that is less, until the next call: what takes a
+  // thread longer most often waits for a processor.
+  void at_least(uint64_t ticks) {
+    least_ticks_.store(std::min(ticks, most_pace_ticks_), platform::memory_order_relaxed);
+  }
 
   // Notes that a flush of all bytes before `goal`, which are filled, begins at `now`. A large one
   // takes several writes.
@@ -70,10 +79,10 @@ class FlushGap {
 
   const bool chosen_;  // in the run
   const double latency_ticks_;
-  const uint64_t window_ticks_, most_ticks_;
+  const uint64_t window_ticks_, most_ticks_, most_pace_ticks_;
   const std::function<uint64_t()> run_delay_ns_;
   const double workers_;
-  platform::atomic<uint64_t> ticks_;
+  platform::atomic<uint64_t> ticks_, least_ticks_{0};
 
   // Since the window began.
   uint64_t window_since_ = 0, window_goal_ = 0;

@@ -154,8 +154,10 @@ void Stream::poll(Flush flush) {
   const uint64_t flushes = flushes_.value(), begin = platform::ticks();
   const bool advanced = step(flush, false);
   const bool starts = flushes_.value() != flushes;
+  const uint64_t took = platform::ticks() - begin;
+  gap_.helped(took);
   if (starts) helped_flushes_.add();
-  gap_.helped(platform::ticks() - begin);
+  if (starts && pace_ != 0) gap_.at_least(pace_ * took);
   if (starts || under_way) helped_.add();
   latch_.unlock();
   if (advanced) waiters_.wake_durable();
@@ -246,7 +248,9 @@ bool Stream::write(const Progress& filled, Flush flush, bool may_block) {
 // is large, the last block waits for the next write.
 uint64_t Stream::goal_of(const Progress& filled, const StripedDevices::Member& member,
                          Flush flush) {
+  const uint64_t begin = pace_ == 0 ? 0 : platform::ticks();
   const uint64_t goal = owner_.filled_to_write(index_, filled.position);
+  if (pace_ != 0) gap_.at_least(pace_ * (platform::ticks() - begin));
   const bool much = goal > member.next && goal - member.next >= kLeastToEndAtBlock;
   const bool ends_at_block =
       devices_.depth() > 1 && much && policy_.immediate() && flush == Flush::kByPolicy;

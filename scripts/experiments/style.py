@@ -32,6 +32,7 @@ SCHEMES = {
     "nvlog": ("brown", "P"), "pwal": ("vermillion", "s"),
     "border-collie": ("navy", "o"), "border-collie-d": ("olive", "X"), "rfa": ("sky", "*"), "taurus": ("brown", "v"),
     "fasterlog": ("wine", "s"), "ermia": ("olive", "^"), "autonomous": ("purple", "o"),
+    "tide": ("navy", "D"),
 }
 # A figure of very many schemes has a panel for each of these.
 FAMILIES = {
@@ -41,7 +42,7 @@ FAMILIES = {
     "fetch-add, ELEDA": ("centr-faa", "command", "eleda", "eleda-crawl", "eleda-bitmap"),
     "fetch-add, a word per worker": ("border-collie", "fasterlog", "ermia"),
     "database systems": ("innodb", "postgres", "mariadb", "wiredtiger", "rocksdb"),
-    "log streams": ("poplar", "rfa", "taurus", "silo", "autonomous", "pwal"),
+    "log streams": ("poplar", "rfa", "taurus", "silo", "autonomous", "tide", "pwal"),
     "a log per worker, NVM": ("nvlog", "nvmd", "border-collie-d", "scm"),
 }
 OTHERS = "other schemes"

@@ -23,6 +23,7 @@ class FakeLog final : public ForwardingScheme {
   struct Options {
     NumberDrawn number_drawn = NumberDrawn::kAfterValidation;
     bool logs = true;
+    bool fills_after_unlock = false;
     bool stamps = false;                     // read_stamps() is not null
     bool vectors = false;                    // row_vectors() is not null
     bool keep = true;                        // keep published records in `entries`
@@ -52,7 +53,9 @@ class FakeLog final : public ForwardingScheme {
   };
 
   FakeLog(uint32_t workers, Options options)
-      : ForwardingScheme(workers, {.number_drawn = options.number_drawn, .logs = options.logs},
+      : ForwardingScheme(workers, {.number_drawn = options.number_drawn,
+                          .fills_after_unlock = options.fills_after_unlock,
+                          .logs = options.logs},
                          kRun),
         options_(options),
         drawn_(workers),

@@ -1,6 +1,8 @@
 // Without early lock release, transactions keep locks until they are durable.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/cc/script.h"
 
 namespace logjam {
@@ -123,6 +125,31 @@ TEST_P(WaitsForParked, AcknowledgingReleasesTheLocksAWaiterNeeds) {
   EXPECT_TRUE(older.commit());
 }
 
+// LogTraits::fills_after_unlock.
+class FillsAfterUnlock : public testing::TestWithParam<std::string> {};
+
+TEST_P(FillsAfterUnlock, OthersReadTheRowsBeforeTheRecordIsPublished) {
+  std::function<void()> look;
+  World world(GetParam(), {.fills_after_unlock = true, .at_publish = [&] { look(); }});
+  world.load_tens(*world.ordered, 20);
+  int looks = 0;
+  look = [&] {
+    ++looks;
+    Actor reader(world);
+    EXPECT_EQ(reader.read(*world.ordered, 10), 5);
+    EXPECT_TRUE(reader.alive);
+  };
+  Actor writer(world);
+  writer.set(*world.ordered, 10, 5);
+  ASSERT_TRUE(writer.commit());
+  EXPECT_EQ(looks, 1);
+  const auto writes = world.log.entries.back().writes();
+  ASSERT_EQ(writes.size(), 1u);
+  EXPECT_EQ(writes[0].header.key, 10u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Protocols, FillsAfterUnlock, testing::ValuesIn(protocol_names()),
+                         [](const auto& info) { return test_name(info.param); });
 INSTANTIATE_TEST_SUITE_P(Protocols, KeepsLocks, testing::ValuesIn(protocol_names()),
                          [](const auto& info) { return test_name(info.param); });
 INSTANTIATE_TEST_SUITE_P(Protocols, WaitsForParked,

@@ -37,7 +37,7 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
                  .hole = stream_->at(begin, kRecordBytes),
                  .bytes = kRecordBytes},
                 kRun, 1);
-    chunks_->publish(owners_[worker], kRecordBytes);
+    chunks_->publish(owners_[worker], kRecordBytes, 1);
   }
   void pass(bool take_open = false) {
     const std::lock_guard hold(chunks_->passing());
@@ -45,11 +45,11 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
   }
   void pass_under_lock(bool take_open) {
     chunks_->pass(
-        take_open, [this](uint32_t worker) -> ChunkOwner& { return owners_[worker]; },
+        take_open, 0, [this](uint32_t worker) -> ChunkOwner& { return owners_[worker]; },
         [this](const BufferChunk& chunk) {
           EXPECT_EQ(chunk.begin, passed_);
           passed_ = chunk.end;
-          ++(chunk.watermark != 0 ? watermarks_ : buffers_);
+          ++(chunk.watermark ? watermarks_ : buffers_);
           expect_records(chunk);
         });
   }
@@ -85,7 +85,7 @@ TEST_F(BufferChunksTest, WorkersTakeChunksWhileAnotherThreadPasses) {
     EXPECT_EQ(chunks_->filled(), 0);
   }
   const uint64_t end = chunks_->reserve(owners_[1], 1, kRecordBytes).begin;
-  chunks_->publish(owners_[1], kRecordBytes);
+  chunks_->publish(owners_[1], kRecordBytes, 1);
   pass();
   EXPECT_EQ(chunks_->filled(), 0) << "the first chunk, of worker 1, is open";
   EXPECT_EQ(end, kRecordBytes);

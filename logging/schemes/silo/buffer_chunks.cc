@@ -12,13 +12,16 @@ namespace {
 
 constexpr uint64_t kLeastRecordBytes = sizeof(RecordHeader);
 constexpr uint64_t kChunkBytes = uint64_t{32} << 10;
+constexpr uint64_t kLeastChunkBytes = 256;
+constexpr uint64_t kChunksOfInterval = 2;  // from one boundary to the next
 constexpr uint64_t kChunksOfRing = 4;      // the least chunks of the ring for each owner
 constexpr uint64_t kMostOfRing = 1 << 15;  // the most chunks of the ring, about
+constexpr uint64_t kMostShort = 1 << 16;   // and if they are short
 constexpr uint64_t kWatermarks = 8;        // slots for watermarks that were not passed yet
 
 // `next_`: the upper bits are a number, which may begin again; the lower bits count kUnit bytes, of
 // which the length of each record is a multiple.
-constexpr int kBeginBits = 48;
+constexpr int kBeginBits = 46;
 constexpr uint64_t kUnit = 8;
 constexpr uint64_t kMostStreamBytes = kUnit << kBeginBits;
 constexpr uint64_t kMostSlots = uint64_t{1} << (64 - kBeginBits);
@@ -28,9 +31,15 @@ uint64_t begin_of(uint64_t next) { return next * kUnit % kMostStreamBytes; }
 // Returns the amount that a chunk of `bytes` adds to `next_`.
 uint64_t step(uint64_t bytes) { return (uint64_t{1} << kBeginBits) + bytes / kUnit; }
 
-uint64_t chunk_bytes(uint64_t ring_bytes, uint32_t owners) {
+uint64_t most_bytes(uint64_t ring_bytes, uint32_t owners) {
   const uint64_t most = ring_bytes / (kChunksOfRing * (owners + 1));
   return std::min(std::max(kChunkBytes, ring_bytes / kMostOfRing), most) & ~(kUnit - 1);
+}
+
+uint64_t least_bytes(uint64_t ring_bytes, uint32_t owners, BufferChunks::Length length) {
+  const uint64_t most = most_bytes(ring_bytes, owners);
+  if (length == BufferChunks::Length::kFixed) return most;
+  return std::min(std::max(kLeastChunkBytes, ring_bytes / kMostShort), most) & ~(kUnit - 1);
 }
 
 // Returns how many slots are needed: for all chunks that fit in the ring, for one chunk of each
@@ -52,44 +61,53 @@ void ChunkOwner::begin() {
   }
 }
 
-BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners)
+BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners, Length length)
     : stream_(stream),
       run_(run),
-      chunk_bytes_(chunk_bytes(stream.ring().capacity(), owners)),
-      slot_mask_(slot_count(stream.ring().capacity(), chunk_bytes_, owners) - 1),
+      least_bytes_(least_bytes(stream.ring().capacity(), owners, length)),
+      most_bytes_(most_bytes(stream.ring().capacity(), owners)),
+      slot_mask_(slot_count(stream.ring().capacity(), least_bytes_, owners) - 1),
       slots_(std::make_unique<BufferChunk[]>(slot_mask_ + 1)) {
   CHECK_LT(slot_mask_, kMostSlots) << "a number of `next_` must name one slot";
 }
 
 BufferChunks::Place BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes) {
   owner.begin();
-  if (owner.chunk != nullptr) {
-    const bool before_watermark =
-        owner.chunk->begin < watermark_end_.load(platform::memory_order_relaxed);
-    if (before_watermark || !fits(owner, bytes)) hand_over(owner);
+  const uint64_t boundary = boundary_.load(platform::memory_order_relaxed);
+  if (owner.chunk != nullptr && (owner.chunk->begin < boundary || !fits(owner, bytes))) {
+    hand_over(owner);
   }
+  adapt(owner, boundary);
   const uint64_t waited = owner.chunk == nullptr ? deal(owner, worker, bytes) : 0;
   return {owner.used, waited};
 }
 
-void BufferChunks::publish(ChunkOwner& owner, uint32_t bytes) {
+void BufferChunks::publish(ChunkOwner& owner, uint32_t bytes, uint64_t sequence) {
   owner.used += bytes;
+  owner.sequence = sequence;
+  owner.filled_bytes += bytes;
   if (owner.used == owner.chunk->end) hand_over(owner);
   owner.end();
 }
 
 bool BufferChunks::append_watermark(uint64_t sequence) {
+  constexpr uint64_t kBytes = sizeof(RecordHeader);
   uint64_t next = next_.load(platform::memory_order_relaxed);
   do {
-    const bool fits = stream_.ring().fits(begin_of(next) + kLeastRecordBytes);
+    const bool fits = stream_.ring().fits(begin_of(next) + kBytes);
     if (!fits || slot(number_of(next)).dealt.load(platform::memory_order_relaxed)) return false;
-  } while (!next_.compare_exchange_weak(next, next + step(kLeastRecordBytes),
+  } while (!next_.compare_exchange_weak(next, next + step(kBytes), platform::memory_order_release,
                                         platform::memory_order_relaxed));
-  BufferChunk& chunk = place(next, kLeastRecordBytes, 0, sequence);
-  watermark_end_.store(chunk.end, platform::memory_order_relaxed);
-  write_empty(RecordKind::kWatermark, sequence, chunk.begin, kLeastRecordBytes);
+  BufferChunk& chunk = place(next, kBytes, 0, true);
+  chunk.sequence = sequence;
+  boundary_.store(chunk.end, platform::memory_order_relaxed);
+  write_empty(RecordKind::kWatermark, sequence, chunk.begin, kBytes);
   hand_over(chunk);
   return true;
+}
+
+uint64_t BufferChunks::dealt() const {
+  return begin_of(next_.load(platform::memory_order_relaxed));
 }
 
 // Returns whether the rest of the chunk, after a record of `bytes`, is either empty or large enough
@@ -99,16 +117,26 @@ bool BufferChunks::fits(const ChunkOwner& owner, uint64_t bytes) const {
   return end == owner.chunk->end || end + kLeastRecordBytes <= owner.chunk->end;
 }
 
+void BufferChunks::adapt(ChunkOwner& owner, uint64_t boundary) const {
+  const uint64_t share = owner.filled_bytes / kChunksOfInterval & ~(kUnit - 1);
+  if (owner.boundary != boundary) {
+    owner.boundary = boundary;
+    owner.filled_bytes = 0;
+    owner.chunk_bytes = 0;
+  }
+  owner.chunk_bytes = std::clamp(std::max(owner.chunk_bytes, share), least_bytes_, most_bytes_);
+}
+
 uint64_t BufferChunks::deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
-  const uint64_t size = bytes + kLeastRecordBytes <= chunk_bytes_ ? chunk_bytes_ : bytes;
-  const uint64_t next = next_.fetch_add(step(size), platform::memory_order_relaxed);
-  owner.chunk = &place(next, size, worker, 0);
+  const uint64_t size = bytes + kLeastRecordBytes <= owner.chunk_bytes ? owner.chunk_bytes : bytes;
+  const uint64_t next = next_.fetch_add(step(size), platform::memory_order_acquire);
+  owner.chunk = &place(next, size, worker, false);
   owner.used = owner.chunk->begin;
   return stream_.wait_for_space(owner.chunk->end);
 }
 
 BufferChunk& BufferChunks::place(uint64_t next, uint64_t bytes, uint32_t worker,
-                                 uint64_t watermark) {
+                                 bool watermark) {
   BufferChunk& chunk = slot(number_of(next));
   platform::SpinWait wait;
   while (chunk.dealt.load(platform::memory_order_acquire)) wait.once();
@@ -128,6 +156,7 @@ void BufferChunks::hand_over(ChunkOwner& owner) {
     write_empty(RecordKind::kPadding, 0, owner.used, chunk.end - owner.used);
     padding_bytes_.fetch_add(chunk.end - owner.used, platform::memory_order_relaxed);
   }
+  chunk.sequence = owner.sequence;
   owner.chunk = nullptr;
   hand_over(chunk);
 }

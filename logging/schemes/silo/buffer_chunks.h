@@ -7,8 +7,14 @@
 // is taken becomes padding, which takes time on the device that the workers wait for.
 //
 // A watermark record is a chunk by itself. It is durable only when all chunks before it are
-// durable. A worker whose chunk begins before the newest watermark record takes a new chunk for its
-// next record.
+// durable. A *boundary* is a position before which all chunks are to be handed over: the end of a
+// watermark record, or one that close() sets. A worker whose chunk begins before the newest
+// boundary takes a new chunk for its next record.
+//
+// A short chunk wastes less when it is taken, and a long one is taken from `next_` less often. With
+// kAdaptive, a chunk is half of what its worker has filled between two boundaries. So a worker takes
+// about two chunks from one boundary to the next, and half of the second becomes padding: a fifth of
+// the log. A worker that fills little takes a chunk for each record.
 //
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
@@ -17,7 +23,9 @@
 //                       and stores kNone (release). `chunk` and `used` belong to the thread that
 //                       brought the state to kBusy or kTaken.
 //   next_               the number of the next chunk, and where it begins, in one word. A worker
-//                       takes a chunk by one addition, and waits for no other worker. If the ring
+//                       takes a chunk by one addition (acquire), and waits for no other worker. A
+//                       watermark takes its place likewise (release), so the worker of a later
+//                       chunk sees what was stored before. If the ring
 //                       has no room yet, the worker waits with its chunk. All chunks before it can
 //                       be flushed without it, so room comes.
 //   slots_              chunk n has slot n modulo the number of slots. There are more slots than
@@ -29,8 +37,8 @@
 //   BufferChunk::done   is stored (release) when the chunk is filled to its end.
 //   filled_             is stored (release) under `passing_`, after the caller has recorded which
 //                       durable sequence the new value stands for.
-//   watermark_end_      is stored under `passing_` and loaded (relaxed) by workers. A worker that
-//                       misses the newest watermark puts one more record before it, which does no
+//   boundary_           is stored under `passing_` and loaded (relaxed) by workers. A worker that
+//                       misses the newest boundary puts one more record before it, which does no
 //                       harm.
 //   done_, passed_      count chunks. A thread may see their difference late; it looks again later.
 #pragma once
@@ -41,6 +49,7 @@
 #include "logging/format/record.h"
 #include "logging/stream/stream.h"
 #include "platform/atomic.h"
+#include "platform/clock.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -48,7 +57,8 @@ namespace logjam {
 struct alignas(platform::kCacheLine) BufferChunk {
   uint64_t begin = 0, end = 0;
   uint32_t owner = 0;      // the worker's number
-  uint64_t watermark = 0;  // not 0: the chunk is a watermark record with this number
+  uint64_t sequence = 0;   // the number of the last record, or of the watermark record
+  bool watermark = false;  // the chunk is a watermark record
   platform::atomic<bool> dealt{false}, done{false};
 };
 
@@ -56,7 +66,11 @@ struct alignas(platform::kCacheLine) BufferChunk {
 class ChunkOwner {
  public:
   BufferChunk* chunk = nullptr;
-  uint64_t used = 0;  // the stream position up to which the chunk is filled
+  uint64_t used = 0;      // the stream position up to which the chunk is filled
+  uint64_t sequence = 0;  // the number of the worker's last record
+  // The length of the next chunk, how much was filled since a boundary, and that boundary. Only the
+  // worker uses these three.
+  uint64_t chunk_bytes = 0, filled_bytes = 0, boundary = 0;
 
   // Begins to use the chunk. Waits while another thread hands the chunk over. Called by the worker.
   void begin();
@@ -81,6 +95,8 @@ class ChunkOwner {
 // The chunks of one stream.
 class alignas(platform::kCacheLine) BufferChunks {
  public:
+  enum class Length { kFixed, kAdaptive };
+
   struct Place {
     uint64_t begin;         // the stream position at which the hole begins
     uint64_t waited_ticks;  // how long the worker waited for room in the ring
@@ -88,26 +104,32 @@ class alignas(platform::kCacheLine) BufferChunks {
 
   // Makes the chunks of `stream`, which `owners` workers take. `run` seeds the checksums of padding
   // and watermarks.
-  BufferChunks(Stream& stream, uint64_t run, uint32_t owners);
+  BufferChunks(Stream& stream, uint64_t run, uint32_t owners, Length length = Length::kFixed);
   BufferChunks(const BufferChunks&) = delete;
   BufferChunks& operator=(const BufferChunks&) = delete;
 
   // Returns the place of a hole of `bytes`. Waits for room in the ring. The chunk is in use until
   // publish(). Called by worker `worker`.
   Place reserve(ChunkOwner& owner, uint32_t worker, uint32_t bytes);
-  // Hands over the hole, which is filled. Called by the same worker.
-  void publish(ChunkOwner& owner, uint32_t bytes);
+  // Hands over the hole, which is filled with a record that has the number `sequence`. Called by
+  // the same worker.
+  void publish(ChunkOwner& owner, uint32_t bytes, uint64_t sequence);
 
   // Returns the lock that a flushing thread holds while it calls append_watermark() and pass().
   platform::SpinLock& passing() { return passing_; }
-  // Puts a watermark record of `sequence` after all chunks. Returns false if the ring has no room
-  // for the record.
+  // Puts a watermark record of `sequence` after all chunks, and sets a boundary after it. Returns
+  // false if the ring has no room for the record. A worker whose chunk is dealt later sees what the
+  // caller did before.
   bool append_watermark(uint64_t sequence);
+  // Sets a boundary after all chunks. Called under passing().
+  void close() { boundary_.store(dealt(), platform::memory_order_relaxed); }
   // Passes the chunks that were handed over, in order. An open chunk is taken from its owner if it
-  // is in the way of a flush, or if `take_open` is true. `owner_of(worker)` returns a ChunkOwner;
-  // `note(chunk)` is called before filled() includes the chunk.
+  // is in the way of a flush, or if `take_open` is true. Waits until `patience` (in ticks) for a
+  // chunk that is in the way and in use. `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is
+  // called before filled() includes the chunk.
   template <class OwnerOf, class Note>
-  void pass(bool take_open, const OwnerOf& owner_of, const Note& note) {
+  void pass(bool take_open, uint64_t patience, const OwnerOf& owner_of, const Note& note) {
+    platform::SpinWait wait;
     while (true) {
       const uint64_t passed = passed_.load(platform::memory_order_relaxed);
       BufferChunk& chunk = slot(passed);
@@ -115,7 +137,11 @@ class alignas(platform::kCacheLine) BufferChunks {
       if (!chunk.done.load(platform::memory_order_acquire)) {
         if (!take_open && !open_chunk_in_the_way()) return;
         ChunkOwner& owner = owner_of(chunk.owner);
-        if (!owner.take()) return;
+        if (!owner.take()) {
+          if (patience == 0 || platform::ticks() >= patience) return;
+          wait.once();
+          continue;
+        }
         hand_over(owner);
         owner.give_back();
       }
@@ -130,6 +156,14 @@ class alignas(platform::kCacheLine) BufferChunks {
   bool pass_due() const { return waiting() != 0 || open_chunk_in_the_way(); }
   // Returns the stream position up to which all chunks were passed. Any thread may call it.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
+  // Returns the end of the last chunk. Any thread may call it.
+  uint64_t dealt() const;
+  // Returns whether a chunk was dealt after the newest boundary. Any thread may call it.
+  bool dealt_after_boundary() const {
+    return dealt() != boundary_.load(platform::memory_order_relaxed);
+  }
+  // Returns whether an open chunk is before the newest boundary. Any thread may call it.
+  bool pending() const { return filled() < boundary_.load(platform::memory_order_relaxed); }
 
   // Returns how many bytes were padding so far. Any thread may call it.
   uint64_t padding_bytes() const { return padding_bytes_.load(platform::memory_order_relaxed); }
@@ -142,7 +176,10 @@ class alignas(platform::kCacheLine) BufferChunks {
   bool fits(const ChunkOwner& owner, uint64_t bytes) const;
   // Deals the chunk of `bytes` whose number and position are in `next`, which was drawn from
   // `next_`. Returns its slot.
-  BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, uint64_t watermark);
+  BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, bool watermark);
+  // Chooses the length of the owner's next chunk. `boundary` is the newest one. Called by the
+  // owner.
+  void adapt(ChunkOwner& owner, uint64_t boundary) const;
   // Deals a chunk to `owner`. Returns how many ticks it waited for room in the ring.
   uint64_t deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes);
   // Fills the rest of the chunk with padding and hands the chunk over. Called by its owner, or by
@@ -157,20 +194,19 @@ class alignas(platform::kCacheLine) BufferChunks {
            passed_.load(platform::memory_order_relaxed);
   }
   bool open_chunk_in_the_way() const {
-    return filled() < watermark_end_.load(platform::memory_order_relaxed) ||
-           waiting() >= kManyChunks ||
+    return pending() || waiting() >= kManyChunks ||
            (stream_.ring().waited_for() && stream_.durable() == filled());
   }
 
   Stream& stream_;
   const uint64_t run_;
-  const uint64_t chunk_bytes_;
+  const uint64_t least_bytes_, most_bytes_;  // of a chunk
   const uint64_t slot_mask_;
   const std::unique_ptr<BufferChunk[]> slots_;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> next_{0};
   alignas(platform::kCacheLine) platform::SpinLock passing_;
   platform::atomic<uint64_t> filled_{0};
-  alignas(platform::kCacheLine) platform::atomic<uint64_t> watermark_end_{0};
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> boundary_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> done_{0};
   platform::atomic<uint64_t> passed_{0};
   platform::atomic<uint64_t> padding_bytes_{0};

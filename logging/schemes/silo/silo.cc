@@ -92,7 +92,8 @@ class Silo final : public MultiStreamScheme {
                       RecordRole role) override {
     const uint64_t epoch = EpochTids::epoch_of(reservation.sequence);
     const bool first_of_epoch = wanted_.raise(0, epoch);
-    loggers_[reservation.stream]->chunks.publish(buffers_[worker], reservation.bytes);
+    loggers_[reservation.stream]->chunks.publish(buffers_[worker], reservation.bytes,
+                                               reservation.sequence);
     tids_.published(worker, commits(role));
     stream(reservation.stream).published(commits(role));
     if (first_of_epoch) {
@@ -134,7 +135,7 @@ class Silo final : public MultiStreamScheme {
   }
 
  private:
-  static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000;
+  static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000, kNoPatience = 0;
 
   struct Logger {
     Logger(Stream& stream, uint64_t run, uint32_t owners) : chunks(stream, run, owners) {}
@@ -167,9 +168,9 @@ class Silo final : public MultiStreamScheme {
       // wait for ever if open chunks stayed in the way.
       const bool no_room = due && !advance_watermark(index, logger);
       logger.chunks.pass(
-          no_room, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
+          no_room, kNoPatience, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
           [&](const BufferChunk& chunk) {
-            if (chunk.watermark != 0) record_durable_sequence(index, chunk.end, chunk.watermark);
+            if (chunk.watermark) record_durable_sequence(index, chunk.end, chunk.sequence);
           });
       logger.chunks.passing().unlock();
     }
@@ -205,7 +206,7 @@ const SchemeRegistration registration({
     .safe_when = "epoch <= persisted epoch",
     .cut = "persisted epoch",
     .source = "Silo; Poplar 3.3",
-    .traits = {.number_drawn = NumberDrawn::kBeforeWithoutHole},
+    .traits = {.number_drawn = NumberDrawn::kBeforeWithoutHole, .fills_after_unlock = true},
     .recovery = min_cut(&StreamTail::last_watermark, "persisted epoch up to TID"),
     .stream_count = stream_per_directory,
     .construct = construct<Silo>,

@@ -1,0 +1,204 @@
+// `tide`: workers fill private parts of a few shared logs, number their records without a shared
+// counter, and the thread that writes a log ends each write with a watermark. Our own; its parts
+// are Silo's buffers (Tu et al. 2013; buffer_chunks.h), Lamport's numbers (1978), and the watermarks
+// of NVM-D. On the way to a commit a worker writes no cache line that another worker writes, but
+// when it takes a buffer. docs/TIDE.md has the design and its evaluation.
+//
+// Streams. One for each log directory; workers are dealt to them in turn. A worker's private buffer
+// is a chunk of the stream's ring, as long as suits the time between two writes.
+//
+// Sequence number. Larger than what is read, what is overwritten, the worker's last number, and the
+// *floor* of its stream. It is drawn after the validation, and after the record has its place in
+// the stream.
+//
+// Watermark. The thread that is about to write stream s raises the floor of s to a number F above
+// all floors, and appends a watermark record of F. Every record of s with a number up to F lies
+// before the watermark record. For let a record lie after it. Then its worker took its buffer after
+// the watermark record had its place, hence loads F or a later floor, and draws a larger number.
+// So the writing thread needs nothing of the workers but their open buffers, which it takes.
+//
+// Floors rise by kStep, which is more than what dependencies add between two writes. So a
+// transaction is safe after the next write of each stream. If they add more, it is safe later.
+//
+// Pace. To take the workers' buffers costs them cache misses. So a write begins at the earliest
+// when kPace times as long has passed as that took. A slower device sets the pace itself.
+//
+// Safe when: the durable watermark of every stream is at least the number. So everything it depends
+// on is durable (R1), because that has smaller numbers.
+//
+// Cut: the least, over all streams, of the last watermark. No stream lacks a record up to its own,
+// and what a record depends on has smaller numbers, so the set is closed (R4). The last writer wins
+// by number, because numbers grow along overwrites (R3).
+//
+// Idle streams (R5). The thread that writes a record tells the streams whose watermark is below its
+// number. They write a watermark record although they have nothing else to write. A worker that is
+// descheduled between reserve and publish delays the writes of its stream and the watermark; so
+// does one in every scheme whose workers fill a shared ring.
+//
+// Protocol. buffer_chunks.h has that of the buffers.
+//   floor      stored (relaxed) under passing(), before the watermark record takes its place
+//              (release). Workers load it (relaxed) after they have taken a buffer (acquire). Other
+//              threads load it for their stream's floor; an old value does no harm.
+//   watermark  stored (release) under passing(), when the record has its place.
+//   wanted_    has a slot for each stream, raised when a record is passed, before it is durable:
+//              wanted_watermark.h.
+#include <algorithm>
+
+#include "logging/scheme_registry.h"
+#include "logging/schemes/common/multi_stream_scheme.h"
+#include "logging/schemes/common/wanted_watermark.h"
+#include "logging/schemes/silo/buffer_chunks.h"
+#include "platform/clock.h"
+#include "platform/test_value.h"
+
+namespace logjam {
+namespace {
+
+using platform::memory_order_acquire, platform::memory_order_relaxed;
+using platform::memory_order_release;
+
+// Changes kPace, for measurements: --test=tide_pace:N makes it N - 1.
+const platform::TestValue given_pace("tide_pace");
+
+class Tide final : public MultiStreamScheme {
+ public:
+  explicit Tide(const LogConfig& config)
+      : MultiStreamScheme(config), buffers_(config.workers), wanted_(streams()) {
+    const uint64_t pace = given_pace.get() == 0 ? kPace : given_pace.get() - 1;
+    const uint32_t owners = (config.workers + streams() - 1) / streams();
+    for (uint32_t s = 0; s < streams(); ++s) {
+      logs_.push_back(std::make_unique<Log>(stream(s), run(), owners));
+      stream(s).set_pace(std::max<uint64_t>(pace, 4 * pace * streams() / config.workers));
+    }
+  }
+
+  LogReservation reserve(uint32_t worker, const Dependencies& deps, uint32_t bytes) override {
+    const uint32_t index = home(worker);
+    ChunkOwner& buffer = buffers_[worker];
+    const auto [begin, waited] = logs_[index]->chunks.reserve(buffer, worker, bytes);
+    const uint64_t floor = logs_[index]->floor.load(memory_order_relaxed);
+    const uint64_t number =
+        std::max({deps.max_read, deps.max_overwritten, buffer.sequence, floor}) + 1;
+    return reservation(index, begin, bytes, number, waited);
+  }
+
+  CommitPoint publish(uint32_t worker, const LogReservation& reservation,
+                      RecordRole role) override {
+    const auto [number, index] = std::pair(reservation.sequence, reservation.stream);
+    logs_[index]->chunks.publish(buffers_[worker], reservation.bytes, number);
+    stream(index).published(commits(role));
+    return CommitPoint::in_every_stream(number);
+  }
+
+  CommitPoint commit_read_only(uint32_t, const Dependencies& deps) override {
+    return CommitPoint::in_every_stream(deps.max_read);
+  }
+
+  bool idle() const override {
+    for (uint32_t s = 0; s < streams(); ++s) {
+      if (lags(s)) return false;
+    }
+    return MultiStreamScheme::idle();
+  }
+
+  Counters counters() const override {
+    Counters all = MultiStreamScheme::counters();
+    for (const auto& log : logs_) {
+      all.add({{"padding_bytes", static_cast<double>(log->chunks.padding_bytes())}});
+    }
+    return all;
+  }
+
+ private:
+  static constexpr uint64_t kStep = 1 << 16, kPace = 4;
+  static constexpr double kPatienceNs = 2000;  // for a record that a worker is filling
+
+  struct Log {
+    Log(Stream& stream, uint64_t run, uint32_t owners)
+        : chunks(stream, run, owners, BufferChunks::Length::kAdaptive) {}
+
+    BufferChunks chunks;
+    alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
+    alignas(platform::kCacheLine) platform::atomic<uint64_t> watermark{0};
+  };
+
+  bool lags(uint32_t index) const {
+    return logs_[index]->watermark.load(memory_order_acquire) < wanted_.wanted();
+  }
+
+  // Returns the end of the last chunk, even if that is open: then the thread that is about to write
+  // closes it, and from then on it does not count.
+  uint64_t filled(uint32_t index) override {
+    Log& log = *logs_[index];
+    if (log.chunks.pass_due()) pass(index, false);
+    const uint64_t filled = log.chunks.filled();
+    if (log.chunks.pending()) return filled;
+    const uint64_t dealt = log.chunks.dealt();
+    if (dealt != filled || filled != stream(index).durable()) return dealt;
+    return lags(index) ? filled_to_write(index, filled) : filled;
+  }
+
+  uint64_t filled_to_write(uint32_t index, uint64_t) override {
+    pass(index, true);
+    return logs_[index]->chunks.filled();
+  }
+
+  // Passes chunks; with `closes`, all that are dealt now.
+  void pass(uint32_t index, bool closes) {
+    Log& log = *logs_[index];
+    uint64_t last = 0;  // the largest number of a record that was passed
+    log.chunks.passing().lock();
+    const bool due = log.chunks.dealt_after_boundary() || lags(index);
+    if (closes && due && !log.chunks.pending()) advance_watermark(log);
+    log.chunks.pass(
+        false, closes ? platform::ticks() + patience_ticks_ : 0,
+        [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
+        [&](const BufferChunk& chunk) {
+          if (chunk.watermark) return record_durable_sequence(index, chunk.end, chunk.sequence);
+          last = std::max(last, chunk.sequence);
+        });
+    const bool others_lag = wanted_.raise(index, last);
+    log.chunks.passing().unlock();
+    if (!others_lag) return;
+    notify_lagging_flushers(
+        last, [&](uint32_t s) { return logs_[s]->watermark.load(memory_order_acquire); },
+        Flush::kNow);
+  }
+
+  // Raises the floor, and appends a watermark record of it. Called under passing().
+  void advance_watermark(Log& log) {
+    uint64_t floor = 0;
+    for (const auto& one : logs_) floor = std::max(floor, one->floor.load(memory_order_relaxed));
+    floor += kStep;
+    log.floor.store(floor, memory_order_relaxed);
+    if (log.chunks.append_watermark(floor)) {
+      log.watermark.store(floor, memory_order_release);
+      count_watermark();
+    } else {
+      log.chunks.close();
+    }
+  }
+
+  const uint64_t patience_ticks_ = platform::ns_to_ticks(kPatienceNs);
+  WorkerStates<ChunkOwner> buffers_;
+  WantedWatermark wanted_;
+  std::vector<std::unique_ptr<Log>> logs_;
+};
+
+const SchemeRegistration registration({
+    .name = "tide",
+    .streams = "1 per device",
+    .buffer = "private, of adaptive length",
+    .sequence = "over reads, overwrites, floor",
+    .flushed_by = "logger each, leader",
+    .safe_when = "number <= least durable watermark",
+    .cut = "least last watermark",
+    .source = "own; Silo's buffers, watermarks",
+    .traits = {.fills_after_unlock = true},
+    .recovery = min_cut(&StreamTail::last_watermark, "watermark"),
+    .stream_count = stream_per_directory,
+    .construct = construct<Tide>,
+});
+
+}  // namespace
+}  // namespace logjam

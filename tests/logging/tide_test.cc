@@ -1,0 +1,110 @@
+// tide: numbers, floors and watermarks, what a commit waits for, and what a recovery keeps. Each
+// test runs on one thread, without flushers, and calls flush(), so the test decides the
+// interleaving.
+#include <gtest/gtest.h>
+
+#include "tests/logging/scripted_log.h"
+
+namespace logjam {
+namespace {
+
+constexpr uint64_t kStep = 1 << 16;  // by which a floor rises
+
+class TideTest : public ScriptedLog {
+ protected:
+  TideTest() {
+    options_ = log_options_of_many(*find_scheme("tide"), directory_, "sync", 4, 2);
+    open();
+  }
+
+  // Workers 0 and 2 write to stream 0, 1 and 3 to stream 1.
+  Dependencies reads_of(const Published& from) { return reads(scheme(), 0, from.sequence); }
+};
+
+TEST_F(TideTest, ANumberExceedsWhatItDependsOn) {
+  const Published first = publish(0), other = publish(1, {.max_overwritten = first.sequence});
+  EXPECT_GT(other.sequence, first.sequence);
+  EXPECT_GT(publish(2, reads_of(other)).sequence, other.sequence);
+  EXPECT_GT(publish(0).sequence, first.sequence) << "the worker's last number";
+}
+
+TEST_F(TideTest, AWriteRaisesTheFloorOfItsStreamAboveThoseOfAll) {
+  const Published before = publish(0), other = publish(1);
+  flush(0);
+  EXPECT_GT(publish(0).sequence, before.sequence + kStep - 1);
+  EXPECT_LT(publish(1).sequence, kStep) << "the other stream was not written";
+  flush(1);
+  EXPECT_GT(publish(1).sequence, 2 * kStep);
+  EXPECT_TRUE(durable(other));
+}
+
+TEST_F(TideTest, ATransactionWaitsForTheNextWriteOfEachStream) {
+  const Published one = publish(0);
+  flush(0);
+  EXPECT_FALSE(durable(one)) << "stream 1 has no watermark yet";
+  flush(1);
+  EXPECT_TRUE(durable(one)) << "an idle stream must follow";
+}
+
+TEST_F(TideTest, ARecordThatIsBeingFilledHoldsTheWatermarkUp) {
+  const LogReservation open = scheme().reserve(0, {}, 64);
+  const Published later = publish(2, {.max_overwritten = open.sequence});
+  flush_all();
+  EXPECT_FALSE(durable(later));
+  const CommitPoint filled = fill(0, open);
+  flush_all();
+  EXPECT_TRUE(durable(later));
+  EXPECT_TRUE(durable(filled));
+}
+
+TEST_F(TideTest, ARecordAfterAWatermarkHasALargerNumber) {
+  publish(0);
+  const Published last = publish(2);
+  flush_all();
+  for (uint32_t worker : {0, 2}) {
+    const LogReservation later = scheme().reserve(worker, {}, 64);
+    EXPECT_GT(later.sequence, scheme().durable_sequences()[0]);
+    EXPECT_GT(later.position, last.position);
+    fill(worker, later);
+  }
+}
+
+TEST_F(TideTest, ATransactionThatWroteNothingWaitsForWhatItRead) {
+  const Published remote = publish(1);
+  const CommitPoint reader = scheme().commit_read_only(2, reads_of(remote));
+  EXPECT_FALSE(durable(reader));
+  flush(1);
+  EXPECT_FALSE(durable(reader)) << "stream 0 has no watermark yet";
+  flush(0);
+  EXPECT_TRUE(durable(reader));
+}
+
+TEST_F(TideTest, RecoveryKeepsWhatEveryStreamHasAWatermarkOf) {
+  const Published one = publish(0), other = publish(1);
+  flush(0);
+  EXPECT_FALSE(survives(one));
+  flush(1);
+  EXPECT_TRUE(survives(one));
+  EXPECT_FALSE(survives(publish(1, reads_of(other)))) << "not written";
+}
+
+TEST_F(TideTest, DependenciesMayAddMoreThanAFloorRisesBy) {
+  const Published far = publish(0, {.max_overwritten = 10 * kStep});
+  for (int i = 0; i < 12 && !durable(far); ++i) flush_all();
+  EXPECT_TRUE(durable(far));
+  EXPECT_TRUE(scheme().idle());
+}
+
+// A worker's buffer is half of what it fills from one write to the next.
+TEST_F(TideTest, LittleOfTheLogIsPadding) {
+  constexpr int kWrites = 20, kRecords = 200;
+  uint64_t bytes = 0;
+  for (int write = 0; write < kWrites; ++write) {
+    for (int i = 0; i < kRecords; ++i) bytes += publish(0).bytes;
+    flush(0);
+  }
+  EXPECT_LT(counter("padding_bytes"), static_cast<double>(bytes) * 0.5);
+}
+
+}  // namespace
+}  // namespace logjam
