@@ -7,7 +7,8 @@
 // advances it: the leader before it writes, a worker that polls, and the daemon. The tracker's
 // thread (flusher 0) advances SBL only when no other thread did so for a while, because that thread
 // is woken late on busy cores. With --flush_help=false only the tracker's thread advances SBL, as
-// in ELEDA's pipeline, and only the daemon (flusher 1) flushes.
+// in ELEDA's pipeline, and only the daemon (flusher 1) flushes. A tracker without a thread
+// (TrackerBase::kOwnThread) is advanced by every thread that asks, and the daemon is flusher 0.
 //
 // Protocol.
 //   next_     the LSN sequencer; workers add to it. A record's number is larger than the numbers of

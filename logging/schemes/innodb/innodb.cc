@@ -1,20 +1,26 @@
 // `innodb`: the redo log of MySQL 8.0 (WL#10310), written from a description of its steps. LSN by
 // fetch-add; workers fill their holes side by side, link the filled records (link_buf.h), and move
-// the tail, up to which there is no hole, along the links. A worker has found the tail in the way
-// of its own record only if it was the first.
+// the tail, up to which there is no hole, along the links. A worker whose record begins at the tail
+// stores the record's end as the tail, and no link. Any other worker stores a link, and follows
+// links until the tail has passed its record. WL#10310 itself has one thread that follows links;
+// that workers follow them is a rewrite of 2020 (Bug#30088404).
 //
 // With --flush_help=false one thread writes up to the tail, and workers wait for it: MySQL's
 // dedicated log threads. With --flush_help (the default) a worker that waits for its commit writes
-// itself, or waits for another worker that does: innodb_log_writer_threads=OFF.
+// itself, or waits for another worker that does, as with innodb_log_writer_threads=OFF. There
+// MySQL's worker waits until its record is before the tail, and then writes; ours writes what is
+// there.
 //
-// A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
-// schemes whose number is an LSN in one stream (single_stream_scheme.h has the proof of R1 to R5);
-// the tail is what makes it true that a write has no hole (link_buf.h).
+// A commit is safe when its LSN is durable, and the cut is the first gap, as in all schemes whose
+// number is an LSN in one stream (single_stream_scheme.h says why). The tail is what makes it true
+// that a write has no hole (link_buf.h). SBL is a copy of the tail, taken under a try lock of
+// FetchAddScheme. As LinkBuf has no thread of its own, who asks for SBL advances it, also with
+// --flush_help=false.
 //
 // A worker that is descheduled between reserve and publish delays the durability of all later
 // records. Workers whose records begin a window (1 MiB) or more after its record wait in publish,
-// and when the ring is full, workers wait in reserve. A worker that is descheduled while it moves
-// the tail delays the same.
+// and when the ring is full, workers wait in reserve. A thread that is descheduled while it moves
+// the tail or SBL delays the same.
 //
 // --test=innodb_window:BYTES makes the window smaller or larger, in tests and experiments.
 //
@@ -40,16 +46,18 @@ class Innodb final : public FetchAddScheme<LinkBuf> {
 
 const SchemeRegistration registration({
     .name = "innodb",
-    .differs = "records of any length in place of blocks of 512 bytes with headers; one thread at "
-               "a time writes and syncs, where MySQL has a thread for each; an entry of the links "
-               "for 8 bytes, where MySQL has one for each; the order of dirty pages is left out",
+    .differs = "records of any length in place of blocks of 512 bytes with headers; one operation "
+               "writes and syncs, where MySQL writes and then syncs; space in the buffer is free "
+               "when it is durable, where MySQL frees what is written; one link entry for every 8 "
+               "bytes of log, where MySQL has one for every byte; the order of dirty pages, "
+               "checkpoints' limit on the log and the resizing of the buffer are left out",
     .streams = "1",
     .buffer = "fetch-add, filled in parallel; links from each record's begin to its end",
     .sequence = "byte offset (LSN), fetch-add",
     .flushed_by = "leader or daemon",
     .safe_when = "LSN <= durable",
     .cut = "first gap",
-    .source = "MySQL 8.0, WL#10310",
+    .source = "MySQL 8.0, WL#10310 and later",
     .recovery = first_gap(),
     .stream_count = one_stream,
     .construct = construct<Innodb>,

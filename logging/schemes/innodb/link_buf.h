@@ -6,18 +6,20 @@
 //
 // Protocol.
 //   links_  an entry is stored by the worker whose record begins at one of the entry's positions
-//           (release, after the record's bytes), and by the thread that follows it from the tail.
-//           Any thread loads it (acquire).
+//           (release, after the record's bytes), and set to 0, by compare-and-swap, by the thread
+//           that takes the link at the tail. Any thread loads it (acquire).
 //   tail_   stored (release) by the one thread that may move it; any thread loads it (acquire).
 //
 // Which thread may move the tail from position p. If the worker of the record at p sees that the
-// tail is p before it has stored its link, it alone: it stores the record's end as the tail, and no
-// link. Other threads need a link at p. They follow it by a compare-and-swap that takes the link
-// out, so one thread does. Either way the bytes before the new tail happen before its store: their
-// workers' releases were acquired, from the links or from the tail.
+// tail is p before it stores its link, only that worker may: p will never have a link, and the
+// worker stores the record's end as the tail. Other threads need a link at p. They follow it by a
+// compare-and-swap that takes the link out, so one thread does. Either way the bytes before the new
+// tail happen before its store: their workers' releases were acquired, from the links or from the
+// tail.
 //
-// An entry that is followed on the way is not cleared. At a tail p the entry's value is a link if
-// it is larger than p:
+// Only the link at the tail is set to 0. Links that are followed after it in the same walk stay in
+// the table. A *lap* is one window of the log. At a tail p the entry's value is a link if it is
+// larger than p:
 //   * A link of an earlier lap is at most p. It is the end of a record that begins before p, and a
 //     position at which a record begins lies inside no other record.
 //   * A link of a later lap is stored only when the tail has passed p: its worker waits until its
@@ -31,8 +33,10 @@
 // earlier worker needs: the worker of the record at the tail waits for nobody here.
 //
 // Who looks last. A worker may store the tail and not see the link of the next record, whose worker
-// may not have seen the new tail. Both fence after that (Stream::published). The one whose fence
-// comes later and who looks again, or a flusher that fences and looks before it sleeps, sees both.
+// may not have seen the new tail. Both fence after they have published (Stream::published). The one
+// whose fence comes later and who looks again, or a flusher that fences and looks before it sleeps,
+// sees both. A worker that moves the tail while it waits for the window tells no flusher of it; the
+// records that the tail has passed may then wait for the worker of the next hole, or for a timeout.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +52,8 @@ namespace logjam {
 
 class LinkBuf : public TrackerBase {
  public:
-  // Makes a tracker. `window_bytes`, a power of two, is how far after the tail a record may begin.
+  // Makes a tracker. `window_bytes`, a power of two, is how far after the tail a record may begin;
+  // at most the ring's capacity.
   LinkBuf(uint32_t, const Ring& ring, uint64_t window_bytes)
       : LinkBuf(std::min(window_bytes, ring.capacity())) {}
   explicit LinkBuf(uint64_t window_bytes)
@@ -67,8 +72,8 @@ class LinkBuf : public TrackerBase {
     follow(end);
   }
 
-  // Returns the new watermark: the tail, when all links from it on were followed. Any thread may
-  // call it.
+  // Returns the new watermark: the tail, after following the links that no other thread is
+  // following. Any thread may call it.
   template <class Position>
   uint64_t advance(uint64_t, const Position&) {
     follow(kToTheEnd);

@@ -5,7 +5,7 @@
 // are filled (shared_latch.h).
 //
 // A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
-// schemes whose number is an LSN in one stream (single_stream_scheme.h has the proof of R1 to R5).
+// schemes whose number is an LSN in one stream (single_stream_scheme.h says why).
 // A position up to which the log is written comes from filled_to_write(), under the latch alone, so
 // no hole lies before it. sbl() is only the end of the log: it says that there is something to
 // write, and may count holes.

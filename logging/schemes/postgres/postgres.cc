@@ -13,7 +13,7 @@
 // the spin lock holds back, with its old bound, the durability of all later records.
 //
 // A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
-// schemes whose number is an LSN in one stream (single_stream_scheme.h has the proof of R1 to R5);
+// schemes whose number is an LSN in one stream (single_stream_scheme.h says why);
 // InsertionLocks::look is what makes it true that a write has no hole.
 //
 // A worker that is descheduled between reserve and publish holds an insertion lock. It blocks the

@@ -3,7 +3,7 @@
 // (write_groups.h).
 //
 // A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
-// schemes whose number is an LSN in one stream (single_stream_scheme.h has the proof of R1 to R5).
+// schemes whose number is an LSN in one stream (single_stream_scheme.h says why).
 // SBL is the end of the last record that a leader has copied, so no hole lies before it.
 //
 // The leader copies and the flusher writes here: in RocksDB the leader does both, and its members

@@ -4,7 +4,7 @@
 // of the complete slots.
 //
 // A commit is safe when its LSN is durable, and the cut is the first gap. Both are those of all
-// schemes whose number is an LSN in one stream (single_stream_scheme.h has the proof of R1 to R5).
+// schemes whose number is an LSN in one stream (single_stream_scheme.h says why).
 // A write goes up to the end of complete slots, in which no record is unfilled. sbl() also counts
 // the active slot, so that a flusher finds something to write; filled_to_write() then closes it.
 //
