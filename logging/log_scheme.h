@@ -14,8 +14,8 @@
 //   }
 //   // ... acknowledge the transaction ...
 //
-// With LogTraits::fills_after_unlock the rows are installed, and the locks released, before the record
-// is written.
+// With LogTraits::fills_after_unlock the rows are installed, and the locks released, before the
+// record is written.
 //
 // A scheme composes parts from logging/ (schemes/common, stream, device) and registers itself at
 // the bottom of its file (logging/scheme_registry.h). No other file names the scheme.

@@ -74,7 +74,8 @@ void FlushGap::choose(uint64_t now) {
                           ? period_of_latency(latency_ticks_, write)
                           : period_of_most_power(std::min(lost, kMostLostShare) * period, write);
   const auto wanted = static_cast<uint64_t>(std::min(best, static_cast<double>(most_ticks_)));
-  ticks_.store((ticks_.load(platform::memory_order_relaxed) + wanted) / 2, platform::memory_order_relaxed);
+  ticks_.store((ticks_.load(platform::memory_order_relaxed) + wanted) / 2,
+               platform::memory_order_relaxed);
   begin_window(now);
 }
 

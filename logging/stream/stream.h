@@ -129,9 +129,9 @@ class Stream {
   // commits have waited for the T of their own streams, and nothing here waits for T any more. Any
   // thread may call it.
   void wanted_by_others(Flush flush);
-  // Makes the gap between two writes (flush_gap.h) at least `pace` times as long as the last call of
-  // filled_to_write() took, or, if a worker made the write, as that took the worker. Called before
-  // workers start.
+  // Makes the gap between two writes (flush_gap.h) at least `pace` times as long as the last call
+  // of filled_to_write() took, or, if a worker made the write, as that took the worker. Called
+  // before workers start.
   void set_pace(uint64_t pace) { pace_ = pace; }
   // Takes a step if one is due, without blocking. Any worker may call it, between transactions.
   void poll(Flush flush = Flush::kByPolicy);
@@ -224,7 +224,7 @@ class Stream {
 
   // Guarded by the latch.
   SdlStore sdl_store_;
-  FlushGap gap_;              // its ticks(): any thread
+  FlushGap gap_;  // its ticks(): any thread
   uint64_t pace_ = 0;
   Progress seen_;             // by the last look
   uint64_t write_ticks_ = 0;  // the time of the last write that was under way alone

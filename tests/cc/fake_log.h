@@ -53,7 +53,8 @@ class FakeLog final : public ForwardingScheme {
   };
 
   FakeLog(uint32_t workers, Options options)
-      : ForwardingScheme(workers, {.number_drawn = options.number_drawn,
+      : ForwardingScheme(workers,
+                         {.number_drawn = options.number_drawn,
                           .fills_after_unlock = options.fills_after_unlock,
                           .logs = options.logs},
                          kRun),

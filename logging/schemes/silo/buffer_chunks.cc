@@ -135,8 +135,7 @@ uint64_t BufferChunks::deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) 
   return stream_.wait_for_space(owner.chunk->end);
 }
 
-BufferChunk& BufferChunks::place(uint64_t next, uint64_t bytes, uint32_t worker,
-                                 bool watermark) {
+BufferChunk& BufferChunks::place(uint64_t next, uint64_t bytes, uint32_t worker, bool watermark) {
   BufferChunk& chunk = slot(number_of(next));
   platform::SpinWait wait;
   while (chunk.dealt.load(platform::memory_order_acquire)) wait.once();

@@ -12,9 +12,9 @@
 // boundary takes a new chunk for its next record.
 //
 // A short chunk wastes less when it is taken, and a long one is taken from `next_` less often. With
-// kAdaptive, a chunk is half of what its worker has filled between two boundaries. So a worker takes
-// about two chunks from one boundary to the next, and half of the second becomes padding: a fifth of
-// the log. A worker that fills little takes a chunk for each record.
+// kAdaptive, a chunk is half of what its worker has filled between two boundaries. So a worker
+// takes about two chunks from one boundary to the next, and half of the second becomes padding: a
+// fifth of the log. A worker that fills little takes a chunk for each record.
 //
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,

@@ -54,8 +54,7 @@ DEFINE_double(silo_epoch_ms, 1, "milliseconds of an epoch; the paper's is 40");
 namespace logjam {
 namespace {
 
-using platform::memory_order_acquire;
-using platform::memory_order_relaxed;
+using platform::memory_order_acquire, platform::memory_order_relaxed;
 using platform::memory_order_release;
 
 class Silo final : public MultiStreamScheme {
@@ -92,8 +91,8 @@ class Silo final : public MultiStreamScheme {
                       RecordRole role) override {
     const uint64_t epoch = EpochTids::epoch_of(reservation.sequence);
     const bool first_of_epoch = wanted_.raise(0, epoch);
-    loggers_[reservation.stream]->chunks.publish(buffers_[worker], reservation.bytes,
-                                               reservation.sequence);
+    auto& chunks = loggers_[reservation.stream]->chunks;
+    chunks.publish(buffers_[worker], reservation.bytes, reservation.sequence);
     tids_.published(worker, commits(role));
     stream(reservation.stream).published(commits(role));
     if (first_of_epoch) {
@@ -135,7 +134,7 @@ class Silo final : public MultiStreamScheme {
   }
 
  private:
-  static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000, kNoPatience = 0;
+  static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000;
 
   struct Logger {
     Logger(Stream& stream, uint64_t run, uint32_t owners) : chunks(stream, run, owners) {}
@@ -168,7 +167,7 @@ class Silo final : public MultiStreamScheme {
       // wait for ever if open chunks stayed in the way.
       const bool no_room = due && !advance_watermark(index, logger);
       logger.chunks.pass(
-          no_room, kNoPatience, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
+          no_room, 0, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
           [&](const BufferChunk& chunk) {
             if (chunk.watermark) record_durable_sequence(index, chunk.end, chunk.sequence);
           });

@@ -1,8 +1,8 @@
 // `tide`: workers fill private parts of a few shared logs, number their records without a shared
 // counter, and the thread that writes a log ends each write with a watermark. Our own; its parts
-// are Silo's buffers (Tu et al. 2013; buffer_chunks.h), Lamport's numbers (1978), and the watermarks
-// of NVM-D. On the way to a commit a worker writes no cache line that another worker writes, but
-// when it takes a buffer. docs/TIDE.md has the design and its evaluation.
+// are Silo's buffers (Tu et al. 2013; buffer_chunks.h), Lamport's numbers (1978), and the
+// watermarks of NVM-D. A worker writes cache lines that other workers write only when it takes a
+// buffer, and not for each commit. docs/TIDE.md has the design and its evaluation.
 //
 // Streams. One for each log directory; workers are dealt to them in turn. A worker's private buffer
 // is a chunk of the stream's ring, as long as suits the time between two writes.
@@ -20,8 +20,9 @@
 // Floors rise by kStep, which is more than what dependencies add between two writes. So a
 // transaction is safe after the next write of each stream. If they add more, it is safe later.
 //
-// Pace. To take the workers' buffers costs them cache misses. So a write begins at the earliest
-// when kPace times as long has passed as that took. A slower device sets the pace itself.
+// Pace. To take the workers' buffers costs them cache misses, and a worker that writes loses the
+// time of the write. So the gap to the next write is at least kPace times as long as the last one
+// took (Stream::set_pace), and more where a few workers feed many streams.
 //
 // Safe when: the durable watermark of every stream is at least the number. So everything it depends
 // on is durable (R1), because that has smaller numbers.
