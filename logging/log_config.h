@@ -22,9 +22,8 @@ enum class NumberDrawn : uint8_t {
 struct LogTraits {
   NumberDrawn number_drawn = NumberDrawn::kAfterValidation;
   // If true, a transaction installs its rows and, with early lock release, unlocks them before it
-  // copies its record into the hole (Silo, section 4.10: "when a worker commits a transaction, it
-  // creates a log record"). The scheme must not take a transaction that depends on a reserved
-  // record for safe before that record is durable.
+  // copies its record into the hole, as Silo's implementation does. The scheme must not take a
+  // transaction that depends on a reserved record for safe before that record is durable.
   bool fills_after_unlock = false;
   // If true, records hold commands (logging/format/record.h) instead of values. Recovery executes
   // them again in log order, so log order must be the serialization order, including read-write

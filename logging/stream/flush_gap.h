@@ -21,8 +21,8 @@
 // evicts from the workers' caches. Where other programs keep the cores busy, `a` includes them, so
 // the period has a bound.
 //
-// Protocol. The stream calls all functions but ticks() under its flush latch. ticks_ is stored
-// there; any thread loads it, and needs nothing that was stored before.
+// Protocol. The stream calls all functions but ticks() under its flush latch. ticks_ and
+// least_ticks_ are stored there; any thread loads them, and needs nothing that was stored before.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // `tide`: workers fill private parts of a few shared logs, number their records without a shared
 // counter, and the thread that writes a log ends each write with a watermark. Our own; its parts
-// are Silo's buffers (Tu et al. 2013; buffer_chunks.h), Lamport's numbers (1978), and the
-// watermarks of NVM-D. A worker writes cache lines that other workers write only when it takes a
-// buffer, and not for each commit. docs/TIDE.md has the design and its evaluation.
+// are Silo's buffers (Tu et al. 2013; buffer_chunks.h), Lamport's numbers (1978), and watermark
+// records as in `silo` and `nvmd`. A worker writes cache lines that other workers write only when
+// it takes a buffer, and not for each commit. docs/TIDE.md has the design and its evaluation.
 //
 // Streams. One for each log directory; workers are dealt to them in turn. A worker's private buffer
 // is a chunk of the stream's ring, as long as suits the time between two writes.
