@@ -32,6 +32,22 @@ TEST(FlushGapTest, ACommitWaitsForHalfAPeriodAndItsWrite) {
   EXPECT_EQ(period_of_latency(100, 200), 0);
 }
 
+// Stream::set_pace.
+TEST(FlushGapTest, IsAtLeastWhatAPaceAsksForAndAtMost200Microseconds) {
+  LogConfig config;
+  config.flush_gap_us = 50;
+  FlushGap gap(config);
+  const auto us = [&] { return std::lround(platform::ticks_to_ns(gap.ticks()) / 1e3); };
+  const auto at_least = [&](double wanted_us) {
+    gap.at_least(platform::ns_to_ticks(wanted_us * 1e3));
+    return us();
+  };
+  EXPECT_EQ(us(), 50);
+  EXPECT_EQ(at_least(80), 80);
+  EXPECT_EQ(at_least(20), 50) << "the given gap is longer";
+  EXPECT_EQ(at_least(160'000), 200) << "a thread that took so long had lost its processor";
+}
+
 // Plays writes to a gap at intervals of `period_us`. Each needs `write_us`, and takes `lost_us`
 // from each of two workers.
 class PlayedWrites {

@@ -149,8 +149,9 @@ class Tide final : public MultiStreamScheme {
     Log& log = *logs_[index];
     uint64_t last = 0;  // the largest number of a record that was passed
     log.chunks.passing().lock();
-    const bool due = log.chunks.dealt_after_boundary() || lags(index);
-    if (closes && due && !log.chunks.pending()) advance_watermark(log);
+    if (closes && !log.chunks.pending() && (log.chunks.dealt_after_boundary() || lags(index))) {
+      advance_watermark(log);
+    }
     log.chunks.pass(
         false, closes ? platform::ticks() + patience_ticks_ : 0,
         [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
