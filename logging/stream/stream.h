@@ -85,7 +85,7 @@ class Stream {
   // Makes stream `index`, whose devices are those of `config`. They outlive the stream, as do the
   // scheme's `waiters` and `owner`. `writers` says where the stream is at home.
   Stream(const LogConfig& config, uint32_t index, DurabilityWaiters& waiters, StreamOwner& owner,
-         Writers writers = Writers::kRoundRobin);
+         Writers writers = Writers::kDealt);
 
   Ring& ring() { return ring_; }
   const Ring& ring() const { return ring_; }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "logging/log_config.h"
 #include "platform/memory.h"
@@ -14,10 +15,10 @@ namespace logjam {
 
 // Which workers write to a stream.
 enum class Writers : uint8_t {
-  kRoundRobin,  // worker i writes to stream i modulo the number of streams; all workers write to
-                // a stream that is no worker's (the stream of watermarks)
-  kOfSocket,    // the workers of socket s write to stream s (LogConfig::socket_of)
-  kAll,         // all workers write to each stream
+  kDealt,     // streams_of_workers(); all workers write to a stream that is no worker's (the
+              // stream of watermarks)
+  kOfSocket,  // the workers of socket s write to stream s (LogConfig::socket_of)
+  kAll,       // all workers write to each stream
 };
 
 struct StreamHome {
@@ -25,6 +26,12 @@ struct StreamHome {
   int socket = platform::kNoSocket;
   int node = platform::kEveryNode;  // as platform::place() takes it
 };
+
+// Returns the stream of each worker. Each stream gets an equal share of the workers, in the order
+// of their sockets: so workers that share a stream are near each other, and its cache lines seldom
+// pass from one socket to another. Workers that are not pinned are dealt in turn. With a stream for
+// each worker, or more, worker i has stream i.
+std::vector<uint32_t> streams_of_workers(const LogConfig& config, uint32_t streams);
 
 // Returns the home of stream number `stream`. Where workers are not pinned, no stream is at home
 // anywhere. Called by the main thread, when the threads of the run have their places.

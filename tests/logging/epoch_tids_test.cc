@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@ namespace {
 // The log is a list. No record of an epoch may come after the watermark of that epoch.
 TEST(EpochTids, NoRecordComesAfterTheWatermarkOfItsEpoch) {
   constexpr uint32_t kWorkers = 3;
+  constexpr std::array all{0U, 1U, 2U};
   constexpr int kTransactions = 5'000;
   constexpr uint64_t kEpochs = 20;
   struct Entry {
@@ -51,13 +53,13 @@ TEST(EpochTids, NoRecordComesAfterTheWatermarkOfItsEpoch) {
   }
   while (running.load() > 0) {
     tids.end_epoch();
-    const uint64_t over = tids.over_for(0, 1);
+    const uint64_t over = tids.over_for(all);
     const std::lock_guard guard(mutex);
     log.push_back({true, over});
     passed.store(over);
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(tids.over_for(0, 1), tids.ended());
+  EXPECT_EQ(tids.over_for(all), tids.ended());
   uint64_t watermark = 0;
   for (const Entry& entry : log) {
     if (entry.watermark) {

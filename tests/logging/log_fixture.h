@@ -183,6 +183,7 @@ inline LogOptions log_options_of_many(const SchemeInfo& scheme, const LogDirecto
                                       const std::string& device, uint32_t workers, uint32_t most) {
   LogOptions options = log_options(scheme, directory, device, workers);
   options.config.sockets = most;
+  options.config.pinned_workers = false;  // so worker w has stream w % streams
   const uint32_t streams = scheme.stream_count(most, options.config);
   if (streams == 1) return options;
   options.directories.clear();

@@ -47,19 +47,19 @@ std::string homes(const LogConfig& config, Writers writers) {
 
 TEST(StreamHome, AWorkersOwnStreamIsWhereTheWorkerIs) {
   const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 6);
-  EXPECT_EQ(homes(config_of(6, 6), Writers::kRoundRobin), "0.0 1.1 2.2 3.3 0.0 1.1");
+  EXPECT_EQ(homes(config_of(6, 6), Writers::kDealt), "0.0 1.1 2.2 3.3 0.0 1.1");
   // The stream that has the watermarks belongs to no worker, so it has no home.
-  EXPECT_EQ(homes(config_of(6, 7), Writers::kRoundRobin), "0.0 1.1 2.2 3.3 0.0 1.1 -.-");
+  EXPECT_EQ(homes(config_of(6, 7), Writers::kDealt), "0.0 1.1 2.2 3.3 0.0 1.1 -.-");
 }
 
 TEST(StreamHome, SaysHowManyWorkersWrite) {
   LogConfig config = config_of(6, 4);
-  EXPECT_EQ(home_of(config, 0, Writers::kRoundRobin).writers, 2);
-  EXPECT_EQ(home_of(config, 3, Writers::kRoundRobin).writers, 1);
+  EXPECT_EQ(home_of(config, 0, Writers::kDealt).writers, 2);
+  EXPECT_EQ(home_of(config, 3, Writers::kDealt).writers, 1);
   EXPECT_EQ(home_of(config, 3, Writers::kAll).writers, 6);
-  EXPECT_EQ(home_of(config_of(6, 7), 6, Writers::kRoundRobin).writers, 6) << "of the watermarks";
+  EXPECT_EQ(home_of(config_of(6, 7), 6, Writers::kDealt).writers, 6) << "of the watermarks";
   config.pinned_workers = false;
-  EXPECT_EQ(home_of(config, 0, Writers::kRoundRobin).writers, 2);
+  EXPECT_EQ(home_of(config, 0, Writers::kDealt).writers, 2);
   config.sockets = 4;
   config.workers = 1;
   EXPECT_EQ(home_of(config, 0, Writers::kOfSocket).writers, 1);
@@ -68,10 +68,24 @@ TEST(StreamHome, SaysHowManyWorkersWrite) {
 
 TEST(StreamHome, AStreamOfSeveralSocketsIsInterleavedAndItsFlusherIsFree) {
   const WithPlacement compact(kFourSockets, PlacementPolicy::kCompact, 8);
-  EXPECT_EQ(homes(config_of(8, 1), Writers::kRoundRobin), "-.-");
-  EXPECT_EQ(homes(config_of(4, 1), Writers::kRoundRobin), "0.0") << "all workers are on socket 0";
-  EXPECT_EQ(homes(config_of(8, 4), Writers::kRoundRobin), "-.- -.- -.- -.-");
+  EXPECT_EQ(homes(config_of(8, 1), Writers::kDealt), "-.-");
+  EXPECT_EQ(homes(config_of(4, 1), Writers::kDealt), "0.0") << "all workers are on socket 0";
   EXPECT_EQ(homes(config_of(8, 2), Writers::kAll), "-.- -.-");
+  EXPECT_EQ(homes(config_of(6, 2), Writers::kDealt), "0.0 -.-")
+      << "workers 4 and 5 are on socket 1";
+}
+
+TEST(StreamHome, WorkersOfAStreamAreNearEachOther) {
+  for (const auto policy : platform::kPlacementPolicies) {
+    const WithPlacement placed(kFourSockets, policy, 16);
+    EXPECT_EQ(homes(config_of(16, 4), Writers::kDealt), "0.0 1.1 2.2 3.3");
+    EXPECT_EQ(homes(config_of(16, 8), Writers::kDealt), "0.0 0.0 1.1 1.1 2.2 2.2 3.3 3.3");
+  }
+  LogConfig config = config_of(5, 2);
+  EXPECT_EQ(streams_of_workers(config, 2), (std::vector<uint32_t>{0, 0, 0, 1, 1}));
+  EXPECT_EQ(streams_of_workers(config, 7), (std::vector<uint32_t>{0, 1, 2, 3, 4}));
+  config.pinned_workers = false;
+  EXPECT_EQ(streams_of_workers(config, 2), (std::vector<uint32_t>{0, 1, 0, 1, 0}));
 }
 
 TEST(StreamHome, TheStreamOfASocketIsThere) {
@@ -83,22 +97,22 @@ TEST(StreamHome, TheStreamOfASocketIsThere) {
 
 TEST(StreamHome, OneSocketMayHaveSeveralNodes) {
   const WithPlacement compact("pack:2 numa:2 core:2 pu:1", PlacementPolicy::kCompact, 4);
-  EXPECT_EQ(homes(config_of(4, 1), Writers::kRoundRobin), "0.-");
-  EXPECT_EQ(homes(config_of(4, 4), Writers::kRoundRobin), "0.0 0.0 0.1 0.1");
+  EXPECT_EQ(homes(config_of(4, 1), Writers::kDealt), "0.-");
+  EXPECT_EQ(homes(config_of(4, 4), Writers::kDealt), "0.0 0.0 0.1 0.1");
 }
 
 TEST(StreamHome, StripesBelongToTheirStream) {
   const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 4);
   LogConfig config = config_of(4, 4);
   config.stripes = 4;
-  EXPECT_EQ(homes(config, Writers::kRoundRobin), "-.-");
+  EXPECT_EQ(homes(config, Writers::kDealt), "-.-");
 }
 
 TEST(StreamHome, WithoutPinnedWorkersThereIsNone) {
   const WithPlacement scatter(kFourSockets, PlacementPolicy::kScatter, 4);
   LogConfig config = config_of(4, 4);
   config.pinned_workers = false;
-  EXPECT_EQ(homes(config, Writers::kRoundRobin), "-.- -.- -.- -.-");
+  EXPECT_EQ(homes(config, Writers::kDealt), "-.- -.- -.- -.-");
 }
 
 TEST(StreamHome, ADirectoryBelongsToTheSocketOfAllItsStreams) {

@@ -2,6 +2,7 @@
 // buffers on all sides. Where a protocol has fences, it must fail without them.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -50,7 +51,7 @@ uint64_t epochs_with_late_records(uint32_t preemptions) {
         };
         const Body asks = [&] {
           tids->end_epoch();
-          over = tids->over_for(0, 1);
+          over = tids->over_for(std::array{0U});
           seen = record->load(memory_order_acquire);
         };
         return std::vector<Body>{worker, asks};
@@ -76,7 +77,7 @@ TEST_F(EpochTidsSteps, AnEpochInWhichATidIsDrawnDuringTheQuestionIsNotOver) {
           tids->draw(0, 0);
           tids->end_epoch();
         };
-        return std::vector<Body>{draws, [&] { over = tids->over_for(0, 1); }};
+        return std::vector<Body>{draws, [&] { over = tids->over_for(std::array{0U}); }};
       },
       [&] { EXPECT_LT(over, Tids::epoch_of(tids->tid(0, 0))); });
 }

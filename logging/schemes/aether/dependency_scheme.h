@@ -38,7 +38,7 @@ class DependencyScheme : public MultiStreamScheme {
   }
 
  protected:
-  explicit DependencyScheme(const LogConfig& config, Writers writers = Writers::kRoundRobin)
+  explicit DependencyScheme(const LogConfig& config, Writers writers = Writers::kDealt)
       : MultiStreamScheme(config, Flush::kByPolicy, writers) {
     for (uint32_t worker = 0; worker < config.workers; ++worker) {
       queues_.push_back(std::make_unique<DependencyQueue>(streams()));

@@ -72,11 +72,16 @@ const platform::TestValue given_steal_bytes("autonomous_steal_bytes");
 class Autonomous final : public MultiStreamScheme {
  public:
   explicit Autonomous(const LogConfig& config)
-      : MultiStreamScheme(config), last_(config.workers), wanted_(config.workers) {
+      : MultiStreamScheme(config),
+        last_(config.workers),
+        numbers_(config.workers),
+        wanted_(config.workers) {
     const uint64_t given = given_steal_bytes.get(), steal_bytes = given == 0 ? kStealBytes : given;
     for (uint32_t s = 0; s < streams(); ++s) {
-      const uint32_t workers = (config.workers + streams() - 1 - s) / streams();
-      logs_.push_back(std::make_unique<Log>(stream(s), run(), workers, steal_bytes));
+      const std::vector<uint32_t> workers = workers_of(s);
+      const auto count = static_cast<uint32_t>(workers.size());
+      logs_.push_back(std::make_unique<Log>(stream(s), run(), count, steal_bytes));
+      for (uint32_t i = 0; i < count; ++i) numbers_[workers[i]] = i;
     }
   }
 
@@ -130,7 +135,7 @@ class Autonomous final : public MultiStreamScheme {
   };
 
   // Returns the worker's number among those of its stream.
-  uint32_t number(uint32_t worker) const { return worker / streams(); }
+  uint32_t number(uint32_t worker) const { return numbers_[worker]; }
   bool lags(const Log& log) const {
     return log.watermark.load(memory_order_acquire) < wanted_.wanted();
   }
@@ -177,6 +182,7 @@ class Autonomous final : public MultiStreamScheme {
   }
 
   WorkerStates<uint64_t> last_;  // GSN
+  std::vector<uint32_t> numbers_;
   std::vector<std::unique_ptr<Log>> logs_;
   WantedWatermark wanted_;
 };

@@ -10,6 +10,15 @@ MultiStreamScheme::MultiStreamScheme(const LogConfig& config, Flush of_waiters, 
   for (uint32_t index = 0; index < config.devices.size() / config.stripes; ++index) {
     streams_.push_back(std::make_unique<Entry>(config, index, writers, *this));
   }
+  homes_ = streams_of_workers(config, streams());
+}
+
+std::vector<uint32_t> MultiStreamScheme::workers_of(uint32_t index) const {
+  std::vector<uint32_t> workers;
+  for (uint32_t worker = 0; worker < homes_.size(); ++worker) {
+    if (homes_[worker] == index) workers.push_back(worker);
+  }
+  return workers;
 }
 
 void MultiStreamScheme::poll(uint32_t worker) {

@@ -74,7 +74,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   }
   bool idle() const override;
   uint64_t max_record_bytes() const override { return stream(0).ring().max_record_bytes(); }
-  uint32_t home(uint32_t worker) const override { return worker % streams(); }
+  uint32_t home(uint32_t worker) const override { return homes_[worker]; }
   std::vector<uint64_t> durable_positions() const override;
   std::vector<uint64_t> published_positions() override;
   std::vector<uint64_t> durable_sequences() const override;
@@ -86,7 +86,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   // Makes the streams of config.devices. `of_waiters` says whether a worker that waits flushes by
   // the flush policy. `writers` says which workers write to which stream.
   explicit MultiStreamScheme(const LogConfig& config, Flush of_waiters = Flush::kByPolicy,
-                             Writers writers = Writers::kRoundRobin);
+                             Writers writers = Writers::kDealt);
 
   // Looks again, so that a write takes what was filled since the look before it. A scheme that
   // groups records closes the open group here, and not in filled(), which is called much more
@@ -94,6 +94,8 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   // thread for published_positions().
   uint64_t filled_to_write(uint32_t stream, uint64_t) override { return filled(stream); }
   uint32_t streams() const { return static_cast<uint32_t>(streams_.size()); }
+  // Returns the workers whose home is stream `index`.
+  std::vector<uint32_t> workers_of(uint32_t index) const;
   Stream& stream(uint32_t index) const { return streams_[index]->stream; }
   bool fits(uint32_t index, uint64_t end) const { return stream(index).ring().fits(end); }
 
@@ -183,6 +185,7 @@ class MultiStreamScheme : public LogScheme, protected StreamOwner {
   }
 
   const Flush of_waiters_;
+  std::vector<uint32_t> homes_;  // the stream of each worker
   std::vector<std::unique_ptr<Entry>> streams_;
   WorkerStates<uint32_t> turns_;
   platform::atomic<uint64_t> watermark_count_{0};

@@ -1,6 +1,6 @@
 // The common part of schemes with a segmented log buffer and a logger for each device, and with
-// numbers that grow along dependencies and in each buffer (Poplar's design, section 4). Workers are
-// dealt to buffers in turn.
+// numbers that grow along dependencies and in each buffer (Poplar's design, section 4). Each
+// buffer has an equal share of the workers.
 //
 // Segments (section 4.3). A worker closes a segment that has reached the I/O unit. A logger, or
 // another thread that flushes, closes a shorter one when the flush policy says that it must write,

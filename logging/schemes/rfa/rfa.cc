@@ -1,8 +1,7 @@
 // `rfa`: remote flush avoidance, as in LeanStore (Haubenschild et al., SIGMOD 2020): a transaction
 // waits for other logs only if it depends on a record that may not be durable there. The paper has
-// a log for each worker. Here there is one for each device, and the workers are dealt to the logs
-// in turn, so that a disk is written in few places. The buffers are Poplar's
-// (common/segmented_scheme.h).
+// a log for each worker. Here there is one for each device, with an equal share of the workers, so
+// that a disk is written in few places. The buffers are Poplar's (common/segmented_scheme.h).
 //
 // Sequence number (GSN). Larger than what is read, what is overwritten and the log's last number.
 // The low bits are the number of the log. So a transaction knows of each version that it reads

@@ -61,11 +61,20 @@ void ChunkOwner::begin() {
   }
 }
 
+Counters padding_of(const WorkerStates<ChunkOwner>& owners) {
+  const uint64_t bytes =
+      owners.sum([](const ChunkOwner& owner) { return owner.padding_bytes.value(); });
+  return {{"padding_bytes", static_cast<double>(bytes)}};
+}
+
 BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners, Length length)
     : stream_(stream),
       run_(run),
+      owners_(owners),
       least_bytes_(least_bytes(stream.ring().capacity(), owners, length)),
-      most_bytes_(most_bytes(stream.ring().capacity(), owners)),
+      most_bytes_(length == BufferChunks::Length::kRecord
+                      ? least_bytes_
+                      : most_bytes(stream.ring().capacity(), owners)),
       slot_mask_(slot_count(stream.ring().capacity(), least_bytes_, owners) - 1),
       slots_(std::make_unique<BufferChunk[]>(slot_mask_ + 1)) {
   CHECK_LT(slot_mask_, kMostSlots) << "a number of `next_` must name one slot";
@@ -102,8 +111,14 @@ bool BufferChunks::append_watermark(uint64_t sequence) {
   chunk.sequence = sequence;
   boundary_.store(chunk.end, platform::memory_order_relaxed);
   write_empty(RecordKind::kWatermark, sequence, chunk.begin, kBytes);
-  hand_over(chunk);
+  chunk.done.store(true, platform::memory_order_release);
   return true;
+}
+
+bool BufferChunks::many_wait() const {
+  const uint64_t next = number_of(next_.load(platform::memory_order_relaxed));
+  const uint64_t passed = passed_.load(platform::memory_order_relaxed);
+  return ((next - passed) & (kMostSlots - 1)) >= owners_ + kManyChunks;
 }
 
 uint64_t BufferChunks::dealt() const {
@@ -153,11 +168,11 @@ void BufferChunks::hand_over(ChunkOwner& owner) {
   BufferChunk& chunk = *owner.chunk;
   if (owner.used != chunk.end) {
     write_empty(RecordKind::kPadding, 0, owner.used, chunk.end - owner.used);
-    padding_bytes_.fetch_add(chunk.end - owner.used, platform::memory_order_relaxed);
+    owner.padding_bytes.add(chunk.end - owner.used);
   }
   chunk.sequence = owner.sequence;
   owner.chunk = nullptr;
-  hand_over(chunk);
+  chunk.done.store(true, platform::memory_order_release);
 }
 
 void BufferChunks::write_empty(RecordKind kind, uint64_t sequence, uint64_t begin, uint64_t bytes) {
@@ -167,14 +182,6 @@ void BufferChunks::write_empty(RecordKind kind, uint64_t sequence, uint64_t begi
                             .hole = stream_.at(begin, bytes),
                             .bytes = static_cast<uint32_t>(bytes)};
   RecordWriter(hole, kind, 0).seal(run_, begin);
-}
-
-// Counts the chunk first, and then marks it as done. Otherwise the chunk might be passed before it
-// is counted, and for a moment too many chunks would seem to wait. When it is done, another thread
-// may pass the chunk and deal its slot again.
-void BufferChunks::hand_over(BufferChunk& chunk) {
-  done_.fetch_add(1, platform::memory_order_release);
-  chunk.done.store(true, platform::memory_order_release);
 }
 
 }  // namespace logjam

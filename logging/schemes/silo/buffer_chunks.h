@@ -14,7 +14,8 @@
 // A short chunk wastes less when it is taken, and a long one is taken from `next_` less often. With
 // kAdaptive, a chunk is half of what its worker has filled between two boundaries. So a worker
 // takes about two chunks from one boundary to the next, and half of the second becomes padding: a
-// fifth of the log. A worker that fills little takes a chunk for each record.
+// fifth of the log. A worker that fills little takes a chunk for each record. With kRecord all do
+// whose records are longer than the shortest chunk, as in a shared buffer.
 //
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
@@ -40,16 +41,21 @@
 //   boundary_           is stored under `passing_` and loaded (relaxed) by workers. A worker that
 //                       misses the newest boundary puts one more record before it, which does no
 //                       harm.
-//   done_, passed_      count chunks. A thread may see their difference late; it looks again later.
+//   passed_             counts the chunks that were passed. It is stored under `passing_`. Other
+//                       threads may see it late, and look at a slot that was passed; they look
+//                       again later.
+//   padding_bytes       of an owner: only the thread that hands its chunk over adds to it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
 #include "logging/format/record.h"
+#include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
 #include "platform/atomic.h"
 #include "platform/clock.h"
+#include "platform/counter.h"
 #include "platform/spin.h"
 
 namespace logjam {
@@ -71,6 +77,7 @@ class ChunkOwner {
   // The length of the next chunk, how much was filled since a boundary, and that boundary. Only the
   // worker uses these three.
   uint64_t chunk_bytes = 0, filled_bytes = 0, boundary = 0;
+  platform::Counter padding_bytes;  // in all chunks that were the owner's
 
   // Begins to use the chunk. Waits while another thread hands the chunk over. Called by the worker.
   void begin();
@@ -92,10 +99,13 @@ class ChunkOwner {
   platform::atomic<uint32_t> state_{kNone};
 };
 
+// Returns the counter of the padding in all chunks of `owners`. Any thread may call it.
+Counters padding_of(const WorkerStates<ChunkOwner>& owners);
+
 // The chunks of one stream.
 class alignas(platform::kCacheLine) BufferChunks {
  public:
-  enum class Length { kFixed, kAdaptive };
+  enum class Length { kFixed, kAdaptive, kRecord };
 
   struct Place {
     uint64_t begin;         // the stream position at which the hole begins
@@ -153,7 +163,12 @@ class alignas(platform::kCacheLine) BufferChunks {
   }
 
   // Returns whether pass() may find something to do. Any thread may call it.
-  bool pass_due() const { return waiting() != 0 || open_chunk_in_the_way(); }
+  bool pass_due() const {
+    const BufferChunk& next = slot(passed_.load(platform::memory_order_relaxed));
+    const bool filled = next.dealt.load(platform::memory_order_acquire) &&
+                        next.done.load(platform::memory_order_acquire);
+    return filled || open_chunk_in_the_way();
+  }
   // Returns the stream position up to which all chunks were passed. Any thread may call it.
   uint64_t filled() const { return filled_.load(platform::memory_order_acquire); }
   // Returns the end of the last chunk. Any thread may call it.
@@ -165,13 +180,11 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Returns whether an open chunk is before the newest boundary. Any thread may call it.
   bool pending() const { return filled() < boundary_.load(platform::memory_order_relaxed); }
 
-  // Returns how many bytes were padding so far. Any thread may call it.
-  uint64_t padding_bytes() const { return padding_bytes_.load(platform::memory_order_relaxed); }
-
  private:
-  static constexpr uint64_t kManyChunks = 8;  // if this many wait, an open chunk is in the way
+  // If this many chunks wait for an open one, that is in the way.
+  static constexpr uint64_t kManyChunks = 8;
 
-  BufferChunk& slot(uint64_t number) { return slots_[number & slot_mask_]; }
+  BufferChunk& slot(uint64_t number) const { return slots_[number & slot_mask_]; }
 
   bool fits(const ChunkOwner& owner, uint64_t bytes) const;
   // Deals the chunk of `bytes` whose number and position are in `next`, which was drawn from
@@ -185,31 +198,25 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Fills the rest of the chunk with padding and hands the chunk over. Called by its owner, or by
   // the thread that has taken it.
   void hand_over(ChunkOwner& owner);
-  void hand_over(BufferChunk& chunk);
   // Fills a hole at `begin` with a record that has no body.
   void write_empty(RecordKind kind, uint64_t sequence, uint64_t begin, uint64_t bytes);
-  // Returns how many chunks are handed over and not passed yet.
-  uint64_t waiting() const {
-    return done_.load(platform::memory_order_acquire) -
-           passed_.load(platform::memory_order_relaxed);
-  }
+  // Returns whether at least kManyChunks are handed over and not passed. Owners have a chunk each.
+  bool many_wait() const;
   bool open_chunk_in_the_way() const {
-    return pending() || waiting() >= kManyChunks ||
+    return pending() || many_wait() ||
            (stream_.ring().waited_for() && stream_.durable() == filled());
   }
 
   Stream& stream_;
   const uint64_t run_;
+  const uint32_t owners_;
   const uint64_t least_bytes_, most_bytes_;  // of a chunk
   const uint64_t slot_mask_;
   const std::unique_ptr<BufferChunk[]> slots_;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> next_{0};
   alignas(platform::kCacheLine) platform::SpinLock passing_;
-  platform::atomic<uint64_t> filled_{0};
+  platform::atomic<uint64_t> filled_{0}, passed_{0};
   alignas(platform::kCacheLine) platform::atomic<uint64_t> boundary_{0};
-  alignas(platform::kCacheLine) platform::atomic<uint64_t> done_{0};
-  platform::atomic<uint64_t> passed_{0};
-  platform::atomic<uint64_t> padding_bytes_{0};
 };
 
 }  // namespace logjam

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "logging/commit_point.h"
@@ -90,12 +91,11 @@ class BasicEpochTids {
   }
   // Returns the last epoch that has ended. Any thread may call it.
   uint64_t ended() const { return now() - 1; }
-  // Returns the last epoch that is over for the workers `first`, `first` + `stride`, ... Any thread
-  // may call it.
-  uint64_t over_for(uint32_t first, uint32_t stride) const {
+  // Returns the last epoch that is over for `some` of the workers. Any thread may call it.
+  uint64_t over_for(std::span<const uint32_t> some) const {
     uint64_t over = ended();
     Atomics::full_fence();
-    for (uint32_t worker = first; worker < workers_.size(); worker += stride) {
+    for (const uint32_t worker : some) {
       over = std::min(over, workers_[worker].epoch.look() - 1);
     }
     return over;

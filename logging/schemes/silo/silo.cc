@@ -1,8 +1,8 @@
 // `silo`: there is no order within an epoch, and all transactions of an epoch become durable or
 // none does (Tu et al. 2013, section 4; Zheng et al. 2014; compared in Poplar, section 3.3).
-// Workers are dealt to loggers in turn, with one logger for each device. The private buffer of a
-// worker is a chunk of its logger's ring (buffer_chunks.h). When the chunk is handed over, its
-// unused rest becomes padding.
+// There is one logger for each device, and each has an equal share of the workers. The private
+// buffer of a worker is a chunk of its logger's ring (buffer_chunks.h). When the chunk is handed
+// over, its unused rest becomes padding.
 //
 // Sequence number (TID). The upper bits are the epoch, the lower bits a count. The TID is larger
 // than the numbers of what is read and what is overwritten, and than this worker's last TID. It
@@ -64,9 +64,8 @@ class Silo final : public MultiStreamScheme {
         epoch_ticks_(platform::ns_to_ticks(FLAGS_silo_epoch_ms * 1e6)),
         buffers_(config.workers),
         tids_(config.workers) {
-    const uint32_t owners = config.workers / streams();
     for (uint32_t s = 0; s < streams(); ++s) {
-      loggers_.push_back(std::make_unique<Logger>(stream(s), run(), owners));
+      loggers_.push_back(std::make_unique<Logger>(stream(s), run(), workers_of(s)));
     }
   }
 
@@ -127,9 +126,7 @@ class Silo final : public MultiStreamScheme {
 
   Counters counters() const override {
     Counters all = MultiStreamScheme::counters();
-    for (const auto& logger : loggers_) {
-      all.add({{"padding_bytes", static_cast<double>(logger->chunks.padding_bytes())}});
-    }
+    all.add(padding_of(buffers_));
     return all;
   }
 
@@ -137,9 +134,11 @@ class Silo final : public MultiStreamScheme {
   static constexpr uint64_t kLongestNs = 10'000'000, kStoppingNs = 100'000;
 
   struct Logger {
-    Logger(Stream& stream, uint64_t run, uint32_t owners) : chunks(stream, run, owners) {}
+    Logger(Stream& stream, uint64_t run, std::vector<uint32_t> of)
+        : chunks(stream, run, static_cast<uint32_t>(of.size())), workers(std::move(of)) {}
 
     BufferChunks chunks;
+    const std::vector<uint32_t> workers;
     platform::atomic<uint64_t> watermark{0};
   };
 
@@ -165,7 +164,7 @@ class Silo final : public MultiStreamScheme {
       logger.chunks.passing().lock();
       // If the ring has no room for a watermark record, the workers that wait for their epoch would
       // wait for ever if open chunks stayed in the way.
-      const bool no_room = due && !advance_watermark(index, logger);
+      const bool no_room = due && !advance_watermark(logger);
       logger.chunks.pass(
           no_room, 0, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
           [&](const BufferChunk& chunk) {
@@ -178,8 +177,8 @@ class Silo final : public MultiStreamScheme {
 
   // Writes a watermark record of the last epoch that has ended, and to which no worker will add a
   // record. Returns false if the ring has no room for it. Called under passing().
-  bool advance_watermark(uint32_t index, Logger& logger) {
-    const uint64_t ended = tids_.over_for(index, streams());
+  bool advance_watermark(Logger& logger) {
+    const uint64_t ended = tids_.over_for(logger.workers);
     if (logger.watermark.load(memory_order_relaxed) >= ended) return true;
     if (!logger.chunks.append_watermark(EpochTids::last_tid(ended))) return false;
     logger.watermark.store(ended, memory_order_release);

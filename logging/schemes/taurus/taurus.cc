@@ -1,7 +1,7 @@
 // `taurus`: several logs, and an LSN vector for each transaction, which says how far each log must
 // be durable before the transaction is safe (Xia et al., Taurus, VLDB 2020). A transaction waits
 // for the records that it depends on, and not for all that has a smaller number. There is a log for
-// each device, and the workers are dealt to the logs in turn. The buffers are Aether's CD.
+// each device, with an equal share of the workers. The buffers are Aether's CD.
 //
 // Sequence number (GSN). Larger than what the transaction reads and overwrites, and than the clock
 // of its log. The paper has no such number, and replays records in an order that their vectors

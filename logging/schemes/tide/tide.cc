@@ -4,8 +4,8 @@
 // records as in `silo` and `nvmd`. A worker writes cache lines that other workers write only when
 // it takes a buffer, and not for each commit. docs/TIDE.md has the design and its evaluation.
 //
-// Streams. One for each log directory; workers are dealt to them in turn. A worker's private buffer
-// is a chunk of the stream's ring, as long as suits the time between two writes.
+// Streams. One for each log directory, with an equal share of the workers. A worker's private
+// buffer is a chunk of the stream's ring, as long as suits the time between two writes.
 //
 // Sequence number. Larger than what is read, what is overwritten, the worker's last number, and the
 // *floor* of its stream. It is drawn after the validation, and after the record has its place in
@@ -60,14 +60,16 @@ using platform::memory_order_release;
 
 // Changes kPace, for measurements: --test=tide_pace:N makes it N - 1.
 const platform::TestValue given_pace("tide_pace");
+// Makes a chunk for each record, as in a shared buffer, for measurements: --test=tide_record:1.
+const platform::TestValue chunk_is_record("tide_record");
 
 class Tide final : public MultiStreamScheme {
  public:
   explicit Tide(const LogConfig& config)
       : MultiStreamScheme(config), buffers_(config.workers), wanted_(streams()) {
     const uint64_t pace = given_pace.get() == 0 ? kPace : given_pace.get() - 1;
-    const uint32_t owners = (config.workers + streams() - 1) / streams();
     for (uint32_t s = 0; s < streams(); ++s) {
+      const auto owners = static_cast<uint32_t>(workers_of(s).size());
       logs_.push_back(std::make_unique<Log>(stream(s), run(), owners));
       stream(s).set_pace(std::max<uint64_t>(pace, 4 * pace * streams() / config.workers));
     }
@@ -104,9 +106,7 @@ class Tide final : public MultiStreamScheme {
 
   Counters counters() const override {
     Counters all = MultiStreamScheme::counters();
-    for (const auto& log : logs_) {
-      all.add({{"padding_bytes", static_cast<double>(log->chunks.padding_bytes())}});
-    }
+    all.add(padding_of(buffers_));
     return all;
   }
 
@@ -116,7 +116,9 @@ class Tide final : public MultiStreamScheme {
 
   struct Log {
     Log(Stream& stream, uint64_t run, uint32_t owners)
-        : chunks(stream, run, owners, BufferChunks::Length::kAdaptive) {}
+        : chunks(stream, run, owners,
+                 chunk_is_record.get() == 0 ? BufferChunks::Length::kAdaptive
+                                            : BufferChunks::Length::kRecord) {}
 
     BufferChunks chunks;
     alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};
