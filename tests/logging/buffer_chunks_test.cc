@@ -129,6 +129,33 @@ TEST_F(BufferChunksTest, ChunksArePassedInOrderLapAfterLap) {
   EXPECT_GT(buffers_, kLaps * 32) << "chunks are of 32 KiB";
 }
 
+// A flushing thread looks at the chunk that it would pass next, and at how many are dealt.
+TEST_F(BufferChunksTest, AFullBufferIsDueAndAnOpenOneIsWhenManyWaitForIt) {
+  const auto fill_one = [&] {
+    for (const uint64_t dealt = chunks_->dealt(); chunks_->dealt() == dealt;) publish(0);
+  };
+  publish(0);
+  EXPECT_FALSE(chunks_->pass_due());
+  fill_one();
+  EXPECT_TRUE(chunks_->pass_due());
+  pass();
+  EXPECT_FALSE(chunks_->pass_due()) << "only open chunks are left";
+  fill_one();
+  pass();
+  publish(1);
+  fill_one();
+  pass();
+  const uint64_t before_open = chunks_->filled();
+  uint32_t filled = 0;
+  for (; filled < 20 && !chunks_->pass_due(); ++filled) fill_one();
+  EXPECT_GE(filled, 8);
+  EXPECT_LT(filled, 20);
+  EXPECT_EQ(padding_bytes(), 0);
+  pass();
+  EXPECT_GT(chunks_->filled(), before_open);
+  EXPECT_GT(padding_bytes(), 0);
+}
+
 // If waiting threads padded the buffers in use, the device would be filled with padding just when
 // it is the bottleneck.
 TEST_F(BufferChunksTest, WhoWaitsForRoomTakesNoOpenBufferWhileOtherBytesCanBeFlushed) {
