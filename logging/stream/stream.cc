@@ -157,7 +157,7 @@ void Stream::poll(Flush flush) {
   const uint64_t took = platform::ticks() - begin;
   gap_.helped(took);
   if (starts) helped_flushes_.add();
-  if (starts && pace_ != 0) gap_.at_least(pace_ * took);
+  if (starts) keep_pace(took);
   if (starts || under_way) helped_.add();
   latch_.unlock();
   if (advanced) waiters_.wake_durable();
@@ -250,11 +250,16 @@ uint64_t Stream::goal_of(const Progress& filled, const StripedDevices::Member& m
                          Flush flush) {
   const uint64_t begin = pace_ == 0 ? 0 : platform::ticks();
   const uint64_t goal = owner_.filled_to_write(index_, filled.position);
-  if (pace_ != 0) gap_.at_least(pace_ * (platform::ticks() - begin));
+  if (pace_ != 0) keep_pace(platform::ticks() - begin);
   const bool much = goal > member.next && goal - member.next >= kLeastToEndAtBlock;
   const bool ends_at_block =
       devices_.depth() > 1 && much && policy_.immediate() && flush == Flush::kByPolicy;
   return ends_at_block ? ring_.block_down(goal) : goal;
+}
+
+void Stream::keep_pace(uint64_t took_ticks) {
+  const uint64_t least = pace_ * took_ticks;
+  if (pace_ != 0) gap_.at_least(least - std::min(least, write_ticks_));
 }
 
 void Stream::raise_goal(const Progress& filled, uint64_t idle_since) {

@@ -129,9 +129,9 @@ class Stream {
   // commits have waited for the T of their own streams, and nothing here waits for T any more. Any
   // thread may call it.
   void wanted_by_others(Flush flush);
-  // Makes the gap between two writes (flush_gap.h) at least `pace` times as long as the last call
-  // of filled_to_write() took, or, if a worker made the write, as that took the worker. Called
-  // before workers start.
+  // Makes the time from one write to the next at least `pace` times as long as the last call of
+  // filled_to_write() took, or, if a worker made the write, as that took the worker. The gap
+  // (flush_gap.h) is what the device leaves of that time. Called before workers start.
   void set_pace(uint64_t pace) { pace_ = pace; }
   // Takes a step if one is due, without blocking. Any worker may call it, between transactions.
   void poll(Flush flush = Flush::kByPolicy);
@@ -174,7 +174,7 @@ class Stream {
   }
   uint64_t next_start_ns() const;
 
-  // The next eight are called under the latch.
+  // The next nine are called under the latch.
 
   bool step(Flush flush, bool may_block);
   bool finish();  // returns whether durable() advanced
@@ -182,6 +182,7 @@ class Stream {
   bool write(const Progress& filled, Flush flush, bool may_block);
   uint64_t goal_of(const Progress& filled, const StripedDevices::Member& member, Flush flush);
   void raise_goal(const Progress& filled, uint64_t idle_since);
+  void keep_pace(uint64_t took_ticks);
   void write_log_end();
   bool one_at_a_time() const;
 

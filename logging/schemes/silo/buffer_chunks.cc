@@ -13,7 +13,9 @@ namespace {
 constexpr uint64_t kLeastRecordBytes = sizeof(RecordHeader);
 constexpr uint64_t kChunkBytes = uint64_t{32} << 10;
 constexpr uint64_t kLeastChunkBytes = 256;
-constexpr uint64_t kChunksOfInterval = 2;  // from one boundary to the next
+constexpr uint64_t kLeastChunks = 2, kMostChunks = 64;  // from one boundary to the next
+// How long a worker fills a chunk, at least, with few owners and for each owner more.
+constexpr double kChunkNs = 16e3, kChunkNsOfOwner = 600;
 constexpr uint64_t kChunksOfRing = 4;      // the least chunks of the ring for each owner
 constexpr uint64_t kMostOfRing = 1 << 15;  // the most chunks of the ring, about
 constexpr uint64_t kMostShort = 1 << 16;   // and if they are short
@@ -71,6 +73,7 @@ BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners, Length
     : stream_(stream),
       run_(run),
       owners_(owners),
+      chunk_ticks_(platform::ns_to_ticks(kChunkNs + kChunkNsOfOwner * owners)),
       least_bytes_(least_bytes(stream.ring().capacity(), owners, length)),
       most_bytes_(length == BufferChunks::Length::kRecord
                       ? least_bytes_
@@ -133,12 +136,18 @@ bool BufferChunks::fits(const ChunkOwner& owner, uint64_t bytes) const {
 }
 
 void BufferChunks::adapt(ChunkOwner& owner, uint64_t boundary) const {
-  const uint64_t share = owner.filled_bytes / kChunksOfInterval & ~(kUnit - 1);
+  uint64_t share = owner.filled_bytes / owner.chunks;
   if (owner.boundary != boundary) {
+    const uint64_t now = platform::ticks();
+    owner.chunks =
+        std::clamp((now - owner.boundary_since) / chunk_ticks_, kLeastChunks, kMostChunks);
+    share = owner.filled_bytes / owner.chunks;
     owner.boundary = boundary;
+    owner.boundary_since = now;
     owner.filled_bytes = 0;
     owner.chunk_bytes = 0;
   }
+  share &= ~(kUnit - 1);
   owner.chunk_bytes = std::clamp(std::max(owner.chunk_bytes, share), least_bytes_, most_bytes_);
 }
 

@@ -12,10 +12,11 @@
 // boundary takes a new chunk for its next record.
 //
 // A short chunk wastes less when it is taken, and a long one is taken from `next_` less often. With
-// kAdaptive, a chunk is half of what its worker has filled between two boundaries. So a worker
-// takes about two chunks from one boundary to the next, and half of the second becomes padding: a
-// fifth of the log. A worker that fills little takes a chunk for each record. With kRecord all do
-// whose records are longer than the shortest chunk, as in a shared buffer.
+// kAdaptive, a chunk is what its worker fills in 16 us, and 0.6 us for each owner, but at most half
+// of what it fills between two boundaries. Half of its last chunk becomes padding: a fifth of the
+// log if boundaries follow each other quickly, and little of it where the device sets their pace. A
+// worker that fills little takes a chunk for each record. With kRecord all do whose records are
+// longer than the shortest chunk, as in a shared buffer.
 //
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
@@ -74,9 +75,9 @@ class ChunkOwner {
   BufferChunk* chunk = nullptr;
   uint64_t used = 0;      // the stream position up to which the chunk is filled
   uint64_t sequence = 0;  // the number of the worker's last record
-  // The length of the next chunk, how much was filled since a boundary, and that boundary. Only the
-  // worker uses these three.
-  uint64_t chunk_bytes = 0, filled_bytes = 0, boundary = 0;
+  // The length of the next chunk, how much was filled since a boundary, that boundary, when the
+  // worker saw it, and how many chunks it is to take until the next one. Only the worker uses them.
+  uint64_t chunk_bytes = 0, filled_bytes = 0, boundary = 0, boundary_since = 0, chunks = 2;
   platform::Counter padding_bytes;  // in all chunks that were the owner's
 
   // Begins to use the chunk. Waits while another thread hands the chunk over. Called by the worker.
@@ -210,6 +211,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   Stream& stream_;
   const uint64_t run_;
   const uint32_t owners_;
+  const uint64_t chunk_ticks_;
   const uint64_t least_bytes_, most_bytes_;  // of a chunk
   const uint64_t slot_mask_;
   const std::unique_ptr<BufferChunk[]> slots_;

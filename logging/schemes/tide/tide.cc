@@ -21,8 +21,8 @@
 // transaction is safe after the next write of each stream. If they add more, it is safe later.
 //
 // Pace. To take the workers' buffers costs them cache misses, and a worker that writes loses the
-// time of the write. So the gap to the next write is at least kPace times as long as the last one
-// took (Stream::set_pace), and more where a few workers feed many streams.
+// time of the write. So from one write to the next it takes at least kPace times as long as the
+// last one took its thread (Stream::set_pace), and more where few workers feed a stream.
 //
 // Safe when: the durable watermark of every stream is at least the number. So everything it depends
 // on is durable (R1), because that has smaller numbers.
@@ -71,7 +71,7 @@ class Tide final : public MultiStreamScheme {
     for (uint32_t s = 0; s < streams(); ++s) {
       const auto owners = static_cast<uint32_t>(workers_of(s).size());
       logs_.push_back(std::make_unique<Log>(stream(s), run(), owners));
-      stream(s).set_pace(std::max<uint64_t>(pace, 4 * pace * streams() / config.workers));
+      stream(s).set_pace(std::max<uint64_t>(pace, 8 * pace * streams() / config.workers));
     }
   }
 
@@ -111,7 +111,7 @@ class Tide final : public MultiStreamScheme {
   }
 
  private:
-  static constexpr uint64_t kStep = 1 << 16, kPace = 4;
+  static constexpr uint64_t kStep = 1 << 16, kPace = 6;
   static constexpr double kPatienceNs = 2000;  // for a record that a worker is filling
 
   struct Log {
