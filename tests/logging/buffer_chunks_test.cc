@@ -42,13 +42,13 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
   uint64_t padding_bytes() const {
     return owners_[0].padding_bytes.value() + owners_[1].padding_bytes.value();
   }
-  void pass(bool take_open = false) {
+  void pass() {
     const std::lock_guard hold(chunks_->passing());
-    pass_under_lock(take_open);
+    pass_under_lock();
   }
-  void pass_under_lock(bool take_open) {
+  void pass_under_lock() {
     chunks_->pass(
-        take_open, 0, [this](uint32_t worker) -> ChunkOwner& { return owners_[worker]; },
+        0, [this](uint32_t worker) -> ChunkOwner& { return owners_[worker]; },
         [this](const BufferChunk& chunk) {
           EXPECT_EQ(chunk.begin, passed_);
           passed_ = chunk.end;
@@ -110,18 +110,17 @@ TEST_F(BufferChunksTest, ChunksArePassedInOrderLapAfterLap) {
     });
   }
   uint64_t appended = 0;
-  for (uint64_t look = 1; at_work != 0 || chunks_->filled() < kOwners * records * kRecordBytes;
-       ++look) {
+  for (uint64_t look = 1; at_work != 0 || chunks_->filled() < chunks_->dealt(); ++look) {
     {
       const std::lock_guard hold(chunks_->passing());
       const bool room = look % 4 != 0 || chunks_->append_watermark(appended + 1);
       if (look % 4 == 0 && room) ++appended;
-      pass_under_lock(!room || at_work == 0);
+      if (!room || at_work == 0) chunks_->close();
+      pass_under_lock();
     }
     stream_->flush(Flush::kNow);
   }
   workers.clear();
-  pass(true);
   EXPECT_EQ(chunks_->filled(), passed_);
   EXPECT_EQ(watermarks_, appended);
   EXPECT_EQ(passed_,
@@ -154,6 +153,26 @@ TEST_F(BufferChunksTest, AFullBufferIsDueAndAnOpenOneIsWhenManyWaitForIt) {
   pass();
   EXPECT_GT(chunks_->filled(), before_open);
   EXPECT_GT(padding_bytes(), 0);
+}
+
+// Workers who wait for room have places after the ring's end. A watermark that waited for room in
+// their stead would wait until they have nothing more to write.
+TEST_F(BufferChunksTest, AWatermarkTakesItsPlaceInAFullRing) {
+  while (stream_->ring().fits(chunks_->dealt() + 1)) publish(0);
+  ASSERT_EQ(chunks_->dealt(), config_.buffer_bytes);
+  while (owners_[0].chunk != nullptr) publish(0);
+  {
+    const std::lock_guard hold(chunks_->passing());
+    EXPECT_TRUE(chunks_->append_watermark(1));
+    EXPECT_TRUE(chunks_->append_watermark(2));
+    pass_under_lock();
+  }
+  EXPECT_EQ(passed_, config_.buffer_bytes);
+  EXPECT_EQ(watermarks_, 0);
+  stream_->flush(Flush::kNow);
+  pass();
+  EXPECT_EQ(watermarks_, 2);
+  EXPECT_EQ(chunks_->filled(), config_.buffer_bytes + 2 * sizeof(RecordHeader));
 }
 
 // If waiting threads padded the buffers in use, the device would be filled with padding just when

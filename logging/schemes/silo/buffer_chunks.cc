@@ -106,15 +106,19 @@ bool BufferChunks::append_watermark(uint64_t sequence) {
   constexpr uint64_t kBytes = sizeof(RecordHeader);
   uint64_t next = next_.load(platform::memory_order_relaxed);
   do {
-    const bool fits = stream_.ring().fits(begin_of(next) + kBytes);
-    if (!fits || slot(number_of(next)).dealt.load(platform::memory_order_relaxed)) return false;
+    if (slot(number_of(next)).dealt.load(platform::memory_order_relaxed)) return false;
   } while (!next_.compare_exchange_weak(next, next + step(kBytes), platform::memory_order_release,
                                         platform::memory_order_relaxed));
   BufferChunk& chunk = place(next, kBytes, 0, true);
   chunk.sequence = sequence;
   boundary_.store(chunk.end, platform::memory_order_relaxed);
-  write_empty(RecordKind::kWatermark, sequence, chunk.begin, kBytes);
   chunk.done.store(true, platform::memory_order_release);
+  return true;
+}
+
+bool BufferChunks::write_watermark(const BufferChunk& chunk) {
+  if (!stream_.ring().fits(chunk.end)) return false;
+  write_empty(RecordKind::kWatermark, chunk.sequence, chunk.begin, chunk.end - chunk.begin);
   return true;
 }
 

@@ -7,9 +7,11 @@
 // is taken becomes padding, which takes time on the device that the workers wait for.
 //
 // A watermark record is a chunk by itself. It is durable only when all chunks before it are
-// durable. A *boundary* is a position before which all chunks are to be handed over: the end of a
-// watermark record, or one that close() sets. A worker whose chunk begins before the newest
-// boundary takes a new chunk for its next record.
+// durable. It takes its place although the ring is full: workers who wait for room have places
+// after the ring's end, so a watermark that waited for room might wait for ever. A *boundary* is a
+// position before which all chunks are to be handed over: the end of a watermark record, or one
+// that close() sets. A worker whose chunk begins before the newest boundary takes a new chunk for
+// its next record.
 //
 // A short chunk wastes less when it is taken, and a long one is taken from `next_` less often. With
 // kAdaptive, a chunk is what its worker fills in 16 us, and 0.6 us for each owner, but at most half
@@ -27,9 +29,9 @@
 //   next_               the number of the next chunk, and where it begins, in one word. A worker
 //                       takes a chunk by one addition (acquire), and waits for no other worker. A
 //                       watermark takes its place likewise (release), so the worker of a later
-//                       chunk sees what was stored before. If the ring
-//                       has no room yet, the worker waits with its chunk. All chunks before it can
-//                       be flushed without it, so room comes.
+//                       chunk sees what was stored before. If the ring has no room yet, the worker
+//                       waits with its chunk. All chunks before it can be flushed without it, so
+//                       room comes.
 //   slots_              chunk n has slot n modulo the number of slots. There are more slots than
 //                       chunks that are not durable, so the chunk that had the slot before was
 //                       passed. The worker waits until it sees that (`dealt` is false, acquire),
@@ -128,25 +130,25 @@ class alignas(platform::kCacheLine) BufferChunks {
 
   // Returns the lock that a flushing thread holds while it calls append_watermark() and pass().
   platform::SpinLock& passing() { return passing_; }
-  // Puts a watermark record of `sequence` after all chunks, and sets a boundary after it. Returns
-  // false if the ring has no room for the record. A worker whose chunk is dealt later sees what the
-  // caller did before.
+  // Puts a watermark record of `sequence` after all chunks, and sets a boundary after it. pass()
+  // writes it when all before it is passed and the ring has room. Returns false if too many others
+  // were not passed yet. A worker whose chunk is dealt later sees what the caller did before.
   bool append_watermark(uint64_t sequence);
   // Sets a boundary after all chunks. Called under passing().
   void close() { boundary_.store(dealt(), platform::memory_order_relaxed); }
   // Passes the chunks that were handed over, in order. An open chunk is taken from its owner if it
-  // is in the way of a flush, or if `take_open` is true. Waits until `patience` (in ticks) for a
-  // chunk that is in the way and in use. `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is
-  // called before filled() includes the chunk.
+  // is in the way of a flush. Waits until `patience` (in ticks) for a chunk that is in the way and
+  // in use. `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is called before filled()
+  // includes the chunk.
   template <class OwnerOf, class Note>
-  void pass(bool take_open, uint64_t patience, const OwnerOf& owner_of, const Note& note) {
+  void pass(uint64_t patience, const OwnerOf& owner_of, const Note& note) {
     platform::SpinWait wait;
     while (true) {
       const uint64_t passed = passed_.load(platform::memory_order_relaxed);
       BufferChunk& chunk = slot(passed);
       if (!chunk.dealt.load(platform::memory_order_acquire)) return;
       if (!chunk.done.load(platform::memory_order_acquire)) {
-        if (!take_open && !open_chunk_in_the_way()) return;
+        if (!open_chunk_in_the_way()) return;
         ChunkOwner& owner = owner_of(chunk.owner);
         if (!owner.take()) {
           if (patience == 0 || platform::ticks() >= patience) return;
@@ -156,6 +158,7 @@ class alignas(platform::kCacheLine) BufferChunks {
         hand_over(owner);
         owner.give_back();
       }
+      if (chunk.watermark && !write_watermark(chunk)) return;
       note(chunk);
       filled_.store(chunk.end, platform::memory_order_release);
       passed_.store(passed + 1, platform::memory_order_relaxed);
@@ -199,6 +202,8 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Fills the rest of the chunk with padding and hands the chunk over. Called by its owner, or by
   // the thread that has taken it.
   void hand_over(ChunkOwner& owner);
+  // Writes the watermark record of the chunk. Returns false if the ring has no room for it.
+  bool write_watermark(const BufferChunk& chunk);
   // Fills a hole at `begin` with a record that has no body.
   void write_empty(RecordKind kind, uint64_t sequence, uint64_t begin, uint64_t bytes);
   // Returns whether at least kManyChunks are handed over and not passed. Owners have a chunk each.

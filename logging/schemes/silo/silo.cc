@@ -162,11 +162,9 @@ class Silo final : public MultiStreamScheme {
     const bool due = watermark_due(logger);
     if (due || logger.chunks.pass_due()) {
       logger.chunks.passing().lock();
-      // If the ring has no room for a watermark record, the workers that wait for their epoch would
-      // wait for ever if open chunks stayed in the way.
-      const bool no_room = due && !advance_watermark(logger);
+      if (due) advance_watermark(logger);
       logger.chunks.pass(
-          no_room, 0, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
+          0, [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
           [&](const BufferChunk& chunk) {
             if (chunk.watermark) record_durable_sequence(index, chunk.end, chunk.sequence);
           });
@@ -175,15 +173,14 @@ class Silo final : public MultiStreamScheme {
     return logger.chunks.filled();
   }
 
-  // Writes a watermark record of the last epoch that has ended, and to which no worker will add a
-  // record. Returns false if the ring has no room for it. Called under passing().
-  bool advance_watermark(Logger& logger) {
+  // Appends a watermark record of the last epoch that has ended, and to which no worker will add a
+  // record. Called under passing().
+  void advance_watermark(Logger& logger) {
     const uint64_t ended = tids_.over_for(logger.workers);
-    if (logger.watermark.load(memory_order_relaxed) >= ended) return true;
-    if (!logger.chunks.append_watermark(EpochTids::last_tid(ended))) return false;
+    if (logger.watermark.load(memory_order_relaxed) >= ended) return;
+    if (!logger.chunks.append_watermark(EpochTids::last_tid(ended))) return;
     logger.watermark.store(ended, memory_order_release);
     count_watermark();
-    return true;
   }
 
   const uint64_t epoch_ticks_;

@@ -155,7 +155,7 @@ class Tide final : public MultiStreamScheme {
       advance_watermark(log);
     }
     log.chunks.pass(
-        false, closes ? platform::ticks() + patience_ticks_ : 0,
+        closes ? platform::ticks() + patience_ticks_ : 0,
         [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
         [&](const BufferChunk& chunk) {
           if (chunk.watermark) return record_durable_sequence(index, chunk.end, chunk.sequence);
