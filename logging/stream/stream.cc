@@ -157,7 +157,7 @@ void Stream::poll(Flush flush) {
   const uint64_t took = platform::ticks() - begin;
   gap_.helped(took);
   if (starts) helped_flushes_.add();
-  if (starts) keep_pace(took);
+  if (starts && pace_ != 0) keep_pace(took);
   if (starts || under_way) helped_.add();
   latch_.unlock();
   if (advanced) waiters_.wake_durable();
@@ -259,7 +259,7 @@ uint64_t Stream::goal_of(const Progress& filled, const StripedDevices::Member& m
 
 void Stream::keep_pace(uint64_t took_ticks) {
   const uint64_t least = pace_ * took_ticks;
-  if (pace_ != 0) gap_.at_least(least - std::min(least, write_ticks_));
+  gap_.at_least(least - std::min(least, write_ticks_));
 }
 
 void Stream::raise_goal(const Progress& filled, uint64_t idle_since) {

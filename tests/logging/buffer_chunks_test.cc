@@ -1,6 +1,6 @@
 // The buffers that a flushing thread takes from their owners. Chunks are passed in the order of
 // their positions, and full of records.
-#include "logging/schemes/silo/buffer_chunks.h"
+#include "logging/schemes/common/buffer_chunks.h"
 
 #include <atomic>
 #include <mutex>

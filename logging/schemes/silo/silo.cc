@@ -43,9 +43,9 @@
 
 #include "logging/flag_checks.h"
 #include "logging/scheme_registry.h"
+#include "logging/schemes/common/buffer_chunks.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
 #include "logging/schemes/common/wanted_watermark.h"
-#include "logging/schemes/silo/buffer_chunks.h"
 #include "logging/schemes/silo/epoch_tids.h"
 #include "platform/clock.h"
 

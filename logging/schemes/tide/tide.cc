@@ -46,9 +46,9 @@
 #include <algorithm>
 
 #include "logging/scheme_registry.h"
+#include "logging/schemes/common/buffer_chunks.h"
 #include "logging/schemes/common/multi_stream_scheme.h"
 #include "logging/schemes/common/wanted_watermark.h"
-#include "logging/schemes/silo/buffer_chunks.h"
 #include "platform/clock.h"
 #include "platform/test_value.h"
 
@@ -69,8 +69,7 @@ class Tide final : public MultiStreamScheme {
       : MultiStreamScheme(config), buffers_(config.workers), wanted_(streams()) {
     const uint64_t pace = given_pace.get() == 0 ? kPace : given_pace.get() - 1;
     for (uint32_t s = 0; s < streams(); ++s) {
-      const auto owners = static_cast<uint32_t>(workers_of(s).size());
-      logs_.push_back(std::make_unique<Log>(stream(s), run(), owners));
+      logs_.push_back(std::make_unique<Log>(stream(s), run(), stream(s).home().writers));
       stream(s).set_pace(std::max<uint64_t>(pace, 8 * pace * streams() / config.workers));
     }
   }
@@ -117,8 +116,8 @@ class Tide final : public MultiStreamScheme {
   struct Log {
     Log(Stream& stream, uint64_t run, uint32_t owners)
         : chunks(stream, run, owners,
-                 chunk_is_record.get() == 0 ? BufferChunks::Length::kAdaptive
-                                            : BufferChunks::Length::kRecord) {}
+                 chunk_is_record.get() == 0 ? ChunkLength::Rule::kAdaptive
+                                            : ChunkLength::Rule::kRecord) {}
 
     BufferChunks chunks;
     alignas(platform::kCacheLine) platform::atomic<uint64_t> floor{0};

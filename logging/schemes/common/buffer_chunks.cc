@@ -1,4 +1,4 @@
-#include "logging/schemes/silo/buffer_chunks.h"
+#include "logging/schemes/common/buffer_chunks.h"
 
 #include <glog/logging.h>
 
@@ -11,20 +11,11 @@ namespace logjam {
 namespace {
 
 constexpr uint64_t kLeastRecordBytes = sizeof(RecordHeader);
-constexpr uint64_t kChunkBytes = uint64_t{32} << 10;
-constexpr uint64_t kLeastChunkBytes = 256;
-constexpr uint64_t kLeastChunks = 2, kMostChunks = 64;  // from one boundary to the next
-// How long a worker fills a chunk, at least, with few owners and for each owner more.
-constexpr double kChunkNs = 16e3, kChunkNsOfOwner = 600;
-constexpr uint64_t kChunksOfRing = 4;      // the least chunks of the ring for each owner
-constexpr uint64_t kMostOfRing = 1 << 15;  // the most chunks of the ring, about
-constexpr uint64_t kMostShort = 1 << 16;   // and if they are short
-constexpr uint64_t kWatermarks = 8;        // slots for watermarks that were not passed yet
+constexpr uint64_t kWatermarks = 8;  // slots for watermarks that were not passed yet
 
-// `next_`: the upper bits are a number, which may begin again; the lower bits count kUnit bytes, of
-// which the length of each record is a multiple.
+// `next_`: the upper bits are a number, which may begin again; the lower bits count kUnit bytes.
 constexpr int kBeginBits = 46;
-constexpr uint64_t kUnit = 8;
+constexpr uint64_t kUnit = ChunkLength::kUnit;
 constexpr uint64_t kMostStreamBytes = kUnit << kBeginBits;
 constexpr uint64_t kMostSlots = uint64_t{1} << (64 - kBeginBits);
 
@@ -32,17 +23,6 @@ uint64_t number_of(uint64_t next) { return next >> kBeginBits; }
 uint64_t begin_of(uint64_t next) { return next * kUnit % kMostStreamBytes; }
 // Returns the amount that a chunk of `bytes` adds to `next_`.
 uint64_t step(uint64_t bytes) { return (uint64_t{1} << kBeginBits) + bytes / kUnit; }
-
-uint64_t most_bytes(uint64_t ring_bytes, uint32_t owners) {
-  const uint64_t most = ring_bytes / (kChunksOfRing * (owners + 1));
-  return std::min(std::max(kChunkBytes, ring_bytes / kMostOfRing), most) & ~(kUnit - 1);
-}
-
-uint64_t least_bytes(uint64_t ring_bytes, uint32_t owners, BufferChunks::Length length) {
-  const uint64_t most = most_bytes(ring_bytes, owners);
-  if (length == BufferChunks::Length::kFixed) return most;
-  return std::min(std::max(kLeastChunkBytes, ring_bytes / kMostShort), most) & ~(kUnit - 1);
-}
 
 // Returns how many slots are needed: for all chunks that fit in the ring, for one chunk of each
 // owner that waits for room, and for the watermarks.
@@ -69,16 +49,12 @@ Counters padding_of(const WorkerStates<ChunkOwner>& owners) {
   return {{"padding_bytes", static_cast<double>(bytes)}};
 }
 
-BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners, Length length)
+BufferChunks::BufferChunks(Stream& stream, uint64_t run, uint32_t owners, ChunkLength::Rule rule)
     : stream_(stream),
       run_(run),
       owners_(owners),
-      chunk_ticks_(platform::ns_to_ticks(kChunkNs + kChunkNsOfOwner * owners)),
-      least_bytes_(least_bytes(stream.ring().capacity(), owners, length)),
-      most_bytes_(length == BufferChunks::Length::kRecord
-                      ? least_bytes_
-                      : most_bytes(stream.ring().capacity(), owners)),
-      slot_mask_(slot_count(stream.ring().capacity(), least_bytes_, owners) - 1),
+      length_(stream.ring().capacity(), owners, rule),
+      slot_mask_(slot_count(stream.ring().capacity(), length_.least(), owners) - 1),
       slots_(std::make_unique<BufferChunk[]>(slot_mask_ + 1)) {
   CHECK_LT(slot_mask_, kMostSlots) << "a number of `next_` must name one slot";
 }
@@ -89,7 +65,9 @@ BufferChunks::Place BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, ui
   if (owner.chunk != nullptr && (owner.chunk->begin < boundary || !fits(owner, bytes))) {
     hand_over(owner);
   }
-  adapt(owner, boundary);
+  if (owner.filled.boundary != boundary) {
+    length_.begin_interval(owner.filled, boundary, platform::ticks());
+  }
   const uint64_t waited = owner.chunk == nullptr ? deal(owner, worker, bytes) : 0;
   return {owner.used, waited};
 }
@@ -97,7 +75,7 @@ BufferChunks::Place BufferChunks::reserve(ChunkOwner& owner, uint32_t worker, ui
 void BufferChunks::publish(ChunkOwner& owner, uint32_t bytes, uint64_t sequence) {
   owner.used += bytes;
   owner.sequence = sequence;
-  owner.filled_bytes += bytes;
+  owner.filled.bytes += bytes;
   if (owner.used == owner.chunk->end) hand_over(owner);
   owner.end();
 }
@@ -139,24 +117,9 @@ bool BufferChunks::fits(const ChunkOwner& owner, uint64_t bytes) const {
   return end == owner.chunk->end || end + kLeastRecordBytes <= owner.chunk->end;
 }
 
-void BufferChunks::adapt(ChunkOwner& owner, uint64_t boundary) const {
-  uint64_t share = owner.filled_bytes / owner.chunks;
-  if (owner.boundary != boundary) {
-    const uint64_t now = platform::ticks();
-    owner.chunks =
-        std::clamp((now - owner.boundary_since) / chunk_ticks_, kLeastChunks, kMostChunks);
-    share = owner.filled_bytes / owner.chunks;
-    owner.boundary = boundary;
-    owner.boundary_since = now;
-    owner.filled_bytes = 0;
-    owner.chunk_bytes = 0;
-  }
-  share &= ~(kUnit - 1);
-  owner.chunk_bytes = std::clamp(std::max(owner.chunk_bytes, share), least_bytes_, most_bytes_);
-}
-
 uint64_t BufferChunks::deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes) {
-  const uint64_t size = bytes + kLeastRecordBytes <= owner.chunk_bytes ? owner.chunk_bytes : bytes;
+  const uint64_t length = length_.next(owner.filled);
+  const uint64_t size = bytes + kLeastRecordBytes <= length ? length : bytes;
   const uint64_t next = next_.fetch_add(step(size), platform::memory_order_acquire);
   owner.chunk = &place(next, size, worker, false);
   owner.used = owner.chunk->begin;

@@ -13,13 +13,6 @@
 // that close() sets. A worker whose chunk begins before the newest boundary takes a new chunk for
 // its next record.
 //
-// A short chunk wastes less when it is taken, and a long one is taken from `next_` less often. With
-// kAdaptive, a chunk is what its worker fills in 16 us, and 0.6 us for each owner, but at most half
-// of what it fills between two boundaries. Half of its last chunk becomes padding: a fifth of the
-// log if boundaries follow each other quickly, and little of it where the device sets their pace. A
-// worker that fills little takes a chunk for each record. With kRecord all do whose records are
-// longer than the shortest chunk, as in a shared buffer.
-//
 // Protocol.
 //   ChunkOwner::state_  The worker changes kNone -> kBusy and kOpen -> kBusy (compare-and-swap,
 //                       acquire), and kBusy -> kOpen or kNone (release). A flushing thread changes
@@ -54,6 +47,7 @@
 #include <memory>
 
 #include "logging/format/record.h"
+#include "logging/schemes/common/chunk_length.h"
 #include "logging/schemes/common/worker_states.h"
 #include "logging/stream/stream.h"
 #include "platform/atomic.h"
@@ -77,9 +71,7 @@ class ChunkOwner {
   BufferChunk* chunk = nullptr;
   uint64_t used = 0;      // the stream position up to which the chunk is filled
   uint64_t sequence = 0;  // the number of the worker's last record
-  // The length of the next chunk, how much was filled since a boundary, that boundary, when the
-  // worker saw it, and how many chunks it is to take until the next one. Only the worker uses them.
-  uint64_t chunk_bytes = 0, filled_bytes = 0, boundary = 0, boundary_since = 0, chunks = 2;
+  ChunkLength::Filled filled;
   platform::Counter padding_bytes;  // in all chunks that were the owner's
 
   // Begins to use the chunk. Waits while another thread hands the chunk over. Called by the worker.
@@ -108,8 +100,6 @@ Counters padding_of(const WorkerStates<ChunkOwner>& owners);
 // The chunks of one stream.
 class alignas(platform::kCacheLine) BufferChunks {
  public:
-  enum class Length { kFixed, kAdaptive, kRecord };
-
   struct Place {
     uint64_t begin;         // the stream position at which the hole begins
     uint64_t waited_ticks;  // how long the worker waited for room in the ring
@@ -117,7 +107,8 @@ class alignas(platform::kCacheLine) BufferChunks {
 
   // Makes the chunks of `stream`, which `owners` workers take. `run` seeds the checksums of padding
   // and watermarks.
-  BufferChunks(Stream& stream, uint64_t run, uint32_t owners, Length length = Length::kFixed);
+  BufferChunks(Stream& stream, uint64_t run, uint32_t owners,
+               ChunkLength::Rule rule = ChunkLength::Rule::kFixed);
   BufferChunks(const BufferChunks&) = delete;
   BufferChunks& operator=(const BufferChunks&) = delete;
 
@@ -194,9 +185,6 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Deals the chunk of `bytes` whose number and position are in `next`, which was drawn from
   // `next_`. Returns its slot.
   BufferChunk& place(uint64_t next, uint64_t bytes, uint32_t worker, bool watermark);
-  // Chooses the length of the owner's next chunk. `boundary` is the newest one. Called by the
-  // owner.
-  void adapt(ChunkOwner& owner, uint64_t boundary) const;
   // Deals a chunk to `owner`. Returns how many ticks it waited for room in the ring.
   uint64_t deal(ChunkOwner& owner, uint32_t worker, uint64_t bytes);
   // Fills the rest of the chunk with padding and hands the chunk over. Called by its owner, or by
@@ -216,8 +204,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   Stream& stream_;
   const uint64_t run_;
   const uint32_t owners_;
-  const uint64_t chunk_ticks_;
-  const uint64_t least_bytes_, most_bytes_;  // of a chunk
+  const ChunkLength length_;
   const uint64_t slot_mask_;
   const std::unique_ptr<BufferChunk[]> slots_;
   alignas(platform::kCacheLine) platform::atomic<uint64_t> next_{0};
