@@ -30,6 +30,11 @@ class Arena {
   // publishes no other data.
   uint64_t allocated_bytes() const { return allocated_bytes_.load(platform::memory_order_relaxed); }
 
+  // Returns the arena's number: arenas made one after the other have successive numbers. Any thread
+  // may call it.
+  uint32_t number() const { return number_; }
+  // Returns how many arenas the process has made. Any thread may call it.
+  static uint32_t made() { return made_.load(platform::memory_order_relaxed); }
   // Returns how often it was called before: the thread's visits to lists of free blocks.
   uint32_t count_visit() { return visits_++; }
 
@@ -42,6 +47,8 @@ class Arena {
     allocated_bytes_.store(allocated_bytes() + bytes, platform::memory_order_relaxed);
   }
 
+  static inline platform::atomic<uint32_t> made_{0};
+  const uint32_t number_ = made_.fetch_add(1, platform::memory_order_relaxed);
   int node_ = platform::kFirstTouch;
   std::vector<std::byte*> prefaulted_;  // chunks of kChunk bytes, all zero
   std::byte* next_ = nullptr;
