@@ -249,6 +249,7 @@ bool Stream::write(const Progress& filled, Flush flush, bool may_block) {
 uint64_t Stream::goal_of(const Progress& filled, const StripedDevices::Member& member,
                          Flush flush) {
   const uint64_t begin = pace_ == 0 ? 0 : platform::ticks();
+  if (pace_ != 0 && !round_is_new()) round_->store(begin, platform::memory_order_relaxed);
   const uint64_t goal = owner_.filled_to_write(index_, filled.position);
   if (pace_ != 0) keep_pace(platform::ticks() - begin);
   const bool much = goal > member.next && goal - member.next >= kLeastToEndAtBlock;

@@ -34,6 +34,9 @@
 //                    the lead is on call, and the publisher who fills the hole (published()) wakes
 //                    one of them to lead.
 //   daemon_          its protocol is in flush_daemon.h.
+//   round_           stored and loaded (relaxed) by all streams that write in rounds. A stream that
+//                    loads an old value writes a moment later. If two streams begin a round at the
+//                    same time, the later store stays.
 //   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
 //                    after its fence. The step that raises the goal sets it to 0, fences, and looks
 //                    at filled() again. So T runs even if no thread publishes any more.
@@ -131,8 +134,13 @@ class Stream {
   void wanted_by_others(Flush flush);
   // Makes the time from one write to the next at least `pace` times as long as the last call of
   // filled_to_write() took, or, if a worker made the write, as that took the worker. The gap
-  // (flush_gap.h) is what the device leaves of that time. Called before workers start.
-  void set_pace(uint64_t pace) { pace_ = pace; }
+  // (flush_gap.h) is what the device leaves of that time. The streams with the same `round` write
+  // in rounds: when one of them begins to write, half of the gap is enough for the others that have
+  // not written since. `round` is 0 before, and outlives the streams. Called before workers start.
+  void set_pace(uint64_t pace, platform::atomic<uint64_t>& round) {
+    pace_ = pace;
+    round_ = &round;
+  }
   // Takes a step if one is due, without blocking. Any worker may call it, between transactions.
   void poll(Flush flush = Flush::kByPolicy);
   // Blocks until the scheme says that `point`, a point in this stream, is durable. With
@@ -170,9 +178,15 @@ class Stream {
   FlushPolicy policy_now() const {
     FlushPolicy policy = policy_;
     policy.gap_ticks = gap_.ticks();
+    if (round_is_new()) policy.gap_ticks /= 2;
     return policy;
   }
   uint64_t next_start_ns() const;
+  // Returns whether a round has begun since the stream's last write.
+  bool round_is_new() const {
+    return round_ != nullptr && round_->load(platform::memory_order_relaxed) >
+                                    started_.load(platform::memory_order_relaxed);
+  }
 
   // The next nine are called under the latch.
 
@@ -208,6 +222,8 @@ class Stream {
   const uint64_t look_ticks_;  // the least time between two looks of polls at the device
   const uint64_t safety_timeout_ns_;
   const uint64_t max_write_bytes_;
+  uint64_t pace_ = 0;                            // 0: none
+  platform::atomic<uint64_t>* round_ = nullptr;  // when the last round began, in ticks
 
   alignas(platform::kCacheLine) platform::atomic<uint64_t> durable_{0};
   platform::atomic<uint64_t> goal_{0};
@@ -225,8 +241,7 @@ class Stream {
 
   // Guarded by the latch.
   SdlStore sdl_store_;
-  FlushGap gap_;  // its ticks(): any thread
-  uint64_t pace_ = 0;
+  FlushGap gap_;              // its ticks(): any thread
   Progress seen_;             // by the last look
   uint64_t write_ticks_ = 0;  // the time of the last write that was under way alone
   uint64_t log_end_at_ = 0;   // where the log's end was written; a new log has zeros at its start

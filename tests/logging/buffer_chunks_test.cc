@@ -3,6 +3,7 @@
 #include "logging/schemes/common/buffer_chunks.h"
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -46,9 +47,9 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
     const std::lock_guard hold(chunks_->passing());
     pass_under_lock();
   }
-  void pass_under_lock() {
+  void pass_under_lock(uint64_t patience_ticks = 0) {
     chunks_->pass(
-        0, [this](uint32_t worker) -> ChunkOwner& { return owners_[worker]; },
+        patience_ticks, [this](uint32_t worker) -> ChunkOwner& { return owners_[worker]; },
         [this](const BufferChunk& chunk) {
           EXPECT_EQ(chunk.begin, passed_);
           passed_ = chunk.end;
@@ -93,6 +94,39 @@ TEST_F(BufferChunksTest, WorkersTakeChunksWhileAnotherThreadPasses) {
   pass();
   EXPECT_EQ(chunks_->filled(), 0) << "the first chunk, of worker 1, is open";
   EXPECT_EQ(end, kRecordBytes);
+}
+
+// A write that ends before the watermark makes nothing durable that depends on other streams. So
+// the flushing thread waits for records that are being filled, for each one anew.
+TEST_F(BufferChunksTest, APassWaitsForEachRecordThatIsBeingFilled) {
+  const Watchdog watchdog("a pass waits for ever");
+  const uint64_t patience_ticks = platform::ns_to_ticks(20e9);
+  std::atomic<int> filling{0};
+  std::atomic<bool> passes{false};
+  std::vector<std::jthread> workers;
+  for (uint32_t worker = 0; worker < kOwners; ++worker) {
+    workers.emplace_back([&, worker] {
+      const uint64_t begin = chunks_->reserve(owners_[worker], worker, kRecordBytes).begin;
+      ++filling;
+      while (!passes) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 * (worker + 1)));
+      fill_record({.sequence = 1,
+                   .position = begin,
+                   .hole = stream_->at(begin, kRecordBytes),
+                   .bytes = kRecordBytes},
+                  kRun, 1);
+      chunks_->publish(owners_[worker], kRecordBytes, 1);
+    });
+  }
+  while (filling != kOwners) std::this_thread::yield();
+  const std::lock_guard hold(chunks_->passing());
+  ASSERT_TRUE(chunks_->append_watermark(2));
+  pass_under_lock(platform::ns_to_ticks(1e5));
+  EXPECT_EQ(watermarks_, 0) << "its patience is over before a record is filled";
+  passes = true;
+  pass_under_lock(patience_ticks);
+  EXPECT_EQ(watermarks_, 1);
+  EXPECT_EQ(chunks_->filled(), chunks_->dealt());
 }
 
 // Slots and the ring are used again and again. Workers that find the ring full wait with their

@@ -1,4 +1,10 @@
-// The gap between writes that a pace asks for (Stream::set_pace).
+// The gap between writes that a pace asks for, and the rounds in which streams write
+// (Stream::set_pace).
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string>
+
 #include "logging/stream/stream.h"
 #include "platform/clock.h"
 #include "tests/logging/log_fixture.h"
@@ -12,36 +18,97 @@ class StreamPaceTest : public testing::Test, public StreamOwner, public Durabili
  protected:
   uint64_t filled(uint32_t) override { return filled_; }
   uint64_t filled_to_write(uint32_t, uint64_t filled) override {
-    const uint64_t end = platform::ticks() + platform::ns_to_ticks(kCostUs * 1e3);
+    begun_ = platform::ticks();
+    const uint64_t end = begun_ + platform::ns_to_ticks(kCostUs * 1e3);
     while (platform::ticks() < end) {
     }
     return filled;
   }
   bool is_durable(const CommitPoint&) const override { return true; }
 
+  // Makes a stream over a simulated device whose writes take `device_us`.
+  Stream& make(const std::string& device_us) {
+    devices_.push_back(open_device("sim:" + device_us, {directories_.emplace_back().file(), 0, 1}));
+    LogConfig config;
+    config.workers = 1;
+    config.devices = {devices_.back().get()};
+    return streams_.emplace_back(config, 0, waiters_, *this);
+  }
+  // Fills 64 bytes, and returns when they are durable.
+  void write_now(Stream& stream) {
+    filled_ += 64;
+    stream.published(true);
+    while (stream.durable() < filled_) stream.flush(Flush::kNow);
+  }
+  // Fills 64 bytes, and asks until the stream writes them when they are due. Returns for how long
+  // no write began.
+  double us_until_write(Stream& stream) {
+    const uint64_t before = begun_;
+    filled_ += 64;
+    stream.published(true);
+    while (stream.durable() < filled_) stream.poll();
+    return platform::ticks_to_ns(begun_ - before) / 1e3;
+  }
+
   uint64_t filled_ = 0;
+  uint64_t begun_ = 0;  // when the last write began
+  platform::atomic<uint64_t> round_{0};
+  DurabilityWaiters waiters_{1, *this};
+  std::deque<LogDirectory> directories_;
+  std::deque<std::unique_ptr<Device>> devices_;
+  std::deque<Stream> streams_;
 };
 
 TEST_F(StreamPaceTest, TheTimeOfTheDeviceCounts) {
-  const LogDirectory directory;
-  const auto device = open_device("sim:20000", {directory.file(), 0, 1});
-  LogConfig config;
-  config.workers = 1;
-  config.devices = {device.get()};
-  DurabilityWaiters waiters(1, *this);
-  Stream stream(config, 0, waiters, *this);
-  stream.set_pace(1);
+  Stream& stream = make("20000");
+  stream.set_pace(1, round_);
   const auto gaps_us = [&](uint64_t writes) {
-    while (filled_ < 64 * writes) {
-      filled_ += 64;
-      stream.published(true);
-      while (stream.durable() < filled_) stream.flush(Flush::kNow);
-    }
+    while (filled_ < 64 * writes) write_now(stream);
     return stream.counters().value("gap_us_mean") * static_cast<double>(writes);
   };
   const double first = gaps_us(1);
   EXPECT_GE(first, kCostUs);
   EXPECT_NEAR(gaps_us(3), first, 0.1) << "a write of 20 ms leaves no gap of 30 us";
+}
+
+TEST_F(StreamPaceTest, TheStreamThatWritesFirstBeginsARound) {
+  Stream& one = make("1");
+  Stream& other = make("1");
+  one.set_pace(1, round_);
+  other.set_pace(1, round_);
+  // Returns whether a write of the stream begins a round.
+  const auto begins = [&](Stream& stream) {
+    const uint64_t round = round_.load(), before = platform::ticks();
+    write_now(stream);
+    EXPECT_TRUE(round_.load() == round || round_.load() >= before);
+    return round_.load() != round;
+  };
+  EXPECT_TRUE(begins(one));
+  EXPECT_FALSE(begins(other)) << "it has not written since the round began";
+  EXPECT_TRUE(begins(other));
+  EXPECT_FALSE(begins(one));
+  EXPECT_TRUE(begins(one));
+  EXPECT_TRUE(begins(one));
+  EXPECT_FALSE(begins(other));
+}
+
+// The shortest of many times is the one that the gap allows: nothing else makes a time shorter.
+TEST_F(StreamPaceTest, HalfOfTheGapIsEnoughForAStreamThatJoinsARound) {
+  constexpr int kWrites = 200;
+  constexpr double kMostGapUs = 200;  // FlushGap::at_least()
+  Stream& stream = make("1");
+  stream.set_pace(1'000, round_);
+  const auto shortest_us = [&] {
+    write_now(stream);
+    double shortest = us_until_write(stream);
+    for (int i = 1; i < kWrites; ++i) shortest = std::min(shortest, us_until_write(stream));
+    return shortest;
+  };
+  EXPECT_GE(shortest_us(), kMostGapUs);
+  round_.store(~uint64_t{0});  // there is always a new round
+  const double joins = shortest_us();
+  EXPECT_GE(joins, kMostGapUs / 2);
+  EXPECT_LT(joins, kMostGapUs);
 }
 
 }  // namespace

@@ -94,6 +94,28 @@ class ChunkOwner {
   platform::atomic<uint32_t> state_{kNone};
 };
 
+// A thread's wait for another one, for a limited time.
+class Patience {
+ public:
+  explicit Patience(uint64_t ticks) : ticks_(ticks) {}
+  // Waits a moment. Returns false if the time is over, which begins with the first call.
+  bool once() {
+    if (ticks_ == 0) return false;
+    const uint64_t now = platform::ticks();
+    if (until_ == 0) until_ = now + ticks_;
+    if (now >= until_) return false;
+    wait_.once();
+    return true;
+  }
+  // Makes the time begin again.
+  void start_again() { until_ = 0; }
+
+ private:
+  const uint64_t ticks_;
+  uint64_t until_ = 0;
+  platform::SpinWait wait_;
+};
+
 // Returns the counter of the padding in all chunks of `owners`. Any thread may call it.
 Counters padding_of(const WorkerStates<ChunkOwner>& owners);
 
@@ -128,22 +150,25 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Sets a boundary after all chunks. Called under passing().
   void close() { boundary_.store(dealt(), platform::memory_order_relaxed); }
   // Passes the chunks that were handed over, in order. An open chunk is taken from its owner if it
-  // is in the way of a flush. Waits until `patience` (in ticks) for a chunk that is in the way and
-  // in use. `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is called before filled()
-  // includes the chunk.
+  // is in the way of a flush. Waits for each chunk that is in the way and in use, but at most
+  // `patience` (in ticks). `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is called before
+  // filled() includes the chunk.
   template <class OwnerOf, class Note>
   void pass(uint64_t patience, const OwnerOf& owner_of, const Note& note) {
-    platform::SpinWait wait;
+    Patience waits(patience);
     while (true) {
       const uint64_t passed = passed_.load(platform::memory_order_relaxed);
       BufferChunk& chunk = slot(passed);
-      if (!chunk.dealt.load(platform::memory_order_acquire)) return;
+      if (!chunk.dealt.load(platform::memory_order_acquire)) {
+        // A worker may have drawn the chunk's place and not dealt it yet.
+        if (!pending() || !waits.once()) return;
+        continue;
+      }
       if (!chunk.done.load(platform::memory_order_acquire)) {
         if (!open_chunk_in_the_way()) return;
         ChunkOwner& owner = owner_of(chunk.owner);
         if (!owner.take()) {
-          if (patience == 0 || platform::ticks() >= patience) return;
-          wait.once();
+          if (!waits.once()) return;
           continue;
         }
         hand_over(owner);
@@ -154,6 +179,7 @@ class alignas(platform::kCacheLine) BufferChunks {
       filled_.store(chunk.end, platform::memory_order_release);
       passed_.store(passed + 1, platform::memory_order_relaxed);
       chunk.dealt.store(false, platform::memory_order_release);
+      waits.start_again();
     }
   }
 

@@ -22,7 +22,9 @@
 //
 // Pace. To take the workers' buffers costs them cache misses, and a worker that writes loses the
 // time of the write. So from one write to the next it takes at least kPace times as long as the
-// last one took its thread (Stream::set_pace), and more where few workers feed a stream.
+// last one took its thread (Stream::set_pace), and more where few workers feed a stream. A commit
+// waits for the next write of every stream, so the streams write in rounds: their writes begin
+// together.
 //
 // Safe when: the durable watermark of every stream is at least the number. So everything it depends
 // on is durable (R1), because that has smaller numbers.
@@ -70,7 +72,7 @@ class Tide final : public MultiStreamScheme {
     const uint64_t pace = given_pace.get() == 0 ? kPace : given_pace.get() - 1;
     for (uint32_t s = 0; s < streams(); ++s) {
       logs_.push_back(std::make_unique<Log>(stream(s), run(), stream(s).home().writers));
-      stream(s).set_pace(std::max<uint64_t>(pace, 8 * pace * streams() / config.workers));
+      stream(s).set_pace(std::max<uint64_t>(pace, 8 * pace * streams() / config.workers), round_);
     }
   }
 
@@ -110,8 +112,8 @@ class Tide final : public MultiStreamScheme {
   }
 
  private:
-  static constexpr uint64_t kStep = 1 << 16, kPace = 6;
-  static constexpr double kPatienceNs = 2000;  // for a record that a worker is filling
+  static constexpr uint64_t kStep = 1 << 16, kPace = 8;
+  static constexpr double kPatienceNs = 4000;  // for each record that a worker is filling
 
   struct Log {
     Log(Stream& stream, uint64_t run, uint32_t owners)
@@ -154,7 +156,7 @@ class Tide final : public MultiStreamScheme {
       advance_watermark(log);
     }
     log.chunks.pass(
-        closes ? platform::ticks() + patience_ticks_ : 0,
+        closes ? patience_ticks_ : 0,
         [&](uint32_t worker) -> ChunkOwner& { return buffers_[worker]; },
         [&](const BufferChunk& chunk) {
           if (chunk.watermark) return record_durable_sequence(index, chunk.end, chunk.sequence);
@@ -186,6 +188,7 @@ class Tide final : public MultiStreamScheme {
   WorkerStates<ChunkOwner> buffers_;
   WantedWatermark wanted_;
   std::vector<std::unique_ptr<Log>> logs_;
+  alignas(platform::kCacheLine) platform::atomic<uint64_t> round_{0};  // of writes: set_pace()
 };
 
 const SchemeRegistration registration({
