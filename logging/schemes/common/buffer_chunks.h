@@ -43,6 +43,7 @@
 //   padding_bytes       of an owner: only the thread that hands its chunk over adds to it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -94,25 +95,21 @@ class ChunkOwner {
   platform::atomic<uint32_t> state_{kNone};
 };
 
-// A thread's wait for another one, for a limited time.
+// The rest of the time that a thread may wait for others.
 class Patience {
  public:
-  explicit Patience(uint64_t ticks) : ticks_(ticks) {}
-  // Waits a moment. Returns false if the time is over, which begins with the first call.
+  explicit Patience(uint64_t ticks) : left_(ticks) {}
+  // Waits a moment. Returns false if nothing is left.
   bool once() {
-    if (ticks_ == 0) return false;
-    const uint64_t now = platform::ticks();
-    if (until_ == 0) until_ = now + ticks_;
-    if (now >= until_) return false;
+    if (left_ == 0) return false;
+    const uint64_t begin = platform::ticks();
     wait_.once();
+    left_ -= std::min(left_, platform::ticks() - begin);
     return true;
   }
-  // Makes the time begin again.
-  void start_again() { until_ = 0; }
 
  private:
-  const uint64_t ticks_;
-  uint64_t until_ = 0;
+  uint64_t left_;
   platform::SpinWait wait_;
 };
 
@@ -150,7 +147,7 @@ class alignas(platform::kCacheLine) BufferChunks {
   // Sets a boundary after all chunks. Called under passing().
   void close() { boundary_.store(dealt(), platform::memory_order_relaxed); }
   // Passes the chunks that were handed over, in order. An open chunk is taken from its owner if it
-  // is in the way of a flush. Waits for each chunk that is in the way and in use, but at most
+  // is in the way of a flush. Waits for chunks that are in the way and in use, in all for at most
   // `patience` (in ticks). `owner_of(worker)` returns a ChunkOwner; `note(chunk)` is called before
   // filled() includes the chunk.
   template <class OwnerOf, class Note>
@@ -179,7 +176,6 @@ class alignas(platform::kCacheLine) BufferChunks {
       filled_.store(chunk.end, platform::memory_order_release);
       passed_.store(passed + 1, platform::memory_order_relaxed);
       chunk.dealt.store(false, platform::memory_order_release);
-      waits.start_again();
     }
   }
 

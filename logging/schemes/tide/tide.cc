@@ -113,7 +113,7 @@ class Tide final : public MultiStreamScheme {
 
  private:
   static constexpr uint64_t kStep = 1 << 16, kPace = 8;
-  static constexpr double kPatienceNs = 4000;  // for each record that a worker is filling
+  static constexpr double kPatienceNs = 8000;  // for records that workers are filling
 
   struct Log {
     Log(Stream& stream, uint64_t run, uint32_t owners)
