@@ -50,7 +50,7 @@ class FreeList {
   // Returns a free block or null. If the thread's part is empty, every kVisitOther-th call looks at
   // another part, and takes all its blocks if they are many. The next visit is to the same part
   // then, and otherwise to the next one. `arena` is the calling thread's, and counts the visits:
-  // counters in the parts cost more (64 simulated cores, TPC-C: 15.9 and 14.8 M/s).
+  // counters in the parts cost more (64 simulated cores, TPC-C, one seed: 15.9 and 14.8 M/s).
   void* allocate(Arena& arena) {
     if (!used_.load(platform::memory_order_relaxed)) return nullptr;
     Part& own = part_of(arena);

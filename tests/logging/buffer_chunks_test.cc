@@ -31,8 +31,13 @@ class BufferChunksTest : public testing::Test, public StreamOwner, public Durabi
     chunks_ = std::make_unique<BufferChunks>(*stream_, kRun, kOwners);
   }
 
-  void publish(uint32_t worker) {
-    const uint64_t begin = chunks_->reserve(owners_[worker], worker, kRecordBytes).begin;
+  void publish(uint32_t worker) { publish_at(reserve(worker), worker); }
+  // Returns the stream position of a place for a record.
+  uint64_t reserve(uint32_t worker) {
+    return chunks_->reserve(owners_[worker], worker, kRecordBytes).begin;
+  }
+  // Fills the place that reserve() returned with a record, and hands it over.
+  void publish_at(uint64_t begin, uint32_t worker) {
     fill_record({.sequence = 1,
                  .position = begin,
                  .hole = stream_->at(begin, kRecordBytes),
@@ -106,16 +111,11 @@ TEST_F(BufferChunksTest, APassWaitsForRecordsThatAreBeingFilled) {
   std::vector<std::jthread> workers;
   for (uint32_t worker = 0; worker < kOwners; ++worker) {
     workers.emplace_back([&, worker] {
-      const uint64_t begin = chunks_->reserve(owners_[worker], worker, kRecordBytes).begin;
+      const uint64_t begin = reserve(worker);
       ++filling;
       while (!passes) std::this_thread::yield();
       std::this_thread::sleep_for(std::chrono::milliseconds(20 * (worker + 1)));
-      fill_record({.sequence = 1,
-                   .position = begin,
-                   .hole = stream_->at(begin, kRecordBytes),
-                   .bytes = kRecordBytes},
-                  kRun, 1);
-      chunks_->publish(owners_[worker], kRecordBytes, 1);
+      publish_at(begin, worker);
     });
   }
   while (filling != kOwners) std::this_thread::yield();
