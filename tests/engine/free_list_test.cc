@@ -69,7 +69,7 @@ TEST(FreeListTest, ManyBlocksGoToAThreadThatNeedsThem) {
 // One thread frees all blocks that others have allocated, which is the worst case. No block has two
 // owners, and the blocks stay about as many as are in use.
 TEST(FreeListTest, BlocksThatOtherThreadsFreeAreUsedAgain) {
-  constexpr int kThreads = 3, kRounds = 500;
+  constexpr int kThreads = 3, kRounds = 1'500;
   constexpr uint64_t kInUse = 200;
   const std::deque<Arena> others(300);  // so each of the list's parts belongs to an arena
   FreeList list(kBlockBytes);
@@ -110,7 +110,7 @@ TEST(FreeListTest, BlocksThatOtherThreadsFreeAreUsedAgain) {
   for (platform::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong.load(), 0u);
   EXPECT_EQ(list.count(), made.load());
-  EXPECT_LT(made.load(), kThreads * kRounds * kInUse / 4) << "most blocks are used again";
+  EXPECT_LT(made.load(), kThreads * kRounds * kInUse / 10) << "nine of ten blocks are used again";
 }
 
 }  // namespace
