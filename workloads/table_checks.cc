@@ -17,11 +17,11 @@ std::string shown(const Column& column, Key key, const std::byte* row) {
   return value.size() <= kShown ? value : value.substr(0, kShown) + "...";
 }
 
-struct Postings {
+struct PostingCounts {
   uint64_t rows = 0, postings = 0;
   BrokenRows without, wrong;  // rows without a posting, and wrong postings
 
-  void add(const Postings& later) {
+  void add(const PostingCounts& later) {
     rows += later.rows;
     postings += later.postings;
     without.add(later.without);
@@ -79,7 +79,7 @@ std::string difference(const Table& table, Key key, const std::byte* found,
 Check check_postings(Table& table, size_t which, bool earlier_keys_left) {
   const SecondarySchema& schema = table.schema().secondaries[which];
   Index& index = table.secondary(which);
-  const auto check_part = [&](uint32_t part, uint32_t parts, Postings* sum) {
+  const auto check_part = [&](uint32_t part, uint32_t parts, PostingCounts* sum) {
     table.primary().for_each(part, parts, [&](Keyed* entry) {
       const Tuple& tuple = *Table::tuple_of(entry);
       if (tuple.load_version().absent()) return;
@@ -95,7 +95,7 @@ Check check_postings(Table& table, size_t which, bool earlier_keys_left) {
       sum->wrong.note([&] { return row_name(table, posting.primary) + " " + wrong; });
     });
   };
-  const Postings found = sum_of_parts(Postings{}, check_part);
+  const PostingCounts found = sum_of_parts(PostingCounts{}, check_part);
   const std::string counts =
       std::to_string(found.rows) + " rows and " + std::to_string(found.postings) + " postings";
   Check check{

@@ -25,10 +25,10 @@ void LoadingBar::end() {
   if (drawn_ >= 0) std::fprintf(stderr, "\r\033[K");
 }
 
-Progress::Progress(const Workers& workers)
+ProgressLine::ProgressLine(const Workers& workers)
     : workers_(workers), begun_ns_(platform::now_ns()), shown_ns_(begun_ns_) {}
 
-Progress::Totals Progress::totals() const {
+ProgressLine::Totals ProgressLine::totals() const {
   Totals sum;
   for (const auto& worker : workers_) {
     for (const WorkerStats* stats : {&worker->warm_up_stats(), &worker->stats()}) {
@@ -41,7 +41,7 @@ Progress::Totals Progress::totals() const {
   return sum;
 }
 
-void Progress::print_if_due(uint64_t now_ns) {
+void ProgressLine::print_if_due(uint64_t now_ns) {
   if (now_ns - shown_ns_ < 1'000'000'000) return;
   const double elapsed = static_cast<double>(now_ns - shown_ns_) * 1e-9;
   Totals now = totals();
@@ -57,6 +57,6 @@ void Progress::print_if_due(uint64_t now_ns) {
   last_ = std::move(now);
 }
 
-void Progress::end() { std::fprintf(stderr, "\r\033[K"); }
+void ProgressLine::end() { std::fprintf(stderr, "\r\033[K"); }
 
 }  // namespace logjam

@@ -24,9 +24,9 @@ class LoadingBar {
   int drawn_ = -1;
 };
 
-class Progress {
+class ProgressLine {
  public:
-  explicit Progress(const Workers& workers);
+  explicit ProgressLine(const Workers& workers);
   // Prints a line if a second has passed since the last line.
   void print_if_due(uint64_t now_ns);
   // Clears the line.

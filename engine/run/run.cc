@@ -152,7 +152,7 @@ class Run {
   Workers workers_;
   StartGate gate_;
   std::vector<platform::thread> threads_;
-  std::optional<Progress> progress_;            // none: not shown
+  std::optional<ProgressLine> progress_;        // none: not shown
   std::unique_ptr<Checkpointer> checkpointer_;  // null: none
   std::optional<Before> before_;                // none: nothing was measured
   Slept slept_ = Slept::kToTheEnd;

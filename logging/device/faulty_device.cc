@@ -18,7 +18,7 @@
 namespace logjam {
 namespace {
 
-constexpr uint64_t kSectorBytes = 512;
+constexpr uint64_t kDiskSectorBytes = 512;
 constexpr uint64_t kMostEarlySectors = 8;
 constexpr uint64_t kCacheBytes = uint64_t{64} << 30;  // address space, as much as `nvm` reserves
 constexpr uint64_t kLineBytes = platform::kCacheLine;
@@ -145,10 +145,10 @@ void FaultyDevice::write_back_sectors() {
   for (uint64_t count = random_() % (kMostEarlySectors + 1); count > 0; --count) {
     const Write& write = unsynced_[random_() % unsynced_.size()];
     const uint64_t at = write.offset + random_() % write.bytes;
-    const uint64_t begin = std::max(at / kSectorBytes * kSectorBytes, write.offset);
+    const uint64_t begin = std::max(at / kDiskSectorBytes * kDiskSectorBytes, write.offset);
     const uint64_t end =
-        std::min((at / kSectorBytes + 1) * kSectorBytes, write.offset + write.bytes);
-    std::array<std::byte, kSectorBytes> sector;
+        std::min((at / kDiskSectorBytes + 1) * kDiskSectorBytes, write.offset + write.bytes);
+    std::array<std::byte, kDiskSectorBytes> sector;
     if (pread(memory_fd_, sector.data(), end - begin, static_cast<off_t>(begin)) > 0) {
       write_back_sector(begin, {sector.data(), end - begin});
     }
