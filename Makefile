@@ -1,22 +1,24 @@
 # logjam's build. Objects, dependency files and the binaries live under build/ (build-thread/,
 # build-address/, build-undefined/ for SAN=...).
 #
-#   make            build/logjam
+#   make            build/logjam, and compile_commands.json for editors
 #   make sim        build-sim/logjam, the same on a simulated machine (--machine=NAME)
-#   make SIM=1 build-sim/explored.blocks     the tests of tests/explored/
 #   make demo       install what is missing, build, compare the schemes on this machine's disk
 #   make figure ID=P7 [SIZE=full]    run a published result, draw it, check its claim
-#   make test       install what is missing, build, run what every change needs
+#
+#   make test       install what is missing, build, run the native program's tests
 #                   [SAN=thread|address|undefined] [PARTS="logging cc"] [TEST_ARGS=--gtest_filter=...]
-#   make test-all   every crash round, and the other tests under each sanitizer
+#   make test-sim   the same for the simulated program: its own tests, searches of all schedules
+#   make test-tools the tests of scripts/; installs servers and a browser
+#   make test-all   all three and the native tests under each sanitizer, with every combination
+#   make campaign [HOURS=8]          what takes nights; it goes on where it stopped
 #   make explore [ROUNDS=1000] [SEED=1]     explore schedules and crashes of every log scheme
 #   make mutants [N=30] [SEED=1]     plant small bugs drawn by a seed, count those that the tests see
-#   make tidy       clang-tidy over all sources but the tests, with the checks of .clang-tidy
-#   make compile_commands.json     for editors and clang's tools
-#   make deps | format | lint | clean
+#   make lint | tidy | format        the project's rules and formatting; clang-tidy
+#   make deps | clean
 #
-# CXX=clang++ builds in build-clang/; scripts/install_deps.sh --developer installs clang and
-# clang-tidy.
+# CXX=clang++ builds in build-clang/. WERROR=1 makes warnings errors. CXXFLAGS (-O3 -march=native),
+# CPPFLAGS and LDFLAGS are added to what the sources need.
 
 SAN ?=
 CXX := g++
@@ -24,212 +26,216 @@ CLANG := $(findstring clang,$(notdir $(CXX)))
 # SIM=1 is the simulated machine's build, which `make sim` asks for.
 SIM ?=
 BUILD := build$(if $(CLANG),-clang)$(if $(SAN),-$(SAN))$(if $(SIM),-sim)
+BINARY := $(BUILD)/logjam
+ifneq ($(filter-out thread address undefined,$(SAN)),)
+$(error SAN is thread, address or undefined, not "$(SAN)")
+endif
+
+# ---- Flags
 
 ifneq ($(SIM),)
 ifneq ($(CLANG),)
 $(error the simulated machine needs g++: only its instrumentation is known to sim/hooks.cc)
 endif
 # The same instructions on every host, so that the same flags give the same rows.
-CXXFLAGS := -O3 -march=x86-64-v3 -fno-pie -Isim/include
+CXXFLAGS := -O3 -march=x86-64-v3 -fno-pie
+SIM_INCLUDE := -Isim/include
 endif
 CXXFLAGS ?= -O3 -march=native
-CXXFLAGS += -std=c++20 -g1 -Wall -Wextra -Wpedantic -Werror -fno-omit-frame-pointer -I.
-# g++ 12 sees an overlap in "literal" + std::string where there is none (GCC bug 105651), and
-# uninitialized values in its own AVX-512 intrinsics (105593) and, with sanitizers, in std::regex
-# (105562); copies beyond the end of a std::string, where there are none.
-CXXFLAGS += $(if $(CLANG),-Wreserved-identifier,-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
+# Warnings are errors where WERROR is set, as in .ci/run: a newer compiler has new warnings. g++ 12
+# sees an overlap in "literal" + std::string where there is none (GCC bug 105651), and uninitialized
+# values in its own AVX-512 intrinsics (105593) and, with sanitizers, in std::regex (105562); copies
+# beyond the end of a std::string, where there are none.
+WERROR ?=
+WARNINGS := -Wall -Wextra -Wpedantic $(if $(WERROR),-Werror) $(if $(CLANG),-Wreserved-identifier, \
+            -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
+# g++ collects no garbage below 2 GB: looking for it takes a tenth of a unit's time, and a unit needs
+# less than 1 GB.
+COMPILE = $(CXX) $(SIM_INCLUDE) -I. $(CPPFLAGS) -std=c++20 -g1 $(WARNINGS) -fno-omit-frame-pointer \
+          $(if $(CLANG),,--param ggc-min-heapsize=2000000) $(CXXFLAGS)
 LDLIBS := -lglog -lgflags -luring -lnuma -lhwloc -ltbb -lxxhash -lpthread
 ifneq ($(SIM),)
 LDLIBS += -lboost_context
 # Library calls that touch the program's memory, and main(), go to sim/ first.
 comma := ,
-LDFLAGS += -no-pie -Wl,--build-id $(foreach call,main memcpy memmove memset memcmp memchr strnlen pow,-Wl$(comma)--wrap=$(call))
+LINK_FLAGS := -no-pie -Wl,--build-id $(foreach call,main memcpy memmove memset memcmp memchr strnlen pow,-Wl$(comma)--wrap=$(call))
 else ifeq ($(SAN),)
 LDLIBS += -ljemalloc
-else ifneq ($(filter $(SAN),thread address undefined),)
-CXXFLAGS := $(subst -O3,-O1,$(CXXFLAGS)) -fsanitize=$(SAN) -fno-sanitize-recover=all
-# The sources look for g++'s macro.
-CXXFLAGS += $(if $(CLANG),-D__SANITIZE_$(shell echo $(SAN) | tr a-z A-Z)__)
-LDFLAGS += -fsanitize=$(SAN)
 else
-$(error SAN is thread, address or undefined, not "$(SAN)")
+# The sources look for g++'s macro.
+COMPILE += -O1 -fsanitize=$(SAN) -fno-sanitize-recover=all \
+           $(if $(CLANG),-D__SANITIZE_$(shell echo $(SAN) | tr a-z A-Z)__)
+LINK_FLAGS := -fsanitize=$(SAN)
 endif
+LINK = $(CXX) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^)
 ifeq ($(SAN),thread)
 # Stand-alone fences are modelled by platform/atomic.h's full_fence() in this build.
-CXXFLAGS += $(if $(CLANG),,-Wno-tsan)
+COMPILE += $(if $(CLANG),,-Wno-tsan)
 # oneTBB's own code, in its library and in its headers, is not instrumented: platform/tbb_tasks.h.
-$(BUILD)/platform/tbb_tasks.o: CXXFLAGS += -fno-sanitize=thread
+$(BUILD)/platform/tbb_tasks.o: ADDED := -fno-sanitize=thread
 endif
 
-# Tests are compiled more often than they are run, but those of the simulated build have the program's
-# flags. g++ collects no garbage below 2 GB: a unit of tests needs less, and looking for garbage would
-# take an eighth of its time.
-TEST_OPTIMIZATION := $(if $(SIM),-O3,-O0)
-$(BUILD)/tests/%.o: CXXFLAGS := $(patsubst -O%,$(TEST_OPTIMIZATION),$(CXXFLAGS)) $(if $(CLANG),,--param ggc-min-heapsize=2000000)
-# The lints look at every line of the tree: that would be too slow without any optimization.
-OPTIMIZED_TESTS := $(foreach file,style/docs style/lint style/prose,$(BUILD)/tests/$(file).o)
-$(OPTIMIZED_TESTS): private CXXFLAGS += -O1
+# ---- Sources
 
-CLI := $(sort $(wildcard cli/*.cc))
-INSTRUMENTED := logging engine cc workloads proof
+# These have flags of their own, or a main() that the tests lack.
+SEPARATE := platform/tbb_tasks.cc cli/revision.cc cli/main.cc
 # The disk in memory is no part of what is simulated or explored.
-PLATFORM := $(sort $(wildcard platform/*.cc proof/disk/*.cc sim/measure/*.cc))
-SIMULATION := $(sort $(wildcard sim/*.cc))
+PLATFORM := $(wildcard platform/*.cc proof/disk/*.cc sim/measure/*.cc)
+ROOMS := $(filter-out proof/disk/%,$(sort $(shell find logging engine cc workloads proof cli -name '*.cc')))
 ifneq ($(SIM),)
+# What the simulated machine has itself. The rest of platform/ is the same.
 REPLACED := clock exploration host device_irq mapped_file memory memory_node park persist process_use tbb_tasks this_machine thread \
             worker_class
-# What the simulated machine has itself. The rest of platform/ is the same.
-PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM)) $(SIMULATION)
+PLATFORM := $(filter-out $(REPLACED:%=platform/%.cc),$(PLATFORM))
+SIMULATION := $(wildcard sim/*.cc)
 endif
-# What of the simulation is tested alone, without the instrumented program. The sanitizers that follow
-# stacks do not know its fibers.
-TESTED_SIMULATION := $(if $(SIM)$(filter thread address,$(SAN)),,$(addprefix sim/, \
-                       caches.cc charge.cc data_races.cc explorer.cc explorer_crashes.cc explorer_races.cc \
-                       explorer_words.cc freed_memory.cc kernel.cc machine.cc \
-                       miss_price.cc order.cc profile.cc region.cc scheduler.cc search.cc store_buffer.cc symbols.cc))
+# What of the simulation is tested alone, without the instrumented program.
+TESTED_SIMULATION := $(addprefix sim/,caches.cc charge.cc data_races.cc explorer.cc explorer_crashes.cc \
+                       explorer_races.cc explorer_words.cc freed_memory.cc kernel.cc machine.cc miss_price.cc \
+                       order.cc profile.cc region.cc scheduler.cc search.cc store_buffer.cc symbols.cc)
+
+# Sources are compiled joined: scripts/batches.py. JOIN= compiles each alone.
+JOIN ?= 1
+joined = $(if $(JOIN),$(shell scripts/batches.py $(BUILD)/units/$(1) $(2)),$(filter-out --tests,$(2)))
+# A unit lies in the build's folder, as its object does.
+objects = $(patsubst $(BUILD)/$(BUILD)/%,$(BUILD)/%,$(patsubst %.cc,$(BUILD)/%.o,$(1)))
+
+SEPARATE_OBJECTS := $(call objects,$(filter $(SEPARATE),$(PLATFORM) $(ROOMS)))
+MAIN := $(BUILD)/cli/main.o
+ifeq ($(SIM),)
+OBJECTS := $(call objects,$(call joined,program,$(filter-out $(SEPARATE),$(ROOMS) $(PLATFORM))))
+else
 # The instrumented rooms come first: of an inline function the linker takes the first copy.
-SOURCES := $(filter-out proof/disk/%,$(sort $(shell find $(INSTRUMENTED) -name '*.cc'))) $(PLATFORM)
-# With PARTS="logging cc", the tests are those in these folders of tests/, in a binary of their own.
+INSTRUMENTED := $(call objects,$(call joined,program,$(filter-out $(SEPARATE),$(ROOMS))))
+OBJECTS := $(INSTRUMENTED) $(call objects,$(call joined,platform,$(filter-out $(SEPARATE),$(PLATFORM))) $(SIMULATION))
+endif
+OBJECTS += $(filter-out $(MAIN),$(SEPARATE_OBJECTS))
+
+# The folders of tests/ whose tests one binary has: with PARTS="logging cc" those. Others have a binary
+# of their own: tests/style looks at the sources, tests/sim at the simulation's classes; tests/explored
+# is compiled as the simulated program is, whose classes it explores.
 PARTS ?=
-TEST_BINARY := $(BUILD)/$(if $(SIM),explored,tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all))
-TEST_ROOMS := $(if $(PARTS),$(PARTS:%=tests/%),tests)
-TEST_SOURCES := $(sort $(shell find $(wildcard $(TEST_ROOMS) tests/workloads) -name '*.cc'))
-# The tests of the simulated build are instrumented as the program is, whose classes they explore.
-EXPLORED_TESTS := $(filter tests/main.cc tests/explored/%,$(TEST_SOURCES))
-TEST_SOURCES := $(filter-out tests/explored/%,$(TEST_SOURCES))
-TEST_SOURCES := $(if $(TESTED_SIMULATION),$(TEST_SOURCES), \
-                  $(filter-out tests/sim/%,$(TEST_SOURCES)) $(filter tests/sim/measure_test.cc,$(TEST_SOURCES)))
-TEST_SOURCES := $(if $(SIM),$(EXPLORED_TESTS),$(TEST_SOURCES))
-TESTS := $(foreach room,$(TEST_ROOMS),$(filter $(room)/%_test.cc,$(TEST_SOURCES)))
-# Clang compiles each test alone, so that a test that lacks an include is found.
-ifeq ($(CLANG)$(if $(TESTS),,none),)
-TEST_UNITS := $(shell tests/units.sh $(TEST_BINARY).units $(TESTS))
+binary = $(BUILD)/$(if $(SIM),,tests/)$(1)
+tests_of = $(filter %_test.cc,$(sort $(foreach part,$(1),$(wildcard tests/$(part)/*.cc))))
+# Helpers of any test: of tests/workloads too, whose small scales others load.
+support_of = $(wildcard tests/*.cc) $(filter-out %_test.cc,$(sort $(foreach part,$(1) workloads,$(wildcard tests/$(part)/*.cc))))
+test_objects = $(call objects,$(call joined,$(2),--tests $(call tests_of,$(1))) $(call support_of,$(1)))
+ifneq ($(SIM),)
+TEST_BINARY := $(BUILD)/explored
+TEST_OBJECTS := $(call objects,$(call joined,tests,--tests $(call tests_of,explored)) tests/main.cc)
+INSTRUMENTED += $(TEST_OBJECTS)
+else
+NATIVE_PARTS := cc cli engine logging platform proof workloads
+TEST_BINARY := $(BUILD)/tests/$(if $(PARTS),only-$(subst $() ,-,$(strip $(PARTS))),all)
+TEST_OBJECTS := $(call test_objects,$(or $(PARTS),$(NATIVE_PARTS)),$(notdir $(TEST_BINARY)))
+$(BUILD)/tests/lint: $(call objects,$(wildcard tests/*.cc tests/style/*.cc))
+$(BUILD)/tests/simulation: $(call test_objects,sim,sim) $(call objects,$(TESTED_SIMULATION))
+$(BUILD)/tests/simulation: LDLIBS += -lboost_context
 endif
-TEST_SUPPORT := $(sort $(wildcard tests/*.cc) $(filter-out %_test.cc,$(TEST_SOURCES)))
 
-OBJECTS := $(SOURCES:%.cc=$(BUILD)/%.o)
-UNINSTRUMENTED := $(addprefix $(BUILD)/,platform/% proof/disk/% sim/%)
-CLI_OBJECTS := $(CLI:%.cc=$(BUILD)/%.o)
-ifneq ($(SAN),)
-# A sanitizer's build checks and is not measured: it reads the headers once for many sources. These
-# sources have flags of their own, or a main() that the tests lack.
-SEPARATE := platform/tbb_tasks.cc cli/revision.cc cli/main.cc
-OBJECTS := $(patsubst %.cc,%.o,$(shell scripts/batches.py $(BUILD)/units $(filter-out $(SEPARATE),$(SOURCES) $(CLI)))) \
-           $(BUILD)/platform/tbb_tasks.o
-CLI_OBJECTS := $(BUILD)/cli/revision.o $(BUILD)/cli/main.o
+# Tests are compiled more often than they are run; the lints look at every line of the tree. Those of
+# the simulated build have the program's flags.
+$(BUILD)/tests/%.o $(BUILD)/units/$(notdir $(TEST_BINARY))/%.o $(BUILD)/units/sim/%.o: ADDED := $(if $(SIM),,-O0)
+$(BUILD)/tests/style/%.o: ADDED := -O1
+ifneq ($(SIM),)
+# The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers that look
+# whether ThreadSanitizer is there must not find it.
+$(INSTRUMENTED) $(MAIN) $(BUILD)/cli/revision.o: ADDED := -fsanitize=thread -Wno-tsan \
+  -fsanitize-coverage=trace-pc --param tsan-instrument-func-entry-exit=0 -U__SANITIZE_THREAD__
+# The simulation's own loops must not become calls of memmove(), which it charges for. The hooks that
+# call nothing, or jump to what they call, need no frame.
+$(call objects,$(SIMULATION)): ADDED := -fno-tree-loop-distribute-patterns
+$(BUILD)/sim/hooks.o $(BUILD)/sim/charge.o: ADDED += -momit-leaf-frame-pointer
 endif
-TEST_OBJECTS := $(if $(CLANG),$(TESTS:%.cc=$(BUILD)/%.o),$(TEST_UNITS:.cc=.o)) $(TEST_SUPPORT:%.cc=$(BUILD)/%.o)
-TESTED_OBJECTS := $(TESTED_SIMULATION:%.cc=$(BUILD)/%.o)
 
-.PHONY: all sim deps demo figure test tested-simulation test-all explore mutants format lint tidy clean FORCE
-all: $(BUILD)/logjam
+# ---- Rules
 
-# The simulated machine: build-sim/logjam, from the same sources.
-sim:
-	@scripts/install_deps.sh
-	@$(MAKE) --no-print-directory SIM=1 -j$$(nproc) build-sim/logjam.blocks
+.PHONY: all sim deps demo figure test test-sim test-tools test-all campaign explore mutants format lint tidy clean
+all: $(BINARY) compile_commands.json
 
-$(BUILD)/logjam: $(OBJECTS) $(CLI_OBJECTS)
-	$(CXX) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(BINARY): $(OBJECTS) $(MAIN)
+	$(LINK) $(LDLIBS)
+
+# The command line's own logic is tested too; its main() is not linked into the tests.
+$(TEST_BINARY): $(TEST_OBJECTS)
+$(TEST_BINARY) $(BUILD)/tests/lint $(BUILD)/tests/simulation: $(OBJECTS)
+	$(LINK) -lgtest $(LDLIBS)
 
 # How many instructions each basic block has without its instrumentation.
 $(BUILD)/%.blocks: $(BUILD)/% scripts/block_costs.py
 	scripts/block_costs.py $< $@
 
-# The command line's own logic is tested too; its main() is not linked into the tests.
-$(TEST_BINARY): $(OBJECTS) $(filter-out $(BUILD)/cli/main.o,$(CLI_OBJECTS)) $(TEST_OBJECTS) \
-                $(TESTED_OBJECTS)
-	$(CXX) $(LDFLAGS) -o $@ $^ -lgtest $(LDLIBS) $(if $(TESTED_OBJECTS),-lboost_context)
-
-# The compiler's calls at each access, atomic and basic block land in sim/hooks.cc. Headers
-# that look whether ThreadSanitizer is there must not find it.
-ifneq ($(SIM),)
-$(filter-out $(UNINSTRUMENTED),$(OBJECTS)) $(CLI_OBJECTS) $(TEST_OBJECTS) \
-  $(BUILD)/platform/precompiled.h.gch $(BUILD)/tests/precompiled.h.gch: \
-  CXXFLAGS += -fsanitize=thread -Wno-tsan \
-  -fsanitize-coverage=trace-pc --param tsan-instrument-func-entry-exit=0 -U__SANITIZE_THREAD__
-# The simulation's own loops must not become calls of memmove(), which it charges for.
-$(SIMULATION:%.cc=$(BUILD)/%.o): CXXFLAGS += -O3 -fno-tree-loop-distribute-patterns
-# The hooks that call nothing, or jump to what they call, need no frame.
-$(BUILD)/sim/hooks.o $(BUILD)/sim/charge.o: CXXFLAGS += -momit-leaf-frame-pointer
-endif
-
-# Objects of other flags are made anew, so that no program is linked of two kinds. A make within a
-# make gets some flags twice: sort keeps one of each.
-FLAGS := $(CXX) $(sort $(CXXFLAGS))
-$(shell mkdir -p $(BUILD); echo '$(FLAGS)' | cmp -s - $(BUILD)/flags || echo '$(FLAGS)' > $(BUILD)/flags)
+# Objects of other flags are made anew, so that no program is linked of two kinds.
+$(shell mkdir -p $(BUILD); echo '$(COMPILE)' | cmp -s - $(BUILD)/flags || echo '$(COMPILE)' > $(BUILD)/flags)
 
 $(BUILD)/%.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
-
-# Some headers are read precompiled: most tests' tests/precompiled.h, every other file's
-# platform/precompiled.h. A compiler cache cannot look into that form.
-COMPILER := $(CXX) $(realpath $(shell command -v $(firstword $(CXX))))
-PRECOMPILED := tests/precompiled.h
-# Only files with the flags of the precompiled form can use it.
-PRECOMPILING_TESTS := $(filter-out $(OPTIMIZED_TESTS),$(TEST_OBJECTS))
-ifeq ($(findstring ccache,$(COMPILER)),)
-PRECOMPILED := $(BUILD)/tests/precompiled.h
-$(PRECOMPILING_TESTS): $(PRECOMPILED).gch
-PRECOMPILING := $(if $(SIM),$(filter-out $(UNINSTRUMENTED),$(OBJECTS)),$(OBJECTS)) $(CLI_OBJECTS)
-PRECOMPILING := $(filter-out $(BUILD)/platform/tbb_tasks.o,$(PRECOMPILING))
-$(PRECOMPILING): $(BUILD)/platform/precompiled.h.gch
-$(PRECOMPILING): private CXXFLAGS += -include $(BUILD)/platform/precompiled.h
-endif
-$(PRECOMPILING_TESTS): private CXXFLAGS += -include $(PRECOMPILED)
-$(BUILD)/tests/precompiled.h.gch: private CXXFLAGS := $(patsubst -O%,$(TEST_OPTIMIZATION),$(CXXFLAGS))
-
-$(BUILD)/%.h.gch: %.h $(BUILD)/flags
-	@mkdir -p $(@D)
-	cp $< $(@:.gch=)
-	$(CXX) $(CXXFLAGS) $(if $(CLANG),-fpch-instantiate-templates) -x c++-header -o $@ $(@:.gch=)
-
-$(TEST_BINARY).units/%.o: $(TEST_BINARY).units/%.cc $(BUILD)/flags
-	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
+	$(COMPILE) $(ADDED) -MMD -MP -c -o $@ $<
 
 $(BUILD)/units/%.o: $(BUILD)/units/%.cc $(BUILD)/flags
-	$(CXX) $(CXXFLAGS) -MMD -MP -c -o $@ $<
+	$(COMPILE) $(ADDED) -MMD -MP -c -o $@ $<
 
 # The revision a CSV row names; rewritten, and its object rebuilt, only when it changes.
 # New rows, texts and figures do not make another program.
 REVISION := $(shell git describe --always --abbrev=12 2>/dev/null || echo unknown)$(shell \
   git status --porcelain -uno -- . ':!results' ':!docs' ':!config/figures' 2>/dev/null | grep -q . && \
   echo -dirty)
-$(shell mkdir -p $(BUILD); echo '$(REVISION)' | cmp -s - $(BUILD)/revision || \
-        echo '$(REVISION)' > $(BUILD)/revision)
-$(BUILD)/cli/revision.o: CXXFLAGS += -DLOGJAM_REVISION='"$(REVISION)"'
+$(shell echo '$(REVISION)' | cmp -s - $(BUILD)/revision || echo '$(REVISION)' > $(BUILD)/revision)
+$(BUILD)/cli/revision.o: ADDED += -DLOGJAM_REVISION='"$(REVISION)"'
 $(BUILD)/cli/revision.o: $(BUILD)/revision
 
+# For editors, and for clang-tidy in build-clang/: each source alone.
+compile_commands.json $(BUILD)/compile_commands.json: $(BUILD)/flags scripts/compile_commands.py
+	@scripts/compile_commands.py $@ $(COMPILE)
+
+MAKE_QUIET := $(MAKE) --no-print-directory
+MAKE_ALL := $(MAKE_QUIET) -j$(shell nproc)
+
+# The simulated machine: build-sim/logjam, from the same sources.
+sim:
+	@scripts/install_deps.sh sim
+	@$(MAKE_ALL) SIM=1 build-sim/logjam.blocks
+
 deps:
-	@scripts/install_deps.sh
+	@scripts/install_deps.sh build
 
-# Some tests start the program itself.
-TESTED_PROGRAM := $(if $(filter cli proof,$(or $(PARTS),proof)),$(BUILD)/logjam)
-# Tests in other binaries: those of scripts/ are in Python, those of tests/explored/ in the simulated
-# build.
-OTHER_TESTS := $(if $(SAN)$(PARTS),,tests/scripts/main.py:build-sim/explored:)
-
-# Dependencies first, then a fresh make, so that both commands work alone on a new machine.
+# Dependencies first, then a fresh make, so that each command works alone on a new machine. Some tests
+# start the program itself.
+RUN_TESTS = LOGJAM=$(CURDIR)/$(BINARY) scripts/run_tests.py
 test:
-	@scripts/install_deps.sh $(if $(OTHER_TESTS),--test)
-	@$(MAKE) --no-print-directory -j$$(nproc) $(if $(OTHER_TESTS),tested-simulation) \
-	  $(TESTED_PROGRAM) $(TEST_BINARY)
-	@LOGJAM=$(CURDIR)/$(BUILD)/logjam scripts/run_tests.py $(OTHER_TESTS)$(TEST_BINARY) "$(SAN)" \
-	  $(TEST_ARGS)
+	@scripts/install_deps.sh test
+	@$(MAKE_ALL) $(if $(filter cli proof,$(or $(PARTS),proof)),$(BINARY)) $(TEST_BINARY)
+	@$(RUN_TESTS) $(TEST_BINARY) "$(SAN)" $(TEST_ARGS)
 
-# The simulated machine's build shares the cores with the others: where one waits for a link, the
-# others go on.
-tested-simulation:
-	@$(MAKE) --no-print-directory SIM=1 build-sim/logjam.blocks build-sim/explored.blocks
+test-sim:
+	@scripts/install_deps.sh sim
+	@$(MAKE_ALL) $(BINARY) $(BUILD)/tests/simulation simulated-tests
+	@$(RUN_TESTS) tests/simulated/main.py:build-sim/explored:$(BUILD)/tests/simulation "" $(TEST_ARGS)
+
+# The simulated build shares the cores with the native one: where one waits for a link, the other
+# goes on.
+.PHONY: simulated-tests
+simulated-tests:
+	@$(MAKE_QUIET) SIM=1 build-sim/logjam.blocks build-sim/explored.blocks
+
+test-tools:
+	@scripts/install_deps.sh tools
+	@$(MAKE_ALL) $(BINARY)
+	@$(RUN_TESTS) tests/scripts/main.py "" $(TEST_ARGS)
 
 # A crash round forks, kills and recovers a whole program: the release build's, not a sanitizer's.
+test-all: export LOGJAM_TEST_ALL := 1
 test-all:
-	@LOGJAM_TEST_ALL=1 $(MAKE) --no-print-directory test
+	@$(MAKE_QUIET) test
+	@$(MAKE_QUIET) test-sim
+	@$(MAKE_QUIET) test-tools
 	@for sanitizer in thread address undefined; do \
-	  $(MAKE) --no-print-directory test SAN=$$sanitizer PARTS="cc cli engine logging workloads" || \
-	    exit 1; \
+	  $(MAKE_QUIET) test SAN=$$sanitizer PARTS="cc cli engine logging workloads" || exit 1; \
 	done
+
+HOURS ?= 8
+campaign:
+	@scripts/campaign.py --hours=$(HOURS)
 
 ROUNDS ?= 1000
 explore: sim
@@ -238,34 +244,35 @@ explore: sim
 N ?= 30
 SEED ?= 1
 mutants:
-	@scripts/install_deps.sh --mutants
+	@scripts/install_deps.sh mutants
 	@proof/mutants.py --count=$(N) --seed=$(SEED)
 
-demo: deps
-	@$(MAKE) --no-print-directory -j$$(nproc) $(BUILD)/logjam
-	@scripts/demo.py --logjam $(BUILD)/logjam --out build/demo
+demo:
+	@scripts/install_deps.sh demo
+	@$(MAKE_ALL) $(BINARY)
+	@scripts/demo.py --logjam $(BINARY) --out build/demo
 
 SIZE ?= quick
-figure: deps
-	@$(MAKE) --no-print-directory -j$$(nproc) $(BUILD)/logjam
-	@scripts/figures.py run $(ID) --$(SIZE) --plot --logjam=$(BUILD)/logjam
+figure:
+	@scripts/install_deps.sh demo
+	@$(MAKE_ALL) $(BINARY)
+	@scripts/figures.py run $(ID) --$(SIZE) --plot --logjam=$(BINARY)
 
 format:
 	git ls-files '*.cc' '*.h' | xargs clang-format -i
 
 lint:
-	scripts/lint.sh
+	@scripts/install_deps.sh developer
+	@$(MAKE_ALL) $(BUILD)/tests/lint
+	git ls-files -z '*.cc' '*.h' | xargs -0 -r clang-format --dry-run -Werror
+	LOGJAM_ROOT=$(CURDIR) $(BUILD)/tests/lint --gtest_brief=1
 
-# As clang is called: the tools that read it are clang's, and do not know all of g++'s flags.
-compile_commands.json: FORCE
-	@$(MAKE) --no-print-directory -Bn CXX=clang++ build-clang/logjam build-clang/tests/all | \
-	  scripts/compile_commands.py > $@
-
-# Of one file: clang-tidy cli/run.cc
-tidy: compile_commands.json
-	scripts/tidy.py
+# Of one file: clang-tidy -p build-clang cli/run.cc. SINCE=REVISION: of what has changed since then.
+tidy:
+	@$(MAKE_QUIET) CXX=clang++ build-clang/compile_commands.json
+	scripts/tidy.py $(SINCE)
 
 clean:
 	rm -rf build build-*
 
--include $(OBJECTS:.o=.d) $(CLI_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(TESTED_OBJECTS:.o=.d)
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

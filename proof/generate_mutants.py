@@ -1,5 +1,5 @@
 """Makes all mutants of C++ sources with the rules of universalmutator (Groce et al.), for
-proof/mutants.py. It runs on the Python for which scripts/install_deps.sh --mutants has installed
+proof/mutants.py. It runs on the Python for which scripts/install_deps.sh mutants has installed
 that.
 
 Reads {path: [line, ...]} as JSON, and writes {path: [[number of the line, line], ...]}: each mutant

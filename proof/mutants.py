@@ -56,7 +56,7 @@ def generator_of(given):
         return [sys.executable, given.generator]
     python = given.root / FOLDER / "venv" / "bin" / "python"
     if not python.exists():
-        raise Refused("universalmutator is not installed: scripts/install_deps.sh --mutants")
+        raise Refused("universalmutator is not installed: scripts/install_deps.sh mutants")
     return [python, ROOT / "proof" / "generate_mutants.py"]
 
 

@@ -1,25 +1,33 @@
 #!/usr/bin/env python3
-"""Joins sources into few compilation units and prints the units' paths.
+"""Joins sources into few compilation units, and prints the paths of what is to be compiled.
 
-usage: scripts/batches.py DIRECTORY FILE.cc...
+usage: scripts/batches.py DIRECTORY [--tests] FILE.cc...
 
-Most of the time that a file takes in a compiler or in clang-tidy goes into headers that its
-neighbours include as well. Only what is built to be checked is built so: a program that may be
-measured is compiled file by file.
+Most of the time that a file takes in a compiler or in clang-tidy goes into headers, and into inline
+functions of headers, that its neighbours have as well. Joined files compile in half of the time.
 
-What a file means must not depend on its neighbours. So a file whose unnamed namespace or
-using-declaration has a name that occurs anywhere in another file goes into another unit: the name
-could mean something else there, or its use could hide that the first file does not use it. A
-flag's definition must follow its declarations, so it is such a name too. A file with a macro, a
-using-directive or an alias of a namespace has a unit of its own. A name that a header declares in
-the same namespace is ambiguous in a unit: it wants another name. A unit is written only if it
-changes. Compilers' messages name the original files.
+What a file means must not depend on its neighbours. So two files are not joined if a name of the
+unnamed namespace, or of a using-declaration, of the one occurs anywhere in the other: the name could
+mean something else there, or its use could hide that the first file does not use it. A flag's
+definition must follow its declarations, so it is such a name too. A file with a macro, a
+using-directive or an alias of a namespace is compiled alone. A name that a header declares in the
+same namespace is ambiguous in a unit: it wants another name. --tests: the unnamed namespace of each
+file gets the file's name, because no other code calls a test's, so all files of a folder can be joined.
+
+A file that is changed after the units were made is compiled alone from then on, and its unit once
+more without it, so that a developer waits for one file and not for a unit. When more than eight
+files have changed, all units are made anew. A unit is written only if it changes. Compilers'
+messages name the original files.
 """
-import os
+import hashlib
+import itertools
+import json
+import pathlib
 import re
 import sys
 
-MOST_FILES = 24
+MOST_LINES = 4000  # of a unit: two cores end at the same time, and g++ stays below 1 GB
+MOST_CHANGED = 8
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.M | re.S)
 NO_WORDS = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"|^#include.*$', re.M)
 ALONE = re.compile(r"^(?:#define|using namespace|namespace \w+ =)", re.M)
@@ -36,55 +44,106 @@ DECLARED_FLAG = re.compile(r"^DECLARE_\w+\(\s*(\w+)", re.M)
 
 
 class Source:
-    def __init__(self, path):
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        name = "registration_" + re.sub(r"\W", "_", path)
-        self.text = f'#line 1 "{path}"\n' + REGISTRATION.sub(rf"\1{name}(", text)
-        code = NO_WORDS.sub("", REGISTRATION.sub(r"\1(", text))
+    def __init__(self, path, is_test):
+        self.path, self.is_test, self.folder = path, is_test, path.rpartition("/")[0]
+        self.original = pathlib.Path(path).read_text(encoding="utf-8")
+        self.hash = hashlib.sha1(self.original.encode()).hexdigest()
+        self.lines = self.original.count("\n")
+
+    def text(self):
+        """Returns what a unit has of the file."""
+        name = re.sub(r"\W", "_", self.path)
+        text = (re.sub(r"^namespace \{$", f"namespace {name} {{", self.original, flags=re.M)
+                if self.is_test else REGISTRATION.sub(rf"\1registration_{name}(", self.original))
+        return f'#line 1 "{self.path}"\n{text}'
+
+    def find_names(self):
+        self.alone, self.words, self.own = ALONE.search(self.original) is not None, set(), set()
+        if self.is_test:
+            self.alone = False
+            return self
+        text = REGISTRATION.sub("", self.original)
+        code = NO_WORDS.sub("", text)
         self.words = set(WORD.findall(code))
         self.words.update("FLAGS_" + flag for flag in DECLARED_FLAG.findall(code))
-        unnamed = NO_WORDS.sub("", "".join(UNNAMED.findall(REGISTRATION.sub(r"\1(", text))))
+        unnamed = NO_WORDS.sub("", "".join(UNNAMED.findall(text)))
         self.own = set(OTHER.findall(unnamed)).union(*TYPE.findall(unnamed))
         self.own.update("FLAGS_" + flag for flag in FLAG.findall(code))
         self.own.update(re.findall(r"::(\w+)", " ".join(USED.findall(code))))
-        self.own -= {"", "alignas", "static_assert"}
-        self.alone = ALONE.search(text) is not None
+        self.own -= {"", "alignas", "static_assert", "void"}
+        return self
+
+    def joins(self, other):
+        return not (self.alone or other.alone or self.own & other.words or self.words & other.own)
 
 
-class Unit:
-    def __init__(self):
-        self.files, self.words, self.own = [], set(), set()
+def units_for(sources):
+    return -(-sum(source.lines for source in sources) // MOST_LINES)
 
-    def takes(self, source):
-        return (not self.files or not source.alone and not self.files[0].alone and
-                len(self.files) < MOST_FILES and not self.own & source.words and
-                not self.words & source.own)
 
-    def add(self, source):
-        self.files.append(source)
-        self.words |= source.words
-        self.own |= source.own
+def in_order(sources):
+    """Deals the files out to units of about the same length."""
+    units, before = [[] for _ in range(units_for(sources))], 0
+    total = sum(source.lines for source in sources)
+    for source in sources:
+        units[before * len(units) // total].append(source)
+        before += source.lines
+    return units
+
+
+def packed(sources):
+    """Returns units of files that may be joined. A file with many names that others have is placed
+    first, in the smallest unit that takes it."""
+    for source in sources:
+        source.find_names()
+    if sources[0].is_test:
+        return [unit for _, folder in itertools.groupby(sources, lambda one: one.folder)
+                for unit in in_order(list(folder))]
+    units = [[] for _ in range(units_for(sources))]
+    hindered = {source.path: sum(not source.joins(other) for other in sources)
+                for source in sources}
+    for source in sorted(sources, key=lambda source: -hindered[source.path]):
+        fitting = [unit for unit in units if all(source.joins(other) for other in unit)]
+        if source.alone or not fitting:
+            units.append([source])
+        else:
+            min(fitting, key=lambda unit: sum(one.lines for one in unit)).append(source)
+    return [sorted(unit, key=sources.index) for unit in units]
 
 
 def main():
-    if len(sys.argv) < 3:
+    if len(sys.argv) < 2:
         sys.exit(__doc__.split("\n\n")[1])
-    directory = sys.argv[1]
-    units = []
-    for source in map(Source, sys.argv[2:]):
-        unit = next((unit for unit in units if unit.takes(source)), None)
-        if not unit:
-            units.append(unit := Unit())
-        unit.add(source)
-    os.makedirs(directory, exist_ok=True)
-    for number, unit in enumerate(units):
-        path = f"{directory}/{number}.cc"
-        text = "".join(source.text for source in unit.files)
-        if not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+    directory = pathlib.Path(sys.argv[1])
+    is_test = sys.argv[2:3] == ["--tests"]
+    sources = {path: Source(path, is_test) for path in sys.argv[2 + is_test:]}
+    if not sources:
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    state = directory / "units.json"
+    hashes = {path: source.hash for path, source in sources.items()}
+    try:
+        known = json.loads(state.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        known = {"hashes": {}, "units": []}
+    changed = [path for path in sources if known["hashes"].get(path) != hashes[path]]
+    if len(changed) > MOST_CHANGED or not known["units"]:
+        changed = []
+        known = {"hashes": hashes,
+                 "units": [[one.path for one in unit] for unit in packed(list(sources.values()))]}
+        state.write_text(json.dumps(known), encoding="utf-8")
+    for number, unit in enumerate(known["units"]):
+        joined = [path for path in unit if path in sources and path not in changed]
+        if len(joined) == 1:
+            changed += joined
+        if len(joined) < 2:
+            continue
+        path = directory / f"{number}.cc"
+        text = "".join(sources[one].text() for one in joined)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
         print(path)
+    print(*changed, sep="\n")
 
 
 if __name__ == "__main__":

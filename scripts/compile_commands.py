@@ -1,15 +1,25 @@
 #!/usr/bin/env python3
-"""Makes a compilation database of what `make -Bn` prints: from stdin to stdout. Precompiled headers
-are left out: they need not be built, and each file includes what it uses."""
+"""Writes a compilation database: how each source would be compiled alone, for editors and clang's
+tools.
+
+usage: scripts/compile_commands.py FILE.json COMPILER FLAGS...
+"""
 import json
 import os
-import re
-import shlex
+import pathlib
 import sys
 
-commands = []
-for line in sys.stdin.read().replace("\\\n", " ").splitlines():
-    if " -c -o " in line:
-        words = shlex.split(re.sub(r" -include \S+", "", line))
-        commands.append({"directory": os.getcwd(), "file": words[-1], "arguments": words})
-json.dump(commands, sys.stdout, indent=1)
+FOLDERS = ["cc", "cli", "engine", "logging", "platform", "proof", "sim", "tests", "workloads"]
+
+
+def main():
+    path, compiler, *flags = sys.argv[1:]
+    sources = [str(source) for folder in FOLDERS
+               for source in sorted(pathlib.Path(folder).rglob("*.cc"))]
+    commands = [{"directory": os.getcwd(), "file": source,
+                 "arguments": [compiler, *flags, "-c", source]} for source in sources]
+    pathlib.Path(path).write_text(json.dumps(commands, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

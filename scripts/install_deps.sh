@@ -1,38 +1,43 @@
 #!/usr/bin/env bash
-# Installs the packages for the build, the tests and the demo that are missing on Debian 12, and says
-# before it does which they are. The script is silent and fast if no package is missing, so
-# `make test` and `make demo` always call it.
-# --test adds what only the tests of scripts/ need: a batch system, ssh and a browser. Their servers
-# are neither started nor enabled; the tests start their own.
-# --developer adds the packages that only `make CXX=clang++` and `make tidy` need.
-# --mutants adds what only `make mutants` needs: universalmutator, from PyPI, in a Python of its own
-# in build/mutants/venv.
-# --products PACKAGE... adds packages of products, which scripts/products.sh runs; without PACKAGE
-# all of them. Their servers are not started either.
+# Installs the packages that a job needs and that are missing on Debian 12, and says before it does
+# which they are. The script is silent and fast if no package is missing, so make calls it each time.
+#
+# usage: scripts/install_deps.sh JOB
+#   build      what building the program needs
+#   test       and building its tests
+#   demo       build, and what draws tables and plots
+#   sim        test, and building the simulated program; demo, for the tests of both
+#   tools      sim, and what the tests of scripts/ need: a batch system, ssh and a browser
+#   developer  test, and clang, clang-tidy and clang-format
+#   ci         tools and developer
+#   mutants    sim, and universalmutator, from PyPI, in a Python of its own in build/mutants/venv
+#   products [PACKAGE...]   packages of products, which scripts/products.sh runs; without PACKAGE all
+# The servers of tools and products are neither started nor enabled; the tests start their own.
 set -euo pipefail
 
-packages=(
-  libjemalloc-dev libgflags-dev libgoogle-glog-dev liburing-dev libnuma-dev libhwloc-dev libtbb-dev
-  libxxhash-dev libgtest-dev libboost-context-dev
-  python3 python3-pandas python3-matplotlib python3-scipy clang-format
-)
+build=(g++ make python3 libjemalloc-dev libgflags-dev libgoogle-glog-dev liburing-dev libnuma-dev
+  libhwloc-dev libtbb-dev libxxhash-dev)
+test=("${build[@]}" libgtest-dev)
+demo=("${build[@]}" python3-pandas python3-matplotlib python3-scipy)
+sim=("${test[@]}" "${demo[@]}" libboost-context-dev)
+tools=("${sim[@]}" slurmctld slurmd slurm-client munge parallel openssh-server openssh-client chromium)
+developer=("${test[@]}" clang clang-tidy clang-format libclang-rt-dev)
 case ${1:-} in
-  "") ;;
-  --test)
-    packages+=(slurmctld slurmd slurm-client munge parallel openssh-server openssh-client chromium)
-    ;;
-  --developer) packages+=(clang clang-tidy libclang-rt-dev) ;;
-  --mutants) packages+=(python3-venv) ;;
-  --products)
-    if [ $# -gt 1 ]; then
-      packages+=("${@:2}")
-    else
-      packages+=(postgresql-15 mariadb-server mariadb-client sysbench rocksdb-tools
-        libwiredtiger-dev libdb5.3-dev libsqlite3-dev liblmdb-dev strace)
-    fi
+  build) packages=("${build[@]}") ;;
+  test) packages=("${test[@]}") ;;
+  demo) packages=("${demo[@]}") ;;
+  sim) packages=("${sim[@]}") ;;
+  tools) packages=("${tools[@]}") ;;
+  developer) packages=("${developer[@]}") ;;
+  ci) packages=("${tools[@]}" "${developer[@]}") ;;
+  mutants) packages=("${sim[@]}" python3-venv) ;;
+  products)
+    packages=("${build[@]}" postgresql-15 mariadb-server mariadb-client sysbench rocksdb-tools
+      libwiredtiger-dev libdb5.3-dev libsqlite3-dev liblmdb-dev strace)
+    [ $# -eq 1 ] || packages=("${@:2}")
     ;;
   *)
-    echo "usage: scripts/install_deps.sh [--test|--developer|--mutants|--products [PACKAGE...]]" >&2
+    echo "usage: scripts/install_deps.sh build|test|demo|sim|tools|developer|ci|mutants|products" >&2
     exit 2
     ;;
 esac
@@ -65,14 +70,14 @@ install_generator() {
   touch "$venv/$generator"
 }
 if [ ${#missing[@]} -eq 0 ]; then
-  [ "${1:-}" != --mutants ] || install_generator
+  [ "$1" != mutants ] || install_generator
   exit 0
 fi
 
 how="apt-get"
 [ "$(id -u)" -eq 0 ] || how="sudo apt-get"
 echo "install_deps: these packages are missing; $how installs them now:" >&2
-fmt -w 96 <<<"${missing[*]}" | sed 's/^/  /' >&2
+printf '%s\n' "${missing[@]}" | sort -u | fmt -w 96 | sed 's/^/  /' >&2
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
@@ -102,6 +107,9 @@ for package in "${missing[@]}"; do
     mariadb-server) servers+=(mariadb) ;;
   esac
 done
+if [ ${#servers[@]} -gt 0 ]; then
+  echo "install_deps: servers are among them (${servers[*]}); they are installed, not started" >&2
+fi
 if [ ${#servers[@]} -gt 0 ] && [ ! -e /usr/sbin/policy-rc.d ]; then
   policy=/usr/sbin/policy-rc.d
   printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
@@ -123,4 +131,4 @@ apt install --no-install-recommends "${missing[@]}" || {
 if [ ${#servers[@]} -gt 0 ] && [ -d /run/systemd/system ]; then
   "${as_root[@]}" systemctl --quiet disable --now "${servers[@]}" >"$log" 2>&1 || true
 fi
-[ "${1:-}" != --mutants ] || install_generator
+[ "$1" != mutants ] || install_generator

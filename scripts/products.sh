@@ -20,7 +20,7 @@ mapfile -t products <<<"$wanted"
 for product in "${products[@]}"; do
   read -r -a packages <<<"$product"
   name=${packages[0]}
-  scripts/install_deps.sh --products strace "${packages[@]:1}" || true
+  scripts/install_deps.sh products strace "${packages[@]:1}" || true
   [ -n "${libraries[$name]:-}" ] && [ -e "/usr/include/${headers[$name]}.h" ] || continue
   to=build/products/$name
   mkdir -p build/products

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over all sources but the tests, several at once.
+"""Runs clang-tidy over the sources but the tests, several at once.
 
-usage: scripts/tidy.py    from the root, after make compile_commands.json
+usage: scripts/tidy.py [REVISION]    from the root, after make CXX=clang++ build-clang/compile_commands.json
+
+With a REVISION only over sources that have changed since then, or that include a header that has;
+over all if the checks have changed.
 
 clang-tidy spends most of its time in headers, so it reads the sources joined into a few units
-(scripts/batches.py). Each source is also compiled alone, without precompiled headers, so that one
-that lacks an include is found. Ends with status 1 if there is a finding.
+(scripts/batches.py). Each source, also of the tests, is compiled alone as well, so that one that lacks
+an include is found. Ends with status 1 if there is a finding.
 """
 import concurrent.futures
 import json
@@ -15,6 +18,7 @@ import subprocess
 import sys
 
 UNITS = "build-tidy"
+CHECKS = {".clang-tidy", "scripts/tidy.py"}
 
 
 def original_lines(unit):
@@ -41,30 +45,42 @@ def run(command):
     return False
 
 
+def changed_since(revision, sources):
+    """Returns those of the sources that have changed, or include a header that has."""
+    names = subprocess.run(["git", "diff", "--name-only", revision], text=True, check=True,
+                           stdout=subprocess.PIPE).stdout.split()
+    if CHECKS.intersection(names):
+        return sources
+    headers = {name for name in names if name.endswith(".h")}
+
+    def includes_changed(path):
+        with open(path, encoding="utf-8") as file:
+            return not headers.isdisjoint(re.findall(r'^#include "(.*)"', file.read(), re.M))
+
+    return [path for path in sources if path in names or includes_changed(path)]
+
+
 def main():
-    with open("compile_commands.json", encoding="utf-8") as file:
-        commands = {entry["file"]: entry["arguments"] for entry in json.load(file)
-                    if not entry["file"].startswith("tests/")}
-    # A unit's files have the same flags.
-    by_flags = {}
-    alone = []
-    for path, arguments in commands.items():
-        flags = [flag for flag in arguments[1:arguments.index("-c")] if not flag.startswith("-M")]
-        alone.append([arguments[0], *flags, "-fsyntax-only", path])
-        by_flags.setdefault(tuple(flags), []).append(path)
-    units = {}
-    for number, (flags, paths) in enumerate(by_flags.items()):
-        listed = subprocess.run(["scripts/batches.py", f"{UNITS}/{number}", *paths], text=True,
-                                stdout=subprocess.PIPE, check=True).stdout
-        units.update(dict.fromkeys(listed.split(), flags))
+    with open("build-clang/compile_commands.json", encoding="utf-8") as file:
+        commands = {entry["file"]: entry["arguments"] for entry in json.load(file)}
+    paths = list(commands)
+    if len(sys.argv) > 1:
+        paths = changed_since(sys.argv[1], paths)
+    alone = [[*commands[path][:-2], "-fsyntax-only", path] for path in paths]
+    product = [path for path in paths if not path.startswith("tests/")]
+    units = []
+    if product:
+        units = subprocess.run(["scripts/batches.py", UNITS, *product], text=True, check=True,
+                               stdout=subprocess.PIPE).stdout.split()
     # The largest first, so that none of them holds up the end.
     largest_first = sorted(units, key=lambda unit: -os.path.getsize(unit))
-    jobs = [["clang-tidy", "-quiet", unit, "--", *units[unit]] for unit in largest_first] + alone
+    flags = next(iter(commands.values()))[1:-2]
+    jobs = [["clang-tidy", "-quiet", unit, "--", *flags] for unit in largest_first] + alone
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failed = list(pool.map(run, jobs)).count(False)
-    print(f"clang-tidy: {len(commands)} files in {len(units)} units and each alone; {failed} of "
-          f"{len(jobs)} had findings")
-    sys.exit(1 if failed or not commands else 0)
+    print(f"clang-tidy: {len(product)} files in {len(units)} units, and {len(paths)} files compiled "
+          f"alone; {failed} of {len(jobs)} had findings")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":

@@ -75,10 +75,12 @@ class CrashOfAnAddedScheme : public testing::Test {
     const fs::path build = fs::path(binary_under_test()).parent_path();
     const std::string name = build.filename();
     const std::string rooms = "platform sim logging engine cc workloads proof cli";
+    fs::create_directory(tree_.path_of(name));
     const Ended copied =
-        shell("{ cd '" + root().string() + "' && cp -a Makefile " + rooms + " '" + tree_.path() +
-              "' && mkdir '" + tree_.path_of(name) + "' && cd '" + build.string() +
-              "' && cp -a flags " + rooms + " '" + tree_.path_of(name) + "'; } 2>&1");
+        shell("{ cd '" + root().string() + "' && cp -a Makefile scripts " + rooms + " '" +
+              tree_.path() + "' && cd '" + build.string() + "' && cp -a --parents flags units " +
+              "$(find . -name '*.[do]' -not -path './tests/*' -not -path './units/*') '" +
+              tree_.path_of(name) + "/'; } 2>&1");
     ASSERT_EQ(copied.status, 0) << copied.output;
     ASSERT_EQ(shell("cd '" + tree_.path() + "' && " + walk[0]).status, 0) << walk[0];
 

@@ -52,7 +52,7 @@ Host {name}
 def missing():
     """One sentence that says what is not installed, or ""."""
     absent = [name for name in PROGRAMS if not shutil.which(name, path=PATH)]
-    return f"there is no {', '.join(absent)}: scripts/install_deps.sh --test" if absent else ""
+    return f"there is no {', '.join(absent)}: scripts/install_deps.sh tools" if absent else ""
 
 
 class LocalHosts:

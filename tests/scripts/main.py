@@ -77,12 +77,12 @@ def may_have(path, patterns):
     return any(fnmatch.fnmatchcase(name, pattern) for name in classes for pattern in of_classes)
 
 
-def main():
+def main(folder=HERE):
     tests, patterns = [], ["*"]
     for word in sys.argv[1:]:
         if word.startswith("--gtest_filter="):
             patterns = word.partition("=")[2].split(":")
-    for path in sorted(HERE.glob("*_test.py")):
+    for path in sorted(folder.glob("*_test.py")):
         if may_have(path, patterns):
             module = importlib.import_module(path.stem)
             tests += flattened(unittest.defaultTestLoader.loadTestsFromModule(module))

@@ -197,7 +197,7 @@ class Mutants(unittest.TestCase):
     def test_without_the_generator_it_says_who_installs_it(self):
         status, said = self.run_mutants(generator=False)
         self.assertEqual((status, said), (1, "mutants: universalmutator is not installed: "
-                                             "scripts/install_deps.sh --mutants\n"))
+                                             "scripts/install_deps.sh mutants\n"))
 
     def test_with_a_new_test_a_survivor_is_caught_again(self):
         old = self.session()

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "cli/columns.h"
 #include "tests/style/tree.h"
 
 namespace logjam {
@@ -22,6 +23,11 @@ TEST(Docs, PagesNameOnlyWhatExists) {
       ADD_FAILURE() << lint::to_string(finding);
     }
   }
+}
+
+TEST(Docs, HaveTheTableOfColumns) {
+  EXPECT_NE(lint::read_file("docs/OUTPUT.md").find(column_table()), std::string::npos)
+      << "put the output of `logjam help columns` into docs/OUTPUT.md";
 }
 
 // Returns the findings on line 2 of the page docs/A.md in a small tree.

@@ -70,7 +70,7 @@ def _is_executable(command, tree):
 OTHERWISE = (
     (r"make\b", _targets, "may take minutes: `make -n` finds the target and all that it needs"),
     (r"\.ci/run$", _is_executable, "runs `make test`: it must be executable"),
-    (r"(LOGJAM=\S+ )?(build/tests/all|tests/scripts/main\.py) --gtest_filter", _filter_finds_tests,
+    (r"(LOGJAM=\S+ )?(build/tests/all|tests/\w+/main\.py) --gtest_filter", _filter_finds_tests,
      "`make test` runs these tests: the filter must find one"),
     (r"proof/corruptions\.py", _options_are_known,
      "a minute, and `make test` runs fewer of them: its options must be known"),
