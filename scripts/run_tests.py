@@ -8,6 +8,10 @@ SANITIZER is thread, address, undefined or empty. Most tests wait for devices an
 four processes run on each core; LOGJAM_TEST_JOBS sets another number. The tests are dealt out to
 several times as many processes, so that none of them holds up the end for long.
 
+Of a test with many parameters (schemes, protocols, rounds) as many are drawn as tests/draws.txt says.
+The seed is printed, and follows from the commit; LOGJAM_TEST_SEED sets another. LOGJAM_TEST_SHARE=1/4
+draws a quarter of what is left. Nothing is drawn with LOGJAM_TEST_ALL, or with a filter in ARGS.
+
 A test that takes its process down counts as failed, and the tests after it run in a new process. A
 process that runs longer than TEST_TIMEOUT seconds (600) gets SIGABRT. Each failed test's output is
 repeated at the end. All output stays in the last BINARY's .logs/. The tests' own files lie in one
@@ -15,9 +19,13 @@ temporary directory, which goes unless a test failed: a process that ends early 
 files.
 """
 
+import collections
 import concurrent.futures
+import fnmatch
+import fractions
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -44,6 +52,31 @@ SLOWEST = 20
 BEGIN = re.compile(r"\[ RUN      \] (\S+)$")
 # Text that was printed without a line break stands before these on the same line.
 END = re.compile(r"\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+)(?:, where .*)? \((\d+) ms\)$")
+
+
+def seed_of_commit():
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    return int(head[:7] or "1", 16)
+
+
+def drawn(names, seed):
+    """Returns the names that are drawn, in their order."""
+    lines = (ROOT / "tests/draws.txt").read_text(encoding="utf-8").splitlines()
+    counts = [(line.split()[0], int(line.split()[1])) for line in lines
+              if line and not line.startswith("#")]
+    tests = collections.defaultdict(list)
+    for name in names:
+        tests[re.sub(r"^([^./]+/[^/]+)/[^/]+$", r"\1", name)].append(name)
+    chosen = set()
+    for test, variants in tests.items():
+        count = next((count for pattern, count in counts if fnmatch.fnmatchcase(test, pattern)),
+                     len(variants))
+        chosen.update(random.Random(f"{seed} {test}").sample(variants, min(count, len(variants))))
+    chosen = [name for name in names if name in chosen]
+    share = fractions.Fraction(os.environ.get("LOGJAM_TEST_SHARE", "1"))
+    fewer = set(random.Random(seed).sample(chosen, -int(-len(chosen) * share // 1)))
+    return [name for name in chosen if name in fewer]
 
 
 class Test:
@@ -166,7 +199,13 @@ def main():
     os.environ["LOGJAM_ROOT"] = str(ROOT)
     for name, value in SANITIZERS[sys.argv[2] if len(sys.argv) > 2 else ""].items():
         os.environ[name] = f"{value} {os.environ.get(name, '')}"
+    seed = os.environ.setdefault("LOGJAM_TEST_SEED", str(seed_of_commit()))
     listed = [list_tests(command) for command in commands]
+    if not os.environ.get("LOGJAM_TEST_ALL") and not any("--gtest_filter" in word
+                                                         for word in sys.argv[3:]):
+        there = sum(map(len, listed))
+        listed = [drawn(of_binary, seed) for of_binary in listed]
+        print(f"{sum(map(len, listed))} of {there} tests; LOGJAM_TEST_SEED={seed} draws them again")
     names = [name for of_binary in listed for name in of_binary]
     logs = binaries[-1].with_name(binaries[-1].name + ".logs")
     shutil.rmtree(logs, ignore_errors=True)

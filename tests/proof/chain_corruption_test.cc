@@ -19,6 +19,7 @@
 #include <iostream>
 #include <random>
 
+#include "tests/draw.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/proof/counting_log.h"
 
@@ -166,7 +167,7 @@ TEST_P(ChainCorruptions, LeaveWhatWasAcknowledgedOrAreReported) {
     const EndedLog::Verdict whole = log.recover(log.disk());
     ASSERT_EQ(whole.refused + whole.damage + whole.wrong, "");
     ASSERT_FALSE(whole.lost);
-    std::mt19937_64 random(seed);
+    std::mt19937_64 random(seed + logs * test_seed());
     for (uint64_t i = 0; i < (count + logs - 1) / logs; ++i) {
       const Damage one = log.draw(random);
       const EndedLog::Verdict found = log.recover(log.damaged(one, random));

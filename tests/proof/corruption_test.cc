@@ -25,6 +25,7 @@
 #include "logging/format/log_reader.h"
 #include "logging/format/range_image.h"
 #include "logging/format/stripes.h"
+#include "tests/draw.h"
 #include "tests/logging/log_fixture.h"
 #include "tests/proof/memory_log_file.h"
 #include "tests/proof/scripted_run.h"
@@ -405,7 +406,7 @@ TEST_P(Corruptions, LeaveAClosedSetOrAreReported) {
     const Recovered whole = run.recover();
     ASSERT_EQ(whole.damage + whole.wrong, "");
     ASSERT_EQ(run.lost(whole), 0u);
-    std::mt19937_64 random(log);
+    std::mt19937_64 random(log + logs * test_seed());
     for (uint64_t i = 0; i < (count + logs - 1) / logs; ++i) {
       const Corruption one = run.draw(random);
       run.corrupt(one);

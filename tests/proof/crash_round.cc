@@ -13,6 +13,7 @@
 #include "platform/clock.h"
 #include "platform/text.h"
 #include "proof/ledger/history.h"
+#include "tests/draw.h"
 #include "tests/logging/usable_device.h"
 #include "tests/proof/child.h"
 #include "tests/temporary_directory.h"
@@ -175,7 +176,8 @@ std::vector<uint64_t> seeds_of_each_scheme_and_protocol() {
   }
   std::vector<uint64_t> seeds;
   for (const auto& [pair, of_pair] : candidates) {
-    seeds.push_back(of_pair[seeds.size() % of_pair.size()]);
+    const uint64_t turn = seeds.size() + test_seed();
+    seeds.push_back(of_pair[turn % of_pair.size()] + test_seed() % 1000 * crash_combinations());
   }
   return seeds;
 }

@@ -27,7 +27,7 @@ struct CrashRound {
 // Returns the number of combinations. This number of consecutive seeds gives each combination once.
 uint64_t crash_combinations();
 // Returns seeds of one round for each scheme and protocol. Commit policies and granularities
-// alternate.
+// alternate, and LOGJAM_TEST_SEED makes them others (tests/draw.h).
 std::vector<uint64_t> seeds_of_each_scheme_and_protocol();
 CrashRound derive_round(uint64_t seed);
 

@@ -13,6 +13,7 @@
 #include <iostream>
 #include <set>
 
+#include "tests/draw.h"
 #include "tests/proof/child.h"
 #include "tests/proof/crash_round.h"
 #include "tests/proof/lives_round.h"
@@ -36,7 +37,7 @@ std::vector<CrashRound> rounds() {
   std::vector<uint64_t> seeds;
   if (count != 0) {
     for (uint64_t i = 0; i < count; ++i) seeds.push_back(first + i);
-  } else if (std::getenv("LOGJAM_TEST_ALL") != nullptr) {
+  } else if (tries_all()) {
     for (uint64_t i = 0; i < crash_combinations(); ++i) seeds.push_back(i);
   } else {
     seeds = seeds_of_each_scheme_and_protocol();
@@ -76,7 +77,7 @@ std::vector<LivesRound> rounds_of_lives() {
   }
   for (const uint64_t seed : seeds_of_each_scheme_and_protocol()) {
     constexpr uint64_t kEach = 3;  // a third of the pairs, others by another seed
-    if (seed % kEach == 0 || std::getenv("LOGJAM_TEST_ALL") != nullptr) {
+    if (seed % kEach == 0 || tries_all()) {
       all.push_back(derive_lives(seed));
     }
   }

@@ -1,0 +1,39 @@
+// Tests draw some of many combinations. scripts/run_tests.py prints the seed, LOGJAM_TEST_SEED,
+// which is new with each commit; the same seed draws the same. With LOGJAM_TEST_ALL a test tries
+// all.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace logjam {
+
+inline bool tries_all() { return std::getenv("LOGJAM_TEST_ALL") != nullptr; }
+
+inline uint64_t test_seed() {
+  const char* seed = std::getenv("LOGJAM_TEST_SEED");
+  return seed == nullptr ? 0 : std::strtoull(seed, nullptr, 10);
+}
+
+// Returns `count` of `all`, in their order. Each test draws others.
+template <class T>
+std::vector<T> drawn(const std::vector<T>& all, size_t count) {
+  if (tries_all()) return all;
+  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  const std::string name = std::string(test.test_suite_name()) + test.name();
+  std::seed_seq seeds(name.begin(), name.end());
+  std::mt19937_64 random(seeds);
+  random.discard(test_seed() % 1'000'000);
+  std::vector<T> some;
+  std::ranges::sample(all, std::back_inserter(some), static_cast<std::ptrdiff_t>(count), random);
+  return some;
+}
+
+}  // namespace logjam
