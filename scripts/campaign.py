@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+"""Runs what takes nights: all combinations, every sanitizer, crash rounds, corruptions, schedules,
+mutants.
+
+usage: scripts/campaign.py [--hours=8] [--only=NAME]
+
+The parts come in rounds. Each round gives each part one turn with the next seed, so a longer
+campaign covers more and repeats nothing. build/campaign.csv has a line for each turn that has
+ended: when, at which revision, the part, its seed, seconds, whether it found something, and the
+command, which plays it again. The campaign goes on after the last line of the file; a turn that was
+stopped is played again. The output of a turn that found something stays in build/campaign/.
+"""
+import argparse
+import csv
+import datetime
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+FIELDS = ["time", "revision", "part", "seed", "seconds", "result", "command"]
+ROUNDS_A_TURN = 200
+# Of a part: what it runs, with the turn's seed. One turn takes from some minutes to two hours on two
+# cores.
+PARTS = {
+    "test": "LOGJAM_TEST_ALL=1 make test",
+    "test-sim": "LOGJAM_TEST_ALL=1 make test-sim",
+    "test-tools": "LOGJAM_TEST_ALL=1 make test-tools",
+    "thread": "LOGJAM_TEST_ALL=1 make test SAN=thread PARTS='cc cli engine logging workloads'",
+    "address": "LOGJAM_TEST_ALL=1 make test SAN=address PARTS='cc cli engine logging workloads'",
+    "undefined": "LOGJAM_TEST_ALL=1 make test SAN=undefined PARTS='cc cli engine logging workloads'",
+    "clang": "make WERROR=1 CXX=clang++ build-clang/logjam build-clang/tests/all",
+    "tidy": "make tidy",
+    "crashes": f"proof/crash_rounds.py --rounds={ROUNDS_A_TURN} --seed={{first}}",
+    "lives": f"proof/crash_rounds.py --lives --rounds={ROUNDS_A_TURN} --seed={{first}}",
+    "workloads": "proof/workload_rounds.py --rounds=19 --seed={seed}",
+    "corruptions": "proof/corruptions.py --corruptions=100000",
+    "chains": "proof/corruptions.py --runs --corruptions=20000 --first_log={first}",
+    "explore": "proof/explore.py --rounds=100 --seed={first} --out=build/explored/{seed}",
+    "mutants": "make mutants N=20 SEED={seed}",
+}
+
+
+def revision():
+    return subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, text=True,
+                          stdout=subprocess.PIPE, check=False).stdout.strip() or "unknown"
+
+
+class Campaign:
+    def __init__(self, path):
+        self.path = path
+        self.done = []
+        if path.exists():
+            with open(path, encoding="utf-8", newline="") as file:
+                self.done = list(csv.DictReader(file))
+
+    def next_turn(self, parts):
+        """Returns the part with the fewest turns, the first of these, and its seed."""
+        turns = {part: sum(line["part"] == part for line in self.done) for part in parts}
+        part = min(parts, key=turns.get)
+        return part, turns[part] + 1
+
+    def play(self, part, seed, left_seconds):
+        """Plays a turn; returns whether it has ended."""
+        command = PARTS[part].format(seed=seed, first=seed * ROUNDS_A_TURN)
+        log = BUILD / "campaign" / f"{part}-{seed}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        begin = time.monotonic()
+        with open(log, "wb") as out:
+            process = subprocess.Popen(command, shell=True, cwd=ROOT, stdout=out,
+                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                       env={**os.environ, "LOGJAM_TEST_SEED": str(seed)},
+                                       start_new_session=True)
+            while process.poll() is None:
+                seconds = time.monotonic() - begin
+                print(f"\r{len(self.done)} turns; {part}, seed {seed}: {seconds:.0f} s ", end="",
+                      file=sys.stderr, flush=True)
+                try:
+                    process.wait(1)
+                except subprocess.TimeoutExpired:
+                    if seconds < left_seconds:
+                        continue
+                    return end(process)
+                except KeyboardInterrupt:
+                    end(process)
+                    raise
+        line = [datetime.datetime.now().isoformat(timespec="seconds"), revision(), part, seed,
+                f"{time.monotonic() - begin:.0f}", "found" if process.returncode else "clean",
+                command]
+        self.add(dict(zip(FIELDS, line)))
+        print(f"\r{part}, seed {seed}: {line[4]} s, {line[5]}"
+              + (f", see {log}" if process.returncode else "") + " " * 20)
+        if process.returncode == 0:
+            log.unlink()
+        return True
+
+    def add(self, line):
+        is_new = not self.path.exists()
+        with open(self.path, "a", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS)
+            if is_new:
+                writer.writeheader()
+            writer.writerow(line)
+        self.done.append(line)
+
+
+def end(process):
+    os.killpg(process.pid, signal.SIGTERM)
+    process.wait()
+    return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--hours", type=float, default=8)
+    parser.add_argument("--only", choices=PARTS, help="one part")
+    given = parser.parse_args()
+    until = time.monotonic() + given.hours * 3600
+    campaign = Campaign(BUILD / "campaign.csv")
+    before = len(campaign.done)
+    parts = [given.only] if given.only else list(PARTS)
+    try:
+        while time.monotonic() < until:
+            part, seed = campaign.next_turn(parts)
+            if not campaign.play(part, seed, until - time.monotonic()):
+                break
+    except KeyboardInterrupt:
+        pass
+    turns = campaign.done[before:]
+    found = [line for line in turns if line["result"] == "found"]
+    print(f"\n{len(turns)} turns, {len(found)} found something; {campaign.path.relative_to(ROOT)} "
+          "has them all")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
