@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "tests/logging/watchdog.h"
 #include "tests/shell.h"
 #include "tests/temporary_directory.h"
 
@@ -23,27 +24,35 @@ class TimelineFlag : public testing::Test {
 };
 
 TEST_F(TimelineFlag, TheFileHasTheRunFromItsWarmUpToItsDrain) {
-  for (const std::string commit : {"pipelined", "async"}) {
+  const Watchdog watchdog("the intervals are not as long as the measured time");
+  const auto phases = [&](const std::string& commit) {
     const Ended ended = in_directory(
         "rm -f *.csv; $RUN --warmup=0.1 --seconds=0.2 --timeline=line.csv:20 "
         "--csv=row.csv --commit=" +
         commit + R"( >/dev/null 2>&1; python3 -c '
-import csv
+import csv, sys
 rows = list(csv.DictReader(open("line.csv")))
 phases = list(dict.fromkeys(row["phase"] for row in rows))
 measured = [row for row in rows if row["phase"] == "measure"]
 seconds = sum(float(row["seconds"]) for row in measured)
 result = next(csv.DictReader(open("row.csv")))
-assert abs(seconds - float(result["seconds"])) < 0.1, (seconds, result["seconds"])
-assert float(rows[0]["time_s"]) < 0 < float(rows[-1]["time_s"])
+if abs(seconds - float(result["seconds"])) >= 0.1: sys.exit("again")
+assert float(rows[0]["time_s"]) - float(rows[0]["seconds"]) < 0 < float(rows[-1]["time_s"])
 for row in rows:
+    rounded = 1e-6 * float(row["tps"]) + 0.06 * float(row["seconds"])
     assert abs(float(row["tps"]) * float(row["seconds"]) - int(row["transactions"])) <= \
-        0.02 * int(row["transactions"]) + 1, row
+        rounded, row
     assert (row["commit_p99_us"] == "") == (row["transactions"] == "0"), row
 print(" ".join(phases), {row["lag_ms"] == "" and row["lag_bytes"] == "" for row in rows})
-')");
-    EXPECT_EQ(ended.output, std::string("warm-up measure drain {") +
-                                (commit == "async" ? "True" : "False") + "}\n");
+' 2>&1)");
+    return ended.output;
+  };
+  for (const std::string commit : {"pipelined", "async"}) {
+    // A run that loses its processor between both readings of its end is played again.
+    std::string seen;
+    while ((seen = phases(commit)) == "again\n") continue;
+    EXPECT_EQ(seen, std::string("warm-up measure drain {") +
+                        (commit == "async" ? "True" : "False") + "}\n");
   }
 }
 
