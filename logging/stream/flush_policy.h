@@ -33,6 +33,10 @@ struct Progress {
 };
 
 struct FlushPolicy {
+  // As the time of the oldest publish: T is over, however long it is. It is no tick: the count of
+  // ticks begins when the machine starts, so on a young machine no tick is longer ago than T.
+  static constexpr uint64_t kLongAgo = 1;
+
   uint64_t txns = 0;        // X; 0 means that it is not a criterion
   uint64_t bytes = 0;       // L; 0 likewise
   uint64_t wait_ticks = 0;  // T; 0 likewise
@@ -54,12 +58,12 @@ struct FlushPolicy {
 
   // The next two are asked when something is filled. `since` is the time of the last start of a
   // write, if the policy is immediate, and otherwise of the oldest publish that no flush covers
-  // yet; 0 if there was none.
+  // yet; 0 if there was none; kLongAgo if T is over.
 
   // Returns how many ticks after `now` the gap or T is over, 0 if it is over.
   uint64_t ticks_until_asked(uint64_t since, uint64_t now) const {
     const uint64_t until = since + (immediate() ? gap_ticks : wait_ticks);
-    return since != 0 && until > now ? until - now : 0;
+    return since > kLongAgo && until > now ? until - now : 0;
   }
   // Returns whether the gap or T asks for a flush at `now`.
   bool asked_by_time(uint64_t since, uint64_t now) const {

@@ -107,7 +107,7 @@ void Stream::wanted_by_others(Flush flush) {
   if (discards_) return;
   const bool now = flush == Flush::kNow && !policy_.immediate();
   if (now || oldest_.load(platform::memory_order_relaxed) == 0) {
-    oldest_.store(kLongAgo, platform::memory_order_relaxed);
+    oldest_.store(FlushPolicy::kLongAgo, platform::memory_order_relaxed);
   }
   tell(now);
 }
@@ -266,7 +266,7 @@ void Stream::keep_pace(uint64_t took_ticks) {
 void Stream::raise_goal(const Progress& filled, uint64_t idle_since) {
   const uint64_t now = platform::ticks();
   const uint64_t oldest = oldest_.load(platform::memory_order_relaxed);
-  if (oldest > kLongAgo && !enough(filled)) {
+  if (oldest > FlushPolicy::kLongAgo && !enough(filled)) {
     late_ticks_.add(policy_.ticks_late(oldest, idle_since, now));
     late_count_.add();
   }
@@ -376,7 +376,7 @@ void Stream::flush(Flush flush) {
   const Progress filled = look();
   if (due(filled)) return;
   if (filled.position == durable()) {
-    uint64_t seen = kLongAgo;
+    uint64_t seen = FlushPolicy::kLongAgo;
     oldest_.compare_exchange_strong(seen, 0, platform::memory_order_relaxed);
     return daemon_.sleep_until_published(ring_, flush, [this] { return work_pending(); });
   }

@@ -64,6 +64,13 @@ TEST(FlushPolicyTest, TAsksOnceItHasPassedSinceTheOldestPublish) {
   EXPECT_FALSE(policy.asked_by_time(0, 1051)) << "nothing was published";
 }
 
+// Ticks are counted from the start of the machine, which may be less than T ago.
+TEST(FlushPolicyTest, WhatIsLongAgoHasWaitedForAnyT) {
+  const FlushPolicy policy{.wait_ticks = 5000};
+  EXPECT_EQ(policy.ticks_until_asked(FlushPolicy::kLongAgo, 1000), 0);
+  EXPECT_TRUE(policy.asked_by_time(FlushPolicy::kLongAgo, 1000));
+}
+
 TEST(FlushPolicyTest, AnImmediatePolicyAsksAtOnceExceptInTheGap) {
   EXPECT_TRUE(FlushPolicy{}.asked_by_time(1000, 1000));
   const FlushPolicy policy{.gap_ticks = 50};
