@@ -105,7 +105,7 @@ TEST_F(BufferChunksTest, WorkersTakeChunksWhileAnotherThreadPasses) {
 // the flushing thread waits for records that are being filled.
 TEST_F(BufferChunksTest, APassWaitsForRecordsThatAreBeingFilled) {
   const Watchdog watchdog("a pass waits for ever");
-  const uint64_t patience_ticks = platform::ns_to_ticks(20e9);
+  const uint64_t patience_ticks = platform::ns_to_ticks(3600e9);
   std::atomic<int> filling{0};
   std::atomic<bool> passes{false};
   std::vector<std::jthread> workers;

@@ -15,6 +15,7 @@
 #include "platform/clock.h"
 #include "platform/text.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
 #include "tests/with_placement.h"
 
 namespace logjam {
@@ -161,6 +162,7 @@ TEST(StreamHome, AFlusherKeepsToTheSocketOfItsStream) {
   const WithPlacement compact("pack:2 numa:1 core:1 pu:1", PlacementPolicy::kCompact, 2);
   platform::count_cores_from(1);  // worker 0 is on socket 1
   const std::string everywhere = platform::ranges_of(allowed);
+  const Watchdog watchdog("a flusher does not begin, or may run on every core");
   const LogDirectory directory;
   using Cores = std::map<std::string, std::string>;
   const auto flushers = [&](std::string_view scheme) {
@@ -170,13 +172,12 @@ TEST(StreamHome, AFlusherKeepsToTheSocketOfItsStream) {
     log.start();
     Cores cores;
     // A thread has its name before its cores.
-    for (int i = 0; i < 1000; ++i) {
+    while (true) {
       cores = cores_of_flushers();
       const auto free = std::ranges::count(cores, everywhere, &Cores::value_type::second);
-      if (cores.size() == log.scheme().flushers() && free == 0) break;
+      if (cores.size() == log.scheme().flushers() && free == 0) return cores;
       platform::sleep_ns(1'000'000);
     }
-    return cores;
   };
   EXPECT_EQ(flushers("dlog-s"), (Cores{{"log-0", "0"}, {"log-1", "1"}}));
   EXPECT_EQ(flushers("pwal"), (Cores{{"log-0", "1"}, {"log-1", "0"}}));

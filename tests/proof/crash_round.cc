@@ -22,8 +22,9 @@ namespace logjam {
 namespace {
 
 // Returns the schemes with log files, each with the record granularities that it supports. A scheme
-// that logs commands supports only one record per transaction.
-std::vector<std::pair<std::string, std::string>> schemes_and_records() {
+// that logs commands supports only one record per transaction. They are found once: every process
+// of the tests derives some thousand rounds when it starts, each child of a death test too.
+std::vector<std::pair<std::string, std::string>> find_schemes_and_records() {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const SchemeInfo& scheme : all_schemes()) {
     if (scheme.stream_count(1, LogConfig{}) == 0) continue;
@@ -33,6 +34,10 @@ std::vector<std::pair<std::string, std::string>> schemes_and_records() {
       pairs.emplace_back(scheme.name, records);
     }
   }
+  return pairs;
+}
+const std::vector<std::pair<std::string, std::string>>& schemes_and_records() {
+  static const auto pairs = find_schemes_and_records();
   return pairs;
 }
 
@@ -154,6 +159,20 @@ std::string run_and_kill(const CrashRound& round, const std::vector<std::string>
   return "";
 }
 
+std::vector<uint64_t> choose_seeds() {
+  std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> candidates;
+  for (uint64_t seed = 0; seed < crash_combinations(); ++seed) {
+    const CrashRound round = derive_round(seed);
+    candidates[{round.flags.scheme, round.flags.protocol}].push_back(seed);
+  }
+  std::vector<uint64_t> seeds;
+  for (const auto& [pair, of_pair] : candidates) {
+    const uint64_t turn = seeds.size() + test_seed();
+    seeds.push_back(of_pair[turn % of_pair.size()] + test_seed() % 1000 * crash_combinations());
+  }
+  return seeds;
+}
+
 }  // namespace
 
 std::string CrashRound::name() const {
@@ -168,17 +187,8 @@ uint64_t crash_combinations() {
   return schemes_and_records().size() * all_protocols().size() * kCommits.size();
 }
 
-std::vector<uint64_t> seeds_of_each_scheme_and_protocol() {
-  std::map<std::pair<std::string, std::string>, std::vector<uint64_t>> candidates;
-  for (uint64_t seed = 0; seed < crash_combinations(); ++seed) {
-    const CrashRound round = derive_round(seed);
-    candidates[{round.flags.scheme, round.flags.protocol}].push_back(seed);
-  }
-  std::vector<uint64_t> seeds;
-  for (const auto& [pair, of_pair] : candidates) {
-    const uint64_t turn = seeds.size() + test_seed();
-    seeds.push_back(of_pair[turn % of_pair.size()] + test_seed() % 1000 * crash_combinations());
-  }
+const std::vector<uint64_t>& seeds_of_each_scheme_and_protocol() {
+  static const std::vector<uint64_t> seeds = choose_seeds();
   return seeds;
 }
 
@@ -195,7 +205,7 @@ CrashRound derive_round(uint64_t seed) {
   flags.seed = seed;
   flags.commit = kCommits[take(kCommits.size())];
   flags.protocol = all_protocols()[take(all_protocols().size())].name;
-  const auto pairs = schemes_and_records();
+  const auto& pairs = schemes_and_records();
   std::tie(flags.scheme, flags.log_records) = pairs[take(pairs.size())];
   const SchemeInfo& scheme = *find_scheme(flags.scheme);
 

@@ -28,7 +28,7 @@ struct CrashRound {
 uint64_t crash_combinations();
 // Returns seeds of one round for each scheme and protocol. Commit policies and granularities
 // alternate, and LOGJAM_TEST_SEED makes them others (tests/draw.h).
-std::vector<uint64_t> seeds_of_each_scheme_and_protocol();
+const std::vector<uint64_t>& seeds_of_each_scheme_and_protocol();
 CrashRound derive_round(uint64_t seed);
 
 struct CrashResult {
