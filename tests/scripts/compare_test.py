@@ -1,12 +1,18 @@
 """What moved is found, and noise is not taken for it: on drawn rows with known changes."""
 
+import contextlib
+import io
 import random
+import re
+import types
 import unittest
+from unittest import mock
 
-from fixtures import experiment, row
+from fixtures import InADirectory, experiment, row
 
+from experiments import definition, store
 from experiments.analysis import Measured
-from experiments.compare import compare, in_turn
+from experiments.compare import compare, in_turn, print_moved
 from experiments.errors import Refused
 
 AXES = {"log": ["centr", "eleda", "poplar"], "threads": [1, 2]}
@@ -20,9 +26,9 @@ def drawn(draw, factor=1.0, noise=0.02, rounds=5, only=None):
             for log in AXES["log"] for threads in AXES["threads"]]
 
 
-def moved(old, new, apart=False):
+def moved(old, new, apart=False, count=1):
     one = experiment(grid=[{"axes": AXES}])
-    return compare(Measured(one, old), Measured(one, new), apart)
+    return compare(Measured(one, old), Measured(one, new), apart, count)
 
 
 class Compare(unittest.TestCase):
@@ -31,6 +37,14 @@ class Compare(unittest.TestCase):
         alarms = sum(bool(moved(drawn(draw, noise=noise), drawn(draw, noise=noise)))
                      for noise in (0.005, 0.02, 0.1) for _ in range(100))
         self.assertLessEqual(alarms, 6)  # 300 comparisons, 0.01 each
+
+    def test_many_equals_at_once_give_hardly_a_false_alarm(self):
+        draw = random.Random(7)
+        pairs = [(drawn(draw, noise=0.1), drawn(draw, noise=0.1)) for _ in range(200)]
+        together, alone = (sum(bool(moved(*pair, count=count)) for pair in pairs)
+                           for count in (40, 1))
+        self.assertEqual(together, 0)  # five times 40 experiments, 0.01 for each 40
+        self.assertGreater(alone, 0, "these draws do not tell 40 experiments from one")
 
     def test_a_slow_down_of_a_tenth_is_found(self):
         draw = random.Random(2)
@@ -68,3 +82,31 @@ class Compare(unittest.TestCase):
         draw = random.Random(5)
         with self.assertRaises(Refused):
             moved(drawn(draw, rounds=2), drawn(draw, rounds=2))
+
+
+class CompareFolders(InADirectory):
+    def test_the_risk_is_shared_by_all_experiments_of_two_folders(self):
+        draw = random.Random(7)
+        pairs = ((drawn(draw, noise=0.1), drawn(draw, noise=0.1)) for _ in range(1000))
+        alarming = next(pair for pair in pairs if moved(*pair) and not moved(*pair, count=40))
+        self.assertGreater(self.changes_in(1, alarming), 0)
+        self.assertEqual(self.changes_in(40, alarming), 0)
+
+    def changes_in(self, count, pair):
+        """Returns how many changes are said of two folders with that many experiments, all with
+        this pair of rows."""
+        all_of_them = {f"T{number}": experiment(id=f"T{number}", grid=[{"axes": AXES}])
+                       for number in range(count)}
+        for name in all_of_them:
+            for folder, rows in zip(("old", "new"), pair):
+                path = self.directory / folder / name.lower() / "small.csv"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                # Each begins before the other ends: they were run in turn.
+                store.write_rows(path, [{**one, "began": one["round"]} for one in rows])
+        args = types.SimpleNamespace(old=self.directory / "old", new=self.directory / "new",
+                                     size="small")
+        said = io.StringIO()
+        with mock.patch.object(definition, "load_all", return_value=all_of_them), \
+                contextlib.redirect_stdout(said):
+            print_moved(args)
+        return int(re.search(rf"^(\d+) changes in {count} ", said.getvalue(), re.MULTILINE)[1])
