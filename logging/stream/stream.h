@@ -40,8 +40,8 @@
 //   oldest_          when the oldest unflushed publish was made. A publisher sets it if it is 0,
 //                    after its fence. The step that raises the goal sets it to 0, fences, and looks
 //                    at filled() again. So T runs even if no thread publishes any more.
-//                    wanted_by_others() sets it to FlushPolicy::kLongAgo; the daemon takes that back
-//                    if there is nothing to write.
+//                    wanted_by_others() sets it to FlushPolicy::kLongAgo; the daemon takes that
+//                    back if there is nothing to write.
 // The timeouts that bound sleeps are a safety net, except for naps and T.
 //
 // On a device that discards there is no daemon, and no worker polls: a worker that finds the ring

@@ -18,7 +18,7 @@ class DumpDependencies : public testing::Test {
   Ended after(const std::string& log, const std::string& script) {
     return shell("LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
                  " && \"$LOGJAM\" run --wal_dir=log --overwrite --workload=tpcb --tpcb_branches=1 "
-                 "--tpcb_accounts=5000 --threads=2 --warmup=0 --transactions=400 --seconds=20 "
+                 "--tpcb_accounts=5000 --threads=2 --warmup=0 --transactions=400 --seconds=3600 "
                  "--log_prealloc_mb=1 --log_buffer_mb=1 --log=" +
                  log + " >/dev/null 2>&1; " + script);
   }

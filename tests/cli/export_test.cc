@@ -18,7 +18,7 @@ class Export : public testing::Test {
     return shell(
         "LOGJAM=$(realpath \"$LOGJAM\"); cd " + directory_.path() +
         " && mkdir log && \"$LOGJAM\" run --wal_dir=log --device=file --threads=1 "
-        "--warmup=0 --transactions=50 --seconds=20 --log_prealloc_mb=4 --log_buffer_mb=1 " +
+        "--warmup=0 --transactions=50 --seconds=3600 --log_prealloc_mb=4 --log_buffer_mb=1 " +
         workload + " >/dev/null 2>&1 && " + script);
   }
   static constexpr char kTpcb[] = "--workload=tpcb --tpcb_branches=1 --tpcb_accounts=500";

@@ -43,7 +43,7 @@ TEST(MicroSync, ARowHasTheCallsOfTheFastestAndTheSlowestThread) {
   const TemporaryDirectory directory;
   const std::string csv = directory.path_of("rows.csv");
   const Ended ended = shell(
-      "\"$LOGJAM\" micro --sync=clh:4 --threads=3 --transactions=200 --seconds=60 --csv=" + csv +
+      "\"$LOGJAM\" micro --sync=clh:4 --threads=3 --transactions=200 --seconds=3600 --csv=" + csv +
       " >/dev/null && cat " + csv);
   EXPECT_EQ(ended.status, 0);
   const std::string header =

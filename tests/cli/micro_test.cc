@@ -17,7 +17,7 @@ std::map<std::string, std::string> row_of(const std::string& flags) {
   const std::string csv = directory.path_of("rows.csv");
   const Ended ended = shell(
       "\"$LOGJAM\" micro --device=discard --threads=4 --transactions=500 --log_buffer_mb=1 "
-      "--seconds=60 --record_bytes=48 --csv=" +
+      "--seconds=3600 --record_bytes=48 --csv=" +
       csv + " " + flags + " >/dev/null && cat " + csv);
   EXPECT_EQ(ended.status, 0) << flags;
   std::istringstream lines(ended.output);
@@ -56,7 +56,7 @@ TEST(Micro, ItsLogIsNotRecovered) {
   const TemporaryDirectory directory;
   const std::string log = " --wal_dir=" + directory.path();
   EXPECT_EQ(shell("\"$LOGJAM\" micro --log=centr --device=file --threads=1 --transactions=10 "
-                  "--log_prealloc_mb=1 --seconds=60" +
+                  "--log_prealloc_mb=1 --seconds=3600" +
                   log + " >/dev/null 2>&1")
                 .status,
             0);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kTpcb[] = "--workload=tpcb --tpcb_branches=1 --tpcb_accounts=500 ";
 constexpr char kShort[] =
-    "--threads=2 --warmup=0 --transactions=200 --seconds=20 --log_buffer_mb=1 ";
+    "--threads=2 --warmup=0 --transactions=200 --seconds=3600 --log_buffer_mb=1 ";
 
 class RowFiles : public testing::Test {
  protected:

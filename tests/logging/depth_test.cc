@@ -296,8 +296,8 @@ class OneAtATime : public DepthTest {
   uint64_t write_us_ = 0;
 };
 
-// A short write takes longer than the gap if its thread loses the processor. So one that ends in the
-// gap, and is slept in for it, is awaited.
+// A short write takes longer than the gap if its thread loses the processor. So one that ends in
+// the gap, and is slept in for it, is awaited.
 TEST_F(OneAtATime, TheDaemonSleepsInAWriteThatEndsInTheGap) {
   const Watchdog watchdog("the daemon does not sleep in a write though the one before was short");
   open_with_gap(kGapUs);

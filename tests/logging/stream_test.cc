@@ -361,8 +361,8 @@ TEST_F(StreamTest, TheLeadIsNotHandedToAWorkerThatDoesNotLead) {
   asleep.join();
 }
 
-// The flush policy, followed by each kind of thread that flushes. T is 42 days, which is longer than
-// a machine for tests runs: nothing on it is T ago.
+// The flush policy, followed by each kind of thread that flushes. T is 42 days, longer than a
+// machine for tests runs: nothing on it is T ago.
 class ByPolicy : public StreamTest {
  protected:
   ByPolicy() { config_.flush_us = kHourNs; }

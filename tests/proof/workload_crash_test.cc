@@ -74,7 +74,7 @@ TEST_P(WorkloadCrash, LosesNothing) {
       "--history=" + history,
       "--history_mb=64",
       "--threads=3",
-      "--seconds=60",
+      "--seconds=3600",
       "--warmup=0",
       "--log_prealloc_mb=1",
       "--log_buffer_mb=4",

@@ -11,7 +11,7 @@
 namespace logjam::lint {
 namespace {
 
-constexpr size_t kMaxLines = 450;
+constexpr size_t kMaxLines = 480;
 constexpr size_t kMaxColumns = 100;
 constexpr size_t kMaxSchemeCodeLines = 150;
 

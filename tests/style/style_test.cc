@@ -185,8 +185,8 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"logging/schemes/a.cc", code_lines(150) + kScheme, "151 lines of code"},
         Planted{"logging/schemes/a/buffer.h", code_lines(151), nullptr},
         Planted{"engine/a.cc", code_lines(151), nullptr},
-        Planted{"engine/a.cc", std::string(450, '\n'), nullptr},
-        Planted{"engine/a.cc", std::string(451, '\n'), "451 lines"}));
+        Planted{"engine/a.cc", std::string(480, '\n'), nullptr},
+        Planted{"engine/a.cc", std::string(481, '\n'), "481 lines"}));
 
 INSTANTIATE_TEST_SUITE_P(
     SchemeNames, Lint,
