@@ -204,16 +204,16 @@ class StripingTest : public testing::TestWithParam<const SchemeInfo*> {
 };
 
 TEST_P(StripingTest, EveryByteArrivesThroughATinyBuffer) {
-  bool help = false;
+  int combination = 0;
   for (const char* device : {"file", "sync", "sim:20", "faulty:sim:20"}) {
-    for (const uint32_t devices : {1u, 2u, 3u}) {
-      help = !help;
+    for (const uint32_t devices : {2u, 3u}) {  // one device: SchemeTest
+      const bool help = ++combination / 2 % 2 == 0;
       SCOPED_TRACE(std::string(device) + ", devices " + std::to_string(devices) +
                    (help ? ", helped" : ", daemon alone"));
       LogOptions tiny = options(device, devices, kStripe);
       tiny.config.buffer_bytes = 16384;
       tiny.config.flush_help = help;
-      publish_and_find(tiny, 30, 3000);
+      publish_and_find(tiny, 15, 3000);
     }
   }
 }
@@ -226,7 +226,7 @@ TEST_P(StripingTest, EveryByteArrivesInLargeStripesUnderFlushPolicies) {
     whole.config.io_bytes = 65536;
     whole.config.flush_us = flush_us;
     whole.config.flush_bytes = flush_us == 0 ? 0 : 200'000;
-    publish_and_find(whole, 50, 60'000);
+    publish_and_find(whole, 30, 60'000);
   }
 }
 
