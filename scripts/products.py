@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from experiments import definition, plots, runner, store, text_tables
+from experiments import definition, runner, store, text_tables
 from experiments.analysis import Measured
 from experiments.errors import Refused
 from products import comparison
@@ -130,6 +130,7 @@ def run(args):
 
 def report(experiment, rows, path):
     """Prints the table, what a commit syncs, and the checks; draws the figure beside the rows."""
+    from experiments import plots  # matplotlib takes a second to load
     say, measured = text_tables.say, Measured(experiment, rows)
     text_tables.print_lines(*comparison.table(experiment, rows))
     say(f"\n{comparison.SAYS}")
