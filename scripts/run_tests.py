@@ -14,7 +14,7 @@ draws a quarter of what is left. Nothing is drawn with LOGJAM_TEST_ALL, or with 
 
 A test that takes its process down counts as failed, and the tests after it run in a new process. A
 process that runs longer than TEST_TIMEOUT seconds (600) gets SIGABRT. Each failed test's output is
-repeated at the end. All output stays in the last BINARY's .logs/. The tests' own files lie in one
+repeated at the end. All output stays in the last BINARY's .logs/, or in build/tests/. The tests' own files lie in one
 temporary directory, which goes unless a test failed: a process that ends early cannot remove its
 files.
 """
@@ -208,8 +208,10 @@ def main():
         print(f"{sum(map(len, listed))} of {there} tests; LOGJAM_TEST_SEED={seed} draws them again")
     names = [name for of_binary in listed for name in of_binary]
     logs = binaries[-1].with_name(binaries[-1].name + ".logs")
+    if binaries[-1].suffix == ".py":  # nothing is written among the sources
+        logs = ROOT / "build/tests" / (binaries[-1].parent.name + ".logs")
     shutil.rmtree(logs, ignore_errors=True)
-    logs.mkdir()
+    logs.mkdir(parents=True)
     files = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="logjam-tests-")
     start = time.monotonic()
     parts = [part for command, of_binary in zip(commands, listed)
