@@ -7,12 +7,13 @@ Most of the time that a file takes in a compiler or in clang-tidy goes into head
 functions of headers, that its neighbours have as well. Joined files compile in half of the time.
 
 What a file means must not depend on its neighbours. So two files are not joined if a name of the
-unnamed namespace, or of a using-declaration, of the one occurs anywhere in the other: the name could
-mean something else there, or its use could hide that the first file does not use it. A flag's
+unnamed namespace, or of a using-declaration, of the one occurs anywhere in the other: the name
+could mean something else there, or its use could hide that the first file does not use it. A flag's
 definition must follow its declarations, so it is such a name too. A file with a macro, a
 using-directive or an alias of a namespace is compiled alone. A name that a header declares in the
 same namespace is ambiguous in a unit: it wants another name. --tests: the unnamed namespace of each
-file gets the file's name, because no other code calls a test's, so all files of a folder can be joined.
+file gets the file's name, because no other code calls a test's, so all files of a folder can be
+joined.
 
 A file that is changed after the units were made is compiled alone from then on, and its unit once
 more without it, so that a developer waits for one file and not for a unit. When more than eight

@@ -24,15 +24,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 FIELDS = ["time", "revision", "part", "seed", "seconds", "result", "command"]
 ROUNDS_A_TURN = 200
-# Of a part: what it runs, with the turn's seed. One turn takes from some minutes to two hours on two
+SANITIZED = "LOGJAM_TEST_ALL=1 make test PARTS='cc cli engine logging workloads'"
+# The command of each part, with the turn's seed. A turn takes from some minutes to two hours on two
 # cores.
 PARTS = {
     "test": "LOGJAM_TEST_ALL=1 make test",
     "test-sim": "LOGJAM_TEST_ALL=1 make test-sim",
     "test-tools": "LOGJAM_TEST_ALL=1 make test-tools",
-    "thread": "LOGJAM_TEST_ALL=1 make test SAN=thread PARTS='cc cli engine logging workloads'",
-    "address": "LOGJAM_TEST_ALL=1 make test SAN=address PARTS='cc cli engine logging workloads'",
-    "undefined": "LOGJAM_TEST_ALL=1 make test SAN=undefined PARTS='cc cli engine logging workloads'",
+    "thread": f"{SANITIZED} SAN=thread",
+    "address": f"{SANITIZED} SAN=address",
+    "undefined": f"{SANITIZED} SAN=undefined",
     "clang": "make WERROR=1 CXX=clang++ build-clang/logjam build-clang/tests/all",
     "tidy": "make tidy",
     "crashes": f"proof/crash_rounds.py --rounds={ROUNDS_A_TURN} --seed={{first}}",

@@ -8,15 +8,16 @@ SANITIZER is thread, address, undefined or empty. Most tests wait for devices an
 four processes run on each core; LOGJAM_TEST_JOBS sets another number. The tests are dealt out to
 several times as many processes, so that none of them holds up the end for long.
 
-Of a test with many parameters (schemes, protocols, rounds) as many are drawn as tests/draws.txt says.
-The seed is printed, and follows from the commit; LOGJAM_TEST_SEED sets another. LOGJAM_TEST_SHARE=1/4
-draws a quarter of what is left. Nothing is drawn with LOGJAM_TEST_ALL, or with a filter in ARGS.
+Of a test with many parameters (schemes, protocols, rounds) as many are drawn as tests/draws.txt
+says. The seed is printed, and follows from the commit; LOGJAM_TEST_SEED sets another.
+LOGJAM_TEST_SHARE=1/4 draws a quarter of what is left. Nothing is drawn with LOGJAM_TEST_ALL, or with
+a filter in ARGS.
 
 A test that takes its process down counts as failed, and the tests after it run in a new process. A
 process that runs longer than TEST_TIMEOUT seconds (600) gets SIGABRT. Each failed test's output is
-repeated at the end. All output stays in the last BINARY's .logs/, or in build/tests/. The tests' own files lie in one
-temporary directory, which goes unless a test failed: a process that ends early cannot remove its
-files.
+repeated at the end. All output stays in the last BINARY's .logs/, or in build/tests/. The tests' own
+files lie in one temporary directory, which goes unless a test failed: a process that ends early
+cannot remove its files.
 """
 
 import collections

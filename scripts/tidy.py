@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over the sources but the tests, several at once.
 
-usage: scripts/tidy.py [REVISION]    from the root, after make CXX=clang++ build-clang/compile_commands.json
+usage: scripts/tidy.py [REVISION]    from the root; `make tidy` writes the flags first
 
 With a REVISION only over sources that have changed since then, or that include a header that has;
 over all if the checks have changed.
 
 clang-tidy spends most of its time in headers, so it reads the sources joined into a few units
-(scripts/batches.py). Each source, also of the tests, is compiled alone as well, so that one that lacks
-an include is found. Ends with status 1 if there is a finding.
+(scripts/batches.py). Each source, also of the tests, is compiled alone as well, so that one that
+lacks an include is found. Ends with status 1 if there is a finding.
 """
 import concurrent.futures
 import json
@@ -78,8 +78,8 @@ def main():
     jobs = [["clang-tidy", "-quiet", unit, "--", *flags] for unit in largest_first] + alone
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failed = list(pool.map(run, jobs)).count(False)
-    print(f"clang-tidy: {len(product)} files in {len(units)} units, and {len(paths)} files compiled "
-          f"alone; {failed} of {len(jobs)} had findings")
+    print(f"clang-tidy: {len(product)} files in {len(units)} units, and {len(paths)} files "
+          f"compiled alone; {failed} of {len(jobs)} had findings")
     sys.exit(1 if failed else 0)
 
 
