@@ -78,7 +78,7 @@ class LongRun {
  public:
   explicit LongRun(const std::string& command) {
     shell(":");  // sets $LOGJAM
-    const std::string script = "exec " + command + " --seconds=60 >/dev/null 2>&1";
+    const std::string script = "exec " + command + " --seconds=600 >/dev/null 2>&1";
     pid_ = fork();
     if (pid_ == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
