@@ -186,7 +186,7 @@ $(BUILD)/cli/revision.o: $(BUILD)/revision
 
 # For editors, and for clang-tidy in build-clang/: each source alone.
 compile_commands.json $(BUILD)/compile_commands.json: $(BUILD)/flags scripts/compile_commands.py
-	@scripts/compile_commands.py $@ $(COMPILE)
+	@scripts/compile_commands.py $@ $(COMPILE) -DLOGJAM_REVISION='"$(REVISION)"'
 
 MAKE_QUIET := $(MAKE) --no-print-directory
 MAKE_ALL := $(MAKE_QUIET) -j$(shell nproc)
@@ -216,7 +216,7 @@ test-sim:
 # goes on.
 .PHONY: simulated-tests
 simulated-tests:
-	@$(MAKE_QUIET) SIM=1 build-sim/logjam.blocks build-sim/explored.blocks
+	+@$(MAKE_QUIET) SIM=1 build-sim/logjam.blocks build-sim/explored.blocks
 
 test-tools:
 	@scripts/install_deps.sh tools
@@ -270,7 +270,7 @@ lint:
 # Of one file: clang-tidy -p build-clang cli/run.cc. SINCE=REVISION: of what has changed since then.
 tidy:
 	@$(MAKE_QUIET) CXX=clang++ build-clang/compile_commands.json
-	scripts/tidy.py $(SINCE)
+	SIMULATED="$(filter-out $(TESTED_SIMULATION),$(wildcard sim/*.cc tests/explored/*.cc))" scripts/tidy.py $(SINCE)
 
 clean:
 	rm -rf build build-*

@@ -3,6 +3,7 @@
 
 usage: scripts/tidy.py [REVISION]    from the root; `make tidy` writes the flags first
 
+Sources of the simulated build, which clang does not make, are left out ($SIMULATED names them).
 With a REVISION only over sources that have changed since then, or that include a header that has;
 over all if the checks have changed.
 
@@ -62,7 +63,8 @@ def changed_since(revision, sources):
 
 def main():
     with open("build-clang/compile_commands.json", encoding="utf-8") as file:
-        commands = {entry["file"]: entry["arguments"] for entry in json.load(file)}
+        commands = {entry["file"]: entry["arguments"] for entry in json.load(file)
+                    if entry["file"] not in os.environ.get("SIMULATED", "").split()}
     paths = list(commands)
     if len(sys.argv) > 1:
         paths = changed_since(sys.argv[1], paths)
