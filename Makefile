@@ -270,7 +270,7 @@ lint:
 # Of one file: clang-tidy -p build-clang cli/run.cc. SINCE=REVISION: of what has changed since then.
 tidy:
 	@$(MAKE_QUIET) CXX=clang++ build-clang/compile_commands.json
-	SIMULATED="$(filter-out $(TESTED_SIMULATION),$(wildcard sim/*.cc tests/explored/*.cc))" scripts/tidy.py $(SINCE)
+	SIMULATED="$(filter-out $(TESTED_SIMULATION),$(wildcard sim/*.cc tests/sim/*.cc tests/explored/*.cc))" scripts/tidy.py $(SINCE)
 
 clean:
 	rm -rf build build-*
