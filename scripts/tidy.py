@@ -5,7 +5,7 @@ usage: scripts/tidy.py [REVISION]    from the root; `make tidy` writes the flags
 
 Sources of the simulated build, which clang does not make, are left out ($SIMULATED names them).
 With a REVISION only over sources that have changed since then, or that include a header that has;
-over all if the checks have changed.
+over all if the checks of clang-tidy have changed.
 
 clang-tidy spends most of its time in headers, so it reads the sources joined into a few units
 (scripts/batches.py). Each source, also of the tests, is compiled alone as well, so that one that
@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 UNITS = "build-tidy"
-CHECKS = {".clang-tidy", "scripts/tidy.py"}
+CHECKS = {".clang-tidy"}
 
 
 def original_lines(unit):
@@ -47,28 +47,30 @@ def run(command):
 
 
 def changed_since(revision, sources):
-    """Returns those of the sources that have changed, or include a header that has."""
+    """Returns those of the sources that have changed, and these with those that include a header
+    that has."""
     names = subprocess.run(["git", "diff", "--name-only", revision], text=True, check=True,
                            stdout=subprocess.PIPE).stdout.split()
     if CHECKS.intersection(names):
-        return sources
+        return sources, sources
     headers = {name for name in names if name.endswith(".h")}
 
     def includes_changed(path):
         with open(path, encoding="utf-8") as file:
             return not headers.isdisjoint(re.findall(r'^#include "(.*)"', file.read(), re.M))
 
-    return [path for path in sources if path in names or includes_changed(path)]
+    changed = [path for path in sources if path in names]
+    return changed, [path for path in sources if path in names or includes_changed(path)]
 
 
 def main():
     with open("build-clang/compile_commands.json", encoding="utf-8") as file:
         commands = {entry["file"]: entry["arguments"] for entry in json.load(file)
                     if entry["file"] not in os.environ.get("SIMULATED", "").split()}
-    paths = list(commands)
+    changed = paths = list(commands)
     if len(sys.argv) > 1:
-        paths = changed_since(sys.argv[1], paths)
-    alone = [[*commands[path][:-2], "-fsyntax-only", path] for path in paths]
+        changed, paths = changed_since(sys.argv[1], paths)
+    alone = [[*commands[path][:-2], "-fsyntax-only", path] for path in changed]
     product = [path for path in paths if not path.startswith("tests/")]
     units = []
     if product:
@@ -80,7 +82,7 @@ def main():
     jobs = [["clang-tidy", "-quiet", unit, "--", *flags] for unit in largest_first] + alone
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failed = list(pool.map(run, jobs)).count(False)
-    print(f"clang-tidy: {len(product)} files in {len(units)} units, and {len(paths)} files "
+    print(f"clang-tidy: {len(product)} files in {len(units)} units, and {len(changed)} files "
           f"compiled alone; {failed} of {len(jobs)} had findings")
     sys.exit(1 if failed else 0)
 
