@@ -11,7 +11,7 @@ import sys
 from unittest import mock
 
 from experiments import definition, store
-from fixtures import ROOT, InADirectory
+from fixtures import LONGEST_SECONDS, ROOT, InADirectory
 from processes import wait_until
 from products import comparison, outputs, processes, trace
 from products.processes import Failed, Missing
@@ -279,7 +279,7 @@ class ProductRefusals(InADirectory):
         # No product runs by mistake: this directory is refused, if nothing else is.
         command = [ROOT / program, "--logjam=/bin/true", "--dir=/proc/nowhere", *words]
         return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                              stderr=subprocess.PIPE, check=False, timeout=60)
+                              stderr=subprocess.PIPE, check=False, timeout=LONGEST_SECONDS)
 
     def refusal(self, *words, **more):
         """Returns the one sentence with which it refuses."""
