@@ -27,10 +27,10 @@ template <class T>
 std::vector<T> drawn(const std::vector<T>& all, size_t count) {
   if (tries_all()) return all;
   const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
-  const std::string name = std::string(test.test_suite_name()) + test.name();
-  std::seed_seq seeds(name.begin(), name.end());
+  const std::string drawer =
+      std::string(test.test_suite_name()) + test.name() + std::to_string(test_seed());
+  std::seed_seq seeds(drawer.begin(), drawer.end());
   std::mt19937_64 random(seeds);
-  random.discard(test_seed() % 1'000'000);
   std::vector<T> some;
   std::ranges::sample(all, std::back_inserter(some), static_cast<std::ptrdiff_t>(count), random);
   return some;
