@@ -164,7 +164,7 @@ TEST(Measurement, EveryOutcomeIsCountedAsWhatItIs) {
     if (commit == CommitPolicy::kAsync) script.headline_type = {};  // all types
     const auto [result, row] =
         play(script,
-             {.threads = 2, .seconds = 60, .commit = commit, .transactions = 1000, .pin = false});
+             {.threads = 2, .seconds = 3600, .commit = commit, .transactions = 1000, .pin = false});
     EXPECT_EQ(result.transactions, 1600u);
     EXPECT_EQ(result.misses, 400u);
     EXPECT_EQ(result.rollbacks, 400u);
@@ -207,7 +207,7 @@ TEST(Measurement, TheHeadlineCountsRolledBackTransactionsIfItSaysSo) {
     Script script;
     script.headline_with_rollbacks = with_rollbacks;
     const auto [result, row] =
-        play(script, {.threads = 2, .seconds = 60, .transactions = 1000, .pin = false});
+        play(script, {.threads = 2, .seconds = 3600, .transactions = 1000, .pin = false});
     EXPECT_EQ(row.at("headline"), "ended well a minute");
     EXPECT_EQ(row.at("headline_rollbacks"), with_rollbacks ? "counted" : "not counted");
     EXPECT_EQ(row.at("headline_rate"),

@@ -42,7 +42,7 @@ inline Left run_and_log(Workload& workload, const ProtocolInfo& protocol,
   options.pin = false;
   options.pipeline_depth = 1024;
   options.transactions = transactions;
-  options.seconds = 60;  // not reached: the run ends after `transactions`
+  options.seconds = 3600;  // not reached: the run ends after `transactions`
   const auto database = load(workload, 1);
   log.start();
   workload.start_history(options.threads, {});

@@ -41,7 +41,7 @@ class PipelineRun : public WorkloadTest {
  protected:
   RunResult run_with_depth(uint32_t depth) {
     return run_with(
-        {.threads = 1, .seconds = 60, .transactions = 60, .pipeline_depth = depth, .pin = false});
+        {.threads = 1, .seconds = 3600, .transactions = 60, .pipeline_depth = depth, .pin = false});
   }
   RunResult run_with(const RunOptions& options) {
     set({{"micro_update_rows", "100"}});

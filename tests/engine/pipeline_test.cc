@@ -72,7 +72,7 @@ TEST(Pipeline, AWorkerGoesOnUntilPipelineDepthIsExceeded) {
     load(workload, database, 1);
     run(workload, database, all_protocols().front(), log,
         {.threads = 1,
-         .seconds = 60,
+         .seconds = 3600,
          .transactions = kTransactions,
          .pipeline_depth = depth,
          .pin = false});
@@ -88,7 +88,7 @@ TEST(Pipeline, ATransactionWorksForAsLongAsItIsToHoldItsLocks) {
   const uint64_t begun_ns = platform::now_ns();
   run(workload, database, all_protocols().front(), log,
       {.threads = 1,
-       .seconds = 60,
+       .seconds = 3600,
        .hold_ns = 100'000,
        .transactions = kTransactions,
        .pin = false});

@@ -94,7 +94,7 @@ TEST(ReclaimRun, ErasedRowsStayUntilTheyAreDurable) {
       load(workload, database, 1);
       run(workload, database, protocol, log,
           {.threads = 1,
-           .seconds = 60,
+           .seconds = 3600,
            .commit = commit,
            .pipeline_depth = 10 * kRows,
            .pin = false});

@@ -56,7 +56,7 @@ TEST_F(TimelineOfARun, EveryEventIsInOneInterval) {
        {CommitPolicy::kSync, CommitPolicy::kPipelined, CommitPolicy::kAsync}) {
     samples_.clear();
     const RunResult result = run_on("null", {.threads = 4,
-                                             .seconds = 60,
+                                             .seconds = 3600,
                                              .commit = commit,
                                              .transactions = 2000,
                                              .pin = false,
@@ -135,7 +135,7 @@ TEST_F(TimelineOfARun, ALogThatStallsShows) {
     samples_.clear();
     Stalled log;
     RunOptions options = {.threads = 1,
-                          .seconds = 60,
+                          .seconds = 3600,
                           .commit = commit,
                           .transactions = 50,
                           .pipeline_depth = 100,

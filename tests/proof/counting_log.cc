@@ -159,7 +159,8 @@ std::string CountingLog::live(const CountingLife& life,
   checkpoints.about.flags = log.header().flags;
   checkpoints.release_log = [&log](const auto& positions) { log.release(positions); };
   checkpoints.every_bytes = 512;
-  RunOptions run_options{.threads = 1, .seconds = 60, .commit = CommitPolicy::kSync, .pin = false};
+  RunOptions run_options{
+      .threads = 1, .seconds = 3600, .commit = CommitPolicy::kSync, .pin = false};
   run_options.log_ranges = life.ranges;
   if (life.checkpoints) run_options.checkpoints = &checkpoints;
   const uint64_t earlier = last_complete_checkpoint(*log.manifest());

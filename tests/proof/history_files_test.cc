@@ -197,7 +197,7 @@ TEST(EveryHistory, SpansLives) {
         options.pin = false;
         options.pipeline_depth = 8;
         options.transactions = 60;
-        options.seconds = 60;  // not reached: the run ends after `transactions`
+        options.seconds = 3600;  // not reached: the run ends after `transactions`
         ForwardingScheme scheme(workers);
         run(*workload, database, *find_protocol("occ"), scheme, options);
         expect_consistent(*workload, database);

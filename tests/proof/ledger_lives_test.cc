@@ -145,7 +145,7 @@ class LedgerLivesRun : public testing::Test {
     options.pin = false;
     options.pipeline_depth = 8;
     options.transactions = 1000;
-    options.seconds = 60;  // not reached: the run ends after `transactions`
+    options.seconds = 3600;  // not reached: the run ends after `transactions`
     ForwardingScheme scheme(workers);
     run(*workload_, database_, *find_protocol("occ"), scheme, options);
     for (const Check& check : workload_->verify(database_)) {

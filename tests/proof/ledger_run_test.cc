@@ -60,7 +60,7 @@ class LedgerRun : public testing::TestWithParam<std::string_view> {
     options.pipeline_depth = 8;
     options.early_lock_release = early_lock_release;
     options.transactions = transactions;
-    options.seconds = 60;  // not reached: the run ends after `transactions`
+    options.seconds = 3600;  // not reached: the run ends after `transactions`
     Database database;
     const auto workload = info->make();
     load(*workload, database, options.threads);

@@ -63,7 +63,7 @@ class WriteHistory : public WorkloadTest, public testing::WithParamInterface<Sca
     options.pin = false;
     options.pipeline_depth = 16;
     options.transactions = kTransactions;
-    options.seconds = 60;  // not reached: the run ends after `transactions`
+    options.seconds = 3600;  // not reached: the run ends after `transactions`
     auto database = load(*workload, 1);
     log.start();
     run(*workload, *database, all_protocols()[1], log.scheme(), options);

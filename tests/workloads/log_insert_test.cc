@@ -86,7 +86,7 @@ class LogInsert : public testing::TestWithParam<const SchemeInfo*> {
   Options options() const {
     Options options;
     options.threads = kThreads;
-    options.seconds = 60;
+    options.seconds = 3600;
     options.inserts = kInserts;
     options.seal = true;
     EXPECT_EQ(options.sizes.parse("dist:48,264,120:4096", 1), "");
@@ -170,7 +170,7 @@ class WatchingScheme : public ForwardingScheme {
 Options options_without_log() {
   Options options;
   options.threads = 12;
-  options.seconds = 60;
+  options.seconds = 3600;
   options.inserts = 1000;
   options.local = true;
   options.pin = false;
@@ -218,7 +218,7 @@ TEST_P(Discard, TheRingAloneTakesManyTimesItsBytes) {
   EXPECT_EQ(threads_named("log-"), 0u);
   Options options;
   options.threads = 4;
-  options.seconds = 60;
+  options.seconds = 3600;
   options.inserts = 5000;
   options.polls = false;
   options.pin = false;
@@ -238,7 +238,7 @@ TEST(LogInsertFloor, CountsInsertsAndBytes) {
   for (const Floor floor : {Floor::kCopy, Floor::kFetchAdd}) {
     Options options;
     options.threads = 2;
-    options.seconds = 60;
+    options.seconds = 3600;
     options.inserts = 1000;
     ASSERT_EQ(options.sizes.parse("48", 1), "");
     const Result result = insert_into_floor(floor, 1 << 20, options);
