@@ -14,8 +14,9 @@ LOGJAM_TEST_SHARE=1/4 draws a quarter of what is left. Nothing is drawn with LOG
 a filter in ARGS.
 
 A test that takes its process down counts as failed, and the tests after it run in a new process. A
-process that runs longer than TEST_TIMEOUT seconds (600) gets SIGABRT. Each failed test's output is
-repeated at the end. All output stays in the last BINARY's .logs/, or in build/tests/. The tests' own
+process hangs, and gets SIGABRT, if since the end of a test it has used TEST_TIMEOUT seconds (600) of
+processor time, or hardly any in that time: other programs lengthen a test, but it does not hang for
+them. Each failed test's output is repeated at the end. All output stays in the last BINARY's .logs/, or in build/tests/. The tests' own
 files lie in one temporary directory, which goes unless a test failed: a process that ends early
 cannot remove its files.
 """
@@ -49,6 +50,7 @@ SANITIZERS = {
 JOBS = int(os.environ.get("LOGJAM_TEST_JOBS", 4 * os.cpu_count()))
 PROCESSES_A_JOB = 8
 TIMEOUT_SECONDS = int(os.environ.get("TEST_TIMEOUT", 600))
+LOOK_SECONDS = 5
 SLOWEST = 20
 BEGIN = re.compile(r"\[ RUN      \] (\S+)$")
 # Text that was printed without a line break stands before these on the same line.
@@ -117,21 +119,49 @@ def read_log(log):
     return tests, running, outside
 
 
+def processor_seconds(process):
+    """What a process, its descendants and their ended children have used."""
+    parents, ticks = {}, {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        pid = int(stat.parent.name)
+        parents[pid], ticks[pid] = int(fields[1]), sum(map(int, fields[11:15]))
+    mine = set()
+    while more := {pid for pid, parent in parents.items()
+                   if pid == process or parent in mine} - mine:
+        mine |= more
+    return sum(ticks[pid] for pid in mine) / os.sysconf("SC_CLK_TCK")
+
+
 def run_process(command, log):
     """Returns how the process ended, or "" if it ended well."""
     with open(log, "wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT,
                                    stdin=subprocess.DEVNULL)
+    since, said, used = time.monotonic(), 0, 0
+    while process.poll() is None:
         try:
-            status = process.wait(TIMEOUT_SECONDS)
+            process.wait(LOOK_SECONDS)
         except subprocess.TimeoutExpired:
+            pass
+        if log.stat().st_size != said:  # a test has begun, ended or failed
+            since, said, used = time.monotonic(), log.stat().st_size, processor_seconds(process.pid)
+            continue
+        now = processor_seconds(process.pid) - used
+        idle = time.monotonic() - since > TIMEOUT_SECONDS and now < TIMEOUT_SECONDS / 100
+        if process.poll() is None and (idle or now > TIMEOUT_SECONDS):
             process.send_signal(signal.SIGABRT)  # the log then says where it hung
             try:
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
             process.wait()
-            return f"the process ran for more than {TIMEOUT_SECONDS} s and was ended"
+            return (f"the process hung, and was ended: {now:.0f} s of processor time in "
+                    f"{time.monotonic() - since:.0f} s without a test's end")
+    status = process.returncode
     if status < 0:
         return f"the process was ended by {signal.Signals(-status).name}"
     return f"the process ended with status {status}" if status else ""

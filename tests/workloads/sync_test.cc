@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kThreads = 4;
 constexpr uint64_t kCalls = 400;
-constexpr uint64_t kAdditions = 20000;
+constexpr uint64_t kAdditions = 2000;
 
 template <class Lock>
 class Locks : public testing::Test {};
@@ -36,7 +36,7 @@ TYPED_TEST(Locks, LoseNoAdditionToACounter) {
         const uint64_t which = (i + id) % 2;
         locks[which].lock(handle, Wait(true));
         const uint64_t seen = counters[which];
-        if (i % 64 == 0) platform::yield();  // others may run between the load and the store
+        if (i % 16 == 0) platform::yield();  // others may run between the load and the store
         counters[which] = seen + 1;
         locks[which].unlock(handle);
       }
