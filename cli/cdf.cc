@@ -27,6 +27,7 @@ void write_cdf(const HistogramSum& ticks) {
   FILE* file = std::fopen(FLAGS_cdf.c_str(), "we");
   if (file == nullptr) platform::fatal("cannot write " + FLAGS_cdf + ": " + strerror(errno));
   bool written = std::fprintf(file, "fraction,latency_us\n") > 0;
+  if (ticks.count() == 0) fractions.clear();  // of nothing there is no distribution
   for (const double fraction : fractions) {
     const uint64_t at = fraction == 1 ? ticks.max() : ticks.percentile(fraction);
     written = written &&

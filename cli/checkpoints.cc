@@ -81,15 +81,14 @@ void add_checkpoints(bool any, const RunResult& result, Row* row) {
   const double megabytes = 1e-6 * static_cast<double>(stats.bytes);
   // The difference between these two rates is what a checkpoint costs the transactions.
   const double between = result.seconds - stats.seconds;
-  const double inside_tps =
-      stats.seconds > 0 ? static_cast<double>(stats.transactions) / stats.seconds : 0;
+  const double inside_tps = per(static_cast<double>(stats.transactions), stats.seconds);
   const double between_tps =
-      between > 0 ? static_cast<double>(result.transactions - stats.transactions) / between : 0;
+      per(static_cast<double>(result.transactions - stats.transactions), between);
   row->emplace_back("checkpoints", value(completed, 0));
-  row->emplace_back("checkpoint_mb", value(completed > 0 ? megabytes / completed : 0, 1));
-  row->emplace_back("checkpoint_longest_s", value(stats.longest_seconds, 3));
-  row->emplace_back("checkpoint_time_pct",
-                    value(result.seconds > 0 ? 100 * stats.seconds / result.seconds : 0, 1));
+  row->emplace_back("checkpoint_mb", value(per(megabytes, completed), 1));
+  row->emplace_back("checkpoint_longest_s",
+                    completed > 0 ? value(stats.longest_seconds, 3) : Value());
+  row->emplace_back("checkpoint_time_pct", value(100 * per(stats.seconds, result.seconds), 1));
   row->emplace_back("checkpoint_tps", value(inside_tps, 1));
   row->emplace_back("between_tps", value(between_tps, 1));
 }

@@ -21,7 +21,8 @@ constexpr RowColumn kColumns[] = {
     {"unsafe", "run recover micro",
      "why acknowledged transactions may be lost (R8); empty: none can be"},
     {"unsteady", "run",
-     "why the measured window shows no rate: executed and acknowledged transactions differ by 5 %, "
+     "why the measured window shows no rate: nothing was acknowledged in it, executed and "
+     "acknowledged transactions differ by 5 %, or those with a latency and those acknowledged do, "
      "the p99 is above a third of the window, or its halves differ by 10 %; empty: none of these"},
     {"elr", "run", "whether locks are released before the commit is durable (`--locks`)"},
     {"log_records", "run recover dump",

@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kTight = 5;
 
 double percent(uint64_t part, uint64_t all) {
-  return all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
+  return 100 * per(static_cast<double>(part), static_cast<double>(all));
 }
 
 Value median(std::vector<uint64_t> values) {

@@ -130,7 +130,6 @@ Value groups_per_insert(const Counters& counters) {
 Row make_row(const LogOptions& log, const log_insert::Options& options,
              const log_insert::Result& result, const std::string& unsafe) {
   const auto inserts = static_cast<double>(result.inserts);
-  const auto per = [](double value, double of) { return of > 0 ? value / of : 0; };
   Row row = {
       {"log", FLAGS_floor.empty() ? FLAGS_log : "floor:" + FLAGS_floor},
       {"log_differs", FLAGS_floor.empty() ? find_scheme(FLAGS_log)->differs : ""},
@@ -158,14 +157,14 @@ Row make_row(const LogOptions& log, const log_insert::Options& options,
   };
   add_latency("commit", result.commit, &row);
   const Counters& counters = result.counters;
-  row.emplace_back("mean_group_size", number(counters.value("mean_group_size"), 2));
-  row.emplace_back(
-      "consolidated_pct",
-      number(100 * per(counters.value("consolidated_inserts"), counters.value("inserts")), 2));
-  row.emplace_back("delegated_releases", number(counters.value("delegated_releases"), 0));
-  row.emplace_back("sbl_hops", number(counters.value("sbl_hops"), 0));
-  row.emplace_back("sbl_crawls", number(counters.value("sbl_crawls"), 0));
-  row.emplace_back("sbl_crawl_share", number(counters.value("sbl_crawl_share"), 3));
+  row.emplace_back("mean_group_size", counter(counters, "mean_group_size", 2));
+  const double consolidated = per(100 * counters.value("consolidated_inserts"),
+                                  counters.has("groups") ? counters.value("inserts") : 0);
+  row.emplace_back("consolidated_pct", number(consolidated, 2));
+  row.emplace_back("delegated_releases", counter(counters, "delegated_releases", 0));
+  row.emplace_back("sbl_hops", counter(counters, "sbl_hops", 0));
+  row.emplace_back("sbl_crawls", counter(counters, "sbl_crawls", 0));
+  row.emplace_back("sbl_crawl_share", counter(counters, "sbl_crawl_share", 3));
   add_counters(counters, &row);
   row.emplace_back("cpu_pct", number(100 * per(result.usage.cpu_seconds,
                                                result.seconds * platform::core_count())));

@@ -69,7 +69,6 @@ sync::Options sync_options() {
 
 Row make_row(const sync::Options& options, const sync::Result& result) {
   const auto calls = static_cast<double>(result.calls);
-  const auto per = [](double value, double of) { return of > 0 ? value / of : 0; };
   Row row = {
       {"sync", FLAGS_sync.substr(0, FLAGS_sync.find(':'))},
       {"lines", options.lines},

@@ -3,6 +3,7 @@
 #include <gflags/gflags.h>
 
 #include <cstdio>
+#include <numeric>
 #include <optional>
 
 #include "cli/checkpoints.h"
@@ -18,16 +19,12 @@ namespace logjam {
 
 namespace {
 
-double per(double value, double count) { return count > 0 ? value / count : 0; }
-
 std::string unsteady_of(const RunResult& result) {
-  if (result.committed == 0 && result.transactions == 0) return "";  // nothing was measured
-  // Without a transaction that began in the window and was acknowledged, latencies are longer.
-  const double p99_ns = result.commit.count() == 0
-                            ? result.seconds * 1e9
-                            : platform::ticks_to_ns(result.commit.percentile(0.99));
+  if (result.seconds == 0) return "the run ended in its warm-up, so nothing was measured";
+  const double p99_ns = platform::ticks_to_ns(result.commit.percentile(0.99));
   return why_unsteady({.committed = result.committed,
                        .acknowledged = result.transactions,
+                       .with_latency = result.commit.count(),
                        .first_half = result.first_half,
                        .seconds = result.seconds,
                        .commit_p99_seconds = p99_ns * 1e-9});
@@ -123,12 +120,14 @@ void add_log_use(const RunResult& result, Row* row) {
 }
 
 // Appends the processor time, the memory, and where the workers' time went.
-void add_cost(bool breakdown, const RunResult& result, Row* row) {
+void add_cost(const RunResult& result, Row* row) {
   const auto transactions = static_cast<double>(result.transactions);
   const auto switches = [&](uint64_t count) {
     return number(per(static_cast<double>(count), transactions), 4);
   };
-  const auto mb = [](uint64_t bytes) { return number(static_cast<double>(bytes) * 1e-6, 0); };
+  const auto mb = [](uint64_t bytes) {
+    return bytes == 0 ? Value() : number(static_cast<double>(bytes) * 1e-6, 0);
+  };
   const double cpu_seconds = result.usage.cpu_seconds;
   row->emplace_back("vol_switches_txn", switches(result.usage.voluntary));
   row->emplace_back("invol_switches_txn", switches(result.usage.involuntary));
@@ -140,10 +139,18 @@ void add_cost(bool breakdown, const RunResult& result, Row* row) {
   row->emplace_back("system_pct", of_cores(result.usage.system_seconds));
   row->emplace_back("memory_start_mb", mb(result.memory_start_bytes));
   row->emplace_back("memory_end_mb", mb(result.memory_end_bytes));
-  for (size_t i = 0; i < result.activity_share.size(); ++i) {
+  const auto& ticks = result.activity_ticks;
+  const auto all = static_cast<double>(std::accumulate(ticks.begin(), ticks.end(), uint64_t{0}));
+  for (size_t i = 0; i < ticks.size(); ++i) {
     row->emplace_back("time_" + std::string(name_of(static_cast<Activity>(i))) + "_pct",
-                      breakdown ? number(100 * result.activity_share[i]) : Value());
+                      number(100 * per(static_cast<double>(ticks[i]), all)));
   }
+}
+
+// Returns the share of the workers' time in which they waited because their pipelines were full.
+double pipeline_full_pct(const RunOptions& options, const RunResult& result) {
+  const double waits_ns = platform::ticks_to_ns(result.pipeline_wait_ticks);
+  return per(100 * waits_ns, result.seconds * 1e9 * options.threads);
 }
 
 // Warns of a commit latency that --pipeline_depth sets. A worker under pipelined commit waits for
@@ -152,8 +159,8 @@ void add_cost(bool breakdown, const RunResult& result, Row* row) {
 // Silo's with its epochs, the pipeline's depth then also limits the throughput.
 void note_full_pipelines(const RunOptions& options, const RunResult& result) {
   constexpr double kWorthANote = 10;
-  const double full_pct = result.pipeline_full_pct;
-  if (options.commit != CommitPolicy::kPipelined || full_pct < kWorthANote) return;
+  const double full_pct = pipeline_full_pct(options, result);
+  if (options.commit != CommitPolicy::kPipelined || !(full_pct >= kWorthANote)) return;
   std::printf(
       "note: %.0f %% of their time workers had --pipeline_depth=%u transactions in flight and "
       "waited for the log: that depth, not the scheme alone, sets the commit latency\n",
@@ -181,9 +188,10 @@ Row make_row(const Settings& settings, const Workload& workload, const RunResult
   add_aborts(result, &row);
   add_latency("exec", result.execution, &row);
   add_latency("commit", result.commit, &row);
-  row.emplace_back("pipeline_full_pct", pipelined ? number(result.pipeline_full_pct) : Value());
+  row.emplace_back("pipeline_full_pct",
+                   pipelined ? number(pipeline_full_pct(options, result)) : Value());
   add_log_use(result, &row);
-  add_cost(options.breakdown, result, &row);
+  add_cost(result, &row);
   add_checkpoints(options.checkpoints != nullptr, result, &row);
   row.emplace_back("run_ordinal", settings.log.header.ordinal);
   row.emplace_back("verified", verified);
@@ -247,9 +255,6 @@ void print_notes(const Settings& settings, const Workload& workload, const RunRe
   const platform::WorkerClass* workers = settings.run.worker_class;
   if (workers != nullptr && !workers->cost().empty()) {
     std::printf("note: %s\n", workers->cost().c_str());
-  }
-  if (result.seconds == 0) {
-    std::printf("note: the run ended in its warm-up, so nothing was measured\n");
   }
   if (const std::string unsteady = unsteady_of(result); !unsteady.empty()) {
     std::printf("note: unsteady: %s\n", unsteady.c_str());

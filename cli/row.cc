@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "cli/json.h"
 #include "cli/revision.h"
@@ -16,8 +17,13 @@ Value::Value(std::string_view text) : text_(text) {
 }
 
 Value number(double value, int decimals) {
+  if (std::isnan(value)) return {};
   const std::string text = platform::with_decimals(value, decimals);
   return {text, std::isfinite(value) ? text : "null"};  // JSON has no infinity
+}
+
+double per(double value, double count) {
+  return count > 0 ? value / count : std::numeric_limits<double>::quiet_NaN();
 }
 
 Value list_of(const std::vector<Value>& members) {
@@ -27,7 +33,9 @@ Value list_of(const std::vector<Value>& members) {
 }
 
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row) {
-  const auto us = [](uint64_t t) { return number(platform::ticks_to_ns(t) * 1e-3); };
+  const auto us = [any = ticks.count() != 0](uint64_t t) {
+    return any ? number(platform::ticks_to_ns(t) * 1e-3) : Value();
+  };
   row->emplace_back(prefix + "_p50_us", us(ticks.percentile(0.5)));
   row->emplace_back(prefix + "_p95_us", us(ticks.percentile(0.95)));
   row->emplace_back(prefix + "_p99_us", us(ticks.percentile(0.99)));
@@ -35,15 +43,20 @@ void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row)
   row->emplace_back(prefix + "_max_us", us(ticks.max()));
 }
 
+Value counter(const Counters& counters, std::string_view name, int decimals) {
+  return counters.has(name) ? number(counters.value(name), decimals) : Value();
+}
+
 void add_counters(const Counters& counters, Row* row) {
-  row->emplace_back("flushes", number(counters.value("flushes"), 0));
-  row->emplace_back("flush_bytes_mean", number(counters.value("flush_bytes_mean"), 0));
-  row->emplace_back("flush_late_us_mean", number(counters.value("flush_late_us_mean")));
+  row->emplace_back("flushes", counter(counters, "flushes", 0));
+  row->emplace_back("flush_bytes_mean", counter(counters, "flush_bytes_mean", 0));
+  row->emplace_back("flush_late_us_mean", counter(counters, "flush_late_us_mean", 1));
   std::string text;
   std::vector<std::pair<std::string, std::string>> members;
   for (const SchemeCounter& counter : counters) {
     if (counter.name.starts_with("flush")) continue;
     const Value value = number(counter.value(), 2);
+    if (value.empty()) continue;
     platform::append_part(&text, " ", counter.name + "=" + value.text());
     members.emplace_back(counter.name, value.json());
   }

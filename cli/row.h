@@ -39,8 +39,12 @@ class Value {
   std::string json_ = "null";
 };
 
-// Returns `value`, rounded to this number of decimals.
+// Returns `value`, rounded to this number of decimals. Returns the empty value for a NaN, by which
+// code says that nothing was measured.
 Value number(double value, int decimals = 1);
+
+// Returns `value` for each of `count`; a NaN if there was none.
+double per(double value, double count);
 
 // Returns a list: in JSON an array, in text the members with spaces between them.
 Value list_of(const std::vector<Value>& members);
@@ -48,8 +52,11 @@ Value list_of(const std::vector<Value>& members);
 // Columns in their order, with their names.
 using Row = std::vector<std::pair<std::string, Value>>;
 
-// Appends percentiles and the maximum, in columns that begin with `prefix`.
+// Appends percentiles and the maximum, in columns that begin with `prefix`. They are empty if
+// nothing was recorded.
 void add_latency(const std::string& prefix, const HistogramSum& ticks, Row* row);
+// Returns the counter `name`; the empty value if the scheme has none, or if it is a mean of nothing.
+Value counter(const Counters& counters, std::string_view name, int decimals);
 // Appends a scheme's counters. The rows of all schemes have the same columns, so the counters that
 // only some schemes have go into one column, which is an object in JSON.
 void add_counters(const Counters& counters, Row* row);

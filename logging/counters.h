@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,9 +18,10 @@ struct SchemeCounter {
   double sum = 0;
   std::optional<double> of = {};  // the divisor, if there is one: then the figure is sum / of
 
+  // Returns a NaN if the figure is a mean of nothing.
   double value() const {
     if (!of) return sum;
-    return *of == 0 ? 0 : sum / *of;
+    return *of == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / *of;
   }
 };
 

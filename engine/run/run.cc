@@ -47,7 +47,6 @@ double seconds_between(uint64_t begin_ns, uint64_t end_ns) {
 
 // Adds up what the workers have measured in `result->seconds`.
 void add_up(const Workers& workers, RunResult* result) {
-  std::array<uint64_t, static_cast<size_t>(Activity::kCount)> activity_ticks{};
   result->by_type.resize(workers.front()->stats().by_type.size());
   for (const auto& worker : workers) {
     result->visit(worker->stats(), [](auto& sum, const auto& part) {
@@ -57,24 +56,14 @@ void add_up(const Workers& workers, RunResult* result) {
         sum += part.value();
       }
     });
-    for (size_t i = 0; i < activity_ticks.size(); ++i) {
-      activity_ticks[i] += worker->breakdown().sampled_ticks()[i];
+    for (size_t i = 0; i < result->activity_ticks.size(); ++i) {
+      result->activity_ticks[i] += worker->breakdown().sampled_ticks()[i];
     }
   }
   for (const TypeCounts& type : result->by_type) {
     result->transactions += type.transactions;
     result->misses += type.misses;
     result->rollbacks += type.rollbacks;
-  }
-  const double workers_ns = result->seconds * 1e9 * static_cast<double>(workers.size());
-  if (workers_ns > 0) {
-    result->pipeline_full_pct =
-        std::min(100.0, 100 * platform::ticks_to_ns(result->pipeline_wait_ticks) / workers_ns);
-  }
-  const auto all = static_cast<double>(
-      std::accumulate(activity_ticks.begin(), activity_ticks.end(), uint64_t{0}));
-  for (size_t i = 0; i < activity_ticks.size() && all > 0; ++i) {
-    result->activity_share[i] = static_cast<double>(activity_ticks[i]) / all;
   }
 }
 
@@ -248,7 +237,8 @@ void Run::measure() {
                          .counters = scheme_.counters(),
                          .durable = scheme_.durable_positions()});
   if (checkpointer_) checkpointer_->begin_to_measure();
-  control_.phase.store(Phase::kMeasure, platform::memory_order_relaxed);
+  control_.window.begin(platform::ticks());
+  control_.phase.store(Phase::kMeasure, platform::memory_order_release);
   before_->start_ns = platform::now_ns();
   if (!warms_up_) start_workers();
   slept_ = sleep(options_.seconds / 2);
@@ -282,7 +272,7 @@ Run::Slept Run::sleep(double seconds) {
 }
 
 void Run::drain() {
-  control_.end_ticks.store(platform::ticks(), platform::memory_order_relaxed);
+  control_.window.end(platform::ticks());
   control_.phase.store(Phase::kDrain, platform::memory_order_release);
   const uint64_t end = platform::now_ns();
   if (before_) {

@@ -22,12 +22,12 @@ struct RunResult : Measurements<uint64_t, HistogramSum> {
   uint64_t transactions = 0, misses = 0, rollbacks = 0;  // the sums over all types
   // Those of `transactions` in the first half of the measured phase; none if it ended early.
   std::optional<uint64_t> first_half;
-  double pipeline_full_pct = 0;  // pipeline_wait_ticks as a share of the workers' time
   platform::ProcessUse usage;
   uint64_t memory_start_bytes = 0;  // of the process, when the measured phase begins
   uint64_t memory_end_bytes = 0;
   bool out_of_memory = false;  // the run ended early because hardly any memory was left
-  std::array<double, static_cast<size_t>(Activity::kCount)> activity_share{};
+  // The workers' time by what they did, in sampled ticks.
+  std::array<uint64_t, static_cast<size_t>(Activity::kCount)> activity_ticks{};
   std::vector<uint64_t> durable_bytes;  // that became durable in the measured phase, by stream
   double drain_seconds = 0;
   Counters counters;  // the scheme's counters of the measured phase

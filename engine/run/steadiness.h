@@ -16,6 +16,7 @@ namespace logjam {
 struct Window {
   uint64_t committed = 0;     // transactions that were executed, and logged if they write
   uint64_t acknowledged = 0;  // transactions whose commits were acknowledged
+  uint64_t with_latency = 0;  // transactions whose latencies are known
   std::optional<uint64_t> first_half = std::nullopt;  // those of them in the first half, if known
   double seconds = 0;
   double commit_p99_seconds = 0;
@@ -30,11 +31,18 @@ inline std::string why_unsteady(const Window& window) {
     const double difference = std::abs(a - b);
     return difference > most * std::max(a, b) && difference > 4 * std::sqrt(a + b);
   };
+  if (window.acknowledged == 0) return "no transaction was acknowledged in the window";
   std::string why;
   if (differ(window.committed, window.acknowledged, kMostUnacknowledged)) {
     platform::append_part(&why, "; ",
                           std::to_string(window.committed) + " executed, " +
                               std::to_string(window.acknowledged) + " acknowledged");
+  }
+  if (differ(window.with_latency, window.acknowledged, kMostUnacknowledged)) {
+    platform::append_part(&why, "; ",
+                          "latencies of " + std::to_string(window.with_latency) +
+                              " transactions, throughput of " +
+                              std::to_string(window.acknowledged));
   }
   if (window.commit_p99_seconds > kMostLatency * window.seconds) {
     platform::append_part(&why, "; ", "p99 above a third of the window");

@@ -20,7 +20,7 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
       protocol_(protocol),
       commands_(scheme.traits().commands),
       reclaimer_(control.epochs, CommitPoint::kQueues, arena),
-      breakdown_(options.breakdown, id),
+      breakdown_(options.breakdown, id, &control.window),
       context_{.id = id, .options = options},
       pipeline_(scheme, id, options.pipeline_depth),
       arrivals_(options),
@@ -44,11 +44,11 @@ Worker::Worker(uint32_t id, const RunOptions& options, Workload& workload, Datab
 }
 
 void Worker::run() {
-  enter_phase(control_.phase.load(platform::memory_order_relaxed));
+  enter_phase(control_.phase.load(platform::memory_order_acquire));
   if (arrivals_.open()) arrivals_.begin(ticks(), random_.next());
   bool exhausted = false;
   while (true) {
-    const Phase phase = control_.phase.load(platform::memory_order_relaxed);
+    const Phase phase = control_.phase.load(platform::memory_order_acquire);
     if (phase != phase_) enter_phase(phase);
     if (phase == Phase::kDrain) break;
     const bool enough = options_.transactions != 0 && begun_ == options_.transactions;
@@ -79,15 +79,11 @@ void Worker::run() {
     platform::atomic_max(control_.exhausted_ns, platform::now_ns());
     control_.exhausted.fetch_add(1, platform::memory_order_release);
   }
-  if (!measured_) breakdown_.reset();
 }
 
 void Worker::enter_phase(Phase phase) {
   phase_ = phase;
-  if (phase != Phase::kMeasure) return;
-  breakdown_.reset();
-  measured_ = true;
-  measure_start_ = ticks();
+  measured_ = control_.window.has_begun();
 }
 
 // Waits for the next arrival of this worker's share of --rate. Returns the intended start in ticks,
@@ -100,7 +96,7 @@ uint64_t Worker::wait_for_arrival() {
   while (true) {
     const uint64_t now = ticks();
     if (now >= arrivals_.next()) {
-      if (arrivals_.next() >= measure_start_) counts().arrivals.add(1);
+      if (arrivals_.next() >= control_.window.begun()) counts().arrivals.add(1);
       return arrivals_.take(random_.next());
     }
     if (!control_.in(phase_)) return 0;
@@ -120,10 +116,9 @@ uint64_t Worker::wait_for_arrival() {
 
 // Counts the arrivals up to the end of the measured phase that the worker had no time to begin.
 void Worker::count_waiting_arrivals() {
-  control_.phase.load(platform::memory_order_acquire);
-  const uint64_t end = control_.end_ticks.load(platform::memory_order_relaxed);
+  const uint64_t begin = control_.window.begun(), end = control_.window.ended();
   const uint64_t waiting = arrivals_.visit_until(end, [&](uint64_t arrival, uint64_t count) {
-    if (arrival < measure_start_) return;
+    if (arrival < begin) return;
     counts().arrivals.add(count);
     counts().commit.record(end - arrival, count);
   });
@@ -208,7 +203,7 @@ void Worker::count_committed(PendingCommit* txn) {
   counts().log_records.add(context_.log_records_written);
   context_.log_bytes = context_.log_records_written = 0;
   txn->ended = ticks();
-  if (txn->begun >= measure_start_) counts().execution.record(txn->ended - txn->begun);
+  counts().execution.record(txn->ended - txn->begun);
 }
 
 // Leaves the transaction object with its locks to `*txn`, and takes another one.
@@ -237,7 +232,8 @@ void Worker::pre_committed(PendingCommit& txn) {
     const ActivityScope scope(breakdown_, Activity::kFlushWait);
     const uint64_t full = ticks();
     pipeline_.wait();
-    counts().pipeline_wait_ticks.add(ticks() - full);
+    // The wait may have begun in the warm-up, or outlast the measured time.
+    stats_[1].pipeline_wait_ticks.add(control_.window.part(full, ticks()));
   }
   acknowledge_durable();
 }
@@ -280,20 +276,28 @@ void Worker::acknowledge(const PendingCommit& txn, uint64_t now) {
     timeline_->acknowledged_bytes.add(txn.log_bytes);
     timeline_->commit.record(now - txn.start);
   }
-  if (control_.in(Phase::kDrain)) {  // after the measured time: no goodput
+  const Phase phase = control_.phase.load(platform::memory_order_acquire);
+  if (phase == Phase::kDrain) {  // after the measured time: no goodput
     count_late(txn);
     return;
   }
+  if (phase != phase_) enter_phase(phase);
   counts().by_type[txn.type].transactions.add(1);
   if (txn.miss) counts().by_type[txn.type].misses.add(1);
-  if (txn.start >= measure_start_) counts().commit.record(now - txn.start);
+  if (counts_for_latency(txn)) counts().commit.record(now - txn.start);
+}
+
+// In a closed loop the transactions that count for throughput count for latency. In an open loop
+// the arrivals of the measured time do, whenever they end.
+bool Worker::counts_for_latency(const PendingCommit& txn) const {
+  return !arrivals_.open() || txn.start >= control_.window.begun();
 }
 
 // Counts a transaction that was under way when the measured phase ended.
 void Worker::count_late(const PendingCommit& txn) {
   if (!arrivals_.open()) return;
   counts().backlog.add(1);
-  if (txn.start >= measure_start_) counts().commit.record(ticks() - txn.start);
+  if (counts_for_latency(txn)) counts().commit.record(ticks() - txn.start);
 }
 
 void Worker::release(PendingCommit& txn) {

@@ -3,8 +3,8 @@
 //
 // Protocol. Only a worker's own thread touches its members, except WorkerStats. Those are relaxed
 // counters and histograms with one writer; the progress line reads them. The main thread writes
-// RunControl::phase (release), and each worker reads it once a transaction, and once more with
-// acquire when it is kDrain, to read RunControl::end_ticks. The phase publishes no other data.
+// RunControl::phase (release), and each worker reads it with acquire once a transaction and at each
+// acknowledgement. The phase publishes the window's begin and end, and no other data.
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@
 #include "engine/run/commit_pipeline.h"
 #include "engine/run/timeline.h"
 #include "engine/run/worker_stats.h"
+#include "engine/stats/measured_window.h"
 #include "engine/storage/arena.h"
 #include "engine/workload.h"
 #include "platform/atomic.h"
@@ -29,8 +30,7 @@ struct RunControl {
   RunControl(uint32_t workers, Phase first) : phase(first), epochs(workers) {}
 
   platform::atomic<Phase> phase;
-  // When the drain phase began. Set before `phase`, which the workers read with acquire.
-  platform::atomic<uint64_t> end_ticks{0};
+  MeasuredWindow window;
   // The number of workers whose client is exhausted, or that have executed
   // RunOptions::transactions, and that have acknowledged all their transactions. The run ends early
   // when all workers are counted here; the last one sets exhausted_ns.
@@ -88,6 +88,7 @@ class alignas(platform::kCacheLine) Worker {
   }
   uint64_t wait_for_arrival();
   void count_waiting_arrivals();
+  bool counts_for_latency(const PendingCommit& txn) const;
   void count_late(const PendingCommit& txn);
   void one_transaction(uint64_t start);
   void try_until_it_ends(uint64_t start);
@@ -119,9 +120,8 @@ class alignas(platform::kCacheLine) Worker {
   CommitPipeline<LogScheme, PendingCommit> pipeline_;
   Arrivals arrivals_;
   Phase phase_ = Phase::kWarmup;
-  bool measured_ = false;  // the worker was in the measured phase
+  bool measured_ = false;  // the measured phase has begun
   uint64_t begun_ = 0;
-  uint64_t measure_start_ = 0;
   platform::SplitMix64 random_;
 };
 

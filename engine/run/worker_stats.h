@@ -44,11 +44,11 @@ struct Measurements {
   Number committed{};  // executed and pre-committed, acknowledged or not
   Number log_bytes{}, log_records{};
   Number pipeline_wait_ticks{};  // waits because a pipeline was full
-  // Latencies in ticks, of the transactions that began in the measured phase. Execution takes from
-  // the first start to the pre-commit.
+  // In ticks, from the first start to the pre-commit, of `committed`.
   Latencies execution;
-  // From the first (open loop: intended) start to the acknowledgement. In an open loop every
-  // arrival of the measured phase counts, unless it rolled back. An arrival that is acknowledged
+  // In ticks, from the first (open loop: intended) start to the acknowledgement. In a closed loop
+  // the transactions of `by_type` count, so that latency and throughput are of the same ones. In an
+  // open loop every arrival of the measured phase counts, unless it rolled back. One acknowledged
   // after the phase counts with its whole latency; an arrival that is never acknowledged counts
   // with its wait until the end.
   Latencies commit;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/stats/measured_window.h"
 #include "platform/clock.h"
 
 namespace logjam {
@@ -36,9 +37,10 @@ class Breakdown {
   static constexpr uint64_t kSampleEvery = 61;  // prime: no beat with a period of the workload
 
   // Begins the count at the worker's number, so that samples are taken, too, where many workers
-  // execute few transactions each.
-  explicit Breakdown(bool enabled = false, uint64_t worker = 0)
-      : enabled_(enabled), transactions_(worker) {}
+  // execute few transactions each. Only time in `window` counts; all time if it is null.
+  explicit Breakdown(bool enabled = false, uint64_t worker = 0,
+                     const MeasuredWindow* window = nullptr)
+      : enabled_(enabled), transactions_(worker), window_(window) {}
 
   // Ends the running sample, if any, and begins one if it is due. The worker calls it at the start
   // of every transaction.
@@ -64,14 +66,16 @@ class Breakdown {
   // Charges `ticks`, of the time since the last change of activity, to waiting for room.
   void waited_for_space(uint64_t ticks) {
     if (!enabled_) return;
-    ticks_[static_cast<size_t>(Activity::kSpaceWait)] += ticks / kSampleEvery;
+    const uint64_t now = platform::ticks();
+    ticks_[static_cast<size_t>(Activity::kSpaceWait)] += counted(now - ticks, now) / kSampleEvery;
     if (sampling_) since_ += ticks;
   }
 
-  // Discards all counted time, at the end of the warm-up.
-  void reset() { ticks_ = {}; }
-  // Ends the running sample without counting it.
-  void stop() { sampling_ = false; }
+  // Ends the running sample, if any.
+  void stop() {
+    if (sampling_) add_elapsed();
+    sampling_ = false;
+  }
 
   const std::array<uint64_t, static_cast<size_t>(Activity::kCount)>& sampled_ticks() const {
     return ticks_;
@@ -80,8 +84,12 @@ class Breakdown {
  private:
   void add_elapsed() {
     const uint64_t now = platform::ticks();
-    ticks_[static_cast<size_t>(activity_)] += now - since_;
+    ticks_[static_cast<size_t>(activity_)] += counted(since_, now);
     since_ = now;
+  }
+  uint64_t counted(uint64_t from, uint64_t to) const {
+    if (window_ != nullptr) return window_->part(from, to);
+    return to > from ? to - from : 0;
   }
 
   bool enabled_;
@@ -89,6 +97,7 @@ class Breakdown {
   Activity activity_ = Activity::kWork;
   uint64_t since_ = 0;
   uint64_t transactions_;
+  const MeasuredWindow* window_;
   std::array<uint64_t, static_cast<size_t>(Activity::kCount)> ticks_{};
 };
 

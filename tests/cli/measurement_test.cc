@@ -5,7 +5,9 @@
 #include "cli/report.h"
 #include "engine/run/run.h"
 #include "platform/clock.h"
+#include "tests/forwarding_scheme.h"
 #include "tests/logging/log_fixture.h"
+#include "tests/logging/watchdog.h"
 #include "tests/scoped_flags.h"
 
 namespace logjam {
@@ -225,8 +227,74 @@ TEST(Measurement, ARunThatEndsInItsWarmUpHasMeasuredNothing) {
   EXPECT_EQ(result.transactions + result.misses + result.rollbacks + result.abort_count(), 0u);
   EXPECT_EQ(result.execution.count() + result.commit.count() + result.log_bytes, 0u);
   for (const TypeCounts& type : result.by_type) EXPECT_EQ(type.transactions + type.rollbacks, 0u);
-  EXPECT_EQ(row.at("tps"), "0.0");
-  EXPECT_EQ(row.at("abort_pct"), "0.000");
+  for (const char* column : {"tps", "abort_pct", "commit_p50_us", "log_mb_s", "log_bytes_txn",
+                             "pipeline_full_pct", "cpu_pct", "time_work_pct", "flushes"}) {
+    EXPECT_EQ(row.at(column), "") << column;
+  }
+  EXPECT_EQ(row.at("unsteady"), "the run ended in its warm-up, so nothing was measured");
+}
+
+// Makes nothing durable until it is opened.
+class Stalled final : public ForwardingScheme {
+ public:
+  Stalled() : ForwardingScheme(1) {}
+
+  bool is_durable(const CommitPoint&) const override { return open_.load(); }
+  void wait_durable(uint32_t, const CommitPoint&) override {
+    while (!open_.load()) platform::sleep_ns(1'000'000);
+  }
+  void open() { open_.store(true); }
+
+ private:
+  platform::atomic<bool> open_{false};
+};
+
+class StalledRun : public testing::Test {
+ protected:
+  // Opens the log after the first sample of the measured time.
+  Measured run_for(double seconds, uint64_t sample_ms, CommitPolicy commit) {
+    ScopedFlags flags;
+    flags.set("ycsb_records", 1000);
+    Stalled log;
+    RunOptions options = {.threads = 1,
+                          .warmup_seconds = seconds,
+                          .seconds = seconds,
+                          .commit = commit,
+                          .pipeline_depth = 4,
+                          .breakdown = true,
+                          .pin = false};
+    options.on_sample = [&log](const TimelineSample& sample) {
+      if (sample.phase == Phase::kMeasure) log.open();
+    };
+    options.sample_ms = sample_ms;
+    const auto workload = find_workload("ycsb")->make();
+    return measure(*workload, *find_protocol("occ"), log, options);
+  }
+};
+
+TEST_F(StalledRun, AWindowInWhichNothingEndedHasNoLatencyAndIsUnsteady) {
+  for (const CommitPolicy commit : {CommitPolicy::kSync, CommitPolicy::kPipelined}) {
+    constexpr uint64_t kOnlyAtTheEnd = 3'600'000;
+    const auto [result, row] = run_for(0.1, kOnlyAtTheEnd, commit);
+    EXPECT_EQ(result.transactions, 0u);
+    EXPECT_EQ(row.at("tps"), "0.0");
+    for (const char* column : {"commit_p50_us", "commit_max_us", "log_bytes_txn", "cpu_us_txn"}) {
+      EXPECT_EQ(row.at(column), "") << column;
+    }
+    EXPECT_EQ(row.at("unsteady"), "no transaction was acknowledged in the window");
+    if (commit != CommitPolicy::kPipelined) continue;
+    // The worker is in its wait when the window begins, or begins to wait in it.
+    EXPECT_GT(std::stod(row.at("pipeline_full_pct")), 0);
+  }
+}
+
+TEST_F(StalledRun, WhatCountsForThroughputCountsForLatencyWhereverItBegan) {
+  const Watchdog watchdog("no transaction of the warm-up is acknowledged in the window");
+  for (double seconds = 0.1;; seconds *= 2) {
+    const auto [result, row] = run_for(seconds, 5, CommitPolicy::kPipelined);
+    EXPECT_EQ(result.commit.count(), result.transactions);
+    if (result.transactions > 0) break;
+  }
 }
 
 // One worker with 1,000 arrivals a second, on a device that takes 20 ms for each commit.

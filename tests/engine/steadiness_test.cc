@@ -8,6 +8,7 @@ namespace {
 Window steady() {
   return {.committed = 100'000,
           .acknowledged = 100'100,
+          .with_latency = 100'100,
           .first_half = 49'000,
           .seconds = 0.003,
           .commit_p99_seconds = 0.0005};
@@ -37,8 +38,21 @@ TEST(Steadiness, HalvesThatDifferAreUnsteady) {
   EXPECT_EQ(why_unsteady(window), "") << "the phase ended early, and has no halves";
 }
 
+TEST(Steadiness, AWindowInWhichNothingEndsIsTheUnsteadiest) {
+  EXPECT_EQ(why_unsteady({.committed = 7, .seconds = 1}),
+            "no transaction was acknowledged in the window");
+  EXPECT_EQ(why_unsteady({.seconds = 1}), "no transaction was acknowledged in the window");
+}
+
+TEST(Steadiness, LatencyAndThroughputOfDifferentTransactionsAreUnsteady) {
+  Window window = steady();
+  window.with_latency = 120'000;
+  EXPECT_EQ(why_unsteady(window), "latencies of 120000 transactions, throughput of 100100");
+}
+
 TEST(Steadiness, ChanceIsNoReason) {
-  const Window few{.committed = 30, .acknowledged = 24, .first_half = 9, .seconds = 1};
+  const Window few{
+      .committed = 30, .acknowledged = 24, .with_latency = 30, .first_half = 9, .seconds = 1};
   EXPECT_EQ(why_unsteady(few), "");
 }
 

@@ -1,0 +1,39 @@
+// The measured time of a run, for what lasts beyond one of its ends: a wait that began in the
+// warm-up, or one that is still under way when the time is over.
+//
+// Protocol. The main thread stores the begin, and later the end, relaxed, each before it stores the
+// next phase with release. A worker that has read that phase with acquire sees them. A worker that
+// asks for a part of the time before that may miss a store that has just been made, and then counts
+// some nanoseconds too few at the begin, or too many at the end.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "platform/atomic.h"
+
+namespace logjam {
+
+class MeasuredWindow {
+ public:
+  // Each of these is called once, with the time in ticks.
+  void begin(uint64_t now) { begin_.store(now, platform::memory_order_relaxed); }
+  void end(uint64_t now) { end_.store(now, platform::memory_order_relaxed); }
+
+  bool has_begun() const { return begun() != kNever; }
+  // Return kNever until the begin or the end is known.
+  uint64_t begun() const { return begin_.load(platform::memory_order_relaxed); }
+  uint64_t ended() const { return end_.load(platform::memory_order_relaxed); }
+  // Returns how many of the ticks between `from` and `to` are measured time.
+  uint64_t part(uint64_t from, uint64_t to) const {
+    const uint64_t first = std::max(from, begun()), last = std::min(to, ended());
+    return last > first ? last - first : 0;
+  }
+
+ private:
+  static constexpr uint64_t kNever = UINT64_MAX;
+
+  platform::atomic<uint64_t> begin_{kNever}, end_{kNever};
+};
+
+}  // namespace logjam
