@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import tempfile
 import subprocess
 import sys
 import unittest
@@ -104,6 +105,15 @@ class Draws(unittest.TestCase):
             part = run_tests.drawn(self.names, "7")
         self.assertEqual(len(part), -(-len(whole) // 4))
         self.assertLessEqual(set(part), set(whole))
+
+    def test_a_process_that_sleeps_or_spins_for_ever_is_ended(self):
+        with (tempfile.TemporaryDirectory() as directory,
+              mock.patch.multiple(run_tests, TIMEOUT_SECONDS=2, LOOK_SECONDS=0.1)):
+            log = pathlib.Path(directory, "log")
+            for hangs in ("exec sleep 100000", "while :; do :; done"):
+                self.assertRegex(run_tests.run_process(["bash", "-c", hangs], log), "^the process hung")
+            self.assertEqual(run_tests.run_process(["true"], log), "")
+            self.assertEqual(run_tests.run_process(["false"], log), "the process ended with status 1")
 
     def test_each_line_of_the_table_is_about_a_test_that_is_there(self):
         sources = "".join(path.read_text(encoding="utf-8")
