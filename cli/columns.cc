@@ -40,6 +40,7 @@ constexpr RowColumn kColumns[] = {
     {"log_threads", "recover dump", "workers of the run that wrote the log"},
     {"log_run", "recover dump", "the random number of the run that wrote the log"},
     {"log_revision", "recover dump", "the revision of the program that wrote the log"},
+    {"log_flags", "recover dump", "the flags of the run that wrote the log, with their values"},
     {"threads", "run recover micro", "workers; of `recover`, the threads that replayed"},
     {"worker_class", "run micro",
      "the scheduling class that the kernel granted to workers, and by which means: `idle, cgroup "

@@ -49,8 +49,7 @@ std::string how_replayed(bool commands) {
 
 // Returns the row. A column with the same meaning has the same name as in `logjam run`. `verified`
 // is the result of all checks; the first check is that the log can be recovered.
-Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::string& scale,
-             const std::string& verified) {
+Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::string& verified) {
   const SchemeInfo& scheme = scheme_named(files.header.scheme);
   const bool commands = scheme.traits.commands;
   const RecoveredSums sums = sums_of(recovered);
@@ -58,7 +57,7 @@ Row make_row(const RecoveredChain& recovered, const LogFiles& files, const std::
   const bool loaded = recovered.checkpoint.has_value();
   Row row = {
       {"workload", files.header.flags.at("workload")},
-      {"scale", scale},
+      {"scale", files.header.scale},
       {"cc", commands ? std::string(protocol_named().name) : ""},
       {"unsafe", scheme.unsafe()},
   };
@@ -110,17 +109,11 @@ std::string verdict(bool good) {
   return FLAGS_verify || !FLAGS_history.empty() ? "passed" : "";
 }
 
-// Returns the description of the workload's scale. Refuses tables that do not fit in memory.
-std::string scale_of(const ChainOptions& options) {
-  const Specification spec = options.make_workload()->spec();
-  refuse_too_large(spec.expected_bytes, {});
-  return spec.description;
-}
-
 void print_log(const LogFileHeader& log) {
   std::printf("log                    scheme %s, device %s, records %s, run %016lx, revision %s\n",
               log.scheme.c_str(), log.device.c_str(), log.log_records.c_str(), log.run,
               log.revision.c_str());
+  if (!log.given.empty()) std::printf("log_flags              %s\n", log.given.c_str());
 }
 
 // Writes a checkpoint of the recovered database.
@@ -177,18 +170,20 @@ int recover_command() {
   for (const LogFiles& run : chain.starts.front().runs) refuse_contradictions(run.header);
   take_recovery_flags(files.header);
   refuse_export_directory(FLAGS_export);
-  const std::string scale = scale_of(options);
-  refuse_row_files(make_row({}, files, scale, ""));
+  refuse_too_large(options.make_workload()->spec().expected_bytes, {});
+  refuse_row_files(make_row({}, files, ""));
   print_log(files.header);
   RecoveredChain recovered = recover_chain(chain, options);
-  std::printf("workload               %s; loaded in %.1f s\n", scale.c_str(),
+  const LogFileHeader& run = files.header;
+  std::printf("workload               %s; loaded in %.1f s\n",
+              (run.scale.empty() ? run.flags.at("workload") : run.scale).c_str(),
               recovered.load_seconds);
   Database& database = *recovered.database;
   refuse_undescribed_tables(database, FLAGS_export);
   const bool commands = options.protocol != nullptr;
   const bool usable = print_recovered(recovered, how_replayed(commands));
   const bool good = usable && check(*recovered.workload, database, files.paths.size());
-  append_row(make_row(recovered, files, scale, verdict(good)));
+  append_row(make_row(recovered, files, verdict(good)));
   if (usable) {
     export_tables(database, FLAGS_export);
     export_history(*recovered.workload, database, FLAGS_history, FLAGS_export_history);

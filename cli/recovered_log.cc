@@ -185,7 +185,7 @@ bool print_recovered(const RecoveredChain& recovered, const std::string& replay)
               sums.beyond_cut, sums.incomplete);
   std::printf("replay                 %s\n", replay.c_str());
   std::printf("replay_seconds         %.3f\n", sums.seconds);
-  std::printf("replay_gb_s            %.3f\n", sums.gb_per_second());
+  if (sums.seconds > 0) std::printf("replay_gb_s            %.3f\n", sums.gb_per_second());
   if (sums.most_memory != 0) {  // a replay of commands does not count it
     std::printf("replay_memory_mb       %.2f\n",
                 static_cast<double>(sums.most_memory) / (uint64_t{1} << 20));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/row.h"
 #include "engine/recovery/recover_chain.h"
 
 namespace logjam {
@@ -34,9 +35,7 @@ struct RecoveredSums {
   uint64_t transactions = 0, records = 0, bytes = 0, beyond_cut = 0, incomplete = 0;
   double seconds = 0;
   uint64_t most_memory = 0;  // of any run
-  double gb_per_second() const {
-    return seconds > 0 ? 1e-9 * static_cast<double>(bytes) / seconds : 0;
-  }
+  double gb_per_second() const { return per(1e-9 * static_cast<double>(bytes), seconds); }
 };
 // Adds up the counts of the runs.
 RecoveredSums sums_of(const RecoveredChain& recovered);

@@ -75,6 +75,7 @@ void add_log(const LogFiles& files, Row* row) {
   row->emplace_back("log_threads", log.workers);
   row->emplace_back("log_run", run);
   row->emplace_back("log_revision", log.revision);
+  row->emplace_back("log_flags", log.given);
 }
 
 void add_origin(Row* row) {

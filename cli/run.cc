@@ -44,6 +44,9 @@ namespace {
 // published rule loses.
 const platform::TestValue judged_unsafe("judge_unsafe");
 
+// The log's header has one block for this and all that a recovery needs.
+constexpr size_t kMostGivenBytes = 1500;
+
 void stop_on_signals() {
   struct sigaction action = {};
   action.sa_handler = [](int) { request_stop(); };
@@ -124,6 +127,10 @@ void Steps::settle() {
     platform::refuse("--device=" + settings_.log.device + " cannot continue a log");
   }
   workload_ = make_with_history(*settings_.workload);
+  settings_.log.header.scale = workload_->spec().description;
+  std::string given = changed_flags();
+  if (given.size() > kMostGivenBytes) given.replace(kMostGivenBytes, std::string::npos, " ...");
+  settings_.log.header.given = given;
   refuse_outputs(make_row(settings_, *workload_, RunResult{}, ""));
   refuse_too_large(workload_->spec().expected_bytes, log_buffers(settings_.log));
   excused_ = settings_.unsafe;

@@ -26,6 +26,8 @@ constexpr std::string_view kNamePrefix = "stream-", kNameSuffix = ".log.db";
 
 bool always(const LogFileHeader&) { return true; }
 bool has_segments(const LogFileHeader& header) { return header.segment_bytes != 0; }
+bool has_scale(const LogFileHeader& header) { return !header.scale.empty(); }
+bool has_given(const LogFileHeader& header) { return !header.given.empty(); }
 
 // A line of the header. Flags have lines of their own.
 struct Field {
@@ -53,6 +55,8 @@ constexpr Field kFields[] = {
     {"log", &LogFileHeader::log, 16},
     {"ordinal", &LogFileHeader::ordinal, 10, 1},
     {"revision", &LogFileHeader::revision},
+    {"scale", &LogFileHeader::scale, 10, 0, has_scale},
+    {"given", &LogFileHeader::given, 10, 0, has_given},
 };
 
 std::string text_of(const std::string& text, const Field&) { return text; }

@@ -44,6 +44,8 @@ struct LogFileHeader {
   // The number of the run in its log, from 1. A log may lack numbers.
   uint32_t ordinal = 1;
   std::string revision;
+  // For people, and empty if unknown: the workload of the run in one line, and the run's flags.
+  std::string scale, given;
   std::map<std::string, std::string> flags;  // workload and the flags that shape its initial load
 
   // Returns the lines of the header.

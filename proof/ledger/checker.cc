@@ -160,7 +160,7 @@ CheckResult check(const LedgerRows& rows, const History& history) {
 std::string CheckResult::summary() const {
   std::string line = std::to_string(recorded) + " transactions reached commit, " +
                      std::to_string(acknowledged) + " were acknowledged, " +
-                     std::to_string(recovered) + " writers are there";
+                     std::to_string(recovered) + " that write are there (a log has no others)";
   if (!unsafe.empty()) line += ", UNSAFE (" + unsafe + "): acknowledged ones may be missing";
   if (!passed) return line + "; VIOLATION: " + violation;
   return line + "; chains, atomicity and " + std::to_string(edges) + " precedences hold";

@@ -79,6 +79,22 @@ TEST_F(Lives, ARunGoesOnWithAnotherScheme) {
   EXPECT_TRUE(has(logjam({"dump", "--range=run:1,count:1"}), "scheme centr"));
 }
 
+// The mix, which no recovery needs, is in the log's header for the report.
+TEST_F(Lives, ARecoverySaysTheMixAndTheFlagsOfItsRun) {
+  logjam({"run", "--workload=tpcc", "--tpcc_warehouses=1", "--tpcc_items=1000",
+          "--tpcc_customers=30", "--tpcc_mix=np", "--threads=1", "--transactions=20",
+          "--log_prealloc_mb=1", "--log_buffer_mb=1"});
+  const std::string rows = directory_.path_of("rows.csv");
+  const std::string said = logjam({"recover", "--csv=" + rows});
+  std::ifstream in(rows);
+  const std::string row{std::istreambuf_iterator<char>(in), {}};
+  for (const std::string& text : {said, row}) {
+    EXPECT_NE(text.find("new-order 50 %, payment 50 %, order-status 0 %"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("--tpcc_mix=np"), std::string::npos) << text;
+  }
+}
+
 TEST_F(Lives, ACheckpointOfWhatIsRecoveredStandsForTheLog) {
   logjam(run({"--log=poplar"}));
   EXPECT_TRUE(has(logjam({"recover", "--checkpoint"}), "checkpoint             1 written"));

@@ -26,6 +26,8 @@ TEST(LogFileHeader, DecodingReturnsTheEncodedValues) {
   header.segment_bytes = uint64_t{64} << 20;
   header.run = 0xfedcba9876543210;
   header.revision = "abc\nscheme=none\nend 1";
+  header.scale = "tpcc: 1 warehouse";
+  header.given = "--tpcc_mix=np";
   header.flags = {{"ycsb_theta", "0.9"}, {"odd", "100%\n%n%%=="}, {"empty", ""}};
   LogFileHeader read;
   ASSERT_EQ(read.decode(header.encode()), "");
@@ -38,6 +40,8 @@ TEST(LogFileHeader, DecodingReturnsTheEncodedValues) {
   EXPECT_EQ(read.segment_bytes, header.segment_bytes);
   EXPECT_EQ(read.run, header.run);
   EXPECT_EQ(read.revision, header.revision);
+  EXPECT_EQ(read.scale, header.scale);
+  EXPECT_EQ(read.given, header.given);
   EXPECT_EQ(read.flags, header.flags);
 }
 
