@@ -28,6 +28,9 @@ std::string host_description() {
 }
 
 bool is_simulated() { return false; }
+
+void begin_measured_time() {}
+void end_measured_time() {}
 std::string why_no_disk() { return ""; }
 
 uint64_t random_number() {

@@ -14,6 +14,11 @@ std::string host_description();
 // Returns whether this is the simulated machine.
 bool is_simulated();
 
+// Tell the machine that the measured time of a run begins, or ends. A simulated machine reports on
+// that time. The main thread calls each of them once, or neither.
+void begin_measured_time();
+void end_measured_time();
+
 // Returns, in one sentence, why this machine has no disk; empty if it has one.
 std::string why_no_disk();
 

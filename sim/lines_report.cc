@@ -33,9 +33,19 @@ DEFINE_string(
 
 namespace logjam::sim {
 
-bool reporting_lines = false;
+bool reporting_lines = false, reporting_memory = false;
 
 namespace {
+
+// Who answered accesses, when the reported time begins and when it ends.
+struct Answered {
+  uint64_t accesses = 0;
+  AccessCounts counts;
+};
+Answered begun, ended;
+bool has_ended = false;
+
+Answered answered_until_now() { return {accesses, scheduler().caches().counts()}; }
 
 constexpr size_t kFrames = 8;
 using Frames = std::array<uint32_t, kFrames>;  // return addresses: the program is below 4 GiB
@@ -134,8 +144,20 @@ void print_table(const char* title, const std::map<std::string, Sum>& sums, cons
 void begin_lines_report(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag(argv[i]);
-    if (flag.starts_with("--report=lines")) reporting_lines = true;
+    if (flag.starts_with("--report=lines")) reporting_lines = reporting_memory = true;
   }
+}
+
+void begin_reported_time() {
+  by_line_and_site().clear();
+  by_line().clear();
+  begun = answered_until_now();
+}
+
+void end_reported_time() {
+  reporting_lines = false;
+  ended = answered_until_now();
+  has_ended = true;
 }
 
 void record_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds waited,
@@ -164,24 +186,24 @@ namespace {
 
 // Prints how many accesses left their cores, by who answered.
 void print_accesses() {
-  const AccessCounts& counts = scheduler().caches().counts();
-  const std::pair<const char*, uint64_t> rows[] = {
-      {"the core's second cache", counts.second_level},
-      {"its complex's cache", counts.shared_cache},
-      {"another core", counts.other_core},
-      {"another complex", counts.other_complex},
-      {"another socket", counts.other_socket},
-      {"own memory", counts.memory},
-      {"remote memory", counts.remote_memory},
-      {"invalidations", counts.upgrades},
-      {"waits for a line", counts.waits_for_line},
+  if (!has_ended) ended = answered_until_now();
+  const std::pair<const char*, uint64_t AccessCounts::*> rows[] = {
+      {"the core's second cache", &AccessCounts::second_level},
+      {"its complex's cache", &AccessCounts::shared_cache},
+      {"another core", &AccessCounts::other_core},
+      {"another complex", &AccessCounts::other_complex},
+      {"another socket", &AccessCounts::other_socket},
+      {"own memory", &AccessCounts::memory},
+      {"remote memory", &AccessCounts::remote_memory},
+      {"invalidations", &AccessCounts::upgrades},
+      {"waits for a line", &AccessCounts::waits_for_line},
   };
-  std::printf(
-      "\nAccesses of the workers and log threads, in the whole run: %lu. By who answered:\n",
-      accesses);
+  std::printf("\nAccesses of the workers and log threads, in the %s: %lu. By who answered:\n",
+              has_ended ? "measured time" : "whole run", ended.accesses - begun.accesses);
   for (const auto& [name, count] : rows) {
-    std::printf("%14lu  %s\n", count, name);
+    std::printf("%14lu  %s\n", ended.counts.*count - begun.counts.*count, name);
   }
+  std::printf("In the whole run:\n");
   std::printf("%14lu  turns waited for; %lu of them gave other contexts their turn\n",
               scheduler().waits_for_turn(), scheduler().turns_given());
   rusage used;
@@ -199,8 +221,8 @@ void print_accesses() {
 void print_lines_report() {
   stop_heap();
   if (!FLAGS_report.empty()) print_accesses();
-  if (!reporting_lines) return;
-  reporting_lines = false;
+  if (!reporting_memory) return;
+  reporting_lines = reporting_memory = false;
   Symbols symbols;
   std::unordered_map<uint32_t, std::vector<Site>> sites;
   Sum all;

@@ -1,7 +1,8 @@
 // --report=accesses: how many accesses left their core's caches, by where they were answered.
 // --report=lines[:N]: the same, and the cache lines that cost most, the places that allocated their
 // memory, and the functions that share them. Nothing is sampled: the simulation sees every
-// transfer.
+// transfer. A report is of the measured time, without the loading, the start of the threads and the
+// warm-up; of a program that measures none it is of all.
 //
 // The functions take host memory only (host_allocator.h), so a run with a report has the same
 // addresses, and the same results, as a run without.
@@ -14,7 +15,8 @@
 
 namespace logjam::sim {
 
-extern bool reporting_lines;
+extern bool reporting_lines;   // transfers are recorded
+extern bool reporting_memory;  // allocations are
 
 void record_transfer(const void* site, uint32_t line, uint32_t core, Picoseconds waited,
                      Picoseconds latency);
@@ -28,8 +30,12 @@ inline void note_transfer(const void* site, uint32_t line, uint32_t core, Picose
 }
 // Records that the program has allocated this memory.
 inline void note_allocation(const void* piece, size_t bytes) {
-  if (reporting_lines) record_allocation(piece, bytes);
+  if (reporting_memory) record_allocation(piece, bytes);
 }
+
+// Begins the report anew, and ends it.
+void begin_reported_time();
+void end_reported_time();
 
 // Reads --report. Called before the program allocates memory, as far as possible.
 void begin_lines_report(int argc, char** argv);

@@ -11,6 +11,7 @@
 #include "platform/tbb_tasks.h"
 #include "platform/thread.h"
 #include "platform/worker_class.h"
+#include "sim/lines_report.h"
 #include "sim/scheduler.h"
 
 namespace logjam::platform {
@@ -81,6 +82,9 @@ uint64_t random_number() {
   return generator.next();
 }
 bool is_simulated() { return true; }
+
+void begin_measured_time() { sim::begin_reported_time(); }
+void end_measured_time() { sim::end_reported_time(); }
 std::string why_no_disk() {
   if (sim::kernel().has_disk()) return "";
   return "a simulated machine has no disk: --device=sim:LATENCY_US[:MB_S], nvm[:NS] and null run "

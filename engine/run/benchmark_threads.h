@@ -14,6 +14,7 @@
 #include "engine/run/sleep_through.h"
 #include "engine/run/start_gate.h"
 #include "platform/atomic.h"
+#include "platform/host.h"
 #include "platform/thread.h"
 
 namespace logjam {
@@ -43,7 +44,9 @@ auto run_benchmark(const std::vector<std::unique_ptr<Caller>>& callers, Benchmar
     sleep_through(warmup_seconds, all_ended);
     before = read();
   }
+  platform::begin_measured_time();
   sleep_through(seconds, all_ended);
+  platform::end_measured_time();
   auto after = read();
   control.stop.store(true, platform::memory_order_relaxed);
   for (auto& thread : threads) thread.join();

@@ -16,6 +16,7 @@
 #include "engine/run/timeline.h"
 #include "engine/run/worker.h"
 #include "platform/clock.h"
+#include "platform/host.h"
 #include "platform/memory.h"
 #include "platform/parallel.h"
 #include "platform/placement.h"
@@ -237,6 +238,7 @@ void Run::measure() {
                          .counters = scheme_.counters(),
                          .durable = scheme_.durable_positions()});
   if (checkpointer_) checkpointer_->begin_to_measure();
+  platform::begin_measured_time();
   control_.window.begin(platform::ticks());
   control_.phase.store(Phase::kMeasure, platform::memory_order_release);
   before_->start_ns = platform::now_ns();
@@ -273,6 +275,7 @@ Run::Slept Run::sleep(double seconds) {
 
 void Run::drain() {
   control_.window.end(platform::ticks());
+  if (before_) platform::end_measured_time();
   control_.phase.store(Phase::kDrain, platform::memory_order_release);
   const uint64_t end = platform::now_ns();
   if (before_) {

@@ -22,7 +22,7 @@ const Machine& machine() { return *the_machine; }
 Scheduler& scheduler() { return *the_scheduler; }
 
 // sim/lines_report.cc has the program's.
-bool reporting_lines = false;
+bool reporting_lines = false, reporting_memory = false;
 void record_transfer(const void*, uint32_t, uint32_t, Picoseconds, Picoseconds) {}
 
 Profile small_profile() {

@@ -90,6 +90,12 @@ class Simulation(OfTheSimulation):
         return self.simulate("run", *SHORT, "--log=centr", "--device=null", "--report=lines:3",
                              "--overwrite=true", *words).stdout
 
+    def test_a_report_is_of_the_measured_time(self):
+        said = self.report("--threads=8")
+        self.assertRegex(said, r"Accesses of the workers and log threads, in the measured time: \d+")
+        for of_the_start in ("Worker::Worker", "StartGate"):
+            self.assertNotIn(of_the_start, said)
+
     def test_another_seed_puts_allocations_elsewhere(self):
         def addresses(*words):
             """Those of the lines in small pieces: large ones are mappings, one after the other."""
