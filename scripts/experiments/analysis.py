@@ -1,4 +1,4 @@
-"""What the rows of an experiment say: medians, spreads, ratios, and whether the claim holds.
+"""What the rows of an experiment say: medians, intervals, ratios, and whether the claim holds.
 
 A ratio of two points is the median of the rounds' ratios, because the rounds are interleaved: a
 slow phase of the machine then affects both sides. The functions that a file's expressions may use
@@ -8,7 +8,7 @@ are listed in docs/EXPERIMENTS.md.
 import math
 import statistics
 
-from experiments import verdicts
+from experiments import intervals, verdicts
 from experiments.definition import text
 from experiments.errors import Refused
 from experiments.store import axes_of, machine_of, simulated
@@ -18,6 +18,8 @@ PLAIN = {"all": all, "any": any, "min": min, "max": max, "abs": abs, "sum": sum,
          "sorted": sorted, "zip": zip, "range": range, "round": round, "float": float,
          "list": list, "set": set, "enumerate": enumerate, "log2": math.log2, "True": True,
          "False": False, "None": None}
+
+MARGIN = " \u00b1%"  # ends the name of a table's column of intervals
 
 
 def rising(values, slack=0.05):
@@ -140,15 +142,10 @@ class Measured:
             raise NotMeasured(str(axes))
         return [self._median(column, point) for point in found]
 
-    def low_high(self, column, **axes):
-        """Returns the smallest and the largest value of the rounds."""
-        values = self.column(column, self._one(axes)).values()
-        return min(values), max(values)
-
     def spread(self, column, **axes):
-        low, high = self.low_high(column, **axes)
+        values = self.column(column, self._one(axes)).values()
         middle = self.value(column, **axes)
-        return (high - low) / middle if middle else 0.0
+        return (max(values) - min(values)) / middle if middle else 0.0
 
     def _ratio_of_rounds(self, column, one, other):
         ours, theirs = self.column(column, one), self.column(column, other)
@@ -268,22 +265,27 @@ class Measured:
                     key=lambda point: self._median(of, point), default={**dict(axes), over: "none"})
                 for axes, points in groups.items()]
 
+    def _cells(self, column, point):
+        """Returns a column's median, and half of its interval in percent; None for what is not there."""
+        try:
+            values = list(self.column(column, point).values())
+        except NotMeasured:
+            return None, None
+        if any(isinstance(value, str) for value in values):
+            return values[0], None
+        return statistics.median(values), intervals.half_in_pct(values)
+
     def table(self):
-        """Returns a DataFrame: the axes, the medians of the table's columns and the ratios of each
-        point, and how far the rounds of the first column spread, in percent of the median."""
+        """Returns a DataFrame: the axes, and the medians of the table's columns and ratios at each
+        point, each beside half of its interval in percent of it (its name ends in MARGIN)."""
         import pandas  # takes half a second to load
         lines = []
         for point in self._table_points():
             line = {axis: point.get(axis, "") for axis in self.experiment.axis_names()}
             for column in (*self.experiment.table_columns, *self.experiment.ratios):
-                try:
-                    line[column] = self._median(column, point)
-                except NotMeasured:
-                    line[column] = None
-            if self.experiment.table_columns and self.rounds > 1:
-                try:
-                    line["spread_pct"] = 100 * self.spread(self.experiment.table_columns[0], **point)
-                except (NotMeasured, Refused, TypeError):
-                    line["spread_pct"] = None
+                line[column], line[column + MARGIN] = self._cells(column, point)
             lines.append(line)
-        return pandas.DataFrame(lines)
+        empty = {name for name in (lines[0] if lines else ()) if name.endswith(MARGIN)
+                 and all(line[name] is None for line in lines)}  # of texts, and of one round
+        return pandas.DataFrame([{name: cell for name, cell in line.items() if name not in empty}
+                                 for line in lines])

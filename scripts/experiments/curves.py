@@ -1,14 +1,13 @@
 """What a figure shows, as numbers: the PNG and the page draw the same ones.
 
-A mark is one point of the experiment: the median of its rounds, and the smallest and largest of
-them. A trace is a line of the files that logjam writes beside the rows: a distribution or a time
+A mark is one point of the experiment: the median of its rounds, and its interval. A trace is a line of the files that logjam writes beside the rows: a distribution or a time
 series.
 """
 
 import dataclasses
 import statistics
 
-from experiments import style
+from experiments import intervals, style
 from experiments.analysis import NotMeasured
 from experiments.definition import text
 from experiments.store import axes_of
@@ -22,7 +21,8 @@ EXTRA_AXES = {"cdf": ("latency_us", "fraction"), "timeline": ("seconds", "tps")}
 
 @dataclasses.dataclass
 class Mark:
-    """`x` is a number, or the name of a category; `column` is what y shows."""
+    """`x` is a number, or the name of a category; `column` is what y shows. `low` and `high` are the
+    ends of the interval, both `middle` where there is none."""
 
     panel: str
     series: str
@@ -33,6 +33,14 @@ class Mark:
     high: float
     rounds: int
     facts: dict
+
+    @property
+    def bar(self):
+        """The ends of the thin bar that shows the interval: half and twice the median at most, so that
+        one wild round does not make the figure flat."""
+        if self.middle <= 0:
+            return self.low, self.high
+        return max(self.low, self.middle / 2), min(self.high, self.middle * 2)
 
 
 @dataclasses.dataclass
@@ -137,8 +145,9 @@ def marks(experiment, measured):
             if experiment.plot.get("kind") == "points" and x <= 0:
                 continue  # no latency: the run acknowledged nothing, and a logarithm has no place
             if values:
-                found.append(Mark(panel, series, x, column, statistics.median(values), min(values),
-                                  max(values), len(values), facts))
+                middle = statistics.median(values)
+                low, high = intervals.interval(values) or (middle, middle)
+                found.append(Mark(panel, series, x, column, middle, low, high, len(values), facts))
     return found
 
 

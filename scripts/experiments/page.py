@@ -9,7 +9,7 @@ import html
 import json
 import pathlib
 
-from experiments import check_values, curves, dependencies, report
+from experiments import check_values, curves, dependencies, report, text_tables
 from experiments.style import SCHEMES, component_colours, component_names
 
 HERE = pathlib.Path(__file__).resolve().parent / "page"
@@ -35,8 +35,8 @@ def plot_of(experiment):
 def _mark(mark):
     return {"panel": mark.panel, "series": mark.series, "x": rounded(mark.x),
             "column": mark.column, "y": rounded(mark.middle), "low": rounded(mark.low),
-            "high": rounded(mark.high), "rounds": mark.rounds, "log": mark.facts["log"],
-            "workload": mark.facts["workload"]}
+            "high": rounded(mark.high), "bar": [rounded(end) for end in mark.bar],
+            "rounds": mark.rounds, "log": mark.facts["log"], "workload": mark.facts["workload"]}
 
 
 def _trace(trace):
@@ -85,7 +85,7 @@ def run_of(entry, run):
         colours = {name: colour for colour, name in dependencies.KINDS.values()}
         parts = list(colours)
     ours, published = report.numbers_of(run, one)
-    frame = measured.table()
+    heads, lines = text_tables.heads_and_lines(measured.table())
     return {"name": run.name, "machine": report.machine_name(run), "of": run.machine,
             "revision": run.revision, "simulated": run.simulated, "where": run.label,
             "what": measured.wanted.get("what", ""), "rounds": measured.rounds,
@@ -104,9 +104,8 @@ def run_of(entry, run):
             "edges": edges,
             "published_points": _published(
                 one, {name: logs for name, (logs, *_) in series.items()}),
-            "table": {"columns": list(frame.columns), "facts": _facts(one, measured),
-                      "lines": [[None if cell != cell else rounded(cell) for cell in line]
-                                for line in frame.values.tolist()]}}
+            "table": {"columns": heads, "facts": _facts(one, measured),
+                      "lines": [[rounded(cell) for cell in line] for line in lines]}}
 
 
 def entry_of(entry):

@@ -27,8 +27,8 @@ def categories_of(marks):
 
 
 def lines(axes, marks, styles, plot):
-    """Medians joined by lines, with thin bars from the smallest to the largest of the rounds. A
-    mark without x is a level that the others compare with."""
+    """Medians joined by lines, with thin bars for their intervals. A mark without x is a level that
+    the others compare with."""
     names = categories_of([m for m in marks if m.x is not None])
     by_name = any(isinstance(name, str) for name in names)
     for series, style in styles.items():
@@ -42,8 +42,7 @@ def lines(axes, marks, styles, plot):
         if not by_name:
             order = sorted(range(len(own)), key=x.__getitem__)
             own, x = [own[i] for i in order], [x[i] for i in order]
-        axes.vlines(x, [m.low for m in own], [m.high for m in own], color=style.rgb, lw=0.9,
-                    zorder=2)
+        thin_bars(axes, x, own, style.rgb)
         axes.plot(x, [m.middle for m in own], **line_style(style), zorder=3)
     scale_y(axes, plot)
     if by_name:
@@ -54,12 +53,18 @@ def lines(axes, marks, styles, plot):
         axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
 
 
+def thin_bars(axes, x, marks, colour, zorder=2):
+    """Draws the intervals of marks at these x."""
+    lows, highs = zip(*(mark.bar for mark in marks))
+    axes.vlines(x, lows, highs, color=colour, lw=0.9, zorder=zorder)
+
+
 def points(axes, marks, styles, plot):
-    """Medians where both axes are columns, with thin bars from the smallest to the largest y of the
-    rounds. labels.name_points() names them."""
+    """Medians where both axes are columns, with thin bars for the intervals of y.
+    labels.name_points() names them."""
     for mark in marks:
         style = styles[mark.series]
-        axes.vlines(mark.x, mark.low, mark.high, color=style.rgb, lw=0.8, alpha=0.5, zorder=2)
+        thin_bars(axes, [mark.x], [mark], style.rgb)
         axes.plot(mark.x, mark.middle, **{**line_style(style, 6), "ls": "none"}, zorder=3)
     axes.grid(axis="x", color=GRID, lw=0.8)
     scale_y(axes, plot)
@@ -85,6 +90,7 @@ def family(axes, marks, styles, plot, members):
             continue
         x, y = [m.x for m in own], [m.middle for m in own]
         if series in members:
+            thin_bars(axes, x, own, style.rgb)
             axes.plot(x, y, **line_style(style, 4), zorder=3)
             ends.append(own[-1])
         else:
@@ -145,9 +151,9 @@ def bars(axes, marks, styles, plot):
         axes.bar(x, mark.middle, width * 0.9, color="white" if hollow else style.rgb,
                  edgecolor=style.rgb, hatch="///" if style.unsafe else "", linewidth=1.1)
         if mark.low != mark.high:
-            axes.vlines(x, mark.low, mark.high, color=INK, lw=0.9, zorder=4)
+            thin_bars(axes, [x], [mark], INK, zorder=4)
         if digits:
-            axes.annotate(short(mark.middle, digits), (x, max(mark.high, mark.middle)), (0, 2.5),
+            axes.annotate(short(mark.middle, digits), (x, max(mark.bar[1], mark.middle)), (0, 2.5),
                           textcoords="offset points", ha="center", fontsize=7, color=INK)
     axes.margins(y=0.12)
     name_x(axes, names)
@@ -165,8 +171,9 @@ def ranges(axes, marks, styles, plot):
     scale_y(axes, plot)
     for series in drawn:
         style = styles[series]
-        own = {(m.x, m.column): m.middle for m in marks if m.series == series}
-        hollow = style.unsafe or all(m.facts["log"] == "none" for m in marks if m.series == series)
+        of_series = [m for m in marks if m.series == series]
+        own = {(m.x, m.column): m.middle for m in of_series}
+        hollow = style.unsafe or all(m.facts["log"] == "none" for m in of_series)
         # In a group of four the two in the middle often end at one height: their labels lean apart.
         ha, aside = {1: ("right", 9), 2: ("left", -9)}.get(
             drawn.index(series) if len(drawn) == 4 else 0, ("center", 0))
@@ -177,6 +184,7 @@ def ranges(axes, marks, styles, plot):
             x = place(name, series)
             style = of_bar(styles[series], name) if len(drawn) == 1 else styles[series]
             axes.plot([x, x], ends, color=style.rgb, lw=2, zorder=2)
+            thin_bars(axes, [x, x], [m for m in of_series if m.x == name], INK, zorder=4)
             axes.plot(x, ends[0], "_", color=style.rgb, ms=9, mew=1.8, zorder=3)
             axes.plot(x, ends[1], "D", color=style.rgb, mfc="white" if hollow else style.rgb,
                       ms=5, mew=1.3, zorder=3)

@@ -288,7 +288,7 @@ class Figure:
         rounds = self.measured.rounds
         spread = {"stacked": "", "timeline": "", "dependencies": "",
                   "cdf": "; shadows: from the smallest to the largest"}.get(
-                      self.kind, "; thin bars: from the smallest to the largest")
+                      self.kind, "; thin bars: 95 % intervals, from half to twice the median at most")
         said = ["one round" if rounds == 1 else f"the first of {rounds} rounds"
                 if self.kind in ("timeline", "dependencies") else
                 f"medians of {rounds} rounds{spread}", self.measured.origin.get("machine", ""),

@@ -9,7 +9,7 @@ import pathlib
 
 from experiments import check_values, verdicts
 from experiments.style import short, short_machine
-from experiments.text_tables import changed
+from experiments.text_tables import changed, heads_and_lines
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
 COLUMNS = ["id", "source", "what", "ours", "simulated", "published", "verdict", "figure"]
@@ -114,7 +114,7 @@ def summary_lines(total):
         said.append(_verb(total["stale"], "result has rows", "results have rows")
                     + " of code or presets that have changed since; the section says how much.")
     said.append("A number is the median of the rounds, a ratio the median of the rounds' ratios; "
-                "a spread is from the smallest to the largest round.")
+                "\u00b1% is half of the 95 % interval of the rounds' mean (Student's t).")
     return said
 
 
@@ -199,7 +199,7 @@ def run_lines(entry, run, folder):
     if one.checks:
         said.append("")
     if one.table_columns and len(frame):
-        said += [table(list(frame.columns), frame.values.tolist())]
+        said += [table(*heads_and_lines(frame))]
     said += ["Again: `" + command_of(entry, run) + "`", ""]
     return said
 

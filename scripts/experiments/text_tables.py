@@ -1,6 +1,7 @@
 """What the commands print of rows: tables, numbers beside the published ones, verdicts."""
 
 from experiments import check_values, verdicts
+from experiments.analysis import MARGIN
 
 
 def say(text="", end="\n"):
@@ -16,8 +17,19 @@ def shown(value):
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
+def heads_and_lines(table):
+    """Returns the heads and the lines of a Measured's table as readers see them: an interval has two
+    digits, and no more than tenths."""
+    intervals = [name.endswith(MARGIN) for name in table.columns]
+    heads = [MARGIN.strip() if is_one else name
+             for name, is_one in zip(table.columns, intervals)]
+    return heads, [[None if cell is None or cell != cell else
+                    round(float(f"{cell:.2g}"), 1) if is_one else cell
+                    for cell, is_one in zip(line, intervals)] for line in table.values.tolist()]
+
+
 def print_table(table):
-    print_lines(list(table.columns), table.values.tolist())
+    print_lines(*heads_and_lines(table))
 
 
 def print_lines(columns, values):

@@ -1,10 +1,12 @@
 """Medians, ratios and verdicts come from the rows, and from nothing else."""
 
+import random
 import unittest
 
 from fixtures import experiment, row
 
-from experiments.analysis import Measured
+from experiments import intervals
+from experiments.analysis import MARGIN, Measured
 from experiments.errors import Refused
 from experiments.verdicts import FAILS, HOLDS, MISSING, OPEN, PART, of_figure
 
@@ -47,7 +49,7 @@ class MeasuredRows(unittest.TestCase):
         found = measured(rows, grid=[{"axes": {"log": ["centr", "eleda"]}}],
                          table={"ratios": {"x": {"of": "tps", "to": {"log": "centr"}}}})
         self.assertEqual(found.value("x", log="eleda"), 2)
-        self.assertEqual(found.low_high("x", log="eleda"), (1, 4))
+        self.assertEqual(sorted(found.column("x", {"log": "eleda"}).values()), [1, 2, 4])
 
     def test_the_table_can_have_the_best_point_of_an_axis_that_is_allowed(self):
         best = {"of": "tps", "over": "threads", "where": "tps <= 30"}
@@ -121,10 +123,27 @@ class MeasuredRows(unittest.TestCase):
                                 check("falling([100, 104, 80])"), check("falling([100, 110])")])
         self.assertEqual([verdict for _, verdict in found.checks()], [HOLDS, FAILS, HOLDS, FAILS])
 
-    def test_the_table_has_medians_ratios_and_the_spread(self):
+    def test_the_table_has_medians_and_ratios_each_with_its_interval(self):
         found = measured(table={"columns": ["tps"], "ratios": {
             "x_centr": {"of": "tps", "to": {"log": "centr"}}}})
         last = found.table().iloc[-1]
         self.assertEqual((last["log"], last["threads"], last["tps"], last["x_centr"]),
                          ("eleda", "2", 60, 3))
-        self.assertEqual(last["spread_pct"], 100)
+        # 30, 60 and 90: Student's t of two degrees is 4.303, the deviation 30.
+        self.assertAlmostEqual(last["tps" + MARGIN], 100 * 4.3027 * 30 / 3 ** 0.5 / 60, places=2)
+        self.assertEqual(last["x_centr" + MARGIN], 0)
+
+    def test_one_round_has_no_interval(self):
+        rows = [row(1, 10, log=log, threads=1) for log in ("centr", "eleda")]
+        self.assertEqual(list(measured(rows, table={"columns": ["tps"]}).table().columns),
+                         ["log", "threads", "tps"])
+        self.assertIsNone(intervals.interval([10.0]))
+
+    def test_an_interval_of_drawn_rounds_has_the_mean_in_it_19_times_of_20(self):
+        draw = random.Random(1)
+        for rounds in (2, 3, 5, 10):
+            found = (intervals.interval([draw.gauss(7, 2) for _ in range(rounds)])
+                     for _ in range(2000))
+            with self.subTest(rounds=rounds):
+                self.assertAlmostEqual(sum(low <= 7 <= high for low, high in found) / 2000, 0.95,
+                                       delta=0.02)

@@ -5,9 +5,10 @@ import tempfile
 import unittest
 
 import synthetic
+from matplotlib.figure import Figure
 from PIL import Image
 
-from experiments import curves, dependencies, plots, style
+from experiments import curves, dependencies, plot_kinds, plots, style
 from experiments.analysis import Measured
 
 MOST_BYTES = 60000
@@ -60,12 +61,18 @@ class Drawing(unittest.TestCase):
 
 
 class Marks(unittest.TestCase):
-    def test_a_mark_is_the_median_of_the_rounds_and_their_extremes(self):
+    def test_a_mark_is_the_median_of_the_rounds_and_their_interval(self):
         one = synthetic.experiment(synthetic.LINES)
         found = next(mark for mark in curves.marks(one, synthetic.measured(one))
                      if (mark.panel, mark.series, mark.x) == ("ycsb", "poplar", 4.0))
-        self.assertEqual((found.low, found.middle, found.high), (342000, 360000, 396000))
-        self.assertEqual(found.rounds, 3)
+        self.assertEqual((found.middle, found.rounds), (360000, 3))
+        self.assertAlmostEqual(found.low, 297698, delta=1)  # 366,000 less 4.3027 * 27,495 / 1.732
+        self.assertAlmostEqual(found.high, 434302, delta=1)
+        self.assertEqual(found.bar, (found.low, found.high))
+
+    def test_the_bar_of_a_wild_mark_goes_from_half_to_twice_the_median(self):
+        wild = curves.Mark("", "", 1, "tps", 10, -40, 90, 3, {})
+        self.assertEqual(wild.bar, (5, 20))
 
     def test_other_rows_give_other_marks(self):
         one = synthetic.experiment(synthetic.LINES)
@@ -77,6 +84,21 @@ class Marks(unittest.TestCase):
         found = curves.marks(one, synthetic.measured(one))
         self.assertIn("poplar, tpcc", {mark.series for mark in found})
         self.assertEqual(len({(mark.series, mark.x) for mark in found}), len(found))
+
+    def test_every_kind_of_panel_that_has_points_shows_their_intervals(self):
+        facts = {"log": "centr", "unsafe": ""}
+        marks = [curves.Mark("", "a", 2.0, "y", 30.0, 20.0, 50.0, 3, facts)]
+        ends = [*marks, curves.Mark("", "a", 2.0, "z", 60.0, 50.0, 70.0, 3, facts)]
+        styles = {"a": style.Style("blue", "o")}
+        for kind, given, more in (("lines", marks, ()), ("points", marks, ()), ("bars", marks, ()),
+                                  ("family", marks, ({"a"},)), ("ranges", ends, ())):
+            with self.subTest(kind=kind):
+                axes = Figure().subplots()
+                getattr(plot_kinds, kind)(axes, given, styles,
+                                          {"x": "n", "low_high": ["y", "z"]}, *more)
+                drawn = [[tuple(end) for end in line[:, 1:].tolist()]
+                         for bars in axes.collections for line in bars.get_segments()]
+                self.assertIn([(20,), (50,)], drawn)
 
     def test_a_number_alone_is_no_name_of_a_series(self):
         one = synthetic.experiment(synthetic.LINES.replace('series = "log"', 'series = "threads"')

@@ -84,7 +84,7 @@ function panelsOf(entry, run) {
 
 function publishedMarks(given) {
   return given.x.map((x, i) => ({ ...given, x, y: given.y[i], low: given.y[i], high: given.y[i],
-    rounds: 1 }));
+    bar: [given.y[i], given.y[i]], rounds: 1 }));
 }
 
 // Where the ticks have units of their own.
@@ -98,10 +98,10 @@ function shareScales(plot, panels) {
   const own = panels.filter((one) => !one.published && one.marks.length && plot.kind !== "stacked");
   for (const panel of own) {
     const beside = own.filter((one) => one.column === panel.column);
-    const highs = beside.map((one) => Math.max(...one.marks.map((mark) => mark.high)));
+    const highs = beside.map((one) => Math.max(...one.marks.map((mark) => mark.bar[1])));
     const log = ofColumn(plot.y_scale, plot.y, panel.column) === "log";
     if (log || Math.max(...highs) < 3 * Math.min(...highs)) {
-      panel.shared = beside.flatMap((one) => one.marks.flatMap((mark) => [mark.low, mark.high]));
+      panel.shared = beside.flatMap((one) => one.marks.flatMap((mark) => mark.bar));
     }
   }
 }
@@ -226,12 +226,12 @@ function tableOf(entry, run) {
     !switchedOff.has(keyOf(entry, run, facts[i].series)));
   const cells = (tag, line) => line.map((value, i) => element(tag,
     { class: isNumber[i] ? "number" : null, scope: tag === "th" ? "col" : null }, cellText(value)));
-  const names = columns.map((name) => (name === "spread_pct" ? "spread %" : name));
   return element("details", { open: own.length <= 12 ? "" : null },
     element("summary", {}, `Table: ${own.length === lines.length ? "" : `${own.length} of `}` +
-      `${lines.length} points, medians of ${run.rounds} round${run.rounds === 1 ? "" : "s"}`),
+      `${lines.length} points, medians of ${run.rounds} round${run.rounds === 1 ? "" : "s"}` +
+      `${run.rounds > 1 ? "; \u00b1%: half of the 95 % interval" : ""}`),
     element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
-      element("table", {}, element("thead", {}, element("tr", {}, ...cells("th", names))),
+      element("table", {}, element("thead", {}, element("tr", {}, ...cells("th", columns))),
         element("tbody", {}, ...own.map((line) => element("tr", {}, ...cells("td", line)))))));
 }
 

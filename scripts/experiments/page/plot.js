@@ -49,7 +49,7 @@ function groupOf(series, style) {
 function saysMark(mark, column) {
   const words = wordsOf(column);
   const spread = mark.rounds > 1 && mark.low !== mark.high
-    ? ` (${words(mark.low)} to ${words(mark.high)} in ${mark.rounds} rounds)` : "";
+    ? ` (${words(mark.low)} to ${words(mark.high)} with 95 %, ${mark.rounds} rounds)` : "";
   return `${words(mark.y)}${spread}`;
 }
 
@@ -120,7 +120,7 @@ function drawLines(spec) {
   const byName = placed.some((mark) => typeof mark.x === "string");
   const names = [...new Set(placed.map((mark) => mark.x))];
   const scale = spec.yScale || "linear";
-  const values = [...spec.shared, ...marks.flatMap((mark) => [mark.low, mark.high])];
+  const values = [...spec.shared, ...marks.flatMap((mark) => mark.bar)];
   if (!byName) spec.xTicks = measuredTicks(names, plot.x_scale, spec.width);
   const { root, x, y, box } = frame(spec, (inner) => ({
     x: byName ? nameScale(names, inner.left, inner.right)
@@ -129,7 +129,7 @@ function drawLines(spec) {
   }));
   const points = [];
   for (const [series, style] of Object.entries(styles)) {
-    const own = marks.filter((mark) => mark.series === series && y.has(mark.low));
+    const own = marks.filter((mark) => mark.series === series && y.has(mark.y));
     if (!own.length) continue;
     const group = groupOf(series, style);
     for (const level of own.filter((mark) => mark.x === null)) {
@@ -145,7 +145,7 @@ function drawLines(spec) {
     }
     for (const mark of onLine) {
       const [px, py] = [x.at(mark.x), y.at(mark.y)];
-      group.append(svg("line", { x1: px, x2: px, y1: y.at(mark.low), y2: y.at(mark.high),
+      group.append(svg("line", { x1: px, x2: px, y1: y.at(mark.bar[0]), y2: y.at(mark.bar[1]),
         stroke: "currentColor", "stroke-width": 1.2 }), markerAt(px, py, style));
       const at = `${plot.x || "x"} ${short(mark.x)}`;
       points.push({ x: px, y: py, series, style, says: `${at}: ${saysMark(mark, mark.column)}` });
@@ -186,13 +186,13 @@ function drawBars(spec) {
   const { root, x, y, box } = frame(spec, (inner) => ({
     x: nameScale(names, inner.left, inner.right),
     y: numberScale(spec.yScale || "linear", [...spec.shared, ...marks.flatMap(
-      (mark) => [mark.low, mark.high])], inner.bottom, inner.top, { zero: true, padding: 0.08 }),
+      (mark) => mark.bar)], inner.bottom, inner.top, { zero: true, padding: 0.08 }),
   }));
   const points = [];
   const fills = {};
   for (const series of shown) {
     const group = groupOf(series, styles[series]);
-    for (const mark of marks.filter((one) => one.series === series && y.has(one.low))) {
+    for (const mark of marks.filter((one) => one.series === series && y.has(one.y))) {
       const style = styleOfBar(styles[series], mark.x, shown.length === 1);
       const wide = Math.max(2, width(x.band) * 0.9);
       const [px, py] = [x.at(mark.x) + offset(series, x.band), y.at(mark.y)];
@@ -202,7 +202,7 @@ function drawBars(spec) {
         height: Math.max(0, box.bottom - py), fill, stroke: "currentColor",
         class: `c-${style.colour}` }));
       if (mark.low !== mark.high) {
-        group.append(svg("line", { x1: px, x2: px, y1: y.at(mark.low), y2: y.at(mark.high),
+        group.append(svg("line", { x1: px, x2: px, y1: y.at(mark.bar[0]), y2: y.at(mark.bar[1]),
           stroke: "var(--ink)", "stroke-width": 1.2 }));
       }
       points.push({ x: px, y: py, series, style,
