@@ -220,7 +220,7 @@ def sweep_command(args):
         points = experiment.points("full", lambda: runner.schemes_of(logjam))
         if submit.submit(args, experiment, points, experiment.sizes["full"].rounds, args.out,
                          logjam, skip_refused=True):
-            print_table(analysis.Measured(experiment, store.Store(args.out).rows).table())
+            print_table(analysis.Measured(experiment, store.Store(args.out).rows))
         return 0
     with runners(args, args.out, args.beside_out) as made:
         pairs = [(one, store.Store(path)) for one, path in made]
@@ -236,7 +236,7 @@ def sweep_command(args):
         for name, why in refused.items():
             say(f"left out: {name}: {why}")
         if rows.rows:
-            print_table(analysis.Measured(experiment, rows.rows).table())
+            print_table(analysis.Measured(experiment, rows.rows))
         say(f"{len(rows.rows)} rows in {args.out}; {one.thrown_away} runs were thrown away")
     return 0 if rows.rows else BAD_INPUT
 

@@ -8,7 +8,7 @@ are listed in docs/EXPERIMENTS.md.
 import math
 import statistics
 
-from experiments import intervals, verdicts
+from experiments import groups, intervals, verdicts
 from experiments.definition import text
 from experiments.errors import Refused
 from experiments.store import axes_of, machine_of, simulated
@@ -19,6 +19,7 @@ PLAIN = {"all": all, "any": any, "min": min, "max": max, "abs": abs, "sum": sum,
          "list": list, "set": set, "enumerate": enumerate, "log2": math.log2, "True": True,
          "False": False, "None": None}
 
+ALIKE = "alike"  # the table's column of letters
 MARGIN = " \u00b1%"  # ends the name of a table's column of intervals
 
 
@@ -265,6 +266,28 @@ class Measured:
                     key=lambda point: self._median(of, point), default={**dict(axes), over: "none"})
                 for axes, points in groups.items()]
 
+    def _compared_axis(self):
+        """Returns the axis whose values a reader ranks: the log, what the plot's series are, or the
+        only one; "" for none."""
+        axes, series = self.experiment.axis_names(), self.experiment.plot.get("series")
+        return next((axis for axis in ("log", series, axes[0] if len(axes) == 1 else "")
+                     if axis in axes), "")
+
+    def groups(self):
+        """Returns the Groups of the table's points by its first column. A block are the points that
+        differ in the compared axis alone; a key is the point's axes, sorted."""
+        axis, blocks = self._compared_axis(), {}
+        column = next(iter(self.experiment.table_columns), "")
+        for point in self._table_points() if axis and column else []:
+            try:
+                values = list(self.column(column, point).values())
+            except NotMeasured:
+                continue
+            if axis in point and all(isinstance(value, float) for value in values):
+                block = tuple(item for item in sorted(point.items()) if item[0] != axis)
+                blocks.setdefault(block, []).append((tuple(sorted(point.items())), values))
+        return groups.Groups(axis, column, list(blocks.values()))
+
     def _cells(self, column, point):
         """Returns a column's median, and half of its interval in percent; None for what is not there."""
         try:
@@ -277,13 +300,16 @@ class Measured:
 
     def table(self):
         """Returns a DataFrame: the axes, and the medians of the table's columns and ratios at each
-        point, each beside half of its interval in percent of it (its name ends in MARGIN)."""
+        point, each beside half of its interval in percent of it (its name ends in MARGIN). The first
+        has letters besides, if the rounds tell points apart."""
         import pandas  # takes half a second to load
-        lines = []
+        lines, letters = [], self.groups().letters()
         for point in self._table_points():
             line = {axis: point.get(axis, "") for axis in self.experiment.axis_names()}
             for column in (*self.experiment.table_columns, *self.experiment.ratios):
                 line[column], line[column + MARGIN] = self._cells(column, point)
+                if letters and column == self.experiment.table_columns[0]:
+                    line[ALIKE] = letters.get(tuple(sorted(point.items())), "")
             lines.append(line)
         empty = {name for name in (lines[0] if lines else ()) if name.endswith(MARGIN)
                  and all(line[name] is None for line in lines)}  # of texts, and of one round

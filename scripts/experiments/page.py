@@ -104,7 +104,7 @@ def run_of(entry, run):
             "edges": edges,
             "published_points": _published(
                 one, {name: logs for name, (logs, *_) in series.items()}),
-            "table": {"columns": heads, "facts": _facts(one, measured),
+            "table": {"columns": heads, "notes": text_tables.notes(measured), "facts": _facts(one, measured),
                       "lines": [[rounded(cell) for cell in line] for line in lines]}}
 
 

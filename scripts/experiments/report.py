@@ -9,7 +9,7 @@ import pathlib
 
 from experiments import check_values, verdicts
 from experiments.style import short, short_machine
-from experiments.text_tables import changed, heads_and_lines
+from experiments.text_tables import changed, heads_and_lines, notes
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
 COLUMNS = ["id", "source", "what", "ours", "simulated", "published", "verdict", "figure"]
@@ -199,7 +199,7 @@ def run_lines(entry, run, folder):
     if one.checks:
         said.append("")
     if one.table_columns and len(frame):
-        said += [table(*heads_and_lines(frame))]
+        said += [table(*heads_and_lines(frame)), *(f"{line}\n" for line in notes(run.measured))]
     said += ["Again: `" + command_of(entry, run) + "`", ""]
     return said
 

@@ -28,8 +28,16 @@ def heads_and_lines(table):
                     for cell, is_one in zip(line, intervals)] for line in table.values.tolist()]
 
 
-def print_table(table):
-    print_lines(*heads_and_lines(table))
+def notes(found):
+    """Returns the sentences that stand under the table of a Measured."""
+    return [said for said in (found.groups().sentence(),) if said]
+
+
+def print_table(found):
+    """Prints the table of a Measured, and what must be known of it."""
+    print_lines(*heads_and_lines(found.table()))
+    for line in notes(found):
+        say(line)
 
 
 def print_lines(columns, values):
@@ -45,7 +53,7 @@ def print_measured(experiment, found):
     """Returns the table and the checks of what was measured. Returns whether no check fails."""
     say(f"\n{experiment.id}: {experiment.title}"
         + (f" ({experiment.source})" if experiment.source else ""))
-    print_table(found.table())
+    print_table(found)
     number = found.number()
     if number is not None:
         wanted = found.wanted

@@ -219,7 +219,7 @@ function legend(entry, run, redraw) {
 const cellText = (value) => (typeof value === "number" ? short(value, 4) : value ?? "");
 
 function tableOf(entry, run) {
-  const { columns, lines, facts } = run.table;
+  const { columns, lines, facts, notes } = run.table;
   const isNumber = columns.map((_, i) => lines.every((line) => line[i] === null ||
     typeof line[i] === "number"));
   const own = lines.filter((_, i) => wanted(facts[i]) &&
@@ -232,7 +232,8 @@ function tableOf(entry, run) {
       `${run.rounds > 1 ? "; \u00b1%: half of the 95 % interval" : ""}`),
     element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
       element("table", {}, element("thead", {}, element("tr", {}, ...cells("th", columns))),
-        element("tbody", {}, ...own.map((line) => element("tr", {}, ...cells("td", line)))))));
+        element("tbody", {}, ...own.map((line) => element("tr", {}, ...cells("td", line)))))),
+    ...notes.map((said) => element("p", {}, said)));
 }
 
 function plainTable({ title, sentences, columns, lines }) {

@@ -1,0 +1,121 @@
+"""Which points of a table differ, and which the rounds cannot tell apart.
+
+Two points differ if chance ranks their rounds so unequally too rarely: Wilcoxon's rank-sum test,
+exact, which asks nothing of the noise. A round that is slow for all makes it only more careful. All
+pairs of a table share one risk (Holm): of a hundred tables of equals one finds a difference.
+"""
+
+import dataclasses
+import itertools
+import math
+import statistics
+import string
+
+RISK = 0.01  # as in compare.py
+
+
+def least_rounds(pairs):
+    """Returns how many rounds of each point it takes until any of so many pairs can differ."""
+    return next(rounds for rounds in itertools.count(2)
+                if 2 / math.comb(2 * rounds, rounds) <= RISK / pairs)
+
+
+def differing(blocks):
+    """Returns the pairs of keys that differ: a set of frozensets. `blocks` are lists of (key, values);
+    only points of one block are compared."""
+    from scipy import stats  # takes a second to load
+    tested = sorted(
+        ((stats.mannwhitneyu(a, b, method="exact").pvalue, frozenset((one, other)))
+         for block in blocks for (one, a), (other, b) in itertools.combinations(block, 2)),
+        key=lambda found: found[0])
+    passing = itertools.takewhile(
+        lambda found: found[1][0] <= RISK / (len(tested) - found[0]), enumerate(tested))
+    return {pair for _, (_, pair) in passing}
+
+
+def alike(keys, apart):
+    """Returns the largest sets of keys of which no two differ, each in the order of `keys`."""
+    found = [set(keys)]
+    for one, other in itertools.combinations(keys, 2):
+        if frozenset((one, other)) in apart:
+            split = [part for members in found for part in (
+                (members - {one}, members - {other}) if {one, other} <= members else (members,))]
+            found = []
+            for members in sorted(split, key=len, reverse=True):
+                if not any(members <= larger for larger in found):
+                    found.append(members)
+    return sorted(([key for key in keys if key in members] for members in found),
+                  key=lambda members: [keys.index(key) for key in members])
+
+
+def _letter(place):
+    """Returns a, b, ... z, a1, b1 ..."""
+    turn, letter = divmod(place, 26)
+    return string.ascii_lowercase[letter] + (str(turn) if turn else "")
+
+
+@dataclasses.dataclass
+class Groups:
+    """The blocks of a table, and which pairs of their points differ. `axis` is what the points of a
+    block differ in, `column` what is compared; a block is a list of (key, values)."""
+
+    axis: str
+    column: str
+    blocks: list
+
+    def __post_init__(self):
+        self.pairs = sum(math.comb(len(block), 2) for block in self.blocks)
+        self.rounds = min((len(values) for block in self.blocks for _, values in block), default=0)
+        self.enough = bool(self.pairs) and self.rounds >= least_rounds(self.pairs)
+        self.apart = differing(self.blocks) if self.enough else set()
+
+    def letters(self):
+        """Returns the letters of each key: two points of a block that share one cannot be told apart.
+        The largest has an a. Nothing where the rounds are too few for any pair."""
+        found = {}
+        for block in self.blocks if self.enough else []:
+            ordered = sorted(block, key=lambda point: -statistics.median(point[1]))
+            for place, members in enumerate(alike([key for key, _ in ordered], self.apart)):
+                for key in members:
+                    found[key] = found.get(key, "") + _letter(place)
+        return found
+
+    def sentence(self):
+        """Returns what a reader must know of the letters, or why there are none; "" without pairs."""
+        if not self.pairs:
+            return ""
+        of_pairs = "the one pair" if self.pairs == 1 else f"any of {self.pairs} pairs"
+        if not self.enough:
+            return (f"no ranking by {self.column}: {self.rounds} round{'s' * (self.rounds != 1)} cannot "
+                    f"tell {of_pairs} of {self.axis} apart; it takes {least_rounds(self.pairs)}")
+        return (f"alike: of one block, what shares a letter cannot be told apart by {self.column} "
+                f"({self.pairs} pairs of {self.axis}, rank-sum test, risk {100 * RISK:.0f} % for all)")
+
+
+def listed(names):
+    """Returns "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def in_words(groups, block, name_of, more="faster"):
+    """Returns sentences on one block: which points cannot be told apart, and by how many times which
+    are `more` than which. Points with the same better ones are named together."""
+    values = dict(block)
+    keys = sorted(values, key=lambda key: -statistics.median(values[key]))
+    names = {key: name_of(key) for key in keys}
+    said = [f"{listed([names[key] for key in members])} cannot be told apart"
+            for members in alike(keys, groups.apart) if len(members) > 1]
+    behind = {}  # the better points -> the points that they are better than
+    for key in keys:
+        better = tuple(one for one in keys if frozenset((one, key)) in groups.apart and
+                       statistics.median(values[one]) > statistics.median(values[key]))
+        if better:
+            behind.setdefault(better, []).append(key)
+    for better, worse in behind.items():
+        times = [statistics.median(values[one]) / statistics.median(values[key])
+                 for one in better for key in worse]
+        low, high = (f"{of:.2g}" if of < 10 else f"{of:,.0f}" for of in (min(times), max(times)))
+        said.append(f"{listed([names[key] for key in better])} {'are' if len(better) > 1 else 'is'} "
+                    f"{more} than {listed([names[key] for key in worse])}, "
+                    f"{low} times" + (f" to {high} times" if low != high else ""))
+    return said
