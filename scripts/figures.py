@@ -23,7 +23,8 @@ from experiments import (analysis, batch, definition, round_loop, runner,  # noq
                          sim_commands, store, submit, sweep)
 from experiments.arguments import chosen, csv_of, draw, is_simulated, read  # noqa: E402
 from experiments.errors import Refused  # noqa: E402
-from experiments.text_tables import print_checks, print_measured, print_table, say  # noqa: E402
+from experiments.text_tables import (print_checks, print_measured, print_table, say,  # noqa: E402
+                                     thrown_away)
 
 BAD_INPUT, STOPPED = 2, 130
 WAL_DIR = str(ROOT / "build" / "wal")
@@ -121,9 +122,8 @@ def run_command(args):
             well = print_measured(experiment, found) and well
             if args.plot:
                 draw(args, experiment)
-        say(f"\n{progress.done} runs in {time.monotonic() - begun:.0f} s; "
-            f"{sum(one.thrown_away for one, _ in made)} more were thrown away, because others used "
-            "the cores")
+        say(f"\n{progress.done} runs in {time.monotonic() - begun:.0f} s"
+            + thrown_away(sum(one.thrown_away for one, _ in made)))
     return 0 if well or not args.check else 1
 
 
@@ -237,7 +237,7 @@ def sweep_command(args):
             say(f"left out: {name}: {why}")
         if rows.rows:
             print_table(analysis.Measured(experiment, rows.rows))
-        say(f"{len(rows.rows)} rows in {args.out}; {one.thrown_away} runs were thrown away")
+        say(f"{len(rows.rows)} rows in {args.out}{thrown_away(one.thrown_away)}")
     return 0 if rows.rows else BAD_INPUT
 
 

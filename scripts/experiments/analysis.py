@@ -8,7 +8,7 @@ are listed in docs/EXPERIMENTS.md.
 import math
 import statistics
 
-from experiments import groups, intervals, verdicts
+from experiments import doubts, groups, intervals, verdicts
 from experiments.definition import text
 from experiments.errors import Refused
 from experiments.store import axes_of, machine_of, simulated
@@ -81,11 +81,13 @@ class Measured:
         self._judging = False
         self._rounds = []  # see _each_round
         self._points = {}  # axes -> round -> values
+        self._rows = {}  # axes -> rows
         columns = dict.fromkeys(name for row in rows for name in row)
         for row in rows:
             axes = tuple(sorted(axes_of(row).items()))
             self._points.setdefault(axes, {})[int(row["round"])] = _with_columns(
                 experiment, row, columns)
+            self._rows.setdefault(axes, []).append(row)
         self.rounds = max((len(rounds) for rounds in self._points.values()), default=0)
         self.thrown_away = sum(int(row.get("thrown_away") or 0) for row in rows)
 
@@ -98,6 +100,10 @@ class Measured:
             raise Refused(f"{self.experiment.where}: there is no axis {', '.join(sorted(unknown))}")
         return [dict(point) for point in self._points
                 if all(dict(point).get(name) == value for name, value in wanted.items())]
+
+    def rows_of(self, axes):
+        """Returns the rows of one point."""
+        return self._rows.get(tuple(sorted(axes.items())), [])
 
     def reference(self, ratio, axes):
         """Returns the point that one of the table's ratios compares this point with."""
@@ -118,7 +124,7 @@ class Measured:
         return found
 
     def _left_out(self, values):
-        return self._judging and self.simulated and bool(values.get("unsteady"))
+        return self._judging and bool(values.get("unsteady"))
 
     def _median(self, column, axes):
         values = list(self.column(column, axes).values())
@@ -173,8 +179,8 @@ class Measured:
         return found
 
     def evaluate(self, expression, **known):
-        """Returns the value of a check or of the number; `known` are more names in it. Simulated rows that
-        are unsteady take no part: their windows show the way to a rate, and no rate."""
+        """Returns the value of a check or of the number; `known` are more names in it. Unsteady rows take
+        no part: their windows show the way to a rate, and no rate."""
         self._judging = True
         try:
             return self._eval(expression, known)
@@ -275,10 +281,13 @@ class Measured:
 
     def groups(self):
         """Returns the Groups of the table's points by its first column. A block are the points that
-        differ in the compared axis alone; a key is the point's axes, sorted."""
+        differ in the compared axis alone; a key is the point's axes, sorted. Where too many rows are
+        disturbed nothing is compared."""
         axis, blocks = self._compared_axis(), {}
         column = next(iter(self.experiment.table_columns), "")
-        for point in self._table_points() if axis and column else []:
+        if not axis or not column or doubts.no_comparison(self.rows):
+            return groups.Groups(axis, column, [])
+        for point in self._table_points():
             try:
                 values = list(self.column(column, point).values())
             except NotMeasured:
@@ -298,15 +307,27 @@ class Measured:
             return values[0], None
         return statistics.median(values), intervals.half_in_pct(values)
 
+    def _where_it_matters(self):
+        """Returns the table's columns that are shown only if a row has much of them."""
+        return [column for column, least in self.experiment.if_above.items() if any(
+            (values.get(column) or 0) > least for rounds in self._points.values()
+            for values in rounds.values())]
+
     def table(self):
         """Returns a DataFrame: the axes, and the medians of the table's columns and ratios at each
         point, each beside half of its interval in percent of it (its name ends in MARGIN). The first
         has letters besides, if the rounds tell points apart."""
         import pandas  # takes half a second to load
-        lines, letters = [], self.groups().letters()
+        lines, letters, axes = [], self.groups().letters(), self.experiment.axis_names()
+        unsafe = any(map(doubts.unsafe, self.rows))
+        columns = [*self.experiment.table_columns, *self.experiment.ratios, *self._where_it_matters()]
         for point in self._table_points():
-            line = {axis: point.get(axis, "") for axis in self.experiment.axis_names()}
-            for column in (*self.experiment.table_columns, *self.experiment.ratios):
+            line = {}
+            for axis in axes:
+                line[axis] = point.get(axis, "")
+                if axis == ("commit" if "commit" in axes else axes[-1]) and unsafe:
+                    line["unsafe"] = "UNSAFE" if any(map(doubts.unsafe, self.rows_of(point))) else ""
+            for column in columns:
                 line[column], line[column + MARGIN] = self._cells(column, point)
                 if letters and column == self.experiment.table_columns[0]:
                     line[ALIKE] = letters.get(tuple(sorted(point.items())), "")

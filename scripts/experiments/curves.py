@@ -7,7 +7,7 @@ series.
 import dataclasses
 import statistics
 
-from experiments import intervals, style
+from experiments import doubts, intervals, style
 from experiments.analysis import NotMeasured
 from experiments.definition import text
 from experiments.store import axes_of
@@ -22,7 +22,7 @@ EXTRA_AXES = {"cdf": ("latency_us", "fraction"), "timeline": ("seconds", "tps")}
 @dataclasses.dataclass
 class Mark:
     """`x` is a number, or the name of a category; `column` is what y shows. `low` and `high` are the
-    ends of the interval, both `middle` where there is none."""
+    ends of the interval, both `middle` where there is none. A doubtful mark is grey."""
 
     panel: str
     series: str
@@ -33,6 +33,7 @@ class Mark:
     high: float
     rounds: int
     facts: dict
+    doubtful: bool = False
 
     @property
     def bar(self):
@@ -147,7 +148,8 @@ def marks(experiment, measured):
             if values:
                 middle = statistics.median(values)
                 low, high = intervals.interval(values) or (middle, middle)
-                found.append(Mark(panel, series, x, column, middle, low, high, len(values), facts))
+                found.append(Mark(panel, series, x, column, middle, low, high, len(values), facts,
+                                  doubts.doubtful(measured.rows_of(point))))
     return found
 
 

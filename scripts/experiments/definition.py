@@ -150,6 +150,7 @@ class Experiment:
         self.columns = fields.get("columns", {})
         self.table_columns = fields.get("table", {}).get("columns", [])
         self.ratios = fields.get("table", {}).get("ratios", {})
+        self.if_above = fields.get("table", {}).get("if_above", {})
         self.best = fields.get("table", {}).get("best", {})
         self.plot = fields.get("plot", {})
         self.published_points = fields.get("published_points", [])

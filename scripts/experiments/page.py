@@ -36,6 +36,7 @@ def _mark(mark):
     return {"panel": mark.panel, "series": mark.series, "x": rounded(mark.x),
             "column": mark.column, "y": rounded(mark.middle), "low": rounded(mark.low),
             "high": rounded(mark.high), "bar": [rounded(end) for end in mark.bar],
+            "doubtful": mark.doubtful,
             "rounds": mark.rounds, "log": mark.facts["log"], "workload": mark.facts["workload"]}
 
 

@@ -12,6 +12,7 @@ from experiments.style import COLOURS, duration, of_bar, short, words_of
 
 GRID = "#e6e6e6"
 INK = "#333333"
+DOUBTFUL = "#bdbdbd"
 LETTER = 0.058  # inches, of a bar's label
 DASHES = ["-", (0, (5, 2)), (0, (1.5, 1.5))]
 
@@ -44,6 +45,7 @@ def lines(axes, marks, styles, plot):
             own, x = [own[i] for i in order], [x[i] for i in order]
         thin_bars(axes, x, own, style.rgb)
         axes.plot(x, [m.middle for m in own], **line_style(style), zorder=3)
+        grey_out(axes, x, own, style)
     scale_y(axes, plot)
     if by_name:
         name_x(axes, names)
@@ -59,6 +61,14 @@ def thin_bars(axes, x, marks, colour, zorder=2):
     axes.vlines(x, lows, highs, color=colour, lw=0.9, zorder=zorder)
 
 
+def grey_out(axes, x, marks, style, size=5.5):
+    """Draws grey markers over those of doubtful marks."""
+    for at, mark in zip(x, marks):
+        if mark.doubtful:
+            axes.plot(at, mark.middle, **{**line_style(style, size), "ls": "none",
+                                          "mfc": DOUBTFUL, "mec": DOUBTFUL}, zorder=3.5)
+
+
 def points(axes, marks, styles, plot):
     """Medians where both axes are columns, with thin bars for the intervals of y.
     labels.name_points() names them."""
@@ -66,6 +76,7 @@ def points(axes, marks, styles, plot):
         style = styles[mark.series]
         thin_bars(axes, [mark.x], [mark], style.rgb)
         axes.plot(mark.x, mark.middle, **{**line_style(style, 6), "ls": "none"}, zorder=3)
+        grey_out(axes, [mark.x], [mark], style, 6)
     axes.grid(axis="x", color=GRID, lw=0.8)
     scale_y(axes, plot)
     scale_x(axes, plot, [])
@@ -92,6 +103,7 @@ def family(axes, marks, styles, plot, members):
         if series in members:
             thin_bars(axes, x, own, style.rgb)
             axes.plot(x, y, **line_style(style, 4), zorder=3)
+            grey_out(axes, x, own, style, 4)
             ends.append(own[-1])
         else:
             axes.plot(x, y, color="#d9d9d9", lw=0.9, zorder=2)
@@ -148,8 +160,9 @@ def bars(axes, marks, styles, plot):
         style = of_bar(styles[mark.series], mark.x) if len(drawn) == 1 else styles[mark.series]
         x = place(mark.x, mark.series)
         hollow = style.unsafe or style.variant
-        axes.bar(x, mark.middle, width * 0.9, color="white" if hollow else style.rgb,
-                 edgecolor=style.rgb, hatch="///" if style.unsafe else "", linewidth=1.1)
+        axes.bar(x, mark.middle, width * 0.9,
+                 color=DOUBTFUL if mark.doubtful else "white" if hollow else style.rgb,
+                 edgecolor=DOUBTFUL if mark.doubtful else style.rgb, hatch="///" if style.unsafe else "", linewidth=1.1)
         if mark.low != mark.high:
             thin_bars(axes, [x], [mark], INK, zorder=4)
         if digits:
@@ -183,10 +196,11 @@ def ranges(axes, marks, styles, plot):
                 continue
             x = place(name, series)
             style = of_bar(styles[series], name) if len(drawn) == 1 else styles[series]
-            axes.plot([x, x], ends, color=style.rgb, lw=2, zorder=2)
+            rgb = DOUBTFUL if any(m.doubtful for m in of_series if m.x == name) else style.rgb
+            axes.plot([x, x], ends, color=rgb, lw=2, zorder=2)
             thin_bars(axes, [x, x], [m for m in of_series if m.x == name], INK, zorder=4)
-            axes.plot(x, ends[0], "_", color=style.rgb, ms=9, mew=1.8, zorder=3)
-            axes.plot(x, ends[1], "D", color=style.rgb, mfc="white" if hollow else style.rgb,
+            axes.plot(x, ends[0], "_", color=rgb, ms=9, mew=1.8, zorder=3)
+            axes.plot(x, ends[1], "D", color=rgb, mfc="white" if hollow else rgb,
                       ms=5, mew=1.3, zorder=3)
             if few:
                 axes.annotate(said(ends[1], 2), (x, ends[1]), (aside, 5.5), ha=ha, fontsize=7,

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from PIL import Image
 
-from experiments import curves, dependencies, labels, plot_kinds, verdicts
+from experiments import curves, dependencies, doubts, labels, plot_kinds, verdicts
 from experiments.style import (COLOURS, FAMILIES, OTHERS, VERDICTS, component_colours,
                                component_names, family_of, name_of, schemes_of, short_machine)
 
@@ -135,11 +135,12 @@ class Figure:
         tall = {"points": 4.0}.get(self.kind, 3.1 if single else 2.5)
         heights = [2.15 if i else tall for i in range(len(cells))]
         header = Header(self)
-        top, bottom = header.inches, 0.42
+        said = self._said_at_the_foot()
+        top, bottom = header.inches, 0.18 + 0.12 * max(2, len(said))
         figure = plt.figure(figsize=(WIDTH, top + sum(heights) + bottom), dpi=DOTS)
         head, body, foot = figure.subfigures(3, 1, height_ratios=[top, sum(heights), bottom])
         header.draw(head)
-        self._foot(foot)
+        foot.text(0.012, 0.07 / bottom, "\n".join(said), fontsize=6.8, color="#777777", va="bottom")
         shares = [0.8 if cell and cell[2] else 1 for cell in cells[0]] if single else None
         grid = body.subplots(len(cells), len(cells[0]), squeeze=False,
                              gridspec_kw={"height_ratios": heights, "width_ratios": shares})
@@ -284,7 +285,8 @@ class Figure:
                 for given in curves.published_points(self.experiment, panel)
                 for x, y in zip(given["x"], given["y"])]
 
-    def _foot(self, foot):
+    def _said_at_the_foot(self):
+        """Returns lines on where the numbers are from, and on rows that are doubtful."""
         rounds = self.measured.rounds
         spread = {"stacked": "", "timeline": "", "dependencies": "",
                   "cdf": "; shadows: from the smallest to the largest"}.get(
@@ -297,8 +299,10 @@ class Figure:
                                 if p["from"])
         if sources:
             said.append("published points: " + ", ".join(sources))
-        lines = textwrap.wrap("; ".join(said), 185)
-        foot.text(0.012, 0.3, "\n".join(lines[:2]), fontsize=6.8, color="#777777", va="center")
+        of_rows = doubts.sentences(self.measured.rows)
+        if any(getattr(mark, "doubtful", False) for mark in self.drawn):
+            of_rows.append("grey: more than a third of the point's rows are disturbed or unsteady")
+        return [*textwrap.wrap("; ".join(of_rows), 185), *textwrap.wrap("; ".join(said), 185)[:2]]
 
 
 class Header:

@@ -9,7 +9,7 @@ import pathlib
 
 from experiments import check_values, verdicts
 from experiments.style import short, short_machine
-from experiments.text_tables import changed, heads_and_lines, notes
+from experiments.text_tables import changed, heads_and_lines, notes, thrown_away
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
 COLUMNS = ["id", "source", "what", "ours", "simulated", "published", "verdict", "figure"]
@@ -97,8 +97,8 @@ def summary_lines(total):
                     + (f", {dates}" if dates else "")
                     + f", revision {', '.join(total['revisions'])}, in the size "
                     f"{' and '.join(total['sizes'])}: {total['rows']:,} runs in "
-                    f"{total['minutes']:.0f} minutes; {total['thrown_away']} more were thrown "
-                    "away, because others used the cores.")
+                    f"{total['minutes']:.0f} minutes{thrown_away(total['thrown_away'])}.")
+        said += [f"{line}." for line in total["doubts"]]
     if total["simulated"]:
         said.append(f"A simulated machine judges checks of {total['decided_simulated']} of them, for which "
                     "this one has too few cores; the table says which. "
@@ -141,8 +141,7 @@ STARVED = 10  # as `logjam micro` says it
 
 def about_the_logs(rows):
     """Returns sentences on how the logs of these rows differ from their papers, and on rows in which
-    a thread starved: it made less than a tenth of the inserts that another one made; or whose
-    window was unsteady."""
+    a thread starved: it made less than a tenth of the inserts that another one made."""
     differing = {row["log"]: row["log_differs"] for row in rows if row.get("log_differs")}
     said = [f"`{log}` differs from its paper: {why}." for log, why in sorted(differing.items())]
     starved = [row for row in rows if float(row.get("most_inserts") or 0) >
@@ -151,10 +150,6 @@ def about_the_logs(rows):
         logs = ", ".join(f"`{log}`" for log in sorted({row["log"] for row in starved}))
         said.append(f"In {len(starved)} of {len(rows)} rows a thread starved, of {logs}: the rate is "
                     "that of the others.")
-    unsteady = sum(bool(row.get("unsteady")) for row in rows)
-    if unsteady:
-        said.append(f"{unsteady} of {len(rows)} rows are unsteady (column `unsteady`): simulated, no check "
-                    "looks at them.")
     return said
 
 
@@ -199,7 +194,8 @@ def run_lines(entry, run, folder):
     if one.checks:
         said.append("")
     if one.table_columns and len(frame):
-        said += [table(*heads_and_lines(frame)), *(f"{line}\n" for line in notes(run.measured))]
+        said.append(table(*heads_and_lines(frame)))
+    said += [f"{line}.\n" for line in notes(run.measured)]
     said += ["Again: `" + command_of(entry, run) + "`", ""]
     return said
 

@@ -12,7 +12,7 @@ import functools
 import pathlib
 import statistics
 
-from experiments import definition, plots, sensitivity, staleness, validation, verdicts
+from experiments import definition, doubts, plots, sensitivity, staleness, validation, verdicts
 from experiments.analysis import Measured
 from experiments.store import Store, key_of
 
@@ -295,5 +295,6 @@ def summary(entries):
         "outdated": sum(run.outdated > 0 for entry in published for run in entry.runs[:1]),
         "minutes": sum(run.seconds() for run in native) / 60,
         "rows": sum(len(run.measured.rows) for run in native),
+        "doubts": doubts.sentences([row for run in native for row in run.measured.rows]),
         "thrown_away": sum(run.measured.thrown_away for run in native),
     }

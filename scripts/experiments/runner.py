@@ -134,6 +134,7 @@ class Runner:
             earlier.append(switches)
         self.thrown_away += thrown_away
         outcome.row = {"began": began, "thrown_away": str(thrown_away), "others_pct": f"{100 * others:.1f}",
+                       "disturbed": str(not alone).lower(),
                        "binary": self.binary, **outcome.row}
         return outcome
 

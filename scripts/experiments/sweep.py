@@ -9,6 +9,7 @@ needs. A point that logjam refuses is left out, and the refusal is printed.
 import shlex
 
 from experiments.definition import Experiment
+from experiments.doubts import MOST_FULL_PCT
 from experiments.errors import Refused
 from experiments.store import axes_of
 
@@ -65,5 +66,6 @@ def sweep(words, flags, command="run"):
         "grid": [{"command": command, "axes": axes, "flags": given}],
         "full": {"rounds": rounds, "seconds": 0},
         "table": {"columns": ["tps", "commit_p50_us", "commit_p99_us", "log_mb_s"] if command == "run"
-                  else ["inserts_s", "mb_s", "ns_insert"]},
+                  else ["inserts_s", "mb_s", "ns_insert"],
+                  "if_above": {"offered_s": 0, "backlog": 0, "pipeline_full_pct": MOST_FULL_PCT}},
     }, "the sweep")

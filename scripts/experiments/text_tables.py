@@ -1,6 +1,6 @@
 """What the commands print of rows: tables, numbers beside the published ones, verdicts."""
 
-from experiments import check_values, verdicts
+from experiments import check_values, doubts, verdicts
 from experiments.analysis import MARGIN
 
 
@@ -30,7 +30,12 @@ def heads_and_lines(table):
 
 def notes(found):
     """Returns the sentences that stand under the table of a Measured."""
-    return [said for said in (found.groups().sentence(),) if said]
+    return [said for said in (found.groups().sentence(), *doubts.sentences(found.rows)) if said]
+
+
+def thrown_away(number):
+    """Returns the end of a sentence on runs that were repeated; "" if none was."""
+    return f"; {number} more were thrown away, because others used the cores" if number else ""
 
 
 def print_table(found):

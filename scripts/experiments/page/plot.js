@@ -30,10 +30,11 @@ function markerPath(marker, r) {
     : `M${-r},0a${r},${r} 0 1 0 ${2 * r},0a${r},${r} 0 1 0 ${-2 * r},0Z`;
 }
 
-function markerAt(x, y, style, r = 4.2) {
+function markerAt(x, y, style, r = 4.2, doubtful = false) {
   const hollow = style.variant > 0 || style.unsafe;
   return svg("path", { d: markerPath(style.marker, r), transform: `translate(${x},${y})`,
-    fill: hollow ? "var(--paper)" : "currentColor", stroke: "currentColor", "stroke-width": 1.4 });
+    fill: hollow ? "var(--paper)" : "currentColor", stroke: "currentColor", "stroke-width": 1.4,
+    class: doubtful ? "doubtful" : "" });
 }
 
 function lineFor(points, style, width = 2) {
@@ -50,7 +51,7 @@ function saysMark(mark, column) {
   const words = wordsOf(column);
   const spread = mark.rounds > 1 && mark.low !== mark.high
     ? ` (${words(mark.low)} to ${words(mark.high)} with 95 %, ${mark.rounds} rounds)` : "";
-  return `${words(mark.y)}${spread}`;
+  return `${words(mark.y)}${spread}${mark.doubtful ? ": disturbed or unsteady" : ""}`;
 }
 
 const widthOf = (text) => Math.max(...String(text).split("\n").map((line) => line.length)) * 6.3;
@@ -146,7 +147,7 @@ function drawLines(spec) {
     for (const mark of onLine) {
       const [px, py] = [x.at(mark.x), y.at(mark.y)];
       group.append(svg("line", { x1: px, x2: px, y1: y.at(mark.bar[0]), y2: y.at(mark.bar[1]),
-        stroke: "currentColor", "stroke-width": 1.2 }), markerAt(px, py, style));
+        stroke: "currentColor", "stroke-width": 1.2 }), markerAt(px, py, style, 4.2, mark.doubtful));
       const at = `${plot.x || "x"} ${short(mark.x)}`;
       points.push({ x: px, y: py, series, style, says: `${at}: ${saysMark(mark, mark.column)}` });
     }
@@ -200,7 +201,7 @@ function drawBars(spec) {
         : fills[style.colour] || (fills[style.colour] = hatch(root, style.colour));
       group.append(svg("rect", { x: px - wide / 2, y: Math.min(py, box.bottom), width: wide,
         height: Math.max(0, box.bottom - py), fill, stroke: "currentColor",
-        class: `c-${style.colour}` }));
+        class: mark.doubtful ? "doubtful" : `c-${style.colour}` }));
       if (mark.low !== mark.high) {
         group.append(svg("line", { x1: px, x2: px, y1: y.at(mark.bar[0]), y2: y.at(mark.bar[1]),
           stroke: "var(--ink)", "stroke-width": 1.2 }));
@@ -220,7 +221,7 @@ function drawRanges(spec) {
   const { shown, names, offset } = places(spec, marks);
   const { root, x, y } = frame(spec, (inner) => ({
     x: nameScale(names, inner.left, inner.right),
-    y: numberScale(spec.yScale || "log", [...spec.shared, ...marks.map((mark) => mark.y)],
+    y: numberScale(spec.yScale || "log", [...spec.shared, ...marks.flatMap((mark) => mark.bar)],
       inner.bottom, inner.top, { padding: 0.1 }),
   }));
   const points = [];
@@ -232,12 +233,14 @@ function drawRanges(spec) {
         mark.series === series && mark.x === name && mark.column === column));
       if (!from || !to || !y.has(from.y)) continue;
       const px = x.at(name) + offset(series, x.band);
-      group.append(svg("g", { class: `c-${style.colour}` },
+      group.append(svg("g", { class: from.doubtful ? "doubtful" : `c-${style.colour}` },
         svg("line", { x1: px, x2: px, y1: y.at(from.y), y2: y.at(to.y), stroke: "currentColor",
           "stroke-width": 2.2 }),
         svg("line", { x1: px - 5, x2: px + 5, y1: y.at(from.y), y2: y.at(from.y),
           stroke: "currentColor", "stroke-width": 2.2 }),
-        markerAt(px, y.at(to.y), { ...style, marker: "D", variant: 0 }, 3.8)));
+        markerAt(px, y.at(to.y), { ...style, marker: "D", variant: 0 }, 3.8)),
+      ...[from, to].map((mark) => svg("line", { x1: px, x2: px, y1: y.at(mark.bar[0]),
+        y2: y.at(mark.bar[1]), stroke: "var(--ink)", "stroke-width": 1.2 })));
       points.push({ x: px, y: y.at(to.y), series, style,
         says: `${name}: ${saysMark(from, low)} to ${saysMark(to, high)}` });
     }
