@@ -63,7 +63,7 @@ def _with_columns(experiment, row, columns):
                  "counter": lambda counter: float(counters[counter])}
         try:
             values[name] = eval(expression, {"__builtins__": {}}, names)  # the repository's own text
-        except (TypeError, KeyError, ZeroDivisionError):
+        except (TypeError, KeyError, ValueError, ZeroDivisionError):
             values[name] = None  # a column that this row does not fill
         except Exception as error:
             raise Refused(f"{experiment.where}: column {name}: {error}") from error

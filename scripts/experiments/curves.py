@@ -5,6 +5,7 @@ series.
 """
 
 import dataclasses
+import math
 import statistics
 
 from experiments import doubts, intervals, style
@@ -139,7 +140,7 @@ def marks(experiment, measured):
         for column in dict.fromkeys(wanted):
             try:
                 values = [value for value in measured.column(column, point).values()
-                          if isinstance(value, float)]
+                          if isinstance(value, float) and math.isfinite(value)]
                 x = _x_of(measured, names, point, numeric)
             except NotMeasured:
                 continue
@@ -185,17 +186,20 @@ def traces(experiment, measured, rows):
         for column in columns_of(experiment.plot) or [default_y]:
             points = (_distribution(rounds, x) if kind == "cdf" else
                       _series_in_time(rounds[min(rounds)], x, column))
-            traced.append(Trace(panel, series, column, points, facts))
+            if points:
+                traced.append(Trace(panel, series, column, points, facts))
     return traced
 
 
 def _distribution(rounds, column):
     """Returns at each fraction the median of the rounds' latencies, the smallest and the
     largest."""
-    sorted_rounds = [sorted((float(row["fraction"]), float(row[column])) for row in rows)
-                     for rows in rounds.values()]
+    of_rounds = ([(number(row.get("fraction")), number(row.get(column))) for row in rows]
+                 for rows in rounds.values())
+    sorted_rounds = [sorted(pair for pair in pairs if None not in pair) for pairs in of_rounds
+                     if any(None not in pair for pair in pairs)]
     points = []
-    for fraction in FRACTIONS:
+    for fraction in FRACTIONS if sorted_rounds else []:
         at = [next((value for f, value in of_round if f >= fraction - 1e-9), of_round[-1][1])
               for of_round in sorted_rounds]
         points.append((statistics.median(at), fraction, min(at), max(at)))

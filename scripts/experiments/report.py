@@ -9,7 +9,7 @@ import pathlib
 
 from experiments import check_values, verdicts
 from experiments.style import short, short_machine
-from experiments.text_tables import changed, heads_and_lines, notes, thrown_away
+from experiments.text_tables import EMPTY, changed, heads_and_lines, notes, thrown_away
 
 HEAD = "<!-- Written by scripts/figures.py report. Do not edit: it is overwritten. -->\n"
 COLUMNS = ["id", "source", "what", "ours", "simulated", "published", "verdict", "figure"]
@@ -19,7 +19,7 @@ WHY = "What does not hold in full, and why"
 def cell(value):
     """Returns a table's cell, in Markdown."""
     if value is None or value != value:
-        return ""
+        return EMPTY
     said = value if isinstance(value, str) else short(value, 4)
     return said.replace("|", "\\|").replace("\n", " ")
 

@@ -1,7 +1,11 @@
 """What the commands print of rows: tables, numbers beside the published ones, verdicts."""
 
+import math
+
 from experiments import check_values, doubts, verdicts
 from experiments.analysis import MARGIN
+
+EMPTY = "\u2013"  # a cell of what was not measured
 
 
 def say(text="", end="\n"):
@@ -11,7 +15,7 @@ def say(text="", end="\n"):
 def shown(value):
     """Returns a value as a reader wants it: four digits, or whole numbers of thousands."""
     if value is None or value != value:
-        return "-"
+        return EMPTY
     if isinstance(value, str):
         return value
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
@@ -23,7 +27,7 @@ def heads_and_lines(table):
     intervals = [name.endswith(MARGIN) for name in table.columns]
     heads = [MARGIN.strip() if is_one else name
              for name, is_one in zip(table.columns, intervals)]
-    return heads, [[None if cell is None or cell != cell else
+    return heads, [[None if cell is None or cell != cell or cell in (math.inf, -math.inf) else
                     round(float(f"{cell:.2g}"), 1) if is_one else cell
                     for cell, is_one in zip(line, intervals)] for line in table.values.tolist()]
 

@@ -5,7 +5,7 @@ import unittest
 
 from fixtures import experiment, row
 
-from experiments import intervals
+from experiments import intervals, report, text_tables
 from experiments.analysis import MARGIN, Measured
 from experiments.errors import Refused
 from experiments.verdicts import FAILS, HOLDS, MISSING, OPEN, PART, of_figure
@@ -132,6 +132,25 @@ class MeasuredRows(unittest.TestCase):
         # 30, 60 and 90: Student's t of two degrees is 4.303, the deviation 30.
         self.assertAlmostEqual(last["tps" + MARGIN], 100 * 4.3027 * 30 / 3 ** 0.5 / 60, places=2)
         self.assertEqual(last["x_centr" + MARGIN], 0)
+
+    def test_an_empty_cell_is_a_dash_in_the_table_and_leaves_its_check_open(self):
+        rows = [{**row(number, 10 * number, log=log, threads=1), "commit_p50_us":
+                 "" if log == "eleda" else "7"} for number in (1, 2, 3) for log in ("centr", "eleda")]
+        found = measured(rows, table={"columns": ["commit_p50_us", "ms"], "ratios": {
+            "x": {"of": "commit_p50_us", "to": {"log": "centr"}}}},
+            columns={"ms": "commit_p50_us / 1000"},
+            check=[check("value('ms', log='eleda', threads=1) < 1")])
+        self.assertEqual(found.checks()[0][1], MISSING)
+        _, lines = text_tables.heads_and_lines(found.table())
+        self.assertEqual([text_tables.shown(cell) for cell in lines[1]],
+                         ["eleda", "1", *6 * [text_tables.EMPTY]])
+        self.assertEqual(report.cell(None), text_tables.EMPTY)
+
+    def test_a_ratio_to_zero_is_no_number_of_a_table(self):
+        rows = [row(1, value, log=log) for log, value in (("centr", 0), ("eleda", 5))]
+        found = measured(rows, grid=[{"axes": {"log": ["centr", "eleda"]}}], table={
+            "columns": ["tps"], "ratios": {"x": {"of": "tps", "to": {"log": "centr"}}}})
+        self.assertEqual(text_tables.heads_and_lines(found.table())[1][1], ["eleda", 5, None])
 
     def test_one_round_has_no_interval(self):
         rows = [row(1, 10, log=log, threads=1) for log in ("centr", "eleda")]

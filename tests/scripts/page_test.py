@@ -143,6 +143,17 @@ class PlainFile(InADirectory):
         text = page.page(entries, report_data.summary(entries))
         self.assertNotIn("</script><b>", text)
 
+    def test_empty_cells_and_ratios_to_zero_are_no_numbers(self):
+        one = synthetic.experiment(synthetic.LINES)
+        rows = [{**row, "tps": {"centr": "0", "silo": ""}.get(row["axis_log"], row["tps"])}
+                for row in synthetic.rows(one)]
+        (self.directory / "p5").mkdir()
+        store.write_rows(self.directory / "p5" / "quick.csv", rows)
+        entries = report_data.collect(self.directory, {one.id: one})
+        text = page.page(entries, report_data.summary(entries))
+        data = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.S)[1]
+        self.assertNotRegex(data, r":(NaN|-?Infinity)|[\[,](NaN|-?Infinity)")
+
     def test_the_server_refuses_a_port_that_cannot_be_used(self):
         with serve.server(".", 0) as one:
             with self.assertRaisesRegex(serve.Refused, "--port=0 takes a free one"):

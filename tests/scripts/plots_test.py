@@ -211,6 +211,30 @@ class Frame(unittest.TestCase):
         self.assertGreater(figure.image().width, 1000)
         self.assertEqual(figure.named[0][1], [])
 
+    def test_empty_cells_are_no_points_and_no_zeros(self):
+        for kind, column in (("LINES", "tps"), ("BARS", "commit_p50_us"), ("POINTS", "commit_p50_us"),
+                             ("STACKED", "time_work_pct")):
+            one = synthetic.experiment(getattr(synthetic, kind))
+            log = next(point for point in one.points())
+            rows = [{**row, column: ""} if all(row[f"axis_{axis}"] == value for axis, value in
+                                               log.axes.items()) else row
+                    for row in synthetic.rows(one)]
+            with self.subTest(kind=kind):
+                some = plots.Figure(one, Measured(one, rows), {}, "quick", None)
+                every = plots.Figure(one, synthetic.measured(one), {}, "quick", None)
+                self.assertEqual(len(some.drawn), len(every.drawn) - 1)
+                self.assertGreater(some.image().width, 1000)
+                none = plots.Figure(one, synthetic.measured(one, **{column: ""}), {}, "quick", None)
+                self.assertNotIn(0, [mark.middle for mark in none.drawn])
+                self.assertGreater(none.image().width, 1000)
+
+    def test_empty_distributions_are_left_out(self):
+        one = synthetic.experiment(synthetic.CDF)
+        extras = [{**row, "latency_us": ""} if row["axis_log"] == "centr" else row
+                  for row in synthetic.extras(one)["cdf"]]
+        self.assertEqual([trace.series for trace in curves.traces(
+            one, synthetic.measured(one), extras)], ["poplar"])
+
     def test_very_many_schemes_have_a_panel_for_each_family(self):
         logs = ["none", "centr", "aether-c", "aether-d", "aether-cd", "silo", "poplar", "pwal", "mine"]
         figure = drawn_figure(synthetic.LINES.replace('"centr", "silo", "poplar"',

@@ -216,7 +216,7 @@ function legend(entry, run, redraw) {
   return element("ul", { class: "legend", "aria-label": "Series" }, ...items);
 }
 
-const cellText = (value) => (typeof value === "number" ? short(value, 4) : value ?? "");
+const cellText = (value) => (typeof value === "number" ? short(value, 4) : value ?? "\u2013");
 
 function tableOf(entry, run) {
   const { columns, lines, facts, notes } = run.table;
