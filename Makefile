@@ -3,7 +3,7 @@
 #
 #   make            build/logjam, and compile_commands.json for editors
 #   make sim        build-sim/logjam, the same on a simulated machine (--machine=NAME)
-#   make demo       install what is missing, build, compare the schemes on this machine's disk
+#   make demo       install what is missing, build, compare schemes on this disk (ALL=1: every scheme)
 #   make figure ID=P7 [SIZE=full]    run a published result, draw it, check its claim
 #
 #   make test       install what is missing, build, run the native program's tests
@@ -252,7 +252,7 @@ mutants:
 demo:
 	@scripts/install_deps.sh demo
 	@$(MAKE_ALL) $(BINARY)
-	@scripts/demo.py --logjam $(BINARY) --out build/demo
+	@scripts/demo.py --logjam $(BINARY) --out build/demo $(if $(ALL),--all)
 
 SIZE ?= quick
 figure:

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""The demo: what a durable commit costs on this machine's disk, every log scheme beside each other,
-and recovery after a kill -9.
+"""The demo: what a durable commit costs on this machine's disk, log schemes beside each other, and
+recovery after a kill -9.
 
-Runs the experiments demo-commit and demo-schemes of config/experiments/, and draws them. Then kills
-a running ledger workload with SIGKILL, recovers its log, and verifies the database. `make demo`
-calls this script, which takes less than two minutes.
+Runs the experiments demo-commit and demo-schemes of config/experiments/. Then kills a running
+ledger workload with SIGKILL, recovers its log, and verifies the database. Draws what was measured,
+and ends with what differs and what does not, unless others used the cores. `make demo` calls this
+script, which takes less than two minutes; with --all, every scheme, some fifteen.
 """
 
 import argparse
@@ -21,19 +22,59 @@ sys.path.append(str(SCRIPTS.parent / "proof"))
 
 import rounds  # noqa: E402
 
+from experiments import definition, doubts, groups, store  # noqa: E402
+from experiments.analysis import Measured  # noqa: E402
+
+EXPERIMENTS = ("demo-commit", "demo-schemes")
+
 
 class Failed(Exception):
     """The demo cannot continue; the message is the reason, in one sentence."""
 
 
-def measure(options):
-    """Runs and draws both experiments, each in as many rounds as its part of the time allows."""
-    done = subprocess.run(
-        [SCRIPTS / "figures.py", "run", "demo-commit", "demo-schemes", "--fresh", "--plot",
-         "--tries=1", f"--logjam={options.logjam}", f"--results={options.out}",
-         f"--wal_dir={options.out}", f"--budget={options.budget}"], check=False)
+def figures(options, command, *words):
+    size = "full" if options.all else "quick"
+    done = subprocess.run([SCRIPTS / "figures.py", command, *EXPERIMENTS, f"--{size}",
+                           f"--results={options.out}", *words], check=False)
     if done.returncode != 0:
-        raise Failed(f"the experiments ended with status {done.returncode}")
+        raise Failed(f"figures.py {command} ended with status {done.returncode}")
+
+
+def measure(options):
+    """Runs both experiments, each in as many rounds as its part of the time allows."""
+    for name in EXPERIMENTS:  # a picture of earlier rows would stand beside these
+        for path in pathlib.Path(options.out, name).glob("*.png"):
+            path.unlink()
+    figures(options, "run", "--fresh", "--tries=1", f"--logjam={options.logjam}",
+            f"--wal_dir={options.out}", *([] if options.all else [f"--budget={options.budget}"]))
+
+
+def measured(options):
+    """Returns the Measured of both experiments."""
+    size = "full" if options.all else "quick"
+    return [Measured(definition.find(name), store.Store(
+        pathlib.Path(options.out, name, f"{size}.csv")).rows) for name in EXPERIMENTS]
+
+
+def conclusions(found):
+    """Returns the last lines: what differs and what does not, by the rows of demo-schemes. With too
+    many disturbed rows nothing can be said of either experiment."""
+    rows = [row for one in found for row in one.rows]
+    if doubts.no_comparison(rows):
+        return [doubts.no_comparison(rows)]
+    of_schemes = found[-1].groups()
+    if not of_schemes.enough:
+        return [of_schemes.sentence()]
+    return groups.in_words(of_schemes, of_schemes.blocks[0], lambda point: dict(point)["log"])
+
+
+def conclude(options):
+    """Draws the figures, if the rows can be compared, and prints the last lines."""
+    found = measured(options)
+    print(flush=True)
+    if not doubts.no_comparison([row for one in found for row in one.rows]):
+        figures(options, "plot")
+    print(*conclusions(found), sep="\n")
 
 
 def kill_and_recover(options, wal_dir):
@@ -67,7 +108,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logjam", default="build/logjam", help="the binary")
     parser.add_argument("--out", default="build/demo", help="where CSVs and figures go")
-    parser.add_argument("--budget", type=float, default=45,
+    parser.add_argument("--all", action="store_true", help="every scheme, as long as it takes")
+    parser.add_argument("--budget", type=float, default=50,
                         help="seconds for each experiment, if its first round needs no more")
     options = parser.parse_args()
     out = pathlib.Path(options.out)
@@ -77,6 +119,7 @@ def main():
     try:
         measure(options)
         kill_and_recover(options, scratch)
+        conclude(options)
     except Failed as failed:
         sys.exit(f"demo: {failed}")
     finally:
